@@ -1,0 +1,2 @@
+//! Numbers from runs: pure functions from data to findings.
+//! Never knows: files, clocks, servers, formats.

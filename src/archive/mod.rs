@@ -1,0 +1,24 @@
+//! A run on disk: folder layout, versions, save and load. The only serde of results.
+//! Never knows: servers, statistics.
+//!
+//! ```text
+//! runs/2026-11-21T07-40-15Z_demo/
+//!   meta.json          what ran where, when, how it ended (rewritten at each change of state)
+//!   plan.toml          what was asked, without passwords
+//!   steps.jsonl        one line per step: kind, began, ended, raw counters before and after
+//!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog
+//!   raw/<probe>.jsonl.gz   raw samples
+//!   variables.json     the server's variables at start and end, with origin
+//!   log.txt            notes in words
+//!   manifest.json      sizes and SHA-256 of all of these, written last
+//! ```
+
+mod types;
+
+pub use types::{
+    Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
+    StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
+};
+
+/// Version of the folder's layout; a reader refuses newer ones.
+pub const FORMAT: u32 = 1;

@@ -1,0 +1,285 @@
+//! What a run folder holds, as data. Times are nanoseconds since the origin of the run's clock.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::recorder::Histogram;
+
+/// Raw counters and gauges by name, as read from server and host at one moment. Names of host values carry a
+/// prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are the server's status variables.
+pub type Counters = BTreeMap<String, f64>;
+
+/// Everything in a run folder, loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// `meta.json`.
+    pub meta: Meta,
+    /// `plan.toml`, as text.
+    pub plan: String,
+    /// `steps.jsonl`.
+    pub steps: Vec<StepRecord>,
+    /// `trials/`.
+    pub trials: Vec<Trial>,
+    /// `raw/`.
+    pub samples: Vec<SampleRecord>,
+    /// `variables.json`.
+    pub variables: Vec<VariableRecord>,
+    /// What could not be read, in words; empty for a whole folder.
+    pub damage: Vec<String>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Still running, or killed without a chance to say so.
+    #[default]
+    Running,
+    /// Through.
+    Done,
+    /// Stopped by the user.
+    Interrupted,
+    /// The target or server failed.
+    Failed,
+}
+
+/// What ran where, when, and how it ended.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Meta {
+    /// Version of the folder's layout.
+    pub format: u32,
+    /// Version of sweat.
+    pub tool_version: String,
+    /// The folder's name.
+    pub id: String,
+    /// The plan's name.
+    pub name: String,
+    /// Which command: `bench`, `demo`, `warm`.
+    pub command: String,
+    /// Wall time of the clock's origin, nanoseconds since 1970.
+    pub origin_unix_ns: u64,
+    /// When the run ended.
+    pub ended_ns: Option<u64>,
+    /// How far it came.
+    pub state: RunState,
+    /// Why it did not come further, in words.
+    pub why: Option<String>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// The server, once known.
+    pub server: Option<ServerRecord>,
+    /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
+    pub host: BTreeMap<String, String>,
+    /// Facts about the experiment for the report: `data_bytes`, `pool_bytes`, `rows`, ...
+    pub facts: BTreeMap<String, serde_json::Value>,
+}
+
+/// The server measured.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ServerRecord {
+    /// `MariaDB`, `MySQL`, `Percona Server`.
+    pub product: String,
+    /// Version text.
+    pub version: String,
+    /// `unix /path`, `tcp host:port`.
+    pub address: String,
+    /// TLS cipher, if encrypted.
+    pub cipher: Option<String>,
+    /// Whether it runs on this machine.
+    pub local: bool,
+    /// Whether sweat started it.
+    pub sandbox: bool,
+}
+
+/// One step of the experiment.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// 1-based place.
+    pub number: u32,
+    /// `prepare`, `restart_cold`, `warm`, `settle`, `load`, ...
+    pub kind: String,
+    /// The group it belongs to, `none`, `scan`, ...; empty if there are no groups.
+    pub way: String,
+    /// In words, for people.
+    pub label: String,
+    /// When it began.
+    pub began_ns: u64,
+    /// When it ended; absent if it was cut.
+    pub ended_ns: Option<u64>,
+    /// Raw counters just before.
+    pub before: Counters,
+    /// Raw counters just after.
+    pub after: Counters,
+    /// What warming did, for warm steps.
+    pub warmed: Option<WarmedRecord>,
+    /// What else is worth keeping: proof of coldness, what was used to reset.
+    pub notes: Vec<String>,
+}
+
+/// What warming did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct WarmedRecord {
+    /// Strategy.
+    pub strategy: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// Pages in the pool before.
+    pub pages_before: u64,
+    /// Pages in the pool after.
+    pub pages_after: u64,
+    /// Pages read from disk meanwhile.
+    pub pages_read: u64,
+    /// Bytes read from disk meanwhile.
+    pub bytes_read: u64,
+    /// What was left out, in words.
+    pub notes: Vec<String>,
+}
+
+/// One load.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Folder name: `01-none-1`.
+    pub id: String,
+    /// The group it belongs to; empty if there are no groups.
+    pub way: String,
+    /// Which run in the group, from 1.
+    pub pass: u32,
+    /// Number of its step.
+    pub step: u32,
+    /// Kind of workload.
+    pub workload: String,
+    /// The workload's options.
+    pub options: BTreeMap<String, String>,
+    /// The load in words: `closed`, `poisson 4000/s`.
+    pub arrival: String,
+    /// Workers.
+    pub workers: usize,
+    /// `threads` or `reactor`.
+    pub engine: String,
+    /// When the first event could begin.
+    pub began_ns: u64,
+    /// When the last one ended.
+    pub ended_ns: u64,
+    /// `done`, `interrupted`, `target_lost`.
+    pub reason: String,
+    /// Class names.
+    pub classes: Vec<String>,
+    /// Per class: response times of good events.
+    pub response: Vec<Histogram>,
+    /// Per class: service times of good events.
+    pub service: Vec<Histogram>,
+    /// Per class: response times of failed events.
+    pub failed: Vec<Histogram>,
+    /// Lateness of our own making.
+    pub lateness: Histogram,
+    /// Statements, rows, bytes.
+    pub tally: TallyRecord,
+    /// Errors by class and code.
+    pub errors: Vec<ErrorRecord>,
+    /// Sessions opened anew.
+    pub reconnects: u64,
+    /// Events longer than the histogram's bound.
+    pub clipped: u64,
+    /// Events still under way when the load was abandoned.
+    pub abandoned: u64,
+    /// Our CPU time, user mode.
+    pub cpu_user_ns: u64,
+    /// Our CPU time, kernel mode.
+    pub cpu_system_ns: u64,
+    /// Second by second.
+    pub intervals: Vec<IntervalRecord>,
+}
+
+/// One interval of a load.
+#[derive(Clone, Debug)]
+pub struct IntervalRecord {
+    /// When it began.
+    pub began_ns: u64,
+    /// When it really ended.
+    pub ended_ns: u64,
+    /// Good events per class.
+    pub events: Vec<u64>,
+    /// Failed events per class.
+    pub errors: Vec<u64>,
+    /// Response times, all classes together.
+    pub response: Histogram,
+    /// Statements, rows, bytes.
+    pub tally: TallyRecord,
+    /// Sessions opened anew.
+    pub reconnects: u64,
+    /// Workers inside an event at its end.
+    pub in_flight: u64,
+    /// Arrivals due and not begun at its end.
+    pub backlog: u64,
+}
+
+/// Statements, rows, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TallyRecord {
+    /// Statements that read.
+    pub reads: u64,
+    /// Statements that changed data.
+    pub writes: u64,
+    /// Other statements.
+    pub other: u64,
+    /// Rows received.
+    pub rows: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+}
+
+/// Errors of one class and code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// Class name.
+    pub class: String,
+    /// `server`, `lost`, `protocol`.
+    pub kind: String,
+    /// Number.
+    pub code: u16,
+    /// How often.
+    pub count: u64,
+    /// First text.
+    pub first_text: String,
+}
+
+/// One raw sample of a probe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// Name of the probe.
+    pub probe: String,
+    /// When it should have been taken.
+    pub planned_ns: u64,
+    /// When it began.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// Counters and gauges, for probes of numbers.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub numbers: Counters,
+    /// Raw text, for probes of texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Rows with the column names first, for probes of tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<Vec<String>>,
+    /// Why there is nothing: `needs PROCESS`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<String>,
+}
+
+/// One variable of the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariableRecord {
+    /// Name.
+    pub name: String,
+    /// At the start.
+    pub start: String,
+    /// At the end; absent if the run was cut.
+    pub end: Option<String>,
+    /// Where the value comes from: `COMPILE-TIME`, `CONFIG`, `COMMAND-LINE`, `SQL`, ... in lower case with dashes.
+    pub origin: Option<String>,
+}

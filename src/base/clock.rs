@@ -1,0 +1,119 @@
+//! Time as a parameter. This is the only file that reads the machine's clocks or sleeps.
+
+use std::cell::Cell;
+use std::ops::{Add, Sub};
+use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Nanoseconds since the origin of a run's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// Seconds as a floating point number.
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
+    pub fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(d: Duration) -> Nanos {
+        Nanos(u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(n: Nanos) -> Duration {
+        Duration::from_nanos(n.0)
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+/// A clock: real, or simulated in tests.
+pub trait Clock: Clone {
+    /// Time since the origin.
+    fn now(&self) -> Nanos;
+    /// Blocks until `at` and gives the time it really is then.
+    fn sleep_until(&self, at: Nanos) -> Nanos;
+}
+
+/// The machine's monotonic clock, with the wall time of its origin. Copies share the origin.
+#[derive(Clone, Copy, Debug)]
+pub struct RealClock {
+    origin: Instant,
+    origin_unix_ns: u64,
+}
+
+impl RealClock {
+    /// A clock whose origin is now.
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
+    pub fn start() -> RealClock {
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        RealClock { origin: Instant::now(), origin_unix_ns: Nanos::from(wall).0 }
+    }
+
+    /// Wall time of the origin, nanoseconds since 1970.
+    pub fn origin_unix_ns(&self) -> u64 {
+        self.origin_unix_ns
+    }
+
+    /// Wall time (nanoseconds since 1970) of a time on this clock, by the offset at the origin.
+    pub fn unix_ns(&self, at: Nanos) -> u64 {
+        self.origin_unix_ns + at.0
+    }
+}
+
+impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
+    fn now(&self) -> Nanos {
+        Nanos::from(Instant::now().duration_since(self.origin))
+    }
+    #[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
+    fn sleep_until(&self, at: Nanos) -> Nanos {
+        let now = self.now();
+        if at > now {
+            std::thread::sleep(Duration::from(at - now));
+        }
+        self.now()
+    }
+}
+
+/// A clock that moves only when told to. Copies share the time.
+#[derive(Clone, Debug, Default)]
+pub struct SimClock {
+    now: Rc<Cell<u64>>,
+}
+
+impl SimClock {
+    /// Moves time forward.
+    pub fn advance(&self, by: Nanos) {
+        self.now.set(self.now.get() + by.0);
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Nanos {
+        Nanos(self.now.get())
+    }
+    fn sleep_until(&self, at: Nanos) -> Nanos {
+        self.now.set(self.now.get().max(at.0));
+        self.now()
+    }
+}

@@ -1,0 +1,1 @@
+//! Which key comes next: the distributions of the field.

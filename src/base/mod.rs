@@ -1,0 +1,14 @@
+//! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor.
+//! Never knows: databases.
+
+pub mod clock;
+pub mod distribution;
+pub mod random;
+pub mod reactor;
+pub mod secret;
+pub mod stop;
+pub mod units;
+
+pub use clock::{Clock, Nanos, RealClock, SimClock};
+pub use secret::Secret;
+pub use stop::{Stop, StopReason};

@@ -1,0 +1,1 @@
+//! Seeded random numbers, the same on every machine.

@@ -1,0 +1,241 @@
+//! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
+//! Opens nothing. Never knows: clap, sockets, threads.
+
+mod options;
+
+pub use options::{OptionKind, OptionSpec, Options};
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::base::Secret;
+use crate::base::units::Size;
+
+/// Everything that was asked of one run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Short name; part of the run folder's name.
+    pub name: String,
+    /// Seed of every random number in the run.
+    pub seed: u64,
+    /// Whom to talk to.
+    pub target: TargetPlan,
+    /// What to do.
+    pub workload: WorkloadPlan,
+    /// How much of it, and when.
+    pub load: LoadPlan,
+    /// How to warm the pool before the load, in order.
+    pub warm: Vec<WarmPlan>,
+    /// What to sample meanwhile.
+    pub probes: ProbePlan,
+    /// Where run folders go.
+    pub runs_dir: PathBuf,
+}
+
+/// Whom to talk to.
+#[derive(Clone, Debug)]
+pub enum TargetPlan {
+    /// No server at all (workload `null`).
+    None,
+    /// A server that runs already.
+    Address(AddressPlan),
+    /// A throw-away server of our own.
+    Sandbox(SandboxPlan),
+}
+
+/// How to reach and log in to a server; the words are those of every mysql client.
+#[derive(Clone, Debug, Default)]
+pub struct AddressPlan {
+    /// Host name or address; `localhost` means the socket unless `protocol` says TCP.
+    pub host: Option<String>,
+    /// TCP port.
+    pub port: Option<u16>,
+    /// Unix socket.
+    pub socket: Option<PathBuf>,
+    /// Forced way, if any.
+    pub protocol: Option<Protocol>,
+    /// Account; the operating system's user if not given.
+    pub user: Option<String>,
+    /// Password; `None` means that none was given.
+    pub password: Option<Secret>,
+    /// Default database.
+    pub database: Option<String>,
+    /// TLS.
+    pub ssl: SslPlan,
+    /// Time to wait for a connection.
+    pub connect_timeout: Option<Duration>,
+    /// Whether the server's RSA key may be fetched over an unencrypted connection.
+    pub get_server_public_key: bool,
+    /// The server's RSA key in a file.
+    pub server_public_key_path: Option<PathBuf>,
+    /// Whether a plugin may be sent the password in clear text without TLS or a socket.
+    pub enable_cleartext_plugin: bool,
+}
+
+/// `--protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// TCP, also to localhost.
+    Tcp,
+    /// Unix socket.
+    Socket,
+}
+
+/// `--ssl-*`.
+#[derive(Clone, Debug, Default)]
+pub struct SslPlan {
+    /// How much is asked of TLS; `None` means preferred.
+    pub mode: Option<SslMode>,
+    /// Certificate authority, PEM.
+    pub ca: Option<PathBuf>,
+    /// Folder of certificate authorities, PEM.
+    pub capath: Option<PathBuf>,
+    /// Our certificate, PEM.
+    pub cert: Option<PathBuf>,
+    /// Our key, PEM.
+    pub key: Option<PathBuf>,
+}
+
+/// `--ssl-mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SslMode {
+    /// Never.
+    Disabled,
+    /// If the server offers it.
+    Preferred,
+    /// Always, whoever the server is.
+    Required,
+    /// Always, and the certificate must come from the given authority.
+    VerifyCa,
+    /// The same, and it must name the host.
+    VerifyIdentity,
+}
+
+/// A throw-away server.
+#[derive(Clone, Debug, Default)]
+pub struct SandboxPlan {
+    /// The server program; found on the machine if not given.
+    pub server: Option<PathBuf>,
+    /// Settings beyond the product's defaults, `name=value`.
+    pub settings: Vec<(String, String)>,
+    /// Buffer pool size.
+    pub pool: Option<Size>,
+    /// Whether it also listens on a loopback port.
+    pub tcp: bool,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadPlan {
+    /// Name of the kind.
+    pub kind: String,
+    /// Its options.
+    pub options: Options,
+}
+
+/// How much, and when.
+#[derive(Clone, Debug)]
+pub struct LoadPlan {
+    /// Sessions that run events.
+    pub workers: usize,
+    /// When events begin.
+    pub arrival: ArrivalPlan,
+    /// Ends the load after this time.
+    pub time: Option<Duration>,
+    /// Ends the load after this many events.
+    pub events: Option<u64>,
+    /// Length of an interval.
+    pub interval: Duration,
+    /// Which engine runs the workers.
+    pub engine: EnginePlan,
+    /// Whether a lost session is opened again.
+    pub reconnect: bool,
+    /// How long events under way may take to end once the load is over.
+    pub grace: Duration,
+    /// Whether to spin before due times instead of sleeping through (open loop).
+    pub precise: bool,
+}
+
+impl Default for LoadPlan {
+    fn default() -> LoadPlan {
+        LoadPlan {
+            workers: 1,
+            arrival: ArrivalPlan::Closed { think: Duration::ZERO },
+            time: None,
+            events: None,
+            interval: Duration::from_secs(1),
+            engine: EnginePlan::Auto,
+            reconnect: false,
+            grace: Duration::from_secs(10),
+            precise: false,
+        }
+    }
+}
+
+/// When events begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ArrivalPlan {
+    /// Each worker starts its next event when the last has ended and it has thought for a while.
+    Closed {
+        /// Pause between two events of a worker.
+        think: Duration,
+    },
+    /// Open loop, evenly spaced.
+    Constant {
+        /// Events per second, all workers together.
+        per_second: f64,
+    },
+    /// Open loop, exponential gaps.
+    Poisson {
+        /// Events per second, all workers together.
+        per_second: f64,
+    },
+}
+
+/// Which engine runs the workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnginePlan {
+    /// By the number of workers.
+    #[default]
+    Auto,
+    /// One thread per worker.
+    Threads,
+    /// A few threads, each an epoll loop over many workers.
+    Reactor,
+}
+
+/// One step of warming.
+#[derive(Clone, Debug, Default)]
+pub struct WarmPlan {
+    /// Name of the strategy.
+    pub strategy: String,
+    /// Its options.
+    pub options: Options,
+}
+
+/// What to sample.
+#[derive(Clone, Debug)]
+pub struct ProbePlan {
+    /// Names of probes; all that the target allows if empty.
+    pub names: Vec<String>,
+    /// Time between two samples.
+    pub interval: Duration,
+}
+
+impl Default for ProbePlan {
+    fn default() -> ProbePlan {
+        ProbePlan { names: Vec::new(), interval: Duration::from_secs(1) }
+    }
+}
+
+/// A mistake in what was asked. All mistakes of a plan are collected and shown together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {why}")]
+pub struct Mistake {
+    /// The flag, or `line 7: load.workers`.
+    pub place: String,
+    /// What is wrong.
+    pub why: String,
+    /// What to do.
+    pub hint: Option<String>,
+}

@@ -1,0 +1,9 @@
+//! What happened: counts, histograms and errors of events, gathered without locks on the workers' path.
+//! Never knows: SQL, workloads, files, printing.
+
+mod types;
+
+pub use types::{
+    ClassId, ClassTotals, ErrorCount, ErrorKind, EventError, Histogram, Interval, Outcome, Record,
+    Recording, Tally, new_histogram,
+};

@@ -1,0 +1,186 @@
+//! The words of the record.
+
+use crate::base::{Nanos, StopReason};
+
+/// A latency histogram; all of them have the bounds and digits of [`new_histogram`], so that they add.
+pub type Histogram = hdrhistogram::Histogram<u64>;
+
+/// Lowest latency told apart, in nanoseconds.
+pub const LOWEST_NS: u64 = 1;
+/// Highest latency kept: one hour, in nanoseconds. Longer ones count as this and are flagged.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Significant decimal digits.
+pub const DIGITS: u8 = 3;
+
+/// An empty histogram with the bounds that all of ours share.
+pub fn new_histogram() -> Histogram {
+    Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, DIGITS).expect("constant bounds are valid")
+}
+
+/// Index into the workload's list of classes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClassId(pub u16);
+
+/// What went wrong in an event, as the hot path carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventError {
+    /// Who said so.
+    pub kind: ErrorKind,
+    /// The server's error number, or the operating system's for a lost connection; 0 where there is none.
+    pub code: u16,
+}
+
+/// The three ways to fail, kept apart everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// The server answered with an error; the session lives on.
+    Server,
+    /// The connection is gone.
+    Lost,
+    /// The bytes made no sense; the session is not usable any more.
+    Protocol,
+}
+
+/// How an event ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its class.
+    pub class: ClassId,
+    /// What went wrong, if anything.
+    pub error: Option<EventError>,
+}
+
+/// One event. Response time = ended - intended, service time = ended - started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Class and error.
+    pub outcome: Outcome,
+    /// When the arrival wanted it to begin.
+    pub intended: Nanos,
+    /// When it began.
+    pub started: Nanos,
+    /// When it ended.
+    pub ended: Nanos,
+}
+
+/// What an event did besides taking time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Statements that read.
+    pub reads: u64,
+    /// Statements that changed data.
+    pub writes: u64,
+    /// Other statements (BEGIN, COMMIT, SET).
+    pub other: u64,
+    /// Rows received.
+    pub rows: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Bytes sent.
+    pub bytes_sent: u64,
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub fn add(&mut self, other: &Tally) {
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.other += other.other;
+        self.rows += other.rows;
+        self.bytes_received += other.bytes_received;
+        self.bytes_sent += other.bytes_sent;
+    }
+}
+
+/// Errors of one class and code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorCount {
+    /// Class of the event.
+    pub class: ClassId,
+    /// What went wrong.
+    pub error: EventError,
+    /// How often.
+    pub count: u64,
+    /// The first text the server sent for it.
+    pub first_text: String,
+}
+
+/// Histograms and counts of one class.
+#[derive(Clone, Debug)]
+pub struct ClassTotals {
+    /// Events that ended without an error.
+    pub response: Histogram,
+    /// The same events, from their real start.
+    pub service: Histogram,
+    /// Response times of events that failed: never mixed with the others.
+    pub failed: Histogram,
+}
+
+/// What happened between two looks of the collector; intervals add up to the recording.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// When the interval began, on the run's clock.
+    pub began: Nanos,
+    /// When it really ended: rates divide by the real length.
+    pub ended: Nanos,
+    /// One entry per class of the workload.
+    pub classes: Vec<ClassTotals>,
+    /// How late events began for reasons of our own: a session was free and the arrival was due.
+    pub lateness: Histogram,
+    /// Statements, rows, bytes.
+    pub tally: Tally,
+    /// Sessions opened anew after a lost connection.
+    pub reconnects: u64,
+    /// Workers inside an event at the end of the interval.
+    pub in_flight: u64,
+    /// Open loop: arrivals due and not yet begun at the end of the interval.
+    pub backlog: u64,
+}
+
+impl Interval {
+    /// Events that ended without an error, over all classes.
+    pub fn events(&self) -> u64 {
+        self.classes.iter().map(|c| c.response.len()).sum()
+    }
+    /// Events that failed, over all classes.
+    pub fn errors(&self) -> u64 {
+        self.classes.iter().map(|c| c.failed.len()).sum()
+    }
+    /// Response times of all classes together.
+    pub fn response(&self) -> Histogram {
+        let mut all = new_histogram();
+        for class in &self.classes {
+            all.add(&class.response).expect("all histograms share their bounds");
+        }
+        all
+    }
+    /// Length in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.ended.since(self.began).seconds()
+    }
+}
+
+/// A whole load: the sum of its intervals, and how it ended.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Names of the classes; `ClassId` indexes them.
+    pub class_names: Vec<String>,
+    /// Sum of all intervals, with the first start and the last end.
+    pub total: Interval,
+    /// Errors by class and code.
+    pub errors: Vec<ErrorCount>,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// Events clipped at the histogram's upper bound.
+    pub clipped: u64,
+    /// Events still under way when the load was abandoned.
+    pub abandoned: u64,
+    /// Workers that ran.
+    pub workers: usize,
+    /// Which engine ran them: `threads` or `reactor`.
+    pub engine: &'static str,
+    /// CPU time of this process during the load, user mode, nanoseconds.
+    pub cpu_user_ns: u64,
+    /// The same, kernel mode.
+    pub cpu_system_ns: u64,
+}

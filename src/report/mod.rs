@@ -1,0 +1,2 @@
+//! Findings shown: text, JSON, CSV, HTML.
+//! Never knows: how numbers were made, servers.

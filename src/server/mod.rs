@@ -1,0 +1,40 @@
+//! A server we may stop and start: throw-away sandboxes, snapshots, settings, consent and its journal.
+//! The only room that starts processes. Never knows: load, workloads.
+
+use crate::target::Target;
+
+/// Settings of a server, `name=value`, in the order given.
+pub type Settings = Vec<(String, String)>;
+
+/// A server that we may change: a sandbox, or one for which the user said so in words.
+pub trait Control: Send {
+    /// How to talk to it.
+    fn target(&self) -> &Target;
+    /// Process id, while it runs.
+    fn pid(&self) -> Option<u32>;
+    /// Stops it cleanly and waits.
+    ///
+    /// # Errors
+    /// When it doesn't stop.
+    fn stop(&mut self) -> anyhow::Result<()>;
+    /// Starts it with these settings beside its own and waits until it answers.
+    ///
+    /// # Errors
+    /// When it doesn't come up: the last lines of its error log.
+    fn start(&mut self, settings: &Settings) -> anyhow::Result<()>;
+    /// Keeps a copy of the data of the stopped server.
+    ///
+    /// # Errors
+    /// When it can't be copied.
+    fn save(&mut self, snapshot: &str) -> anyhow::Result<()>;
+    /// Puts a kept copy back in place of the stopped server's data.
+    ///
+    /// # Errors
+    /// When it can't be restored.
+    fn restore(&mut self, snapshot: &str) -> anyhow::Result<()>;
+    /// Evicts the stopped server's files from the page cache.
+    ///
+    /// # Errors
+    /// When pages stay behind.
+    fn evict(&mut self) -> anyhow::Result<()>;
+}

@@ -1,0 +1,209 @@
+//! What to do: workloads, the workers they make, and the events those run.
+//! Never knows: threads, arrival, clocks, reports.
+//! To add one: a folder here with a `Kind`, and its line in `KINDS`. `null/` is the example to copy.
+
+pub mod null;
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::base::{Nanos, Stop};
+use crate::plan::{OptionSpec, Options};
+use crate::recorder::{ErrorKind, EventError, Outcome, Tally};
+use crate::target::{self, Target};
+
+/// All kinds of workload, in the order of `sweat bench --help`.
+pub const KINDS: &[&dyn Kind] = &[&null::Null];
+
+/// A kind of workload: its name, its options, how to build it.
+pub trait Kind: Sync {
+    /// Name on the command line, in plans and reports.
+    fn name(&self) -> &'static str;
+    /// One line for the help.
+    fn about(&self) -> &'static str;
+    /// What it can be told.
+    fn options(&self) -> Vec<OptionSpec>;
+    /// Builds it; `target` is `None` only for workloads that need none.
+    ///
+    /// # Errors
+    /// When the options or the target don't fit.
+    fn build(
+        &self,
+        options: &Options,
+        target: Option<&Target>,
+    ) -> anyhow::Result<Box<dyn Workload>>;
+}
+
+/// A workload, ready to make workers.
+pub trait Workload: Send + Sync {
+    /// Names of the classes of events; `ClassId` indexes them.
+    fn classes(&self) -> Vec<String>;
+    /// Makes one worker; called on the thread that will run it.
+    ///
+    /// # Errors
+    /// When the worker can't be made. Connecting comes later, in `Worker::open`.
+    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>>;
+    /// Looks before the load whether tables are there and fit.
+    ///
+    /// # Errors
+    /// Says what is missing and what to do.
+    fn check(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
+    /// Makes the data.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn prepare(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
+        Ok(())
+    }
+    /// Removes what `prepare` made.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn cleanup(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// Which of the workers this is.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// 0-based.
+    pub worker: usize,
+    /// How many there are.
+    pub workers: usize,
+    /// Seed of the run; combine with `worker`.
+    pub seed: u64,
+    /// Set when a blocking session shall give up waiting for the server.
+    pub abandon: Stop,
+}
+
+/// A longer piece of control-plane work (prepare, cleanup): how parallel, how to say how far it is, when to stop.
+pub struct Job<'a> {
+    /// Sessions to use.
+    pub threads: usize,
+    /// Seed for generated data.
+    pub seed: u64,
+    /// Set on Ctrl-C.
+    pub stop: &'a Stop,
+    /// Told now and then how far the work is, from one thread at a time.
+    pub progress: &'a mut (dyn FnMut(Progress) + Send),
+}
+
+/// How far a longer piece of work is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// What is being done: `sbtest1: rows`.
+    pub label: String,
+    /// Units done.
+    pub done: u64,
+    /// Units in all; 0 if not known.
+    pub total: u64,
+    /// What is counted: `rows`, `pages`.
+    pub unit: &'static str,
+}
+
+/// Executes events. Owns its session; lives on one thread.
+#[expect(async_fn_in_trait, reason = "futures stay on their thread, so no Send bound is wanted")]
+pub trait Worker {
+    /// Connects and prepares statements; called again after a lost connection.
+    async fn open(&mut self) -> Result<(), target::Error>;
+    /// Runs one event.
+    async fn event(&mut self, tally: &mut Tally) -> Outcome;
+    /// When the worker itself wants its next event: now, at a recorded time, or never again.
+    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+        Some(now)
+    }
+    /// Text of the last server error, for the first of each code.
+    fn error_text(&self) -> &str {
+        ""
+    }
+    /// Says good-bye to the server.
+    async fn close(&mut self) {}
+}
+
+/// What the driver gives a worker: when to begin, where to note the end.
+pub trait Pace {
+    /// Resolves when the worker may open its session; `false` if the run ended before.
+    fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
+    /// The session is open, or could not be opened.
+    fn opened(&mut self, result: Result<(), target::Error>);
+    /// The time at the end of the last event.
+    fn now(&self) -> Nanos;
+    /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::due` said.
+    fn poll_begin(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
+    /// Notes the end of the event.
+    fn end(&mut self, outcome: Outcome, tally: &Tally);
+    /// Notes the text of an error; the first of each code is kept.
+    fn error_text(&mut self, error: EventError, text: &str);
+    /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
+    fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
+    /// Whether the session could be opened again.
+    fn reopened(&mut self, result: &Result<(), target::Error>);
+}
+
+/// A worker behind a pointer: one allocation per worker, none per event.
+pub trait Seat {
+    /// The worker's whole life.
+    fn run<'a>(self: Box<Self>, pace: Box<dyn Pace + 'a>) -> Pin<Box<dyn Future<Output = ()> + 'a>>
+    where
+        Self: 'a;
+}
+
+impl<W: Worker> Seat for W {
+    fn run<'a>(
+        mut self: Box<Self>,
+        mut pace: Box<dyn Pace + 'a>,
+    ) -> Pin<Box<dyn Future<Output = ()> + 'a>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move {
+            if !poll_fn(|cx| pace.poll_open(cx)).await {
+                return;
+            }
+            let opened = self.open().await;
+            let usable = opened.is_ok();
+            pace.opened(opened);
+            if usable {
+                live(&mut *self, &mut *pace).await;
+                self.close().await;
+            }
+        })
+    }
+}
+
+/// The one loop that every event of every mode goes through.
+async fn live<W: Worker>(worker: &mut W, pace: &mut dyn Pace) {
+    loop {
+        let own = worker.due(pace.now());
+        if !poll_fn(|cx| pace.poll_begin(cx, own)).await {
+            return;
+        }
+        let mut tally = Tally::default();
+        let outcome = worker.event(&mut tally).await;
+        pace.end(outcome, &tally);
+        if let Some(error) = outcome.error {
+            pace.error_text(error, worker.error_text());
+            if error.kind != ErrorKind::Server && !reopen(worker, pace).await {
+                return;
+            }
+        }
+    }
+}
+
+/// Opens a lost session again, as often as the load allows.
+async fn reopen<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> bool {
+    loop {
+        if !poll_fn(|cx| pace.poll_reopen(cx)).await {
+            return false;
+        }
+        let result = worker.open().await;
+        pace.reopened(&result);
+        if result.is_ok() {
+            return true;
+        }
+    }
+}

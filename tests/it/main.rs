@@ -1,0 +1,1 @@
+//! Tests with real servers, each in a private temporary directory.
