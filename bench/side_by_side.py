@@ -1,0 +1,144 @@
+"""Shared by the scripts in this folder: build, throw-away server, timed processes, ratios."""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SWEAT = ROOT / "target" / "release" / "sweat"
+
+
+def fail(message):
+    sys.exit(f"error: {message}")
+
+
+def build():
+    subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "--bin", "sweat"], cwd=ROOT, check=True)
+
+
+def need(*programs):
+    missing = [p for p in programs if shutil.which(p) is None]
+    if missing:
+        fail(f"not installed: {', '.join(missing)}")
+
+
+def arguments(about, pairs=5, **more):
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--pairs", type=int, default=pairs, help="how many A B pairs")
+    for name, (default, text) in more.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default, help=text)
+    return parser.parse_args()
+
+
+class Server:
+    """A throw-away server of sweat's own making; stopped and removed at the end of the `with` block."""
+
+    def __init__(self, *settings, pool="1G", tcp=False):
+        self.name = f"bench-{os.getpid()}"
+        words = [SWEAT, "sandbox", "start", "--detach", "--format", "json", "--name", self.name, "--pool", pool]
+        for setting in settings:
+            words += ["--set", setting]
+        if tcp:
+            words += ["--tcp"]
+        printed = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+        facts = json.loads(printed)
+        self.socket, self.pid = facts["socket"], facts["pid"]
+        self.port, self.user, self.password = facts.get("port"), facts["user"], facts.get("password") or ""
+        self.data = facts["datadir"]
+
+    def __enter__(self):
+        self.sql("create database if not exists sbtest")
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([SWEAT, "sandbox", "destroy", self.name], check=False, stdout=subprocess.DEVNULL)
+
+    def sql(self, text):
+        words = ["mariadb", "--no-defaults", "-S", self.socket, "-u", "root", "-N", "-B", "-e", text]
+        return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def restart(self):
+        """A cold pool: stopped, files evicted from the page cache, started."""
+        subprocess.run([SWEAT, "sandbox", "stop", self.name], check=True, stdout=subprocess.DEVNULL)
+        for path in pathlib.Path(self.data).rglob("*"):
+            if path.is_file():
+                with open(path, "rb") as file:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        subprocess.run([SWEAT, "sandbox", "start", "--detach", "--name", self.name], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def sysbench_login(self, tcp):
+        if tcp:
+            return ["--mysql-host=127.0.0.1", f"--mysql-port={self.port}", f"--mysql-user={self.user}",
+                    f"--mysql-password={self.password}", "--mysql-db=sbtest"]
+        return [f"--mysql-socket={self.socket}", "--mysql-user=root", "--mysql-db=sbtest"]
+
+    def sweat_login(self, tcp):
+        if tcp:
+            return ["-h", "127.0.0.1", "-P", str(self.port), "-u", self.user, f"-p{self.password}", "-D", "sbtest",
+                    "--ssl-mode=disabled"]
+        return ["-S", self.socket, "-u", "root", "-D", "sbtest"]
+
+
+class Timed:
+    """One process run to its end: elapsed, CPU, memory, output."""
+
+    def __init__(self, words, check=True):
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            began = time.monotonic()
+            process = subprocess.Popen([str(w) for w in words], stdout=out, stderr=err)
+            _, status, usage = os.wait4(process.pid, 0)
+            self.elapsed = time.monotonic() - began
+            process.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0), err.seek(0)
+            self.out, self.err = out.read(), err.read()
+        if check and process.returncode != 0:
+            fail(f"{' '.join(map(str, words[:3]))} ... gave {process.returncode}\n{self.out}\n{self.err}")
+        self.user, self.system, self.resident_mib = usage.ru_utime, usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def sysbench_events(timed):
+    found = re.search(r"total number of events:\s+(\d+)", timed.out)
+    took = re.search(r"total time:\s+([\d.]+)s", timed.out)
+    if not found or not took:
+        fail("sysbench's summary was not understood\n" + timed.out)
+    return int(found[1]), float(took[1])
+
+
+def sweat_result(timed):
+    return json.loads(timed.out)["result"]
+
+
+def alternate(pairs, ours, theirs):
+    """Runs A B, B A, A B, ... and gives both lists."""
+    a, b = [], []
+    for pair in range(pairs):
+        for side in ((ours, a), (theirs, b)) if pair % 2 == 0 else ((theirs, b), (ours, a)):
+            side[1].append(side[0]())
+    return a, b
+
+
+def ratio_line(what, ours, theirs, bar, at_least=True):
+    """Prints one ratio: median of ours by median of theirs, and the range over the pairs."""
+    ratio = statistics.median(ours) / statistics.median(theirs)
+    single = [x / y for x, y in zip(ours, theirs)]
+    met = ratio >= bar if at_least else ratio <= bar
+    sign = ">=" if at_least else "<="
+    print(f"{what:<44} {ratio:6.3f}   pairs {min(single):.3f}..{max(single):.3f}   bar {sign} {bar:g}   "
+          f"{'met' if met else 'MISSED'}   (ours {statistics.median(ours):.4g}, theirs {statistics.median(theirs):.4g})",
+          flush=True)
+    return met
+
+
+def raise_open_files():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
