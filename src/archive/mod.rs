@@ -13,8 +13,10 @@
 //!   manifest.json      sizes and SHA-256 of all of these, written last
 //! ```
 
+mod sparse;
 mod types;
 
+pub use sparse::SparseHistogram;
 pub use types::{
     Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
     StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,

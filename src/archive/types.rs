@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::Histogram;
+use super::SparseHistogram;
+use crate::recorder::{Histogram, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host values carry a
 /// prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are the server's status variables.
 pub type Counters = BTreeMap<String, f64>;
 
 /// Everything in a run folder, loaded.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// `meta.json`.
     pub meta: Meta,
@@ -45,7 +46,7 @@ pub enum RunState {
 }
 
 /// What ran where, when, and how it ended.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// Version of the folder's layout.
     pub format: u32,
@@ -76,7 +77,7 @@ pub struct Meta {
 }
 
 /// The server measured.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
     /// `MariaDB`, `MySQL`, `Percona Server`.
     pub product: String,
@@ -93,7 +94,7 @@ pub struct ServerRecord {
 }
 
 /// One step of the experiment.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// 1-based place.
     pub number: u32,
@@ -118,7 +119,7 @@ pub struct StepRecord {
 }
 
 /// What warming did.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WarmedRecord {
     /// Strategy.
     pub strategy: String,
@@ -137,7 +138,7 @@ pub struct WarmedRecord {
 }
 
 /// One load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// Folder name: `01-none-1`.
     pub id: String,
@@ -191,8 +192,40 @@ pub struct Trial {
     pub intervals: Vec<IntervalRecord>,
 }
 
+impl Default for Trial {
+    fn default() -> Trial {
+        Trial {
+            id: String::new(),
+            way: String::new(),
+            pass: 1,
+            step: 0,
+            workload: String::new(),
+            options: BTreeMap::new(),
+            arrival: String::new(),
+            workers: 0,
+            engine: String::new(),
+            began_ns: 0,
+            ended_ns: 0,
+            reason: String::new(),
+            classes: Vec::new(),
+            response: Vec::new(),
+            service: Vec::new(),
+            failed: Vec::new(),
+            lateness: new_histogram(),
+            tally: TallyRecord::default(),
+            errors: Vec::new(),
+            reconnects: 0,
+            clipped: 0,
+            abandoned: 0,
+            cpu_user_ns: 0,
+            cpu_system_ns: 0,
+            intervals: Vec::new(),
+        }
+    }
+}
+
 /// One interval of a load.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalRecord {
     /// When it began.
     pub began_ns: u64,
@@ -202,8 +235,8 @@ pub struct IntervalRecord {
     pub events: Vec<u64>,
     /// Failed events per class.
     pub errors: Vec<u64>,
-    /// Response times, all classes together.
-    pub response: Histogram,
+    /// Response times of good events, all classes together.
+    pub response: SparseHistogram,
     /// Statements, rows, bytes.
     pub tally: TallyRecord,
     /// Sessions opened anew.
