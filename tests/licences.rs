@@ -11,7 +11,11 @@ fn permitted(expression: &str, allowed: &[&str]) -> bool {
             choice.split(" AND ").map(flat).all(|licence| allowed.contains(&licence.as_str()))
         })
     };
-    if expression.contains('(') { expression.split(" AND ").all(either) } else { either(expression) }
+    if expression.contains('(') {
+        expression.split(" AND ").all(either)
+    } else {
+        either(expression)
+    }
 }
 
 fn allowed_licences() -> Vec<String> {
@@ -31,7 +35,8 @@ fn every_dependency_is_permissive() {
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let tree: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
+    let tree: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("cargo prints JSON");
     let allowed = allowed_licences();
     let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
     let packages = tree["packages"].as_array().expect("a list of packages");
