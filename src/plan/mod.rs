@@ -257,3 +257,8 @@ pub struct Mistake {
     /// What to do.
     pub hint: Option<String>,
 }
+
+/// All mistakes of what was asked, as one error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; "))]
+pub struct Mistakes(pub Vec<Mistake>);
