@@ -103,6 +103,28 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
     Duration::try_from_secs_f64(number * scale).map_err(|_| wrong())
 }
 
+/// Reads a whole number: `1000`, `20_000`, `1.5M`; k, M and G are powers of 1000, since these are no bytes.
+///
+/// # Errors
+/// When it is no whole number of at least 0.
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a whole number" };
+    let plain = text.trim().replace('_', "");
+    if let Ok(count) = plain.parse() {
+        return Ok(count);
+    }
+    let (number, unit) = split(&plain).ok_or_else(wrong)?;
+    let scale = match unit {
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        "g" | "G" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let count = number * scale;
+    let whole = (count - count.round()).abs() < 1e-6 && count < 9e15;
+    if whole { Ok(count.round() as u64) } else { Err(wrong()) }
+}
+
 /// A number of at least 0 and what follows it.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
@@ -171,6 +193,17 @@ mod tests {
         assert_eq!(parse_time("1.5h"), Ok(Duration::from_secs(5400)));
         for wrong in ["", "s", "-1s", "5 parsecs", "1e3s"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_as_people_type_them() {
+        assert_eq!(parse_count("0"), Ok(0));
+        assert_eq!(parse_count("20_000"), Ok(20_000));
+        assert_eq!(parse_count("1.1M"), Ok(1_100_000));
+        assert_eq!(parse_count("18446744073709551615"), Ok(u64::MAX));
+        for wrong in ["", "-1", "1.5", "k", "0.0001k", "1MB"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -1,8 +1,10 @@
 //! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
 //! Opens nothing. Never knows: clap, sockets, threads.
 
+mod nearest;
 mod options;
 
+pub use nearest::nearest;
 pub use options::{OptionKind, OptionSpec, Options};
 
 use std::path::PathBuf;
