@@ -12,6 +12,8 @@ pub enum StopReason {
     Interrupted,
     /// The target is gone: keep what was measured, exit 3.
     TargetLost,
+    /// A part of sweat itself broke: keep what was measured, exit 3.
+    Failed,
 }
 
 /// A flag shared by all threads of a run; the first reason stands.
@@ -29,6 +31,7 @@ impl Stop {
             StopReason::Done => 1,
             StopReason::Interrupted => 2,
             StopReason::TargetLost => 3,
+            StopReason::Failed => 4,
         };
         let _ = self.0.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
@@ -43,6 +46,7 @@ impl Stop {
             1 => Some(StopReason::Done),
             2 => Some(StopReason::Interrupted),
             3 => Some(StopReason::TargetLost),
+            4 => Some(StopReason::Failed),
             _ => None,
         }
     }

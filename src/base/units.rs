@@ -1,10 +1,234 @@
 //! Numbers as people type and read them.
 
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
 /// An amount of bytes, absolute or as a multiple of the buffer pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// `16KiB`, `1G`.
+    /// `16KiB`, `1G`. As in MySQL's settings, K, M, G and T are powers of 1024, whatever follows them.
     Bytes(u64),
     /// `2x-pool`.
     TimesPool(f64),
+}
+
+/// Why a text is no amount of bytes or time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {what}")]
+pub struct UnitError {
+    text: String,
+    what: &'static str,
+}
+
+impl Size {
+    /// Bytes, where the buffer pool has `pool` bytes.
+    pub fn bytes(self, pool: u64) -> u64 {
+        match self {
+            Size::Bytes(bytes) => bytes,
+            Size::TimesPool(factor) => (factor * pool as f64) as u64,
+        }
+    }
+}
+
+impl FromStr for Size {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Size, UnitError> {
+        let wrong = || UnitError {
+            text: text.to_owned(),
+            what: "an amount of bytes like 16KiB, 1.5G or 2x-pool",
+        };
+        let (number, unit) = split(text).ok_or_else(wrong)?;
+        let unit = unit.to_ascii_lowercase();
+        if matches!(unit.as_str(), "x-pool" | "xpool") {
+            return Ok(Size::TimesPool(number));
+        }
+        let power = match unit.trim_end_matches("ib").trim_end_matches('b') {
+            "" if unit != "ib" => 0,
+            "k" => 1,
+            "m" => 2,
+            "g" => 3,
+            "t" => 4,
+            _ => return Err(wrong()),
+        };
+        let bytes = number * 1024_f64.powi(power);
+        if bytes > 9e18 {
+            return Err(wrong());
+        }
+        // Whole numbers stay exact beyond the 53 bits of a float.
+        let digits = &text.trim()[..text.trim().len() - unit.len()];
+        let exact = digits.trim().parse::<u64>().ok();
+        Ok(Size::Bytes(exact.map_or(bytes as u64, |n| n << (10 * power))))
+    }
+}
+
+impl fmt::Display for Size {
+    /// As one would type it: the largest unit that divides it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Size::TimesPool(factor) => write!(f, "{factor}x-pool"),
+            Size::Bytes(bytes) => {
+                for (unit, shift) in [("T", 40), ("G", 30), ("M", 20), ("K", 10)] {
+                    if bytes >= 1 << shift && bytes % (1 << shift) == 0 {
+                        return write!(f, "{}{unit}", bytes >> shift);
+                    }
+                }
+                write!(f, "{bytes}")
+            }
+        }
+    }
+}
+
+/// Reads a time: `5s`, `200ms`, `1m30s`, `1.5h`; a bare number is seconds.
+///
+/// # Errors
+/// When it is no time.
+pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a time like 5s, 200ms or 2m" };
+    if let Ok(time) = humantime::parse_duration(text.trim()) {
+        return Ok(time);
+    }
+    let (number, unit) = split(text).ok_or_else(wrong)?;
+    let scale = match unit {
+        "" | "s" => 1.0,
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return Err(wrong()),
+    };
+    Duration::try_from_secs_f64(number * scale).map_err(|_| wrong())
+}
+
+/// Reads a whole number: `1000`, `20_000`, `1.5M`; k, M and G are powers of 1000, since these are no bytes.
+///
+/// # Errors
+/// When it is no whole number of at least 0.
+pub fn parse_count(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a whole number" };
+    let plain = text.trim().replace('_', "");
+    if let Ok(count) = plain.parse() {
+        return Ok(count);
+    }
+    let (number, unit) = split(&plain).ok_or_else(wrong)?;
+    let scale = match unit {
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        "g" | "G" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let count = number * scale;
+    let whole = (count - count.round()).abs() < 1e-6 && count < 9e15;
+    if whole { Ok(count.round() as u64) } else { Err(wrong()) }
+}
+
+/// A number of at least 0 and what follows it.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number = text[..end].parse().ok()?;
+    Some((number, text[end..].trim_start()))
+}
+
+/// Bytes for people, three digits: `1.50 GiB`.
+pub fn show_bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    let digits = match value {
+        _ if unit == "B" => 0,
+        v if v < 10.0 => 2,
+        v if v < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// A time as one would type it: `1m 30s`, `200ms`.
+pub fn show_time(time: Duration) -> String {
+    humantime::format_duration(time).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn size(text: &str) -> Size {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn sizes_as_people_type_them() {
+        assert_eq!(size("0"), Size::Bytes(0));
+        assert_eq!(size("512"), Size::Bytes(512));
+        assert_eq!(size("16KiB"), Size::Bytes(16 << 10));
+        assert_eq!(size("16k"), Size::Bytes(16 << 10));
+        assert_eq!(size("1.5G"), Size::Bytes(3 << 29));
+        assert_eq!(size("2 MB"), Size::Bytes(2 << 20));
+        assert_eq!(size("10b"), Size::Bytes(10));
+        assert_eq!(size("2x-pool"), Size::TimesPool(2.0));
+        assert_eq!(size("0.5x-pool").bytes(100), 50);
+        for wrong in ["", "G", "-1", "1Q", "1..2G", "x-pool", "1ib", "99999999T", "1G1"] {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_as_people_type_them() {
+        assert_eq!(parse_time("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(parse_time("0"), Ok(Duration::ZERO));
+        assert_eq!(parse_time("0.25"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_time("200ms"), Ok(Duration::from_millis(200)));
+        assert_eq!(parse_time("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("1.5h"), Ok(Duration::from_secs(5400)));
+        for wrong in ["", "s", "-1s", "5 parsecs", "1e3s"] {
+            assert!(parse_time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn counts_as_people_type_them() {
+        assert_eq!(parse_count("0"), Ok(0));
+        assert_eq!(parse_count("20_000"), Ok(20_000));
+        assert_eq!(parse_count("1.1M"), Ok(1_100_000));
+        assert_eq!(parse_count("18446744073709551615"), Ok(u64::MAX));
+        for wrong in ["", "-1", "1.5", "k", "0.0001k", "1MB"] {
+            assert!(parse_count(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_for_people() {
+        assert_eq!(show_bytes(17), "17 B");
+        assert_eq!(show_bytes(1536), "1.50 KiB");
+        assert_eq!(show_bytes(256 << 20), "256 MiB");
+        assert_eq!(Size::Bytes(3 << 29).to_string(), "1536M");
+    }
+
+    proptest! {
+        #[test]
+        fn a_size_survives_being_written(bytes in 0..9_000_000_000_000_000_000_u64) {
+            prop_assert_eq!(size(&Size::Bytes(bytes).to_string()), Size::Bytes(bytes));
+        }
+        #[test]
+        fn a_time_survives_being_written(ns in 0..1_000_000_000_000_000_u64) {
+            let time = Duration::from_nanos(ns);
+            prop_assert_eq!(parse_time(&show_time(time)), Ok(time));
+        }
+        #[test]
+        fn no_text_makes_the_readers_panic(text in ".*") {
+            let _ = text.parse::<Size>();
+            let _ = parse_time(&text);
+        }
+    }
 }

@@ -1,2 +1,34 @@
-//! Runs a plan: a list of steps, and the loop over them.
+//! Runs a plan: a pure list of steps, and the one loop over them. bench, warm and demo are all plans run by this.
 //! Never knows: clap, formats, colours.
+//! Start reading at `steps`, then `run`.
+
+mod steps;
+
+pub use steps::{Step, steps};
+
+use crate::probe::Sample;
+use crate::recorder::Interval;
+use crate::workload::Progress;
+
+/// Told what goes on while a plan runs; `cli` shows it. All methods may be left out.
+pub trait Listener: Send {
+    /// A step begins; `number` counts from 1.
+    fn step_began(&mut self, _step: &Step, _number: usize, _of: usize) {}
+    /// A step is through.
+    fn step_ended(&mut self, _step: &Step, _seconds: f64) {}
+    /// How far a longer step is.
+    fn progress(&mut self, _progress: &Progress) {}
+    /// A load begins with these classes.
+    fn load_began(&mut self, _classes: &[String]) {}
+    /// An interval of the load is over.
+    fn interval(&mut self, _interval: &Interval) {}
+    /// A probe has looked.
+    fn sample(&mut self, _sample: &Sample) {}
+    /// Something worth a line.
+    fn note(&mut self, _text: &str) {}
+}
+
+/// A listener that listens to nothing.
+pub struct Silent;
+
+impl Listener for Silent {}

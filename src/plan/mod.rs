@@ -1,8 +1,10 @@
 //! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
 //! Opens nothing. Never knows: clap, sockets, threads.
 
+mod nearest;
 mod options;
 
+pub use nearest::nearest;
 pub use options::{OptionKind, OptionSpec, Options};
 
 use std::path::PathBuf;
@@ -12,7 +14,7 @@ use crate::base::Secret;
 use crate::base::units::Size;
 
 /// Everything that was asked of one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// Short name; part of the run folder's name.
     pub name: String,
@@ -24,8 +26,14 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     /// How much of it, and when.
     pub load: LoadPlan,
-    /// How to warm the pool before the load, in order.
-    pub warm: Vec<WarmPlan>,
+    /// Whether to make the data first.
+    pub prepare: bool,
+    /// Whether each way begins with a restart that leaves pool and page cache cold.
+    pub cold: bool,
+    /// What is compared: the ways to warm the pool before the load. One way without a name for a plain bench.
+    pub ways: Vec<WayPlan>,
+    /// How often the load runs in each way, one right after the other.
+    pub passes: u32,
     /// What to sample meanwhile.
     pub probes: ProbePlan,
     /// Where run folders go.
@@ -33,9 +41,10 @@ pub struct Plan {
 }
 
 /// Whom to talk to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum TargetPlan {
     /// No server at all (workload `null`).
+    #[default]
     None,
     /// A server that runs already.
     Address(AddressPlan),
@@ -204,8 +213,19 @@ pub enum EnginePlan {
     Reactor,
 }
 
-/// One step of warming.
+/// One of the ways that an experiment compares.
 #[derive(Clone, Debug, Default)]
+pub struct WayPlan {
+    /// Short name; empty if there is only one way.
+    pub name: String,
+    /// How the pool is warmed before the load, in order; empty for not at all.
+    pub warm: Vec<WarmPlan>,
+    /// Whether the server writes down afterwards which pages its pool holds, for a later way that loads them.
+    pub dump_after: bool,
+}
+
+/// One step of warming.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmPlan {
     /// Name of the strategy.
     pub strategy: String,
@@ -239,3 +259,8 @@ pub struct Mistake {
     /// What to do.
     pub hint: Option<String>,
 }
+
+/// All mistakes of what was asked, as one error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; "))]
+pub struct Mistakes(pub Vec<Mistake>);

@@ -1,8 +1,10 @@
 //! Options of plugins (workloads, warm strategies): what one accepts, and what was given.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::Mistake;
+use super::{Mistake, nearest};
+use crate::base::units::{Size, parse_count, parse_time};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,47 @@ pub enum OptionKind {
     Choice(&'static [&'static str]),
 }
 
+impl OptionKind {
+    /// Why `value` is none of this kind, and what would be; `None` if it is.
+    fn refuses(self, value: &str) -> Option<(String, String)> {
+        let (what, example) = match self {
+            OptionKind::Text => return None,
+            OptionKind::Switch if read_switch(value).is_some() => return None,
+            OptionKind::Switch => ("neither on nor off", "on or off".to_owned()),
+            OptionKind::Count => {
+                return parse_count(value).err().map(|e| (e.to_string(), "as in 1000".to_owned()));
+            }
+            OptionKind::Number if value.parse().is_ok_and(f64::is_finite) => return None,
+            OptionKind::Number => ("not a number", "as in 0.5".to_owned()),
+            OptionKind::Size => {
+                return value
+                    .parse::<Size>()
+                    .err()
+                    .map(|e| (e.to_string(), "as in 16KiB".to_owned()));
+            }
+            OptionKind::Time => {
+                return parse_time(value).err().map(|e| (e.to_string(), "as in 5s".to_owned()));
+            }
+            OptionKind::Choice(words) if words.contains(&value) => return None,
+            OptionKind::Choice(words) => {
+                let near = nearest(value, words.iter().copied());
+                let hint = near.map_or(words.join(", "), |n| format!("did you mean {n}?"));
+                ("not one of the words it takes", hint)
+            }
+        };
+        Some((format!("`{value}` is {what}"), example))
+    }
+}
+
+/// `on` and `off` in the ways people write them; nothing means on.
+fn read_switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "" | "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
 /// One option that a plugin accepts; help, checks and plan files come from it.
 #[derive(Clone, Debug)]
 pub struct OptionSpec {
@@ -41,7 +84,8 @@ pub struct OptionSpec {
 pub struct Options(BTreeMap<String, String>);
 
 impl Options {
-    /// Checks what was given against the specs and fills in the defaults.
+    /// Checks what was given against the specs and fills in the defaults. In names, `_` is `-`; of an option that
+    /// was given twice the last value stands.
     ///
     /// # Errors
     /// All mistakes together.
@@ -56,14 +100,20 @@ impl Options {
             .collect();
         let mut mistakes = Vec::new();
         for (name, value) in given {
-            match specs.iter().find(|s| s.name == name) {
-                Some(_) => {
-                    values.insert(name.clone(), value.clone());
-                }
+            match specs.iter().find(|s| same_name(s.name, name)) {
+                Some(spec) => match spec.kind.refuses(value) {
+                    None => {
+                        values.insert(spec.name.to_owned(), value.clone());
+                    }
+                    Some((why, hint)) => {
+                        mistakes.push(Mistake { place: format!("--{name}"), why, hint: Some(hint) })
+                    }
+                },
                 None => mistakes.push(Mistake {
                     place: format!("--{name}"),
                     why: "no such option".to_owned(),
-                    hint: None,
+                    hint: nearest(name, specs.iter().map(|s| s.name))
+                        .map(|near| format!("did you mean --{near}?")),
                 }),
             }
         }
@@ -75,18 +125,117 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The value as a whole number.
+    /// The value as a whole number; 0 if there is none.
     pub fn count(&self, name: &str) -> u64 {
-        self.text(name).and_then(|v| v.parse().ok()).unwrap_or(0)
+        self.text(name).and_then(|v| parse_count(v).ok()).unwrap_or(0)
+    }
+
+    /// The value as a number; 0 if there is none.
+    pub fn number(&self, name: &str) -> f64 {
+        self.text(name).and_then(|v| v.parse().ok()).unwrap_or(0.0)
+    }
+
+    /// The value as an amount of bytes.
+    pub fn size(&self, name: &str) -> Option<Size> {
+        self.text(name).and_then(|v| v.parse().ok())
+    }
+
+    /// The value as a time.
+    pub fn time(&self, name: &str) -> Option<Duration> {
+        self.text(name).and_then(|v| parse_time(v).ok())
     }
 
     /// Whether a switch is on.
     pub fn switch(&self, name: &str) -> bool {
-        matches!(self.text(name), Some("on" | "1" | "true" | "yes"))
+        self.text(name).and_then(read_switch).unwrap_or(false)
     }
 
     /// All values by name, for the run folder.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+}
+
+fn same_name(a: &str, b: &str) -> bool {
+    a.len() == b.len()
+        && a.bytes()
+            .zip(b.bytes())
+            .all(|(x, y)| x == y || matches!((x, y), (b'-', b'_') | (b'_', b'-')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(name: &'static str, kind: OptionKind, default: &'static str) -> OptionSpec {
+        OptionSpec { name, kind, default, help: "" }
+    }
+
+    fn specs() -> Vec<OptionSpec> {
+        vec![
+            spec("table-size", OptionKind::Count, "10000"),
+            spec("skip_trx", OptionKind::Switch, "off"),
+            spec("skew", OptionKind::Number, "0.8"),
+            spec("chunk", OptionKind::Size, "16MiB"),
+            spec("pause", OptionKind::Time, "0s"),
+            spec("file", OptionKind::Text, ""),
+            spec("order", OptionKind::Choice(&["given", "random"]), "given"),
+        ]
+    }
+
+    fn check(given: &[(&str, &str)]) -> Result<Options, Vec<Mistake>> {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Options::check(&specs(), &given)
+    }
+
+    #[test]
+    fn defaults_stand_until_told_otherwise() {
+        let options = check(&[]).unwrap();
+        assert_eq!(options.count("table-size"), 10_000);
+        assert!(!options.switch("skip_trx"));
+        assert_eq!(options.number("skew"), 0.8);
+        assert_eq!(options.size("chunk"), Some(Size::Bytes(16 << 20)));
+        assert_eq!(options.time("pause"), Some(Duration::ZERO));
+        assert_eq!(options.text("file"), None);
+    }
+
+    #[test]
+    fn dashes_and_underscores_are_one_and_the_last_value_stands() {
+        let given =
+            [("table_size", "5"), ("table-size", "1M"), ("skip-trx", ""), ("order", "random")];
+        let options = check(&given).unwrap();
+        assert_eq!(options.count("table-size"), 1_000_000);
+        assert!(options.switch("skip_trx"));
+        assert_eq!(options.text("order"), Some("random"));
+    }
+
+    #[test]
+    fn all_mistakes_are_named_with_what_to_do() {
+        let mistakes = check(&[
+            ("table-sise", "5"),
+            ("table-size", "-1"),
+            ("skip_trx", "maybe"),
+            ("skew", "NaN"),
+            ("chunk", "lots"),
+            ("pause", "a while"),
+            ("order", "randon"),
+            ("banana", "1"),
+        ])
+        .unwrap_err();
+        let hints: Vec<_> =
+            mistakes.iter().map(|m| (m.place.as_str(), m.hint.as_deref().unwrap_or(""))).collect();
+        assert_eq!(
+            hints,
+            [
+                ("--table-sise", "did you mean --table-size?"),
+                ("--table-size", "as in 1000"),
+                ("--skip_trx", "on or off"),
+                ("--skew", "as in 0.5"),
+                ("--chunk", "as in 16KiB"),
+                ("--pause", "as in 5s"),
+                ("--order", "did you mean random?"),
+                ("--banana", ""),
+            ]
+        );
     }
 }

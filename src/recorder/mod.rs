@@ -5,5 +5,5 @@ mod types;
 
 pub use types::{
     ClassId, ClassTotals, ErrorCount, ErrorKind, EventError, Histogram, Interval, Outcome, Record,
-    Recording, Tally, new_histogram,
+    Recording, Tally, Unopened, new_histogram,
 };

@@ -160,6 +160,15 @@ impl Interval {
     }
 }
 
+/// A worker that could not open its session when the load began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unopened {
+    /// Which worker, 0-based.
+    pub worker: usize,
+    /// The cause.
+    pub why: String,
+}
+
 /// A whole load: the sum of its intervals, and how it ended.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -175,8 +184,12 @@ pub struct Recording {
     pub clipped: u64,
     /// Events still under way when the load was abandoned.
     pub abandoned: u64,
-    /// Workers that ran.
+    /// Workers asked for.
     pub workers: usize,
+    /// Workers that could not open their session and therefore ran nothing.
+    pub unopened: Vec<Unopened>,
+    /// What broke in sweat itself, if that ended the load: the message of a worker's panic.
+    pub failure: Option<String>,
     /// Which engine ran them: `threads` or `reactor`.
     pub engine: &'static str,
     /// CPU time of this process during the load, user mode, nanoseconds.

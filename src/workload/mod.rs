@@ -13,6 +13,8 @@ use crate::plan::{OptionSpec, Options};
 use crate::recorder::{ErrorKind, EventError, Outcome, Tally};
 use crate::target::{self, Target};
 
+pub use crate::target::Error as OpenError;
+
 /// All kinds of workload, in the order of `sweat bench --help`.
 pub const KINDS: &[&dyn Kind] = &[&null::Null];
 
@@ -130,7 +132,9 @@ pub trait Pace {
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The session is open, or could not be opened.
     fn opened(&mut self, result: Result<(), target::Error>);
-    /// The time at the end of the last event.
+    /// Resolves when the load begins, once all sessions are open; `false` if it never does.
+    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
+    /// The time at the end of the last event; before the first one, when the load began.
     fn now(&self) -> Nanos;
     /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::due` said.
     fn poll_begin(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
@@ -168,7 +172,9 @@ impl<W: Worker> Seat for W {
             let usable = opened.is_ok();
             pace.opened(opened);
             if usable {
-                live(&mut *self, &mut *pace).await;
+                if poll_fn(|cx| pace.poll_start(cx)).await {
+                    live(&mut *self, &mut *pace).await;
+                }
                 self.close().await;
             }
         })

@@ -1,0 +1,173 @@
+//! The raw command line before clap sees it: takes the password out of it, here and in the process list.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::base::Secret;
+
+/// The password as it was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Password {
+    /// Not mentioned.
+    #[default]
+    Absent,
+    /// Bare `-p` or `--password`: to be asked for.
+    Ask,
+    /// Given with the flag.
+    Given(Secret),
+    /// `--skip-password`: none, whatever option files say.
+    Skipped,
+}
+
+/// The command line without its password.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// What clap reads; a password flag stands there bare.
+    pub(super) args: Vec<OsString>,
+    /// The password.
+    pub(super) password: Password,
+}
+
+/// Where a password begins inside an argument; `None` if the argument holds none.
+fn password_at(arg: &[u8]) -> Option<usize> {
+    for prefix in [&b"--password="[..], b"--mysql-password=", b"--mysql_password="] {
+        if arg.starts_with(prefix) {
+            return Some(prefix.len());
+        }
+    }
+    (arg.len() > 2 && arg.starts_with(b"-p")).then_some(2)
+}
+
+/// Takes the password out of the arguments, and writes long names with dashes (`--table_size` is `--table-size`).
+pub(super) fn read(args: Vec<OsString>) -> Words {
+    let mut words = Words::default();
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        let bytes = arg.as_bytes();
+        if bytes == b"--" {
+            words.args.push(arg);
+            words.args.extend(args);
+            break;
+        }
+        if let Some(at) = password_at(bytes) {
+            let text = String::from_utf8_lossy(&bytes[at..]).into_owned();
+            words.password = Password::Given(Secret::new(text));
+            words.args.push("--password".into());
+        } else if bytes == b"-p" || bytes == b"--password" {
+            words.password = Password::Ask;
+            words.args.push("--password".into());
+        } else if bytes == b"--skip-password" {
+            words.password = Password::Skipped;
+        } else {
+            words.args.push(dashed(&arg));
+        }
+    }
+    words
+}
+
+/// `--table_size=5` as `--table-size=5`; the value stays as it is.
+fn dashed(arg: &OsStr) -> OsString {
+    let bytes = arg.as_bytes();
+    if !bytes.starts_with(b"--") {
+        return arg.to_owned();
+    }
+    let end = bytes.iter().position(|b| *b == b'=').unwrap_or(bytes.len());
+    let mut out = bytes.to_vec();
+    for byte in &mut out[2..end] {
+        if *byte == b'_' {
+            *byte = b'-';
+        }
+    }
+    OsString::from_vec(out)
+}
+
+/// Overwrites passwords in `memory`, which holds arguments that each end with a NUL.
+fn blot(memory: &mut [u8]) {
+    for arg in memory.split_mut(|b| *b == 0) {
+        if let Some(at) = password_at(arg) {
+            for (i, byte) in arg[at..].iter_mut().enumerate() {
+                *byte = if i == 0 { b'x' } else { 0 };
+            }
+        }
+    }
+}
+
+/// Wipes passwords from this process's own arguments, where `ps` reads them.
+/// The kernel tells where they lie; where it does not (no /proc), they stay.
+pub(super) fn wipe() {
+    let Some((start, end)) = place() else { return };
+    let Some(length) = end.checked_sub(start).filter(|n| *n < 4 << 20) else { return };
+    // SAFETY: the kernel placed the arguments of this process at `start..end` on the writable part of the initial
+    // stack, and they stay mapped for the life of the process. Nothing else runs yet: this is called first thing in
+    // `main`, before any thread is made, and std has copied nothing that borrows from them.
+    #[expect(
+        unsafe_code,
+        reason = "the process list shows this memory, and nothing safe reaches it"
+    )]
+    let memory = unsafe {
+        std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut::<u8>(start), length)
+    };
+    blot(memory);
+}
+
+/// Where the kernel says that the arguments lie: fields 48 and 49 of /proc/self/stat.
+fn place() -> Option<(usize, usize)> {
+    place_in(&std::fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+fn place_in(stat: &str) -> Option<(usize, usize)> {
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    let mut fields = after_name.split_ascii_whitespace().skip(48 - 3);
+    let start = fields.next()?.parse().ok()?;
+    let end = fields.next()?.parse().ok()?;
+    (start != 0).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Words {
+        read(line.split(' ').map(OsString::from).collect())
+    }
+
+    #[test]
+    fn a_password_leaves_the_words() {
+        let w = words("sweat bench -uroot -psecret null");
+        assert_eq!(w.password, Password::Given(Secret::new("secret")));
+        assert_eq!(w.args, ["sweat", "bench", "-uroot", "--password", "null"]);
+        assert_eq!(words("sweat --password=a=b").password, Password::Given(Secret::new("a=b")));
+        assert_eq!(words("sweat --mysql-password=x").password, Password::Given(Secret::new("x")));
+        assert_eq!(words("sweat -p").password, Password::Ask);
+        assert_eq!(words("sweat --password").password, Password::Ask);
+        assert_eq!(words("sweat --password=").password, Password::Given(Secret::new("")));
+        assert_eq!(words("sweat --skip-password").password, Password::Skipped);
+        assert_eq!(words("sweat -P3306 --pool 1G").password, Password::Absent);
+        assert_eq!(words("sweat -- -pnot").args, ["sweat", "--", "-pnot"]);
+    }
+
+    #[test]
+    fn underscores_in_names_are_dashes_and_values_are_left_alone() {
+        let w = words("sweat --table_size=a_b --skip_trx c_d");
+        assert_eq!(w.args, ["sweat", "--table-size=a_b", "--skip-trx", "c_d"]);
+    }
+
+    #[test]
+    fn blotting_leaves_no_byte_of_a_password() {
+        let mut memory = b"sweat\0-psecret\0--password=secret\0--pool\0".to_vec();
+        let length = memory.len();
+        blot(&mut memory);
+        assert_eq!(memory.len(), length);
+        let text = String::from_utf8(memory).unwrap();
+        assert!(!text.contains("ecret"), "{text:?}");
+        assert!(text.contains("-px\0") && text.ends_with("--pool\0"), "{text:?}");
+    }
+
+    #[test]
+    fn the_arguments_are_where_the_kernel_says() {
+        let fields: Vec<String> = (4..=52).map(|n| (n * 1000).to_string()).collect();
+        let stat = format!("1 (a) b) S {}", fields.join(" "));
+        assert_eq!(place_in(&stat), Some((48_000, 49_000)));
+        assert!(place().is_some());
+    }
+}

@@ -1,0 +1,32 @@
+//! `sweat completion`: completions for the shell.
+
+use clap::{Arg, ArgMatches, Command};
+use clap_complete::Shell;
+
+use super::desk::Desk;
+use super::fault::Exit;
+
+pub(super) fn command() -> Command {
+    Command::new("completion")
+        .about("Print completions for a shell")
+        .arg(
+            Arg::new("shell")
+                .required(true)
+                .value_parser(clap::value_parser!(Shell))
+                .help("Which shell"),
+        )
+        .after_help(
+            "Examples:\n  \
+             sweat completion bash > /etc/bash_completion.d/sweat\n  \
+             sweat completion zsh > ~/.zfunc/_sweat\n  \
+             sweat completion fish > ~/.config/fish/completions/sweat.fish",
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let shell = *args.get_one::<Shell>("shell").expect("clap asks for it");
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut super::program(), "sweat", &mut text);
+    desk.print(&String::from_utf8_lossy(&text))?;
+    Ok(Exit::Done)
+}

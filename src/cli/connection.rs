@@ -1,0 +1,251 @@
+//! Which server: the flags that every mysql client has, as a group for every command that talks to one.
+//! Layers, each over the one before: environment, option files, command line.
+
+mod apply;
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::base::units::Size;
+use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, SandboxPlan, TargetPlan};
+
+use super::argv::Password;
+use super::desk::Desk;
+use super::{option_file, prompt};
+
+/// Flags whose text goes into the address, in the order of the help: name, short, value, help.
+const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
+    ("host", Some('h'), "HOST", "Host of the server; localhost means its socket"),
+    ("port", Some('P'), "PORT", "TCP port"),
+    ("user", Some('u'), "USER", "Account"),
+    ("socket", Some('S'), "PATH", "Unix socket"),
+    ("database", Some('D'), "NAME", "Database"),
+    ("protocol", None, "tcp|socket", "Forces the way to connect"),
+    ("ssl-mode", None, "MODE", "disabled, preferred, required, verify_ca or verify_identity"),
+    ("ssl-ca", None, "FILE", "Certificate authority, PEM"),
+    ("ssl-capath", None, "DIR", "Folder of certificate authorities, PEM"),
+    ("ssl-cert", None, "FILE", "Our certificate, PEM"),
+    ("ssl-key", None, "FILE", "Our key, PEM"),
+    ("connect-timeout", None, "SECONDS", "Time to wait for a connection"),
+    ("server-public-key-path", None, "FILE", "The server's RSA key"),
+];
+
+/// Flags without a value that go into the address: name, help.
+const SWITCHES: &[(&str, &str)] = &[
+    ("get-server-public-key", "Fetch the server's RSA key where there is no TLS"),
+    ("enable-cleartext-plugin", "Allow sending the password in clear text"),
+];
+
+/// Flags that say which option files are read: name, value, help.
+const FILE_FLAGS: &[(&str, Option<&str>, &str)] = &[
+    ("defaults-file", Some("FILE"), "Read only this option file"),
+    ("defaults-extra-file", Some("FILE"), "Read this option file too"),
+    ("defaults-group-suffix", Some("TEXT"), "Read also groups with this at their end"),
+    ("no-defaults", None, "Read no option files"),
+    ("login-path", Some("NAME"), "Read this group of ~/.mylogin.cnf"),
+    ("no-login-paths", None, "Don't read ~/.mylogin.cnf"),
+];
+
+/// Names that sysbench has for the same flags.
+const ALIASES: &[(&str, &str)] = &[
+    ("host", "mysql-host"),
+    ("port", "mysql-port"),
+    ("user", "mysql-user"),
+    ("socket", "mysql-socket"),
+    ("database", "mysql-db"),
+    ("ssl-mode", "mysql-ssl"),
+];
+
+/// Heading of the group in the help.
+const HEADING: &str = "Server";
+
+/// Adds the flags of a server that runs already.
+pub(super) fn address_flags(mut command: Command) -> Command {
+    for (name, short, value, help) in FLAGS {
+        let mut arg =
+            Arg::new(*name).long(*name).value_name(*value).help(*help).help_heading(HEADING);
+        arg = short.map_or(arg.clone(), |c| arg.short(c));
+        for (_, alias) in ALIASES.iter().filter(|(of, _)| of == name) {
+            arg = arg.alias(*alias);
+        }
+        command = command.arg(arg);
+        if *name == "user" {
+            command = command.arg(password_flag());
+        }
+    }
+    for (name, help) in SWITCHES {
+        let arg = Arg::new(*name).long(*name).action(ArgAction::SetTrue).help(*help);
+        command = command.arg(arg.help_heading(HEADING));
+    }
+    for (name, value, help) in FILE_FLAGS {
+        let arg = Arg::new(*name).long(*name).help(*help).help_heading(HEADING);
+        command = command.arg(match value {
+            Some(value) => arg.value_name(*value),
+            None => arg.action(ArgAction::SetTrue),
+        });
+    }
+    command
+}
+
+/// The flag as the help shows it. `argv` has taken its value away before clap sees it.
+fn password_flag() -> Arg {
+    Arg::new("password")
+        .short('p')
+        .long("password")
+        .action(ArgAction::SetTrue)
+        .help("Password, attached as in -pSECRET; a bare -p asks for it")
+        .help_heading(HEADING)
+}
+
+/// Adds the flags of a throw-away server as the target.
+pub(super) fn sandbox_flags(command: Command) -> Command {
+    let with = |arg: Arg| arg.help_heading("Throw-away server");
+    let names: Vec<&str> = FLAGS.iter().map(|f| f.0).filter(|n| *n != "database").collect();
+    command
+        .arg(with(
+            Arg::new("sandbox")
+                .long("sandbox")
+                .action(ArgAction::SetTrue)
+                .conflicts_with_all(names)
+                .help("Start a throw-away server for this and remove it afterwards"),
+        ))
+        .arg(with(
+            Arg::new("server")
+                .long("server")
+                .value_name("PATH")
+                .requires("sandbox")
+                .help("Its program: a mariadbd or mysqld [default: the one installed]"),
+        ))
+        .arg(with(
+            Arg::new("set")
+                .long("set")
+                .value_name("NAME=VALUE")
+                .action(ArgAction::Append)
+                .requires("sandbox")
+                .help("One of its settings; may be repeated"),
+        ))
+        .arg(with(
+            Arg::new("pool")
+                .long("pool")
+                .value_name("SIZE")
+                .requires("sandbox")
+                .help("Its buffer pool, as in 256M"),
+        ))
+}
+
+/// The target that the words name: a throw-away server or an address.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn target(args: &ArgMatches, desk: &Desk) -> anyhow::Result<TargetPlan> {
+    if args.get_flag("sandbox") {
+        return Ok(TargetPlan::Sandbox(sandbox(args)?));
+    }
+    Ok(TargetPlan::Address(address(args, desk)?))
+}
+
+/// What `--server`, `--set` and `--pool` say.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> {
+    let mut mistakes = Vec::new();
+    let mut plan = SandboxPlan {
+        server: args.get_one::<String>("server").map(PathBuf::from),
+        ..SandboxPlan::default()
+    };
+    for setting in args.get_many::<String>("set").into_iter().flatten() {
+        match setting.split_once('=') {
+            Some((name, value)) if !name.is_empty() => {
+                plan.settings.push((name.to_owned(), value.to_owned()));
+            }
+            _ => mistakes.push(mistake("--set", format!("`{setting}` has no `=`"))),
+        }
+    }
+    match args.get_one::<String>("pool").map(|text| text.parse()).transpose() {
+        Ok(Some(Size::TimesPool(_))) => {
+            mistakes.push(mistake("--pool", "the pool can't be a multiple of itself".to_owned()));
+        }
+        Ok(pool) => plan.pool = pool,
+        Err(e) => mistakes.push(mistake("--pool", e.to_string())),
+    }
+    if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes)) }
+}
+
+fn mistake(place: &str, why: String) -> Mistake {
+    Mistake { place: place.to_owned(), why, hint: None }
+}
+
+/// The address that environment, option files and words name together; asks for the password if told to.
+///
+/// # Errors
+/// All mistakes together; or when the password can't be asked for.
+pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressPlan> {
+    let mut plan = AddressPlan::default();
+    let mut mistakes = Vec::new();
+    for (variable, name) in apply::ENVIRONMENT {
+        if let Ok(value) = std::env::var(variable) {
+            apply::set(&mut plan, variable, name, &value, &mut mistakes);
+        }
+    }
+    let found = option_file::gather(&choice(args));
+    found.warnings.iter().for_each(|warning| desk.say(&format!("warning: {warning}")));
+    mistakes.extend(found.mistakes);
+    for option in &found.options {
+        apply::set(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
+    }
+    typed(&mut plan, args, &mut mistakes);
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    match &desk.password {
+        Password::Absent => {}
+        Password::Skipped => plan.password = None,
+        Password::Given(secret) => plan.password = Some(secret.clone()),
+        Password::Ask => plan.password = Some(prompt::password(&desk.stop)?),
+    }
+    Ok(plan)
+}
+
+/// Which option files to read, by words and environment.
+fn choice(args: &ArgMatches) -> option_file::Choice {
+    let text = |name: &str| args.get_one::<String>(name).cloned();
+    let path = |name: &str| text(name).map(PathBuf::from);
+    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    let suffix = || variable("MYSQL_GROUP_SUFFIX").and_then(|v| v.into_string().ok());
+    option_file::Choice {
+        only: path("defaults-file"),
+        extra: path("defaults-extra-file"),
+        suffix: text("defaults-group-suffix").or_else(suffix),
+        none: args.get_flag("no-defaults"),
+        login_path: text("login-path"),
+        no_login_paths: args.get_flag("no-login-paths"),
+        home: variable("HOME").map(PathBuf::from),
+        mysql_home: variable("MYSQL_HOME").map(PathBuf::from),
+        login_file: variable("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from),
+    }
+}
+
+/// Lays the words typed over the plan.
+fn typed(plan: &mut AddressPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    for (name, ..) in FLAGS {
+        if let Some(value) = args.get_one::<String>(name) {
+            apply::set(plan, &format!("--{name}"), name, value, mistakes);
+        }
+    }
+    for (name, _) in SWITCHES {
+        if args.get_flag(name) {
+            apply::set(plan, &format!("--{name}"), name, "on", mistakes);
+        }
+    }
+    // As in the mariadb client: a port or socket typed alone says how to connect, whatever option files name.
+    let said = |name: &str| args.contains_id(name);
+    if !said("host") && !said("protocol") {
+        match (said("port"), said("socket")) {
+            (true, false) => plan.protocol = Some(Protocol::Tcp),
+            (false, true) => plan.protocol = Some(Protocol::Socket),
+            _ => {}
+        }
+    }
+}

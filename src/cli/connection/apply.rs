@@ -1,0 +1,107 @@
+//! One value, from wherever, into the address.
+
+use std::path::PathBuf;
+
+use crate::base::Secret;
+use crate::base::units::parse_time;
+use crate::plan::{AddressPlan, Mistake, Protocol, SslMode};
+
+/// Environment variables of the mysql clients and the options they stand for.
+pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
+    ("USER", "user"),
+    ("MYSQL_HOST", "host"),
+    ("MYSQL_TCP_PORT", "port"),
+    ("MYSQL_UNIX_PORT", "socket"),
+    ("MYSQL_PWD", "password"),
+];
+
+/// Puts one value into the address. `place` says where it was found. Names that are not about the address pass.
+pub(super) fn set(
+    plan: &mut AddressPlan,
+    place: &str,
+    name: &str,
+    value: &str,
+    mistakes: &mut Vec<Mistake>,
+) {
+    if let Err((why, hint)) = lay(plan, name, value) {
+        let hint = (!hint.is_empty()).then(|| hint.to_owned());
+        mistakes.push(Mistake { place: place.to_owned(), why, hint });
+    }
+}
+
+type Wrong = (String, &'static str);
+
+fn lay(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), Wrong> {
+    let text = || Some(value.to_owned());
+    let path = || Some(PathBuf::from(value));
+    match name {
+        "host" => plan.host = text(),
+        "port" => plan.port = port(value)?,
+        "user" => plan.user = text(),
+        "password" => plan.password = Some(Secret::new(value)),
+        "socket" => plan.socket = path(),
+        "database" => plan.database = text(),
+        "protocol" => plan.protocol = Some(protocol(value)?),
+        "ssl-mode" => plan.ssl.mode = Some(ssl_mode(value)?),
+        "ssl" => plan.ssl.mode = switch(value)?.then_some(SslMode::Required),
+        "skip-ssl" | "disable-ssl" => {
+            plan.ssl.mode = switch(value)?.then_some(SslMode::Disabled).or(plan.ssl.mode);
+        }
+        "ssl-verify-server-cert" => {
+            plan.ssl.mode = switch(value)?.then_some(SslMode::VerifyIdentity).or(plan.ssl.mode);
+        }
+        "ssl-ca" => plan.ssl.ca = path(),
+        "ssl-capath" => plan.ssl.capath = path(),
+        "ssl-cert" => plan.ssl.cert = path(),
+        "ssl-key" => plan.ssl.key = path(),
+        "connect-timeout" => {
+            plan.connect_timeout =
+                Some(parse_time(value).map_err(|e| (e.to_string(), "seconds, as in 10"))?);
+        }
+        "get-server-public-key" => plan.get_server_public_key = switch(value)?,
+        "server-public-key-path" => plan.server_public_key_path = path(),
+        "enable-cleartext-plugin" => plan.enable_cleartext_plugin = switch(value)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// 0 means the default, as in every mysql client.
+fn port(value: &str) -> Result<Option<u16>, Wrong> {
+    match value.trim().parse() {
+        Ok(0) => Ok(None),
+        Ok(port) => Ok(Some(port)),
+        Err(_) => Err((format!("`{value}` is not a port"), "1 to 65535, usually 3306")),
+    }
+}
+
+fn protocol(value: &str) -> Result<Protocol, Wrong> {
+    match value.to_ascii_lowercase().as_str() {
+        "tcp" => Ok(Protocol::Tcp),
+        "socket" => Ok(Protocol::Socket),
+        _ => Err((format!("`{value}` is not a way to connect"), "tcp or socket")),
+    }
+}
+
+fn ssl_mode(value: &str) -> Result<SslMode, Wrong> {
+    match value.to_ascii_uppercase().replace('-', "_").as_str() {
+        "DISABLED" | "OFF" => Ok(SslMode::Disabled),
+        "PREFERRED" => Ok(SslMode::Preferred),
+        "REQUIRED" | "ON" => Ok(SslMode::Required),
+        "VERIFY_CA" => Ok(SslMode::VerifyCa),
+        "VERIFY_IDENTITY" => Ok(SslMode::VerifyIdentity),
+        _ => Err((
+            format!("`{value}` is not an SSL mode"),
+            "disabled, preferred, required, verify_ca or verify_identity",
+        )),
+    }
+}
+
+/// A switch of an option file; without a value it is on.
+fn switch(value: &str) -> Result<bool, Wrong> {
+    match value.to_ascii_lowercase().as_str() {
+        "" | "1" | "on" | "true" | "yes" => Ok(true),
+        "0" | "off" | "false" | "no" => Ok(false),
+        _ => Err((format!("`{value}` is neither on nor off"), "on or off")),
+    }
+}

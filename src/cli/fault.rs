@@ -1,0 +1,228 @@
+//! How a command ends: exit codes, and errors in words with a hint what to do.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use crate::base::StopReason;
+use crate::plan::{Mistake, Mistakes};
+use crate::target;
+
+use super::desk::Desk;
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: done, and a verdict that was asked for is negative.
+    #[expect(dead_code, reason = "for commands that judge")]
+    Negative,
+    /// 2: the words or the input are wrong.
+    Usage,
+    /// 3: the target or server failed.
+    Failed,
+    /// 4: the run can't carry its claim, and `--strict` asked for that.
+    #[expect(dead_code, reason = "for commands that judge")]
+    Void,
+    /// 130: stopped by the user; what was measured is kept.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+impl Exit {
+    /// The number the shell sees.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Negative => 1,
+            Exit::Usage => 2,
+            Exit::Failed => 3,
+            Exit::Void => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+/// The reader of our standard output has gone: `sweat ... | head`. Not an error for anybody.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
+pub(super) struct OutputClosed;
+
+/// An error that tells what to do about it; cause first, as in `error: {why}`, then `hint: {hint}`.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub(super) struct Hinted {
+    /// What went wrong.
+    pub(super) why: String,
+    /// What to do.
+    pub(super) hint: String,
+}
+
+/// Ends a command: says what went wrong, if anything, and gives the exit code.
+pub(super) fn settle(result: anyhow::Result<Exit>, desk: &Desk) -> Exit {
+    let interrupted = desk.stop.reason() == Some(StopReason::Interrupted);
+    let error = match result {
+        Ok(exit) => return exit,
+        Err(error) => error,
+    };
+    if let Some(words) = error.downcast_ref::<clap::Error>() {
+        return settle_words(words, desk);
+    }
+    if error.chain().any(|e| e.is::<OutputClosed>()) {
+        return Exit::Done;
+    }
+    if interrupted && error.chain().any(is_abandoned) {
+        desk.say("interrupted");
+        return Exit::Interrupted;
+    }
+    desk.say(&describe(&error));
+    if interrupted { Exit::Interrupted } else { judge(&error) }
+}
+
+/// Help and version go to stdout, complaints to stderr with our word for a hint.
+fn settle_words(error: &clap::Error, desk: &Desk) -> Exit {
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return match desk.print(&text) {
+            Ok(()) => Exit::Done,
+            Err(e) => settle(Err(e), desk),
+        };
+    }
+    let text = text.replace("\n  tip: ", "\nhint: ").replace("\n\nhint: ", "\nhint: ");
+    let _ = write!(std::io::stderr().lock(), "{text}");
+    Exit::Usage
+}
+
+fn is_abandoned(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned))
+}
+
+/// Wrong usage or input, or a target that failed.
+fn judge(error: &anyhow::Error) -> Exit {
+    for cause in error.chain() {
+        if cause.is::<Mistake>() || cause.is::<Mistakes>() {
+            return Exit::Usage;
+        }
+    }
+    Exit::Failed
+}
+
+/// The error in words: every mistake on its own line, each with its hint.
+fn describe(error: &anyhow::Error) -> String {
+    for cause in error.chain() {
+        if let Some(Mistakes(list)) = cause.downcast_ref::<Mistakes>() {
+            return list.iter().map(describe_mistake).collect::<Vec<_>>().join("\n");
+        }
+    }
+    let whole = format!("{error:#}");
+    let (why, told) = match whole.split_once("\nhint: ") {
+        Some((why, hint)) => (why.to_owned(), Some(hint.to_owned())),
+        None => (whole, None),
+    };
+    match told.or_else(|| error.chain().find_map(hint)) {
+        Some(hint) => format!("error: {why}\nhint: {hint}"),
+        None => format!("error: {why}"),
+    }
+}
+
+fn describe_mistake(mistake: &Mistake) -> String {
+    match &mistake.hint {
+        Some(hint) => format!("error: {mistake}\nhint: {hint}"),
+        None => format!("error: {mistake}"),
+    }
+}
+
+/// What to do about a cause, where we know.
+fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(hinted) = cause.downcast_ref::<Hinted>() {
+        return Some(hinted.hint.clone());
+    }
+    if let Some(mistake) = cause.downcast_ref::<Mistake>() {
+        return mistake.hint.clone();
+    }
+    cause.downcast_ref::<target::Error>().and_then(hint_target)
+}
+
+fn hint_target(error: &target::Error) -> Option<String> {
+    let text = match error {
+        target::Error::Connect { .. } => {
+            "is the server up? Say where it is with -h HOST -P PORT or -S SOCKET, or use --sandbox"
+        }
+        target::Error::Login { code: 1045 | 1698, .. } => {
+            "check -u USER and -p (bare -p asks for the password), or your ~/.my.cnf"
+        }
+        target::Error::Login { code: 1049, .. } | target::Error::Server { code: 1049, .. } => {
+            "create the database first, or name another with -D"
+        }
+        target::Error::Login { code: 1044, .. } | target::Error::Server { code: 1044, .. } => {
+            "this account may not use that database: grant it, or name another with -D"
+        }
+        target::Error::Login { code: 1040, .. } | target::Error::Server { code: 1040, .. } => {
+            "raise max_connections on the server, or use fewer --threads"
+        }
+        target::Error::Server { code: 1142 | 1143 | 1227, .. } => {
+            "this account lacks a privilege: grant it, or use another account with -u"
+        }
+        target::Error::Tls(_) => "see --ssl-mode, --ssl-ca and docs/connecting.md",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    fn mistake(place: &str, hint: Option<&str>) -> Mistake {
+        Mistake {
+            place: place.to_owned(),
+            why: "is wrong".to_owned(),
+            hint: hint.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn mistakes_are_usage_and_all_are_shown() {
+        let error = anyhow::Error::new(Mistakes(vec![
+            mistake("--time", Some("try 5s")),
+            mistake("--rate", None),
+        ]))
+        .context("read the plan");
+        assert_eq!(judge(&error), Exit::Usage);
+        assert_eq!(
+            describe(&error),
+            "error: --time: is wrong\nhint: try 5s\nerror: --rate: is wrong"
+        );
+    }
+
+    #[test]
+    fn a_refused_login_has_a_hint_and_exit_3() {
+        let login = target::Error::Login {
+            address: "tcp db1:3306".to_owned(),
+            user: "bob".to_owned(),
+            code: 1045,
+            text: "Access denied".to_owned(),
+        };
+        let error = Err::<(), _>(login).context("open the target").unwrap_err();
+        assert_eq!(judge(&error), Exit::Failed);
+        let text = describe(&error);
+        assert!(text.starts_with("error: open the target: log in to tcp db1:3306 as bob: 1045"));
+        assert!(text.contains("\nhint: check -u USER"), "{text}");
+    }
+
+    #[test]
+    fn a_hint_may_stand_in_the_text_itself() {
+        let error = anyhow::anyhow!("no server is installed\nhint: apt install mariadb-server")
+            .context("start the sandbox");
+        assert_eq!(
+            describe(&error),
+            "error: start the sandbox: no server is installed\nhint: apt install mariadb-server"
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! The known name that was probably meant.
+
+/// The candidate nearest to `word`, if one is near: at most one typo per three letters, or the one that
+/// alone begins with it.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_ascii_lowercase();
+    let limit = (word.chars().count() / 3).max(1);
+    let all: Vec<&str> = candidates.into_iter().collect();
+    let best = all
+        .iter()
+        .map(|c| (distance(&word, &c.to_ascii_lowercase()), *c))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d);
+    if let Some((_, name)) = best {
+        return Some(name);
+    }
+    let mut begins = all.iter().filter(|c| word.len() >= 3 && c.starts_with(&word));
+    begins.next().filter(|_| begins.next().is_none()).copied()
+}
+
+/// Insertions, deletions, changes and swaps of neighbours between two words (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (j, cell) in rows[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=a.len() {
+        rows[i][0] = i;
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_typos() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("tables", "tables"), 0);
+        assert_eq!(distance("tabels", "tables"), 1);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        let names = ["tables", "table-size", "threads", "time"];
+        assert_eq!(nearest("tabels", names), Some("tables"));
+        assert_eq!(nearest("Threads", names), Some("threads"));
+        assert_eq!(nearest("thr", names), Some("threads"));
+        assert_eq!(nearest("tab", names), None);
+        assert_eq!(nearest("banana", names), None);
+    }
+}
