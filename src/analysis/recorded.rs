@@ -331,6 +331,8 @@ impl World {
             reconnects: 0,
             clipped: 0,
             abandoned: 0,
+            unopened: Vec::new(),
+            failure: None,
             cpu_user_ns: 0,
             cpu_system_ns: 0,
             intervals: Vec::new(),
