@@ -3,6 +3,7 @@
 
 pub mod clock;
 pub mod distribution;
+pub mod kernel;
 pub mod random;
 pub mod reactor;
 pub mod secret;

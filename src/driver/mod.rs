@@ -1,22 +1,283 @@
 //! When to do it: turns a load plan into due times and runs workers on threads or a reactor.
+//!
+//! All sessions are opened before the load's clock starts. Workers then run by themselves, each at its own pace; this
+//! room's own thread only looks: at the interval's end to collect, and whether it is time to end.
 //! Never knows: servers, SQL, files, printing.
 
-use crate::base::{RealClock, Stop};
-use crate::plan::LoadPlan;
-use crate::recorder::{Interval, Recording};
+mod arrival;
+mod load;
+mod pace;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use anyhow::ensure;
+use arrival::{Arrival, Schedule};
+use load::{Load, Start, State};
+use threads::Setting;
+
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
+use crate::plan::{EnginePlan, LoadPlan};
+use crate::recorder::{Ending, Interval, Recorder, Recording};
 use crate::workload::Workload;
+
+/// How often the driver's own thread looks whether the user wants to stop.
+const LOOK: Nanos = Nanos(50_000_000);
+/// How long events under way may take to end when the user wants to stop, or something broke.
+const SHORT_GRACE: Nanos = Nanos(300_000_000);
+/// From making the start known to the start: enough for all threads to hear of it.
+const LEAD: Nanos = Nanos(2_000_000);
+
+/// Which engine runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Engine {
+    Threads,
+    Reactor,
+}
+
+impl Engine {
+    fn choose(plan: &LoadPlan) -> Engine {
+        match plan.engine {
+            EnginePlan::Threads => Engine::Threads,
+            EnginePlan::Reactor => Engine::Reactor,
+            EnginePlan::Auto if plan.workers <= 4 * kernel::cores() => Engine::Threads,
+            EnginePlan::Auto => Engine::Threads,
+        }
+    }
+
+    /// Threads that run workers.
+    fn lanes(self, workers: usize) -> usize {
+        match self {
+            Engine::Threads => workers,
+            Engine::Reactor => workers,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Engine::Threads => "threads",
+            Engine::Reactor => "reactor",
+        }
+    }
+}
+
+/// No worker could open its session.
+#[derive(Debug, thiserror::Error)]
+#[error("none of {workers} workers could open its session: {why}")]
+pub struct NoSession {
+    /// Workers that tried.
+    pub workers: usize,
+    /// What the first one was told.
+    pub why: String,
+}
 
 /// Runs a load to its end and gives its recording. `on_interval` sees every interval, in order, from this thread.
 ///
 /// # Errors
-/// When no worker could open its session.
+/// [`NoSession`] when no worker could open its session; others when the plan asks for what can't be done.
 pub fn run(
-    _load: &LoadPlan,
-    _seed: u64,
-    _workload: &dyn Workload,
-    _clock: RealClock,
-    _stop: &Stop,
-    _on_interval: &mut dyn FnMut(&Interval),
+    load: &LoadPlan,
+    seed: u64,
+    workload: &dyn Workload,
+    clock: RealClock,
+    stop: &Stop,
+    on_interval: &mut dyn FnMut(&Interval),
 ) -> anyhow::Result<Recording> {
-    unimplemented!("driver")
+    ensure!(load.workers > 0, "a load needs at least one worker");
+    ensure!(!load.interval.is_zero(), "an interval needs a length");
+    let arrival = Arrival::new(load.arrival, seed)?;
+    let engine = Engine::choose(load);
+    let shared = Load::new(load);
+    let (recorder, writers) = Recorder::new(workload.classes(), engine.lanes(load.workers));
+    let setting = Setting { load: &shared, workload, clock, seed, precise: load.precise };
+    let mut watch = Watch {
+        plan: load,
+        load: &shared,
+        clock,
+        stop,
+        schedule: arrival.schedule(),
+        recorder,
+        interval: on_interval,
+    };
+    let (ended, cpu) = std::thread::scope(|scope| {
+        let _release = Release(&shared);
+        match engine {
+            Engine::Threads => threads::start(scope, setting, arrival, writers),
+            Engine::Reactor => threads::start(scope, setting, arrival, writers),
+        }
+        let Some(start) = watch.open() else { return (Nanos(0), Cpu::default()) };
+        let before = Cpu::now();
+        let ended = watch.follow(start);
+        (ended, Cpu::now().since(before))
+    });
+    watch.finish(engine, ended, cpu)
+}
+
+/// CPU time of this process.
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    user: Nanos,
+    system: Nanos,
+}
+
+impl Cpu {
+    fn now() -> Cpu {
+        let (user, system) = kernel::cpu_time();
+        Cpu { user, system }
+    }
+
+    fn since(self, before: Cpu) -> Cpu {
+        Cpu { user: self.user.since(before.user), system: self.system.since(before.system) }
+    }
+}
+
+/// Lets all workers go when the driver's own thread leaves, however that happens: nobody waits for a dead watch.
+struct Release<'a>(&'a Load);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        if self.0.start() == Start::NotYet {
+            self.0.set_start(None);
+        }
+        self.0.halt.set(StopReason::Failed);
+        self.0.abandon.set(StopReason::Done);
+    }
+}
+
+/// What the driver's own thread does while workers run.
+struct Watch<'a> {
+    plan: &'a LoadPlan,
+    load: &'a Load,
+    clock: RealClock,
+    stop: &'a Stop,
+    schedule: Option<Schedule>,
+    recorder: Recorder,
+    interval: &'a mut dyn FnMut(&Interval),
+}
+
+impl Watch<'_> {
+    /// Waits until every worker has its session or failed to get one, and makes the start known; `None` if there
+    /// is nothing to start.
+    fn open(&mut self) -> Option<Nanos> {
+        let mut state = self.load.state();
+        while state.opened + state.unopened.len() < self.load.workers
+            && !self.load.halt.is_set()
+            && !self.stop.is_set()
+        {
+            state = self.load.wait(state, LOOK.into());
+        }
+        let opened = state.opened;
+        drop(state);
+        self.heed_stop();
+        if opened == 0 || self.load.halt.is_set() {
+            self.load.abandon.set(StopReason::Done);
+            self.load.set_start(None);
+            return None;
+        }
+        let start = self.clock.now() + LEAD;
+        self.recorder.start(start);
+        self.load.set_start(Some(start));
+        Some(start)
+    }
+
+    /// Looks on until all workers are through; gives when the load really ended.
+    fn follow(&mut self, start: Nanos) -> Nanos {
+        let length = Nanos::from(self.plan.interval);
+        let end = self.load.time.map_or(Nanos(u64::MAX), |time| start + time);
+        let mut tick = start + length;
+        let mut over = None;
+        while let Some(now) = self.wait(tick) {
+            self.heed_stop();
+            // An interval that would begin at the end of the load is part of the last one.
+            if now >= tick && tick != end {
+                let backlog = self.backlog(start, now);
+                (self.interval)(&self.recorder.collect(now, backlog));
+            }
+            while tick <= now {
+                tick = tick + length;
+            }
+            self.press(now, now >= end, &mut over);
+        }
+        let ended = self.load.state().ended;
+        if self.recorder.in_flight() > 0 { self.clock.now() } else { ended }
+    }
+
+    /// Waits until the tick, at most for a look's time; gives `None` when all workers are through.
+    fn wait(&self, tick: Nanos) -> Option<Nanos> {
+        let now = self.clock.now();
+        let state = self.load.state();
+        if state.through >= self.load.workers {
+            return None;
+        }
+        drop(self.load.wait(state, tick.since(now).min(LOOK).into()));
+        Some(self.clock.now())
+    }
+
+    /// Passes on that the user wants to stop.
+    fn heed_stop(&self) {
+        if let Some(reason) = self.stop.reason() {
+            self.load.halt.set(reason);
+        }
+    }
+
+    /// Gives up events under way when the load has been over for longer than they are granted.
+    fn press(&self, now: Nanos, timed_out: bool, over: &mut Option<Nanos>) {
+        let halted = self.load.halt.is_set();
+        let all_begun = self.load.events.is_some_and(|events| self.recorder.begun() >= events);
+        if halted || timed_out || all_begun {
+            let since = *over.get_or_insert(now);
+            let grace = Nanos::from(self.plan.grace);
+            let grace = if halted { grace.min(SHORT_GRACE) } else { grace };
+            if now.since(since) >= grace {
+                self.load.abandon.set(StopReason::Done);
+            }
+        }
+    }
+
+    /// Arrivals due and not begun.
+    fn backlog(&mut self, start: Nanos, now: Nanos) -> u64 {
+        let Some(schedule) = &mut self.schedule else { return 0 };
+        let passed = now.since(start).min(self.load.time.unwrap_or(Nanos(u64::MAX)));
+        let due = schedule.due_by(passed);
+        self.load.events.map_or(due, |events| due.min(events)).saturating_sub(self.load.tickets())
+    }
+
+    /// Sums up.
+    fn finish(mut self, engine: Engine, ended: Nanos, cpu: Cpu) -> anyhow::Result<Recording> {
+        let began = match self.load.start() {
+            Start::At(start) => start,
+            Start::NotYet | Start::Never => ended,
+        };
+        let backlog = self.backlog(began, ended);
+        let State { opened, unopened, lost, failure, .. } = std::mem::take(&mut *self.load.state());
+        if opened == 0 && !self.stop.is_set() && failure.is_none() {
+            let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();
+            return Err(NoSession { workers: self.load.workers, why }.into());
+        }
+        let lost = opened > 0 && lost == opened;
+        let reason = if failure.is_some() {
+            StopReason::Failed
+        } else if let Some(reason) = self.stop.reason() {
+            reason
+        } else if lost {
+            StopReason::TargetLost
+        } else {
+            StopReason::Done
+        };
+        let (last, recording) = self.recorder.finish(Ending {
+            ended,
+            backlog,
+            reason,
+            workers: self.load.workers,
+            unopened,
+            failure,
+            engine: engine.name(),
+            cpu_user_ns: cpu.user.0,
+            cpu_system_ns: cpu.system.0,
+        });
+        if last.ended > last.began || last.events() + last.errors() > 0 {
+            (self.interval)(&last);
+        }
+        Ok(recording)
+    }
 }

@@ -1,0 +1,74 @@
+//! Where there is no epoll: nothing ever attaches, and a reactor can't be made.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use super::Task;
+use crate::base::clock::{Nanos, RealClock};
+
+/// Never made here.
+pub enum Attachment {}
+
+impl Attachment {
+    /// Never called here.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn want_write(&mut self, _fd: BorrowedFd<'_>, _want: bool) -> io::Result<()> {
+        match *self {}
+    }
+
+    /// Never called here.
+    pub fn detach(self, _fd: BorrowedFd<'_>) {
+        match self {}
+    }
+}
+
+/// Always `None`: the socket stays blocking.
+///
+/// # Errors
+/// Never.
+pub fn attach(_fd: BorrowedFd<'_>) -> io::Result<Option<Attachment>> {
+    Ok(None)
+}
+
+/// Always false.
+pub fn is_running() -> bool {
+    false
+}
+
+/// Never called here: no task runs.
+pub fn current_task() -> usize {
+    unreachable!("no task runs without a reactor")
+}
+
+/// Never called here: no task runs.
+pub fn wake(_task: usize) {}
+
+/// Never called here: no task runs.
+pub fn wake_at(_at: Nanos) {}
+
+/// Never made here.
+pub enum Reactor {}
+
+impl Reactor {
+    /// Always fails.
+    ///
+    /// # Errors
+    /// Always: it needs Linux.
+    pub fn new(_clock: RealClock, _precise: bool) -> io::Result<Reactor> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "the reactor engine needs Linux"))
+    }
+
+    /// Never called here.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn run(
+        &self,
+        _tasks: &mut [Option<Task<'_>>],
+        _abandoned: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        match *self {}
+    }
+}

@@ -1,0 +1,257 @@
+//! The loop itself, on Linux.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use rustix::event::{Timespec, epoll};
+
+use super::Task;
+use crate::base::clock::{Clock, Nanos, RealClock, SPIN};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Inner>>> = const { RefCell::new(None) };
+}
+
+struct Inner {
+    epoll: OwnedFd,
+    task: Cell<usize>,
+    timers: RefCell<Timers>,
+    woken: RefCell<Vec<usize>>,
+}
+
+/// Times that tasks wait for. Each task has one that counts, its earliest; others in the heap are outdated.
+#[derive(Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(Nanos, usize)>>,
+    earliest: Vec<Option<Nanos>>,
+}
+
+impl Timers {
+    pub(super) fn add(&mut self, at: Nanos, task: usize) {
+        if self.earliest.len() <= task {
+            self.earliest.resize(task + 1, None);
+        }
+        if self.earliest[task].is_none_or(|earliest| at < earliest) {
+            self.earliest[task] = Some(at);
+            self.heap.push(Reverse((at, task)));
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    fn next(&self) -> Option<Nanos> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Moves the tasks whose time has come to `due`.
+    fn take(&mut self, now: Nanos, due: &mut Vec<usize>) {
+        while let Some(Reverse((at, task))) = self.heap.peek().copied() {
+            if at > now {
+                return;
+            }
+            self.heap.pop();
+            if self.earliest[task] == Some(at) {
+                self.earliest[task] = None;
+                due.push(task);
+            }
+        }
+    }
+}
+
+/// A file descriptor known to this thread's reactor; to be forgotten before it is closed.
+pub struct Attachment {
+    reactor: Rc<Inner>,
+    fd: RawFd,
+    task: usize,
+    writing: bool,
+}
+
+/// Attaches a non-blocking descriptor to the task being polled; `None` where this thread runs no reactor.
+///
+/// # Errors
+/// When the kernel refuses the registration.
+pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Option<Attachment>> {
+    let Some(reactor) = CURRENT.with_borrow(Clone::clone) else { return Ok(None) };
+    let task = reactor.task.get();
+    epoll::add(&reactor.epoll, fd, epoll::EventData::new_u64(task as u64), flags(false))?;
+    Ok(Some(Attachment { reactor, fd: fd.as_raw_fd(), task, writing: false }))
+}
+
+fn flags(writing: bool) -> epoll::EventFlags {
+    let reading = epoll::EventFlags::IN | epoll::EventFlags::ET;
+    if writing { reading | epoll::EventFlags::OUT } else { reading }
+}
+
+/// Whether this thread runs a reactor.
+pub fn is_running() -> bool {
+    CURRENT.with_borrow(Option::is_some)
+}
+
+fn with<T>(what: impl FnOnce(&Inner) -> T) -> T {
+    CURRENT.with_borrow(|current| what(current.as_ref().expect("only tasks of a reactor ask this")))
+}
+
+/// Asks that the task being polled is polled again at `at`, on the reactor's clock.
+///
+/// # Panics
+/// On a thread that runs no reactor.
+pub fn wake_at(at: Nanos) {
+    with(|inner| inner.timers.borrow_mut().add(at, inner.task.get()));
+}
+
+/// The task being polled, for [`wake`].
+///
+/// # Panics
+/// On a thread that runs no reactor.
+pub fn current_task() -> usize {
+    with(|inner| inner.task.get())
+}
+
+/// Asks that a task of this thread's reactor is polled soon; nothing happens if it is through, or if the reactor is
+/// going down.
+pub fn wake(task: usize) {
+    CURRENT.with_borrow(|current| {
+        if let Some(inner) = current {
+            inner.woken.borrow_mut().push(task);
+        }
+    });
+}
+
+impl Attachment {
+    /// Whether to be woken also when the socket can be written to.
+    ///
+    /// # Errors
+    /// When the kernel refuses the change.
+    pub fn want_write(&mut self, fd: BorrowedFd<'_>, want: bool) -> io::Result<()> {
+        if want == self.writing {
+            return Ok(());
+        }
+        let data = epoll::EventData::new_u64(self.task as u64);
+        epoll::modify(&self.reactor.epoll, fd, data, flags(want))?;
+        self.writing = want;
+        Ok(())
+    }
+
+    /// Forgets the descriptor before it is closed.
+    pub fn detach(self, fd: BorrowedFd<'_>) {
+        debug_assert_eq!(self.fd, fd.as_raw_fd());
+        let _ = epoll::delete(&self.reactor.epoll, fd);
+    }
+}
+
+/// One thread's loop over many tasks.
+pub struct Reactor {
+    inner: Rc<Inner>,
+    clock: RealClock,
+    precise: bool,
+}
+
+/// Takes the reactor off its thread again, however its loop ends.
+struct Running;
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        CURRENT.set(None);
+    }
+}
+
+impl Reactor {
+    /// A reactor whose timers count on `clock`. `precise`: it doesn't sleep through the last moment before a time.
+    ///
+    /// # Errors
+    /// When the kernel gives no epoll descriptor.
+    pub fn new(clock: RealClock, precise: bool) -> io::Result<Reactor> {
+        let inner = Inner {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            task: Cell::new(0),
+            timers: RefCell::default(),
+            woken: RefCell::default(),
+        };
+        Ok(Reactor { inner: Rc::new(inner), clock, precise })
+    }
+
+    /// Polls the tasks until all are through or `abandoned` says so; it is asked at least every 100 ms.
+    ///
+    /// # Errors
+    /// When waiting for readiness fails.
+    pub fn run(
+        &self,
+        tasks: &mut [Option<Task<'_>>],
+        abandoned: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        let running = Running;
+        CURRENT.set(Some(self.inner.clone()));
+        let result = self.turn(tasks, abandoned);
+        for task in tasks.iter_mut() {
+            *task = None;
+        }
+        drop(running);
+        result
+    }
+
+    fn turn(&self, tasks: &mut [Option<Task<'_>>], abandoned: &dyn Fn() -> bool) -> io::Result<()> {
+        let mut left = tasks.iter().flatten().count();
+        for index in 0..tasks.len() {
+            left -= self.poll(tasks, index);
+        }
+        let mut events = Vec::with_capacity(1024);
+        let mut due = Vec::with_capacity(tasks.len());
+        while left > 0 && !abandoned() {
+            let timeout = Timespec::try_from(Duration::from(self.patience()))
+                .expect("a wait of at most 100 ms can be written down");
+            events.clear();
+            let wait = epoll::wait(
+                self.inner.epoll.as_fd(),
+                rustix::buffer::spare_capacity(&mut events),
+                Some(&timeout),
+            );
+            match wait {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+            for event in &events {
+                left -= self.poll(tasks, event.data.u64() as usize);
+            }
+            // What is woken or falls due while these are polled waits for the next turn: sockets get theirs too.
+            if self.inner.timers.borrow().next().is_some() {
+                self.inner.timers.borrow_mut().take(self.clock.now(), &mut due);
+            }
+            due.append(&mut self.inner.woken.borrow_mut());
+            for index in due.drain(..) {
+                left -= self.poll(tasks, index);
+            }
+        }
+        Ok(())
+    }
+
+    /// How long to wait for readiness: until the next timer, at most 100 ms, not at all if a task was woken.
+    fn patience(&self) -> Nanos {
+        const MOST: Nanos = Nanos(100_000_000);
+        if !self.inner.woken.borrow().is_empty() {
+            return Nanos(0);
+        }
+        let Some(at) = self.inner.timers.borrow().next() else { return MOST };
+        let wait = at.since(self.clock.now());
+        if self.precise { (wait - SPIN).min(MOST) } else { wait.min(MOST) }
+    }
+
+    /// Polls one task; gives 1 if that ended it.
+    fn poll(&self, tasks: &mut [Option<Task<'_>>], index: usize) -> usize {
+        let Some(task) = tasks.get_mut(index).and_then(Option::as_mut) else { return 0 };
+        self.inner.task.set(index);
+        if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            return 0;
+        }
+        tasks[index] = None;
+        1
+    }
+}

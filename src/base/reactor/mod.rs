@@ -1,0 +1,43 @@
+//! Readiness for many sessions on one thread: an epoll loop that polls tasks, and the timers they wait for.
+//!
+//! A task is one worker's whole life as a future. A socket made on a thread that runs a reactor attaches itself to
+//! the task being polled (`attach`); on any other thread `attach` gives `None`, the socket stays blocking, and its
+//! futures never pend. So the same session code serves both engines.
+//!
+//! Readiness is told once per change (edge-triggered): a session tries to read or write first and pends only when
+//! the kernel has nothing more. Whoever waits for a time asks again each time it pends; of several times a task has
+//! asked for, the earliest counts. A task may be polled without reason at any time.
+//!
+//! Only Linux has epoll; elsewhere a reactor can't be made and only the engine `threads` runs.
+//! Never knows: what the tasks do, sockets' protocols.
+
+#[cfg(not(target_os = "linux"))]
+mod absent;
+#[cfg(target_os = "linux")]
+mod epoll;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+#[cfg(not(target_os = "linux"))]
+pub use absent::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at};
+#[cfg(target_os = "linux")]
+pub use epoll::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at};
+
+/// A task: one worker's life.
+pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Runs a future whose sockets all block; it never pends.
+///
+/// # Panics
+/// If the future pends, which means that it was made for a reactor.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("a blocking session's future never pends"),
+    }
+}

@@ -1,0 +1,168 @@
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::rc::Rc;
+use std::task::Poll;
+
+use super::*;
+use crate::base::clock::{Clock, Nanos, RealClock};
+
+const MS: u64 = 1_000_000;
+
+fn never() -> bool {
+    false
+}
+
+/// Sleeps as a worker's pace does: asks again each time.
+async fn sleep_until(clock: RealClock, at: Nanos) -> u32 {
+    let mut polls = 0;
+    poll_fn(|_| {
+        polls += 1;
+        if clock.now() >= at {
+            return Poll::Ready(());
+        }
+        wake_at(at);
+        Poll::Pending
+    })
+    .await;
+    polls
+}
+
+#[test]
+fn timers_fire_in_order_and_not_early() {
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let order = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let mut tasks: Vec<Option<Task<'_>>> = [30, 10, 20]
+        .map(|ms| {
+            let order = order.clone();
+            let task: Task<'_> = Box::pin(async move {
+                sleep_until(clock, Nanos(ms * MS)).await;
+                assert!(clock.now() >= Nanos(ms * MS));
+                order.borrow_mut().push(ms);
+            });
+            Some(task)
+        })
+        .into();
+    reactor.run(&mut tasks, &never).unwrap();
+    assert_eq!(*order.borrow(), [10, 20, 30]);
+    assert!(!is_running());
+}
+
+#[test]
+fn a_far_timer_costs_one_entry_however_often_it_is_asked_for() {
+    let mut timers = super::epoll::Timers::default();
+    for n in 0..1000 {
+        timers.add(Nanos(1_000_000 + n), 0);
+    }
+    assert_eq!(timers.len(), 1);
+}
+
+#[test]
+fn an_outdated_timer_wakes_nobody() {
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let polls = Rc::new(Cell::new(0));
+    let counted = polls.clone();
+    let task: Task<'_> = Box::pin(async move {
+        wake_at(Nanos(5 * MS));
+        wake_at(Nanos(2 * MS));
+        let mut woken_at = None;
+        poll_fn(|_| {
+            counted.set(counted.get() + 1);
+            if woken_at.is_none() {
+                woken_at = Some(());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+        // The time of 5 ms is outdated: only this one counts.
+        counted.set(counted.get() + sleep_until(clock, Nanos(20 * MS)).await);
+    });
+    reactor.run(&mut [Some(task)], &never).unwrap();
+    assert_eq!(polls.get(), 4, "two to wait once, two to wait again");
+}
+
+#[test]
+fn sockets_and_their_tasks_find_each_other() {
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let (mut near, far) = UnixStream::pair().unwrap();
+    let (near_fd, mut far_end) = (near.try_clone().unwrap(), far);
+    near.set_nonblocking(true).unwrap();
+    let reader: Task<'_> = Box::pin(async move {
+        let attached = attach(near_fd.as_fd()).unwrap().expect("a reactor runs here");
+        let mut text = Vec::new();
+        poll_fn(|_| {
+            let mut buffer = [0; 3];
+            loop {
+                match near.read(&mut buffer) {
+                    Ok(0) => return Poll::Ready(()),
+                    Ok(n) => text.extend_from_slice(&buffer[..n]),
+                    Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return Poll::Pending,
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        })
+        .await;
+        attached.detach(near_fd.as_fd());
+        assert_eq!(text, b"one, two");
+    });
+    let writer: Task<'_> = Box::pin(async move {
+        far_end.write_all(b"one, ").unwrap();
+        sleep_until(clock, Nanos(3 * MS)).await;
+        far_end.write_all(b"two").unwrap();
+    });
+    reactor.run(&mut [Some(reader), Some(writer)], &never).unwrap();
+}
+
+#[test]
+fn a_task_wakes_another_and_an_ended_one_is_left_alone() {
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let told = Rc::new(Cell::new(false));
+    let heard = told.clone();
+    let waiting: Task<'_> = Box::pin(async move {
+        poll_fn(|_| if heard.get() { Poll::Ready(()) } else { Poll::Pending }).await;
+        wake(1);
+        wake(7);
+    });
+    let telling: Task<'_> = Box::pin(async move {
+        sleep_until(clock, Nanos(MS)).await;
+        told.set(true);
+        wake(0);
+    });
+    reactor.run(&mut [Some(waiting), Some(telling)], &never).unwrap();
+    assert!(clock.now() < Nanos(95 * MS), "the wake-up did not wait for the next look round");
+}
+
+#[test]
+fn abandoned_tasks_are_dropped_within_the_look_round() {
+    struct Told(Rc<Cell<bool>>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.set(true);
+        }
+    }
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let dropped = Rc::new(Cell::new(false));
+    let told = Told(dropped.clone());
+    let task: Task<'_> = Box::pin(async move {
+        let _told = told;
+        poll_fn(|_| Poll::<()>::Pending).await;
+    });
+    reactor.run(&mut [Some(task)], &|| clock.now() > Nanos(5 * MS)).unwrap();
+    assert!(dropped.get());
+}
+
+#[test]
+fn without_a_reactor_nothing_attaches() {
+    let (near, _far) = UnixStream::pair().unwrap();
+    assert!(attach(near.as_fd()).unwrap().is_none());
+    assert!(!is_running());
+    wake(0);
+}

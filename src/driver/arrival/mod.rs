@@ -1,0 +1,132 @@
+//! When events shall begin. Closed: when the worker is ready and has thought. Open: at times that a schedule fixes in
+//! advance, whatever the server does; workers share one counter of tickets, and ticket n begins at time n.
+//! Never knows: clocks, threads, workers.
+
+mod poisson;
+
+use poisson::Poisson;
+
+use crate::base::Nanos;
+use crate::plan::ArrivalPlan;
+
+/// When the events of one worker shall begin.
+#[derive(Clone)]
+pub(super) enum Arrival {
+    /// When the worker is ready, after this pause.
+    Closed(Nanos),
+    /// When the next free ticket says so.
+    Open(Schedule),
+}
+
+/// Due times of tickets, as time since the start of the load. Copies give the same times.
+#[derive(Clone)]
+pub(super) enum Schedule {
+    /// Evenly spaced.
+    Constant(Constant),
+    /// Exponential gaps.
+    Poisson(Poisson),
+}
+
+/// Evenly spaced due times.
+#[derive(Clone, Copy)]
+pub(super) struct Constant {
+    per_second: f64,
+}
+
+impl Constant {
+    fn due(&self, ticket: u64) -> Nanos {
+        Nanos((ticket as f64 * 1e9 / self.per_second).round() as u64)
+    }
+
+    fn due_by(&self, time: Nanos) -> u64 {
+        let mut tickets = (time.0 as f64 * self.per_second / 1e9) as u64 + 1;
+        while tickets > 0 && self.due(tickets - 1) > time {
+            tickets -= 1;
+        }
+        while self.due(tickets) <= time {
+            tickets += 1;
+        }
+        tickets
+    }
+}
+
+impl Arrival {
+    /// What the plan asks for; `seed` fixes the times of a random schedule.
+    ///
+    /// # Errors
+    /// When the rate is not a number of events per second that can be kept.
+    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> anyhow::Result<Arrival> {
+        let checked = |per_second: f64| {
+            anyhow::ensure!(
+                per_second.is_finite() && (1e-6..=1e9).contains(&per_second),
+                "a rate of {per_second} events per second can't be kept: between 0.000001 and \
+                 1000000000 it can"
+            );
+            Ok(per_second)
+        };
+        Ok(match plan {
+            ArrivalPlan::Closed { think } => Arrival::Closed(think.into()),
+            ArrivalPlan::Constant { per_second } => {
+                Arrival::Open(Schedule::Constant(Constant { per_second: checked(per_second)? }))
+            }
+            ArrivalPlan::Poisson { per_second } => {
+                Arrival::Open(Schedule::Poisson(Poisson::new(checked(per_second)?, seed)))
+            }
+        })
+    }
+
+    /// The times of an open loop.
+    pub(super) fn schedule(&self) -> Option<Schedule> {
+        match self {
+            Arrival::Closed(_) => None,
+            Arrival::Open(schedule) => Some(schedule.clone()),
+        }
+    }
+}
+
+impl Schedule {
+    /// When a ticket is due. Tickets may be asked for in any rising order, with gaps.
+    pub(super) fn due(&mut self, ticket: u64) -> Nanos {
+        match self {
+            Schedule::Constant(constant) => constant.due(ticket),
+            Schedule::Poisson(poisson) => poisson.due(ticket),
+        }
+    }
+
+    /// How many tickets are due by then. Times may only rise from call to call.
+    pub(super) fn due_by(&mut self, time: Nanos) -> u64 {
+        match self {
+            Schedule::Constant(constant) => constant.due_by(time),
+            Schedule::Poisson(poisson) => poisson.due_by(time),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_schedule_is_exact_for_days() {
+        let Arrival::Open(mut schedule) =
+            Arrival::new(ArrivalPlan::Constant { per_second: 3.0 }, 0).unwrap()
+        else {
+            panic!("a constant arrival is open")
+        };
+        assert_eq!(schedule.due(0), Nanos(0));
+        assert_eq!(schedule.due(1), Nanos(333_333_333));
+        assert_eq!(schedule.due(3), Nanos(1_000_000_000));
+        assert_eq!(schedule.due(3 * 86_400 * 7), Nanos(86_400 * 7 * 1_000_000_000));
+        for (time, due) in [(0, 1), (333_333_332, 1), (333_333_333, 2), (1_000_000_000, 4)] {
+            assert_eq!(schedule.due_by(Nanos(time)), due, "{time}");
+        }
+    }
+
+    #[test]
+    fn rates_that_cannot_be_kept_are_refused() {
+        for per_second in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e9] {
+            assert!(Arrival::new(ArrivalPlan::Constant { per_second }, 0).is_err());
+            assert!(Arrival::new(ArrivalPlan::Poisson { per_second }, 0).is_err());
+        }
+    }
+}

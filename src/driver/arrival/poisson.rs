@@ -1,0 +1,140 @@
+//! Due times with exponential gaps: summed up from the run's seed in blocks, which all workers share.
+//!
+//! Blocks form a chain. Each worker holds the block of its last ticket; whoever first needs the next block makes it.
+//! A block that all workers have left behind is freed. So the times depend on nothing but rate and seed.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::base::Nanos;
+use crate::base::random::Rng;
+
+/// Tickets per block.
+const TICKETS: usize = 4096;
+/// The schedule's own stream of random numbers; no worker has this number.
+const STREAM: u64 = u64::MAX;
+
+/// A place in the chain.
+#[derive(Clone)]
+pub(in crate::driver) struct Poisson {
+    block: Arc<Block>,
+}
+
+struct Block {
+    /// Ticket of the first due time.
+    first: u64,
+    due: Box<[u64]>,
+    /// Generator, mean gap and last due time (with its fraction of a nanosecond) for the next block.
+    rng: Rng,
+    mean_gap_ns: f64,
+    last: f64,
+    next: OnceLock<Arc<Block>>,
+}
+
+impl Block {
+    fn new(first: u64, mut rng: Rng, mean_gap_ns: f64, mut last: f64) -> Block {
+        let next = |_| {
+            last += rng.exponential(mean_gap_ns);
+            last as u64
+        };
+        let due = (0..TICKETS).map(next).collect();
+        Block { first, due, rng, mean_gap_ns, last, next: OnceLock::new() }
+    }
+
+    fn next(&self) -> &Arc<Block> {
+        self.next.get_or_init(|| {
+            let first = self.first + TICKETS as u64;
+            Arc::new(Block::new(first, self.rng.clone(), self.mean_gap_ns, self.last))
+        })
+    }
+}
+
+impl Drop for Block {
+    /// Frees a chain link by link: left to itself it would recurse, once per block.
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut block) = next.and_then(Arc::into_inner) {
+            next = block.next.take();
+        }
+    }
+}
+
+impl Poisson {
+    pub(super) fn new(per_second: f64, seed: u64) -> Poisson {
+        let rng = Rng::new(seed, STREAM, 0);
+        Poisson { block: Arc::new(Block::new(0, rng, 1e9 / per_second, 0.0)) }
+    }
+
+    fn advance(&mut self) {
+        self.block = self.block.next().clone();
+    }
+
+    pub(super) fn due(&mut self, ticket: u64) -> Nanos {
+        while ticket >= self.block.first + TICKETS as u64 {
+            self.advance();
+        }
+        Nanos(self.block.due[(ticket - self.block.first) as usize])
+    }
+
+    pub(super) fn due_by(&mut self, time: Nanos) -> u64 {
+        while self.block.due[TICKETS - 1] <= time.0 {
+            self.advance();
+        }
+        self.block.first + self.block.due.partition_point(|&due| due <= time.0) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_give_the_same_times_in_any_order() {
+        let mut one = Poisson::new(1000.0, 5);
+        let (mut even, mut odd) = (one.clone(), one.clone());
+        let all: Vec<Nanos> = (0..20_000).map(|n| one.due(n)).collect();
+        for n in (1..20_000).step_by(2) {
+            assert_eq!(odd.due(n), all[n as usize]);
+        }
+        for n in (0..20_000).step_by(2) {
+            assert_eq!(even.due(n), all[n as usize]);
+        }
+        assert_ne!(Poisson::new(1000.0, 6).due(0), all[0]);
+    }
+
+    #[test]
+    fn gaps_are_exponential() {
+        let mut schedule = Poisson::new(1000.0, 5);
+        let n = 100_000u64;
+        let times: Vec<u64> = (0..n).map(|k| schedule.due(k).0).collect();
+        let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        assert!((mean - 1.0).abs() < 0.01, "{mean}");
+        // The share of gaps longer than t means is e^-t.
+        for t in [0.5, 1.0, 2.0, 4.0f64] {
+            let share = gaps.iter().filter(|&&g| g > t).count() as f64 / gaps.len() as f64;
+            assert!((share - (-t).exp()).abs() < 0.005, "{t}: {share}");
+        }
+    }
+
+    #[test]
+    fn counting_what_is_due_agrees_with_the_times() {
+        let (mut times, mut counter) = (Poisson::new(50_000.0, 1), Poisson::new(50_000.0, 1));
+        for ticket in 0..10_000 {
+            let due = times.due(ticket);
+            if due.0 > 0 {
+                assert!(counter.due_by(Nanos(due.0 - 1)) <= ticket);
+            }
+            assert!(counter.due_by(due) > ticket);
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_freed_without_recursion() {
+        let behind = Poisson::new(1e6, 1);
+        let mut ahead = behind.clone();
+        let build = std::thread::Builder::new().stack_size(128 * 1024);
+        ahead.due(TICKETS as u64 * 3000);
+        drop(ahead);
+        build.spawn(move || drop(behind)).unwrap().join().unwrap();
+    }
+}

@@ -1,0 +1,181 @@
+//! What all workers of one load share: the ticket counter, the gate, the start, the ways to end, who is through.
+//! Never knows: engines, clocks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::base::{Nanos, Stop, StopReason};
+use crate::plan::LoadPlan;
+use crate::recorder::Unopened;
+
+/// When the load begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Not known yet: sessions are being opened.
+    NotYet,
+    /// Never: stopped before.
+    Never,
+    /// Then.
+    At(Nanos),
+}
+
+/// Shared by all workers of one load.
+pub(super) struct Load {
+    /// Events in all, if limited.
+    pub(super) events: Option<u64>,
+    /// Length of the load, if limited.
+    pub(super) time: Option<Nanos>,
+    pub(super) reconnect: bool,
+    pub(super) workers: usize,
+    /// Set when no event shall begin any more.
+    pub(super) halt: Stop,
+    /// Set when events under way shall be given up.
+    pub(super) abandon: Stop,
+    tickets: Ticket,
+    start: AtomicU64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+/// Alone in its cache line: in an open loop every worker writes here.
+#[repr(align(128))]
+struct Ticket(AtomicU64);
+
+/// Who is where.
+#[derive(Default)]
+pub(super) struct State {
+    /// Workers with an open session, ever.
+    pub(super) opened: usize,
+    pub(super) unopened: Vec<Unopened>,
+    /// Workers whose life is over.
+    pub(super) through: usize,
+    /// Of these, those that lost their session.
+    pub(super) lost: usize,
+    /// When the last event of any worker that is through ended.
+    pub(super) ended: Nanos,
+    /// What broke in sweat itself.
+    pub(super) failure: Option<String>,
+    opening: usize,
+}
+
+/// Sessions that may be opened at once by the engine `threads`, and by each thread of the reactor.
+pub(super) const OPENING: usize = 64;
+
+const NOT_YET: u64 = 0;
+const NEVER: u64 = u64::MAX;
+
+impl Load {
+    pub(super) fn new(plan: &LoadPlan) -> Load {
+        Load {
+            events: plan.events,
+            time: plan.time.map(Nanos::from),
+            reconnect: plan.reconnect,
+            workers: plan.workers,
+            halt: Stop::new(),
+            abandon: Stop::new(),
+            tickets: Ticket(AtomicU64::new(0)),
+            start: AtomicU64::new(NOT_YET),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The next ticket; `None` when all events of the load are taken.
+    #[inline]
+    pub(super) fn take_ticket(&self) -> Option<u64> {
+        let ticket = self.tickets.0.fetch_add(1, Ordering::Relaxed);
+        if self.events.is_some_and(|events| ticket >= events) { None } else { Some(ticket) }
+    }
+
+    /// Tickets taken so far.
+    pub(super) fn tickets(&self) -> u64 {
+        let taken = self.tickets.0.load(Ordering::Relaxed);
+        self.events.map_or(taken, |events| taken.min(events))
+    }
+
+    pub(super) fn start(&self) -> Start {
+        match self.start.load(Ordering::Acquire) {
+            NOT_YET => Start::NotYet,
+            NEVER => Start::Never,
+            at => Start::At(Nanos(at - 1)),
+        }
+    }
+
+    /// Makes the start known to all workers.
+    pub(super) fn set_start(&self, at: Option<Nanos>) {
+        let _state = self.state();
+        self.start.store(at.map_or(NEVER, |at| at.0 + 1), Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until something changes, or for so long.
+    pub(super) fn wait<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        at_most: Duration,
+    ) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Blocks until a session may be opened; `false` if the load was stopped meanwhile.
+    pub(super) fn enter_gate(&self) -> bool {
+        let mut state = self.state();
+        loop {
+            if self.halt.is_set() {
+                return false;
+            }
+            if state.opening < OPENING {
+                state.opening += 1;
+                return true;
+            }
+            state = self.wait(state, Duration::from_millis(50));
+        }
+    }
+
+    /// The session is open, or not: the next may try.
+    pub(super) fn leave_gate(&self) {
+        self.state().opening -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Blocks until the start is known.
+    pub(super) fn wait_for_start(&self) {
+        let mut state = self.state();
+        while self.start() == Start::NotYet {
+            state = self.wait(state, Duration::from_secs(1));
+        }
+    }
+
+    /// A worker has its session, or `why` not.
+    pub(super) fn opened(&self, worker: usize, result: Result<(), String>) {
+        let mut state = self.state();
+        match result {
+            Ok(()) => state.opened += 1,
+            Err(why) => state.unopened.push(Unopened { worker, why }),
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// A worker's life is over.
+    pub(super) fn leave(&self, ended: Nanos, lost: bool) {
+        let mut state = self.state();
+        state.through += 1;
+        state.lost += usize::from(lost);
+        state.ended = state.ended.max(ended);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Something of ours broke: the load ends, the first cause is kept.
+    pub(super) fn fail(&self, why: String) {
+        self.state().failure.get_or_insert(why);
+        self.halt.set(StopReason::Failed);
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,245 @@
+//! The pace of one worker: the only logic of when an event begins, the same for both engines and for simulated time.
+//! An engine brings a [`Waiter`]: how to tell the time, and how to let it pass.
+//! Never knows: threads, sockets, what an event does.
+
+use std::task::{Context, Poll, ready};
+
+use super::arrival::Arrival;
+use super::load::{Load, Start};
+use crate::base::Nanos;
+use crate::recorder::{ErrorKind, EventError, Outcome, Record, Tally, Writer};
+use crate::workload::{OpenError, Pace};
+
+/// How a worker waits: blocking its thread, pending on a reactor, or in simulated time.
+pub(super) trait Waiter {
+    /// The time.
+    fn now(&self) -> Nanos;
+    /// Resolves at `at`, or earlier: whoever waits looks again.
+    fn poll_until(&mut self, at: Nanos) -> Poll<()>;
+    /// Resolves when the worker may open its session; `false` if the load was stopped meanwhile.
+    fn poll_enter(&mut self) -> Poll<bool>;
+    /// The session is open, or could not be opened.
+    fn leave(&mut self);
+    /// Resolves when the start of the load is known, or earlier.
+    fn poll_start(&mut self) -> Poll<()>;
+}
+
+/// Pause before the second attempt to open a lost session; it doubles up to `LONGEST_PAUSE`.
+const FIRST_PAUSE: Nanos = Nanos(100_000_000);
+const LONGEST_PAUSE: Nanos = Nanos(1_000_000_000);
+
+/// The pace of one worker.
+pub(super) struct Pacer<'a, W: Waiter> {
+    load: &'a Load,
+    writer: &'a Writer,
+    waiter: W,
+    arrival: Arrival,
+    worker: usize,
+    /// No event begins from here on.
+    end: Nanos,
+    began: Nanos,
+    now: Nanos,
+    intended: Nanos,
+    started: Nanos,
+    /// How much later than it could the worker is running for reasons of our own.
+    behind: Nanos,
+    waiting: bool,
+    first: bool,
+    lost: bool,
+    /// Attempts to open a lost session: when the next may be made, and the pause before the one after.
+    attempt: Option<Nanos>,
+    pause: Nanos,
+}
+
+impl<'a, W: Waiter> Pacer<'a, W> {
+    pub(super) fn new(
+        load: &'a Load,
+        writer: &'a Writer,
+        waiter: W,
+        arrival: Arrival,
+        worker: usize,
+    ) -> Pacer<'a, W> {
+        Pacer {
+            load,
+            writer,
+            waiter,
+            arrival,
+            worker,
+            end: Nanos(u64::MAX),
+            began: Nanos(0),
+            now: Nanos(0),
+            intended: Nanos(0),
+            started: Nanos(0),
+            behind: Nanos(0),
+            waiting: false,
+            first: true,
+            lost: false,
+            attempt: None,
+            pause: Nanos(0),
+        }
+    }
+
+    /// When the next event shall begin; `None` if there is none.
+    #[inline]
+    fn take(&mut self, own: Option<Nanos>) -> Option<Nanos> {
+        let own = own?;
+        let first = std::mem::take(&mut self.first);
+        if first {
+            self.now = self.waiter.now();
+        }
+        match &mut self.arrival {
+            Arrival::Closed(think) => {
+                if self.load.events.is_some() {
+                    self.load.take_ticket()?;
+                }
+                // The first event needs no thought, and that a thread woke late is not the server's doing.
+                Some(match first {
+                    true if own <= self.began => self.now,
+                    true => own,
+                    false => own + *think,
+                })
+            }
+            Arrival::Open(schedule) => {
+                let ticket = self.load.take_ticket()?;
+                Some(self.began + schedule.due(ticket))
+            }
+        }
+    }
+
+    /// Notes how late the event begins for reasons of our own. A worker that waited and woke late is late by that
+    /// much; and what it still lags behind because of that makes its next events late too.
+    #[inline]
+    fn note_lateness(&mut self, waited: bool) {
+        let late = self.now.since(self.intended);
+        if waited {
+            self.behind = late;
+            self.writer.lateness(late);
+        } else if self.behind.0 > 0 {
+            self.behind = self.behind.min(late);
+            if self.behind.0 > 0 {
+                self.writer.lateness(self.behind);
+            }
+        }
+    }
+
+    /// Waits until `at`; gives `false` if the load is over before.
+    fn poll_time(&mut self, at: Nanos) -> Poll<bool> {
+        loop {
+            if self.load.halt.is_set() || self.now >= self.end {
+                return Poll::Ready(false);
+            }
+            if self.now >= at {
+                return Poll::Ready(true);
+            }
+            ready!(self.waiter.poll_until(at.min(self.end)));
+            self.now = self.waiter.now();
+        }
+    }
+}
+
+impl<W: Waiter> Pace for Pacer<'_, W> {
+    fn poll_open(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+        self.waiter.poll_enter()
+    }
+
+    fn opened(&mut self, result: Result<(), OpenError>) {
+        self.waiter.leave();
+        self.load.opened(self.worker, result.map_err(|e| e.to_string()));
+    }
+
+    fn poll_start(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+        loop {
+            match self.load.start() {
+                Start::NotYet => ready!(self.waiter.poll_start()),
+                Start::Never => return Poll::Ready(false),
+                Start::At(start) => {
+                    self.now = self.waiter.now();
+                    let on = ready!(self.poll_time(start));
+                    self.began = start;
+                    self.now = start;
+                    self.end = self.load.time.map_or(Nanos(u64::MAX), |time| start + time);
+                    return Poll::Ready(on);
+                }
+            }
+        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.now
+    }
+
+    fn poll_begin(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
+        let waited = self.waiting;
+        if waited {
+            self.now = self.waiter.now();
+        } else {
+            let Some(intended) = self.take(own) else { return Poll::Ready(false) };
+            self.intended = intended;
+        }
+        self.waiting = true;
+        let waited = waited || self.now < self.intended;
+        let on = ready!(self.poll_time(self.intended));
+        self.waiting = false;
+        if on {
+            self.note_lateness(waited);
+            self.started = self.now;
+            self.writer.begin();
+        }
+        Poll::Ready(on)
+    }
+
+    fn end(&mut self, outcome: Outcome, tally: &Tally) {
+        self.now = self.waiter.now();
+        if outcome.error.is_some_and(|e| e.kind != ErrorKind::Server) {
+            if self.load.abandon.is_set() {
+                self.writer.abandon();
+                return;
+            }
+        } else {
+            self.pause = Nanos(0);
+        }
+        let (intended, started, ended) = (self.intended, self.started, self.now);
+        self.writer.end(&Record { outcome, intended, started, ended }, tally);
+    }
+
+    fn error_text(&mut self, error: EventError, text: &str) {
+        self.writer.error_text(error, text);
+    }
+
+    fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+        if !self.load.reconnect {
+            self.lost = true;
+            return Poll::Ready(false);
+        }
+        let at = match self.attempt {
+            Some(at) => {
+                self.now = self.waiter.now();
+                at
+            }
+            None => {
+                let at = self.now + self.pause;
+                self.pause = (self.pause + self.pause).max(FIRST_PAUSE).min(LONGEST_PAUSE);
+                self.attempt = Some(at);
+                at
+            }
+        };
+        let on = ready!(self.poll_time(at));
+        self.attempt = None;
+        self.lost = !on;
+        Poll::Ready(on)
+    }
+
+    fn reopened(&mut self, result: &Result<(), OpenError>) {
+        self.now = self.waiter.now();
+        self.behind = Nanos(0);
+        if result.is_ok() {
+            self.writer.reconnected();
+        }
+    }
+}
+
+impl<W: Waiter> Drop for Pacer<'_, W> {
+    fn drop(&mut self) {
+        self.load.leave(self.now, self.lost);
+    }
+}

@@ -1,0 +1,113 @@
+//! The engine `threads`: each worker has a thread and blocks on it. The best latency and throughput for few sessions.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+use std::thread::{Builder, Scope};
+
+use super::arrival::Arrival;
+use super::load::Load;
+use super::pace::{Pacer, Waiter};
+use crate::base::reactor::block_on;
+use crate::base::{Clock, Nanos, RealClock, kernel};
+use crate::recorder::Writer;
+use crate::workload::{Part, Workload};
+
+/// Room for a worker's calls; only what is used costs memory.
+const STACK_BYTES: usize = 2 << 20;
+/// How long a worker sleeps at most before it looks whether the load is over.
+const LOOK: Nanos = Nanos(50_000_000);
+
+/// Waits by blocking the thread.
+struct Blocking<'a> {
+    clock: RealClock,
+    load: &'a Load,
+    precise: bool,
+}
+
+impl Waiter for Blocking<'_> {
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn poll_until(&mut self, at: Nanos) -> Poll<()> {
+        let look = self.clock.now() + LOOK;
+        if self.precise && at < look {
+            self.clock.sleep_precisely_until(at);
+        } else {
+            self.clock.sleep_until(at.min(look));
+        }
+        Poll::Ready(())
+    }
+
+    fn poll_enter(&mut self) -> Poll<bool> {
+        Poll::Ready(self.load.enter_gate())
+    }
+
+    fn leave(&mut self) {
+        self.load.leave_gate();
+    }
+
+    fn poll_start(&mut self) -> Poll<()> {
+        self.load.wait_for_start();
+        Poll::Ready(())
+    }
+}
+
+/// What each engine is given.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) load: &'a Load,
+    pub(super) workload: &'a dyn Workload,
+    pub(super) clock: RealClock,
+    pub(super) seed: u64,
+    pub(super) precise: bool,
+}
+
+impl Setting<'_> {
+    pub(super) fn part(&self, worker: usize) -> Part {
+        let (workers, abandon) = (self.load.workers, self.load.abandon.clone());
+        Part { worker, workers, seed: self.seed, abandon }
+    }
+}
+
+/// What a panic said.
+pub(super) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+}
+
+/// Starts one thread per worker.
+pub(super) fn start<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    setting: Setting<'scope>,
+    arrival: Arrival,
+    writers: Vec<Writer>,
+) {
+    for (worker, writer) in writers.into_iter().enumerate() {
+        let arrival = arrival.clone();
+        let life = move || {
+            let life = AssertUnwindSafe(|| live(setting, worker, &writer, arrival));
+            if let Err(panic) = catch_unwind(life) {
+                setting.load.fail(format!("worker {worker} panicked: {}", message(&*panic)));
+            }
+        };
+        let build = Builder::new().name(format!("worker {worker}")).stack_size(STACK_BYTES);
+        if let Err(e) = build.spawn_scoped(scope, life) {
+            setting.load.opened(worker, Err(format!("no thread for it: {e}")));
+            setting.load.leave(Nanos(0), false);
+        }
+    }
+}
+
+/// A worker's life on its thread.
+fn live(setting: Setting<'_>, worker: usize, writer: &Writer, arrival: Arrival) {
+    let Setting { load, clock, precise, .. } = setting;
+    kernel::sharpen_timers();
+    let waiter = Blocking { clock, load, precise };
+    let pacer = Pacer::new(load, writer, waiter, arrival, worker);
+    match setting.workload.seat(setting.part(worker)) {
+        Ok(seat) => block_on(seat.run(Box::new(pacer))),
+        Err(e) => load.opened(worker, Err(format!("{e:#}"))),
+    }
+}

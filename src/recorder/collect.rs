@@ -1,0 +1,277 @@
+//! Reads the lanes at each interval, takes differences, and sums up at the end.
+//! Never knows: what ran, or on which threads.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError};
+
+use super::cells::{CELLS, Cells, GROUP, lowest_in};
+use super::lane::{LaneCells, Texts, Writer};
+use super::types::{
+    ClassTotals, ErrorCount, Histogram, Interval, Recording, Tally, Unopened, new_histogram,
+};
+use crate::base::{Nanos, StopReason};
+
+/// How a load ended, as only the driver knows.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// When the last event ended.
+    pub ended: Nanos,
+    /// Open loop: arrivals due and never begun.
+    pub backlog: u64,
+    /// Why it ended.
+    pub reason: StopReason,
+    /// Workers asked for.
+    pub workers: usize,
+    /// Workers that could not open their session.
+    pub unopened: Vec<Unopened>,
+    /// What broke in sweat itself.
+    pub failure: Option<String>,
+    /// Which engine ran: `threads` or `reactor`.
+    pub engine: &'static str,
+    /// CPU time of this process during the load: user mode, nanoseconds.
+    pub cpu_user_ns: u64,
+    /// The same, kernel mode.
+    pub cpu_system_ns: u64,
+}
+
+/// Collects what the lanes' writers note.
+pub struct Recorder {
+    class_names: Vec<String>,
+    lanes: Vec<Arc<LaneCells>>,
+    texts: Texts,
+    first_began: Nanos,
+    began: Nanos,
+    classes: Vec<ClassSeen>,
+    lateness: Seen,
+    tally: Tally,
+    reconnects: u64,
+}
+
+/// What was seen of one class.
+#[derive(Default)]
+struct ClassSeen {
+    response: Seen,
+    service: Seen,
+    failed: Seen,
+}
+
+/// The sum over all lanes at the last look; empty as long as nothing was counted.
+#[derive(Default)]
+struct Seen {
+    counts: Vec<u64>,
+    touched: u64,
+}
+
+impl Seen {
+    /// What was counted since the last look.
+    fn take<'a>(&mut self, lanes: impl Iterator<Item = &'a Cells> + Clone) -> Histogram {
+        let touched = lanes.clone().fold(0, |all, cells| all | cells.touched());
+        self.touched |= touched;
+        if touched == 0 {
+            return small_histogram();
+        }
+        if self.counts.is_empty() {
+            self.counts = vec![0; CELLS];
+        }
+        let mut news = None;
+        for group in groups(touched) {
+            let mut sums = [0u64; GROUP];
+            for cells in lanes.clone().filter(|cells| cells.touched() & 1 << group != 0) {
+                for (sum, cell) in sums.iter_mut().zip(cells.group(group)) {
+                    *sum += cell.load(Relaxed);
+                }
+            }
+            let seen = &mut self.counts[group * GROUP..(group + 1) * GROUP];
+            for (offset, (seen, sum)) in seen.iter_mut().zip(sums).enumerate() {
+                if sum != *seen {
+                    let into = news.get_or_insert_with(new_histogram);
+                    into.record_n(lowest_in(group * GROUP + offset), sum - *seen)
+                        .expect("every cell is within the bounds");
+                    *seen = sum;
+                }
+            }
+        }
+        news.unwrap_or_else(small_histogram)
+    }
+
+    /// All that was ever counted.
+    fn total(&self) -> Histogram {
+        let mut total = new_histogram();
+        for group in groups(self.touched) {
+            for index in group * GROUP..(group + 1) * GROUP {
+                if self.counts[index] != 0 {
+                    total
+                        .record_n(lowest_in(index), self.counts[index])
+                        .expect("every cell is within the bounds");
+                }
+            }
+        }
+        total
+    }
+}
+
+/// An empty histogram of the same layout that grows when added to: most classes of most intervals need no more.
+fn small_histogram() -> Histogram {
+    Histogram::new(super::types::DIGITS).expect("constant digits are valid")
+}
+
+/// The numbers of the set bits.
+fn groups(touched: u64) -> impl Iterator<Item = usize> {
+    (0..u64::BITS as usize).filter(move |group| touched & 1 << group != 0)
+}
+
+impl Recorder {
+    /// A recorder and the writers of its lanes, one for each thread of the driver.
+    pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<Writer>) {
+        let lanes: Vec<_> =
+            (0..lanes).map(|_| Arc::new(LaneCells::new(class_names.len()))).collect();
+        let texts = Texts::default();
+        let writers = lanes.iter().map(|cells| Writer::new(cells.clone(), texts.clone())).collect();
+        let recorder = Recorder {
+            classes: class_names.iter().map(|_| ClassSeen::default()).collect(),
+            class_names,
+            lanes,
+            texts,
+            first_began: Nanos(0),
+            began: Nanos(0),
+            lateness: Seen::default(),
+            tally: Tally::default(),
+            reconnects: 0,
+        };
+        (recorder, writers)
+    }
+
+    /// The load begins now: so does the first interval.
+    pub fn start(&mut self, now: Nanos) {
+        self.first_began = now;
+        self.began = now;
+    }
+
+    /// Events that have begun so far.
+    pub fn begun(&self) -> u64 {
+        sum(&self.lanes, |l| &l.began)
+    }
+
+    /// Workers inside an event.
+    pub fn in_flight(&self) -> u64 {
+        in_flight(&self.lanes)
+    }
+
+    /// What happened since the last look. `backlog`: arrivals due and not begun.
+    pub fn collect(&mut self, now: Nanos, backlog: u64) -> Interval {
+        let lanes = &self.lanes;
+        let classes = self.classes.iter_mut().enumerate();
+        let classes = classes
+            .map(|(class, seen)| ClassTotals {
+                response: seen.response.take(lanes.iter().map(|l| &l.classes[class].response)),
+                service: seen.service.take(lanes.iter().map(|l| &l.classes[class].service)),
+                failed: seen.failed.take(lanes.iter().map(|l| &l.classes[class].failed)),
+            })
+            .collect();
+        let lateness = self.lateness.take(lanes.iter().map(|l| &l.lateness));
+        let tally = sum_tally(lanes);
+        let reconnects = sum(lanes, |l| &l.reconnects);
+        let interval = Interval {
+            began: self.began,
+            ended: now.max(self.began),
+            classes,
+            lateness,
+            tally: difference(&tally, &self.tally),
+            reconnects: reconnects - self.reconnects,
+            in_flight: in_flight(lanes),
+            backlog,
+        };
+        self.began = interval.ended;
+        self.tally = tally;
+        self.reconnects = reconnects;
+        interval
+    }
+
+    /// The last interval and the sum of all. Call it when nobody writes any more.
+    pub fn finish(mut self, ending: Ending) -> (Interval, Recording) {
+        let last = self.collect(ending.ended, ending.backlog);
+        let classes = self
+            .classes
+            .iter()
+            .map(|seen| ClassTotals {
+                response: seen.response.total(),
+                service: seen.service.total(),
+                failed: seen.failed.total(),
+            })
+            .collect();
+        let total = Interval {
+            began: self.first_began,
+            ended: last.ended,
+            classes,
+            lateness: self.lateness.total(),
+            tally: self.tally,
+            reconnects: self.reconnects,
+            in_flight: last.in_flight,
+            backlog: ending.backlog,
+        };
+        let recording = Recording {
+            total,
+            errors: self.errors(),
+            reason: ending.reason,
+            clipped: sum(&self.lanes, |l| &l.clipped),
+            abandoned: sum(&self.lanes, |l| &l.abandoned) + last.in_flight,
+            workers: ending.workers,
+            unopened: ending.unopened,
+            failure: ending.failure,
+            engine: ending.engine,
+            cpu_user_ns: ending.cpu_user_ns,
+            cpu_system_ns: ending.cpu_system_ns,
+            class_names: self.class_names,
+        };
+        (last, recording)
+    }
+
+    fn errors(&self) -> Vec<ErrorCount> {
+        let mut counts = BTreeMap::new();
+        for (class, error, count) in self.lanes.iter().flat_map(|lane| lane.errors()) {
+            *counts.entry((class, error)).or_insert(0) += count;
+        }
+        let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = |((class, error), count)| ErrorCount {
+            class,
+            error,
+            count,
+            first_text: texts.get(&error).cloned().unwrap_or_default(),
+        };
+        counts.into_iter().map(count).collect()
+    }
+}
+
+fn sum(lanes: &[Arc<LaneCells>], of: impl Fn(&LaneCells) -> &AtomicU64) -> u64 {
+    lanes.iter().map(|lane| of(lane).load(Relaxed)).sum()
+}
+
+fn sum_tally(lanes: &[Arc<LaneCells>]) -> Tally {
+    let mut all = Tally::default();
+    for lane in lanes {
+        all.add(&lane.tally());
+    }
+    all
+}
+
+/// Workers inside an event. `ended` is read first: an event that begins meanwhile counts, one that ends does not
+/// make the number negative.
+fn in_flight(lanes: &[Arc<LaneCells>]) -> u64 {
+    let one = |lane: &Arc<LaneCells>| {
+        let ended = lane.ended.load(Relaxed);
+        lane.began.load(Relaxed).saturating_sub(ended)
+    };
+    lanes.iter().map(one).sum()
+}
+
+fn difference(now: &Tally, before: &Tally) -> Tally {
+    Tally {
+        reads: now.reads - before.reads,
+        writes: now.writes - before.writes,
+        other: now.other - before.other,
+        rows: now.rows - before.rows,
+        bytes_received: now.bytes_received - before.bytes_received,
+        bytes_sent: now.bytes_sent - before.bytes_sent,
+    }
+}
