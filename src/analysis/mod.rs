@@ -1,2 +1,101 @@
-//! Numbers from runs: pure functions from data to findings.
+//! Numbers from runs: rates, percentiles, comparisons, costs, and the doubts about them. Pure.
 //! Never knows: files, clocks, servers, formats.
+//! Start reading at [`analyse`]. To add a doubt: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
+
+mod answer;
+mod caveats;
+mod cost;
+mod counters;
+pub mod figure;
+mod findings;
+mod latency;
+#[cfg(test)]
+pub(crate) mod recorded;
+mod series;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod trials;
+mod ways;
+
+pub use caveats::{Caveat, Level};
+pub use findings::{
+    ClassFinding, CostItem, Counted, DataSize, Estimate, Findings, Head, IntervalFinding, Latency,
+    Phase, RateSpread, RawFile, Series, Setting, SizeClass, SpectrumPoint, Temperature, Timeline,
+    TrialFinding, Unit, WayFinding,
+};
+
+use crate::archive::{Meta, Run};
+
+/// Facts that have a place of their own in the findings.
+const PLACED_FACTS: &[&str] = &["data_bytes", "pool_bytes", "rows"];
+
+/// Everything there is to say about a run.
+pub fn analyse(run: &Run) -> Findings {
+    let trials = trials::all(run, &timeline::temperatures(run));
+    let ways = ways::all(run, &trials);
+    let data = data_size(run);
+    let timeline = timeline::of(run);
+    let caveats = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
+    Findings {
+        answer: answer::sentences(&ways, &trials, &timeline.phases),
+        caveats,
+        head: head(&run.meta),
+        data,
+        ways,
+        trials,
+        timeline,
+        settings: settings::all(run),
+        plan: run.plan.clone(),
+        folder: None,
+        files: Vec::new(),
+    }
+}
+
+impl Findings {
+    /// The gravest doubt, if it voids the run.
+    pub fn void(&self) -> Option<&Caveat> {
+        self.caveats.first().filter(|caveat| caveat.level == Level::Void)
+    }
+}
+
+fn head(meta: &Meta) -> Head {
+    let words = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let facts = meta.facts.iter().filter(|(name, _)| !PLACED_FACTS.contains(&name.as_str()));
+    Head {
+        id: meta.id.clone(),
+        name: meta.name.clone(),
+        command: meta.command.clone(),
+        tool_version: meta.tool_version.clone(),
+        origin_unix_ns: meta.origin_unix_ns,
+        seconds: meta.ended_ns.map(|ns| ns as f64 / 1e9),
+        state: meta.state,
+        why: meta.why.clone(),
+        seed: meta.seed,
+        server: meta.server.clone(),
+        host: meta.host.clone(),
+        facts: facts.map(|(name, value)| (name.clone(), words(value))).collect(),
+    }
+}
+
+/// Data against pool: in memory below 0.8, borderline to 1.5, I/O-bound above.
+fn data_size(run: &Run) -> DataSize {
+    let page_bytes = counters::page_bytes(run);
+    let pages = || run.steps.iter().find_map(|s| s.after.get("Innodb_buffer_pool_pages_total"));
+    let pool_bytes = counters::fact(run, "pool_bytes")
+        .or_else(|| counters::variable(run, "innodb_buffer_pool_size")?.parse().ok())
+        .or_else(|| Some(pages()? * page_bytes))
+        .filter(|pool: &f64| *pool > 0.0);
+    let data_bytes = counters::fact(run, "data_bytes");
+    let ratio = data_bytes.zip(pool_bytes).map(|(data, pool)| data / pool);
+    let class = ratio.map(|ratio| match ratio {
+        r if r < 0.8 => SizeClass::InMemory,
+        r if r <= 1.5 => SizeClass::Borderline,
+        _ => SizeClass::IoBound,
+    });
+    DataSize { data_bytes, pool_bytes, rows: counters::fact(run, "rows"), page_bytes, ratio, class }
+}

@@ -13,14 +13,28 @@
 //!   manifest.json      sizes and SHA-256 of all of these, written last
 //! ```
 
+mod convert;
+mod error;
+mod file;
+mod hlog;
+mod load;
+mod manifest;
 mod sparse;
+#[cfg(test)]
+mod tests;
+mod trial;
 mod types;
+mod writer;
 
+pub use convert::{counters, reason_word, variables};
+pub use error::Error;
+pub use load::{latest, list, load, meta};
 pub use sparse::SparseHistogram;
 pub use types::{
     Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
-    StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
+    StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
 };
+pub use writer::Writer;
 
 /// Version of the folder's layout; a reader refuses newer ones.
 pub const FORMAT: u32 = 1;

@@ -162,7 +162,7 @@ pub struct Trial {
     pub began_ns: u64,
     /// When the last one ended.
     pub ended_ns: u64,
-    /// `done`, `interrupted`, `target_lost`.
+    /// `done`, `interrupted`, `target_lost`, `failed`; `cut` if sweat itself was killed.
     pub reason: String,
     /// Class names.
     pub classes: Vec<String>,
@@ -184,6 +184,10 @@ pub struct Trial {
     pub clipped: u64,
     /// Events still under way when the load was abandoned.
     pub abandoned: u64,
+    /// Workers that could not open their session and ran nothing.
+    pub unopened: Vec<UnopenedRecord>,
+    /// What broke in sweat itself, if that ended the load.
+    pub failure: Option<String>,
     /// Our CPU time, user mode.
     pub cpu_user_ns: u64,
     /// Our CPU time, kernel mode.
@@ -217,6 +221,8 @@ impl Default for Trial {
             reconnects: 0,
             clipped: 0,
             abandoned: 0,
+            unopened: Vec::new(),
+            failure: None,
             cpu_user_ns: 0,
             cpu_system_ns: 0,
             intervals: Vec::new(),
@@ -247,6 +253,15 @@ pub struct IntervalRecord {
     pub backlog: u64,
 }
 
+/// A worker that could not open its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnopenedRecord {
+    /// Which worker, 0-based.
+    pub worker: usize,
+    /// The cause.
+    pub why: String,
+}
+
 /// Statements, rows, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TallyRecord {
@@ -262,6 +277,18 @@ pub struct TallyRecord {
     pub bytes_received: u64,
     /// Bytes sent.
     pub bytes_sent: u64,
+}
+
+impl TallyRecord {
+    /// Adds another tally.
+    pub fn add(&mut self, other: &TallyRecord) {
+        self.reads = self.reads.saturating_add(other.reads);
+        self.writes = self.writes.saturating_add(other.writes);
+        self.other = self.other.saturating_add(other.other);
+        self.rows = self.rows.saturating_add(other.rows);
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+    }
 }
 
 /// Errors of one class and code.

@@ -12,7 +12,7 @@ use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, SandboxPlan, TargetP
 
 use super::argv::Password;
 use super::desk::Desk;
-use super::prompt;
+use super::{option_file, prompt};
 
 /// Flags whose text goes into the address, in the order of the help: name, short, value, help.
 const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
@@ -35,6 +35,16 @@ const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
 const SWITCHES: &[(&str, &str)] = &[
     ("get-server-public-key", "Fetch the server's RSA key where there is no TLS"),
     ("enable-cleartext-plugin", "Allow sending the password in clear text"),
+];
+
+/// Flags that say which option files are read: name, value, help.
+const FILE_FLAGS: &[(&str, Option<&str>, &str)] = &[
+    ("defaults-file", Some("FILE"), "Read only this option file"),
+    ("defaults-extra-file", Some("FILE"), "Read this option file too"),
+    ("defaults-group-suffix", Some("TEXT"), "Read also groups with this at their end"),
+    ("no-defaults", None, "Read no option files"),
+    ("login-path", Some("NAME"), "Read this group of ~/.mylogin.cnf"),
+    ("no-login-paths", None, "Don't read ~/.mylogin.cnf"),
 ];
 
 /// Names that sysbench has for the same flags.
@@ -67,6 +77,13 @@ pub(super) fn address_flags(mut command: Command) -> Command {
     for (name, help) in SWITCHES {
         let arg = Arg::new(*name).long(*name).action(ArgAction::SetTrue).help(*help);
         command = command.arg(arg.help_heading(HEADING));
+    }
+    for (name, value, help) in FILE_FLAGS {
+        let arg = Arg::new(*name).long(*name).help(*help).help_heading(HEADING);
+        command = command.arg(match value {
+            Some(value) => arg.value_name(*value),
+            None => arg.action(ArgAction::SetTrue),
+        });
     }
     command
 }
@@ -172,6 +189,12 @@ pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressP
             apply::set(&mut plan, variable, name, &value, &mut mistakes);
         }
     }
+    let found = option_file::gather(&choice(args));
+    found.warnings.iter().for_each(|warning| desk.say(&format!("warning: {warning}")));
+    mistakes.extend(found.mistakes);
+    for option in &found.options {
+        apply::set(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
+    }
     typed(&mut plan, args, &mut mistakes);
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
@@ -183,6 +206,25 @@ pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressP
         Password::Ask => plan.password = Some(prompt::password(&desk.stop)?),
     }
     Ok(plan)
+}
+
+/// Which option files to read, by words and environment.
+fn choice(args: &ArgMatches) -> option_file::Choice {
+    let text = |name: &str| args.get_one::<String>(name).cloned();
+    let path = |name: &str| text(name).map(PathBuf::from);
+    let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
+    let suffix = || variable("MYSQL_GROUP_SUFFIX").and_then(|v| v.into_string().ok());
+    option_file::Choice {
+        only: path("defaults-file"),
+        extra: path("defaults-extra-file"),
+        suffix: text("defaults-group-suffix").or_else(suffix),
+        none: args.get_flag("no-defaults"),
+        login_path: text("login-path"),
+        no_login_paths: args.get_flag("no-login-paths"),
+        home: variable("HOME").map(PathBuf::from),
+        mysql_home: variable("MYSQL_HOME").map(PathBuf::from),
+        login_file: variable("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from),
+    }
 }
 
 /// Lays the words typed over the plan.

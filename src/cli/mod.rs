@@ -8,6 +8,8 @@ mod completion;
 mod connection;
 mod desk;
 mod fault;
+mod login_path;
+mod option_file;
 mod progress;
 mod prompt;
 mod signals;

@@ -1,2 +1,40 @@
-//! Findings shown: text, JSON, CSV, HTML.
+//! Findings as people and programs read them.
 //! Never knows: how numbers were made, servers.
+//! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
+
+mod text;
+
+use std::io::{self, Write};
+
+use crate::analysis::Findings;
+
+/// All formats, in the order of `sweat report --help`.
+pub const FORMATS: &[&dyn ReportFormat] = &[&text::Text];
+
+/// A way to show findings.
+pub trait ReportFormat: Sync {
+    /// Name on the command line.
+    fn name(&self) -> &'static str;
+    /// One line for the help.
+    fn about(&self) -> &'static str;
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// Only those of `out`.
+    fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// What the reader's screen can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether colours may be used; they are never the only sign.
+    pub colour: bool,
+}
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {
+    FORMATS.iter().find(|format| format.name() == name).copied()
+}
+
+#[cfg(test)]
+mod tests;

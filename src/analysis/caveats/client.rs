@@ -1,0 +1,129 @@
+//! Doubts about ourselves: was the load generator the limit, or in the way?
+
+use super::super::figure::{count, percent, time};
+use super::super::findings::TrialFinding;
+use super::{Case, Caveat, Level, where_seen};
+
+/// Lateness of our own making below this is the clock and the scheduler, not a limit.
+const LATENESS_FLOOR_S: f64 = 100e-6;
+/// Lateness above this share of the median response time distorts it.
+const LATENESS_SHARE: f64 = 0.1;
+/// CPU above this share of a core per engine thread leaves no room for a burst.
+const BUSY_CORE: f64 = 0.8;
+
+/// CLIENT-BOUND: lateness p99 above max(100 us, 10 % of the median), or our threads at more than 80 % of a core.
+pub(super) fn client_bound(case: &Case<'_>) -> Option<Caveat> {
+    // Without a server our own limit is what is measured.
+    case.run.meta.server.as_ref()?;
+    let late: Vec<_> = case.trials.iter().filter(|t| is_late(t)).collect();
+    if let Some(worst) = late.iter().max_by(|a, b| p99(a).total_cmp(&p99(b))) {
+        return Some(Caveat {
+            id: "CLIENT-BOUND",
+            level: Level::Warn,
+            evidence: format!(
+                "sweat itself began events late{}: p99 {}, response p50 {}",
+                where_seen(case, &late),
+                time(p99(worst)),
+                worst.response.p50_s.map_or_else(|| "-".to_owned(), time),
+            ),
+            remedy: "give sweat a machine or cores of its own, more workers, or --precise"
+                .to_owned(),
+        });
+    }
+    let busy: Vec<_> =
+        case.trials.iter().filter(|t| busy_share(case, t).is_some_and(|b| b > BUSY_CORE)).collect();
+    let worst = busy.iter().filter_map(|t| busy_share(case, t)).reduce(f64::max)?;
+    Some(Caveat {
+        id: "CLIENT-BOUND",
+        level: Level::Warn,
+        evidence: format!(
+            "sweat's threads used {} of a core each{}",
+            percent(worst),
+            where_seen(case, &busy)
+        ),
+        remedy: "more workers or the other engine, or several load machines: the rate measured is \
+                 sweat's, not the server's"
+            .to_owned(),
+    })
+}
+
+fn p99(trial: &TrialFinding) -> f64 {
+    // The longest stands in for the percentile where there are too few events for one.
+    trial.lateness.p99_s.or(trial.lateness.max_s).unwrap_or(0.0)
+}
+
+fn is_late(trial: &TrialFinding) -> bool {
+    let share = trial.response.p50_s.map_or(0.0, |p50| LATENESS_SHARE * p50);
+    p99(trial) > LATENESS_FLOOR_S.max(share)
+}
+
+/// Our CPU time by wall time and threads: (user + system) / (seconds x min(workers, CPUs)).
+/// The reactor has at most as many threads as there are CPUs, so this is a lower bound there.
+fn busy_share(case: &Case<'_>, trial: &TrialFinding) -> Option<f64> {
+    let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
+    let cpus = case.run.meta.host.get("cpus").and_then(|c| c.parse::<usize>().ok());
+    let threads = trial.workers.min(cpus.unwrap_or(usize::MAX)).max(1);
+    let cpu_s = (record.cpu_user_ns + record.cpu_system_ns) as f64 / 1e9;
+    (trial.seconds > 0.0).then(|| cpu_s / (trial.seconds * threads as f64))
+}
+
+/// CLIPPED: events longer than the histogram's bound count as one hour.
+pub(super) fn clipped(case: &Case<'_>) -> Option<Caveat> {
+    let clipped: u64 = case.trials.iter().map(|t| t.clipped).sum();
+    (clipped > 0).then(|| Caveat {
+        id: "CLIPPED",
+        level: Level::Warn,
+        evidence: format!("{} took longer than an hour and count as one hour", events(clipped)),
+        remedy: "the highest percentiles and the maximum are lower bounds".to_owned(),
+    })
+}
+
+/// ABANDONED: events that had not ended when the grace was over are in no histogram.
+pub(super) fn abandoned(case: &Case<'_>) -> Option<Caveat> {
+    let abandoned: u64 = case.trials.iter().map(|t| t.abandoned).sum();
+    (abandoned > 0).then(|| Caveat {
+        id: "ABANDONED",
+        level: Level::Warn,
+        evidence: format!("{} had not ended when the load did", events(abandoned)),
+        remedy: "the longest waits are missing from the percentiles: a longer --grace".to_owned(),
+    })
+}
+
+fn events(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "event" } else { "events" })
+}
+
+/// SAME-HOST: server and load share the machine.
+pub(super) fn same_host(case: &Case<'_>) -> Option<Caveat> {
+    let server = case.run.meta.server.as_ref().filter(|s| s.local)?;
+    let split = cpu_split(case).unwrap_or_default();
+    Some(Caveat {
+        id: "SAME-HOST",
+        level: Level::Note,
+        evidence: format!("the server ({}) and sweat share this machine{split}", server.address),
+        remedy: "for absolute figures run sweat on another machine; ratios inside this run hold \
+                 better"
+            .to_owned(),
+    })
+}
+
+/// CPU per event of both sides in the load with the most events.
+fn cpu_split(case: &Case<'_>) -> Option<String> {
+    let trial = case.trials.iter().max_by_key(|t| t.events)?;
+    let cost = |id: &str| trial.cost.iter().find(|c| c.id == id)?.per_event;
+    let ours = cost("client_user_us")? + cost("client_system_us")?;
+    let server = cost("server_cpu_us")?;
+    Some(format!("; CPU per event: server {}, sweat {}", time(server / 1e6), time(ours / 1e6)))
+}
+
+/// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come.
+pub(super) fn closed_loop(case: &Case<'_>) -> Option<Caveat> {
+    let closed = case.trials.iter().any(|t| t.arrival.starts_with("closed"));
+    closed.then(|| Caveat {
+        id: "CLOSED-LOOP",
+        level: Level::Note,
+        evidence: "closed loop: waiting hides stalls, so the high percentiles are too kind"
+            .to_owned(),
+        remedy: "for latency as users feel it, offer a fixed rate (--rate)".to_owned(),
+    })
+}

@@ -1,0 +1,95 @@
+//! What an event cost: CPU, context switches, pages, redo, flushes, network.
+//!
+//! Each is a difference of counters over the load divided by the good events of the load: the "per query" columns
+//! of Mark Callaghan's benchmark reports. Counters of the server also count what others did meanwhile.
+
+use crate::archive::{StepRecord, Trial};
+
+use super::counters::rise_of_sum;
+use super::findings::CostItem;
+
+/// A cost read from counters.
+struct Source {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    /// Sets of counters to add, the first set that exists is taken.
+    counters: &'static [&'static [&'static str]],
+    /// From the counter's unit to ours.
+    scale: f64,
+}
+
+/// In the order shown.
+const SOURCES: &[Source] = &[
+    Source {
+        id: "server_cpu_us",
+        title: "server CPU",
+        unit: "us",
+        counters: &[
+            &["process.cpu_user_s", "process.cpu_system_s"],
+            &["process.user_s", "process.system_s"],
+        ],
+        scale: 1e6,
+    },
+    Source {
+        id: "context_switches",
+        title: "server context switches",
+        unit: "",
+        counters: &[&["process.voluntary_switches", "process.involuntary_switches"]],
+        scale: 1.0,
+    },
+    Source {
+        id: "pages_read",
+        title: "pages read",
+        unit: "",
+        counters: &[&["Innodb_pages_read"]],
+        scale: 1.0,
+    },
+    Source {
+        id: "pages_written",
+        title: "pages written",
+        unit: "",
+        counters: &[&["Innodb_pages_written"]],
+        scale: 1.0,
+    },
+    Source {
+        id: "redo_bytes",
+        title: "redo written",
+        unit: "B",
+        counters: &[&["Innodb_os_log_written"]],
+        scale: 1.0,
+    },
+    Source {
+        id: "fsyncs",
+        title: "fsyncs",
+        unit: "",
+        counters: &[&["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"]],
+        scale: 1.0,
+    },
+];
+
+/// All costs of a load, per good event.
+pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -> Vec<CostItem> {
+    let divide = |amount: Option<f64>| {
+        amount.filter(|_| events > 0).map(|a| a / events as f64).filter(|v| v.is_finite())
+    };
+    let mut items = Vec::new();
+    let mut push = |id, title, unit, amount: Option<f64>| {
+        items.push(CostItem { id, title, unit, per_event: divide(amount) });
+    };
+    push("client_user_us", "our CPU, user", "us", Some(trial.cpu_user_ns as f64 / 1e3));
+    push("client_system_us", "our CPU, kernel", "us", Some(trial.cpu_system_ns as f64 / 1e3));
+    for source in SOURCES {
+        let amount = step.and_then(|step| {
+            let found =
+                source.counters.iter().find_map(|set| rise_of_sum(&step.before, &step.after, set));
+            found.map(|sum| sum * source.scale)
+        });
+        push(source.id, source.title, source.unit, amount);
+    }
+    let tally = &trial.tally;
+    push("rows", "rows received", "", Some(tally.rows as f64));
+    push("received_bytes", "network received", "B", Some(tally.bytes_received as f64));
+    push("sent_bytes", "network sent", "B", Some(tally.bytes_sent as f64));
+    items
+}

@@ -1,0 +1,169 @@
+//! Numbers as people read them: three significant digits, groups of three, a dash for what is not known.
+
+/// What stands for a number that is not known.
+pub const UNKNOWN: &str = "-";
+
+/// A measured value with three significant digits; from 1000 on whole, in groups: `0.0712`, `5.12`, `29 839`.
+pub fn figure(value: f64) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let size = value.abs();
+    if size >= 999.5 {
+        return grouped(value.round());
+    }
+    let decimals = match size {
+        0.0 => 0,
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        s if s >= 0.9995 => 2,
+        s if s >= 0.09995 => 3,
+        s if s >= 0.009_995 => 4,
+        s if s >= 0.000_999_5 => 5,
+        _ => 6,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// The same for a value that may not be known.
+pub fn figure_or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), figure)
+}
+
+/// A count, exact: `29 839`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn grouped(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", count(value.abs() as u64))
+}
+
+/// A length of time given in seconds, with the unit that suits it: `71.2 us`, `5.12 s`, `4 min 10 s`.
+pub fn time(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    match seconds.abs() {
+        0.0 => "0 s".to_owned(),
+        s if s < 999.5e-9 => format!("{} ns", figure(seconds * 1e9)),
+        s if s < 999.5e-6 => format!("{} us", figure(seconds * 1e6)),
+        s if s < 0.9995 => format!("{} ms", figure(seconds * 1e3)),
+        s if s < 180.0 => format!("{} s", figure(seconds)),
+        s => {
+            let whole = s.round() as u64;
+            let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
+            let mut parts = Vec::new();
+            if hours > 0 {
+                parts.push(format!("{hours} h"));
+            }
+            if minutes > 0 {
+                parts.push(format!("{minutes} min"));
+            }
+            if rest > 0 {
+                parts.push(format!("{rest} s"));
+            }
+            parts.join(" ")
+        }
+    }
+}
+
+/// An amount of bytes with a binary unit: `489 MiB`.
+pub fn bytes(value: f64) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let mut scaled = value;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if scaled.abs() < 999.5 {
+            return format!("{} {unit}", figure(scaled));
+        }
+        scaled /= 1024.0;
+    }
+    format!("{} TiB", figure(scaled))
+}
+
+/// A ratio as people say it: `7.1x`.
+pub fn times(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    match ratio {
+        r if r >= 99.95 => format!("{}x", figure(r)),
+        r if r >= 1.995 => format!("{r:.1}x"),
+        r => format!("{r:.2}x"),
+    }
+}
+
+/// A share of one as percent: `0.12 %`.
+pub fn percent(share: f64) -> String {
+    if share.is_finite() { format!("{} %", figure(share * 100.0)) } else { UNKNOWN.to_owned() }
+}
+
+/// One thing or many: `1 error`, `3 errors`.
+pub fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.071_23, "0.0712"),
+            (0.999_6, "1.00"),
+            (5.123, "5.12"),
+            (9.996, "10.0"),
+            (41.26, "41.3"),
+            (99.96, "100"),
+            (412.4, "412"),
+            (999.6, "1 000"),
+            (29_839.4, "29 839"),
+            (1_234_567.0, "1 234 567"),
+            (-5.123, "-5.12"),
+            (-29_839.0, "-29 839"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
+        ] {
+            assert_eq!(figure(value), expected, "{value}");
+        }
+        assert_eq!(figure_or_dash(None), "-");
+    }
+
+    #[test]
+    fn units_suit_the_size() {
+        for (value, expected) in [
+            (0.0, "0 s"),
+            (71.2e-6, "71.2 us"),
+            (0.000_999_9, "1.00 ms"),
+            (0.0123, "12.3 ms"),
+            (5.12, "5.12 s"),
+            (250.0, "4 min 10 s"),
+            (3600.0, "1 h"),
+            (f64::NAN, "-"),
+        ] {
+            assert_eq!(time(value), expected);
+        }
+        assert_eq!(bytes(0.0), "0 B");
+        assert_eq!(bytes(16384.0), "16.0 KiB");
+        assert_eq!(bytes(512_753_664.0), "489 MiB");
+        assert_eq!(bytes(1.6e9), "1.49 GiB");
+        assert_eq!(times(7.111), "7.1x");
+        assert_eq!(times(1.02), "1.02x");
+        assert_eq!(percent(0.001_23), "0.123 %");
+        assert_eq!(plural(1, "error", "errors"), "1 error");
+        assert_eq!(plural(20_000, "event", "events"), "20 000 events");
+    }
+}

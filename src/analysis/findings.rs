@@ -1,0 +1,442 @@
+//! What analysis finds in a run. Times are seconds (durations, or since the origin of the run's clock);
+//! what is not known is `None`, never NaN.
+
+use std::collections::BTreeMap;
+
+use crate::archive::{ErrorRecord, RunState, ServerRecord, WarmedRecord};
+
+use super::caveats::Caveat;
+
+/// Everything a report shows.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The answer in sentences; the first one stands alone.
+    pub answer: Vec<String>,
+    /// Doubts, the gravest first.
+    pub caveats: Vec<Caveat>,
+    /// What ran, when, how it ended.
+    pub head: Head,
+    /// Size of the data against the pool.
+    pub data: DataSize,
+    /// One entry per group of the experiment, in the order they ran; empty for a plain load.
+    pub ways: Vec<WayFinding>,
+    /// One entry per load, in the order they ran.
+    pub trials: Vec<TrialFinding>,
+    /// What happened over time.
+    pub timeline: Timeline,
+    /// The server's variables that matter.
+    pub settings: Vec<Setting>,
+    /// The plan as text.
+    pub plan: String,
+    /// Where the run lies, if the caller knows.
+    pub folder: Option<String>,
+    /// Its files, if the caller lists them.
+    pub files: Vec<RawFile>,
+}
+
+/// What ran, when, how it ended.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Name of the run's folder.
+    pub id: String,
+    /// The plan's name.
+    pub name: String,
+    /// `bench`, `demo`, ...
+    pub command: String,
+    /// Version of sweat that measured.
+    pub tool_version: String,
+    /// Wall time of the clock's origin, nanoseconds since 1970.
+    pub origin_unix_ns: u64,
+    /// Length of the whole run, seconds.
+    pub seconds: Option<f64>,
+    /// How far it came.
+    pub state: RunState,
+    /// Why it did not come further.
+    pub why: Option<String>,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// The server.
+    pub server: Option<ServerRecord>,
+    /// The client machine.
+    pub host: BTreeMap<String, String>,
+    /// Facts of the experiment that have no place of their own, as text.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Size of the data against the pool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DataSize {
+    /// Data and indexes, bytes.
+    pub data_bytes: Option<f64>,
+    /// Buffer pool, bytes.
+    pub pool_bytes: Option<f64>,
+    /// Rows.
+    pub rows: Option<f64>,
+    /// Size of a page, bytes.
+    pub page_bytes: f64,
+    /// Data by pool.
+    pub ratio: Option<f64>,
+    /// What the ratio means.
+    pub class: Option<SizeClass>,
+}
+
+/// What the ratio of data to pool means for a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeClass {
+    /// Below 0.8: everything stays in the pool once read.
+    InMemory,
+    /// 0.8 to 1.5: a little growth changes the result a lot.
+    Borderline,
+    /// Above 1.5: reads go to disk.
+    IoBound,
+}
+
+impl SizeClass {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            SizeClass::InMemory => "in memory",
+            SizeClass::Borderline => "borderline",
+            SizeClass::IoBound => "I/O-bound",
+        }
+    }
+}
+
+/// A number with what is known about its precision.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The number.
+    pub value: Option<f64>,
+    /// 95 % confidence interval; `None` with one run, from which none follows.
+    pub ci95: Option<(f64, f64)>,
+    /// Runs behind it.
+    pub runs: u32,
+}
+
+impl Estimate {
+    /// A number from a single run.
+    pub fn one_run(value: Option<f64>) -> Estimate {
+        Estimate { value: value.filter(|v| v.is_finite()), ci95: None, runs: 1 }
+    }
+}
+
+/// Summary of a histogram, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// Events.
+    pub events: u64,
+    /// Mean.
+    pub mean_s: Option<f64>,
+    /// Shortest.
+    pub min_s: Option<f64>,
+    /// Median.
+    pub p50_s: Option<f64>,
+    /// 90th percentile.
+    pub p90_s: Option<f64>,
+    /// 95th percentile.
+    pub p95_s: Option<f64>,
+    /// 99th percentile.
+    pub p99_s: Option<f64>,
+    /// 99.9th percentile.
+    pub p999_s: Option<f64>,
+    /// 99.99th percentile.
+    pub p9999_s: Option<f64>,
+    /// Longest.
+    pub max_s: Option<f64>,
+}
+
+/// One point of a percentile spectrum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpectrumPoint {
+    /// The quantile, 0 to 1.
+    pub quantile: f64,
+    /// Latency at it, seconds.
+    pub latency_s: f64,
+}
+
+/// Spread of the rates of whole intervals, events per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSpread {
+    /// Intervals behind it.
+    pub intervals: usize,
+    /// Slowest.
+    pub min: f64,
+    /// 1st percentile.
+    pub p1: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Fastest.
+    pub max: f64,
+}
+
+/// A number read from a counter, and which one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counted {
+    /// How much.
+    pub value: f64,
+    /// Name of the counter.
+    pub source: &'static str,
+}
+
+/// How warm the pool was when a step began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Temperature {
+    /// Nobody made it cold or warm.
+    AsFound,
+    /// Restarted cold, nothing read since.
+    Cold,
+    /// This step fills it.
+    Warming,
+    /// Warmed, or run before.
+    Warm,
+}
+
+impl Temperature {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Temperature::AsFound => "as found",
+            Temperature::Cold => "cold",
+            Temperature::Warming => "warming",
+            Temperature::Warm => "warm",
+        }
+    }
+}
+
+/// One load.
+#[derive(Clone, Debug)]
+pub struct TrialFinding {
+    /// Folder name.
+    pub id: String,
+    /// Its group; empty if there are none.
+    pub way: String,
+    /// Which run in the group, from 1.
+    pub pass: u32,
+    /// Kind of workload.
+    pub workload: String,
+    /// The load in words.
+    pub arrival: String,
+    /// Workers.
+    pub workers: usize,
+    /// `threads` or `reactor`.
+    pub engine: String,
+    /// `done`, `interrupted`, ...
+    pub reason: String,
+    /// How warm the pool was at its start.
+    pub temperature: Temperature,
+    /// First start, seconds since the origin.
+    pub began_s: f64,
+    /// Length, seconds.
+    pub seconds: f64,
+    /// Events that ended without an error.
+    pub events: u64,
+    /// Good events per second.
+    pub events_per_s: Estimate,
+    /// Rates of its whole intervals.
+    pub rates: Option<RateSpread>,
+    /// Response times of good events, all classes.
+    pub response: Latency,
+    /// Service times of good events, all classes.
+    pub service: Latency,
+    /// Lateness of our own making.
+    pub lateness: Latency,
+    /// Spectrum of the response times.
+    pub spectrum: Vec<SpectrumPoint>,
+    /// By class.
+    pub classes: Vec<ClassFinding>,
+    /// Events that failed.
+    pub failed: u64,
+    /// Failed by all, 0 to 1.
+    pub failed_share: Option<f64>,
+    /// Errors by class and code.
+    pub errors: Vec<ErrorRecord>,
+    /// Sessions opened anew.
+    pub reconnects: u64,
+    /// Events longer than the histogram's bound.
+    pub clipped: u64,
+    /// Events under way when the load was abandoned.
+    pub abandoned: u64,
+    /// Pages the server read one by one because they were not in the pool.
+    pub disk_reads: Option<Counted>,
+    /// Bytes the server read from disk.
+    pub disk_bytes: Option<Counted>,
+    /// What an event cost.
+    pub cost: Vec<CostItem>,
+}
+
+/// One class of events in a load.
+#[derive(Clone, Debug)]
+pub struct ClassFinding {
+    /// Its name.
+    pub name: String,
+    /// Response times of good events.
+    pub response: Latency,
+    /// Response times of failed events.
+    pub failed: Latency,
+}
+
+/// One cost per event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CostItem {
+    /// Name in JSON and CSV, with its unit: `server_cpu_us`.
+    pub id: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+    /// Per event.
+    pub per_event: Option<f64>,
+}
+
+/// One group of the experiment.
+#[derive(Clone, Debug)]
+pub struct WayFinding {
+    /// Its name.
+    pub way: String,
+    /// Seconds spent warming; `None` if it does not warm.
+    pub warm_s: Option<f64>,
+    /// Bytes read while warming.
+    pub warm_bytes: Option<f64>,
+    /// Pages in the pool after warming.
+    pub warm_pages: Option<u64>,
+    /// Its first load, as an index into the trials.
+    pub first: Option<usize>,
+    /// Its second load.
+    pub second: Option<usize>,
+    /// Time per event of the cold first run by that of this first run.
+    pub times_faster: Estimate,
+    /// The same for the second run, still against the cold first run.
+    pub second_times_faster: Estimate,
+    /// Warming and first run together, seconds.
+    pub until_first_done_s: Option<f64>,
+    /// Proof of coldness and the like, in words.
+    pub notes: Vec<String>,
+}
+
+/// What happened over time.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Where the axis begins: the first step that is not preparation.
+    pub began_s: f64,
+    /// Where it ends.
+    pub ended_s: f64,
+    /// Steps, also those before the axis.
+    pub phases: Vec<Phase>,
+    /// Intervals of all loads.
+    pub intervals: Vec<IntervalFinding>,
+    /// What probes saw.
+    pub series: Vec<Series>,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// 1-based place.
+    pub number: u32,
+    /// `prepare`, `restart_cold`, `warm`, `load`, ...
+    pub kind: String,
+    /// Its group; empty if there are none.
+    pub way: String,
+    /// In words.
+    pub label: String,
+    /// When it began, seconds since the origin.
+    pub began_s: f64,
+    /// When it ended, seconds since the origin; the last known time if it was cut.
+    pub ended_s: f64,
+    /// Whether it was cut.
+    pub cut: bool,
+    /// How warm the pool was.
+    pub temperature: Temperature,
+    /// Its load, as an index into the trials.
+    pub trial: Option<usize>,
+    /// What warming did.
+    pub warmed: Option<WarmedRecord>,
+    /// Notes of the step.
+    pub notes: Vec<String>,
+}
+
+/// One interval of a load.
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalFinding {
+    /// Its load, as an index into the trials.
+    pub trial: usize,
+    /// When it began, seconds since the origin.
+    pub began_s: f64,
+    /// Its real length, seconds.
+    pub seconds: f64,
+    /// Good events.
+    pub events: u64,
+    /// Failed events.
+    pub errors: u64,
+    /// Good events per second.
+    pub events_per_s: Option<f64>,
+    /// Response times.
+    pub response: Latency,
+    /// Workers inside an event at its end.
+    pub in_flight: u64,
+    /// Arrivals due and not begun at its end.
+    pub backlog: u64,
+}
+
+impl IntervalFinding {
+    /// The middle of the interval, seconds since the origin: where its point is drawn.
+    pub fn middle_s(&self) -> f64 {
+        self.began_s + self.seconds / 2.0
+    }
+}
+
+/// A series read by probes.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Name in JSON and CSV, with its unit.
+    pub id: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// Unit.
+    pub unit: Unit,
+    /// Counters it was computed from.
+    pub source: &'static str,
+    /// Time in seconds since the origin, and the value there; `None` is a gap.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// Unit of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things.
+    Count,
+    /// Things per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// CPU cores.
+    Cores,
+}
+
+/// One variable of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name.
+    pub name: String,
+    /// At the start.
+    pub start: String,
+    /// At the end, if it differs from the start.
+    pub changed_to: Option<String>,
+    /// Where the value comes from.
+    pub origin: Option<String>,
+    /// Whether it was set by somebody.
+    pub non_default: bool,
+}
+
+/// One file of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawFile {
+    /// Path below the run's folder.
+    pub path: String,
+    /// Length, bytes.
+    pub bytes: u64,
+}

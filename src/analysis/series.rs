@@ -1,0 +1,315 @@
+//! Series over time from raw counters: gauges as they were read, rates as differences by real time.
+//! To add one: a line in `SPECS`.
+
+use crate::archive::{Counters, Run};
+
+use super::counters::page_bytes;
+use super::findings::{Series, Unit};
+
+/// How a series comes from a counter.
+#[derive(Clone, Copy, PartialEq)]
+enum How {
+    /// The reading itself.
+    Gauge,
+    /// Pages read as bytes.
+    GaugePages,
+    /// Rise by second.
+    Rate,
+}
+
+struct Spec {
+    id: &'static str,
+    title: &'static str,
+    unit: Unit,
+    how: How,
+    /// Names to look for; the first that any reading holds is taken.
+    counters: &'static [&'static str],
+}
+
+const fn spec(
+    id: &'static str,
+    title: &'static str,
+    unit: Unit,
+    how: How,
+    counters: &'static [&'static str],
+) -> Spec {
+    Spec { id, title, unit, how, counters }
+}
+
+/// In the order shown. Names from the status variables of MySQL 8-9 and MariaDB 10.6-11.8.
+const SPECS: &[Spec] = &[
+    spec(
+        "pool_data_bytes",
+        "data in the pool",
+        Unit::Bytes,
+        How::GaugePages,
+        &["Innodb_buffer_pool_pages_data"],
+    ),
+    spec(
+        "pool_total_bytes",
+        "size of the pool",
+        Unit::Bytes,
+        How::GaugePages,
+        &["Innodb_buffer_pool_pages_total"],
+    ),
+    spec(
+        "pool_dirty_bytes",
+        "dirty pages",
+        Unit::Bytes,
+        How::GaugePages,
+        &["Innodb_buffer_pool_pages_dirty"],
+    ),
+    spec(
+        "disk_reads_per_s",
+        "pool misses",
+        Unit::PerSecond,
+        How::Rate,
+        &["Innodb_buffer_pool_reads"],
+    ),
+    spec(
+        "read_ahead_per_s",
+        "pages read ahead",
+        Unit::PerSecond,
+        How::Rate,
+        &["Innodb_buffer_pool_read_ahead"],
+    ),
+    spec(
+        "disk_read_bytes_per_s",
+        "read from disk",
+        Unit::BytesPerSecond,
+        How::Rate,
+        &["process.read_bytes", "Innodb_data_read"],
+    ),
+    spec(
+        "disk_write_bytes_per_s",
+        "written to disk",
+        Unit::BytesPerSecond,
+        How::Rate,
+        &["process.write_bytes", "Innodb_data_written"],
+    ),
+    spec("threads_running", "Threads_running", Unit::Count, How::Gauge, &["Threads_running"]),
+    spec(
+        "checkpoint_age_bytes",
+        "checkpoint age",
+        Unit::Bytes,
+        How::Gauge,
+        &["Innodb_checkpoint_age"],
+    ),
+    spec(
+        "redo_bytes_per_s",
+        "redo written",
+        Unit::BytesPerSecond,
+        How::Rate,
+        &["Innodb_os_log_written"],
+    ),
+    spec("fsyncs_per_s", "fsyncs", Unit::PerSecond, How::Rate, &["Innodb_data_fsyncs"]),
+    spec(
+        "row_lock_waits_per_s",
+        "row lock waits",
+        Unit::PerSecond,
+        How::Rate,
+        &["Innodb_row_lock_waits"],
+    ),
+    spec(
+        "rows_read_per_s",
+        "rows read",
+        Unit::PerSecond,
+        How::Rate,
+        &["Innodb_rows_read", "Rows_read"],
+    ),
+    spec("statements_per_s", "statements (Questions)", Unit::PerSecond, How::Rate, &["Questions"]),
+    spec(
+        "sent_bytes_per_s",
+        "sent by the server",
+        Unit::BytesPerSecond,
+        How::Rate,
+        &["Bytes_sent"],
+    ),
+    spec(
+        "history_list",
+        "history list length",
+        Unit::Count,
+        How::Gauge,
+        &["Innodb_history_list_length"],
+    ),
+];
+
+/// Kind of the steps that restart the server.
+const RESTART_COLD: &str = "restart_cold";
+/// Two readings closer than this give no rate: the clock's and the server's own grain would be the result.
+const CLOSEST_S: f64 = 0.02;
+/// A hole longer than this many usual spacings is a gap, not a line across it.
+const LONGEST_SPACINGS: f64 = 4.0;
+
+/// Readings of one counter, in time: seconds and value; `None` where a probe found nothing.
+type Readings = Vec<(f64, Option<f64>)>;
+
+/// All series that have at least one value between the two times (seconds).
+pub(super) fn all(run: &Run, from_s: f64, to_s: f64) -> Vec<Series> {
+    let page = page_bytes(run);
+    let one = |spec: &Spec| {
+        let source = spec.counters.iter().find(|name| exists(run, name))?;
+        let readings = readings(run, source);
+        let mut points = match spec.how {
+            How::Gauge => readings,
+            How::GaugePages => readings.iter().map(|(t, v)| (*t, v.map(|v| v * page))).collect(),
+            How::Rate => rates(&readings),
+        };
+        points.retain(|(t, _)| *t >= from_s && *t <= to_s);
+        let useful = points.iter().any(|(_, value)| value.is_some());
+        useful.then_some(Series { id: spec.id, title: spec.title, unit: spec.unit, source, points })
+    };
+    SPECS.iter().filter_map(one).collect()
+}
+
+fn exists(run: &Run, name: &str) -> bool {
+    run.samples.iter().any(|s| s.numbers.contains_key(name))
+        || run.steps.iter().any(|s| s.before.contains_key(name) || s.after.contains_key(name))
+}
+
+/// What samples and the edges of steps say about a counter. A probe that usually reads it and found nothing once
+/// leaves a gap.
+fn readings(run: &Run, name: &str) -> Readings {
+    let probe = run.samples.iter().find(|s| s.numbers.contains_key(name)).map(|s| &s.probe);
+    let mut all = Readings::new();
+    for sample in run.samples.iter().filter(|s| Some(&s.probe) == probe) {
+        // The value was true at some moment between the beginning and the end of the look.
+        let at = (sample.began_ns + sample.ended_ns) as f64 / 2e9;
+        all.push((at, number(&sample.numbers, name)));
+    }
+    for step in &run.steps {
+        // Another process counts from here on: nothing may be drawn or subtracted across.
+        if step.kind == RESTART_COLD {
+            let ended_ns = step.ended_ns.unwrap_or(step.began_ns);
+            all.push(((step.began_ns + ended_ns) as f64 / 2e9, None));
+        }
+        let edges = [(Some(step.began_ns), &step.before), (step.ended_ns, &step.after)];
+        for (at, counters) in edges {
+            if let (Some(at), Some(value)) = (at, number(counters, name)) {
+                all.push((at as f64 / 1e9, Some(value)));
+            }
+        }
+    }
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all
+}
+
+fn number(counters: &Counters, name: &str) -> Option<f64> {
+    counters.get(name).copied().filter(|v| v.is_finite())
+}
+
+/// Rise by second between neighbours, at the later of the two; backwards, holes and gaps become gaps.
+fn rates(readings: &Readings) -> Readings {
+    let longest = LONGEST_SPACINGS * usual_spacing(readings);
+    let mut rates = Readings::new();
+    let mut last: Option<(f64, f64)> = None;
+    for (at, value) in readings {
+        let Some(value) = *value else {
+            rates.push((*at, None));
+            last = None;
+            continue;
+        };
+        if let Some((before_at, before)) = last {
+            let seconds = at - before_at;
+            if seconds < CLOSEST_S && value >= before {
+                continue;
+            }
+            let usable = value >= before && seconds <= longest;
+            rates.push((*at, usable.then(|| (value - before) / seconds)));
+        }
+        last = Some((*at, value));
+    }
+    rates
+}
+
+/// Upper quartile of the spacings in seconds: step edges between the ticks make small ones.
+fn usual_spacing(readings: &Readings) -> f64 {
+    let mut spacings: Vec<f64> = readings.windows(2).map(|w| w[1].0 - w[0].0).collect();
+    spacings.sort_by(f64::total_cmp);
+    spacings.get(spacings.len() * 3 / 4).copied().unwrap_or(0.0).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::{SampleRecord, StepRecord};
+
+    fn sample(second: f64, value: Option<f64>) -> SampleRecord {
+        let at = (second * 1e9) as u64;
+        SampleRecord {
+            probe: "status".to_owned(),
+            planned_ns: at,
+            began_ns: at,
+            ended_ns: at,
+            numbers: value.map(|v| ("Questions".to_owned(), v)).into_iter().collect(),
+            gap: value.is_none().then(|| "server down".to_owned()),
+            ..SampleRecord::default()
+        }
+    }
+
+    fn points(samples: Vec<SampleRecord>) -> Readings {
+        let run = Run { samples, ..Run::default() };
+        let found = all(&run, 0.0, 100.0);
+        found.into_iter().find(|s| s.id == "statements_per_s").unwrap().points
+    }
+
+    #[test]
+    fn rates_divide_by_real_time() {
+        let found = points(vec![
+            sample(0.0, Some(100.0)),
+            sample(1.0, Some(300.0)),
+            sample(3.0, Some(400.0)),
+        ]);
+        assert_eq!(found, [(1.0, Some(200.0)), (3.0, Some(50.0))]);
+    }
+
+    #[test]
+    fn a_counter_that_goes_backwards_leaves_a_gap() {
+        let found = points(vec![
+            sample(0.0, Some(100.0)),
+            sample(1.0, Some(5.0)),
+            sample(2.0, Some(15.0)),
+            sample(3.0, None),
+            sample(4.0, Some(35.0)),
+            sample(5.0, Some(45.0)),
+            sample(25.0, Some(46.0)),
+        ]);
+        let expected =
+            [(1.0, None), (2.0, Some(10.0)), (3.0, None), (5.0, Some(10.0)), (25.0, None)];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_restart_leaves_a_gap_even_if_the_counter_is_higher() {
+        let step = StepRecord {
+            kind: RESTART_COLD.to_owned(),
+            began_ns: 1_200_000_000,
+            ended_ns: Some(1_800_000_000),
+            ..StepRecord::default()
+        };
+        let samples = vec![
+            sample(0.0, Some(0.0)),
+            sample(1.0, Some(1.0)),
+            sample(2.0, Some(50.0)),
+            sample(3.0, Some(51.0)),
+        ];
+        let run = Run { samples, steps: vec![step], ..Run::default() };
+        let expected = [(1.0, Some(1.0)), (1.5, None), (3.0, Some(1.0))];
+        assert_eq!(all(&run, 0.0, 9.0)[0].points, expected);
+    }
+
+    #[test]
+    fn edges_of_steps_are_readings_too() {
+        let counters = |v: f64| Counters::from([("Questions".to_owned(), v)]);
+        let step = StepRecord {
+            began_ns: 1_000_000_000,
+            ended_ns: Some(1_500_000_000),
+            before: counters(10.0),
+            after: counters(60.0),
+            ..StepRecord::default()
+        };
+        let run = Run { steps: vec![step], ..Run::default() };
+        assert_eq!(all(&run, 0.0, 9.0)[0].points, [(1.5, Some(100.0))]);
+        assert!(all(&run, 5.0, 9.0).is_empty());
+    }
+}

@@ -1,0 +1,65 @@
+//! The server's variables that matter: those somebody set, those that changed, those every reader asks for.
+
+use crate::archive::{Run, VariableRecord};
+
+use super::findings::Setting;
+
+/// Origins that mean that nobody set it.
+const COMPILED_IN: &[&str] = &["compile-time", "compiled", "auto"];
+
+/// Shown also at their defaults, as they decide what the numbers mean.
+const ALWAYS: &[&str] = &[
+    "innodb_adaptive_hash_index",
+    "innodb_buffer_pool_dump_at_shutdown",
+    "innodb_buffer_pool_load_at_startup",
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_log_file_size",
+    "innodb_old_blocks_time",
+    "innodb_page_size",
+    "innodb_read_ahead_threshold",
+    "innodb_redo_log_capacity",
+    "log_bin",
+    "max_connections",
+    "performance_schema",
+    "query_cache_type",
+    "sync_binlog",
+    "table_open_cache",
+];
+
+/// Moves by itself or says nothing about the server: the server's own counters and clocks among the variables.
+const NOISE: &[&str] = &[
+    "gtid_binlog_pos",
+    "gtid_current_pos",
+    "gtid_executed",
+    "identity",
+    "insert_id",
+    "last_insert_id",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "timestamp",
+];
+
+/// The settings to show, by name.
+pub(super) fn all(run: &Run) -> Vec<Setting> {
+    let mut found: Vec<Setting> = run.variables.iter().filter_map(one).collect();
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn one(variable: &VariableRecord) -> Option<Setting> {
+    let name = variable.name.to_lowercase();
+    if NOISE.contains(&name.as_str()) {
+        return None;
+    }
+    let changed_to = variable.end.clone().filter(|end| *end != variable.start);
+    let origin = variable.origin.as_ref().map(|o| o.to_lowercase().replace('_', "-"));
+    let non_default = origin.as_ref().is_some_and(|o| !COMPILED_IN.contains(&o.as_str()));
+    let shown = non_default || changed_to.is_some() || ALWAYS.contains(&name.as_str());
+    shown.then(|| Setting { name, start: variable.start.clone(), changed_to, origin, non_default })
+}

@@ -1,0 +1,147 @@
+//! What happened over time: steps with the warmth of the pool, intervals of the loads, series of the probes.
+
+use crate::archive::{IntervalRecord, Run, Trial};
+
+use super::findings::{IntervalFinding, Phase, Temperature, Timeline};
+use super::{latency, series};
+
+/// Kinds of steps that say something about the pool.
+const PREPARE: &str = "prepare";
+const RESTART_COLD: &str = "restart_cold";
+const WARM: &str = "warm";
+const LOAD: &str = "load";
+
+/// The whole timeline.
+pub(super) fn of(run: &Run) -> Timeline {
+    let phases = phases(run);
+    let shown = || phases.iter().filter(|p| p.kind != PREPARE);
+    let first = shown().map(|p| p.began_s).min_by(f64::total_cmp);
+    let began_s = first.unwrap_or_else(|| first_known_s(run));
+    let ended_s = shown().map(|p| p.ended_s).fold(last_load_s(run), f64::max).max(began_s);
+    let intervals = run.trials.iter().enumerate().flat_map(|(trial, record)| {
+        record.intervals.iter().map(move |interval| of_interval(trial, interval))
+    });
+    Timeline {
+        began_s,
+        ended_s,
+        intervals: intervals.collect(),
+        series: series::all(run, began_s, ended_s),
+        phases,
+    }
+}
+
+/// How warm the pool was when each load began.
+pub(super) fn temperatures(run: &Run) -> Vec<Temperature> {
+    let phases = phases(run);
+    let of = |trial| phases.iter().find(|p| p.trial == Some(trial)).map(|p| p.temperature);
+    (0..run.trials.len()).map(|trial| of(trial).unwrap_or(Temperature::AsFound)).collect()
+}
+
+/// Steps in their order. A cold restart empties the pool; warming or a load leaves it warm.
+fn phases(run: &Run) -> Vec<Phase> {
+    let last = last_known_s(run);
+    let mut pool = Temperature::AsFound;
+    let mut phases = Vec::with_capacity(run.steps.len());
+    for step in &run.steps {
+        let temperature = if step.kind == WARM { Temperature::Warming } else { pool };
+        pool = match step.kind.as_str() {
+            RESTART_COLD => Temperature::Cold,
+            WARM => Temperature::Warm,
+            LOAD if pool != Temperature::AsFound => Temperature::Warm,
+            _ => pool,
+        };
+        let began_s = step.began_ns as f64 / 1e9;
+        phases.push(Phase {
+            number: step.number,
+            kind: step.kind.clone(),
+            way: step.way.clone(),
+            label: step.label.clone(),
+            began_s,
+            ended_s: step.ended_ns.map_or(last, |ns| ns as f64 / 1e9).max(began_s),
+            cut: step.ended_ns.is_none(),
+            temperature,
+            trial: run.trials.iter().position(|t| t.step == step.number && step.kind == LOAD),
+            warmed: step.warmed.clone(),
+            notes: step.notes.clone(),
+        });
+    }
+    phases
+}
+
+fn of_interval(trial: usize, interval: &IntervalRecord) -> IntervalFinding {
+    let seconds = interval.ended_ns.saturating_sub(interval.began_ns) as f64 / 1e9;
+    let events = interval.events.iter().sum();
+    IntervalFinding {
+        trial,
+        began_s: interval.began_ns as f64 / 1e9,
+        seconds,
+        events,
+        errors: interval.errors.iter().sum(),
+        events_per_s: (seconds > 0.0).then(|| events as f64 / seconds),
+        response: latency::of_interval(&interval.response),
+        in_flight: interval.in_flight,
+        backlog: interval.backlog,
+    }
+}
+
+fn first_known_s(run: &Run) -> f64 {
+    run.trials.iter().map(|t| t.began_ns).min().unwrap_or(0) as f64 / 1e9
+}
+
+/// End of a load: as noted, or of its last interval if it was cut.
+fn ended_ns(trial: &Trial) -> u64 {
+    trial.intervals.last().map_or(0, |i| i.ended_ns).max(trial.ended_ns)
+}
+
+fn last_load_s(run: &Run) -> f64 {
+    run.trials.iter().map(ended_ns).max().unwrap_or(0) as f64 / 1e9
+}
+
+/// The last moment anything is known of.
+fn last_known_s(run: &Run) -> f64 {
+    let steps = run.steps.iter().map(|s| s.ended_ns.unwrap_or(s.began_ns));
+    let trials = run.trials.iter().map(ended_ns);
+    let samples = run.samples.iter().map(|s| s.ended_ns);
+    let all = steps.chain(trials).chain(samples).chain(run.meta.ended_ns);
+    all.max().unwrap_or(0) as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::StepRecord;
+
+    fn run(kinds: &[&str]) -> Run {
+        let step = |(place, kind): (usize, &&str)| StepRecord {
+            number: place as u32 + 1,
+            kind: (*kind).to_owned(),
+            began_ns: place as u64 * 1_000_000_000,
+            ended_ns: Some((place as u64 + 1) * 1_000_000_000),
+            ..StepRecord::default()
+        };
+        Run { steps: kinds.iter().enumerate().map(step).collect(), ..Run::default() }
+    }
+
+    #[test]
+    fn a_restart_cools_and_work_warms() {
+        let kinds =
+            ["prepare", "load", "restart_cold", "load", "load", "restart_cold", "warm", "load"];
+        let found: Vec<_> = phases(&run(&kinds)).iter().map(|p| p.temperature).collect();
+        use Temperature::{AsFound, Cold, Warm, Warming};
+        assert_eq!(found, [AsFound, AsFound, AsFound, Cold, Warm, Warm, Warming, Warm]);
+    }
+
+    #[test]
+    fn the_axis_begins_after_preparation_and_ends_with_the_last_step() {
+        let mut run = run(&["prepare", "restart_cold", "warm"]);
+        let timeline = of(&run);
+        assert_eq!((timeline.began_s, timeline.ended_s), (1.0, 3.0));
+        run.steps[2].ended_ns = None;
+        run.meta.ended_ns = Some(9_500_000_000);
+        let timeline = of(&run);
+        assert_eq!(timeline.ended_s, 9.5);
+        assert!(timeline.phases[2].cut);
+        let nothing = of(&Run::default());
+        assert_eq!((nothing.began_s, nothing.ended_s), (0.0, 0.0));
+    }
+}

@@ -1,0 +1,95 @@
+//! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
+
+use crate::archive::{Run, Trial};
+
+use super::findings::{ClassFinding, Estimate, RateSpread, Temperature, TrialFinding};
+use super::{cost, counters, latency};
+
+/// Counters of pages read one by one on a miss.
+const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
+/// Counters of bytes from disk: what reached the block device, else what the server asked for.
+pub(super) const DISK_BYTES: &[&str] = &["process.read_bytes", "Innodb_data_read"];
+/// Share of the usual length below which an interval (first, last) is left out of the spread of rates.
+const WHOLE_INTERVAL: f64 = 0.5;
+
+/// All loads, in the order they ran.
+pub(super) fn all(run: &Run, temperatures: &[Temperature]) -> Vec<TrialFinding> {
+    run.trials.iter().zip(temperatures).map(|(trial, t)| one(run, trial, *t)).collect()
+}
+
+fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
+    let step = counters::step_of(run, trial);
+    let response = latency::sum(&trial.response);
+    let events = response.len();
+    let failed: u64 = trial.failed.iter().map(|h| h.len()).sum();
+    let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
+    let tried = events + failed;
+    TrialFinding {
+        id: trial.id.clone(),
+        way: trial.way.clone(),
+        pass: trial.pass,
+        workload: trial.workload.clone(),
+        arrival: trial.arrival.clone(),
+        workers: trial.workers,
+        engine: trial.engine.clone(),
+        reason: trial.reason.clone(),
+        temperature,
+        began_s: trial.began_ns as f64 / 1e9,
+        seconds,
+        events,
+        events_per_s: Estimate::one_run((seconds > 0.0).then(|| events as f64 / seconds)),
+        rates: spread(trial),
+        spectrum: latency::spectrum(&response),
+        response: latency::summary(&response),
+        service: latency::summary(&latency::sum(&trial.service)),
+        lateness: latency::summary(&trial.lateness),
+        classes: classes(trial),
+        failed,
+        failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
+        errors: trial.errors.clone(),
+        reconnects: trial.reconnects,
+        clipped: trial.clipped,
+        abandoned: trial.abandoned,
+        disk_reads: step.and_then(|s| counters::first_risen(s, DISK_READS)),
+        disk_bytes: step.and_then(|s| counters::first_risen(s, DISK_BYTES)),
+        cost: cost::per_event(trial, step, events),
+    }
+}
+
+fn classes(trial: &Trial) -> Vec<ClassFinding> {
+    let summary = |histograms: &[crate::recorder::Histogram], class: usize| {
+        histograms.get(class).map(latency::summary).unwrap_or_default()
+    };
+    let found = |(class, name): (usize, &String)| ClassFinding {
+        name: name.clone(),
+        response: summary(&trial.response, class),
+        failed: summary(&trial.failed, class),
+    };
+    trial.classes.iter().enumerate().map(found).collect()
+}
+
+/// Spread of the rates of whole intervals, nearest rank. The rate of an interval is its good events by its real
+/// length. `None` below three whole intervals.
+fn spread(trial: &Trial) -> Option<RateSpread> {
+    let length = |i: &crate::archive::IntervalRecord| i.ended_ns.saturating_sub(i.began_ns);
+    let longest = trial.intervals.iter().map(length).max()?;
+    let mut rates: Vec<f64> = trial
+        .intervals
+        .iter()
+        .filter(|i| length(i) > 0 && length(i) as f64 >= WHOLE_INTERVAL * longest as f64)
+        .map(|i| i.events.iter().sum::<u64>() as f64 / (length(i) as f64 / 1e9))
+        .collect();
+    if rates.len() < 3 {
+        return None;
+    }
+    rates.sort_by(f64::total_cmp);
+    let rank = |q: f64| rates[((q * rates.len() as f64).ceil() as usize).clamp(1, rates.len()) - 1];
+    Some(RateSpread {
+        intervals: rates.len(),
+        min: rates[0],
+        p1: rank(0.01),
+        p50: rank(0.5),
+        p99: rank(0.99),
+        max: rates[rates.len() - 1],
+    })
+}

@@ -1,0 +1,152 @@
+//! From what recorder and probes say to what the folder keeps.
+
+use std::collections::BTreeMap;
+
+use super::types::{
+    Counters, ErrorRecord, IntervalRecord, SampleRecord, TallyRecord, Trial, UnopenedRecord,
+    VariableRecord,
+};
+use crate::base::StopReason;
+use crate::probe::{Sample, Values};
+use crate::recorder::{ErrorKind, Interval, Recording, Tally, new_histogram};
+
+impl From<&Tally> for TallyRecord {
+    fn from(t: &Tally) -> TallyRecord {
+        TallyRecord {
+            reads: t.reads,
+            writes: t.writes,
+            other: t.other,
+            rows: t.rows,
+            bytes_received: t.bytes_received,
+            bytes_sent: t.bytes_sent,
+        }
+    }
+}
+
+impl From<&Interval> for IntervalRecord {
+    fn from(i: &Interval) -> IntervalRecord {
+        IntervalRecord {
+            began_ns: i.began.0,
+            ended_ns: i.ended.0,
+            events: i.classes.iter().map(|c| c.response.len()).collect(),
+            errors: i.classes.iter().map(|c| c.failed.len()).collect(),
+            response: (&i.response()).into(),
+            tally: (&i.tally).into(),
+            reconnects: i.reconnects,
+            in_flight: i.in_flight,
+            backlog: i.backlog,
+        }
+    }
+}
+
+/// The word of a stop reason in the folder.
+pub fn reason_word(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Done => "done",
+        StopReason::Interrupted => "interrupted",
+        StopReason::TargetLost => "target_lost",
+        StopReason::Failed => "failed",
+    }
+}
+
+fn kind_word(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Server => "server",
+        ErrorKind::Lost => "lost",
+        ErrorKind::Protocol => "protocol",
+    }
+}
+
+impl Trial {
+    /// Takes over the totals of a recording; what describes the trial (`id`, `way`, `workload`, ...) and its
+    /// intervals stay.
+    pub fn fill(&mut self, recording: &Recording) {
+        let total = &recording.total;
+        self.classes = recording.class_names.clone();
+        self.workers = recording.workers;
+        self.engine = recording.engine.to_owned();
+        self.began_ns = total.began.0;
+        self.ended_ns = total.ended.0;
+        self.reason = reason_word(recording.reason).to_owned();
+        self.response = total.classes.iter().map(|c| c.response.clone()).collect();
+        self.service = total.classes.iter().map(|c| c.service.clone()).collect();
+        self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
+        self.lateness = total.lateness.clone();
+        self.tally = (&total.tally).into();
+        self.reconnects = total.reconnects;
+        self.clipped = recording.clipped;
+        self.abandoned = recording.abandoned;
+        self.unopened = recording
+            .unopened
+            .iter()
+            .map(|u| UnopenedRecord { worker: u.worker, why: u.why.clone() })
+            .collect();
+        self.failure = recording.failure.clone();
+        self.cpu_user_ns = recording.cpu_user_ns;
+        self.cpu_system_ns = recording.cpu_system_ns;
+        self.errors = recording
+            .errors
+            .iter()
+            .map(|e| ErrorRecord {
+                class: self.classes.get(usize::from(e.class.0)).cloned().unwrap_or_default(),
+                kind: kind_word(e.error.kind).to_owned(),
+                code: e.error.code,
+                count: e.count,
+                first_text: e.first_text.clone(),
+            })
+            .collect();
+    }
+
+    /// One empty histogram per class and kind.
+    pub(super) fn clear_histograms(&mut self) {
+        let empty = || self.classes.iter().map(|_| new_histogram()).collect();
+        (self.response, self.service, self.failed) = (empty(), empty(), empty());
+        self.lateness = new_histogram();
+    }
+}
+
+/// Numbers as the folder keeps them: what is no number (NaN, infinite) is left out.
+pub fn counters<'a>(numbers: impl IntoIterator<Item = &'a (String, f64)>) -> Counters {
+    numbers.into_iter().filter(|(_, v)| v.is_finite()).cloned().collect()
+}
+
+impl From<&Sample> for SampleRecord {
+    fn from(s: &Sample) -> SampleRecord {
+        let mut record = SampleRecord {
+            probe: s.probe.to_owned(),
+            planned_ns: s.planned.0,
+            began_ns: s.began.0,
+            ended_ns: s.ended.0,
+            ..SampleRecord::default()
+        };
+        match &s.values {
+            Values::Numbers(numbers) => record.numbers = counters(numbers),
+            Values::Text(text) => record.text = Some(text.clone()),
+            Values::Table(columns, rows) => {
+                record.table = std::iter::once(columns).chain(rows).cloned().collect();
+            }
+            Values::Gap(why) => record.gap = Some(why.clone()),
+        }
+        record
+    }
+}
+
+/// Joins the server's variables at the start and at the end, tables of name, value and, if known, origin.
+pub fn variables(start: &Values, end: Option<&Values>) -> Vec<VariableRecord> {
+    let table = |values| match values {
+        &Values::Table(_, ref rows) => rows.as_slice(),
+        _ => &[],
+    };
+    let cell = |row: &[String], at: usize| row.get(at).cloned().unwrap_or_default();
+    let ends: BTreeMap<String, String> =
+        end.map_or(&[][..], table).iter().map(|r| (cell(r, 0), cell(r, 1))).collect();
+    table(start)
+        .iter()
+        .map(|row| VariableRecord {
+            name: cell(row, 0),
+            start: cell(row, 1),
+            end: ends.get(&cell(row, 0)).cloned(),
+            origin: row.get(2).filter(|o| !o.is_empty()).cloned(),
+        })
+        .collect()
+}

@@ -1,0 +1,79 @@
+//! What can go wrong with a run folder.
+
+use std::path::{Path, PathBuf};
+
+/// An error of the archive.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder can't be made or written to.
+    #[error("run folder {}: {why}", .path.display())]
+    Create {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// Too little room to begin.
+    #[error("run folder {}: only {} MiB free on its disk, a run needs {} MiB to begin", .path.display(), .free_bytes >> 20, .needed_bytes >> 20)]
+    Full {
+        /// Where.
+        path: PathBuf,
+        /// Free for us, in bytes.
+        free_bytes: u64,
+        /// Asked for, in bytes.
+        needed_bytes: u64,
+    },
+    /// A file could not be written; the run went on without it.
+    #[error("run folder is not complete: {}: {why}", .path.display())]
+    Write {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// There is no run in this folder.
+    #[error("{} is not a run folder: {why}", .path.display())]
+    NotARun {
+        /// Which folder.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Written by a newer sweat.
+    #[error("{} has layout {format}, this sweat reads up to {}", .path.display(), super::FORMAT)]
+    Newer {
+        /// Which folder.
+        path: PathBuf,
+        /// Its layout.
+        format: u32,
+    },
+    /// A folder of runs without runs.
+    #[error("no run in {}", .path.display())]
+    NoRuns {
+        /// Which folder.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Error::Create { .. } => "name a writable folder for runs with --runs-dir",
+            Error::Full { .. } | Error::Write { .. } => {
+                "make room, or name a folder on another disk with --runs-dir"
+            }
+            Error::NotARun { .. } => "name a folder that holds meta.json, or a folder of such",
+            Error::Newer { .. } => "read it with the version of sweat named in its meta.json",
+            Error::NoRuns { .. } => "run something first, or name the run's folder",
+        }
+    }
+
+    pub(super) fn write(path: &Path, why: std::io::Error) -> Error {
+        Error::Write { path: path.to_owned(), why }
+    }
+
+    pub(super) fn create(path: &Path, why: std::io::Error) -> Error {
+        Error::Create { path: path.to_owned(), why }
+    }
+}

@@ -1,0 +1,202 @@
+//! Histograms of intervals in HdrHistogram's interval log, format V2, so that other HDR tools read them.
+//! One line per interval, class and kind, empty ones left out; tags are `<class>/response`, `/service`,
+//! `/failed`, and `lateness`. Values are nanoseconds.
+
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+
+use crate::recorder::{Histogram, Interval, new_histogram};
+
+/// Which of the histograms a line holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Response(usize),
+    Service(usize),
+    Failed(usize),
+    Lateness,
+}
+
+/// One histogram of the log.
+pub(super) struct Line {
+    pub(super) part: Part,
+    pub(super) histogram: Histogram,
+}
+
+/// The first lines of a log. `origin_unix_ns` is the wall time that the lines' starts count from.
+pub(super) fn header(origin_unix_ns: u64) -> Vec<u8> {
+    let origin = SystemTime::UNIX_EPOCH + Duration::from_nanos(origin_unix_ns);
+    let mut out = Vec::new();
+    IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .add_comment("[Values and Interval_Max are nanoseconds, other times seconds]")
+        .with_start_time(origin)
+        .with_base_time(origin)
+        .begin_log_with(&mut out, &mut V2DeflateSerializer::new())
+        .expect("memory takes every byte");
+    out.extend_from_slice(LEGEND);
+    out
+}
+
+const LEGEND: &[u8] =
+    b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
+
+/// The lines of one interval, and how many they are.
+pub(super) fn lines(classes: &[String], interval: &Interval) -> (Vec<u8>, usize) {
+    let (mut out, mut count) = (Vec::new(), 0);
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut out, &mut serializer)
+        .expect("memory takes every byte");
+    let start = Duration::from(interval.began);
+    let length = Duration::from(interval.ended.since(interval.began));
+    let mut put = |tag: String, histogram: &Histogram| {
+        if !histogram.is_empty() {
+            let tag = Tag::new(&tag).expect("class names are escaped");
+            log.write_histogram(histogram, start, length, Some(tag))
+                .expect("counts of a histogram fit its own format, and memory takes every byte");
+            count += 1;
+        }
+    };
+    for (name, class) in classes.iter().zip(&interval.classes) {
+        let name = escaped(name);
+        put(format!("{name}/response"), &class.response);
+        put(format!("{name}/service"), &class.service);
+        put(format!("{name}/failed"), &class.failed);
+    }
+    put("lateness".to_owned(), &interval.lateness);
+    (out, count)
+}
+
+/// A class name as a tag takes it: no comma, space or line end.
+fn escaped(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            ',' | ' ' | '\r' | '\n' | '%' => out.push_str(&format!("%{:02X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// All whole lines of a log in order; the text ends them early where a line makes no sense.
+pub(super) fn read(classes: &[String], text: &[u8]) -> (Vec<Line>, Option<String>) {
+    let names: Vec<String> = classes.iter().map(|c| escaped(c)).collect();
+    let mut deserializer = Deserializer::new();
+    let mut lines = Vec::new();
+    for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
+        if matches!(line.first(), Some(b'#' | b'"')) || line == b"\n" {
+            continue;
+        }
+        let why = if line.last() != Some(&b'\n') {
+            Err("cut")
+        } else {
+            one(&names, line, &mut deserializer)
+        };
+        match why {
+            Ok(line) => lines.push(line),
+            Err(why) => {
+                return (lines, Some(format!("histograms.hlog line {}: {why}", number + 1)));
+            }
+        }
+    }
+    (lines, None)
+}
+
+fn one(
+    classes: &[String],
+    line: &[u8],
+    deserializer: &mut Deserializer,
+) -> Result<Line, &'static str> {
+    let Some(Ok(LogEntry::Interval(entry))) = IntervalLogIterator::new(line).next() else {
+        return Err("no interval");
+    };
+    let tag = entry.tag().ok_or("no tag")?;
+    let part = part(classes, tag.as_str()).ok_or("unknown tag")?;
+    let bytes = base64(entry.encoded_histogram()).ok_or("not base64")?;
+    // The length inside says how much memory is taken: believe it only if it can be true.
+    if bytes.len() < 8 || bytes[4..8] != ((bytes.len() - 8) as u32).to_be_bytes() {
+        return Err("length of the histogram");
+    }
+    let histogram: Histogram =
+        deserializer.deserialize(&mut bytes.as_slice()).map_err(|_| "no histogram")?;
+    let bounds = |h: &Histogram| (h.low(), h.high(), h.sigfig());
+    if bounds(&histogram) != bounds(&new_histogram()) {
+        return Err("other bounds than ours: they don't add");
+    }
+    Ok(Line { part, histogram })
+}
+
+fn part(classes: &[String], tag: &str) -> Option<Part> {
+    if tag == "lateness" {
+        return Some(Part::Lateness);
+    }
+    let (name, kind) = tag.rsplit_once('/')?;
+    let class = classes.iter().position(|c| c == name)?;
+    match kind {
+        "response" => Some(Part::Response(class)),
+        "service" => Some(Part::Service(class)),
+        "failed" => Some(Part::Failed(class)),
+        _ => None,
+    }
+}
+
+/// Standard base64 with padding; the crate that writes the log shows no decoder.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end().as_bytes();
+    if text.len() % 4 != 0 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    for (at, four) in text.chunks(4).enumerate() {
+        let last = (at + 1) * 4 == text.len();
+        let padding = four.iter().rev().take_while(|b| **b == b'=').count();
+        if padding > 2 || padding > 0 && !last {
+            return None;
+        }
+        let mut word = 0u32;
+        for b in &four[..4 - padding] {
+            let six = match b {
+                b'A'..=b'Z' => b - b'A',
+                b'a'..=b'z' => b - b'a' + 26,
+                b'0'..=b'9' => b - b'0' + 52,
+                b'+' => 62,
+                b'/' => 63,
+                _ => return None,
+            };
+            word = word << 6 | u32::from(six);
+        }
+        word <<= 6 * padding;
+        out.extend_from_slice(&word.to_be_bytes()[1..4 - padding]);
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn base64_knows_its_padding() {
+        assert_eq!(base64("").as_deref(), Some(&b""[..]));
+        assert_eq!(base64("Zg==").as_deref(), Some(&b"f"[..]));
+        assert_eq!(base64("Zm8=").as_deref(), Some(&b"fo"[..]));
+        assert_eq!(base64("Zm9vYmFy").as_deref(), Some(&b"foobar"[..]));
+        assert_eq!(base64("//+/").as_deref(), Some(&b"\xff\xff\xbf"[..]));
+        for wrong in ["Z", "Zg=", "Z===", "Zg==Zg==", "Zm9 "] {
+            assert_eq!(base64(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn junk_is_refused_without_a_panic(junk in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&["a".to_owned()], &junk);
+        }
+    }
+}

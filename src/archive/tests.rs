@@ -1,0 +1,393 @@
+//! What is written is read again; what is cut or broken is read as far as it goes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::base::{Nanos, StopReason};
+use crate::probe::{Sample, Values};
+use crate::recorder::{
+    ClassId, ClassTotals, ErrorCount, ErrorKind, EventError, Histogram, Interval, Recording, Tally,
+    Unopened, new_histogram,
+};
+
+fn histogram(values: &[u64]) -> Histogram {
+    let mut h = new_histogram();
+    for v in values {
+        h.saturating_record(*v);
+    }
+    h
+}
+
+fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
+    let class = |[response, service, failed]: &[Vec<u64>; 3]| ClassTotals {
+        response: histogram(response),
+        service: histogram(service),
+        failed: histogram(failed),
+    };
+    Interval {
+        began: Nanos(second * 1_000_000_007),
+        ended: Nanos((second + 1) * 1_000_000_007),
+        classes: classes.iter().map(class).collect(),
+        lateness: histogram(late),
+        tally: Tally {
+            reads: second,
+            writes: 2,
+            other: 3,
+            rows: 4,
+            bytes_received: 5,
+            bytes_sent: 6,
+        },
+        reconnects: second,
+        in_flight: 7,
+        backlog: 8,
+    }
+}
+
+/// Sums intervals as the driver does.
+fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
+    let empty = names.iter().map(|_| [vec![], vec![], vec![]]).collect::<Vec<_>>();
+    let mut total = interval(0, &empty, &[]);
+    total.tally = Tally::default();
+    for i in intervals {
+        total.ended = i.ended;
+        for (sum, part) in total.classes.iter_mut().zip(&i.classes) {
+            sum.response.add(&part.response).unwrap();
+            sum.service.add(&part.service).unwrap();
+            sum.failed.add(&part.failed).unwrap();
+        }
+        total.lateness.add(&i.lateness).unwrap();
+        total.tally.add(&i.tally);
+        total.reconnects += i.reconnects;
+    }
+    Recording {
+        class_names: names.iter().map(|n| (*n).to_owned()).collect(),
+        total,
+        errors: vec![ErrorCount {
+            class: ClassId(1),
+            error: EventError { kind: ErrorKind::Server, code: 1213 },
+            count: 3,
+            first_text: "Deadlock found, \"try\" again\n".to_owned(),
+        }],
+        reason: StopReason::Interrupted,
+        clipped: 1,
+        abandoned: 2,
+        workers: 4,
+        unopened: vec![Unopened { worker: 3, why: "Too many connections".to_owned() }],
+        failure: Some("broken".to_owned()),
+        engine: "threads",
+        cpu_user_ns: 11,
+        cpu_system_ns: 12,
+    }
+}
+
+const NAMES: [&str; 2] = ["point select, 100%", "new/order"];
+
+fn head() -> Trial {
+    Trial {
+        id: "01-none-1".to_owned(),
+        way: "none".to_owned(),
+        pass: 2,
+        step: 3,
+        workload: "oltp".to_owned(),
+        options: BTreeMap::from([("tables".to_owned(), "4".to_owned())]),
+        arrival: "closed".to_owned(),
+        classes: NAMES.map(str::to_owned).to_vec(),
+        ..Trial::default()
+    }
+}
+
+fn meta() -> Meta {
+    Meta {
+        name: "demo run".to_owned(),
+        command: "bench".to_owned(),
+        origin_unix_ns: 1_795_246_815_123_456_789,
+        seed: u64::MAX,
+        facts: BTreeMap::from([("rows".to_owned(), serde_json::json!(1_000_000))]),
+        ..Meta::default()
+    }
+}
+
+fn step(number: u32, ended: Option<u64>) -> StepRecord {
+    StepRecord {
+        number,
+        kind: "load".to_owned(),
+        began_ns: 5,
+        ended_ns: ended,
+        before: Counters::from([("Uptime".to_owned(), 3.0), ("disk.vda.busy_ms".to_owned(), 0.1)]),
+        ..StepRecord::default()
+    }
+}
+
+fn sample(second: u64, values: Values) -> SampleRecord {
+    let at = |ms: u64| Nanos(second * 1_000_000_000 + ms * 1_000_000);
+    let sample = Sample { probe: "status", planned: at(0), began: at(1), ended: at(3), values };
+    SampleRecord::from(&sample)
+}
+
+/// Writes a small run; gives what a loader must find.
+fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, Run) {
+    let mut writer = Writer::create(runs, meta(), "[load]\nworkers = 4\n").unwrap();
+    let dir = writer.dir().to_owned();
+    let variables = variables(
+        &Values::Table(
+            vec!["name".to_owned(), "value".to_owned(), "origin".to_owned()],
+            vec![vec!["innodb_buffer_pool_size".to_owned(), "1".to_owned(), "config".to_owned()]],
+        ),
+        None,
+    );
+    writer.variables(&variables);
+    writer.step(&step(1, None));
+    let samples = vec![
+        sample(1, Values::Numbers(vec![("Uptime".to_owned(), 12.0), ("x".to_owned(), 0.1 + 0.2)])),
+        sample(2, Values::Text("=====\nLATEST\n".to_owned())),
+        sample(3, Values::Table(vec!["Id".to_owned()], vec![vec!["7".to_owned()]])),
+        sample(9, Values::Gap("needs PROCESS".to_owned())),
+    ];
+    samples.iter().for_each(|s| writer.sample(s));
+    writer.begin_trial(head());
+    intervals.iter().for_each(|i| writer.interval(i));
+    let trial = writer.end_trial(&recording(&NAMES, intervals)).unwrap();
+    writer.step(&step(1, Some(9)));
+    writer.note(Nanos(1_500_000_000), "two\nlines");
+    writer.update(|m| m.host = BTreeMap::from([("cpus".to_owned(), "2".to_owned())]));
+    let meta = Meta {
+        state: RunState::Failed,
+        why: Some("server lost".to_owned()),
+        ended_ns: Some(77),
+        ..writer.meta().clone()
+    };
+    writer.close(RunState::Failed, Some("server lost".to_owned()), Nanos(77)).unwrap();
+    let run = Run {
+        meta,
+        plan: "[load]\nworkers = 4\n".to_owned(),
+        steps: vec![step(1, Some(9))],
+        trials: vec![trial],
+        samples,
+        variables,
+        damage: Vec::new(),
+    };
+    (dir, run)
+}
+
+fn three() -> Vec<Interval> {
+    (0..3)
+        .map(|s| {
+            let a = [vec![1_000, 2_000 + s], vec![900], vec![]];
+            let b = [vec![], vec![], vec![5_000_000_000_000]];
+            interval(s, &[a, b], &[50])
+        })
+        .collect()
+}
+
+#[test]
+fn saved_is_loaded_the_same() {
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, run) = write(runs.path(), &three());
+    assert_eq!(dir.file_name().unwrap(), "2026-11-21T07-40-15Z_demo-run");
+    assert_eq!(load(&dir).unwrap(), run);
+    let names = ["meta.json", "trial.json", "intervals.jsonl", "histograms.hlog", "manifest.json"];
+    for name in names {
+        let path = if dir.join(name).exists() {
+            dir.join(name)
+        } else {
+            dir.join("trials/01-none-1").join(name)
+        };
+        assert!(path.exists(), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn any_intervals_come_back(
+        values in proptest::collection::vec(
+            proptest::collection::vec(0u64..4_000_000_000_000, 0..20), 0..8)
+    ) {
+        let runs = tempfile::tempdir().unwrap();
+        let intervals: Vec<Interval> = values
+            .iter()
+            .enumerate()
+            .map(|(s, v)| {
+                let half = v.len() / 2;
+                let a = [v.clone(), v[half..].to_vec(), v[..half].to_vec()];
+                let b = [v[..half].to_vec(), vec![], v.clone()];
+                interval(s as u64, &[a, b], v)
+            })
+            .collect();
+        let (dir, run) = write(runs.path(), &intervals);
+        prop_assert_eq!(load(&dir).unwrap(), run);
+    }
+}
+
+#[test]
+fn the_log_follows_the_format_of_other_tools() {
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, _) = write(runs.path(), &three());
+    let log = std::fs::read_to_string(dir.join("trials/01-none-1/histograms.hlog")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines[0], "#[Histogram log format version 1.3]");
+    assert_eq!(lines[2], "#[StartTime: 1795246815.123 (seconds since epoch)]");
+    assert_eq!(lines[3], "#[BaseTime: 1795246815.123 (seconds since epoch)]");
+    assert!(
+        lines[5]
+            .starts_with("Tag=point%20select%2C%20100%25/response,0.000,1.000,2000.000,HISTFAAA"),
+        "{}",
+        lines[5]
+    );
+    assert_eq!(lines.len(), 5 + 3 * 4);
+}
+
+#[test]
+fn two_runs_of_one_second_have_two_folders_and_the_latest_is_found() {
+    let runs = tempfile::tempdir().unwrap();
+    assert!(matches!(latest(runs.path()), Err(Error::NoRuns { .. })));
+    assert!(matches!(latest(&runs.path().join("none")), Err(Error::NoRuns { .. })));
+    let (first, _) = write(runs.path(), &[]);
+    let (second, _) = write(runs.path(), &[]);
+    assert_ne!(first, second);
+    std::fs::create_dir(runs.path().join("other")).unwrap();
+    assert_eq!(latest(runs.path()).unwrap(), second);
+    assert_eq!(list(runs.path()).unwrap().len(), 2);
+}
+
+#[test]
+fn a_killed_run_is_read_up_to_its_last_interval() {
+    let runs = tempfile::tempdir().unwrap();
+    let intervals = three();
+    let mut writer = Writer::create(runs.path(), meta(), "").unwrap();
+    let dir = writer.dir().to_owned();
+    writer.step(&step(1, None));
+    for second in 1..20 {
+        writer.sample(&sample(second, Values::Numbers(vec![("Uptime".to_owned(), 1.0)])));
+    }
+    writer.begin_trial(head());
+    intervals.iter().for_each(|i| writer.interval(i));
+    // As kill -9 does: nothing is closed or flushed any more.
+    std::mem::forget(writer);
+    let run = load(&dir).unwrap();
+    let sum = recording(&NAMES, &intervals).total;
+    let trial = &run.trials[0];
+    assert_eq!(trial.reason, "cut");
+    assert_eq!(trial.intervals.len(), 3);
+    assert_eq!(trial.response[0], sum.classes[0].response);
+    assert_eq!(trial.failed[1], sum.classes[1].failed);
+    assert_eq!(trial.lateness, sum.lateness);
+    assert_eq!(trial.tally, (&sum.tally).into());
+    assert_eq!(trial.ended_ns, sum.ended.0);
+    assert_eq!(run.steps, [step(1, None)]);
+    // Flushed every three seconds of the run: at most the last three samples are lost.
+    assert!(run.samples.len() >= 16, "{}", run.samples.len());
+    assert_eq!(run.meta.state, RunState::Running);
+    assert!(run.damage.iter().any(|d| d.contains("the run was cut")), "{:?}", run.damage);
+    assert!(run.damage.iter().any(|d| d.contains("trial 01-none-1: was cut")), "{:?}", run.damage);
+}
+
+/// Cuts one file at each of its bytes and loads; `check` sees the length left and the run.
+fn cut_everywhere(dir: &Path, file: &str, check: impl Fn(usize, Result<Run, Error>)) {
+    let path = dir.join(file);
+    let whole = std::fs::read(&path).unwrap();
+    // The last byte is a line end that says nothing.
+    for left in 0..whole.len() - 1 {
+        std::fs::write(&path, &whole[..left]).unwrap();
+        check(left, load(dir));
+    }
+    std::fs::write(&path, &whole).unwrap();
+}
+
+#[test]
+fn a_file_cut_anywhere_is_damage_and_the_rest_is_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, whole) = write(runs.path(), &three()[..1]);
+    let files = [
+        "steps.jsonl",
+        "variables.json",
+        "raw/status.jsonl.gz",
+        "trials/01-none-1/trial.json",
+        "trials/01-none-1/intervals.jsonl",
+        "trials/01-none-1/histograms.hlog",
+        "manifest.json",
+    ];
+    for file in files {
+        cut_everywhere(&dir, file, |left, run| {
+            let run = run.unwrap();
+            assert!(!run.damage.is_empty(), "{file} cut to {left}");
+            assert_eq!(run.meta, whole.meta);
+            for trial in &run.trials {
+                let counted: u64 =
+                    trial.intervals.iter().map(|i| i.events.iter().sum::<u64>()).sum();
+                let held: u64 = trial.response.iter().map(Histogram::len).sum();
+                assert_eq!(counted, held, "{file} cut to {left}");
+            }
+            if file != "raw/status.jsonl.gz" {
+                assert_eq!(run.samples, whole.samples);
+            }
+        });
+    }
+    cut_everywhere(&dir, "meta.json", |left, run| {
+        assert!(matches!(run, Err(Error::NotARun { .. })), "meta.json cut to {left}");
+    });
+    assert_eq!(load(&dir).unwrap(), whole);
+}
+
+#[test]
+fn changed_files_are_told() {
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, _) = write(runs.path(), &three());
+    let path = dir.join("plan.toml");
+    std::fs::write(&path, "[load]\nworkers = 5\n").unwrap();
+    assert_eq!(load(&dir).unwrap().damage, ["plan.toml: was changed after the run ended"]);
+    std::fs::remove_file(dir.join("trials/01-none-1/histograms.hlog")).unwrap();
+    let damage = load(&dir).unwrap().damage;
+    assert!(damage.iter().any(|d| d.contains("histograms.hlog")), "{damage:?}");
+}
+
+#[test]
+fn what_is_no_run_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(load(dir.path()), Err(Error::NotARun { .. })));
+    assert!(matches!(load(&dir.path().join("none")), Err(Error::NotARun { .. })));
+    std::fs::write(dir.path().join("meta.json"), "{\"format\": 99, \"future\": []}").unwrap();
+    let error = load(dir.path()).unwrap_err();
+    assert!(matches!(error, Error::Newer { format: 99, .. }), "{error}");
+    for junk in ["[]", "null", "{\"format\": -1}", "{\"format\": 1}", "\u{0}\u{1}"] {
+        std::fs::write(dir.path().join("meta.json"), junk).unwrap();
+        assert!(matches!(load(dir.path()), Err(Error::NotARun { .. })), "{junk}");
+    }
+}
+
+#[test]
+fn a_folder_that_cant_be_made_is_an_error_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let error = Writer::create(&file.join("runs"), meta(), "").unwrap_err();
+    assert!(error.to_string().contains("file/runs"), "{error}");
+    assert!(error.hint().contains("--runs-dir"));
+}
+
+/// `/dev/full` takes opens and refuses writes: the disk that fills up in the middle.
+#[test]
+fn a_full_disk_is_told_at_the_end_and_what_was_written_stays() {
+    let runs = tempfile::tempdir().unwrap();
+    let intervals = three();
+    let mut writer = Writer::create(runs.path(), meta(), "").unwrap();
+    let dir = writer.dir().to_owned();
+    writer.begin_trial(head());
+    writer.interval(&intervals[0]);
+    writer.fill_disk(true);
+    writer.interval(&intervals[1]);
+    assert!(writer.trouble().is_some());
+    writer.fill_disk(false);
+    writer.interval(&intervals[2]);
+    writer.end_trial(&recording(&NAMES, &intervals));
+    let error = writer.close(RunState::Done, None, Nanos(9)).unwrap_err();
+    assert!(error.to_string().contains("intervals.jsonl"), "{error}");
+    let run = load(&dir).unwrap();
+    assert!(run.meta.why.unwrap().contains("not complete"));
+    assert_eq!(run.trials[0].intervals.len(), 2);
+    assert_eq!(run.trials[0].response[0].len(), 4);
+    assert!(run.damage.iter().any(|d| d.contains("hold 4 good")), "{:?}", run.damage);
+}

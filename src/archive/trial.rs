@@ -1,0 +1,250 @@
+//! Files of one load: `trial.json`, `intervals.jsonl`, `histograms.hlog`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::SparseHistogram;
+use super::hlog::{self, Part};
+use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
+use crate::recorder::{Histogram, new_histogram};
+
+/// `trial.json`: written when the load begins, and again with totals when it has ended. The histograms of the whole
+/// load are not in it: they are the sum of those in `histograms.hlog`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct TrialFile {
+    id: String,
+    way: String,
+    pass: u32,
+    step: u32,
+    workload: String,
+    options: BTreeMap<String, String>,
+    arrival: String,
+    workers: usize,
+    engine: String,
+    classes: Vec<String>,
+    began_ns: u64,
+    /// Absent while the load runs, and for good if it was cut.
+    totals: Option<Totals>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Totals {
+    ended_ns: u64,
+    reason: String,
+    /// Good events per class.
+    events: Vec<u64>,
+    /// Failed events per class.
+    failed_events: Vec<u64>,
+    late_events: u64,
+    tally: TallyRecord,
+    errors: Vec<ErrorRecord>,
+    reconnects: u64,
+    clipped_events: u64,
+    abandoned_events: u64,
+    unopened: Vec<UnopenedRecord>,
+    failure: Option<String>,
+    cpu_user_ns: u64,
+    cpu_system_ns: u64,
+}
+
+/// A line of `intervals.jsonl`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct IntervalLine {
+    began_ns: u64,
+    ended_ns: u64,
+    events: Vec<u64>,
+    errors: Vec<u64>,
+    tally: TallyRecord,
+    reconnects: u64,
+    in_flight: u64,
+    backlog: u64,
+    /// How many lines of `histograms.hlog` belong to it; they were written before this line.
+    hlog_lines: usize,
+}
+
+impl IntervalLine {
+    pub(super) fn new(i: &IntervalRecord, hlog_lines: usize) -> IntervalLine {
+        IntervalLine {
+            began_ns: i.began_ns,
+            ended_ns: i.ended_ns,
+            events: i.events.clone(),
+            errors: i.errors.clone(),
+            tally: i.tally,
+            reconnects: i.reconnects,
+            in_flight: i.in_flight,
+            backlog: i.backlog,
+            hlog_lines,
+        }
+    }
+
+    fn record(self, response: SparseHistogram) -> IntervalRecord {
+        IntervalRecord {
+            began_ns: self.began_ns,
+            ended_ns: self.ended_ns,
+            events: self.events,
+            errors: self.errors,
+            response,
+            tally: self.tally,
+            reconnects: self.reconnects,
+            in_flight: self.in_flight,
+            backlog: self.backlog,
+        }
+    }
+}
+
+impl TrialFile {
+    /// The description of a load, with totals if it has ended.
+    pub(super) fn new(t: &Trial, ended: bool) -> TrialFile {
+        let counts = |all: &[Histogram]| all.iter().map(Histogram::len).collect();
+        let totals = ended.then(|| Totals {
+            ended_ns: t.ended_ns,
+            reason: t.reason.clone(),
+            events: counts(&t.response),
+            failed_events: counts(&t.failed),
+            late_events: t.lateness.len(),
+            tally: t.tally,
+            errors: t.errors.clone(),
+            reconnects: t.reconnects,
+            clipped_events: t.clipped,
+            abandoned_events: t.abandoned,
+            unopened: t.unopened.clone(),
+            failure: t.failure.clone(),
+            cpu_user_ns: t.cpu_user_ns,
+            cpu_system_ns: t.cpu_system_ns,
+        });
+        TrialFile {
+            id: t.id.clone(),
+            way: t.way.clone(),
+            pass: t.pass,
+            step: t.step,
+            workload: t.workload.clone(),
+            options: t.options.clone(),
+            arrival: t.arrival.clone(),
+            workers: t.workers,
+            engine: t.engine.clone(),
+            classes: t.classes.clone(),
+            began_ns: t.began_ns,
+            totals,
+        }
+    }
+
+    fn head(&self) -> Trial {
+        Trial {
+            id: self.id.clone(),
+            way: self.way.clone(),
+            pass: self.pass,
+            step: self.step,
+            workload: self.workload.clone(),
+            options: self.options.clone(),
+            arrival: self.arrival.clone(),
+            workers: self.workers,
+            engine: self.engine.clone(),
+            classes: self.classes.clone(),
+            began_ns: self.began_ns,
+            ended_ns: self.began_ns,
+            ..Trial::default()
+        }
+    }
+}
+
+/// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description is gone.
+pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
+    let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
+    let text = read(dir, "trial.json", &mut note);
+    let file: TrialFile = match serde_json::from_slice(&text) {
+        Ok(file) => file,
+        Err(e) => {
+            note(format!("trial.json: {e}"));
+            return None;
+        }
+    };
+    let mut trial = file.head();
+    trial.clear_histograms();
+    let text = read(dir, "histograms.hlog", &mut note);
+    let (lines, why) = hlog::read(&trial.classes, &text);
+    why.into_iter().for_each(&mut note);
+    let text = read(dir, "intervals.jsonl", &mut note);
+    let (intervals, why) = super::load::json_lines::<IntervalLine>(&text);
+    why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
+
+    let mut lines = lines.into_iter();
+    for interval in intervals {
+        let mine: Vec<_> = lines.by_ref().take(interval.hlog_lines).collect();
+        if mine.len() < interval.hlog_lines {
+            note("histograms.hlog ends before intervals.jsonl".to_owned());
+            break;
+        }
+        take(&mut trial, interval, mine);
+    }
+    match file.totals {
+        Some(totals) => finish(&mut trial, totals, &mut note),
+        None => {
+            trial.reason = "cut".to_owned();
+            note("was cut: totals are the sum of its intervals".to_owned());
+        }
+    }
+    Some(trial)
+}
+
+fn read(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
+    std::fs::read(dir.join(name)).unwrap_or_else(|e| {
+        note(format!("{name}: {e}"));
+        Vec::new()
+    })
+}
+
+/// Adds an interval and its histograms to the trial.
+fn take(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::Line>) {
+    let mut response = new_histogram();
+    for hlog::Line { part, histogram } in histograms {
+        let sum = match part {
+            Part::Response(class) => {
+                add(&mut response, &histogram);
+                &mut trial.response[class]
+            }
+            Part::Service(class) => &mut trial.service[class],
+            Part::Failed(class) => &mut trial.failed[class],
+            Part::Lateness => &mut trial.lateness,
+        };
+        add(sum, &histogram);
+    }
+    let record = line.record((&response).into());
+    trial.ended_ns = trial.ended_ns.max(record.ended_ns);
+    trial.tally.add(&record.tally);
+    trial.reconnects = trial.reconnects.saturating_add(record.reconnects);
+    trial.intervals.push(record);
+}
+
+fn add(sum: &mut Histogram, part: &Histogram) {
+    sum.add(part).expect("the reader lets only our bounds through");
+}
+
+fn finish(trial: &mut Trial, totals: Totals, note: &mut impl FnMut(String)) {
+    let counts = |all: &[Histogram]| all.iter().map(Histogram::len).collect::<Vec<_>>();
+    let read = (counts(&trial.response), counts(&trial.failed), trial.lateness.len());
+    if read != (totals.events.clone(), totals.failed_events.clone(), totals.late_events) {
+        let sum = |v: &[u64]| v.iter().sum::<u64>();
+        note(format!(
+            "its histograms hold {} good and {} failed events, its totals say {} and {}",
+            sum(&read.0),
+            sum(&read.1),
+            sum(&totals.events),
+            sum(&totals.failed_events)
+        ));
+    }
+    trial.ended_ns = totals.ended_ns;
+    trial.reason = totals.reason;
+    trial.tally = totals.tally;
+    trial.errors = totals.errors;
+    trial.reconnects = totals.reconnects;
+    trial.clipped = totals.clipped_events;
+    trial.abandoned = totals.abandoned_events;
+    trial.unopened = totals.unopened;
+    trial.failure = totals.failure;
+    trial.cpu_user_ns = totals.cpu_user_ns;
+    trial.cpu_system_ns = totals.cpu_system_ns;
+}

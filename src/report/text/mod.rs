@@ -1,0 +1,303 @@
+//! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
+
+mod table;
+
+use std::io::{self, Write};
+
+use crate::analysis::figure::{bytes, count, figure, figure_or_dash, percent, time, times};
+use crate::analysis::{Caveat, Findings, Latency, Level, TrialFinding, WayFinding};
+
+use super::{Look, ReportFormat};
+use table::{Align, Table};
+
+/// Columns of a page.
+const WIDTH: usize = 80;
+/// Further lines of a paragraph stand at most this far in.
+const INDENT: usize = 10;
+
+/// The format.
+pub(super) struct Text;
+
+impl ReportFormat for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+    fn about(&self) -> &'static str {
+        "the summary for terminals and tickets, 80 columns"
+    }
+    fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()> {
+        let paint = Paint { on: look.colour };
+        answer(findings, paint, out)?;
+        if !findings.ways.is_empty() {
+            writeln!(out)?;
+            ways(findings).write(WIDTH, out)?;
+        }
+        if !findings.trials.is_empty() {
+            writeln!(out)?;
+            trials(findings).write(WIDTH, out)?;
+        }
+        if let [only] = &findings.trials[..] {
+            writeln!(out)?;
+            details(only, out)?;
+        }
+        errors(findings, out)?;
+        caveats(&findings.caveats, paint, out)?;
+        writeln!(out)?;
+        about(findings, out)
+    }
+}
+
+/// Colours, if wanted.
+#[derive(Clone, Copy)]
+struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    fn bold(self, text: &str) -> String {
+        if self.on { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+    fn level(self, level: Level, text: &str) -> String {
+        let code = match level {
+            Level::Void => "1;31",
+            Level::Warn => "33",
+            Level::Note => "36",
+        };
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Whatever a server or a file put into a text must not steer the terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Words broken into lines; all but the first begin with an indent, the first leaves room for a label.
+fn wrapped(text: &str, label: usize, indent: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in plain(text).split_whitespace() {
+        let room = WIDTH - if lines.len() == 1 { label } else { 0 };
+        let line = lines.last_mut().expect("there is always a line");
+        let length = line.chars().count();
+        if length > 0 && length + 1 + word.chars().count() > room {
+            lines.push(format!("{:indent$}{word}", ""));
+        } else {
+            if length > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// A paragraph after a label; further lines stand below the text.
+fn paragraph(out: &mut dyn Write, label: &str, painted: &str, text: &str) -> io::Result<()> {
+    let length = label.chars().count();
+    write!(out, "{painted}")?;
+    for line in wrapped(text, length, length.min(INDENT)) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn answer(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(void) = findings.void() {
+        let text = format!("{} [{}]", void.evidence, void.id);
+        paragraph(out, "VOID: ", &paint.level(Level::Void, "VOID: "), &text)?;
+    }
+    paragraph(out, "Answer: ", &paint.bold("Answer: "), &findings.answer.join(" "))
+}
+
+/// What warming cost and brought, a row per way.
+fn ways(findings: &Findings) -> Table {
+    let mut table = Table::new(&[
+        ("way", Align::Left),
+        ("warm s", Align::Right),
+        ("warm MiB", Align::Right),
+        ("1st s", Align::Right),
+        ("reads", Align::Right),
+        ("MiB", Align::Right),
+        ("faster", Align::Right),
+        ("2nd s", Align::Right),
+        ("reads", Align::Right),
+    ]);
+    for way in &findings.ways {
+        table.row(way_row(findings, way));
+    }
+    table
+}
+
+fn way_row(findings: &Findings, way: &WayFinding) -> Vec<String> {
+    let trial = |place: Option<usize>| place.map(|t| &findings.trials[t]);
+    let (first, second) = (trial(way.first), trial(way.second));
+    let seconds = |t: Option<&TrialFinding>| figure_or_dash(t.map(|t| t.seconds));
+    let reads = |t: Option<&TrialFinding>| {
+        figure_or_dash(t.and_then(|t| t.disk_reads).map(|c| c.value.round()))
+    };
+    vec![
+        plain(&way.way),
+        figure_or_dash(way.warm_s),
+        figure_or_dash(way.warm_bytes.map(mebibytes)),
+        seconds(first),
+        whole(reads(first)),
+        figure_or_dash(first.and_then(|t| t.disk_bytes).map(|c| mebibytes(c.value))),
+        way.times_faster.value.map_or_else(|| "-".to_owned(), times),
+        seconds(second),
+        whole(reads(second)),
+    ]
+}
+
+/// Counts below a thousand come with decimals from `figure`: cut them.
+fn whole(text: String) -> String {
+    match text.split_once('.') {
+        Some((whole, _)) => whole.to_owned(),
+        None => text,
+    }
+}
+
+fn mebibytes(bytes: f64) -> f64 {
+    bytes / 1_048_576.0
+}
+
+/// The load's name: its way and run, or what its folder is called.
+fn name(trial: &TrialFinding) -> String {
+    match trial.way.as_str() {
+        "" => plain(&trial.id),
+        way => format!("{} {}", plain(way), trial.pass),
+    }
+}
+
+/// Rates and response times, a row per load; latencies in milliseconds.
+fn trials(findings: &Findings) -> Table {
+    let mut table = Table::new(&[
+        ("response ms", Align::Left),
+        ("seconds", Align::Right),
+        ("events/s", Align::Right),
+        ("p50", Align::Right),
+        ("p95", Align::Right),
+        ("p99", Align::Right),
+        ("p99.9", Align::Right),
+        ("max", Align::Right),
+        ("err", Align::Right),
+    ]);
+    for trial in &findings.trials {
+        let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+        let response = &trial.response;
+        table.row(vec![
+            name(trial),
+            figure(trial.seconds),
+            figure_or_dash(trial.events_per_s.value),
+            ms(response.p50_s),
+            ms(response.p95_s),
+            ms(response.p99_s),
+            ms(response.p999_s),
+            ms(response.max_s),
+            count(trial.failed),
+        ]);
+    }
+    table
+}
+
+/// What there is room for with a single load: service times, spread of the rates, costs.
+fn details(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
+    let latency = |l: &Latency| {
+        let word = |label: &str, v: Option<f64>| v.map(|v| format!("{label} {}", time(v)));
+        let words = [word("p50", l.p50_s), word("p99", l.p99_s), word("max", l.max_s)];
+        words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
+    let mut line = |label: &str, text: String| {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let label = format!("{label:10}");
+        paragraph(out, &label, &label, &text)
+    };
+    line("service", latency(&trial.service))?;
+    line("lateness", latency(&trial.lateness))?;
+    let spread = trial.rates.map(|r| {
+        format!(
+            "min {}, p1 {}, median {}, p99 {} events/s over {} intervals",
+            figure(r.min),
+            figure(r.p1),
+            figure(r.p50),
+            figure(r.p99),
+            r.intervals
+        )
+    });
+    line("intervals", spread.unwrap_or_default())?;
+    let costs: Vec<String> = trial
+        .cost
+        .iter()
+        .filter_map(|c| Some((c, c.per_event.filter(|v| *v > 0.0)?)))
+        .map(|(c, value)| format!("{} {} {}", c.title, figure(value), c.unit))
+        .map(|text| text.trim_end().to_owned())
+        .collect();
+    line("per event", costs.join(", "))
+}
+
+fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let mut first = true;
+    for trial in &findings.trials {
+        for error in &trial.errors {
+            if first {
+                writeln!(out)?;
+            }
+            first = false;
+            let label = "Error  ";
+            let text = format!(
+                "{} times {} {} in class {} of {}: {}",
+                count(error.count),
+                error.kind,
+                error.code,
+                error.class,
+                trial.id,
+                error.first_text
+            );
+            paragraph(out, label, label, &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn caveats(caveats: &[Caveat], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if caveats.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for caveat in caveats {
+        let label = format!("{} [{}] ", caveat.level.words(), caveat.id);
+        let text = format!("{} - {}", caveat.evidence, caveat.remedy);
+        paragraph(out, &label, &paint.level(caveat.level, &label), &text)?;
+    }
+    Ok(())
+}
+
+/// What was measured, and where the record lies.
+fn about(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let head = &findings.head;
+    if let Some(server) = &head.server {
+        let what = if server.sandbox { " (sandbox)" } else { "" };
+        let text = format!("{} {}, {}{what}", server.product, server.version, server.address);
+        paragraph(out, "Server ", "Server ", &text)?;
+    }
+    let data = &findings.data;
+    if let (Some(size), Some(pool), Some(ratio)) = (data.data_bytes, data.pool_bytes, data.ratio) {
+        let rows = data.rows.map(|r| format!(", {} rows", figure(r))).unwrap_or_default();
+        let text = format!(
+            "{}{rows}; pool {} ({} of the data)",
+            bytes(size),
+            bytes(pool),
+            percent(1.0 / ratio)
+        );
+        paragraph(out, "Data   ", "Data   ", &text)?;
+    }
+    let folder = findings.folder.as_deref().unwrap_or(&head.id);
+    if !folder.is_empty() {
+        writeln!(out, "Run    {}", plain(folder))?;
+    }
+    for file in findings.files.iter().filter(|f| f.path.starts_with("report.")) {
+        writeln!(out, "       {}", plain(&file.path))?;
+    }
+    Ok(())
+}

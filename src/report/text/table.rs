@@ -1,0 +1,69 @@
+//! A table in columns, as narrow as its cells allow.
+
+use std::io::{self, Write};
+
+/// Where a cell's text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    Left,
+    Right,
+}
+
+/// The first column never gets narrower than this.
+const NARROWEST: usize = 8;
+
+/// The text, or as much of it as fits and two dots.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(2)).chain("..".chars()).collect()
+}
+
+/// Head and rows of cells.
+pub(super) struct Table {
+    aligns: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table with these columns.
+    pub(super) fn new(columns: &[(&str, Align)]) -> Table {
+        Table {
+            aligns: columns.iter().map(|c| c.1).collect(),
+            rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
+        }
+    }
+
+    /// Adds a row with a cell for each column.
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Writes it, two spaces between columns, nothing behind the last. If it is wider than the page, the first
+    /// column gives way.
+    pub(super) fn write(&self, page: usize, out: &mut dyn Write) -> io::Result<()> {
+        let width = |column: usize| {
+            self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> = (0..self.aligns.len()).map(width).collect();
+        let total = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
+        widths[0] = widths[0].saturating_sub(total.saturating_sub(page)).max(NARROWEST);
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                if column > 0 {
+                    line.push_str("  ");
+                }
+                let width = widths[column];
+                let cell = cut(cell, width);
+                line += &match self.aligns[column] {
+                    Align::Left => format!("{cell:<width$}"),
+                    Align::Right => format!("{cell:>width$}"),
+                };
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
