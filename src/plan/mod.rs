@@ -1,9 +1,11 @@
 //! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
 //! Opens nothing. Never knows: clap, sockets, threads.
 
+mod file;
 mod nearest;
 mod options;
 
+pub use file::{Known, read, write};
 pub use nearest::nearest;
 pub use options::{OptionKind, OptionSpec, Options};
 
@@ -165,6 +167,9 @@ pub struct LoadPlan {
     pub precise: bool,
 }
 
+/// Most workers of a load: beyond it one machine runs out of ports and descriptors.
+pub const MOST_WORKERS: u64 = 100_000;
+
 impl Default for LoadPlan {
     fn default() -> LoadPlan {
         LoadPlan {
@@ -240,6 +245,12 @@ pub struct ProbePlan {
     pub names: Vec<String>,
     /// Time between two samples.
     pub interval: Duration,
+}
+
+impl Default for ArrivalPlan {
+    fn default() -> ArrivalPlan {
+        ArrivalPlan::Closed { think: Duration::ZERO }
+    }
 }
 
 impl Default for ProbePlan {

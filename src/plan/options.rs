@@ -27,7 +27,7 @@ pub enum OptionKind {
 
 impl OptionKind {
     /// Why `value` is none of this kind, and what would be; `None` if it is.
-    fn refuses(self, value: &str) -> Option<(String, String)> {
+    pub(super) fn refuses(self, value: &str) -> Option<(String, String)> {
         let (what, example) = match self {
             OptionKind::Text => return None,
             OptionKind::Switch if read_switch(value).is_some() => return None,
@@ -58,7 +58,7 @@ impl OptionKind {
 }
 
 /// `on` and `off` in the ways people write them; nothing means on.
-fn read_switch(value: &str) -> Option<bool> {
+pub(super) fn read_switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "" | "on" | "1" | "true" | "yes" => Some(true),
         "off" | "0" | "false" | "no" => Some(false),

@@ -1,0 +1,49 @@
+//! Plans in files, TOML: read with all mistakes together, written back without passwords.
+
+mod document;
+mod read;
+mod write;
+
+pub use read::{Known, read};
+pub use write::write;
+
+use super::{ArrivalPlan, EnginePlan, Protocol, SslMode};
+
+/// Words of `protocol`.
+const PROTOCOLS: &[(&str, Protocol)] = &[("tcp", Protocol::Tcp), ("socket", Protocol::Socket)];
+
+/// Words of `ssl-mode`.
+const SSL_MODES: &[(&str, SslMode)] = &[
+    ("disabled", SslMode::Disabled),
+    ("preferred", SslMode::Preferred),
+    ("required", SslMode::Required),
+    ("verify_ca", SslMode::VerifyCa),
+    ("verify_identity", SslMode::VerifyIdentity),
+];
+
+/// Words of `engine`.
+const ENGINES: &[(&str, EnginePlan)] = &[
+    ("auto", EnginePlan::Auto),
+    ("threads", EnginePlan::Threads),
+    ("reactor", EnginePlan::Reactor),
+];
+
+/// Words of `arrival`.
+const ARRIVALS: &[&str] = &["closed", "constant", "poisson"];
+
+/// The word of an arrival.
+fn arrival_word(arrival: &ArrivalPlan) -> &'static str {
+    match arrival {
+        ArrivalPlan::Closed { .. } => ARRIVALS[0],
+        ArrivalPlan::Constant { .. } => ARRIVALS[1],
+        ArrivalPlan::Poisson { .. } => ARRIVALS[2],
+    }
+}
+
+/// The word of a value in one of these lists.
+fn word<T: PartialEq>(list: &[(&'static str, T)], value: &T) -> &'static str {
+    list.iter().find(|(_, v)| v == value).map_or("", |(word, _)| word)
+}
+
+#[cfg(test)]
+mod tests;

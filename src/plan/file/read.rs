@@ -1,0 +1,244 @@
+//! From TOML to a plan.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use toml::de::DeTable;
+
+use super::document::{Complaints, Section};
+use super::{ARRIVALS, ENGINES, PROTOCOLS, SSL_MODES};
+use crate::plan::{
+    AddressPlan, ArrivalPlan, LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options, Plan,
+    ProbePlan, SandboxPlan, SslPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan, nearest,
+};
+
+/// Shortest and longest interval of a load or a probe.
+const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3600);
+
+/// The plugins there are, since a plan knows none: names, and the options of each.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Workloads.
+    pub workloads: Vec<(&'static str, Vec<OptionSpec>)>,
+    /// Warm strategies.
+    pub strategies: Vec<(&'static str, Vec<OptionSpec>)>,
+    /// Probes.
+    pub probes: Vec<&'static str>,
+}
+
+/// Reads a plan.
+///
+/// # Errors
+/// All mistakes together, in the order of the text, each with its line.
+pub fn read(text: &str, known: &Known) -> Result<Plan, Vec<Mistake>> {
+    let complaints = Complaints::new(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let at = error.span().map_or(0, |s| s.start);
+        complaints.add(at, "", error.message().trim().to_owned(), None);
+    }
+    let plan = read_plan(&Section::root(&complaints, document.get_ref()), known);
+    let mistakes = complaints.list();
+    if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
+}
+
+fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
+    let workload = root.section("workload");
+    let load = root.section("load");
+    let probes = root.section("probes");
+    let ways: Vec<WayPlan> = root.sections("way").iter().map(|s| read_way(s, known)).collect();
+    let plan = Plan {
+        name: root.text("name").unwrap_or_else(|| "bench".to_owned()),
+        seed: root.count("seed", 0, u64::MAX).unwrap_or(0),
+        target: read_target(root),
+        workload: read_workload(&workload, known),
+        load: read_load(&load),
+        prepare: root.switch("prepare").unwrap_or(false),
+        cold: root.switch("cold").unwrap_or(false),
+        passes: root.count("passes", 1, 1000).map_or(1, |n| n as u32),
+        ways: if ways.is_empty() { vec![WayPlan::default()] } else { ways },
+        probes: read_probes(&probes, known),
+        runs_dir: root.text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
+    };
+    [&workload, &load, &probes, root].into_iter().for_each(Section::done);
+    plan
+}
+
+fn read_target(root: &Section<'_>) -> TargetPlan {
+    let (target, sandbox) = (root.section("target"), root.section("sandbox"));
+    let plan = match (target.is_there(), sandbox.is_there()) {
+        (true, true) => {
+            root.complain("sandbox", "both [target] and [sandbox]", Some("keep one".to_owned()));
+            TargetPlan::None
+        }
+        (true, false) => TargetPlan::Address(read_address(&target)),
+        (false, true) => TargetPlan::Sandbox(read_sandbox(&sandbox)),
+        (false, false) => TargetPlan::None,
+    };
+    if !(target.is_there() && sandbox.is_there()) {
+        target.done();
+        sandbox.done();
+    }
+    plan
+}
+
+fn read_address(section: &Section<'_>) -> AddressPlan {
+    if section.text("password").is_some() {
+        let hint = "leave it out, and give it as -p, in MYSQL_PWD or in an option file";
+        section.complain("password", "a password doesn't belong in a plan", Some(hint.to_owned()));
+    }
+    let path = |key| section.text(key).map(PathBuf::from);
+    AddressPlan {
+        host: section.text("host"),
+        port: section.count("port", 1, 65_535).map(|n| n as u16),
+        socket: path("socket"),
+        protocol: section.choice("protocol", PROTOCOLS),
+        user: section.text("user"),
+        password: None,
+        database: section.text("database"),
+        ssl: SslPlan {
+            mode: section.choice("ssl-mode", SSL_MODES),
+            ca: path("ssl-ca"),
+            capath: path("ssl-capath"),
+            cert: path("ssl-cert"),
+            key: path("ssl-key"),
+        },
+        connect_timeout: section.time("connect-timeout"),
+        get_server_public_key: section.switch("get-server-public-key").unwrap_or(false),
+        server_public_key_path: path("server-public-key-path"),
+        enable_cleartext_plugin: section.switch("enable-cleartext-plugin").unwrap_or(false),
+    }
+}
+
+fn read_sandbox(section: &Section<'_>) -> SandboxPlan {
+    SandboxPlan {
+        server: section.text("server").map(PathBuf::from),
+        settings: section.section("set").pairs().into_iter().map(|(k, v, _)| (k, v)).collect(),
+        pool: section.size("pool"),
+        tcp: section.switch("tcp").unwrap_or(false),
+    }
+}
+
+fn read_workload(section: &Section<'_>, known: &Known) -> WorkloadPlan {
+    let Some(kind) = section.text("kind") else {
+        section.section("options");
+        section.complain("kind", "no workload is named", Some(names(&known.workloads)));
+        return WorkloadPlan::default();
+    };
+    let options = read_options(section, "kind", &kind, &known.workloads);
+    WorkloadPlan { kind, options }
+}
+
+/// The options of a plugin, checked against its specs.
+fn read_options(
+    section: &Section<'_>,
+    key: &'static str,
+    name: &str,
+    known: &[(&'static str, Vec<OptionSpec>)],
+) -> Options {
+    let options = section.section("options");
+    let Some((_, specs)) = known.iter().find(|(known, _)| *known == name) else {
+        let hint = nearest(name, known.iter().map(|(known, _)| *known))
+            .map_or_else(|| names(known), |near| format!("did you mean {near}?"));
+        section.complain(key, &format!("`{name}` is not known"), Some(hint));
+        return Options::default();
+    };
+    let pairs = options.pairs();
+    let given: Vec<_> = pairs.iter().map(|(k, v, _)| (k.clone(), v.clone())).collect();
+    Options::check(specs, &given).unwrap_or_else(|mistakes| {
+        options.complain_pairs(&pairs, mistakes);
+        Options::default()
+    })
+}
+
+fn names(known: &[(&'static str, Vec<OptionSpec>)]) -> String {
+    known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+fn read_load(section: &Section<'_>) -> LoadPlan {
+    let default = LoadPlan::default();
+    let time = section.time("time").filter(|t| !t.is_zero());
+    let events = section.count("events", 0, u64::MAX).filter(|n| *n > 0);
+    LoadPlan {
+        workers: section.count("workers", 1, MOST_WORKERS).map_or(default.workers, |n| n as usize),
+        arrival: read_arrival(section),
+        time,
+        events,
+        interval: read_interval(section).unwrap_or(default.interval),
+        engine: section.choice("engine", ENGINES).unwrap_or_default(),
+        reconnect: section.switch("reconnect").unwrap_or(default.reconnect),
+        grace: section.time("grace").unwrap_or(default.grace),
+        precise: section.switch("precise").unwrap_or(default.precise),
+    }
+}
+
+fn read_interval(section: &Section<'_>) -> Option<Duration> {
+    let time = section.time("interval")?;
+    if !INTERVALS.contains(&time) {
+        let hint = "10ms to 1h".to_owned();
+        section.complain("interval", "it is out of range", Some(hint));
+    }
+    Some(time)
+}
+
+fn read_arrival(section: &Section<'_>) -> ArrivalPlan {
+    let words: Vec<(&str, &str)> = ARRIVALS.iter().map(|w| (*w, *w)).collect();
+    let kind = section.choice("arrival", &words);
+    let think = section.time("think");
+    let rate = section.number("rate");
+    if rate.is_some_and(|r| r <= 0.0) {
+        section.complain("rate", "it must be above 0", Some("events per second".to_owned()));
+    }
+    let (kind, per_second) = match (kind, rate) {
+        (None | Some("closed"), None) => {
+            return ArrivalPlan::Closed { think: think.unwrap_or_default() };
+        }
+        (Some("closed"), Some(_)) => {
+            let hint = "leave it out, or take arrival = \"poisson\"".to_owned();
+            section.complain("rate", "a closed loop has no rate", Some(hint));
+            return ArrivalPlan::default();
+        }
+        (Some(_), None) => {
+            let hint = "add rate = 1000, in events per second".to_owned();
+            section.complain("arrival", "an open loop needs a rate", Some(hint));
+            return ArrivalPlan::default();
+        }
+        (kind, Some(rate)) => (kind, rate),
+    };
+    if think.is_some() {
+        let hint = "leave out think, or rate".to_owned();
+        section.complain("think", "only a closed loop has think time", Some(hint));
+    }
+    match kind {
+        Some("constant") => ArrivalPlan::Constant { per_second },
+        _ => ArrivalPlan::Poisson { per_second },
+    }
+}
+
+fn read_way(section: &Section<'_>, known: &Known) -> WayPlan {
+    let warm = section.sections("warm").into_iter().map(|warm| {
+        let strategy = warm.text("strategy").unwrap_or_default();
+        let options = read_options(&warm, "strategy", &strategy, &known.strategies);
+        warm.done();
+        WarmPlan { strategy, options }
+    });
+    let way = WayPlan {
+        warm: warm.collect(),
+        name: section.text("name").unwrap_or_default(),
+        dump_after: section.switch("dump-after").unwrap_or(false),
+    };
+    section.done();
+    way
+}
+
+fn read_probes(section: &Section<'_>, known: &Known) -> ProbePlan {
+    let names = section.texts("names").unwrap_or_default();
+    for name in names.iter().filter(|n| !known.probes.contains(&n.as_str())) {
+        let hint = nearest(name, known.probes.iter().copied())
+            .map_or_else(|| known.probes.join(", "), |near| format!("did you mean {near}?"));
+        section.complain("names", &format!("`{name}` is not known"), Some(hint));
+    }
+    let interval = read_interval(section).unwrap_or(ProbePlan::default().interval);
+    ProbePlan { names, interval }
+}
