@@ -8,11 +8,14 @@ use super::trials::DISK_BYTES;
 
 /// Kind of the steps that fill the pool.
 const WARM: &str = "warm";
+/// Kind of the steps that run the load.
+const LOAD: &str = "load";
 
 /// One finding per group, in the order they ran.
 pub(super) fn all(run: &Run, trials: &[TrialFinding]) -> Vec<WayFinding> {
     let mut names: Vec<&str> = Vec::new();
-    for name in run.steps.iter().map(|s| &s.way).chain(run.trials.iter().map(|t| &t.way)) {
+    let warming = run.steps.iter().filter(|s| s.kind == WARM || s.kind == LOAD).map(|s| &s.way);
+    for name in warming.chain(run.trials.iter().map(|t| &t.way)) {
         if !name.is_empty() && !names.contains(&name.as_str()) {
             names.push(name);
         }

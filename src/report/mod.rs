@@ -2,14 +2,18 @@
 //! Never knows: how numbers were made, servers.
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
+mod csv;
+mod json;
 mod text;
 
 use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
 
 use crate::analysis::Findings;
+use crate::archive::RunState;
 
 /// All formats, in the order of `sweat report --help`.
-pub const FORMATS: &[&dyn ReportFormat] = &[&text::Text];
+pub const FORMATS: &[&dyn ReportFormat] = &[&text::Text, &json::Json, &csv::Csv, &csv::CsvSummary];
 
 /// A way to show findings.
 pub trait ReportFormat: Sync {
@@ -34,6 +38,22 @@ pub struct Look {
 /// The format of this name.
 pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {
     FORMATS.iter().find(|format| format.name() == name).copied()
+}
+
+/// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
+fn utc(unix_ns: u64) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
+    humantime::format_rfc3339_millis(at).to_string()
+}
+
+/// How far a run came, in one word.
+fn state_word(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Done => "done",
+        RunState::Interrupted => "interrupted",
+        RunState::Failed => "failed",
+    }
 }
 
 #[cfg(test)]

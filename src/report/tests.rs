@@ -3,6 +3,7 @@
 use super::*;
 use crate::analysis::{analyse, recorded};
 use crate::archive::Run;
+use serde_json::Value;
 
 fn written(name: &str, run: &Run) -> String {
     let mut out = Vec::new();
@@ -70,4 +71,101 @@ fn a_void_run_says_so_first() {
     let mut run = recorded::bench();
     run.meta.state = crate::archive::RunState::Failed;
     assert!(written("text", &run).starts_with("VOID: the target or server failed"));
+}
+
+#[test]
+fn json_is_golden_and_as_the_schema_says() {
+    check_golden("json", &recorded::demo(), "demo.json");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/report-v1.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut cut = recorded::bench();
+    cut.meta.server = None;
+    cut.meta.ended_ns = None;
+    for run in [recorded::demo(), recorded::bench(), cut, Run::default()] {
+        let report: Value = serde_json::from_str(&written("json", &run)).unwrap();
+        let mut wrong = Vec::new();
+        conform(&report, &schema, &schema, "report", &mut wrong);
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn the_schema_check_can_fail() {
+    let schema = serde_json::json!({
+        "type": "object", "required": ["a"], "properties": { "a": { "type": ["number", "null"] } },
+    });
+    let wrong = |value: Value| {
+        let mut wrong = Vec::new();
+        conform(&value, &schema, &schema, "x", &mut wrong);
+        wrong
+    };
+    assert!(wrong(serde_json::json!({ "a": null })).is_empty());
+    assert_eq!(wrong(serde_json::json!({ "a": "1" })), ["x.a is not [\"number\",\"null\"]"]);
+    assert_eq!(wrong(serde_json::json!({})), ["x.a is missing"]);
+    assert_eq!(wrong(serde_json::json!({ "a": 1, "b": 1 })), ["x.b is not in the schema"]);
+}
+
+/// The part of JSON Schema that ours uses; keys that the schema doesn't name are wrong too.
+fn conform(value: &Value, schema: &Value, root: &Value, at: &str, wrong: &mut Vec<String>) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|r| r.strip_prefix("#/$defs/")) {
+        return conform(value, &root["$defs"][name], root, at, wrong);
+    }
+    if let Some(allowed) = schema["enum"].as_array() {
+        if !allowed.contains(value) {
+            wrong.push(format!("{at} is none of {}", schema["enum"]));
+        }
+        return;
+    }
+    let is = |name: &Value| match name.as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("number") => value.is_number(),
+        Some("integer") => value.is_u64() || value.is_i64(),
+        Some("boolean") => value.is_boolean(),
+        Some("null") => value.is_null(),
+        _ => false,
+    };
+    let types = &schema["type"];
+    if !types.as_array().map_or_else(|| is(types), |list| list.iter().any(is)) {
+        wrong.push(format!("{at} is not {types}"));
+        return;
+    }
+    if let (Some(object), Some(known)) = (value.as_object(), schema["properties"].as_object()) {
+        for name in schema["required"].as_array().into_iter().flatten() {
+            if object.get(name.as_str().unwrap()).is_none() {
+                wrong.push(format!("{at}.{} is missing", name.as_str().unwrap()));
+            }
+        }
+        for (name, part) in object {
+            match known.get(name) {
+                Some(schema) => conform(part, schema, root, &format!("{at}.{name}"), wrong),
+                None => wrong.push(format!("{at}.{name} is not in the schema")),
+            }
+        }
+    }
+    for (place, part) in value.as_array().into_iter().flatten().enumerate() {
+        conform(part, &schema["items"], root, &format!("{at}[{place}]"), wrong);
+    }
+}
+
+#[test]
+fn csv_is_golden() {
+    check_golden("csv", &recorded::demo(), "demo.csv");
+    check_golden("csv-summary", &recorded::demo(), "demo-summary.csv");
+}
+
+#[test]
+fn csv_rows_are_as_wide_as_their_head() {
+    for (name, run) in [("csv", recorded::demo()), ("csv-summary", recorded::demo())] {
+        let text = written(name, &run);
+        let width = text.lines().next().unwrap().split(',').count();
+        for line in text.lines() {
+            assert_eq!(line.split(',').count(), width, "{line}");
+        }
+    }
+    let text = written("csv", &recorded::demo());
+    let events: u64 =
+        text.lines().skip(1).filter_map(|l| l.split(',').nth(7)?.parse::<u64>().ok()).sum();
+    assert_eq!(events, 8 * 20_000, "every event is in exactly one row");
 }

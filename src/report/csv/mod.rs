@@ -1,0 +1,285 @@
+//! CSV: `csv` is the series over time, `csv-summary` a row per load. Empty cells are not known, never zero.
+
+use std::io::{self, Write};
+
+use crate::analysis::{Findings, IntervalFinding, Latency, TrialFinding};
+
+use super::{Look, ReportFormat};
+
+/// The series over time.
+pub(super) struct Csv;
+
+/// A row per load.
+pub(super) struct CsvSummary;
+
+impl ReportFormat for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+    fn about(&self) -> &'static str {
+        "the series over time, a row per interval or sample"
+    }
+    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+        let series = &findings.timeline.series;
+        let mut head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
+        head.extend(series.iter().map(|s| s.id.to_owned()));
+        row(out, &head)?;
+        for mark in marks(findings) {
+            row(out, &cells(findings, &mark))?;
+        }
+        Ok(())
+    }
+}
+
+/// Columns before those of the series; times in seconds.
+const HEAD: &[&str] = &[
+    "ts_unix",
+    "t_s",
+    "seconds",
+    "way",
+    "kind",
+    "pass",
+    "pool",
+    "events",
+    "events_per_s",
+    "p50_s",
+    "p95_s",
+    "p99_s",
+    "max_s",
+    "errors",
+    "in_flight",
+    "backlog",
+];
+
+/// Samples that began within this belong to one row: probes look at the same tick one after the other.
+const SAME_TICK_S: f64 = 0.05;
+
+/// A row: an interval of a load, with the samples that fell into it, or a tick of samples outside any.
+struct Mark<'a> {
+    /// End of the interval, or the time of the tick.
+    at_s: f64,
+    interval: Option<&'a IntervalFinding>,
+    /// The latest value of each series in it.
+    values: Vec<Option<f64>>,
+}
+
+fn marks(findings: &Findings) -> Vec<Mark<'_>> {
+    let timeline = &findings.timeline;
+    let none = vec![None; timeline.series.len()];
+    let mut marks: Vec<Mark<'_>> = timeline
+        .intervals
+        .iter()
+        .map(|i| Mark { at_s: i.began_s + i.seconds, interval: Some(i), values: none.clone() })
+        .collect();
+    marks.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    let mut ticks: Vec<Mark<'_>> = Vec::new();
+    for (column, series) in timeline.series.iter().enumerate() {
+        for (at, value) in &series.points {
+            let place = marks.partition_point(|m| m.at_s < *at);
+            let inside =
+                marks.get_mut(place).filter(|m| m.interval.is_some_and(|i| i.began_s < *at));
+            match inside {
+                Some(mark) => mark.values[column] = *value,
+                None => {
+                    let mut values = none.clone();
+                    values[column] = *value;
+                    ticks.push(Mark { at_s: *at, interval: None, values });
+                }
+            }
+        }
+    }
+    ticks.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    for tick in ticks {
+        match marks.last_mut().filter(|m| m.interval.is_none() && tick.at_s - m.at_s < SAME_TICK_S)
+        {
+            Some(last) => {
+                for (kept, new) in last.values.iter_mut().zip(tick.values) {
+                    *kept = new.or(*kept);
+                }
+            }
+            None => marks.push(tick),
+        }
+    }
+    marks.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    marks
+}
+
+fn cells(findings: &Findings, mark: &Mark<'_>) -> Vec<String> {
+    let unix = findings.head.origin_unix_ns as f64 / 1e9 + mark.at_s;
+    let phases = &findings.timeline.phases;
+    let trial = mark.interval.map(|i| &findings.trials[i.trial]);
+    let phase = phases.iter().rev().find(|p| match mark.interval {
+        Some(i) => p.trial == Some(i.trial),
+        None => p.began_s <= mark.at_s && mark.at_s <= p.ended_s,
+    });
+    let interval = |of: fn(&IntervalFinding) -> String| mark.interval.map(of).unwrap_or_default();
+    let mut cells = vec![
+        format!("{unix:.3}"),
+        format!("{:.3}", mark.at_s),
+        interval(|i| number(Some(i.seconds))),
+        phase.map(|p| p.way.clone()).unwrap_or_default(),
+        phase.map(|p| p.kind.clone()).unwrap_or_default(),
+        trial.map(|t| t.pass.to_string()).unwrap_or_default(),
+        phase.map(|p| p.temperature.words().to_owned()).unwrap_or_default(),
+        interval(|i| i.events.to_string()),
+        interval(|i| number(i.events_per_s)),
+        interval(|i| number(i.response.p50_s)),
+        interval(|i| number(i.response.p95_s)),
+        interval(|i| number(i.response.p99_s)),
+        interval(|i| number(i.response.max_s)),
+        interval(|i| i.errors.to_string()),
+        interval(|i| i.in_flight.to_string()),
+        interval(|i| i.backlog.to_string()),
+    ];
+    cells.extend(mark.values.iter().map(|value| number(*value)));
+    cells
+}
+
+impl ReportFormat for CsvSummary {
+    fn name(&self) -> &'static str {
+        "csv-summary"
+    }
+    fn about(&self) -> &'static str {
+        "a row per load"
+    }
+    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+        let costs = findings.trials.first().map(|t| &t.cost[..]).unwrap_or_default();
+        let mut head: Vec<String> = SUMMARY_HEAD.iter().map(|name| (*name).to_owned()).collect();
+        head.extend(costs.iter().map(|c| format!("{}_per_event", c.id)));
+        row(out, &head)?;
+        for trial in &findings.trials {
+            row(out, &summary(findings, trial))?;
+        }
+        Ok(())
+    }
+}
+
+const SUMMARY_HEAD: &[&str] = &[
+    "run",
+    "trial",
+    "way",
+    "pass",
+    "pool",
+    "workload",
+    "arrival",
+    "workers",
+    "seconds",
+    "events",
+    "events_per_s",
+    "failed",
+    "response_p50_s",
+    "response_p95_s",
+    "response_p99_s",
+    "response_p999_s",
+    "response_max_s",
+    "service_p50_s",
+    "service_p95_s",
+    "service_p99_s",
+    "service_p999_s",
+    "service_max_s",
+    "lateness_p99_s",
+    "disk_reads",
+    "disk_bytes",
+    "warm_s",
+    "warm_bytes",
+    "times_faster",
+    "void",
+];
+
+fn summary(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
+    let way = findings.ways.iter().find(|w| w.way == trial.way);
+    let place = findings.trials.iter().position(|t| t.id == trial.id);
+    let faster = way.and_then(|w| match place {
+        p if p == w.first => w.times_faster.value,
+        p if p == w.second => w.second_times_faster.value,
+        _ => None,
+    });
+    let mut cells = vec![
+        findings.head.id.clone(),
+        trial.id.clone(),
+        trial.way.clone(),
+        trial.pass.to_string(),
+        trial.temperature.words().to_owned(),
+        trial.workload.clone(),
+        trial.arrival.clone(),
+        trial.workers.to_string(),
+        number(Some(trial.seconds)),
+        trial.events.to_string(),
+        number(trial.events_per_s.value),
+        trial.failed.to_string(),
+    ];
+    let five = |l: &Latency| [l.p50_s, l.p95_s, l.p99_s, l.p999_s, l.max_s].map(number);
+    cells.extend(five(&trial.response));
+    cells.extend(five(&trial.service));
+    cells.extend([
+        number(trial.lateness.p99_s),
+        number(trial.disk_reads.map(|c| c.value)),
+        number(trial.disk_bytes.map(|c| c.value)),
+        number(way.and_then(|w| w.warm_s)),
+        number(way.and_then(|w| w.warm_bytes)),
+        number(faster),
+        findings.void().is_some().to_string(),
+    ]);
+    cells.extend(trial.cost.iter().map(|c| number(c.per_event)));
+    cells
+}
+
+/// Six significant digits at least, plain decimal notation; empty if not known.
+fn number(value: Option<f64>) -> String {
+    match value {
+        Some(v) if v.is_finite() && v.fract() == 0.0 && v.abs() < 1e15 => format!("{v:.0}"),
+        Some(v) if v.is_finite() => {
+            let places = (5 - v.abs().log10().floor() as i32).clamp(0, 12) as usize;
+            let text = format!("{v:.places$}");
+            match text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text,
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+/// One line, quoted as RFC 4180 asks. A text that a spreadsheet would take for a formula gets a quote in front.
+fn row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
+    let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+    writeln!(out, "{}", quoted.join(","))
+}
+
+fn quote(cell: &str) -> String {
+    let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+    let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_six_digits_and_no_more() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (1_234_567.0, "1234567"),
+            (0.000_040_123_456, "0.0000401235"),
+            (12.5, "12.5"),
+            (15_207.123_9, "15207.1"),
+            (f64::NAN, ""),
+        ] {
+            assert_eq!(number(Some(value)), expected);
+        }
+        assert_eq!(number(None), "");
+    }
+
+    #[test]
+    fn cells_are_quoted_and_never_formulas() {
+        assert_eq!(quote("a,b"), "\"a,b\"");
+        assert_eq!(quote("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+        assert_eq!(quote("=1+1"), "'=1+1");
+        assert_eq!(quote("-1.5"), "-1.5");
+    }
+}
