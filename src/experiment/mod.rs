@@ -2,8 +2,12 @@
 //! Never knows: clap, formats, colours.
 //! Start reading at `steps`, then `run`.
 
+mod keeper;
+mod machine;
 mod steps;
+pub mod trial;
 
+pub use keeper::{Ended, Keeper, Reached};
 pub use steps::{Step, steps};
 
 use crate::probe::Sample;
