@@ -2,12 +2,11 @@
 //! Never knows: clap, formats, colours.
 //! Start reading at `steps`, then `run`.
 
-mod keeper;
 mod machine;
+mod plain;
 mod steps;
-pub mod trial;
 
-pub use keeper::{Ended, Keeper, Reached};
+pub use plain::{Finished, run};
 pub use steps::{Step, steps};
 
 use crate::probe::Sample;
