@@ -7,6 +7,9 @@
 mod arrival;
 mod load;
 mod pace;
+mod reactor;
+#[cfg(test)]
+mod simulated;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -41,7 +44,8 @@ impl Engine {
             EnginePlan::Threads => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
             EnginePlan::Auto if plan.workers <= 4 * kernel::cores() => Engine::Threads,
-            EnginePlan::Auto => Engine::Threads,
+            EnginePlan::Auto if cfg!(not(target_os = "linux")) => Engine::Threads,
+            EnginePlan::Auto => Engine::Reactor,
         }
     }
 
@@ -49,7 +53,7 @@ impl Engine {
     fn lanes(self, workers: usize) -> usize {
         match self {
             Engine::Threads => workers,
-            Engine::Reactor => workers,
+            Engine::Reactor => reactor::lanes(workers),
         }
     }
 
@@ -87,6 +91,10 @@ pub fn run(
     ensure!(!load.interval.is_zero(), "an interval needs a length");
     let arrival = Arrival::new(load.arrival, seed)?;
     let engine = Engine::choose(load);
+    ensure!(
+        engine == Engine::Threads || cfg!(target_os = "linux"),
+        "the reactor engine needs Linux; the engine `threads` runs everywhere"
+    );
     let shared = Load::new(load);
     let (recorder, writers) = Recorder::new(workload.classes(), engine.lanes(load.workers));
     let setting = Setting { load: &shared, workload, clock, seed, precise: load.precise };
@@ -102,9 +110,11 @@ pub fn run(
     let (ended, cpu) = std::thread::scope(|scope| {
         let _release = Release(&shared);
         match engine {
-            Engine::Threads => threads::start(scope, setting, arrival, writers),
-            Engine::Reactor => threads::start(scope, setting, arrival, writers),
+            Engine::Threads => threads::start(scope, setting, &arrival, writers),
+            Engine::Reactor => reactor::start(scope, setting, &arrival, writers),
         }
+        // Workers have their own copies; this one would keep a random schedule's past alive.
+        drop(arrival);
         let Some(start) = watch.open() else { return (Nanos(0), Cpu::default()) };
         let before = Cpu::now();
         let ended = watch.follow(start);

@@ -86,6 +86,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
         let first = std::mem::take(&mut self.first);
         if first {
             self.now = self.waiter.now();
+            self.behind = self.now.since(self.began);
         }
         match &mut self.arrival {
             Arrival::Closed(think) => {

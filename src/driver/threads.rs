@@ -81,7 +81,7 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
 pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     setting: Setting<'scope>,
-    arrival: Arrival,
+    arrival: &Arrival,
     writers: Vec<Writer>,
 ) {
     for (worker, writer) in writers.into_iter().enumerate() {
