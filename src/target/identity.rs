@@ -11,9 +11,45 @@ pub enum Product {
     Percona,
 }
 
-/// Version, first three numbers.
+impl Product {
+    /// The name its makers use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Product::MariaDb => "MariaDB",
+            Product::MySql => "MySQL",
+            Product::Percona => "Percona Server",
+        }
+    }
+}
+
+/// Version, first three numbers. MySQL's calendar versions (26.7) come after all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u16, pub u16, pub u16);
+
+impl Version {
+    /// The numbers at the start of a text; those that are missing are 0.
+    pub fn parse(text: &str) -> Version {
+        let mut numbers = text.split('.').map(|part| {
+            let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+            (part[..digits].parse().unwrap_or(0), digits == part.len())
+        });
+        let mut found = [0; 3];
+        for slot in &mut found {
+            let Some((number, whole)) = numbers.next() else { break };
+            *slot = number;
+            if !whole {
+                break;
+            }
+        }
+        Version(found[0], found[1], found[2])
+    }
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
 
 /// Product and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,4 +60,59 @@ pub struct Identity {
     pub version: Version,
     /// The version text as sent by the server.
     pub text: String,
+}
+
+impl Identity {
+    /// From the version text alone, as a greeting carries it.
+    pub fn from_greeting(text: &str) -> Identity {
+        let maria = text.to_ascii_lowercase().contains("mariadb");
+        // Old replicas of MySQL refuse two-digit versions, so MariaDB hides behind this one.
+        let honest = if maria { text.strip_prefix("5.5.5-").unwrap_or(text) } else { text };
+        let product = if maria { Product::MariaDb } else { Product::MySql };
+        Identity { product, version: Version::parse(honest), text: text.to_owned() }
+    }
+
+    /// The same with what `@@version_comment` adds.
+    #[must_use]
+    pub fn with_comment(&self, comment: &str) -> Identity {
+        let comment = comment.to_ascii_lowercase();
+        let mut identity = self.clone();
+        if comment.contains("mariadb") {
+            identity.product = Product::MariaDb;
+        } else if comment.contains("percona") && identity.product != Product::MariaDb {
+            identity.product = Product::Percona;
+        }
+        identity
+    }
+}
+
+impl std::fmt::Display for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.product.name(), self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_all_products() {
+        let cases = [
+            ("5.5.5-10.11.14-MariaDB-0+deb12u2", "", Product::MariaDb, Version(10, 11, 14)),
+            ("11.8.3-MariaDB-log", "", Product::MariaDb, Version(11, 8, 3)),
+            ("9.7.0", "MySQL Community Server - GPL", Product::MySql, Version(9, 7, 0)),
+            ("26.7", "MySQL Community Server - GPL", Product::MySql, Version(26, 7, 0)),
+            ("8.0.36-28", "Percona Server (GPL), Release 28", Product::Percona, Version(8, 0, 36)),
+            ("5.7.44-log", "Source distribution", Product::MySql, Version(5, 7, 44)),
+            ("10.6.18-acme", "mariadb.org binary", Product::MariaDb, Version(10, 6, 18)),
+            ("8.4", "", Product::MySql, Version(8, 4, 0)),
+            ("", "", Product::MySql, Version(0, 0, 0)),
+            ("999999999999.1.1", "", Product::MySql, Version(0, 1, 1)),
+        ];
+        for (text, comment, product, version) in cases {
+            let identity = Identity::from_greeting(text).with_comment(comment);
+            assert_eq!((identity.product, identity.version), (product, version), "{text}");
+        }
+    }
 }

@@ -48,6 +48,9 @@ pub fn wake(_task: usize) {}
 /// Never called here: no task runs.
 pub fn wake_at(_at: Nanos) {}
 
+/// Never called here: no task runs.
+pub fn wake_in(_delay: Nanos) {}
+
 /// Never made here.
 pub enum Reactor {}
 

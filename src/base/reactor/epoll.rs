@@ -20,6 +20,7 @@ thread_local! {
 
 struct Inner {
     epoll: OwnedFd,
+    clock: RealClock,
     task: Cell<usize>,
     timers: RefCell<Timers>,
     woken: RefCell<Vec<usize>>,
@@ -108,6 +109,14 @@ pub fn wake_at(at: Nanos) {
     with(|inner| inner.timers.borrow_mut().add(at, inner.task.get()));
 }
 
+/// Asks that the task being polled is polled again after `delay`.
+///
+/// # Panics
+/// On a thread that runs no reactor.
+pub fn wake_in(delay: Nanos) {
+    with(|inner| inner.timers.borrow_mut().add(inner.clock.now() + delay, inner.task.get()));
+}
+
 /// The task being polled, for [`wake`].
 ///
 /// # Panics
@@ -172,6 +181,7 @@ impl Reactor {
     pub fn new(clock: RealClock, precise: bool) -> io::Result<Reactor> {
         let inner = Inner {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            clock,
             task: Cell::new(0),
             timers: RefCell::default(),
             woken: RefCell::default(),

@@ -23,9 +23,9 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at};
+pub use absent::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at, wake_in};
 #[cfg(target_os = "linux")]
-pub use epoll::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at};
+pub use epoll::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at, wake_in};
 
 /// A task: one worker's life.
 pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;

@@ -1,0 +1,308 @@
+//! An address with everything needed to log in.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use super::auth::Credentials;
+use super::channel::{Broken, Channel};
+use super::link::{Endpoint, Fault, Link};
+use super::login::{self, Wishes};
+use super::{Error, Identity, Session, tls};
+use crate::base::reactor::block_on;
+use crate::base::{Secret, Stop};
+use crate::plan::{AddressPlan, Protocol};
+
+/// Where servers put their socket, in the order we look.
+const SOCKETS: [&str; 5] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+    "/tmp/mariadb.sock",
+];
+/// Time to connect and log in if none was asked for.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// Time to connect in order to end a statement: someone waits for us to stop.
+const KILL_TIME: Duration = Duration::from_secs(2);
+const PORT: u16 = 3306;
+
+/// An address with everything needed to log in; opens sessions. Copies are cheap and share what is known.
+#[derive(Clone, Debug)]
+pub struct Target {
+    known: Arc<Known>,
+    wishes: Wishes,
+}
+
+#[derive(Debug)]
+struct Known {
+    plan: AddressPlan,
+    endpoints: Vec<Endpoint>,
+    user: String,
+    tls: tls::Setup,
+    server_key: Option<Vec<u8>>,
+    /// By the version text of the greeting: a server may come back as another.
+    identity: OnceLock<Arc<Identity>>,
+}
+
+impl Target {
+    /// Resolves names and reads key files; doesn't connect.
+    ///
+    /// # Errors
+    /// When a name can't be resolved or a file can't be read.
+    pub fn new(plan: &AddressPlan) -> Result<Target, Error> {
+        let server_key = match &plan.server_public_key_path {
+            Some(path) => Some(std::fs::read(path).map_err(|e| {
+                Error::Tls(format!("read the server's key {}: {e}", path.display()))
+            })?),
+            None => None,
+        };
+        let known = Known {
+            endpoints: endpoints(plan)?,
+            user: plan.user.clone().unwrap_or_else(system_user),
+            tls: tls::setup(&plan.ssl)?,
+            server_key,
+            identity: OnceLock::new(),
+            plan: plan.clone(),
+        };
+        Ok(Target { known: Arc::new(known), wishes: Wishes::default() })
+    }
+
+    /// The same target, whose sessions may be given several statements in one text.
+    #[must_use]
+    pub fn with_multi_statements(mut self) -> Target {
+        self.wishes.multi_statements = true;
+        self
+    }
+
+    /// What was asked.
+    pub fn plan(&self) -> &AddressPlan {
+        &self.known.plan
+    }
+
+    /// Account name.
+    pub fn user(&self) -> &str {
+        &self.known.user
+    }
+
+    /// The address in words: `unix /run/mysqld/mysqld.sock`, `tcp db1:3306`.
+    pub fn describe(&self) -> String {
+        match &self.known.endpoints[0] {
+            Endpoint::Unix(path) => format!("unix {}", path.display()),
+            Endpoint::Tcp(address) => {
+                let host = self.host_name();
+                match host.contains(':') {
+                    true => format!("tcp [{host}]:{}", address.port()),
+                    false => format!("tcp {host}:{}", address.port()),
+                }
+            }
+        }
+    }
+
+    /// Whether the server runs on this machine, as far as the address tells.
+    pub fn is_local(&self) -> bool {
+        self.known.endpoints.iter().all(|endpoint| match endpoint {
+            Endpoint::Unix(_) => true,
+            Endpoint::Tcp(address) => address.ip().is_loopback(),
+        })
+    }
+
+    /// Whether the way to the server is a unix socket.
+    pub fn is_socket(&self) -> bool {
+        matches!(self.known.endpoints[0], Endpoint::Unix(_))
+    }
+
+    /// Opens a blocking session for the control plane; waiting ends when `abandon` is set.
+    /// It may `load_local`, and knows a Percona server from a MySQL.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub fn connect(&self, abandon: &Stop) -> Result<Session, Error> {
+        let wishes = Wishes { files: true, ..self.wishes };
+        let mut session = block_on(self.open_with(abandon, wishes, self.connect_time()))?;
+        if self.known.identity.get().is_none() {
+            let comment = session.scalar("SELECT @@version_comment")?.unwrap_or_default();
+            let identity = session.identity().with_comment(&comment);
+            let _ = self.known.identity.set(Arc::new(identity));
+        }
+        if let Some(identity) = self.known_identity(&session.identity().text) {
+            session.set_identity(identity);
+        }
+        Ok(session)
+    }
+
+    /// Opens a session for a worker: on a reactor's thread it attaches itself, elsewhere it blocks.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub async fn open(&self, abandon: &Stop) -> Result<Session, Error> {
+        self.open_with(abandon, self.wishes, self.connect_time()).await
+    }
+
+    /// Ends the statement that session `id` is running, from a session of its own; the other lives on.
+    ///
+    /// # Errors
+    /// When no session can be had or the server refuses.
+    pub fn kill_statement(&self, id: u64) -> Result<(), Error> {
+        let time = KILL_TIME.min(self.connect_time());
+        let mut session = block_on(self.open_with(&Stop::new(), Wishes::default(), time))?;
+        match session.command(&format!("KILL QUERY {id}")) {
+            // The statement, or its session, was through by itself.
+            Err(Error::Server { code: 1094, .. }) => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    fn connect_time(&self) -> Duration {
+        self.known.plan.connect_timeout.filter(|t| !t.is_zero()).unwrap_or(CONNECT_TIME)
+    }
+
+    async fn open_with(
+        &self,
+        abandon: &Stop,
+        wishes: Wishes,
+        time: Duration,
+    ) -> Result<Session, Error> {
+        let mut failure = None;
+        for endpoint in &self.known.endpoints {
+            let link = match Link::connect(endpoint, abandon, time).await {
+                Ok(link) => link,
+                Err(Fault::Abandoned) => return Err(Error::Abandoned),
+                Err(fault) => {
+                    failure = Some(fault);
+                    continue;
+                }
+            };
+            let mut channel = Channel::new(link);
+            let welcome = login::log_in(&mut channel, self, wishes).await?;
+            channel.settle();
+            let identity = self
+                .known_identity(&welcome.version)
+                .unwrap_or_else(|| Arc::new(Identity::from_greeting(&welcome.version)));
+            return Ok(Session::new(channel, self.clone(), &welcome, identity));
+        }
+        Err(self.connect_error(failure.unwrap_or(Fault::Closed).into()))
+    }
+
+    fn known_identity(&self, version: &str) -> Option<Arc<Identity>> {
+        self.known.identity.get().filter(|known| known.text == version).cloned()
+    }
+
+    pub(super) fn tls(&self) -> &tls::Setup {
+        &self.known.tls
+    }
+
+    /// The name a certificate must carry.
+    pub(super) fn host_name(&self) -> &str {
+        self.known.plan.host.as_deref().unwrap_or("localhost")
+    }
+
+    pub(super) fn credentials(&self, secure: bool) -> Credentials<'_> {
+        Credentials {
+            password: self.known.plan.password.as_ref().map_or("", Secret::reveal),
+            private: secure || self.is_socket(),
+            clear_allowed: self.known.plan.enable_cleartext_plugin,
+            server_key: self.known.server_key.as_deref(),
+            ask_key: self.known.plan.get_server_public_key,
+        }
+    }
+
+    pub(super) fn login_error(&self, code: u16, text: String) -> Error {
+        Error::Login { address: self.describe(), user: self.known.user.clone(), code, text }
+    }
+
+    /// What went wrong before there was a session.
+    pub(super) fn connect_error(&self, broken: Broken) -> Error {
+        use rustix::io::Errno;
+        let (why, code) = match broken {
+            Broken::Malformed(malformed) => {
+                let address = self.describe();
+                return Error::Protocol(format!(
+                    "{address} does not speak the MySQL protocol: {}",
+                    malformed.0
+                ));
+            }
+            Broken::Fault(Fault::Abandoned) => return Error::Abandoned,
+            Broken::Fault(Fault::Tls(error)) => {
+                return Error::Tls(format!("{}: {error}", self.describe()));
+            }
+            Broken::Fault(Fault::Closed) => {
+                ("the server closed the connection during the login".to_owned(), 0)
+            }
+            Broken::Fault(Fault::TimedOut) => {
+                let seconds = self.connect_time().as_secs_f64();
+                let code = Errno::TIMEDOUT.raw_os_error() as u16;
+                (format!("no answer within {seconds} s"), code)
+            }
+            Broken::Fault(Fault::Os(errno)) => {
+                let words = match (errno, &self.known.endpoints[0]) {
+                    (Errno::NOENT, Endpoint::Unix(_)) => {
+                        "there is no such socket; does the server run, and is its socket here \
+                         (-S), or must it be TCP (-h, --protocol=tcp)?"
+                            .to_owned()
+                    }
+                    (Errno::CONNREFUSED, Endpoint::Unix(_)) => {
+                        "nobody listens on this socket: the server has ended".to_owned()
+                    }
+                    (Errno::CONNREFUSED, Endpoint::Tcp(_)) => {
+                        "connection refused: nobody listens on this port".to_owned()
+                    }
+                    _ => std::io::Error::from(errno).to_string(),
+                };
+                (words, errno.raw_os_error() as u16)
+            }
+        };
+        Error::Connect { address: self.describe(), why, code }
+    }
+}
+
+/// Where to connect to, in the order to try.
+fn endpoints(plan: &AddressPlan) -> Result<Vec<Endpoint>, Error> {
+    let host = plan.host.as_deref().filter(|host| !host.is_empty());
+    let socket = match plan.protocol {
+        Some(Protocol::Socket) => true,
+        Some(Protocol::Tcp) => false,
+        None => host.is_none_or(|host| host == "localhost"),
+    };
+    if socket {
+        let path = plan.socket.clone().unwrap_or_else(default_socket);
+        return Ok(vec![Endpoint::Unix(path)]);
+    }
+    let host = host.unwrap_or("localhost");
+    let port = plan.port.unwrap_or(PORT);
+    let address = format!("tcp {host}:{port}");
+    match (host, port).to_socket_addrs() {
+        Ok(found) => {
+            let mut found: Vec<SocketAddr> = found.collect();
+            found.sort_by_key(SocketAddr::is_ipv6);
+            match found.is_empty() {
+                true => {
+                    Err(Error::Connect { address, why: "the name has no address".into(), code: 0 })
+                }
+                false => Ok(found.into_iter().map(Endpoint::Tcp).collect()),
+            }
+        }
+        Err(error) => {
+            let code = error.raw_os_error().unwrap_or(0) as u16;
+            Err(Error::Connect { address, why: error.to_string(), code })
+        }
+    }
+}
+
+fn default_socket() -> PathBuf {
+    let found = SOCKETS.iter().find(|path| Path::new(path).exists());
+    PathBuf::from(found.unwrap_or(&SOCKETS[0]))
+}
+
+/// The operating system's user, as every mysql client takes it.
+fn system_user() -> String {
+    let id = rustix::process::geteuid().as_raw();
+    let table = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let found = table.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    });
+    found.unwrap_or_else(|| if id == 0 { "root".into() } else { id.to_string() })
+}

@@ -1,0 +1,166 @@
+//! What to answer when a server asks who we are: one arm per login method, and where a password may go.
+//! Never knows: sockets, packets' framing.
+//! To add a method: an arm in `answer`, and one in `go_on` if the server may ask further.
+
+use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
+use mysql_common::num_bigint::BigUint;
+use mysql_common::scramble::{create_response_for_ed25519, scramble_native, scramble_sha256};
+
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject;
+
+use super::wire::packet::Fields;
+
+/// Asks the server for its RSA key: `caching_sha2_password`.
+const ASK_KEY_CACHING: u8 = 2;
+/// Asks the server for its RSA key: `sha256_password`.
+const ASK_KEY_SHA256: u8 = 1;
+/// Bytes that the padding of RSA needs.
+const PADDING: usize = 42;
+
+/// What a login has to show, and over what kind of connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credentials<'a> {
+    /// The password; empty if there is none.
+    pub(super) password: &'a str,
+    /// Nobody can listen: TLS, or a socket of this machine.
+    pub(super) private: bool,
+    /// `mysql_clear_password` was allowed.
+    pub(super) clear_allowed: bool,
+    /// The server's RSA key, if a file was given.
+    pub(super) server_key: Option<&'a [u8]>,
+    /// The server may be asked for its RSA key.
+    pub(super) ask_key: bool,
+}
+
+impl Credentials<'_> {
+    /// The first answer to a method.
+    pub(super) fn answer(&self, method: &str, nonce: &[u8]) -> Result<Vec<u8>, String> {
+        let password = self.password.as_bytes();
+        match method {
+            "mysql_native_password" | "" => {
+                let scramble = scramble_native(nonce, password);
+                Ok(scramble.map(|s| s.to_vec()).unwrap_or_default())
+            }
+            "caching_sha2_password" => {
+                Ok(scramble_sha256(nonce, password).map(|s| s.to_vec()).unwrap_or_default())
+            }
+            "sha256_password" if password.is_empty() => Ok(vec![0]),
+            "sha256_password" if self.private => Ok(zero_ended(password)),
+            "sha256_password" => match self.server_key {
+                Some(key) => encrypted(password, nonce, key),
+                None if self.ask_key => Ok(vec![ASK_KEY_SHA256]),
+                None => Err(WITHOUT_KEY.into()),
+            },
+            "client_ed25519" if nonce.len() == 32 => {
+                Ok(create_response_for_ed25519(password, nonce).to_vec())
+            }
+            "client_ed25519" => Err("the server's nonce is not 32 bytes long".into()),
+            "unix_socket" | "auth_socket" => Ok(Vec::new()),
+            "mysql_clear_password" if !self.clear_allowed => Err(
+                "the server wants the password as it is; --enable-cleartext-plugin allows that \
+                 over TLS or a socket"
+                    .into(),
+            ),
+            "mysql_clear_password" if !self.private => {
+                Err("the server wants the password as it is, and anyone could listen; use \
+                 --ssl-mode=REQUIRED or a socket"
+                    .into())
+            }
+            "mysql_clear_password" => Ok(zero_ended(password)),
+            "mysql_old_password" => {
+                Err("passwords of before MySQL 4.1 are not safe and not supported".into())
+            }
+            "parsec"
+            | "dialog"
+            | "auth_gssapi_client"
+            | "authentication_ldap_sasl_client"
+            | "authentication_webauthn_client"
+            | "authentication_kerberos_client" => Err(format!(
+                "the login method {method} is not supported; use an account with another \
+                 (mysql_native_password, ed25519, caching_sha2_password)"
+            )),
+            _ => Err(format!("the login method {method} is not known")),
+        }
+    }
+
+    /// The answer to what a server says further on; `None` if it wants none.
+    pub(super) fn go_on(
+        &self,
+        method: &str,
+        nonce: &[u8],
+        more: &[u8],
+    ) -> Result<Option<Vec<u8>>, String> {
+        let password = self.password.as_bytes();
+        match (method, more) {
+            ("caching_sha2_password", [3]) => Ok(None),
+            ("caching_sha2_password", [4]) if self.private => Ok(Some(zero_ended(password))),
+            ("caching_sha2_password", [4]) => match self.server_key {
+                Some(key) => encrypted(password, nonce, key).map(Some),
+                None if self.ask_key => Ok(Some(vec![ASK_KEY_CACHING])),
+                None => Err(WITHOUT_KEY.into()),
+            },
+            ("caching_sha2_password" | "sha256_password", key) if self.ask_key => {
+                encrypted(password, nonce, key).map(Some)
+            }
+            _ => Err(format!("the server said something unknown during {method}")),
+        }
+    }
+}
+
+const WITHOUT_KEY: &str = "the server wants the whole password, and over this connection anyone \
+    could listen; use --ssl-mode=REQUIRED, or --get-server-public-key on a network you trust, \
+    or --server-public-key-path";
+
+fn zero_ended(password: &[u8]) -> Vec<u8> {
+    [password, &[0]].concat()
+}
+
+/// The password mixed with the nonce, under the server's key.
+fn encrypted(password: &[u8], nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, String> {
+    if nonce.is_empty() {
+        return Err("the server's nonce is empty".into());
+    }
+    let (modulus, exponent) = key_numbers(key).ok_or("the server's RSA key can't be read")?;
+    let mut mixed = zero_ended(password);
+    if mixed.len() + PADDING > modulus.len() {
+        return Err("the password is too long for the server's RSA key".into());
+    }
+    for (byte, random) in mixed.iter_mut().zip(nonce.iter().cycle()) {
+        *byte ^= random;
+    }
+    let number = BigUint::from_bytes_be;
+    let key = PublicKey::new(number(&modulus), number(&exponent));
+    Ok(key.encrypt_block(mixed, Pkcs1OaepPadding::new(GetRandom)))
+}
+
+/// Modulus and exponent of an RSA key in PEM, if they are of a sound size.
+fn key_numbers(pem: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
+    let mut outer = Fields(element(&mut Fields(&der), 0x30)?);
+    element(&mut outer, 0x30)?;
+    let bits = element(&mut outer, 0x03)?.strip_prefix(&[0])?;
+    let mut numbers = Fields(element(&mut Fields(bits), 0x30)?);
+    let modulus = element(&mut numbers, 0x02)?;
+    let modulus = modulus.strip_prefix(&[0]).unwrap_or(modulus);
+    let exponent = element(&mut numbers, 0x02)?;
+    let fits = (64..=1024).contains(&modulus.len()) && modulus[0] >= 0x80;
+    let fits = fits && (1..=8).contains(&exponent.len());
+    fits.then(|| (modulus.to_vec(), exponent.to_vec()))
+}
+
+/// One element of DER with the given tag.
+fn element<'a>(fields: &mut Fields<'a>, tag: u8) -> Option<&'a [u8]> {
+    if fields.byte().ok()? != tag {
+        return None;
+    }
+    let length = match fields.byte().ok()? {
+        short @ 0..=0x7F => usize::from(short),
+        long @ 0x81..=0x82 => {
+            let bytes = fields.bytes(usize::from(long & 0x7F)).ok()?;
+            bytes.iter().fold(0, |n, b| n << 8 | usize::from(*b))
+        }
+        _ => return None,
+    };
+    fields.bytes(length).ok()
+}

@@ -1,0 +1,245 @@
+//! One connection: the control plane. Comfortable and blocking; a statement given up on is also ended on the server.
+
+use std::io::Read;
+
+use mysql_common::constants::Command;
+
+use super::channel::Broken;
+use super::link::Fault;
+use super::wire::packet::{self, Fields, MORE_RESULTS};
+use super::wire::reply::Scan;
+use super::wire::{Malformed, encode};
+use super::{Error, Reply, Session};
+use crate::base::reactor::block_on;
+use crate::recorder::{EventError, Tally};
+
+/// Bytes of a file sent in one packet.
+const PIECE: usize = 256 * 1024;
+
+/// Rows of a control-plane statement, as text.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Column names.
+    pub columns: Vec<String>,
+    /// Values; `None` is NULL.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+}
+
+impl Rows {
+    /// Where a column stands, by its name, whatever its case.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
+    }
+    /// A value as text; `None` where it is NULL or not there.
+    pub fn text(&self, row: usize, column: usize) -> Option<String> {
+        let value = self.rows.get(row)?.get(column)?.as_ref()?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+}
+
+impl Session {
+    /// Control plane, blocking: rows of one statement; of several results, the first that has columns.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub fn rows(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.check_blocking()?;
+        let result = block_on(self.fetch(sql));
+        self.after(result)
+    }
+
+    /// Control plane, blocking: first column of the first row.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub fn scalar(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        Ok(self.rows(sql)?.text(0, 0))
+    }
+
+    /// Control plane, blocking: a statement without rows.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub fn command(&mut self, sql: &str) -> Result<Reply, Error> {
+        self.check_blocking()?;
+        let result = block_on(self.execute(&mut Tally::default(), sql.as_bytes()));
+        let result = result.map_err(|event| self.error(event));
+        self.after(result)
+    }
+
+    /// Control plane, blocking: `LOAD DATA LOCAL INFILE` whose file is `data`. The only time a file is ever sent.
+    /// Only sessions from `Target::connect` may; others get a server error.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart. If `data` can't be read the connection is given up, so that
+    /// the server keeps nothing of the half that it got.
+    pub fn load_local(&mut self, sql: &str, data: &mut dyn Read) -> Result<Reply, Error> {
+        self.check_blocking()?;
+        let result = block_on(self.load(sql, data));
+        self.after(result)
+    }
+
+    /// Rows of one statement, for a worker too; not for the hot path.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub async fn fetch(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.begin().map_err(|event| self.error(event))?;
+        let event = match self.exchange(sql).await {
+            Ok(Ok(rows)) => {
+                self.end();
+                return Ok(rows);
+            }
+            Ok(Err(event)) => event,
+            Err(broken) => self.fail(&broken),
+        };
+        Err(self.error(event))
+    }
+
+    async fn exchange(&mut self, sql: &str) -> Result<Result<Rows, EventError>, Broken> {
+        let write = |out: &mut Vec<u8>| {
+            encode::command(out, Command::COM_QUERY, sql.as_bytes());
+            Ok(())
+        };
+        self.channel.send(write).await?;
+        let mut rows = Rows::default();
+        let mut packet = Vec::new();
+        loop {
+            let status = match self.result(&mut rows, &mut packet).await? {
+                Ok(status) => status,
+                Err(event) => return Ok(Err(event)),
+            };
+            if status & MORE_RESULTS == 0 {
+                return Ok(Ok(rows));
+            }
+        }
+    }
+
+    /// Reads one result; gives the status bits at its end.
+    async fn result(
+        &mut self,
+        rows: &mut Rows,
+        packet: &mut Vec<u8>,
+    ) -> Result<Result<u16, EventError>, Broken> {
+        let parting = self.channel.packet(packet).await?;
+        match packet.first() {
+            Some(0x00) => return Ok(Ok(packet::done(packet)?.status)),
+            Some(0xFF) => return Ok(Err(self.refuse(packet, parting))),
+            Some(0xFB) => {
+                self.channel.answer(&[]).await?;
+                return Err(Malformed("the server asked for a file nobody had offered").into());
+            }
+            _ => {}
+        }
+        let mut fields = Fields(packet);
+        let count = fields.count()?;
+        if fields.0.first() == Some(&0) {
+            return Err(Malformed("a result without its columns").into());
+        }
+        let count = usize::try_from(count).ok().filter(|count| (1..=0xFFFF).contains(count));
+        let count = count.ok_or(Malformed("a number of columns is absurd"))?;
+        let mut result = Rows::default();
+        for _ in 0..count {
+            self.channel.packet(packet).await?;
+            result.columns.push(packet::column_name(packet)?);
+        }
+        if !self.no_eof {
+            self.channel.packet(packet).await?;
+        }
+        let status = loop {
+            self.channel.packet(packet).await?;
+            match packet.first() {
+                None => return Err(Malformed("an empty packet").into()),
+                Some(0xFF) => return Ok(Err(self.refuse(packet, false))),
+                Some(&first) if packet::ends_rows(first, packet.len(), self.no_eof) => {
+                    break match self.no_eof {
+                        true => packet::done(packet)?.status,
+                        false => packet::end(packet)?.status,
+                    };
+                }
+                Some(_) => result.rows.push(packet::text_row(packet, count)?),
+            }
+        };
+        if rows.columns.is_empty() {
+            *rows = result;
+        }
+        Ok(Ok(status))
+    }
+
+    async fn load(&mut self, sql: &str, data: &mut dyn Read) -> Result<Reply, Error> {
+        self.begin().map_err(|event| self.error(event))?;
+        let write = |out: &mut Vec<u8>| {
+            encode::command(out, Command::COM_QUERY, sql.as_bytes());
+            Ok(())
+        };
+        let mut tally = Tally::default();
+        if let Err(broken) = self.channel.send(write).await {
+            let event = self.fail(&broken);
+            return Err(self.error(event));
+        }
+        let mut scan = Scan::new(1, self.no_eof);
+        match self.scan(&mut scan, &mut tally).await {
+            Ok(false) => {}
+            Ok(true) => return Ok(scan.reply()),
+            Err(event) => return Err(self.error(event)),
+        }
+        self.channel.sequence = scan.sequence();
+        let mut piece = vec![0; PIECE];
+        loop {
+            let count = match fill(data, &mut piece) {
+                Ok(count) => count,
+                Err(error) => {
+                    self.channel.link.close();
+                    self.fail(&Broken::Fault(Fault::Closed));
+                    return Err(Error::Lost { why: format!("read the data: {error}"), code: 0 });
+                }
+            };
+            if let Err(broken) = self.channel.answer(&piece[..count]).await {
+                let event = self.fail(&broken);
+                return Err(self.error(event));
+            }
+            if count == 0 {
+                break;
+            }
+        }
+        scan.resume(self.channel.sequence);
+        match self.scan(&mut scan, &mut tally).await {
+            Ok(true) => Ok(scan.reply()),
+            Ok(false) => {
+                let event = self.fail(&Malformed("the server asked for a second file").into());
+                Err(self.error(event))
+            }
+            Err(event) => Err(self.error(event)),
+        }
+    }
+
+    /// A blocking call on a reactor's session would never end.
+    fn check_blocking(&self) -> Result<(), Error> {
+        match self.channel.link.is_attached() {
+            true => Err(Error::Protocol("a reactor's session can't block".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// A server does not notice that we went away, so a statement given up on is ended there too.
+    fn after<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if matches!(result, Err(Error::Abandoned)) {
+            let _ = self.target.kill_statement(self.id());
+        }
+        result
+    }
+}
+
+/// Reads until the buffer is full or the data ends.
+fn fill(data: &mut dyn Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match data.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,470 @@
+//! A socket, with TLS or without, that blocks or belongs to a reactor. Bytes in, bytes out.
+//! Never knows: packets, logins, statements.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{self, AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
+
+use crate::base::reactor::{self, Attachment};
+use crate::base::{Clock, Nanos, RealClock, Stop};
+
+/// How often a blocking wait looks whether it was abandoned.
+const LOOK: Duration = Duration::from_millis(200);
+/// Pause before asking again where a unix socket's queue was full.
+const QUEUE_FULL: Nanos = Nanos(5_000_000);
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    /// A unix socket.
+    Unix(PathBuf),
+    /// A resolved address.
+    Tcp(SocketAddr),
+}
+
+/// Why bytes can't be had or given.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The other side closed the connection.
+    Closed,
+    /// The operating system says so.
+    Os(Errno),
+    /// We were told to give up.
+    Abandoned,
+    /// The time for connecting is over.
+    TimedOut,
+    /// TLS does not like what came.
+    Tls(Box<rustls::Error>),
+}
+
+impl From<Errno> for Fault {
+    fn from(errno: Errno) -> Fault {
+        Fault::Os(errno)
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Errno::from_io_error(&error).map_or(Fault::Closed, Fault::Os)
+    }
+}
+
+/// The socket itself and how to wait for it.
+struct Pipe {
+    socket: OwnedFd,
+    /// Present on a reactor's thread; absent where the socket blocks.
+    attachment: Option<Attachment>,
+    abandon: Stop,
+    /// End of the time to connect and log in.
+    deadline: Option<(RealClock, Nanos)>,
+    /// Something was just sent: no answer can be there yet, so wait before reading.
+    fresh: bool,
+}
+
+impl Pipe {
+    #[inline]
+    fn recv(&mut self, buffer: &mut [u8]) -> Poll<Result<usize, Fault>> {
+        if self.fresh && self.attachment.is_some() {
+            self.fresh = false;
+            return self.patience();
+        }
+        loop {
+            match rustix::io::read(&self.socket, &mut *buffer) {
+                Ok(0) => return Poll::Ready(Err(Fault::Closed)),
+                Ok(count) => return Poll::Ready(Ok(count)),
+                Err(Errno::AGAIN) => match self.patience() {
+                    Poll::Pending if self.attachment.is_none() => {}
+                    other => return other,
+                },
+                Err(Errno::INTR) => {}
+                Err(errno) => return Poll::Ready(Err(errno.into())),
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> Poll<Result<usize, Fault>> {
+        loop {
+            match net::send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => return Poll::Ready(Ok(count)),
+                Err(Errno::AGAIN) => match self.patience() {
+                    Poll::Pending if self.attachment.is_none() => {}
+                    Poll::Pending => return self.want_write(true).map_ok(|()| 0),
+                    other => return other,
+                },
+                Err(Errno::INTR) => {}
+                Err(errno) => return Poll::Ready(Err(errno.into())),
+            }
+        }
+    }
+
+    /// Whether waiting makes sense at all: `Pending` if so.
+    fn patience(&self) -> Poll<Result<usize, Fault>> {
+        if self.attachment.is_none() && self.abandon.is_set() {
+            return Poll::Ready(Err(Fault::Abandoned));
+        }
+        let Some((clock, end)) = &self.deadline else { return Poll::Pending };
+        let left = end.since(clock.now());
+        if left == Nanos(0) {
+            return Poll::Ready(Err(Fault::TimedOut));
+        }
+        if self.attachment.is_some() {
+            reactor::wake_in(left);
+        }
+        Poll::Pending
+    }
+
+    /// Says to the reactor whether to wait for room; pends if so.
+    fn want_write(&mut self, want: bool) -> Poll<Result<(), Fault>> {
+        if let Some(attachment) = &mut self.attachment {
+            if let Err(error) = attachment.want_write(self.socket.as_fd(), want) {
+                return Poll::Ready(Err(error.into()));
+            }
+        }
+        if want { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+
+    /// Waits until a connection under way is made.
+    async fn connected(&mut self) -> Result<(), Fault> {
+        let slice = Timespec::try_from(LOOK).expect("a constant fits");
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut asked = false;
+        poll_fn(|_| {
+            if let (Some(attachment), false) = (&mut self.attachment, asked) {
+                asked = true;
+                if let Err(error) = attachment.want_write(self.socket.as_fd(), true) {
+                    return Poll::Ready(Err(error.into()));
+                }
+            }
+            loop {
+                let timeout = if self.attachment.is_some() { &now } else { &slice };
+                let mut fds = [PollFd::new(&self.socket, PollFlags::OUT)];
+                match rustix::event::poll(&mut fds, Some(timeout)) {
+                    Ok(0) => match self.patience() {
+                        Poll::Pending if self.attachment.is_none() => {}
+                        other => return other.map_ok(|_| ()),
+                    },
+                    Ok(_) => break,
+                    Err(Errno::INTR) => {}
+                    Err(errno) => return Poll::Ready(Err(errno.into())),
+                }
+            }
+            match sockopt::socket_error(&self.socket) {
+                Ok(Ok(())) => self.want_write(false),
+                Ok(Err(errno)) | Err(errno) => Poll::Ready(Err(errno.into())),
+            }
+        })
+        .await
+    }
+}
+
+/// The pipe as TLS wants it.
+struct Tap<'a> {
+    pipe: &'a mut Pipe,
+    fault: Option<Fault>,
+}
+
+impl Tap<'_> {
+    fn result(&mut self, polled: Poll<Result<usize, Fault>>) -> io::Result<usize> {
+        match polled {
+            Poll::Ready(Ok(count)) => Ok(count),
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+            Poll::Ready(Err(fault)) => {
+                self.fault = Some(fault);
+                Err(io::ErrorKind::Other.into())
+            }
+        }
+    }
+
+    /// What an error of TLS's input or output means here.
+    fn verdict<T>(self, error: io::Error) -> Poll<Result<T, Fault>> {
+        match (self.fault, error.kind()) {
+            (Some(fault), _) => Poll::Ready(Err(fault)),
+            (None, io::ErrorKind::WouldBlock) => Poll::Pending,
+            (None, _) => Poll::Ready(Err(error.into())),
+        }
+    }
+}
+
+impl io::Read for Tap<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let polled = self.pipe.recv(buffer);
+        self.result(polled)
+    }
+}
+
+impl io::Write for Tap<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let polled = self.pipe.send(bytes);
+        self.result(polled)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A connection that carries bytes.
+pub(super) struct Link {
+    pipe: Pipe,
+    tls: Option<Box<ClientConnection>>,
+    /// What the socket did not take yet.
+    unsent: Vec<u8>,
+}
+
+impl Link {
+    /// Connects; the time allowed covers what follows until `settled`.
+    pub(super) async fn connect(
+        endpoint: &Endpoint,
+        abandon: &Stop,
+        time: Duration,
+    ) -> Result<Link, Fault> {
+        let clock = RealClock::start();
+        let end = Nanos::from(time);
+        let family = match endpoint {
+            Endpoint::Unix(_) => AddressFamily::UNIX,
+            Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Endpoint::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+        let made = loop {
+            let result = match endpoint {
+                Endpoint::Unix(path) => net::connect(&socket, &SocketAddrUnix::new(path)?),
+                Endpoint::Tcp(address) => net::connect(&socket, address),
+            };
+            match result {
+                Ok(()) => break true,
+                Err(Errno::INPROGRESS | Errno::INTR) => break false,
+                Err(Errno::AGAIN) => {
+                    if abandon.is_set() {
+                        return Err(Fault::Abandoned);
+                    }
+                    if clock.now() >= end {
+                        return Err(Fault::TimedOut);
+                    }
+                    pause(QUEUE_FULL).await;
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        };
+        if family != AddressFamily::UNIX {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+            sockopt::set_socket_keepalive(&socket, true)?;
+        }
+        let attachment = reactor::attach(socket.as_fd())?;
+        let deadline = Some((clock, end));
+        let mut pipe =
+            Pipe { socket, attachment, abandon: abandon.clone(), deadline, fresh: false };
+        if !made {
+            pipe.connected().await?;
+        }
+        if pipe.attachment.is_none() {
+            rustix::io::ioctl_fionbio(&pipe.socket, false)?;
+            sockopt::set_socket_timeout(&pipe.socket, Timeout::Recv, Some(LOOK))?;
+            sockopt::set_socket_timeout(&pipe.socket, Timeout::Send, Some(LOOK))?;
+        }
+        Ok(Link { pipe, tls: None, unsent: Vec::new() })
+    }
+
+    /// The login is through: from now on waiting has no end but the stop flag's.
+    pub(super) fn settled(&mut self) {
+        self.pipe.deadline = None;
+        self.unsent = Vec::new();
+    }
+
+    /// Ends the connection at once, in both directions.
+    pub(super) fn close(&mut self) {
+        // Where that fails there is no connection any more.
+        let _ = net::shutdown(&self.pipe.socket, net::Shutdown::Both);
+    }
+
+    /// Whether the link belongs to a reactor.
+    pub(super) fn is_attached(&self) -> bool {
+        self.pipe.attachment.is_some()
+    }
+
+    /// Replaces the flag that ends waiting.
+    pub(super) fn set_abandon(&mut self, abandon: &Stop) {
+        self.pipe.abandon = abandon.clone();
+    }
+
+    /// Puts TLS on the connection.
+    pub(super) async fn secure(
+        &mut self,
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+    ) -> Result<(), Fault> {
+        let tls = ClientConnection::new(config, name).map_err(|e| Fault::Tls(Box::new(e)))?;
+        let mut tls = Box::new(tls);
+        poll_fn(|_| {
+            while tls.is_handshaking() || tls.wants_write() {
+                let mut tap = Tap { pipe: &mut self.pipe, fault: None };
+                if tls.wants_write() {
+                    if let Err(error) = tls.write_tls(&mut tap) {
+                        return tap.verdict(error);
+                    }
+                    continue;
+                }
+                match tls.read_tls(&mut tap) {
+                    Ok(0) => return Poll::Ready(Err(Fault::Closed)),
+                    Ok(_) => {}
+                    Err(error) => return tap.verdict(error),
+                }
+                if let Err(error) = tls.process_new_packets() {
+                    // The other side shall know why; whether it hears it does not matter.
+                    let _ = tls.write_tls(&mut Tap { pipe: &mut self.pipe, fault: None });
+                    return Poll::Ready(Err(Fault::Tls(Box::new(error))));
+                }
+            }
+            self.pipe.want_write(false)
+        })
+        .await?;
+        self.tls = Some(tls);
+        Ok(())
+    }
+
+    /// Name of cipher and protocol version, if TLS is on.
+    pub(super) fn cipher(&self) -> Option<(String, String)> {
+        let tls = self.tls.as_ref()?;
+        let cipher = tls.negotiated_cipher_suite()?.suite().as_str()?.replace("TLS13_", "TLS_");
+        let version = tls.protocol_version()?.as_str()?.replace("TLSv1_", "TLSv1.");
+        Some((cipher, version))
+    }
+
+    /// Whether TLS is on.
+    pub(super) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Sends; what the socket does not take at once is kept for `poll_flush`. Gives whether all went.
+    #[inline]
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
+        debug_assert!(self.unsent.is_empty(), "one statement at a time");
+        let mut sent = 0;
+        if self.tls.is_none() {
+            while sent < bytes.len() {
+                match self.pipe.send(&bytes[sent..]) {
+                    Poll::Ready(count) => sent += count?,
+                    Poll::Pending => break,
+                }
+            }
+            if sent == bytes.len() {
+                self.pipe.fresh = true;
+                return Ok(true);
+            }
+        }
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        match self.poll_flush() {
+            Poll::Ready(result) => result.map(|()| true),
+            Poll::Pending => Ok(false),
+        }
+    }
+
+    /// Sends what is left.
+    pub(super) fn poll_flush(&mut self) -> Poll<Result<(), Fault>> {
+        use std::io::Write;
+        let mut sent = 0;
+        let polled = loop {
+            let step = match &mut self.tls {
+                None if sent == self.unsent.len() => break Poll::Ready(Ok(())),
+                None => self.pipe.send(&self.unsent[sent..]),
+                Some(tls) if tls.wants_write() => {
+                    let mut tap = Tap { pipe: &mut self.pipe, fault: None };
+                    match tls.write_tls(&mut tap) {
+                        Ok(_) => Poll::Ready(Ok(0)),
+                        Err(error) => tap.verdict(error),
+                    }
+                }
+                Some(_) if sent == self.unsent.len() => break Poll::Ready(Ok(())),
+                Some(tls) => {
+                    let written = tls.writer().write(&self.unsent[sent..]);
+                    Poll::Ready(written.map_err(Fault::from))
+                }
+            };
+            match step {
+                Poll::Ready(Ok(count)) => sent += count,
+                Poll::Ready(Err(fault)) => break Poll::Ready(Err(fault)),
+                Poll::Pending => break Poll::Pending,
+            }
+        };
+        if polled.is_pending() {
+            self.unsent.drain(..sent);
+            return Poll::Pending;
+        }
+        self.unsent.clear();
+        self.unsent.shrink_to(4096);
+        self.pipe.fresh = true;
+        if self.pipe.want_write(false).is_pending() {
+            return Poll::Pending;
+        }
+        polled
+    }
+
+    /// Receives some bytes, at least one.
+    #[inline]
+    pub(super) fn poll_recv(&mut self, buffer: &mut [u8]) -> Poll<Result<usize, Fault>> {
+        match &mut self.tls {
+            None => self.pipe.recv(buffer),
+            Some(tls) => recv_tls(&mut self.pipe, tls, buffer),
+        }
+    }
+}
+
+fn recv_tls(
+    pipe: &mut Pipe,
+    tls: &mut ClientConnection,
+    buffer: &mut [u8],
+) -> Poll<Result<usize, Fault>> {
+    use std::io::Read;
+    loop {
+        match tls.reader().read(buffer) {
+            Ok(0) => return Poll::Ready(Err(Fault::Closed)),
+            Ok(count) => return Poll::Ready(Ok(count)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return Poll::Ready(Err(Fault::Closed)),
+        }
+        let mut tap = Tap { pipe: &mut *pipe, fault: None };
+        match tls.read_tls(&mut tap) {
+            Ok(0) => return Poll::Ready(Err(Fault::Closed)),
+            Ok(_) => {}
+            Err(error) => return tap.verdict(error),
+        }
+        if let Err(error) = tls.process_new_packets() {
+            return Poll::Ready(Err(Fault::Tls(Box::new(error))));
+        }
+        if tls.wants_write() {
+            // An answer of TLS itself (new keys); what does not go now goes with the next statement.
+            let _ = tls.write_tls(&mut Tap { pipe: &mut *pipe, fault: None });
+        }
+    }
+}
+
+/// Waits a little, on a reactor or not.
+async fn pause(delay: Nanos) {
+    let clock = RealClock::start();
+    if !reactor::is_running() {
+        clock.sleep_until(delay);
+        return;
+    }
+    poll_fn(|_| {
+        let left = delay.since(clock.now());
+        if left == Nanos(0) {
+            return Poll::Ready(());
+        }
+        reactor::wake_in(left);
+        Poll::Pending
+    })
+    .await;
+}

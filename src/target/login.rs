@@ -1,0 +1,192 @@
+//! From a fresh connection to a session: greeting, TLS, login.
+
+use std::collections::HashMap;
+
+use mysql_common::constants::{CapabilityFlags as Can, MariadbCapabilities};
+use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
+use mysql_common::proto::MySerialize;
+
+use super::auth::Credentials;
+use super::channel::{Broken, Channel};
+use super::wire::packet::{self, Greeting};
+use super::wire::{CHUNK, Malformed};
+use super::{Error, Target, tls};
+use crate::plan::SslMode;
+
+/// Character set of every session: utf8mb4_general_ci, which every server has.
+const CHARACTER_SET: u8 = 45;
+/// Bit of SslRequest and response that MariaDB's own clients leave out.
+const NOT_MARIADB: Can = Can::CLIENT_LONG_PASSWORD;
+
+/// What a login found out.
+pub(super) struct Welcome {
+    /// The server's number for the connection.
+    pub(super) id: u64,
+    /// Version text.
+    pub(super) version: String,
+    /// The server sends no EOF packets.
+    pub(super) no_eof: bool,
+}
+
+/// What a session asks for besides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wishes {
+    /// Several statements in one text.
+    pub(super) multi_statements: bool,
+    /// LOAD DATA LOCAL.
+    pub(super) files: bool,
+}
+
+/// Logs in.
+pub(super) async fn log_in(
+    channel: &mut Channel,
+    target: &Target,
+    wishes: Wishes,
+) -> Result<Welcome, Error> {
+    let failed = |broken: Broken| target.connect_error(broken);
+    let mut packet = Vec::new();
+    channel.packet(&mut packet).await.map_err(failed)?;
+    if packet.first() == Some(&0xFF) {
+        return Err(refused(target, &packet));
+    }
+    let greeting = packet::greeting(&packet).map_err(|m| failed(m.into()))?;
+    let secure = wants_tls(target, &greeting)?;
+    let (can, extended) = capabilities(target, &greeting, wishes, secure);
+    if secure {
+        let mut ask = Vec::new();
+        SslRequest::new(can, CHUNK as u32, CHARACTER_SET).serialize(&mut ask);
+        // The last four bytes are MariaDB's.
+        ask.truncate(ask.len() - 4);
+        ask.extend_from_slice(&extended.bits().to_le_bytes());
+        channel.answer(&ask).await.map_err(failed)?;
+        let config = target.tls().config.clone().expect("a mode that uses TLS has one");
+        let name = tls::server_name(target.host_name())?;
+        channel.link.secure(config, name).await.map_err(|f| failed(f.into()))?;
+    }
+    let credentials = target.credentials(channel.link.is_secure());
+    // A method we can't answer to may not be the account's: the server will ask for that one.
+    let (method, first) = match credentials.answer(&greeting.plugin, &greeting.nonce) {
+        Ok(first) => (greeting.plugin.clone(), first),
+        Err(_) => (String::from("mysql_native_password"), Vec::new()),
+    };
+    let mut response = Vec::new();
+    HandshakeResponse::new(
+        Some(first),
+        (8, 0, 0),
+        Some(target.user().as_bytes()),
+        target.plan().database.as_deref().map(str::as_bytes),
+        Some(AuthPlugin::Other(method.as_bytes().into())),
+        can,
+        can.contains(Can::CLIENT_CONNECT_ATTRS).then(attributes),
+        1 << 30,
+    )
+    .with_mariadb_ext_capabilities(extended)
+    .serialize(&mut response);
+    channel.answer(&response).await.map_err(failed)?;
+    converse(channel, target, &credentials, method, greeting.nonce, packet).await?;
+    let no_eof = can.contains(Can::CLIENT_DEPRECATE_EOF);
+    Ok(Welcome { id: greeting.id, version: greeting.version, no_eof })
+}
+
+/// Asks and answers until the server says yes or no.
+async fn converse(
+    channel: &mut Channel,
+    target: &Target,
+    credentials: &Credentials<'_>,
+    mut method: String,
+    mut nonce: Vec<u8>,
+    mut packet: Vec<u8>,
+) -> Result<(), Error> {
+    let failed = |broken: Broken| target.connect_error(broken);
+    let cannot = |why: String| target.login_error(0, why);
+    // Longer than any login; a server that goes on asking is none.
+    for _ in 0..8 {
+        channel.packet(&mut packet).await.map_err(failed)?;
+        let answer = match packet.first() {
+            Some(0) => return Ok(()),
+            Some(0xFF) => return Err(refused(target, &packet)),
+            Some(0xFE) => {
+                (method, nonce) = packet::switch(&packet).map_err(|m| failed(m.into()))?;
+                Some(credentials.answer(&method, &nonce).map_err(cannot)?)
+            }
+            Some(1) => credentials.go_on(&method, &nonce, &packet[1..]).map_err(cannot)?,
+            _ => return Err(failed(Malformed("no login packet begins like this").into())),
+        };
+        if let Some(answer) = answer {
+            channel.answer(&answer).await.map_err(failed)?;
+        }
+    }
+    Err(failed(Malformed("the login does not end").into()))
+}
+
+/// An error packet instead of a welcome.
+fn refused(target: &Target, packet: &[u8]) -> Error {
+    match packet::refusal(packet) {
+        Ok(refusal) => {
+            let text = String::from_utf8_lossy(refusal.text).into_owned();
+            target.login_error(refusal.code, text)
+        }
+        Err(malformed) => target.connect_error(malformed.into()),
+    }
+}
+
+/// Whether to speak TLS with this server.
+fn wants_tls(target: &Target, greeting: &Greeting) -> Result<bool, Error> {
+    let offered = greeting.capabilities.contains(Can::CLIENT_SSL);
+    match target.tls().mode {
+        SslMode::Disabled => Ok(false),
+        // Nobody listens on a socket of this machine, so TLS must be asked for there.
+        SslMode::Preferred => Ok(offered && !target.is_socket()),
+        _ if offered => Ok(true),
+        _ => Err(Error::Tls(format!(
+            "{} offers none, and --ssl-mode asks for it",
+            target.describe()
+        ))),
+    }
+}
+
+/// What both sides can do.
+fn capabilities(
+    target: &Target,
+    greeting: &Greeting,
+    wishes: Wishes,
+    secure: bool,
+) -> (Can, MariadbCapabilities) {
+    let mut wanted = Can::CLIENT_LONG_FLAG
+        | Can::CLIENT_PROTOCOL_41
+        | Can::CLIENT_TRANSACTIONS
+        | Can::CLIENT_SECURE_CONNECTION
+        | Can::CLIENT_MULTI_RESULTS
+        | Can::CLIENT_PS_MULTI_RESULTS
+        | Can::CLIENT_PLUGIN_AUTH
+        | Can::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | Can::CLIENT_CONNECT_ATTRS
+        | Can::CLIENT_DEPRECATE_EOF
+        | NOT_MARIADB;
+    wanted.set(Can::CLIENT_SSL, secure);
+    wanted.set(Can::CLIENT_CONNECT_WITH_DB, target.plan().database.is_some());
+    wanted.set(Can::CLIENT_MULTI_STATEMENTS, wishes.multi_statements);
+    wanted.set(Can::CLIENT_LOCAL_FILES, wishes.files);
+    let both = wanted & greeting.capabilities;
+    // Columns of a statement run again need not be sent again.
+    let mut extended = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+    if !both.contains(Can::CLIENT_DEPRECATE_EOF) {
+        extended = MariadbCapabilities::empty();
+    }
+    (both, extended & greeting.extended)
+}
+
+/// How the server's own lists shall name us.
+fn attributes() -> HashMap<String, String> {
+    let pairs = [
+        ("program_name", "sweat"),
+        ("_client_name", "sweat"),
+        ("_client_version", env!("CARGO_PKG_VERSION")),
+        ("_os", std::env::consts::OS),
+        ("_platform", std::env::consts::ARCH),
+    ];
+    let mut all: HashMap<String, String> =
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    all.insert("_pid".into(), std::process::id().to_string());
+    all
+}

@@ -1,0 +1,182 @@
+//! What `--ssl-*` means: whom to believe, and what to show of ourselves.
+//! Never knows: sockets, packets.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::Error;
+use crate::plan::{SslMode, SslPlan};
+
+/// TLS as it was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    /// How much is asked.
+    pub(super) mode: SslMode,
+    /// Ready for connections; absent where TLS is disabled.
+    pub(super) config: Option<Arc<ClientConfig>>,
+}
+
+/// Reads the files and makes the configuration.
+pub(super) fn setup(plan: &SslPlan) -> Result<Setup, Error> {
+    // An authority without a mode is given to be used.
+    let authority = plan.ca.is_some() || plan.capath.is_some();
+    let unsaid = if authority { SslMode::VerifyCa } else { SslMode::Preferred };
+    let mode = plan.mode.unwrap_or(unsaid);
+    if mode == SslMode::Disabled {
+        return Ok(Setup { mode, config: None });
+    }
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| Error::Tls(e.to_string()))?;
+    let builder = match mode {
+        SslMode::VerifyIdentity => builder.with_root_certificates(roots(plan)?),
+        SslMode::VerifyCa => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Lenient::new(&provider, Some(roots(plan)?))),
+        _ => builder.dangerous().with_custom_certificate_verifier(Lenient::new(&provider, None)),
+    };
+    let config = match (&plan.cert, &plan.key) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(cert), Some(key)) => {
+            let chain = certificates(cert)?;
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|e| unreadable(key, &e))?;
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|e| Error::Tls(format!("{} and its key don't fit: {e}", cert.display())))?
+        }
+        (Some(_), None) => return Err(Error::Tls("--ssl-cert also needs --ssl-key".into())),
+        (None, Some(_)) => return Err(Error::Tls("--ssl-key also needs --ssl-cert".into())),
+    };
+    Ok(Setup { mode, config: Some(Arc::new(config)) })
+}
+
+/// The name that the server's certificate is held against.
+pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
+    ServerName::try_from(host.to_owned())
+        .map_err(|_| Error::Tls(format!("{host} is no name a certificate could carry")))
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
+    Error::Tls(format!("read {}: {error}", path.display()))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let list = CertificateDer::pem_file_iter(path).map_err(|e| unreadable(path, &e))?;
+    let list = list.collect::<Result<Vec<_>, _>>().map_err(|e| unreadable(path, &e))?;
+    match list.is_empty() {
+        true => Err(unreadable(path, &"no certificate in it")),
+        false => Ok(list),
+    }
+}
+
+/// The authorities of `--ssl-ca` and `--ssl-capath`.
+fn roots(plan: &SslPlan) -> Result<RootCertStore, Error> {
+    let mut store = RootCertStore::empty();
+    if let Some(path) = &plan.ca {
+        for certificate in certificates(path)? {
+            store.add(certificate).map_err(|e| unreadable(path, &e))?;
+        }
+    }
+    if let Some(folder) = &plan.capath {
+        let entries = std::fs::read_dir(folder).map_err(|e| unreadable(folder, &e))?;
+        for path in entries.filter_map(|entry| entry.ok().map(|e| e.path())) {
+            // Such folders hold other files too: keys, lists, names that point nowhere.
+            if let Ok(list) = certificates(&path) {
+                store.add_parsable_certificates(list);
+            }
+        }
+    }
+    match store.is_empty() {
+        true => Err(Error::Tls(
+            "to verify the server an authority is needed: --ssl-ca or --ssl-capath \
+             (the machine's own: /etc/ssl/certs/ca-certificates.crt)"
+                .into(),
+        )),
+        false => Ok(store),
+    }
+}
+
+/// Believes any server, or any with a certificate from the given authorities, whatever its name.
+#[derive(Debug)]
+struct Lenient {
+    roots: Option<RootCertStore>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Lenient {
+    fn new(provider: &CryptoProvider, roots: Option<RootCertStore>) -> Arc<Lenient> {
+        Arc::new(Lenient { roots, algorithms: provider.signature_verification_algorithms })
+    }
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            verify_server_cert_signed_by_trust_anchor(
+                &certificate,
+                roots,
+                intermediates,
+                now,
+                self.algorithms.all,
+            )?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        // Where nobody's certificate is asked for, its signature proves nothing; and servers make
+        // themselves certificates of version 1, which can't be read.
+        match self.roots {
+            None => Ok(HandshakeSignatureValid::assertion()),
+            Some(_) => rustls::crypto::verify_tls12_signature(
+                message,
+                certificate,
+                signed,
+                &self.algorithms,
+            ),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        match self.roots {
+            None => Ok(HandshakeSignatureValid::assertion()),
+            Some(_) => rustls::crypto::verify_tls13_signature(
+                message,
+                certificate,
+                signed,
+                &self.algorithms,
+            ),
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
