@@ -1,1 +1,3 @@
 //! Tests with real servers, each in a private temporary directory.
+
+mod target;
