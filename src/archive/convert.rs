@@ -121,6 +121,12 @@ impl From<&Sample> for SampleRecord {
         };
         match &s.values {
             Values::Numbers(numbers) => record.numbers = counters(numbers),
+            Values::Mixed(numbers, words) => {
+                record.numbers = counters(numbers);
+                let row = |(name, word): &(String, String)| vec![name.clone(), word.clone()];
+                let head = vec!["name".to_owned(), "value".to_owned()];
+                record.table = std::iter::once(head).chain(words.iter().map(row)).collect();
+            }
             Values::Text(text) => record.text = Some(text.clone()),
             Values::Table(columns, rows) => {
                 record.table = std::iter::once(columns).chain(rows).cloned().collect();

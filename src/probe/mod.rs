@@ -1,13 +1,81 @@
 //! What server and host felt: raw samples on clock-aligned ticks, with their own cost.
 //! Never knows: load, deltas, what a value means.
-//! To add one: a folder here and its line in `PROBES`.
+//! Start reading at `Sampler`. To add one: a folder here with a `Kind`, its line in `PROBES`, a page in docs/probes.md.
+
+pub mod host;
+pub mod innodb;
+mod now;
+pub mod process;
+pub mod processlist;
+mod redact;
+mod round;
+mod sampler;
+pub mod status;
+mod subject;
+mod ticks;
+pub mod variables;
+
+pub use now::counters_now;
+pub use round::Cost;
+pub use sampler::{Sampler, probes};
+pub use subject::{Missed, Subject};
+pub use ticks::Ticks;
 
 use crate::base::Nanos;
+
+/// All probes.
+pub const PROBES: &[&dyn Kind] = &[
+    &status::Status,
+    &innodb::Innodb,
+    &processlist::Processlist,
+    &variables::Variables,
+    &host::Host,
+    &process::Process,
+];
+
+/// A kind of probe: its name, when it looks, how to build it.
+pub trait Kind: Sync {
+    /// Name in plans and run folders.
+    fn name(&self) -> &'static str;
+    /// One line for the help.
+    fn about(&self) -> &'static str;
+    /// When it looks.
+    fn rhythm(&self) -> Rhythm {
+        Rhythm::Ticks(1)
+    }
+    /// Whether it asks the server. Those that don't have a thread of their own, so that a stalled server doesn't
+    /// hide what its host felt.
+    fn asks_server(&self) -> bool;
+    /// Whether it is about the server: left out where there is none.
+    fn of_server(&self) -> bool {
+        self.asks_server()
+    }
+    /// Builds it, on the thread that will sample it.
+    fn build(&self) -> Box<dyn Probe>;
+}
+
+/// A probe, ready to look.
+pub trait Probe {
+    /// One look.
+    ///
+    /// # Errors
+    /// Says whether it is worth trying again.
+    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed>;
+}
+
+/// When a probe looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rhythm {
+    /// Every so many ticks.
+    Ticks(u64),
+    /// When sampling starts, and when it stops.
+    Ends,
+}
 
 /// One look of one probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// Name of the probe.
+    /// Name of the probe; `sampler` for notes of the sampler itself.
     pub probe: &'static str,
     /// When it should have been taken (on the grid of wall-clock ticks), on the run's clock.
     pub planned: Nanos,
@@ -24,6 +92,8 @@ pub struct Sample {
 pub enum Values {
     /// Counters and gauges by the server's own names.
     Numbers(Vec<(String, f64)>),
+    /// Counters and gauges, and beside them what the same source says in words.
+    Mixed(Vec<(String, f64)>, Vec<(String, String)>),
     /// A raw text.
     Text(String),
     /// Rows of a table: column names, then rows.

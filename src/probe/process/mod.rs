@@ -1,0 +1,96 @@
+//! The server's own process, where it runs on this machine: `/proc/PID`. Found by what the server itself says and
+//! what the kernel confirms, never by a name.
+
+mod find;
+mod parse;
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+pub(super) use find::find;
+
+use super::host::Numbers;
+use super::{Kind, Missed, Probe, Subject, Values};
+
+/// The kind.
+pub struct Process;
+
+impl Kind for Process {
+    fn name(&self) -> &'static str {
+        "process"
+    }
+    fn about(&self) -> &'static str {
+        "CPU, memory and I/O of the server's process, if it runs on this machine"
+    }
+    fn asks_server(&self) -> bool {
+        false
+    }
+    fn of_server(&self) -> bool {
+        true
+    }
+    fn build(&self) -> Box<dyn Probe> {
+        Box::new(Process)
+    }
+}
+
+impl Probe for Process {
+    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed> {
+        if !subject.is_local() {
+            return Err(Missed::ForGood("the server runs on another machine".to_owned()));
+        }
+        let Some(pid) = subject.pid() else {
+            return Err(Missed::Now("the server's process is not known".to_owned()));
+        };
+        let mut numbers = read(pid);
+        if numbers.is_empty() {
+            return Err(Missed::Now(format!("process {pid} is gone")));
+        }
+        numbers.extend(threads(pid));
+        let refused = !numbers.iter().any(|(name, _)| name == "process.read_bytes");
+        if refused {
+            let why = "needs root or the server's account".to_owned();
+            return Ok(Values::Mixed(numbers, vec![("process.read_bytes".to_owned(), why)]));
+        }
+        Ok(Values::Numbers(numbers))
+    }
+}
+
+/// Whether there is such a process.
+pub(super) fn exists(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}/stat")).exists()
+}
+
+/// What the kernel counts for the whole process; empty if it is gone, without `io` where that is refused.
+pub(super) fn read(pid: u32) -> Numbers {
+    let file = |name: &str| read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let stat = file("stat");
+    let mut numbers = parse::stat(&stat);
+    if numbers.is_empty() {
+        return numbers;
+    }
+    numbers.push(("process.pid".to_owned(), f64::from(pid)));
+    numbers.extend(parse::io(&file("io")));
+    numbers.extend(parse::status(&file("status")));
+    numbers
+}
+
+/// Above this many threads their sum costs too much for a sample.
+const MOST_THREADS: usize = 256;
+
+/// Time on the CPU and time waiting for one, summed over the threads alive. Ended threads take theirs along, so the
+/// sum can fall.
+fn threads(pid: u32) -> Numbers {
+    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let tasks: Vec<_> = tasks.filter_map(Result::ok).take(MOST_THREADS + 1).collect();
+    if tasks.len() > MOST_THREADS {
+        return Vec::new();
+    }
+    let times = tasks
+        .iter()
+        .filter_map(|task| parse::schedstat(&read_to_string(task.path().join("schedstat")).ok()?));
+    let (ran, waited) = times.fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
+    vec![
+        ("process.threads_ran_s".to_owned(), ran),
+        ("process.threads_waited_for_cpu_s".to_owned(), waited),
+    ]
+}

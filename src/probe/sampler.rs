@@ -1,0 +1,189 @@
+//! Takes samples on clock-aligned ticks, from threads and a session of its own, and never holds up a run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::round::{Cost, Round};
+use super::{Kind, PROBES, Sample, Subject, Ticks};
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::plan::{Mistake, ProbePlan};
+use crate::target::Target;
+
+/// How long a look under way may go on once the sampler is told to stop.
+const GRACE: Nanos = Nanos(50_000_000);
+/// How long `start` waits for the first session.
+const OPENING: Duration = Duration::from_secs(5);
+
+/// Probes at work. Dropping it stops them.
+#[derive(Debug)]
+pub struct Sampler {
+    clock: RealClock,
+    pid: Arc<AtomicU32>,
+    abandon: Stop,
+    /// Dropped to wake the threads.
+    wakers: Vec<Sender<()>>,
+    threads: Vec<JoinHandle<Vec<Cost>>>,
+}
+
+/// The probes of a list of names; all of them if it is empty.
+///
+/// # Errors
+/// Names the first that doesn't exist.
+pub fn probes(names: &[String]) -> Result<Vec<&'static dyn Kind>, Mistake> {
+    if names.is_empty() {
+        return Ok(PROBES.to_vec());
+    }
+    let find = |name: &String| {
+        PROBES.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| Mistake {
+            place: "probes".to_owned(),
+            why: format!("no probe `{name}`"),
+            hint: Some(format!(
+                "there are {}",
+                PROBES.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ")
+            )),
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+impl Sampler {
+    /// Starts sampling into `out`, and returns once its session is open or could not be opened: call it before the
+    /// load takes all connections. A server that is away, or refuses, leaves gaps. `pid` is the server's process
+    /// where a control knows it; otherwise the server is asked.
+    ///
+    /// # Errors
+    /// When a probe doesn't exist, or the machine gives no thread.
+    pub fn start(
+        plan: &ProbePlan,
+        target: Option<&Target>,
+        pid: Option<u32>,
+        clock: RealClock,
+        out: &Sender<Sample>,
+    ) -> anyhow::Result<Sampler> {
+        let kinds: Vec<_> = probes(&plan.names)?
+            .into_iter()
+            .filter(|kind| target.is_some() || !kind.of_server())
+            .collect();
+        let pid = Arc::new(AtomicU32::new(pid.unwrap_or(0)));
+        let abandon = Stop::new();
+        let (wakers, threads) = (Vec::new(), Vec::new());
+        let mut sampler = Sampler { clock, pid, abandon, wakers, threads };
+        let (ready, opened) = mpsc::channel();
+        for (name, asks) in [("probe-server", true), ("probe-host", false)] {
+            let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server() == asks).collect();
+            if !kinds.is_empty() {
+                sampler.spawn(name, kinds, plan.interval.into(), target, out.clone(), &ready)?;
+            }
+        }
+        for _ in &sampler.threads {
+            // A server that takes longer is waited for by its thread alone.
+            let _ = opened.recv_timeout(OPENING);
+        }
+        Ok(sampler)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &'static str,
+        kinds: Vec<&'static dyn Kind>,
+        interval: Nanos,
+        target: Option<&Target>,
+        out: Sender<Sample>,
+        ready: &Sender<()>,
+    ) -> anyhow::Result<()> {
+        let (waker, wake) = mpsc::channel();
+        let (clock, pid, abandon) = (self.clock, self.pid.clone(), self.abandon.clone());
+        let (target, ready) = (target.cloned(), ready.clone());
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let subject = Subject::new(target.as_ref(), &abandon, pid);
+            let ticks = Ticks::new(clock.origin_unix_ns(), interval);
+            let mut round = Round::new(name, &kinds, subject, clock, ticks, out);
+            round.begin();
+            let _ = ready.send(());
+            round.run(|until| sleep(&wake, until.since(clock.now())));
+            round.costs()
+        })?;
+        self.wakers.push(waker);
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// The server was started anew: its process, if known.
+    pub fn set_pid(&self, pid: Option<u32>) {
+        self.pid.store(pid.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Process id of the server: what was set, or what the server said.
+    pub fn pid(&self) -> Option<u32> {
+        Some(self.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0)
+    }
+
+    /// Takes the last samples (variables), stops, and says what sampling cost. Takes less than 100 ms, also where
+    /// the server doesn't answer.
+    pub fn stop(mut self) -> Vec<Cost> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<Cost> {
+        self.wakers.clear();
+        let last = self.clock.now() + GRACE;
+        while !self.threads.iter().all(JoinHandle::is_finished) && self.clock.now() < last {
+            self.clock.sleep_until(self.clock.now() + Nanos(1_000_000));
+        }
+        self.abandon.set(StopReason::Done);
+        self.threads.drain(..).filter_map(|thread| thread.join().ok()).flatten().collect()
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Sleeps; `false` if woken to stop.
+fn sleep(wake: &Receiver<()>, time: Nanos) -> bool {
+    wake.recv_timeout(time.into()) == Err(RecvTimeoutError::Timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_are_found_by_name() {
+        let names = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
+            probes(&names).map(|kinds| kinds.iter().map(|k| k.name()).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&[]).unwrap().len(), PROBES.len());
+        assert_eq!(names(&["host", "status"]).unwrap(), ["host", "status"]);
+        let mistake = names(&["hots"]).unwrap_err();
+        assert!(mistake.hint.unwrap().contains("processlist"));
+    }
+
+    #[test]
+    fn a_host_without_a_server_is_sampled_on_whole_ticks() {
+        let clock = RealClock::start();
+        let plan = ProbePlan { names: vec![], interval: Duration::from_millis(50) };
+        let (out, samples) = mpsc::channel();
+        let sampler = Sampler::start(&plan, None, None, clock, &out).unwrap();
+        clock.sleep_until(Nanos(400_000_000));
+        let before = clock.now();
+        let costs = sampler.stop();
+        assert!(clock.now().since(before).0 < 100_000_000);
+        drop(out);
+        let samples: Vec<Sample> = samples.iter().collect();
+        assert!(samples.len() >= 3, "{}", samples.len());
+        for sample in samples.iter().filter(|s| s.probe == "host") {
+            assert_eq!(clock.unix_ns(sample.planned) % 50_000_000, 0);
+            assert!(sample.began >= sample.planned);
+        }
+        assert_eq!(costs.len(), 1);
+        assert_eq!(costs[0].probe, "host");
+        assert!(costs[0].total_ns > 0 && costs[0].longest_ns <= costs[0].total_ns);
+    }
+}
