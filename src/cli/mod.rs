@@ -12,6 +12,7 @@ mod login_path;
 mod option_file;
 mod progress;
 mod prompt;
+mod report;
 mod signals;
 
 use std::ffi::OsString;
@@ -23,7 +24,8 @@ use desk::Desk;
 use fault::Exit;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
-const COMMANDS: &[Entry] = &[(completion::command, completion::run)];
+const COMMANDS: &[Entry] =
+    &[(report::command, report::run), (completion::command, completion::run)];
 
 /// A command: its words for clap, and its deed.
 type Entry = (fn() -> Command, fn(&ArgMatches, &Desk) -> anyhow::Result<Exit>);

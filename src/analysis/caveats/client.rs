@@ -89,6 +89,25 @@ pub(super) fn abandoned(case: &Case<'_>) -> Option<Caveat> {
     })
 }
 
+/// UNOPENED: workers that could not open their session ran nothing.
+pub(super) fn unopened(case: &Case<'_>) -> Option<Caveat> {
+    let trial = case.run.trials.iter().max_by_key(|t| t.unopened.len())?;
+    let first = trial.unopened.first()?;
+    Some(Caveat {
+        id: "UNOPENED",
+        level: Level::Warn,
+        evidence: format!(
+            "{} of {} workers of {} could not open a session: {}",
+            count(trial.unopened.len() as u64),
+            count(trial.workers as u64),
+            trial.id,
+            first.why
+        ),
+        remedy: "the load had fewer workers than asked: raise max_connections, or ask for fewer"
+            .to_owned(),
+    })
+}
+
 fn events(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "event" } else { "events" })
 }

@@ -61,6 +61,7 @@ const CHECKS: &[Check] = &[
     story::damage,
     story::errors,
     server::not_cold,
+    client::unopened,
     client::client_bound,
     client::clipped,
     client::abandoned,

@@ -23,7 +23,8 @@ const DONE: &str = "done";
 /// CUT: not everything that was asked was done.
 pub(super) fn cut(case: &Case<'_>) -> Option<Caveat> {
     let meta = &case.run.meta;
-    let why = meta.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+    let broken = case.run.trials.iter().find_map(|t| t.failure.as_ref());
+    let why = meta.why.as_ref().or(broken).map(|w| format!(": {w}")).unwrap_or_default();
     let cut_loads = case.trials.iter().filter(|t| t.reason != DONE).count();
     let (level, what, remedy) = match meta.state {
         RunState::Failed => (Level::Void, "the target or server failed", "mend it, run again"),
@@ -55,7 +56,10 @@ pub(super) fn cut(case: &Case<'_>) -> Option<Caveat> {
 
 /// DAMAGE: something in the run folder could not be read.
 pub(super) fn damage(case: &Case<'_>) -> Option<Caveat> {
-    let damage = &case.run.damage;
+    // A run that was not closed says so in CUT; it has no manifest to miss.
+    let open = case.run.meta.state == RunState::Running;
+    let all = &case.run.damage;
+    let damage: Vec<_> = all.iter().filter(|d| !open || !d.starts_with("the run was")).collect();
     let (first, rest) = damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
     Some(Caveat {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis::{analyse, recorded};
-use crate::archive::{RunState, SampleRecord, VariableRecord};
+use crate::archive::{RunState, SampleRecord, UnopenedRecord, VariableRecord};
 
 /// What the run's caveat of this name says; `None` if it has none.
 fn found(run: &Run, id: &str) -> Option<Caveat> {
@@ -71,6 +71,15 @@ fn clipped_and_abandoned_events() {
     run.trials[0].abandoned = 3;
     check(&run, "CLIPPED", Level::Warn, "1 event took");
     check(&run, "ABANDONED", Level::Warn, "3 events had");
+}
+
+#[test]
+fn workers_without_a_session() {
+    let mut run = recorded::bench();
+    check_none(&run, "UNOPENED");
+    let why = "1040 Too many connections".to_owned();
+    run.trials[0].unopened.push(UnopenedRecord { worker: 3, why });
+    check(&run, "UNOPENED", Level::Warn, "1 of 1 workers of 01-load could not open");
 }
 
 #[test]
@@ -152,6 +161,8 @@ fn cut_and_damaged_runs() {
     check(&run, "CUT", Level::Warn, "stopped by the user; 1 of 1 load cut");
     run.meta.state = RunState::Running;
     check(&run, "CUT", Level::Warn, "killed");
+    run.damage = vec!["the run was cut, or is still running".to_owned()];
+    check_none(&run, "DAMAGE");
 }
 
 #[test]

@@ -1,0 +1,170 @@
+//! `sweat report`: shows a run folder again, in any format.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+
+use crate::analysis::{Findings, RawFile, analyse};
+use crate::archive;
+use crate::plan::Mistake;
+use crate::report::{self, FORMATS, Look, ReportFormat};
+
+use super::desk::Desk;
+use super::fault::Exit;
+
+/// Where runs go if nobody says otherwise.
+const RUNS_DIR: &str = "runs";
+/// The page a run folder gets.
+const PAGE: &str = "report.html";
+/// The format that is a file by nature.
+const HTML: &str = "html";
+
+pub(super) fn command() -> Command {
+    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name(), f.about()));
+    Command::new("report")
+        .about("Show a run again: as text, JSON, CSV or a page")
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .default_value("latest")
+                .help("The run's folder, its name below the runs folder, or `latest`"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(formats))
+                .default_value("text")
+                .help("How to show it"),
+        )
+        .arg(
+            Arg::new("csv-summary")
+                .long("csv-summary")
+                .action(ArgAction::SetTrue)
+                .help("Short for --format csv-summary"),
+        )
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .help("Write to a file [html: RUN/report.html; others: standard output]"),
+        )
+        .arg(
+            Arg::new("runs-dir")
+                .long("runs-dir")
+                .value_name("DIR")
+                .default_value(RUNS_DIR)
+                .help("Where run folders are"),
+        )
+        .after_help(format!(
+            "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
+             sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json",
+            about.collect::<String>()
+        ))
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
+    let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
+    let format = report::format(name).expect("clap knows only the formats in the list");
+    let dir = find(text("run"), Path::new(text("runs-dir")))?;
+    let findings = findings(&dir)?;
+    let file = args.get_one::<String>("output").filter(|path| *path != "-");
+    match file {
+        Some(path) => to_file(format, &findings, Path::new(path), desk)?,
+        None if name == HTML && !args.contains_id("output") => {
+            to_file(format, &findings, &dir.join(PAGE), desk)?;
+        }
+        None => {
+            let colour = desk.terminal.colour && io::stdout().is_terminal();
+            desk.print(&String::from_utf8_lossy(&written(format, &findings, Look { colour })))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The run folder that is meant.
+fn find(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
+    if run == "latest" {
+        return archive::latest(runs_dir).map_err(|e| mistake(&e));
+    }
+    let below = runs_dir.join(run);
+    let path = PathBuf::from(run);
+    Ok(if !path.exists() && below.exists() { below } else { path })
+}
+
+/// A wrong folder is wrong input.
+fn mistake(error: &archive::Error) -> anyhow::Error {
+    let (why, hint) = (error.to_string(), Some(error.hint().to_owned()));
+    Mistake { place: "RUN".to_owned(), why, hint }.into()
+}
+
+/// Everything there is to say about a run folder.
+///
+/// # Errors
+/// When it is no run folder, or a newer sweat wrote it.
+pub(super) fn findings(dir: &Path) -> anyhow::Result<Findings> {
+    let run = archive::load(dir).map_err(|e| mistake(&e))?;
+    let mut findings = analyse(&run);
+    findings.folder = Some(dir.display().to_string());
+    list(dir, dir, &mut findings.files);
+    findings.files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(findings)
+}
+
+/// The files below a folder; what can't be looked at is left out, as the list is a courtesy.
+fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
+        if meta.is_dir() {
+            list(root, &path, files);
+        } else if path.file_name().is_none_or(|name| name != PAGE) {
+            let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+            files.push(RawFile { path, bytes: meta.len() });
+        }
+    }
+}
+
+/// The page of a run, written into its folder.
+///
+/// # Errors
+/// When it can't be written.
+#[expect(dead_code, reason = "for commands that end with a page")]
+pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<PathBuf> {
+    let path = dir.join(PAGE);
+    let format = report::format(HTML).expect("it is in the list");
+    save(&path, &written(format, findings, Look::default()))?;
+    Ok(path)
+}
+
+fn to_file(
+    format: &dyn ReportFormat,
+    findings: &Findings,
+    path: &Path,
+    desk: &Desk,
+) -> anyhow::Result<()> {
+    save(path, &written(format, findings, Look::default()))?;
+    desk.say(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+fn written(format: &dyn ReportFormat, findings: &Findings, look: Look) -> Vec<u8> {
+    let mut text = Vec::new();
+    format.write(findings, look, &mut text).expect("memory takes every write");
+    text
+}
+
+/// Writes beside the file first, so that a full disk leaves the old one as it was.
+fn save(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".tmp");
+    let beside = PathBuf::from(beside);
+    let done = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    done.inspect_err(|_| drop(std::fs::remove_file(&beside)))
+        .with_context(|| format!("write {}", path.display()))
+}
