@@ -2,14 +2,33 @@
 //! Never knows: experiments, reports.
 //! To add one: a folder here and its line in `STRATEGIES`.
 
-use crate::base::{RealClock, Stop};
+mod catalog;
+mod dump;
+mod gauge;
+mod inventory;
+pub mod load;
+mod names;
+pub mod scan;
+pub mod scan_classic;
+
+pub use dump::{DumpPlan, Dumped, dump};
+pub use gauge::{Warmth, gauge};
+pub use inventory::{Inventory, Line, estimate_seconds, inventory};
+pub use names::{Choice, ChoiceError, choices};
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{OptionSpec, Options};
 use crate::server::Control;
-use crate::target::Target;
+use crate::target::{Session, Target};
 use crate::workload::Progress;
 
 /// All strategies, in the order of `sweat warm --help`.
-pub const STRATEGIES: &[&dyn Strategy] = &[];
+pub const STRATEGIES: &[&dyn Strategy] = &[&scan::Scan, &load::Load, &scan_classic::ScanClassic];
 
 /// A way to fill the pool.
 pub trait Strategy: Sync {
@@ -19,11 +38,23 @@ pub trait Strategy: Sync {
     fn about(&self) -> &'static str;
     /// What it can be told.
     fn options(&self) -> Vec<OptionSpec>;
+    /// Warms until done, full, or told to stop; `on_event` hears of databases and tables as they begin and end.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    fn warm_with(
+        &self,
+        options: &Options,
+        scene: &mut Scene<'_>,
+        on_event: &mut dyn FnMut(&Event),
+    ) -> anyhow::Result<Warmed>;
     /// Warms until done, full, or told to stop.
     ///
     /// # Errors
     /// When the server refuses.
-    fn warm(&self, options: &Options, scene: &mut Scene<'_>) -> anyhow::Result<Warmed>;
+    fn warm(&self, options: &Options, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+        self.warm_with(options, scene, &mut |_| {})
+    }
 }
 
 /// What a strategy works with.
@@ -38,6 +69,21 @@ pub struct Scene<'a> {
     pub stop: &'a Stop,
     /// Told how far it is, from one thread at a time.
     pub progress: &'a mut (dyn FnMut(Progress) + Send),
+}
+
+/// What happens while a strategy works off tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The first table of a database begins.
+    DatabaseBegan(String),
+    /// A table begins: database, table.
+    TableBegan(String, String),
+    /// A table is through: database, table.
+    TableEnded(String, String),
+    /// A table could not be read to its end: database, table, why.
+    TableFailed(String, String, String),
+    /// The last table of a database is through.
+    DatabaseEnded(String),
 }
 
 /// What warming did.
@@ -57,4 +103,101 @@ pub struct Warmed {
     pub notes: Vec<String>,
     /// Whether it was stopped before its end.
     pub cut: bool,
+    /// Indexes or tables that the server refused to read.
+    pub failed: u64,
+}
+
+impl Warmed {
+    /// What the pool and the disk say, from a look before and one after.
+    fn between(before: &Warmth, after: &Warmth, seconds: f64) -> Warmed {
+        Warmed {
+            seconds,
+            pages_before: before.pages_data,
+            pages_after: after.pages_data,
+            pages_read: after.pages_read.saturating_sub(before.pages_read),
+            bytes_read: after.bytes_read.saturating_sub(before.bytes_read),
+            ..Warmed::default()
+        }
+    }
+}
+
+/// What our sessions set for themselves. Those that a product does not know are left out.
+const SESSION: &[&str] = &[
+    "SET SESSION sql_mode = ''",
+    "SET SESSION time_zone = '+00:00'",
+    // No old row versions are wanted, and none need be kept for us.
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+    // A table that is being altered is left out rather than waited for.
+    "SET SESSION lock_wait_timeout = 2",
+    "SET SESSION max_execution_time = 0",
+    "SET SESSION max_statement_time = 0",
+    "SET SESSION query_cache_type = OFF",
+    "SET SESSION information_schema_stats_expiry = 0",
+    "SET SESSION optimizer_switch = 'use_invisible_indexes=on'",
+];
+
+/// Opens a session and sets it up for warming; nothing of that outlives the session.
+fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
+    let mut session = target.connect(abandon).context("open a session to warm the pool")?;
+    for sql in SESSION {
+        match session.command(sql) {
+            Ok(_) | Err(crate::target::Error::Server { .. }) => {}
+            Err(error) => return Err(error).context("set up a session"),
+        }
+    }
+    Ok(session)
+}
+
+/// Runs `work` with a flag that is set 0.8 s after the stop: a server that does not even answer must not hold us.
+fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
+    struct Through<'a>(&'a AtomicBool);
+    impl Drop for Through<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let abandon = Stop::new();
+    let through = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut since = None;
+            while !through.load(Ordering::SeqCst) {
+                let now = clock.now();
+                if stop.is_set() && now.since(*since.get_or_insert(now)) > Nanos(800_000_000) {
+                    abandon.set(StopReason::Interrupted);
+                }
+                clock.sleep_until(now + Nanos(5_000_000));
+            }
+        });
+        let _through = Through(&through);
+        work(&abandon)
+    })
+}
+
+/// The server's list of pages, as far as we can see it from here.
+struct ServerFile {
+    path: PathBuf,
+    /// Its bytes, if it lies on this machine and may be read.
+    bytes: Option<Vec<u8>>,
+    /// We can see its folder, and it is not there.
+    is_missing: bool,
+}
+
+/// Finds the server's list of pages. Only on the server's own machine, by its name: paths mean nothing elsewhere.
+fn server_file(session: &mut Session, target: &Target) -> anyhow::Result<ServerFile> {
+    let rows = session
+        .rows("SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename, @@GLOBAL.hostname")
+        .context("ask where the server keeps its list of pages")?;
+    let row = rows.rows.first().context("the server does not say where it keeps its list")?;
+    let value = |at| gauge::text(row, at).unwrap_or_default();
+    let (folder, name, host) = (PathBuf::from(value(0)), value(1), value(2));
+    let path = folder.join(name);
+    let here = rustix::system::uname().nodename().to_string_lossy() == host;
+    if !here || !target.is_local() {
+        return Ok(ServerFile { path, bytes: None, is_missing: false });
+    }
+    let read = std::fs::read(&path);
+    let absent = matches!(&read, Err(e) if e.kind() == std::io::ErrorKind::NotFound);
+    let is_missing = absent && std::fs::read_dir(&folder).is_ok();
+    Ok(ServerFile { path, bytes: read.ok(), is_missing })
 }

@@ -1,0 +1,392 @@
+//! What there is to warm: tables, their columns, indexes, partitions and sizes, from the server's catalog.
+
+use std::collections::{BTreeMap, HashMap};
+
+use anyhow::Context;
+
+use super::gauge::text;
+use super::names::{Choice, text_literal};
+use crate::target::{Rows, Session};
+
+/// Databases that belong to the server itself.
+const OWN: &[&str] = &["information_schema", "performance_schema", "mysql", "sys"];
+
+/// A column of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Column {
+    pub name: String,
+    /// Lower case, without length: `varchar`.
+    pub data_type: String,
+    pub charset: Option<String>,
+    pub collation: Option<String>,
+    pub nullable: bool,
+    /// Computed when read, in no page of the clustered index.
+    pub computed: bool,
+    /// `PRI`, `UNI`, `MUL` or empty, as DESCRIBE says.
+    pub key: String,
+    /// Longest value in bytes, where the catalog says.
+    pub bytes: u64,
+}
+
+/// A part of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// `None` for an expression.
+    pub column: Option<String>,
+    /// Only the first characters are in the index.
+    pub cut: bool,
+}
+
+/// An index of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Index {
+    pub name: String,
+    pub unique: bool,
+    /// `BTREE`, `FULLTEXT`, `SPATIAL`, ...
+    pub kind: String,
+    pub parts: Vec<Part>,
+    /// The optimizer leaves it alone (invisible in MySQL, ignored in MariaDB).
+    pub ignored: bool,
+}
+
+/// A table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Table {
+    pub database: String,
+    pub name: String,
+    pub columns: Vec<Column>,
+    pub indexes: Vec<Index>,
+    /// Names of the leaves of its partitioning; empty if not partitioned.
+    pub partitions: Vec<String>,
+    /// Old row versions are kept as rows (MariaDB).
+    pub versioned: bool,
+    /// Estimated.
+    pub data_bytes: u64,
+    /// Estimated, secondary indexes together.
+    pub index_bytes: u64,
+    /// Pages by partition (empty name if none) and index, from InnoDB's persistent statistics.
+    pub pages: HashMap<(String, String), u64>,
+    /// Pages of its files, if the server told.
+    pub file_pages: Option<u64>,
+}
+
+/// Name that InnoDB gives the clustered index of a table without a usable key.
+pub(super) const HIDDEN: &str = "GEN_CLUST_INDEX";
+
+impl Table {
+    /// The index whose leaves hold the rows; `None` if InnoDB made one of its own.
+    pub(super) fn clustered(&self) -> Option<&Index> {
+        let nullable = |name: &str| self.columns.iter().any(|c| c.name == name && c.nullable);
+        self.indexes.iter().find(|i| i.name == "PRIMARY").or_else(|| {
+            self.indexes.iter().find(|i| {
+                i.unique
+                    && i.kind == "BTREE"
+                    && i.parts
+                        .iter()
+                        .all(|p| !p.cut && p.column.as_deref().is_some_and(|name| !nullable(name)))
+            })
+        })
+    }
+
+    /// A column by name.
+    pub(super) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+/// What the catalog said, with what it did not.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    pub tables: Vec<Table>,
+    /// What could not be read and what follows from it, in words.
+    pub notes: Vec<String>,
+}
+
+/// Reads the catalog for what was chosen; everything of the users if nothing was.
+///
+/// # Errors
+/// When the catalog can't be read, or something chosen does not exist.
+pub(super) fn read(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<Catalog> {
+    let mut catalog = Catalog::default();
+    let mut wanted: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
+    for choice in chosen {
+        let tables = wanted.entry(choice.database.clone()).or_insert_with(|| Some(Vec::new()));
+        match (&choice.table, tables.as_mut()) {
+            (Some(table), Some(tables)) => tables.push(table.clone()),
+            (None, _) => *tables = None,
+            (Some(_), None) => {}
+        }
+    }
+    let all = databases(session)?;
+    if chosen.is_empty() {
+        wanted = all
+            .iter()
+            .filter(|name| !OWN.contains(&name.to_ascii_lowercase().as_str()))
+            .map(|name| (name.clone(), None))
+            .collect();
+    }
+    for (database, tables) in wanted {
+        anyhow::ensure!(all.contains(&database), "no such database: {database}");
+        read_database(session, &database, tables.as_deref(), &mut catalog)
+            .with_context(|| format!("read the catalog of database {database}"))?;
+    }
+    file_sizes(session, &mut catalog);
+    Ok(catalog)
+}
+
+fn databases(session: &mut Session) -> anyhow::Result<Vec<String>> {
+    let rows = session
+        .rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY SCHEMA_NAME")
+        .context("list the databases")?;
+    Ok(rows.rows.iter().filter_map(|row| text(row, 0)).collect())
+}
+
+fn read_database(
+    session: &mut Session,
+    database: &str,
+    only: Option<&[String]>,
+    catalog: &mut Catalog,
+) -> anyhow::Result<()> {
+    let schema = text_literal(database);
+    let names =
+        only.map(|names| names.iter().map(|n| text_literal(n)).collect::<Vec<_>>().join(","));
+    let and = names.map(|n| format!(" AND TABLE_NAME IN ({n})")).unwrap_or_default();
+    let of = |what: &str, order: &str| {
+        format!("SELECT * FROM information_schema.{what} WHERE TABLE_SCHEMA = {schema}{and}{order}")
+    };
+    let mut tables = BTreeMap::new();
+    let mut seen = Vec::new();
+    for row in Named::all(&session.rows(&of("TABLES", ""))?) {
+        seen.push(row.text("TABLE_NAME"));
+        if let Some(table) = table(database, &row) {
+            tables.insert(table.name.clone(), table);
+        } else if only.is_some() {
+            let (name, kind) = (row.text("TABLE_NAME"), row.text("TABLE_TYPE").to_lowercase());
+            let engine = row.text("ENGINE");
+            let what = if engine.is_empty() { kind } else { format!("{kind}, engine {engine}") };
+            catalog
+                .notes
+                .push(format!("{database}.{name} is not an InnoDB table ({what}): left out"));
+        }
+    }
+    if let Some(missing) = only.unwrap_or_default().iter().find(|name| !seen.contains(name)) {
+        anyhow::bail!("no such table: {database}.{missing}");
+    }
+    let columns = of("COLUMNS", " ORDER BY TABLE_NAME, ORDINAL_POSITION");
+    for row in Named::all(&session.rows(&columns)?) {
+        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
+            table.columns.push(column(&row));
+        }
+    }
+    let indexes = of("STATISTICS", " ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX");
+    for row in Named::all(&session.rows(&indexes)?) {
+        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
+            index_part(table, &row);
+        }
+    }
+    let partitions = of("PARTITIONS", " AND PARTITION_NAME IS NOT NULL");
+    for row in Named::all(&session.rows(&partitions)?) {
+        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
+            let sub = row.text("SUBPARTITION_NAME");
+            let name = if sub.is_empty() { row.text("PARTITION_NAME") } else { sub };
+            table.partitions.push(name);
+        }
+    }
+    sizes(session, database, &mut tables, &mut catalog.notes);
+    catalog.tables.extend(tables.into_values());
+    Ok(())
+}
+
+fn table(database: &str, row: &Named<'_>) -> Option<Table> {
+    let kind = row.text("TABLE_TYPE");
+    let versioned = kind == "SYSTEM VERSIONED";
+    if (kind != "BASE TABLE" && !versioned) || !row.text("ENGINE").eq_ignore_ascii_case("InnoDB") {
+        return None;
+    }
+    Some(Table {
+        database: database.to_owned(),
+        name: row.text("TABLE_NAME"),
+        versioned,
+        data_bytes: row.number("DATA_LENGTH"),
+        index_bytes: row.number("INDEX_LENGTH"),
+        ..Table::default()
+    })
+}
+
+fn column(row: &Named<'_>) -> Column {
+    let optional = |name| Some(row.text(name)).filter(|v| !v.is_empty());
+    Column {
+        name: row.text("COLUMN_NAME"),
+        data_type: row.text("DATA_TYPE").to_lowercase(),
+        charset: optional("CHARACTER_SET_NAME"),
+        collation: optional("COLLATION_NAME"),
+        nullable: row.text("IS_NULLABLE") == "YES",
+        computed: row.text("EXTRA").to_uppercase().contains("VIRTUAL"),
+        key: row.text("COLUMN_KEY"),
+        bytes: row.number("CHARACTER_OCTET_LENGTH"),
+    }
+}
+
+fn index_part(table: &mut Table, row: &Named<'_>) {
+    let name = row.text("INDEX_NAME");
+    if table.indexes.last().is_none_or(|last| last.name != name) {
+        table.indexes.push(Index {
+            name,
+            unique: row.text("NON_UNIQUE") == "0",
+            kind: row.text("INDEX_TYPE"),
+            parts: Vec::new(),
+            ignored: row.text("IS_VISIBLE") == "NO" || row.text("IGNORED") == "YES",
+        });
+    }
+    let part = Part {
+        column: Some(row.text("COLUMN_NAME")).filter(|v| !v.is_empty()),
+        cut: !row.text("SUB_PART").is_empty(),
+    };
+    table.indexes.last_mut().expect("pushed above if there was none").parts.push(part);
+}
+
+/// Pages of every index, as far as the statistics may be read; the table's lengths have to do otherwise.
+fn sizes(
+    session: &mut Session,
+    database: &str,
+    tables: &mut BTreeMap<String, Table>,
+    notes: &mut Vec<String>,
+) {
+    let sql = format!(
+        "SELECT table_name, index_name, stat_value FROM mysql.innodb_index_stats \
+         WHERE stat_name = 'size' AND database_name = {}",
+        text_literal(database)
+    );
+    let rows = match session.rows(&sql) {
+        Ok(rows) => rows,
+        Err(error) => {
+            let note = format!(
+                "sizes of indexes are guessed from the tables' lengths \
+                 (mysql.innodb_index_stats: {error})"
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+            return;
+        }
+    };
+    for row in &rows.rows {
+        let (Some(name), Some(index)) = (text(row, 0), text(row, 1)) else { continue };
+        let pages = text(row, 2).and_then(|v| v.parse().ok()).unwrap_or(0);
+        let (name, partition) = split_partition(&name);
+        if let Some(table) = tables.get_mut(name) {
+            let partition = table.partition_like(partition);
+            table.pages.insert((partition, index), pages);
+        }
+    }
+}
+
+impl Table {
+    /// The partition's name as the catalog writes it: statistics may have it in lower case.
+    fn partition_like(&self, name: &str) -> String {
+        let same = self.partitions.iter().find(|p| p.to_lowercase() == name.to_lowercase());
+        same.cloned().unwrap_or_else(|| name.to_owned())
+    }
+}
+
+/// `t#P#p0#SP#p0s1` is table `t`, leaf `p0s1`.
+pub(super) fn split_partition(name: &str) -> (&str, &str) {
+    let lower = name.to_ascii_lowercase();
+    match lower.find("#p#") {
+        None => (name, ""),
+        Some(at) => {
+            let leaf = lower.rfind("#sp#").map_or(at + 3, |sub| sub + 4);
+            (&name[..at], &name[leaf..])
+        }
+    }
+}
+
+/// Sizes of the files, where PROCESS lets us see them: persistent statistics may be older than the data.
+fn file_sizes(session: &mut Session, catalog: &mut Catalog) {
+    let mut found: HashMap<(String, String), u64> = HashMap::new();
+    for view in ["INNODB_TABLESPACES", "INNODB_SYS_TABLESPACES"] {
+        let sql = format!("SELECT * FROM information_schema.{view} WHERE NAME LIKE '%/%'");
+        let Ok(rows) = session.rows(&sql) else { continue };
+        for row in Named::all(&rows) {
+            let name = row.text("NAME");
+            let Some((database, table)) = name.split_once('/') else { continue };
+            let page_bytes = row.number("PAGE_SIZE").max(1024);
+            let (table, _) = split_partition(table);
+            *found.entry((database.to_owned(), table.to_owned())).or_default() +=
+                row.number("FILE_SIZE") / page_bytes;
+        }
+        break;
+    }
+    for table in &mut catalog.tables {
+        table.file_pages = found.get(&(table.database.clone(), table.name.clone())).copied();
+    }
+}
+
+/// A row whose values are looked up by column name in any case, so that columns one product lacks are empty.
+struct Named<'a> {
+    columns: &'a [String],
+    row: &'a [Option<Vec<u8>>],
+}
+
+impl Named<'_> {
+    fn all(rows: &Rows) -> impl Iterator<Item = Named<'_>> {
+        rows.rows.iter().map(|row| Named { columns: &rows.columns, row })
+    }
+    fn text(&self, name: &str) -> String {
+        let at = self.columns.iter().position(|c| c.eq_ignore_ascii_case(name));
+        at.and_then(|at| text(self.row, at)).unwrap_or_default()
+    }
+    fn number(&self, name: &str) -> u64 {
+        self.text(name).parse().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(name: &str, unique: bool, columns: &[&str]) -> Index {
+        let part = |c: &&str| Part { column: Some((*c).to_owned()), cut: false };
+        Index {
+            name: name.to_owned(),
+            unique,
+            kind: "BTREE".to_owned(),
+            parts: columns.iter().map(part).collect(),
+            ignored: false,
+        }
+    }
+
+    #[test]
+    fn the_clustered_index_is_found_as_innodb_does() {
+        let column =
+            |name: &str, nullable| Column { name: name.to_owned(), nullable, ..Column::default() };
+        let mut table =
+            Table { columns: vec![column("a", true), column("b", false)], ..Table::default() };
+        assert_eq!(table.clustered(), None);
+        table.indexes = vec![index("ua", true, &["a"]), index("kb", false, &["b"])];
+        assert_eq!(table.clustered(), None, "a nullable unique key does not order the rows");
+        table.indexes.push(index("ub", true, &["b"]));
+        assert_eq!(table.clustered().unwrap().name, "ub");
+        table.indexes.push(index("PRIMARY", true, &["b"]));
+        assert_eq!(table.clustered().unwrap().name, "PRIMARY");
+    }
+
+    #[test]
+    fn partitions_are_told_from_tables() {
+        assert_eq!(split_partition("t"), ("t", ""));
+        assert_eq!(split_partition("t#P#p0"), ("t", "p0"));
+        assert_eq!(split_partition("t#p#p0#sp#p0s1"), ("t", "p0s1"));
+    }
+
+    #[test]
+    fn columns_are_looked_up_in_any_case_and_may_be_missing() {
+        let rows = Rows {
+            columns: vec!["Table_Name".to_owned(), "n".to_owned()],
+            rows: vec![vec![Some(b"t".to_vec()), None]],
+        };
+        let row = Named::all(&rows).next().unwrap();
+        assert_eq!(row.text("TABLE_NAME"), "t");
+        assert_eq!(row.text("N"), "");
+        assert_eq!(row.number("absent"), 0);
+    }
+}

@@ -1,0 +1,143 @@
+//! The server writes down which pages its pool holds, for a later load.
+
+use anyhow::{Context, bail};
+
+use super::gauge::status_text;
+use super::load::{List, State};
+use super::{Scene, guarded, server_file};
+use crate::base::{Clock, Nanos, Stop};
+use crate::target::{Error, Session};
+use crate::workload::Progress;
+
+/// How to dump.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DumpPlan {
+    /// Share to write in percent; the server's own setting if `None`. MariaDB counts it against the pool, MySQL
+    /// against the pages that hold data.
+    pub pct: Option<u8>,
+    /// Consent for a server that is not ours.
+    pub allowed: bool,
+}
+
+/// What a dump did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dumped {
+    /// How long it took.
+    pub seconds: f64,
+    /// Where the server keeps the list.
+    pub path: String,
+    /// Pages in the list, where it can be read.
+    pub pages: Option<u64>,
+    /// Pages that held data just before.
+    pub pages_data: u64,
+    /// What to know about it, in words.
+    pub notes: Vec<String>,
+    /// Whether we stopped waiting before its end.
+    pub cut: bool,
+}
+
+/// Time between two looks at the server.
+const LOOK: Nanos = Nanos(50_000_000);
+/// How long a server may show its last dump's end before we take it for this one's: the text counts in seconds.
+const STALE: Nanos = Nanos(1_500_000_000);
+const STATUS: &str = "Innodb_buffer_pool_dump_status";
+const PCT: &str = "innodb_buffer_pool_dump_pct";
+
+/// Has the server write its list now.
+///
+/// # Errors
+/// Without consent, or when the server refuses.
+pub fn dump(plan: &DumpPlan, scene: &mut Scene<'_>) -> anyhow::Result<Dumped> {
+    if scene.control.is_none() && !plan.allowed {
+        bail!(
+            "a dump overwrites the list of a server that sweat did not start\n\
+             hint: say --allow dump if that is meant"
+        );
+    }
+    let (clock, stop) = (scene.clock, scene.stop.clone());
+    guarded(clock, &stop, |abandon| run(plan, scene, abandon))
+}
+
+fn run(plan: &DumpPlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Dumped> {
+    let mut session = super::open(scene.target, abandon)?;
+    let before = super::gauge(&mut session)?;
+    let began = scene.clock.now();
+    let was: u8 = session
+        .scalar(&format!("SELECT @@GLOBAL.{PCT}"))
+        .context("read the share that a dump writes")?
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(100);
+    let pct = plan.pct.unwrap_or(was);
+    let state = with_share(scene, &mut session, pct, was)?;
+    let file = server_file(&mut session, scene.target)?;
+    let pages = file.bytes.as_deref().and_then(|b| List::read(b).ok()).map(|list| list.len());
+    let mut dumped = Dumped {
+        seconds: scene.clock.now().since(began).seconds(),
+        path: file.path.display().to_string(),
+        pages,
+        pages_data: before.pages_data,
+        ..Dumped::default()
+    };
+    match state {
+        State::Failed(text) => bail!("the server could not write its list: {text}"),
+        State::Completed => {}
+        _ => dumped.cut = true,
+    }
+    if plan.pct.is_none() && pct < 100 {
+        dumped.notes.push(format!(
+            "the server writes only {pct} % ({PCT}), the pages used last; --pct 100 writes all"
+        ));
+    }
+    Ok(dumped)
+}
+
+/// Dumps with another share than the server's own, which is put back whatever happens.
+fn with_share(
+    scene: &mut Scene<'_>,
+    session: &mut Session,
+    pct: u8,
+    was: u8,
+) -> anyhow::Result<State> {
+    if pct == was {
+        return write(scene, session);
+    }
+    let set = |session: &mut Session, pct: u8| {
+        session.command(&format!("SET GLOBAL {PCT} = {pct}")).map_err(refused)
+    };
+    set(session, pct)?;
+    let result = write(scene, session);
+    set(session, was).with_context(|| format!("put {PCT} back to {was}"))?;
+    result
+}
+
+fn refused(error: Error) -> anyhow::Error {
+    match error {
+        Error::Server { code: 1227, .. } => anyhow::Error::new(error).context(
+            "the account may not start a dump: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
+             SUPER (MariaDB)",
+        ),
+        other => anyhow::Error::new(other).context("start the dump"),
+    }
+}
+
+/// Asks for the dump and waits for its end, or for our stop: the server then finishes alone.
+fn write(scene: &mut Scene<'_>, session: &mut Session) -> anyhow::Result<State> {
+    let was = status_text(session, STATUS)?;
+    session.command("SET GLOBAL innodb_buffer_pool_dump_now = ON").map_err(refused)?;
+    let clock = scene.clock;
+    let asked = clock.now();
+    loop {
+        let text = status_text(session, STATUS)?;
+        let state = State::read(&text);
+        let stale = text == was && clock.now().since(asked) < STALE;
+        if !stale && state.is_end() || scene.stop.is_set() {
+            return Ok(state);
+        }
+        let (done, total) = match state {
+            State::Running(Some((done, total))) => (done, total),
+            _ => (0, 0),
+        };
+        (scene.progress)(Progress { label: "dump".to_owned(), done, total, unit: "parts" });
+        clock.sleep_until(clock.now() + LOOK);
+    }
+}

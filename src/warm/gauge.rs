@@ -1,0 +1,112 @@
+//! How warm the pool is, from the server's own counters: one cheap statement.
+
+use anyhow::Context;
+
+use crate::target::{Error, Session};
+
+/// What the buffer pool holds, and what was read into it since the server started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Warmth {
+    /// Pages of the pool.
+    pub pages_total: u64,
+    /// Pages that hold data.
+    pub pages_data: u64,
+    /// Pages on the free list.
+    pub pages_free: u64,
+    /// Pages changed and not yet written.
+    pub pages_dirty: u64,
+    /// Size of a page in bytes.
+    pub page_bytes: u64,
+    /// Pages read from disk since the start, by whatever way.
+    pub pages_read: u64,
+    /// Reads that a statement had to wait for since the start.
+    pub waited_reads: u64,
+    /// Bytes read from disk since the start.
+    pub bytes_read: u64,
+    /// Sessions that run a statement, ours included.
+    pub threads_running: u64,
+}
+
+impl Warmth {
+    /// Share of the pool that holds data, 0 to 1.
+    pub fn share(&self) -> f64 {
+        if self.pages_total == 0 { 0.0 } else { self.pages_data as f64 / self.pages_total as f64 }
+    }
+    /// Bytes of data in the pool.
+    pub fn data_bytes(&self) -> u64 {
+        self.pages_data * self.page_bytes
+    }
+    /// Bytes of the pool.
+    pub fn total_bytes(&self) -> u64 {
+        self.pages_total * self.page_bytes
+    }
+}
+
+const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb_buffer_pool_pages_total',\
+    'Innodb_buffer_pool_pages_data','Innodb_buffer_pool_pages_free',\
+    'Innodb_buffer_pool_pages_dirty','Innodb_page_size','Innodb_pages_read',\
+    'Innodb_buffer_pool_reads','Innodb_data_read','Threads_running')";
+
+/// Asks the server how warm its pool is.
+///
+/// # Errors
+/// When the server does not answer, or has no InnoDB.
+pub fn gauge(session: &mut Session) -> anyhow::Result<Warmth> {
+    let rows = session.rows(STATUS).context("read the buffer pool's counters")?;
+    let pairs = rows.rows.iter().filter_map(|row| Some((text(row, 0)?, text(row, 1)?)));
+    let warmth = read(pairs);
+    anyhow::ensure!(warmth.pages_total > 0, "the server has no InnoDB buffer pool");
+    Ok(warmth)
+}
+
+/// One of the server's status variables.
+pub(super) fn status_text(session: &mut Session, name: &str) -> Result<String, Error> {
+    let rows = session.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
+    Ok(rows.rows.first().and_then(|row| text(row, 1)).unwrap_or_default())
+}
+
+/// A value of a row as text.
+pub(super) fn text(row: &[Option<Vec<u8>>], column: usize) -> Option<String> {
+    Some(String::from_utf8_lossy(row.get(column)?.as_ref()?).into_owned())
+}
+
+fn read(pairs: impl Iterator<Item = (String, String)>) -> Warmth {
+    let mut warmth = Warmth::default();
+    for (name, value) in pairs {
+        let Ok(value) = value.parse::<u64>() else { continue };
+        match name.to_ascii_lowercase().as_str() {
+            "innodb_buffer_pool_pages_total" => warmth.pages_total = value,
+            "innodb_buffer_pool_pages_data" => warmth.pages_data = value,
+            "innodb_buffer_pool_pages_free" => warmth.pages_free = value,
+            "innodb_buffer_pool_pages_dirty" => warmth.pages_dirty = value,
+            "innodb_page_size" => warmth.page_bytes = value,
+            "innodb_pages_read" => warmth.pages_read = value,
+            "innodb_buffer_pool_reads" => warmth.waited_reads = value,
+            "innodb_data_read" => warmth.bytes_read = value,
+            "threads_running" => warmth.threads_running = value,
+            _ => {}
+        }
+    }
+    warmth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_by_name() {
+        let pairs = [
+            ("Innodb_buffer_pool_pages_total", "1024"),
+            ("Innodb_buffer_pool_pages_data", "256"),
+            ("Innodb_page_size", "16384"),
+            ("Innodb_buffer_pool_load_status", "not a number"),
+            ("Threads_running", "3"),
+        ];
+        let warmth = read(pairs.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())));
+        assert_eq!(warmth.pages_total, 1024);
+        assert!((warmth.share() - 0.25).abs() < 1e-9);
+        assert_eq!(warmth.data_bytes(), 4 << 20);
+        assert_eq!(warmth.threads_running, 3);
+    }
+}

@@ -1,0 +1,214 @@
+//! How warm each index is: cached pages of all its pages. Cheap on MySQL; on MariaDB the server has to look at
+//! every page of its pool, so that is asked for only when told to.
+
+use std::collections::HashMap;
+
+use anyhow::Context;
+
+use super::Warmth;
+use super::catalog::split_partition;
+use super::gauge::text;
+use crate::target::{Error, Session};
+
+/// One index in the pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+    /// The partition; empty if the table has none.
+    pub partition: String,
+    /// The index.
+    pub index: String,
+    /// Pages of it in the pool.
+    pub pages_cached: u64,
+    /// Pages it has, by InnoDB's statistics, where they may be read.
+    pub pages_total: Option<u64>,
+}
+
+/// What could be found out about the indexes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inventory {
+    /// Indexes with pages in the pool, those with most first.
+    pub lines: Vec<Line>,
+    /// Pages of all users' indexes, by InnoDB's statistics, where they may be read.
+    pub pages_of_data: Option<u64>,
+    /// What it would cost to find out more, in seconds of the server's time; `None` if there is nothing more.
+    pub dearer_seconds: Option<f64>,
+    /// What could not be found out, in words.
+    pub notes: Vec<String>,
+}
+
+/// What a look at one page of the pool costs the server.
+const SECONDS_PER_PAGE: f64 = 2e-6;
+
+/// What a look at every page of this pool costs the server, in seconds.
+pub fn estimate_seconds(warmth: &Warmth) -> f64 {
+    warmth.pages_total as f64 * SECONDS_PER_PAGE
+}
+
+/// Looks at the indexes. With `pay` it may look at every page of the pool, where there is no cheaper way.
+///
+/// # Errors
+/// When the server is gone; what it refuses is noted instead.
+pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::Result<Inventory> {
+    let mut found = Inventory::default();
+    let sizes = sizes(session, &mut found)?;
+    match cached_indexes(session) {
+        Ok(lines) => found.lines = lines,
+        Err(Error::Server { code: 1109, .. }) if pay => {
+            match buffer_pages(session) {
+                Ok(lines) => found.lines = lines,
+                Err(error) => found.notes.push(refused("INNODB_BUFFER_PAGE", error)?),
+            };
+        }
+        Err(Error::Server { code: 1109, .. }) => {
+            found.dearer_seconds = Some(estimate_seconds(warmth));
+        }
+        Err(error) => found.notes.push(refused("INNODB_CACHED_INDEXES", error)?),
+    }
+    for line in &mut found.lines {
+        let name = |partition: &str| {
+            let key = (&line.database, &line.table, partition, &line.index);
+            (key.0.clone(), key.1.clone(), key.2.to_lowercase(), key.3.clone())
+        };
+        line.pages_total = sizes.get(&name(&line.partition)).copied();
+    }
+    found
+        .lines
+        .sort_by(|a, b| b.pages_cached.cmp(&a.pages_cached).then_with(|| key(a).cmp(&key(b))));
+    Ok(found)
+}
+
+fn key(line: &Line) -> (&str, &str, &str, &str) {
+    (&line.database, &line.table, &line.partition, &line.index)
+}
+
+/// A refusal in words; anything worse is passed on.
+fn refused(what: &str, error: Error) -> anyhow::Result<String> {
+    match error {
+        Error::Server { code: 1227 | 1142, text, .. } => {
+            Ok(format!("pages by index are not shown: {what} needs the privilege PROCESS ({text})"))
+        }
+        Error::Server { code, text, .. } => {
+            Ok(format!("pages by index are not shown: {what}: {code} {text}"))
+        }
+        other => Err(other).context("look at the pages by index"),
+    }
+}
+
+type Sizes = HashMap<(String, String, String, String), u64>;
+
+/// Pages of every index; names of partitions in lower case.
+fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> {
+    let sql = "SELECT database_name, table_name, index_name, stat_value \
+               FROM mysql.innodb_index_stats WHERE stat_name = 'size'";
+    let rows = match session.rows(sql) {
+        Ok(rows) => rows,
+        Err(Error::Server { text, .. }) => {
+            found.notes.push(format!(
+                "sizes of indexes are not shown: mysql.innodb_index_stats can't be read ({text})"
+            ));
+            return Ok(Sizes::new());
+        }
+        Err(error) => return Err(error).context("read the sizes of indexes"),
+    };
+    let mut sizes = Sizes::new();
+    let mut of_data = 0;
+    for row in &rows.rows {
+        let (Some(database), Some(name), Some(index)) = (text(row, 0), text(row, 1), text(row, 2))
+        else {
+            continue;
+        };
+        let pages = text(row, 3).and_then(|v| v.parse().ok()).unwrap_or(0);
+        if database != "mysql" && database != "sys" {
+            of_data += pages;
+        }
+        let (table, partition) = split_partition(&name);
+        sizes.insert((database, table.to_owned(), partition.to_lowercase(), index), pages);
+    }
+    found.pages_of_data = Some(of_data);
+    Ok(sizes)
+}
+
+/// MySQL's own count.
+fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
+    let rows = session.rows(
+        "SELECT t.NAME, i.NAME, SUM(c.N_CACHED_PAGES) \
+         FROM information_schema.INNODB_CACHED_INDEXES c \
+         JOIN information_schema.INNODB_INDEXES i ON i.INDEX_ID = c.INDEX_ID \
+         JOIN information_schema.INNODB_TABLES t ON t.TABLE_ID = i.TABLE_ID \
+         GROUP BY t.NAME, i.NAME",
+    )?;
+    let line = |row: &Vec<Option<Vec<u8>>>| {
+        let name = text(row, 0)?;
+        let (database, table) = name.split_once('/')?;
+        let (table, partition) = split_partition(table);
+        Some(Line {
+            database: database.to_owned(),
+            table: table.to_owned(),
+            partition: partition.to_owned(),
+            index: text(row, 1)?,
+            pages_cached: text(row, 2)?.parse().ok()?,
+            pages_total: None,
+        })
+    };
+    Ok(rows.rows.iter().filter_map(line).collect())
+}
+
+/// Every page of the pool, counted by index.
+fn buffer_pages(session: &mut Session) -> Result<Vec<Line>, Error> {
+    let rows = session.rows(
+        "SELECT TABLE_NAME, INDEX_NAME, COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE \
+         WHERE TABLE_NAME IS NOT NULL AND INDEX_NAME IS NOT NULL GROUP BY TABLE_NAME, INDEX_NAME",
+    )?;
+    let line = |row: &Vec<Option<Vec<u8>>>| {
+        let (database, table, partition) = quoted_name(&text(row, 0)?)?;
+        let (index, pages_cached) = (text(row, 1)?, text(row, 2)?.parse().ok()?);
+        Some(Line { database, table, partition, index, pages_cached, pages_total: None })
+    };
+    Ok(rows.rows.iter().filter_map(line).collect())
+}
+
+/// Reads `` `db`.`t` /* Partition `p0`, Subpartition `s1` */ ``; InnoDB's own tables have no database.
+fn quoted_name(name: &str) -> Option<(String, String, String)> {
+    let (name, partition) = match name.split_once(" /* ") {
+        None => (name, String::new()),
+        Some((name, rest)) => {
+            let last = rest.rsplit('`').nth(1).unwrap_or_default();
+            (name, last.to_owned())
+        }
+    };
+    let choice = super::choices(name).ok()?.into_iter().next()?;
+    Some((choice.database, choice.table?, partition))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_buffer_pages_are_read() {
+        let name = |d: &str, t: &str, p: &str| Some((d.to_owned(), t.to_owned(), p.to_owned()));
+        assert_eq!(quoted_name("`x`.`tä-b#x$`"), name("x", "tä-b#x$", ""));
+        assert_eq!(quoted_name("`x`.`a``b.c`"), name("x", "a`b.c", ""));
+        assert_eq!(quoted_name("`x`.`p` /* Partition `p0` */"), name("x", "p", "p0"));
+        let sub = "`x`.`p` /* Partition `p0`, Subpartition `p0s1` */";
+        assert_eq!(quoted_name(sub), name("x", "p", "p0s1"));
+        assert_eq!(quoted_name("`SYS_TABLES`"), None);
+    }
+
+    #[test]
+    fn the_cost_is_told_from_the_pool() {
+        let warmth = Warmth { pages_total: 1_000_000, ..Warmth::default() };
+        assert!((estimate_seconds(&warmth) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_refusal_is_words_and_a_lost_session_is_an_error() {
+        let error = |code| Error::Server { code, state: String::new(), text: "no".to_owned() };
+        assert!(refused("X", error(1227)).unwrap().contains("PROCESS"));
+        assert!(refused("X", Error::Lost { why: String::new(), code: 0 }).is_err());
+    }
+}

@@ -1,0 +1,309 @@
+//! Values of an index's first column: how they are asked for, written in SQL, and how to find values in between.
+//!
+//! A value in between need not exist, and need not even lie where we think it does: ranges are built as
+//! `k < a`, `a <= k < b`, `k >= b`, which together hold every row whatever `a` and `b` are. A bad guess costs
+//! balance, never a page.
+
+use crate::warm::catalog::Column;
+use crate::warm::names::quote;
+
+/// How the values of a column are written and compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Whole numbers, years.
+    Integer,
+    /// Decimals, floating point.
+    Number,
+    /// Dates and times of day on a date.
+    Moment,
+    /// Text in a character set whose bytes or characters we can count through.
+    Text { charset: String, folded: bool },
+    /// Bytes.
+    Bytes,
+    /// MariaDB's UUID type.
+    Uuid,
+}
+
+/// A value as the server gave it: digits and dates as text, text and bytes raw.
+pub(super) type Key = Vec<u8>;
+
+/// Character sets of several bytes per character that we can't count through.
+const WIDE: &[&str] = &[
+    "big5", "cp932", "eucjpms", "euckr", "gb18030", "gb2312", "gbk", "sjis", "ucs2", "ujis",
+    "utf16", "utf16le", "utf32",
+];
+
+impl Kind {
+    /// The kind of a column; `None` if its index is scanned in one piece.
+    pub(super) fn of(column: &Column) -> Option<Kind> {
+        match column.data_type.as_str() {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Some(Kind::Integer),
+            "decimal" | "float" | "double" => Some(Kind::Number),
+            "date" | "datetime" | "timestamp" => Some(Kind::Moment),
+            "char" | "varchar" => {
+                let charset = column.charset.clone()?;
+                let collation = column.collation.as_deref().unwrap_or_default();
+                let folded = !collation.ends_with("_bin");
+                (!WIDE.contains(&charset.as_str())).then_some(Kind::Text { charset, folded })
+            }
+            "binary" | "varbinary" => Some(Kind::Bytes),
+            "uuid" => Some(Kind::Uuid),
+            _ => None,
+        }
+    }
+
+    /// Whether values in between should be replaced by real ones: they make the next halving sharper.
+    pub(super) fn wants_real_values(&self) -> bool {
+        matches!(self, Kind::Text { .. } | Kind::Bytes | Kind::Uuid)
+    }
+
+    /// An expression of the column whose text [`Kind::read`] understands.
+    pub(super) fn expression(&self, of: &str) -> String {
+        match self {
+            Kind::Text { .. } | Kind::Bytes => format!("HEX({of})"),
+            _ => of.to_owned(),
+        }
+    }
+
+    /// A value from the text of its expression.
+    pub(super) fn read(&self, text: &[u8]) -> Option<Key> {
+        match self {
+            Kind::Text { .. } | Kind::Bytes => unhex(text),
+            _ => Some(text.to_vec()),
+        }
+    }
+
+    /// A value in SQL.
+    pub(super) fn literal(&self, key: &Key) -> String {
+        let text = || String::from_utf8_lossy(key).into_owned();
+        match self {
+            Kind::Integer | Kind::Number => text(),
+            Kind::Moment | Kind::Uuid => format!("'{}'", text()),
+            Kind::Text { charset, .. } => format!("_{charset} x'{}'", hex(key)),
+            Kind::Bytes => format!("x'{}'", hex(key)),
+        }
+    }
+
+    /// Up to `pieces - 1` values between two, ascending; none if there is no room.
+    pub(super) fn between(&self, low: &Key, high: &Key, pieces: u64) -> Vec<Key> {
+        match self {
+            Kind::Integer => integers(low, high, pieces).unwrap_or_default(),
+            Kind::Number => numbers(low, high, pieces).unwrap_or_default(),
+            Kind::Moment => moments(low, high, pieces).unwrap_or_default(),
+            Kind::Text { charset, folded } => {
+                if charset.starts_with("utf8") {
+                    characters(low, high, pieces, *folded)
+                } else {
+                    letters(low, high, pieces, *folded).unwrap_or_else(|| bytes(low, high, pieces))
+                }
+            }
+            Kind::Bytes => bytes(low, high, pieces),
+            Kind::Uuid => uuids(low, pieces),
+        }
+    }
+}
+
+/// The part of a WHERE that holds the values from `low` (included) to `high` (not included).
+pub(super) fn range(kind: &Kind, column: &str, low: Option<&Key>, high: Option<&Key>) -> String {
+    let column = quote(column);
+    let from = low.map(|key| format!("{column} >= {}", kind.literal(key)));
+    let to = high.map(|key| format!("{column} < {}", kind.literal(key)));
+    match (from, to) {
+        (Some(from), Some(to)) => format!("{from} AND {to}"),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => format!("{column} IS NOT NULL"),
+    }
+}
+
+fn parse<T: std::str::FromStr>(key: &Key) -> Option<T> {
+    std::str::from_utf8(key).ok()?.trim().parse().ok()
+}
+
+fn integers(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
+    let (low, high): (i128, i128) = (parse(low)?, parse(high)?);
+    let steps = i128::from(pieces.max(1)).min(high - low);
+    let at = |i: i128| (low + (high - low) * i / steps).to_string().into_bytes();
+    Some((1..steps).map(at).collect())
+}
+
+fn numbers(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
+    let (low, high): (f64, f64) = (parse(low)?, parse(high)?);
+    if !(high > low && high.is_finite() && low.is_finite()) {
+        return None;
+    }
+    let share = |i: u64| i as f64 / pieces as f64;
+    let values = (1..pieces).map(|i| low * (1.0 - share(i)) + high * share(i));
+    // Enough digits for the step, and never an exponent: those compare as floating point.
+    let step = (high - low) / pieces.max(1) as f64;
+    let digits = (2.0 - step.log10().floor()).clamp(0.0, 30.0) as usize;
+    let mut keys: Vec<Key> = values.map(|v| format!("{v:.digits$}").into_bytes()).collect();
+    keys.dedup();
+    Some(keys)
+}
+
+/// Moments, counted in seconds: `2024-02-29`, `2024-02-29 12:30:00`.
+fn moments(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
+    let only_date = low.len() <= 10 && high.len() <= 10;
+    let unit = if only_date { 86_400 } else { 1 };
+    let (low, high) = (seconds(low)? / unit, seconds(high)? / unit);
+    let steps = i64::try_from(pieces.max(1)).ok()?.min(high - low);
+    let at = |i: i64| moment((low + (high - low) * i / steps) * unit, only_date).into_bytes();
+    Some((1..steps).map(at).collect())
+}
+
+fn seconds(key: &Key) -> Option<i64> {
+    let text = std::str::from_utf8(key).ok()?;
+    let number = |from: usize, to: usize| text.get(from..to).and_then(|t| t.parse::<i64>().ok());
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?.max(1), number(8, 10)?.max(1));
+    let time = match (number(11, 13), number(14, 16), number(17, 19)) {
+        (Some(h), Some(m), Some(s)) => h * 3600 + m * 60 + s,
+        _ => 0,
+    };
+    Some(days_from_civil(year, month, day) * 86_400 + time)
+}
+
+fn moment(seconds: i64, only_date: bool) -> String {
+    let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+    let date = format!("{year:04}-{month:02}-{day:02}");
+    if only_date {
+        return date;
+    }
+    let s = seconds.rem_euclid(86_400);
+    format!("{date} {:02}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+}
+
+/// Days since 1970-01-01 in the Gregorian calendar, counting years from March so that leap days come last.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// The inverse of [`days_from_civil`].
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    (year, month, of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+/// How many leading items two values share.
+fn shared<T: PartialEq>(low: &[T], high: &[T]) -> usize {
+    low.iter().zip(high).take_while(|(a, b)| a == b).count()
+}
+
+/// Between two byte strings, by the six bytes after what they share.
+fn bytes(low: &[u8], high: &[u8], pieces: u64) -> Vec<Key> {
+    let at = shared(low, high);
+    let number = |key: &[u8]| (at..at + 6).fold(0u64, |n, i| n << 8 | byte_at(key, i));
+    let (from, to) = (number(low), number(high));
+    let steps = pieces.max(1).min(to.saturating_sub(from));
+    let mut keys = Vec::new();
+    for i in 1..steps {
+        let value = from + ((u128::from(to - from) * u128::from(i)) / u128::from(steps)) as u64;
+        keys.push([&low[..at], &value.to_be_bytes()[2..]].concat());
+    }
+    keys
+}
+
+fn byte_at(key: &[u8], at: usize) -> u64 {
+    key.get(at).copied().map_or(0, u64::from)
+}
+
+/// Letters and digits in an order that every collation keeps; where case does not count, one case is enough.
+/// Numbers and hexadecimal text get by with fewer.
+const DIGITS: &[u8] = b"0123456789";
+const HEXADECIMAL: &[u8] = b"0123456789abcdef";
+const FOLDED: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+const EXACT: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Between two ASCII texts, by three letters or digits after what they share; `None` if they are not ASCII there.
+fn letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<Vec<Key>> {
+    let (low, high) = if folded {
+        (low.to_ascii_lowercase(), high.to_ascii_lowercase())
+    } else {
+        (low.to_vec(), high.to_vec())
+    };
+    let at = shared(&low, &high);
+    let tail = |key: &[u8]| key.iter().skip(at).take(3).copied().collect::<Vec<u8>>();
+    let (from, to) = (tail(&low), tail(&high));
+    if !from.is_ascii() || !to.is_ascii() {
+        return None;
+    }
+    let spelled = |letters: &[u8]| from.iter().chain(&to).all(|b| letters.contains(b));
+    let whole = if folded { FOLDED } else { EXACT };
+    let fewest = [DIGITS, HEXADECIMAL].into_iter().find(|letters| spelled(letters));
+    let alphabet = fewest.unwrap_or(whole);
+    let size = alphabet.len() as u64;
+    let digit = |byte: Option<&u8>| {
+        byte.map_or(0, |b| alphabet.iter().take_while(|a| *a < b).count() as u64).min(size - 1)
+    };
+    let number = |tail: &[u8]| (0..3).fold(0, |n, i| n * size + digit(tail.get(i)));
+    let (mut from, mut to) = (number(&from), number(&to));
+    if from >= to {
+        // Signs, or an order unlike that of the bytes: try the whole alphabet.
+        (from, to) = (0, size * size * size - 1);
+    }
+    let steps = pieces.max(1).min(to - from);
+    let write = |value: u64| {
+        let digits = [value / (size * size), value / size % size, value % size];
+        let tail = digits.map(|d| alphabet[d as usize]);
+        [&low[..at], &tail].concat()
+    };
+    Some((1..steps).map(|i| write(from + (to - from) * i / steps)).collect())
+}
+
+/// Between two UTF-8 texts: letters if they are ASCII after what they share, else by the next character's number.
+fn characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<Key> {
+    if let Some(keys) = letters(low, high, pieces, folded) {
+        return keys;
+    }
+    let (Ok(low), Ok(high)) = (std::str::from_utf8(low), std::str::from_utf8(high)) else {
+        return Vec::new();
+    };
+    let (low, high): (Vec<char>, Vec<char>) = (low.chars().collect(), high.chars().collect());
+    let at = shared(&low, &high);
+    let number = |key: &[char]| key.get(at).map_or(0x20, |c| u64::from(u32::from(*c)));
+    let (from, to) = (number(&low), number(&high));
+    let steps = pieces.max(1).min(to.saturating_sub(from));
+    let write = |value: u64| {
+        let next = u32::try_from(value).ok().and_then(char::from_u32)?;
+        let text: String = low[..at].iter().copied().chain([next]).collect();
+        Some(text.into_bytes())
+    };
+    (1..steps).filter_map(|i| write(from + (to - from) * i / steps)).collect()
+}
+
+/// MariaDB keeps UUIDs of versions below 6 with their last segment first, so that is what must vary.
+fn uuids(low: &Key, pieces: u64) -> Vec<Key> {
+    let last_first = low.get(14).is_none_or(|version| *version < b'6');
+    let version = low.get(14).copied().map_or('4', char::from);
+    let write = |i: u64| {
+        let part = i * 0x1_0000_0000 / pieces.max(1);
+        let text = if last_first {
+            format!("00000000-0000-{version}000-8000-{part:08x}0000")
+        } else {
+            format!("{part:08x}-0000-{version}000-8000-000000000000")
+        };
+        text.into_bytes()
+    };
+    (1..pieces).map(write).collect()
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect()
+}
+
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
+    text.chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
+}
+
+#[cfg(test)]
+#[path = "key_tests.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+//! When a scan goes slower, waits, or has done enough. Pure.
+
+use crate::base::Nanos;
+use crate::warm::Warmth;
+
+/// When the pool counts as full.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fill {
+    /// When its free pages are gone.
+    Whole,
+    /// When this share of it holds data, 0 to 1.
+    Share(f64),
+    /// Never: pages of others may go.
+    Endless,
+}
+
+impl Fill {
+    /// Reads `90%`, `on` (free pages gone) or `off`.
+    pub(super) fn read(text: &str) -> Option<Fill> {
+        match text.trim() {
+            "" | "on" => Some(Fill::Whole),
+            "off" => Some(Fill::Endless),
+            text => {
+                let percent: f64 = text.strip_suffix('%').unwrap_or(text).trim().parse().ok()?;
+                (percent > 0.0 && percent <= 100.0).then_some(Fill::Share(percent / 100.0))
+            }
+        }
+    }
+
+    /// Whether the pool is full. Servers keep some pages free at all times by giving up old ones: then reads go
+    /// on, and the number of pages with data does not.
+    pub(super) fn is_full(self, before: &Warmth, now: &Warmth) -> bool {
+        let gone = now.pages_free <= (now.pages_total / 256).max(16);
+        let read = now.pages_read.saturating_sub(before.pages_read);
+        let grown = now.pages_data.saturating_sub(before.pages_data);
+        let low = now.pages_free <= now.pages_total / 2;
+        let traded = low && read > (now.pages_total / 128).max(64) && grown < read / 2;
+        match self {
+            Fill::Endless => false,
+            Fill::Whole => gone || traded,
+            Fill::Share(share) => now.share() >= share || gone || traded,
+        }
+    }
+}
+
+/// A limit on what is read per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rate {
+    /// Pages per second; infinite for no limit.
+    pub pages: f64,
+}
+
+impl Rate {
+    /// When a piece may begin, given the pages of all pieces begun before it, counted from the scan's start.
+    pub(super) fn due(self, began: Nanos, pages_before: u64) -> Nanos {
+        if self.pages.is_finite() {
+            began + Nanos((pages_before as f64 / self.pages * 1e9) as u64)
+        } else {
+            began
+        }
+    }
+
+    /// The largest piece under this limit: what half a second may read.
+    pub(super) fn largest_piece(self) -> u64 {
+        if self.pages.is_finite() { ((self.pages / 2.0) as u64).max(1) } else { u64::MAX }
+    }
+}
+
+/// Pages of one piece of an index: small enough to keep all sessions busy to the end and to stop soon when the
+/// pool is full, large enough that read-ahead and the statement's own cost do not matter.
+pub(super) fn piece_pages(index_pages: u64, sessions: u64, pool_pages: u64, rate: Rate) -> u64 {
+    const LEAST: u64 = 256;
+    const MOST: u64 = 4_096;
+    let shared = index_pages / (sessions.max(1) * 6);
+    let polite = (pool_pages / 64).max(64);
+    shared.clamp(LEAST, MOST).min(polite).min(rate.largest_piece())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(free: u64, data: u64, read: u64) -> Warmth {
+        Warmth {
+            pages_total: 16_384,
+            pages_free: free,
+            pages_data: data,
+            pages_read: read,
+            ..Warmth::default()
+        }
+    }
+
+    #[test]
+    fn fill_is_read() {
+        assert_eq!(Fill::read("90%"), Some(Fill::Share(0.9)));
+        assert_eq!(Fill::read("on"), Some(Fill::Whole));
+        assert_eq!(Fill::read("off"), Some(Fill::Endless));
+        assert_eq!(Fill::read("0%"), None);
+        assert_eq!(Fill::read("120%"), None);
+        assert_eq!(Fill::read("full"), None);
+    }
+
+    #[test]
+    fn full_is_when_free_pages_are_gone() {
+        let start = pool(16_000, 300, 0);
+        assert!(!Fill::Whole.is_full(&start, &pool(2_000, 14_300, 14_000)));
+        assert!(Fill::Whole.is_full(&start, &pool(30, 16_300, 16_000)));
+        assert!(!Fill::Endless.is_full(&start, &pool(0, 16_384, 90_000)));
+    }
+
+    #[test]
+    fn full_is_also_when_the_server_trades_old_pages_for_new_ones() {
+        let before = pool(1_000, 15_000, 20_000);
+        assert!(Fill::Whole.is_full(&before, &pool(1_000, 15_010, 20_600)));
+        assert!(!Fill::Whole.is_full(&before, &pool(400, 15_590, 20_600)));
+        assert!(!Fill::Whole.is_full(&before, &pool(1_000, 15_010, 20_050)), "too few to tell");
+    }
+
+    #[test]
+    fn a_share_ends_the_scan_before_the_pool_is_full() {
+        let start = pool(16_000, 300, 0);
+        let half = Fill::Share(0.5);
+        assert!(!half.is_full(&start, &pool(8_400, 7_900, 7_600)));
+        assert!(half.is_full(&start, &pool(8_100, 8_200, 7_900)));
+    }
+
+    #[test]
+    fn the_rate_gives_each_piece_its_time() {
+        let rate = Rate { pages: 1_000.0 };
+        assert_eq!(rate.due(Nanos(5), 0), Nanos(5));
+        assert_eq!(rate.due(Nanos(5), 500), Nanos(500_000_005));
+        assert_eq!(Rate { pages: f64::INFINITY }.due(Nanos(5), 1 << 40), Nanos(5));
+        assert_eq!(rate.largest_piece(), 500);
+    }
+
+    #[test]
+    fn pieces_are_neither_tiny_nor_huge() {
+        let free = Rate { pages: f64::INFINITY };
+        assert_eq!(piece_pages(100, 4, 1 << 20, free), 256);
+        assert_eq!(piece_pages(24_000, 4, 1 << 20, free), 1_000);
+        assert_eq!(piece_pages(10_000_000, 4, 1 << 20, free), 4_096);
+        assert_eq!(piece_pages(10_000_000, 4, 16_384, free), 256, "a small pool must not overflow");
+        assert_eq!(piece_pages(24_000, 4, 1 << 20, Rate { pages: 100.0 }), 50);
+    }
+}

@@ -1,0 +1,262 @@
+//! Warming as mysql-warmup does it: its statements, its order, one connection. Kept as the peer to measure
+//! against; `scan` reads the same pages in a third of the time.
+
+use anyhow::Context;
+
+use super::gauge::text;
+use super::names::quote;
+use super::{Choice, Event, Scene, Strategy, Warmed, choices, gauge, guarded};
+use crate::base::{Clock, Nanos, Stop};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::target::{Error, Session};
+use crate::workload::Progress;
+
+/// The strategy.
+pub struct ScanClassic;
+
+impl Strategy for ScanClassic {
+    fn name(&self) -> &'static str {
+        "scan_classic"
+    }
+    fn about(&self) -> &'static str {
+        "Read tables by mysql-warmup's own statements on one connection, to compare with"
+    }
+    fn options(&self) -> Vec<OptionSpec> {
+        vec![OptionSpec {
+            name: "tables",
+            kind: OptionKind::Text,
+            default: "",
+            help: "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
+        }]
+    }
+    fn warm_with(
+        &self,
+        options: &Options,
+        scene: &mut Scene<'_>,
+        on_event: &mut dyn FnMut(&Event),
+    ) -> anyhow::Result<Warmed> {
+        let chosen = choices(options.text("tables").unwrap_or_default()).map_err(|error| {
+            Mistakes(vec![Mistake {
+                place: "--tables".to_owned(),
+                why: error.to_string(),
+                hint: Some("as in shop, shop.orders or `a.b`.`c`".to_owned()),
+            }])
+        })?;
+        let (clock, stop) = (scene.clock, scene.stop.clone());
+        guarded(clock, &stop, |abandon| run(&chosen, scene, on_event, abandon))
+    }
+}
+
+/// A table and the statements that read it.
+type Job = (String, Vec<String>);
+
+fn run(
+    chosen: &[Choice],
+    scene: &mut Scene<'_>,
+    on_event: &mut dyn FnMut(&Event),
+    abandon: &Stop,
+) -> anyhow::Result<Warmed> {
+    let began = scene.clock.now();
+    let mut lead = super::open(scene.target, abandon)?;
+    let before = gauge(&mut lead)?;
+    let mut jobs: Vec<(String, Vec<Job>)> = Vec::new();
+    let mut notes = Vec::new();
+    for (database, tables) in tables(&mut lead, chosen)? {
+        let mut list = Vec::new();
+        for table in tables {
+            match statements(&mut lead, &database, &table) {
+                Ok(sql) => list.push((table, sql)),
+                Err(error) => notes.push(format!("{database}.{table}: {error}")),
+            }
+        }
+        jobs.push((database, list));
+    }
+    let total: usize = jobs.iter().flat_map(|(_, list)| list).map(|(_, sql)| sql.len()).sum();
+    let session = scene.target.connect(abandon).context("open the one connection")?;
+    let mut reader = Reader { session, lead: &mut lead, done: 0, total: total as u64 };
+    let mut failed = 0;
+    for (database, list) in &jobs {
+        if scene.stop.is_set() {
+            break;
+        }
+        on_event(&Event::DatabaseBegan(database.clone()));
+        for (table, statements) in list {
+            if scene.stop.is_set() {
+                break;
+            }
+            on_event(&Event::TableBegan(database.clone(), table.clone()));
+            match reader.table(scene, database, statements) {
+                Ok(()) => on_event(&Event::TableEnded(database.clone(), table.clone())),
+                Err(_) if scene.stop.is_set() => {}
+                Err(error @ Error::Server { .. }) => {
+                    failed += 1;
+                    notes.push(format!("{database}.{table}: {error}"));
+                    let why = error.to_string();
+                    on_event(&Event::TableFailed(database.clone(), table.clone(), why));
+                }
+                Err(error) => return Err(error).context("read a table"),
+            }
+        }
+        if !scene.stop.is_set() {
+            on_event(&Event::DatabaseEnded(database.clone()));
+        }
+    }
+    let (done, total) = (reader.done, reader.total);
+    let after = gauge(&mut lead)?;
+    let seconds = scene.clock.now().since(began).seconds();
+    let mut warmed = Warmed::between(&before, &after, seconds);
+    warmed.cut = scene.stop.is_set();
+    if warmed.cut {
+        notes.push(format!("stopped after {done} of {total} statements"));
+    }
+    (warmed.notes, warmed.failed) = (notes, failed);
+    Ok(warmed)
+}
+
+/// Tables by database, in the order the server names them; views too, as there.
+fn tables(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<Vec<(String, Vec<String>)>> {
+    let own = ["information_schema", "performance_schema", "mysql", "sys"];
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    let all: Vec<Choice> = if chosen.is_empty() {
+        let rows = session.rows("SHOW DATABASES").context("list the databases")?;
+        let names = rows.rows.iter().filter_map(|row| text(row, 0));
+        names
+            .filter(|name| !own.contains(&name.to_lowercase().as_str()))
+            .map(|database| Choice { database, table: None })
+            .collect()
+    } else {
+        chosen.to_vec()
+    };
+    for Choice { database, table } in all {
+        let tables = match table {
+            Some(table) => vec![table],
+            None => {
+                let rows = session
+                    .rows(&format!("SHOW TABLES FROM {}", quote(&database)))
+                    .with_context(|| format!("list the tables of {database}"))?;
+                rows.rows.iter().filter_map(|row| text(row, 0)).collect()
+            }
+        };
+        match found.iter_mut().find(|(name, _)| *name == database) {
+            Some((_, list)) => list.extend(tables),
+            None => found.push((database, tables)),
+        }
+    }
+    Ok(found)
+}
+
+/// The statements for a table, from what DESCRIBE says.
+fn statements(session: &mut Session, database: &str, table: &str) -> Result<Vec<String>, Error> {
+    let rows = session.rows(&format!("DESCRIBE {}.{}", quote(database), quote(table)))?;
+    let columns: Vec<(String, String)> = rows
+        .rows
+        .iter()
+        .map(|row| (text(row, 0).unwrap_or_default(), text(row, 3).unwrap_or_default()))
+        .collect();
+    Ok(classic(table, &columns))
+}
+
+/// One statement for every column with a key: the rows by a column without one, other indexes by LIKE.
+fn classic(table: &str, columns: &[(String, String)]) -> Vec<String> {
+    let name = quote(table);
+    let plain = columns.iter().find(|(_, key)| key.is_empty()).map(|(column, _)| quote(column));
+    let keyed = columns.iter().filter(|(_, key)| !key.is_empty());
+    keyed
+        .map(|(column, key)| match (key.as_str(), &plain) {
+            ("PRI", Some(f)) => {
+                format!("select count(*) from {name} where {name}.{f} = 0 or {name}.{f} = '0'")
+            }
+            ("PRI", None) => format!("select count(*) from {name} where 1"),
+            _ => {
+                let column = quote(column);
+                format!("select count(*) from {name} where {name}.{column} LIKE '%0%'")
+            }
+        })
+        .collect()
+}
+
+/// The one connection that reads, and another to break its statement off.
+struct Reader<'a> {
+    session: Session,
+    lead: &'a mut Session,
+    done: u64,
+    total: u64,
+}
+
+impl Reader<'_> {
+    fn table(
+        &mut self,
+        scene: &mut Scene<'_>,
+        database: &str,
+        statements: &[String],
+    ) -> Result<(), Error> {
+        self.session.command(&format!("USE {}", quote(database)))?;
+        for sql in statements {
+            if scene.stop.is_set() {
+                return Err(Error::Abandoned);
+            }
+            self.statement(scene, sql)?;
+            self.done += 1;
+            (scene.progress)(Progress {
+                label: "scan_classic".to_owned(),
+                done: self.done,
+                total: self.total,
+                unit: "statements",
+            });
+        }
+        Ok(())
+    }
+
+    /// Runs one statement; a stop has the server break it off.
+    fn statement(&mut self, scene: &Scene<'_>, sql: &str) -> Result<(), Error> {
+        let (clock, stop) = (scene.clock, scene.stop);
+        let id = self.session.id();
+        let (session, lead) = (&mut self.session, &mut *self.lead);
+        std::thread::scope(|scope| {
+            let running = scope.spawn(move || session.rows(sql).map(drop));
+            while !running.is_finished() {
+                if stop.is_set() {
+                    // It may be through in the meantime; then there is nothing to break off.
+                    let _ = lead.command(&format!("KILL QUERY {id}"));
+                }
+                clock.sleep_until(clock.now() + Nanos(2_000_000));
+            }
+            running.join().expect("reading rows does not panic")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(c, k)| ((*c).to_owned(), (*k).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_statements_are_those_of_mysql_warmup() {
+        let table = columns(&[("id", "PRI"), ("random_str", "UNI"), ("random_str2", "")]);
+        assert_eq!(
+            classic("test_data", &table),
+            [
+                "select count(*) from `test_data` where `test_data`.`random_str2` = 0 \
+                 or `test_data`.`random_str2` = '0'",
+                "select count(*) from `test_data` where `test_data`.`random_str` LIKE '%0%'",
+            ]
+        );
+    }
+
+    #[test]
+    fn without_a_plain_column_the_rows_are_counted() {
+        let table = columns(&[("a", "PRI"), ("b", "PRI"), ("c", "MUL")]);
+        let all = classic("t", &table);
+        assert_eq!(all.len(), 3, "a key of two columns is read twice, as there");
+        assert_eq!(all[0], "select count(*) from `t` where 1");
+    }
+
+    #[test]
+    fn a_table_without_keys_is_not_read_at_all() {
+        assert!(classic("t", &columns(&[("a", ""), ("b", "")])).is_empty());
+    }
+}
