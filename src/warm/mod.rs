@@ -148,14 +148,17 @@ fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
     Ok(session)
 }
 
+/// Sets a flag when it goes, also in a panic.
+struct Through<'a>(&'a AtomicBool);
+
+impl Drop for Through<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Runs `work` with a flag that is set 0.8 s after the stop: a server that does not even answer must not hold us.
 fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
-    struct Through<'a>(&'a AtomicBool);
-    impl Drop for Through<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::SeqCst);
-        }
-    }
     let abandon = Stop::new();
     let through = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -171,6 +174,31 @@ fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T
         });
         let _through = Through(&through);
         work(&abandon)
+    })
+}
+
+/// Runs `work` and, at a stop, has the server break off what the session `id` runs.
+fn breaking_off<T>(
+    target: &Target,
+    clock: RealClock,
+    stop: &Stop,
+    id: u64,
+    work: impl FnOnce() -> T,
+) -> T {
+    let through = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !through.load(Ordering::SeqCst) {
+                let nap = if stop.is_set() { 100_000_000 } else { 5_000_000 };
+                if stop.is_set() {
+                    // It may be through in the meantime; then there is nothing to break off.
+                    let _ = target.kill_statement(id);
+                }
+                clock.sleep_until(clock.now() + Nanos(nap));
+            }
+        });
+        let _through = Through(&through);
+        work()
     })
 }
 

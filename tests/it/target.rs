@@ -131,7 +131,8 @@ async fn works(session: &mut Session) {
     let reply = session.execute(&mut tally, b"SELECT seq FROM seq_1_to_1000").await.unwrap();
     assert_eq!((reply.rows, tally.rows), (1000, 1000));
     assert!(tally.bytes_received > 1000 * 5 && tally.bytes_sent == 5 + 29);
-    let statement = session.prepare("SELECT ?, seq FROM seq_1_to_100 WHERE seq <= ?").await.unwrap();
+    let statement =
+        session.prepare("SELECT ?, seq FROM seq_1_to_100 WHERE seq <= ?").await.unwrap();
     assert_eq!(statement.parameters, 2);
     for n in 0..50 {
         let values = [Value::Bytes(b"some text"), Value::Int(n)];

@@ -5,8 +5,8 @@ use anyhow::Context;
 
 use super::gauge::text;
 use super::names::quote;
-use super::{Choice, Event, Scene, Strategy, Warmed, choices, gauge, guarded};
-use crate::base::{Clock, Nanos, Stop};
+use super::{Choice, Event, Scene, Strategy, Warmed, breaking_off, choices, gauge, guarded};
+use crate::base::{Clock, Stop};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::target::{Error, Session};
 use crate::workload::Progress;
@@ -73,34 +73,12 @@ fn run(
     }
     let total: usize = jobs.iter().flat_map(|(_, list)| list).map(|(_, sql)| sql.len()).sum();
     let session = scene.target.connect(abandon).context("open the one connection")?;
-    let mut reader = Reader { session, lead: &mut lead, done: 0, total: total as u64 };
-    let mut failed = 0;
-    for (database, list) in &jobs {
-        if scene.stop.is_set() {
-            break;
-        }
-        on_event(&Event::DatabaseBegan(database.clone()));
-        for (table, statements) in list {
-            if scene.stop.is_set() {
-                break;
-            }
-            on_event(&Event::TableBegan(database.clone(), table.clone()));
-            match reader.table(scene, database, statements) {
-                Ok(()) => on_event(&Event::TableEnded(database.clone(), table.clone())),
-                Err(_) if scene.stop.is_set() => {}
-                Err(error @ Error::Server { .. }) => {
-                    failed += 1;
-                    notes.push(format!("{database}.{table}: {error}"));
-                    let why = error.to_string();
-                    on_event(&Event::TableFailed(database.clone(), table.clone(), why));
-                }
-                Err(error) => return Err(error).context("read a table"),
-            }
-        }
-        if !scene.stop.is_set() {
-            on_event(&Event::DatabaseEnded(database.clone()));
-        }
-    }
+    let id = session.id();
+    let mut reader = Reader { session, done: 0, total: total as u64 };
+    let (target, clock, stop) = (scene.target, scene.clock, scene.stop.clone());
+    let failed = breaking_off(target, clock, &stop, id, || {
+        reader.databases(scene, &jobs, on_event, &mut notes)
+    })?;
     let (done, total) = (reader.done, reader.total);
     let after = gauge(&mut lead)?;
     let seconds = scene.clock.now().since(began).seconds();
@@ -175,15 +153,52 @@ fn classic(table: &str, columns: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// The one connection that reads, and another to break its statement off.
-struct Reader<'a> {
+/// The one connection that reads.
+struct Reader {
     session: Session,
-    lead: &'a mut Session,
     done: u64,
     total: u64,
 }
 
-impl Reader<'_> {
+impl Reader {
+    /// Works off all tables; gives how many the server refused to read.
+    fn databases(
+        &mut self,
+        scene: &mut Scene<'_>,
+        jobs: &[(String, Vec<Job>)],
+        on_event: &mut dyn FnMut(&Event),
+        notes: &mut Vec<String>,
+    ) -> anyhow::Result<u64> {
+        let mut failed = 0;
+        for (database, list) in jobs {
+            if scene.stop.is_set() {
+                break;
+            }
+            on_event(&Event::DatabaseBegan(database.clone()));
+            for (table, statements) in list {
+                if scene.stop.is_set() {
+                    break;
+                }
+                on_event(&Event::TableBegan(database.clone(), table.clone()));
+                match self.table(scene, database, statements) {
+                    Ok(()) => on_event(&Event::TableEnded(database.clone(), table.clone())),
+                    Err(_) if scene.stop.is_set() => {}
+                    Err(error @ Error::Server { .. }) => {
+                        failed += 1;
+                        notes.push(format!("{database}.{table}: {error}"));
+                        let why = error.to_string();
+                        on_event(&Event::TableFailed(database.clone(), table.clone(), why));
+                    }
+                    Err(error) => return Err(error).context("read a table"),
+                }
+            }
+            if !scene.stop.is_set() {
+                on_event(&Event::DatabaseEnded(database.clone()));
+            }
+        }
+        Ok(failed)
+    }
+
     fn table(
         &mut self,
         scene: &mut Scene<'_>,
@@ -195,7 +210,7 @@ impl Reader<'_> {
             if scene.stop.is_set() {
                 return Err(Error::Abandoned);
             }
-            self.statement(scene, sql)?;
+            self.session.rows(sql)?;
             self.done += 1;
             (scene.progress)(Progress {
                 label: "scan_classic".to_owned(),
@@ -205,24 +220,6 @@ impl Reader<'_> {
             });
         }
         Ok(())
-    }
-
-    /// Runs one statement; a stop has the server break it off.
-    fn statement(&mut self, scene: &Scene<'_>, sql: &str) -> Result<(), Error> {
-        let (clock, stop) = (scene.clock, scene.stop);
-        let id = self.session.id();
-        let (session, lead) = (&mut self.session, &mut *self.lead);
-        std::thread::scope(|scope| {
-            let running = scope.spawn(move || session.rows(sql).map(drop));
-            while !running.is_finished() {
-                if stop.is_set() {
-                    // It may be through in the meantime; then there is nothing to break off.
-                    let _ = lead.command(&format!("KILL QUERY {id}"));
-                }
-                clock.sleep_until(clock.now() + Nanos(2_000_000));
-            }
-            running.join().expect("reading rows does not panic")
-        })
     }
 }
 
