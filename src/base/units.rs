@@ -108,7 +108,8 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
 /// # Errors
 /// When it is no whole number of at least 0.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let wrong = || UnitError { text: text.to_owned(), what: "a whole number" };
+    let wrong =
+        || UnitError { text: text.to_owned(), what: "a whole number like 1000, 20k or 1.5M" };
     let plain = text.trim().replace('_', "");
     if let Ok(count) = plain.parse() {
         return Ok(count);
@@ -123,6 +124,36 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     let count = number * scale;
     let whole = (count - count.round()).abs() < 1e-6 && count < 9e15;
     if whole { Ok(count.round() as u64) } else { Err(wrong()) }
+}
+
+/// Reads a rate, per second: `500`, `20k`, `20k/s`, `300/m`; k, M and G are powers of 1000.
+///
+/// # Errors
+/// When it is no rate above 0.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a rate like 500, 20k/s or 300/m" };
+    let (amount, per) = text.split_once('/').unwrap_or((text, "s"));
+    let (number, unit) = split(amount).ok_or_else(wrong)?;
+    let scale = match unit.trim_end() {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        "g" | "G" => 1e9,
+        _ => return Err(wrong()),
+    };
+    let seconds = match per.trim() {
+        "s" | "sec" | "second" => 1.0,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let rate = number * scale / seconds;
+    if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(wrong()) }
+}
+
+/// A rate as one would type it: `20000/s`.
+pub fn show_rate(per_second: f64) -> String {
+    format!("{per_second}/s")
 }
 
 /// A number of at least 0 and what follows it.
@@ -208,6 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn rates_as_people_type_them() {
+        assert_eq!(parse_rate("500"), Ok(500.0));
+        assert_eq!(parse_rate("20k/s"), Ok(20_000.0));
+        assert_eq!(parse_rate("0.5"), Ok(0.5));
+        assert_eq!(parse_rate("300/m"), Ok(5.0));
+        assert_eq!(parse_rate("1.5 M / sec"), Ok(1_500_000.0));
+        for wrong in ["", "0", "-5", "k", "5/x", "5//s", "5s"] {
+            let message = parse_rate(wrong).unwrap_err().to_string();
+            assert!(message.contains("a rate like"), "{message}");
+        }
+    }
+
+    #[test]
     fn sizes_for_people() {
         assert_eq!(show_bytes(17), "17 B");
         assert_eq!(show_bytes(1536), "1.50 KiB");
@@ -226,9 +270,19 @@ mod tests {
             prop_assert_eq!(parse_time(&show_time(time)), Ok(time));
         }
         #[test]
+        fn a_rate_survives_being_written(rate in 1e-6..1e9) {
+            prop_assert_eq!(parse_rate(&show_rate(rate)), Ok(rate));
+        }
+        #[test]
+        fn a_count_survives_being_written(count: u64) {
+            prop_assert_eq!(parse_count(&count.to_string()), Ok(count));
+        }
+        #[test]
         fn no_text_makes_the_readers_panic(text in ".*") {
             let _ = text.parse::<Size>();
             let _ = parse_time(&text);
+            let _ = parse_count(&text);
+            let _ = parse_rate(&text);
         }
     }
 }
