@@ -88,12 +88,6 @@ impl Load {
         if self.events.is_some_and(|events| ticket >= events) { None } else { Some(ticket) }
     }
 
-    /// Tickets taken so far.
-    pub(super) fn tickets(&self) -> u64 {
-        let taken = self.tickets.0.load(Ordering::Relaxed);
-        self.events.map_or(taken, |events| taken.min(events))
-    }
-
     pub(super) fn start(&self) -> Start {
         match self.start.load(Ordering::Acquire) {
             NOT_YET => Start::NotYet,

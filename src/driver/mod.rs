@@ -247,9 +247,10 @@ impl Watch<'_> {
     /// Arrivals due and not begun.
     fn backlog(&mut self, start: Nanos, now: Nanos) -> u64 {
         let Some(schedule) = &mut self.schedule else { return 0 };
-        let passed = now.since(start).min(self.load.time.unwrap_or(Nanos(u64::MAX)));
-        let due = schedule.due_by(passed);
-        self.load.events.map_or(due, |events| due.min(events)).saturating_sub(self.load.tickets())
+        // What is due at the end of the load or later doesn't belong to it.
+        let last = self.load.time.map_or(Nanos(u64::MAX), |time| time - Nanos(1));
+        let due = schedule.due_by(now.since(start).min(last));
+        self.load.events.map_or(due, |events| due.min(events)).saturating_sub(self.recorder.begun())
     }
 
     /// Sums up.

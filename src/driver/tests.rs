@@ -1,14 +1,191 @@
-//! Loads that really run, on toy workloads without a server.
+//! Loads that really run, on both engines, on toy workloads without a server; and what happens when something breaks.
 
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::task::Poll;
 use std::time::Duration;
 
 use super::*;
+use crate::base::reactor as loops;
 use crate::plan::ArrivalPlan;
+use crate::recorder::{ClassId, ErrorKind, EventError, Outcome, Tally};
 use crate::workload::null::Null;
+use crate::workload::{OpenError, Part, Seat, Worker};
+
+const ENGINES: &[EnginePlan] = if cfg!(target_os = "linux") {
+    &[EnginePlan::Threads, EnginePlan::Reactor]
+} else {
+    &[EnginePlan::Threads]
+};
+
+/// What a toy worker does in each event, and when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Deed {
+    /// Takes 1 ms.
+    Work,
+    /// Takes 1 ms; each third event fails with a server error.
+    Err,
+    /// Loses its connection in its fifth event, and can open it again.
+    Lose,
+    /// Loses its connection in its fifth event, for good.
+    LoseForGood,
+    /// Never ends its third event.
+    Block,
+    /// Panics in its third event.
+    Panic,
+    /// Can't be opened.
+    Refused,
+    /// Can't even be made.
+    Unmade,
+    /// Is never through with opening.
+    OpenForEver,
+}
+
+/// A workload whose worker n does the n-th deed.
+struct Toy {
+    clock: RealClock,
+    deeds: Vec<Deed>,
+    open: AtomicUsize,
+    most_open: AtomicUsize,
+    closed: AtomicU64,
+}
+
+impl Toy {
+    fn new(deeds: &[Deed]) -> Toy {
+        Toy {
+            clock: RealClock::start(),
+            deeds: deeds.to_vec(),
+            open: AtomicUsize::new(0),
+            most_open: AtomicUsize::new(0),
+            closed: AtomicU64::new(0),
+        }
+    }
+}
+
+struct Hand<'a> {
+    toy: &'a Toy,
+    deed: Deed,
+    part: Part,
+    events: u64,
+    opened: u64,
+}
+
+impl Workload for Toy {
+    fn classes(&self) -> Vec<String> {
+        vec!["first".to_owned(), "other".to_owned()]
+    }
+    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+        let deed = self.deeds[part.worker];
+        ensure!(deed != Deed::Unmade, "no hands");
+        Ok(Box::new(Hand { toy: self, deed, part, events: 0, opened: 0 }))
+    }
+}
+
+impl Hand<'_> {
+    /// Lets time pass as a session waits: blocking with an eye on `abandon`, or pending.
+    async fn pass(&self, time: Nanos) -> Result<(), EventError> {
+        let clock = self.toy.clock;
+        let at = clock.now() + time;
+        poll_fn(|_| {
+            loop {
+                if clock.now() >= at {
+                    return Poll::Ready(Ok(()));
+                }
+                if loops::is_running() {
+                    loops::wake_at(at);
+                    return Poll::Pending;
+                }
+                if self.part.abandon.is_set() {
+                    return Poll::Ready(Err(LOST));
+                }
+                clock.sleep_until(at.min(clock.now() + Nanos(5_000_000)));
+            }
+        })
+        .await
+    }
+}
+
+const LOST: EventError = EventError { kind: ErrorKind::Lost, code: 104 };
+const FOREVER: Nanos = Nanos(3_600_000_000_000);
+
+impl Worker for Hand<'_> {
+    async fn open(&mut self) -> Result<(), OpenError> {
+        let open = self.toy.open.fetch_add(1, Relaxed) + 1;
+        self.toy.most_open.fetch_max(open, Relaxed);
+        let time = if self.deed == Deed::OpenForEver { FOREVER } else { Nanos(1_000_000) };
+        let passed = self.pass(time).await;
+        self.toy.open.fetch_sub(1, Relaxed);
+        self.opened += 1;
+        let lost = |why: &str| Err(OpenError::Lost { why: why.to_owned(), code: 111 });
+        match self.deed {
+            _ if passed.is_err() => Err(OpenError::Abandoned),
+            Deed::Refused => lost("refused"),
+            Deed::Lose if self.opened == 2 => lost("not yet"),
+            _ => Ok(()),
+        }
+    }
+
+    async fn event(&mut self, tally: &mut Tally) -> Outcome {
+        self.events += 1;
+        let class = ClassId(u16::from(self.events > 1));
+        let time = match (self.deed, self.events) {
+            (Deed::Block, 3) => FOREVER,
+            (Deed::Panic, 3) => panic!("a toy broke"),
+            _ => Nanos(1_000_000),
+        };
+        tally.writes += 1;
+        let error = match (self.deed, self.pass(time).await) {
+            (_, Err(error)) => Some(error),
+            (Deed::Lose | Deed::LoseForGood, _) if self.events == 5 => Some(LOST),
+            (Deed::Err, _) if self.events % 3 == 0 => {
+                Some(EventError { kind: ErrorKind::Server, code: 1213 })
+            }
+            _ => None,
+        };
+        Outcome { class, error }
+    }
+
+    fn error_text(&self) -> &str {
+        "Deadlock found"
+    }
+
+    async fn close(&mut self) {
+        self.toy.closed.fetch_add(1, Relaxed);
+    }
+}
+
+fn plan(deeds: &[Deed], engine: EnginePlan, ms: u64) -> LoadPlan {
+    let time = Some(Duration::from_millis(ms));
+    let interval = Duration::from_millis(20);
+    let grace = Duration::from_millis(50);
+    LoadPlan { workers: deeds.len(), engine, time, interval, grace, ..LoadPlan::default() }
+}
+
+/// Runs deeds; every interval must fit the next one, and all of them the total.
+fn run_toy(toy: &Toy, plan: &LoadPlan, stop: &Stop) -> anyhow::Result<Recording> {
+    let mut sums = (0, 0, 0);
+    let mut ended = None;
+    let recording = run(plan, 1, toy, toy.clock, stop, &mut |i| {
+        sums = (sums.0 + i.events(), sums.1 + i.errors(), sums.2 + i.tally.writes);
+        assert!(ended.is_none_or(|ended| ended == i.began));
+        ended = Some(i.ended);
+    })?;
+    let total = &recording.total;
+    assert_eq!(sums, (total.events(), total.errors(), total.tally.writes));
+    assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), total.errors());
+    Ok(recording)
+}
+
+/// Runs the test for each engine.
+fn on_each_engine(test: impl Fn(EnginePlan)) {
+    for &engine in ENGINES {
+        test(engine);
+    }
+}
 
 fn run_null(plan: &LoadPlan) -> (Recording, Vec<Interval>) {
-    let clock = RealClock::start();
     let mut intervals = Vec::new();
+    let clock = RealClock::start();
     let recording =
         run(plan, 1, &Null, clock, &Stop::new(), &mut |i| intervals.push(i.clone())).unwrap();
     (recording, intervals)
@@ -16,28 +193,266 @@ fn run_null(plan: &LoadPlan) -> (Recording, Vec<Interval>) {
 
 #[test]
 fn a_load_by_events_runs_exactly_so_many() {
-    let plan = LoadPlan { workers: 3, events: Some(10_000), ..LoadPlan::default() };
-    let (recording, intervals) = run_null(&plan);
-    assert_eq!(recording.total.events(), 10_000);
-    assert_eq!(recording.reason, StopReason::Done);
-    assert_eq!(intervals.iter().map(Interval::events).sum::<u64>(), 10_000);
-    assert_eq!(recording.abandoned, 0);
+    on_each_engine(|engine| {
+        for arrival in [
+            ArrivalPlan::Closed { think: Duration::ZERO },
+            ArrivalPlan::Constant { per_second: 1e6 },
+            ArrivalPlan::Poisson { per_second: 1e6 },
+        ] {
+            let plan = LoadPlan {
+                workers: 3,
+                events: Some(10_000),
+                arrival,
+                engine,
+                ..LoadPlan::default()
+            };
+            let (recording, intervals) = run_null(&plan);
+            assert_eq!(recording.total.events(), 10_000);
+            assert_eq!(recording.reason, StopReason::Done);
+            assert_eq!(intervals.iter().map(Interval::events).sum::<u64>(), 10_000);
+            assert_eq!((recording.abandoned, recording.total.backlog), (0, 0));
+        }
+    });
 }
 
 #[test]
 fn a_load_by_time_lasts_so_long_and_gives_its_intervals() {
-    let plan = LoadPlan {
-        workers: 2,
-        time: Some(Duration::from_millis(300)),
-        interval: Duration::from_millis(100),
-        arrival: ArrivalPlan::Closed { think: Duration::from_millis(1) },
-        ..LoadPlan::default()
-    };
-    let (recording, intervals) = run_null(&plan);
-    assert_eq!(intervals.len(), 3);
-    assert!((0.3..0.6).contains(&recording.total.seconds()), "{}", recording.total.seconds());
-    assert!(recording.total.events() > 100);
-    assert_eq!(intervals.iter().map(Interval::events).sum::<u64>(), recording.total.events());
-    assert_eq!(intervals[0].began, recording.total.began);
-    assert_eq!(intervals[2].ended, recording.total.ended);
+    on_each_engine(|engine| {
+        let plan = LoadPlan {
+            interval: Duration::from_millis(100),
+            arrival: ArrivalPlan::Closed { think: Duration::from_millis(1) },
+            ..plan(&[Deed::Work; 5], engine, 300)
+        };
+        let (recording, intervals) = run_null(&plan);
+        assert_eq!(intervals.len(), 3);
+        assert!((0.3..0.6).contains(&recording.total.seconds()), "{}", recording.total.seconds());
+        assert!(recording.total.events() > 100);
+        assert_eq!(intervals[0].began, recording.total.began);
+        assert_eq!(intervals[2].ended, recording.total.ended);
+    });
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_tells_its_lateness() {
+    on_each_engine(|engine| {
+        for precise in [false, true] {
+            let plan = LoadPlan {
+                arrival: ArrivalPlan::Constant { per_second: 2000.0 },
+                precise,
+                ..plan(&[Deed::Work; 4], engine, 200)
+            };
+            let (recording, _) = run_null(&plan);
+            let begun = recording.total.events() + recording.total.backlog;
+            assert!((399..=401).contains(&begun), "{engine:?} {precise}: {begun}");
+            assert!(recording.total.lateness.len() > 100);
+        }
+    });
+}
+
+#[test]
+fn a_saturated_open_loop_tells_its_backlog() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work; 2];
+        let arrival = ArrivalPlan::Constant { per_second: 20_000.0 };
+        let plan = LoadPlan { arrival, ..plan(&deeds, engine, 100) };
+        let total = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap().total;
+        assert!(total.backlog > 1500, "{}", total.backlog);
+        assert_eq!(total.events() + total.backlog, 2000, "what is due and not begun is not lost");
+        let class = &total.classes[1];
+        assert!(class.response.max() > 10 * class.service.value_at_quantile(0.5));
+    });
+}
+
+#[test]
+fn errors_are_counted_by_class_and_code_and_the_first_text_is_kept() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Err];
+        let recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 100), &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::Done);
+        let [error] = &recording.errors[..] else { panic!("{:?}", recording.errors) };
+        assert_eq!((error.class, error.error.code), (ClassId(1), 1213));
+        assert_eq!(error.first_text, "Deadlock found");
+        assert!(error.count > 5);
+        assert_eq!(recording.total.classes[1].failed.len(), error.count);
+        assert_eq!(recording.total.classes[0].response.len(), 2, "the first event of each worker");
+    });
+}
+
+#[test]
+fn a_load_whose_workers_all_lose_their_sessions_ends_at_once() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::LoseForGood; 3];
+        let toy = Toy::new(&deeds);
+        let recording = run_toy(&toy, &plan(&deeds, engine, 60_000), &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::TargetLost);
+        assert_eq!((recording.total.events(), recording.total.errors()), (12, 3));
+        assert_eq!(recording.errors[0].error, LOST);
+        assert!(recording.total.seconds() < 5.0);
+        assert_eq!(toy.closed.load(Relaxed), 3);
+    });
+}
+
+#[test]
+fn one_lost_session_does_not_end_the_load_of_the_others() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::LoseForGood, Deed::Work];
+        let recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 100), &Stop::new()).unwrap();
+        assert_eq!((recording.reason, recording.total.errors()), (StopReason::Done, 1));
+        assert!(recording.total.seconds() >= 0.1);
+    });
+}
+
+#[test]
+fn a_lost_session_is_opened_again_if_so_asked() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Lose, Deed::Work];
+        let plan = LoadPlan { reconnect: true, ..plan(&deeds, engine, 300) };
+        let recording = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::Done);
+        assert_eq!((recording.total.reconnects, recording.total.errors()), (1, 1));
+    });
+}
+
+#[test]
+fn an_event_that_never_ends_is_given_up_after_the_grace_and_counted() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Block, Deed::Work];
+        let recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 60), &Stop::new()).unwrap();
+        assert_eq!((recording.reason, recording.abandoned), (StopReason::Done, 1));
+        assert_eq!((recording.total.errors(), recording.total.in_flight), (0, 0));
+        assert!((0.1..5.0).contains(&recording.total.seconds()), "{}", recording.total.seconds());
+    });
+}
+
+#[test]
+fn a_panic_ends_the_load_and_keeps_what_was_measured() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Work, Deed::Panic];
+        let recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 60_000), &Stop::new()).unwrap();
+        assert_eq!(recording.reason, StopReason::Failed);
+        let failure = recording.failure.unwrap();
+        assert!(failure.contains("a toy broke"), "{failure}");
+        assert!(recording.total.events() >= 4);
+        assert!(recording.total.seconds() < 5.0);
+    });
+}
+
+#[test]
+fn the_users_stop_ends_the_load_soon_even_if_a_worker_blocks() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Block, Deed::Work];
+        let toy = Toy::new(&deeds);
+        let stop = Stop::new();
+        let plan = LoadPlan { grace: Duration::from_secs(10), ..plan(&deeds, engine, 60_000) };
+        let recording = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                toy.clock.sleep_until(toy.clock.now() + Nanos(50_000_000));
+                stop.set(StopReason::Interrupted);
+            });
+            run_toy(&toy, &plan, &stop).unwrap()
+        });
+        assert_eq!(recording.reason, StopReason::Interrupted);
+        assert!(recording.total.seconds() < 1.0, "{}", recording.total.seconds());
+        assert!(recording.total.events() > 10);
+    });
+}
+
+#[test]
+fn the_users_stop_is_heeded_while_sessions_are_being_opened_or_workers_wait() {
+    on_each_engine(|engine| {
+        for (deeds, arrival) in [
+            ([Deed::Work, Deed::OpenForEver], ArrivalPlan::Closed { think: Duration::ZERO }),
+            ([Deed::Work; 2], ArrivalPlan::Closed { think: Duration::from_secs(60) }),
+            ([Deed::Work; 2], ArrivalPlan::Constant { per_second: 0.01 }),
+        ] {
+            let toy = Toy::new(&deeds);
+            let stop = Stop::new();
+            let plan = LoadPlan { arrival, ..plan(&deeds, engine, 60_000) };
+            let recording = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    toy.clock.sleep_until(toy.clock.now() + Nanos(50_000_000));
+                    stop.set(StopReason::Interrupted);
+                });
+                run_toy(&toy, &plan, &stop).unwrap()
+            });
+            assert_eq!(recording.reason, StopReason::Interrupted);
+            assert!(toy.clock.now().seconds() < 1.0, "{engine:?}: {}", toy.clock.now().seconds());
+        }
+    });
+}
+
+#[test]
+fn workers_without_a_session_are_named_and_the_others_run() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Refused, Deed::Unmade];
+        let mut recording =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 50), &Stop::new()).unwrap();
+        recording.unopened.sort_by_key(|u| u.worker);
+        let named: Vec<_> = recording.unopened.iter().map(|u| (u.worker, u.why.as_str())).collect();
+        assert_eq!(named, [(1, "connection lost: refused"), (2, "no hands")]);
+        assert_eq!((recording.reason, recording.workers), (StopReason::Done, 3));
+        assert!(recording.total.events() > 10);
+    });
+}
+
+#[test]
+fn a_load_without_any_session_is_an_error_with_its_cause() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Refused; 2];
+        let error =
+            run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 50), &Stop::new()).unwrap_err();
+        let error = error.downcast_ref::<NoSession>().unwrap();
+        assert_eq!((error.workers, error.why.as_str()), (2, "connection lost: refused"));
+    });
+}
+
+#[test]
+fn only_so_many_sessions_are_opened_at_once() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work; 200];
+        let toy = Toy::new(&deeds);
+        let recording = run_toy(&toy, &plan(&deeds, engine, 100), &Stop::new()).unwrap();
+        assert_eq!(recording.total.classes[0].response.len(), 200, "every worker ran");
+        let gates = if recording.engine == "threads" { 1 } else { reactor::lanes(200) };
+        let most = toy.most_open.load(Relaxed);
+        assert!((8..=gates * load::OPENING).contains(&most), "{most}");
+    });
+}
+
+#[test]
+fn a_listener_that_panics_leaves_nobody_hanging() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work, Deed::Block];
+        let toy = Toy::new(&deeds);
+        let plan = plan(&deeds, engine, 60_000);
+        let panic = std::panic::catch_unwind(|| {
+            run(&plan, 1, &toy, toy.clock, &Stop::new(), &mut |_| panic!("listener"))
+        });
+        assert!(panic.is_err());
+        assert!(toy.clock.now().seconds() < 5.0);
+    });
+}
+
+#[test]
+fn auto_picks_by_the_number_of_workers() {
+    let few = LoadPlan { workers: 4 * kernel::cores(), ..LoadPlan::default() };
+    assert_eq!(Engine::choose(&few), Engine::Threads);
+    let many = LoadPlan { workers: 4 * kernel::cores() + 1, ..LoadPlan::default() };
+    let expected = if cfg!(target_os = "linux") { Engine::Reactor } else { Engine::Threads };
+    assert_eq!(Engine::choose(&many), expected);
+}
+
+#[test]
+fn plans_that_make_no_sense_are_refused() {
+    let none = LoadPlan { workers: 0, ..LoadPlan::default() };
+    let no_interval = LoadPlan { interval: Duration::ZERO, ..LoadPlan::default() };
+    let arrival = ArrivalPlan::Constant { per_second: 0.0 };
+    let no_rate = LoadPlan { arrival, ..LoadPlan::default() };
+    for plan in [none, no_interval, no_rate] {
+        assert!(run(&plan, 1, &Null, RealClock::start(), &Stop::new(), &mut |_| {}).is_err());
+    }
 }

@@ -190,7 +190,9 @@ impl Recorder {
 
     /// The last interval and the sum of all. Call it when nobody writes any more.
     pub fn finish(mut self, ending: Ending) -> (Interval, Recording) {
-        let last = self.collect(ending.ended, ending.backlog);
+        let mut last = self.collect(ending.ended, ending.backlog);
+        // Who is still inside an event now never comes back.
+        let given_up = std::mem::take(&mut last.in_flight);
         let classes = self
             .classes
             .iter()
@@ -207,7 +209,7 @@ impl Recorder {
             lateness: self.lateness.total(),
             tally: self.tally,
             reconnects: self.reconnects,
-            in_flight: last.in_flight,
+            in_flight: 0,
             backlog: ending.backlog,
         };
         let recording = Recording {
@@ -215,7 +217,7 @@ impl Recorder {
             errors: self.errors(),
             reason: ending.reason,
             clipped: sum(&self.lanes, |l| &l.clipped),
-            abandoned: sum(&self.lanes, |l| &l.abandoned) + last.in_flight,
+            abandoned: sum(&self.lanes, |l| &l.abandoned) + given_up,
             workers: ending.workers,
             unopened: ending.unopened,
             failure: ending.failure,
