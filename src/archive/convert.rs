@@ -139,10 +139,12 @@ impl From<&Sample> for SampleRecord {
 
 /// Joins the server's variables at the start and at the end, tables of name, value and, if known, origin.
 pub fn variables(start: &Values, end: Option<&Values>) -> Vec<VariableRecord> {
-    let table = |values| match values {
-        &Values::Table(_, ref rows) => rows.as_slice(),
-        _ => &[],
-    };
+    fn table(values: &Values) -> &[Vec<String>] {
+        match values {
+            Values::Table(_, rows) => rows.as_slice(),
+            _ => &[],
+        }
+    }
     let cell = |row: &[String], at: usize| row.get(at).cloned().unwrap_or_default();
     let ends: BTreeMap<String, String> =
         end.map_or(&[][..], table).iter().map(|r| (cell(r, 0), cell(r, 1))).collect();

@@ -91,6 +91,7 @@ impl<C: Clock> Round<C> {
         }
         self.subject.begin_tick();
         self.ends();
+        self.subject.close();
     }
 
     /// What all looks cost, by probe.

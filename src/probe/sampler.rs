@@ -12,8 +12,8 @@ use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{Mistake, ProbePlan};
 use crate::target::Target;
 
-/// How long a look under way may go on once the sampler is told to stop.
-const GRACE: Nanos = Nanos(50_000_000);
+/// How long a look under way may go on once the sampler is told to stop, and how long it may take to give up.
+const GRACE: Nanos = Nanos(45_000_000);
 /// How long `start` waits for the first session.
 const OPENING: Duration = Duration::from_secs(5);
 
@@ -129,12 +129,19 @@ impl Sampler {
 
     fn end(&mut self) -> Vec<Cost> {
         self.wakers.clear();
+        self.wait();
+        self.abandon.set(StopReason::Done);
+        self.wait();
+        // A thread that still waits for a silent server ends by itself soon; nobody waits for it.
+        let done = self.threads.drain(..).filter(JoinHandle::is_finished);
+        done.filter_map(|thread| thread.join().ok()).flatten().collect()
+    }
+
+    fn wait(&self) {
         let last = self.clock.now() + GRACE;
         while !self.threads.iter().all(JoinHandle::is_finished) && self.clock.now() < last {
             self.clock.sleep_until(self.clock.now() + Nanos(1_000_000));
         }
-        self.abandon.set(StopReason::Done);
-        self.threads.drain(..).filter_map(|thread| thread.join().ok()).flatten().collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::Stop;
+use crate::base::reactor::block_on;
 use crate::target::{Error, Rows, Session, Target};
 
 /// Why a probe saw nothing.
@@ -71,6 +72,13 @@ impl Subject {
             self.session = Some(session);
         }
         Ok(self.session.as_mut().expect("opened just above"))
+    }
+
+    /// Says good-bye to the server, which otherwise counts an aborted client.
+    pub(super) fn close(&mut self) {
+        if let Some(mut session) = self.session.take() {
+            block_on(session.quit());
+        }
     }
 
     /// Rows of a statement; errors are told apart, a lost session is dropped.

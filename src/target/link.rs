@@ -290,6 +290,11 @@ impl Link {
         let _ = net::shutdown(&self.pipe.socket, net::Shutdown::Both);
     }
 
+    /// The process at the other end, where the kernel tells.
+    pub(super) fn peer_pid(&self) -> Option<u32> {
+        super::peer::pid(self.pipe.socket.as_fd())
+    }
+
     /// Whether the link belongs to a reactor.
     pub(super) fn is_attached(&self) -> bool {
         self.pipe.attachment.is_some()

@@ -12,6 +12,7 @@ mod error;
 mod identity;
 mod link;
 mod login;
+mod peer;
 mod session;
 mod tls;
 mod wire;

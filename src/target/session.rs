@@ -221,6 +221,11 @@ impl Session {
         self.id
     }
 
+    /// Process id of whoever listens at the other end of a unix socket, as the kernel knows it.
+    pub fn peer_pid(&self) -> Option<u32> {
+        self.channel.link.peer_pid()
+    }
+
     /// Product and version.
     pub fn identity(&self) -> &Identity {
         &self.identity

@@ -28,8 +28,11 @@ impl Kind for Host {
     }
 }
 
+/// From a file's text to numbers.
+type Reader = fn(&str) -> Numbers;
+
 /// Files below `/proc` and their readers.
-const FILES: &[(&str, fn(&str) -> Numbers)] = &[
+const FILES: &[(&str, Reader)] = &[
     ("stat", parse::stat),
     ("loadavg", parse::loadavg),
     ("meminfo", parse::meminfo),

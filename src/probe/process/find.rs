@@ -1,4 +1,4 @@
-//! Which process the server is: its pid file, if a process of that number began when the server says it did.
+//! Which process the server is: the socket's other end or its pid file, if that process began when the server says.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -16,15 +16,24 @@ pub(in crate::probe) fn find(session: &mut Session, local: bool) -> Option<u32> 
     if !local {
         return None;
     }
+    let now: f64 = session.scalar("SELECT UNIX_TIMESTAMP()").ok()??.parse().ok()?;
+    let uptime = session.rows("SHOW GLOBAL STATUS LIKE 'Uptime'").ok()?.text(0, 1)?;
+    let began = now - uptime.parse::<f64>().ok()?;
+    let candidates = [session.peer_pid(), pid_file(session)];
+    candidates.into_iter().flatten().find(|pid| began_at(*pid, began) == Some(true))
+}
+
+/// What the server's pid file says.
+fn pid_file(session: &mut Session) -> Option<u32> {
     let file = session.scalar("SELECT @@pid_file").ok()??;
     let datadir = session.scalar("SELECT @@datadir").ok()??;
-    let now: f64 = session.scalar("SELECT UNIX_TIMESTAMP()").ok()??.parse().ok()?;
-    let uptime = session.rows("SHOW GLOBAL STATUS LIKE 'Uptime'").ok()?;
-    let uptime = super::super::subject::text(uptime.rows.first()?.get(1)).parse::<f64>().ok()?;
-    let pid = read_to_string(Path::new(&datadir).join(file)).ok()?.trim().parse().ok()?;
-    // A container or another machine behind a tunnel may name a pid file that is there, of another server.
+    read_to_string(Path::new(&datadir).join(file)).ok()?.trim().parse().ok()
+}
+
+/// Whether a process began at a time. A socket may have been opened by a service manager for its server, and a
+/// container, or a machine behind a tunnel, may name a pid file that is here too, of another server.
+fn began_at(pid: u32, unix_s: f64) -> Option<bool> {
     let stat = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let machine = parse::stat(&read_to_string("/proc/stat").ok()?);
-    let began = began_unix_s(&stat, &machine)?;
-    (began - (now - uptime)).abs().le(&SLACK_S).then_some(pid)
+    Some((began_unix_s(&stat, &machine)? - unix_s).abs() <= SLACK_S)
 }
