@@ -1,5 +1,13 @@
-//! A server we may stop and start: throw-away sandboxes, snapshots, settings, consent and its journal.
+//! A server we may stop and start: throw-away sandboxes, snapshots, cold restarts, consent and its journal.
 //! The only room that starts processes. Never knows: load, workloads.
+//! Start reading at `Control`, then `sandbox::Sandbox`, its one implementation so far.
+
+pub mod sandbox;
+mod tree;
+
+pub use tree::{Copied, Way};
+
+use std::path::Path;
 
 use crate::target::Target;
 
@@ -12,6 +20,10 @@ pub trait Control: Send {
     fn target(&self) -> &Target;
     /// Process id, while it runs.
     fn pid(&self) -> Option<u32>;
+    /// Where its data is.
+    fn datadir(&self) -> &Path;
+    /// The last lines that it wrote to its error log, oldest first.
+    fn error_log_tail(&self, lines: usize) -> Vec<String>;
     /// Stops it cleanly and waits.
     ///
     /// # Errors

@@ -1,0 +1,187 @@
+//! Finds a server program on this machine and asks it who it is.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::plan::Mistake;
+use crate::target::{Product, Version};
+
+use super::process;
+
+/// File names to look for, best first. What a program is, it says itself.
+const NAMES: &[&str] = &["mariadbd", "mysqld"];
+/// Folders beyond `PATH`, best first.
+const FOLDERS: &[&str] = &[
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/mysql/bin",
+    "/usr/local/libexec",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+];
+
+/// A server program and who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The file, links resolved.
+    pub path: PathBuf,
+    /// The product.
+    pub product: Product,
+    /// The version.
+    pub version: Version,
+    /// What it says of itself.
+    pub text: String,
+}
+
+impl Program {
+    /// The given program, or the best one on this machine.
+    ///
+    /// # Errors
+    /// When there is none, or the given one is no server; the message names the package to install.
+    pub fn find(given: Option<&Path>) -> anyhow::Result<Program> {
+        if let Some(path) = given {
+            return Program::ask(path).map_err(|e| mistake(path, &e));
+        }
+        let mut doubts = Vec::new();
+        for path in candidates() {
+            match Program::ask(&path) {
+                Ok(program) => return Ok(program),
+                Err(e) => doubts.push(format!("{}: {e:#}", path.display())),
+            }
+        }
+        let hint = install_hint();
+        if doubts.is_empty() {
+            anyhow::bail!("no MariaDB or MySQL server is installed on this machine\nhint: {hint}");
+        }
+        anyhow::bail!("no working server found ({})\nhint: {hint}", doubts.join("; "))
+    }
+
+    /// Asks a program who it is.
+    fn ask(path: &Path) -> anyhow::Result<Program> {
+        let path = path.canonicalize().context("no such program")?;
+        let output = process::ask(&path, &["--no-defaults", "--version"])?;
+        let text = output.trim().to_owned();
+        let (product, version) =
+            identify(&text).with_context(|| format!("is no server: it says `{text}`"))?;
+        Ok(Program { path, product, version, text })
+    }
+
+    /// Whether this is MariaDB rather than MySQL or Percona Server.
+    pub fn is_mariadb(&self) -> bool {
+        self.product == Product::MariaDb
+    }
+
+    /// The folder above `bin` or `sbin`, for a server that is not installed where it was built for.
+    pub(super) fn moved_to(&self) -> Option<&Path> {
+        let bin = self.path.parent()?;
+        let root = bin.parent()?;
+        let at_home = ["/usr", "/", "/usr/local"].iter().any(|home| root == Path::new(home));
+        let is_bin = ["bin", "sbin", "libexec"].iter().any(|name| bin.ends_with(name));
+        let has_share = root.join("share").is_dir();
+        (is_bin && !at_home && has_share).then_some(root)
+    }
+}
+
+fn mistake(path: &Path, why: &anyhow::Error) -> anyhow::Error {
+    Mistake {
+        place: format!("--server {}", path.display()),
+        why: format!("{why:#}"),
+        hint: Some("give the path of a mariadbd or mysqld program".to_owned()),
+    }
+    .into()
+}
+
+/// All files that may be servers, best first.
+fn candidates() -> Vec<PathBuf> {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&on_path).collect();
+    folders.extend(FOLDERS.iter().map(PathBuf::from));
+    if let Ok(list) = std::fs::read_dir("/opt") {
+        let mut opt: Vec<PathBuf> = list.flatten().map(|e| e.path().join("bin")).collect();
+        opt.sort();
+        folders.extend(opt);
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for name in NAMES {
+        for folder in &folders {
+            let path = folder.join(name);
+            if path.is_file() && !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// How to install a server here, by the package tool that is present.
+fn install_hint() -> String {
+    let has = |tool: &str| {
+        ["/usr/bin", "/opt/homebrew/bin", "/usr/local/bin"]
+            .iter()
+            .any(|folder| Path::new(folder).join(tool).exists())
+    };
+    let command = if has("apt-get") {
+        "install it with `sudo apt-get install mariadb-server`"
+    } else if has("dnf") {
+        "install it with `sudo dnf install mariadb-server`"
+    } else if has("brew") {
+        "install it with `brew install mariadb`"
+    } else {
+        "install your system's package mariadb-server"
+    };
+    format!("{command}, or name a server program with --server PATH")
+}
+
+/// Reads `mariadbd  Ver 10.11.19-MariaDB-... for Linux` and its like.
+fn identify(text: &str) -> Option<(Product, Version)> {
+    let rest = &text[text.find("Ver ")? + 4..];
+    let mut numbers =
+        rest.split(|c: char| !c.is_ascii_digit()).take(3).map(|digits| digits.parse::<u16>());
+    let version = Version(
+        numbers.next()?.ok()?,
+        numbers.next()?.ok()?,
+        numbers.next().and_then(Result::ok).unwrap_or(0),
+    );
+    // A client says `Distrib` or knows no `for`; only the server's own words are wanted.
+    if !rest.contains(" for ") || rest.contains("Distrib") {
+        return None;
+    }
+    let product = if rest.contains("MariaDB") {
+        Product::MariaDb
+    } else if rest.contains("Percona") {
+        Product::Percona
+    } else {
+        Product::MySql
+    };
+    Some((product, version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_what_it_says_not_what_it_is_called() {
+        let maria =
+            "mysqld  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)";
+        assert_eq!(identify(maria), Some((Product::MariaDb, Version(10, 11, 19))));
+        let mysql = "/x/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)";
+        assert_eq!(identify(mysql), Some((Product::MySql, Version(9, 7, 4))));
+        let percona =
+            "mysqld  Ver 8.0.35-27 for Linux on x86_64 (Percona Server (GPL), Release 27)";
+        assert_eq!(identify(percona), Some((Product::Percona, Version(8, 0, 35))));
+        assert_eq!(identify("mysql  Ver 15.1 Distrib 10.11.19-MariaDB, for debian-linux"), None);
+        assert_eq!(identify("true (GNU coreutils) 9.1"), None);
+    }
+
+    #[test]
+    fn a_given_path_that_is_no_server_is_a_mistake_of_the_user() {
+        let error = Program::find(Some(Path::new("/bin/true"))).unwrap_err();
+        assert!(error.is::<Mistake>(), "{error:#}");
+        assert!(error.to_string().contains("/bin/true"), "{error:#}");
+        let error = Program::find(Some(Path::new("/nowhere/mysqld"))).unwrap_err();
+        assert!(error.to_string().contains("no such program"), "{error:#}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Where sandboxes and templates live.
+//!
+//! ```text
+//! HOME/template/KEY/          an initialised data folder, copied for every new sandbox
+//! HOME/sandbox/NAME/          one sandbox
+//!     data/ tmp/ snapshot/    its data, its temporary files, kept copies of its data
+//!     s                       its socket (elsewhere if this path is too long for a socket)
+//!     server.err out          its error log; what it says before it has one
+//!     meta.json lock          who runs it; held by us while we do
+//! ```
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+/// Longest path of a socket that every system and server takes, bytes.
+const SOCKET_PATH: usize = 100;
+
+/// The folders that hold templates and sandboxes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Initialised data folders.
+    pub templates: PathBuf,
+    /// Sandboxes.
+    pub sandboxes: PathBuf,
+}
+
+impl Home {
+    /// `$SWEAT_HOME`, else `sweat` in the user's cache folder, else a folder of our own under the temporary one.
+    ///
+    /// # Errors
+    /// When none of them can be written to.
+    pub fn find() -> anyhow::Result<Home> {
+        let var = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        if let Some(root) = var("SWEAT_HOME") {
+            make_private(&root)
+                .with_context(|| format!("use {} ($SWEAT_HOME) for sandboxes", root.display()))?;
+            return Ok(Home::at(&root));
+        }
+        let cache = var("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| var("HOME").map(|home| home.join(".cache")));
+        if let Some(root) = cache.map(|cache| cache.join("sweat")) {
+            if make_private(&root).is_ok() {
+                return Ok(Home::at(&root));
+            }
+        }
+        let uid = rustix::process::geteuid().as_raw();
+        let root = std::env::temp_dir().join(format!("sweat-{uid}"));
+        make_private(&root).with_context(|| {
+            format!(
+                "use {} for sandboxes, as neither $SWEAT_HOME nor a cache folder can be written to",
+                root.display()
+            )
+        })?;
+        Ok(Home::at(&root))
+    }
+
+    /// Everything under one folder.
+    pub fn at(root: &Path) -> Home {
+        Home { templates: root.join("template"), sandboxes: root.join("sandbox") }
+    }
+}
+
+/// Makes a folder that only we can enter, or checks that the one that is there is ours.
+///
+/// # Errors
+/// When it can't be made, is another user's, or can't be written to.
+pub(super) fn make_private(path: &Path) -> anyhow::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(path).with_context(|| {
+        format!("make the folder {}\nhint: choose another with $SWEAT_HOME", path.display())
+    })?;
+    let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
+    let uid = rustix::process::geteuid().as_raw();
+    if meta.uid() != uid {
+        anyhow::bail!("{} belongs to user {}, not to us ({uid})", path.display(), meta.uid());
+    }
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
+        .with_context(|| {
+            format!("write to {}\nhint: choose another folder with $SWEAT_HOME", path.display())
+        })
+}
+
+/// Random bytes as hexadecimal digits, two per byte.
+///
+/// # Errors
+/// When the system gives none.
+pub(super) fn random_hex(bytes: usize) -> anyhow::Result<String> {
+    use std::io::Read as _;
+    let mut buffer = vec![0; bytes];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut f| f.read_exact(&mut buffer))
+        .context("read random numbers from the system")?;
+    Ok(buffer.iter().map(|b| format!("{b:02x}")).collect())
+}
+
+/// The path of a sandbox's socket: in its folder, or in a short one of its own where that path is too long.
+///
+/// # Errors
+/// When even the short one is too long or can't be made.
+pub(super) fn socket_path(dir: &Path) -> anyhow::Result<PathBuf> {
+    let socket = dir.join("s");
+    if fits(&socket) {
+        return Ok(socket);
+    }
+    let folder = std::env::temp_dir().join(format!("sweat-{}", random_hex(5)?));
+    let short = folder.join("s");
+    if !fits(&short) {
+        anyhow::bail!(
+            "the path of the server's socket would be too long: {} has {} bytes, {SOCKET_PATH} fit\n\
+             hint: set TMPDIR or SWEAT_HOME to a short path",
+            short.display(),
+            short.as_os_str().len()
+        );
+    }
+    make_private(&folder)?;
+    Ok(short)
+}
+
+fn fits(path: &Path) -> bool {
+    path.as_os_str().len() <= SOCKET_PATH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_is_in_the_sandbox_or_in_a_short_folder_that_only_we_enter() {
+        let short = Path::new("/tmp/x");
+        assert_eq!(socket_path(short).unwrap(), Path::new("/tmp/x/s"));
+        let long = PathBuf::from("/tmp").join("a".repeat(120));
+        let socket = socket_path(&long).unwrap();
+        assert!(fits(&socket));
+        let folder = socket.parent().unwrap();
+        assert_eq!(folder.metadata().unwrap().mode() & 0o777, 0o700);
+        std::fs::remove_dir(folder).unwrap();
+    }
+
+    #[test]
+    fn random_names_differ() {
+        let one = random_hex(8).unwrap();
+        assert_eq!(one.len(), 16);
+        assert_ne!(one, random_hex(8).unwrap());
+    }
+}

@@ -1,0 +1,365 @@
+//! A throw-away MariaDB or MySQL server in a private folder: on a socket, with its data copied from a template.
+//! Start reading at `Sandbox::create`. Never knows: what it is for.
+
+mod arguments;
+mod cause;
+mod find;
+mod home;
+mod process;
+mod ready;
+mod registry;
+mod template;
+
+pub use find::Program;
+pub use home::Home;
+pub use process::ProcessId;
+pub use registry::{Meta, list, sweep};
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::process::Signal;
+
+use crate::base::{Clock as _, RealClock, Stop};
+use crate::plan::{AddressPlan, Mistake, SandboxPlan, SslMode, SslPlan};
+use crate::server::{Control, Settings};
+use crate::target::{self, Target};
+
+use arguments::Places;
+use process::{Tie, wait_until};
+
+/// Longest time until a server answers; it may have to recover its data first.
+const START_LIMIT: Duration = Duration::from_secs(300);
+/// Longest time for a clean stop.
+const STOP_LIMIT: Duration = Duration::from_secs(300);
+
+/// How long a sandbox lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Life {
+    /// As long as the value; then it is killed and its folder removed.
+    #[default]
+    ThrowAway,
+    /// The server as long as the value, its data until it is destroyed.
+    Kept,
+    /// Until it is stopped or destroyed by its name, also after we have ended.
+    Detached,
+}
+
+/// How a sandbox is made, beside its plan.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Where it lives.
+    pub home: Home,
+    /// Its name; a random one if not given.
+    pub name: Option<String>,
+    /// How long it lives.
+    pub life: Life,
+    /// Set to give up waiting.
+    pub stop: Stop,
+}
+
+/// A server of our own. Dropping it ends it as its [`Life`] says.
+#[derive(Debug)]
+pub struct Sandbox {
+    name: String,
+    dir: PathBuf,
+    datadir: PathBuf,
+    program: Program,
+    meta: Meta,
+    target: Target,
+    life: Life,
+    child: Option<Child>,
+    stop: Stop,
+    ready_seconds: f64,
+    _lock: File,
+}
+
+impl Sandbox {
+    /// Makes a sandbox and starts it; it answers when this returns.
+    ///
+    /// # Errors
+    /// When no server is installed, the plan asks for what this machine has not, or the server doesn't start.
+    pub fn create(plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
+        let settings = settings(plan)?;
+        let program = Program::find(plan.server.as_deref())?;
+        let clock = RealClock::start();
+        home::make_private(&terms.home.sandboxes)?;
+        let name = match &terms.name {
+            Some(name) => check_name(name)?.to_owned(),
+            None => home::random_hex(4)?,
+        };
+        let dir = terms.home.sandboxes.join(&name);
+        if dir.exists() {
+            return Err(Mistake {
+                place: format!("--name {name}"),
+                why: "there is a sandbox of this name already".to_owned(),
+                hint: Some("see `sweat sandbox list`".to_owned()),
+            }
+            .into());
+        }
+        let mut sandbox = Sandbox::lay_out(name, dir, program, settings, terms)?;
+        let filled = template::fill(
+            &sandbox.program,
+            &sandbox.meta.settings,
+            &terms.home,
+            &sandbox.datadir,
+            &terms.stop,
+        );
+        if let Err(e) = filled.and_then(|()| sandbox.launch(&Settings::new())) {
+            // Nobody has seen it yet, so nothing of it is worth keeping.
+            sandbox.life = Life::ThrowAway;
+            return Err(e);
+        }
+        sandbox.ready_seconds = clock.now().seconds();
+        Ok(sandbox)
+    }
+
+    /// Makes the folder, complete with its registration, and only then gives it its name.
+    fn lay_out(
+        name: String,
+        dir: PathBuf,
+        program: Program,
+        settings: Settings,
+        terms: &Terms,
+    ) -> anyhow::Result<Sandbox> {
+        let meta = Meta {
+            format: 1,
+            host: registry::host(),
+            program: program.path.clone(),
+            version: program.text.clone(),
+            settings,
+            socket: home::socket_path(&dir)?,
+            port: None,
+            server: None,
+            tool: Some(ProcessId::own()?),
+            keep: terms.life != Life::ThrowAway,
+        };
+        let fresh = terms.home.sandboxes.join(format!(".{name}.{}", std::process::id()));
+        home::make_private(&fresh)?;
+        home::make_private(&fresh.join("tmp"))?;
+        let lock = registry::try_lock(&fresh)?.context("lock a folder that nobody knows")?;
+        meta.save(&fresh)?;
+        std::fs::rename(&fresh, &dir).with_context(|| format!("make {}", dir.display()))?;
+        let target = Target::new(&address(&meta))?;
+        Ok(Sandbox {
+            name,
+            datadir: dir.join("data"),
+            dir,
+            program,
+            meta,
+            target,
+            life: terms.life,
+            child: None,
+            stop: terms.stop.clone(),
+            ready_seconds: 0.0,
+            _lock: lock,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Its server program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What the registry says of it.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// How long it took from the wish to the first answer, seconds.
+    pub fn ready_seconds(&self) -> f64 {
+        self.ready_seconds
+    }
+
+    /// Starts the server with its own settings and these, and waits until it answers.
+    fn launch(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        let places = self.places();
+        let _ = std::fs::remove_file(&places.socket);
+        let mut all = self.meta.settings.clone();
+        all.extend(settings.iter().cloned());
+        let args = arguments::serve(&self.program, &places, &all);
+        let out = File::create(places.out()).context("make a file for the server's words")?;
+        let tie = match self.life {
+            Life::ThrowAway => Tie::Kill,
+            Life::Kept => Tie::Stop,
+            Life::Detached => Tie::None,
+        };
+        let child = process::start(&self.program.path, &args, tie, None, out)?;
+        self.meta.server = ProcessId::of(child.id());
+        self.child = Some(child);
+        self.meta.save(&self.dir)?;
+        let up = wait_until(START_LIMIT, || {
+            self.stop.is_set() || !self.is_running() || ready::greets(&places.socket)
+        });
+        if self.stop.is_set() {
+            self.kill();
+            return Err(target::Error::Abandoned.into());
+        }
+        if up && self.is_running() {
+            return Ok(());
+        }
+        let what =
+            if up { "the server ended while it started" } else { "the server does not answer" };
+        let error = cause::explain(what, &self.error_log_tail(20));
+        self.kill();
+        Err(error)
+    }
+
+    fn places(&self) -> Places {
+        self.meta.places(&self.dir)
+    }
+
+    fn is_running(&mut self) -> bool {
+        match &mut self.child {
+            Some(child) => matches!(child.try_wait(), Ok(None)),
+            None => self.meta.is_running(),
+        }
+    }
+
+    /// Ends the server at once; its data is as after a power cut.
+    pub fn kill(&mut self) {
+        if let Some(server) = self.meta.server.take() {
+            server.signal(Signal::KILL);
+            server.wait(STOP_LIMIT);
+        }
+        self.collect();
+    }
+
+    /// Takes note that the server has ended.
+    fn collect(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.wait();
+        }
+        self.meta.server = None;
+        let _ = self.meta.save(&self.dir);
+    }
+}
+
+impl Control for Sandbox {
+    fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.meta.server.as_ref().filter(|server| server.is_alive()).map(|server| server.pid)
+    }
+
+    fn datadir(&self) -> &Path {
+        &self.datadir
+    }
+
+    fn error_log_tail(&self, lines: usize) -> Vec<String> {
+        let places = self.places();
+        // What it says before it has opened its log comes first.
+        let mut words = cause::tail(&places.out(), lines);
+        words.extend(cause::tail(&places.error_log(), lines));
+        words.split_off(words.len().saturating_sub(lines))
+    }
+
+    fn stop(&mut self) -> anyhow::Result<()> {
+        let Some(server) = self.meta.server.clone() else { return Ok(()) };
+        server.signal(Signal::TERM);
+        if !server.wait(STOP_LIMIT) {
+            anyhow::bail!("the server with process {} does not stop", server.pid);
+        }
+        self.collect();
+        Ok(())
+    }
+
+    fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.is_running(), "the server runs already");
+        raise(arguments::check(settings))?;
+        self.launch(settings)
+    }
+
+    fn save(&mut self, _snapshot: &str) -> anyhow::Result<()> {
+        anyhow::bail!("snapshots are not built yet")
+    }
+
+    fn restore(&mut self, _snapshot: &str) -> anyhow::Result<()> {
+        anyhow::bail!("snapshots are not built yet")
+    }
+
+    fn evict(&mut self) -> anyhow::Result<()> {
+        anyhow::bail!("eviction is not built yet")
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        match self.life {
+            Life::ThrowAway => {
+                self.kill();
+                registry::remove(&self.dir, Some(&self.meta.socket));
+            }
+            Life::Kept => {
+                let _ = self.stop();
+                self.meta.tool = None;
+                let _ = self.meta.save(&self.dir);
+            }
+            Life::Detached => {}
+        }
+    }
+}
+
+/// The settings of a plan; the pool is one of them.
+fn settings(plan: &SandboxPlan) -> anyhow::Result<Settings> {
+    let mut mistakes = arguments::check(&plan.settings);
+    let mut settings = Settings::new();
+    if let Some(pool) = plan.pool {
+        match pool {
+            crate::base::units::Size::Bytes(bytes) => {
+                settings.push(("innodb_buffer_pool_size".to_owned(), bytes.to_string()));
+            }
+            crate::base::units::Size::TimesPool(_) => mistakes.push(Mistake {
+                place: "--pool".to_owned(),
+                why: "a pool can't be given as a multiple of itself".to_owned(),
+                hint: Some("give bytes, as in --pool 256M".to_owned()),
+            }),
+        }
+    }
+    raise(mistakes)?;
+    settings.extend(plan.settings.iter().cloned());
+    Ok(settings)
+}
+
+fn raise(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
+    if mistakes.is_empty() { Ok(()) } else { Err(crate::plan::Mistakes(mistakes).into()) }
+}
+
+/// A name is a folder's name.
+fn check_name(name: &str) -> anyhow::Result<&str> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !name.is_empty() && name.len() <= 40 && name.chars().all(good) {
+        return Ok(name);
+    }
+    Err(Mistake {
+        place: format!("--name {name}"),
+        why: "is no name of a sandbox".to_owned(),
+        hint: Some("use letters, digits, - and _, at most 40".to_owned()),
+    }
+    .into())
+}
+
+/// How to talk to a sandbox: its root account over the private socket.
+fn address(meta: &Meta) -> AddressPlan {
+    AddressPlan {
+        socket: Some(meta.socket.clone()),
+        user: Some("root".to_owned()),
+        ssl: SslPlan { mode: Some(SslMode::Disabled), ..SslPlan::default() },
+        ..AddressPlan::default()
+    }
+}

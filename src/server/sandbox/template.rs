@@ -1,0 +1,319 @@
+//! Initialised data folders, made once per server program and copied for every new sandbox.
+//!
+//! A template is built in a folder of its own and renamed when it is whole, under a lock per template, so a
+//! half-made one is never seen. Its name is a hash of everything that shapes it.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::fs::FlockOperation;
+use rustix::process::Signal;
+
+use crate::base::Stop;
+use crate::server::{Settings, tree};
+use crate::target;
+
+use super::arguments::{self, Places};
+use super::find::Program;
+use super::home::{Home, make_private, socket_path};
+use super::process::{self, ProcessId, Tie, wait_until};
+use super::{cause, ready};
+
+/// Counts up when templates are made differently, so that old ones are not used any more.
+const EDITION: u32 = 1;
+/// Longest time for one step of making a template.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The file beside the data that says what a template is made of.
+const RECIPE: &str = "recipe";
+
+/// Makes `datadir` (which must not exist) an initialised data folder.
+///
+/// # Errors
+/// When the server can't be made to initialise one.
+pub(super) fn fill(
+    program: &Program,
+    settings: &Settings,
+    home: &Home,
+    datadir: &Path,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let initial = arguments::initial(settings);
+    let recipe = recipe(program, &initial)?;
+    make_private(&home.templates)?;
+    let name = format!("{:016x}", fnv(recipe.as_bytes()));
+    let template = home.templates.join(&name);
+    let _lock = lock(&home.templates.join(format!("{name}.lock")), stop)?;
+    let whole = std::fs::read_to_string(template.join(RECIPE)).is_ok_and(|text| text == recipe);
+    if !whole {
+        let fresh = home.templates.join(format!(".{name}.{}", std::process::id()));
+        remove(&fresh)?;
+        let built = build(program, &initial, &fresh, &recipe, stop);
+        if let Err(e) = built {
+            let _ = std::fs::remove_dir_all(&fresh);
+            return Err(e.context("make an initialised data folder"));
+        }
+        remove(&template)?;
+        std::fs::rename(&fresh, &template).context("put the template in its place")?;
+        forget_older(program, &home.templates, &name);
+    }
+    tree::copy(&template.join("data"), datadir, stop).context("copy the template")?;
+    Ok(())
+}
+
+/// Everything that shapes a template, as text.
+fn recipe(program: &Program, initial: &Settings) -> anyhow::Result<String> {
+    let meta = program.path.metadata().context("look at the server program")?;
+    let mut text = format!(
+        "edition {EDITION}\nprogram {}\nsize {}\nmodified {}.{}\nversion {}\n",
+        program.path.display(),
+        meta.size(),
+        meta.mtime(),
+        meta.mtime_nsec(),
+        program.text
+    );
+    for (name, value) in initial {
+        text += &format!("setting {name}={value}\n");
+    }
+    Ok(text)
+}
+
+/// FNV-1a, 64 bits: the same on every machine and in every version of ours.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Waits for the lock of a template: somebody else may be making it.
+fn lock(path: &Path, stop: &Stop) -> anyhow::Result<File> {
+    let file = File::create(path).with_context(|| format!("make {}", path.display()))?;
+    let mut failed = None;
+    let done = wait_until(PATIENCE, || {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return true,
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
+            Err(e) => failed = Some(e),
+        }
+        failed.is_some() || stop.is_set()
+    });
+    if let Some(e) = failed {
+        return Err(e).with_context(|| format!("lock {}", path.display()));
+    }
+    if stop.is_set() {
+        return Err(target::Error::Abandoned.into());
+    }
+    anyhow::ensure!(done, "another sweat holds {} for long", path.display());
+    Ok(file)
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(e).with_context(|| format!("remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes templates that older files of the same program made, unless somebody uses them right now.
+fn forget_older(program: &Program, templates: &Path, keep: &str) {
+    let mine = format!("program {}\n", program.path.display());
+    let version = format!("version {}\n", program.text);
+    for entry in std::fs::read_dir(templates).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Ok(text) = std::fs::read_to_string(path.join(RECIPE)) else { continue };
+        if name == keep || name.starts_with('.') || !text.contains(&mine) || text.contains(&version)
+        {
+            continue;
+        }
+        let lock_path = templates.join(format!("{name}.lock"));
+        let Ok(lock) = File::create(&lock_path) else { continue };
+        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = std::fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn build(
+    program: &Program,
+    initial: &Settings,
+    folder: &Path,
+    recipe: &str,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    make_private(folder)?;
+    make_private(&folder.join("tmp"))?;
+    if program.is_mariadb() {
+        bootstrap(program, initial, folder, stop)?;
+    } else {
+        initialize(program, initial, folder, stop)?;
+    }
+    let data = folder.join("data");
+    // Each copy makes its own identity, and none loads a pool that was dumped elsewhere.
+    for file in ["auto.cnf", "ib_buffer_pool", "server.pid"] {
+        let _ = std::fs::remove_file(data.join(file));
+    }
+    std::fs::write(folder.join(RECIPE), recipe).context("write the template's recipe")
+}
+
+/// MariaDB: its SQL files fed to a server that reads statements instead of serving.
+fn bootstrap(
+    program: &Program,
+    initial: &Settings,
+    folder: &Path,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let data = folder.join("data");
+    make_private(&data)?;
+    let sql = folder.join("bootstrap.sql");
+    write_bootstrap(program, &sql)?;
+    let mut args = arguments::base(program, &data);
+    args.extend([
+        "--bootstrap".to_owned(),
+        format!("--tmpdir={}", folder.join("tmp").display()),
+        "--log-warnings=0".to_owned(),
+        "--enforce-storage-engine=".to_owned(),
+        "--max-allowed-packet=8M".to_owned(),
+    ]);
+    args.extend(initial.iter().map(|(name, value)| arguments::option(name, value)));
+    let input = File::open(&sql).context("open the statements")?;
+    finish(program, &args, Some(input), &folder.join("out"), stop)
+}
+
+/// The statements that make the system tables: the server's own files, with an account `root@localhost` that has
+/// no password and no anonymous accounts.
+fn write_bootstrap(program: &Program, sql: &Path) -> anyhow::Result<()> {
+    const FILES: [&str; 3] = ["system_tables", "performance_tables", "system_tables_data"];
+    let share = share(program).with_context(|| {
+        format!(
+            "the SQL files that make MariaDB's system tables are not beside {}\n\
+             hint: install the package mariadb-server whole",
+            program.path.display()
+        )
+    })?;
+    let read = |stem: &str| {
+        ["mysql", "mariadb"]
+            .iter()
+            .find_map(|product| std::fs::read(share.join(format!("{product}_{stem}.sql"))).ok())
+            .with_context(|| format!("read {}/*_{stem}.sql", share.display()))
+    };
+    // In this mode the server takes each line for a statement.
+    let mut text = b"create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n".to_vec();
+    for stem in FILES {
+        text.extend(read(stem)?);
+        text.push(b'\n');
+    }
+    if let Ok(sys) = read("sys_schema") {
+        text.extend(sys);
+        text.extend(b"\nuse mysql;\n");
+    }
+    text.extend(
+        b"delete from global_priv where user = '' or user = 'root' and host <> 'localhost';\n\
+          delete from proxies_priv where host <> 'localhost';\n\
+          delete from db where user = '';\n",
+    );
+    let mut file = File::create(sql).context("write the statements")?;
+    file.write_all(&text).context("write the statements")
+}
+
+/// The folder that holds MariaDB's SQL files.
+fn share(program: &Program) -> Option<PathBuf> {
+    let own = program.path.parent().and_then(Path::parent);
+    let roots = own.into_iter().chain(["/usr", "/usr/local"].iter().map(Path::new));
+    roots.flat_map(|root| ["share/mysql", "share/mariadb", "share"].map(|s| root.join(s))).find(
+        |folder| {
+            ["mysql", "mariadb"]
+                .iter()
+                .any(|product| folder.join(format!("{product}_system_tables.sql")).exists())
+        },
+    )
+}
+
+/// MySQL: it initialises itself, and is started and stopped once because the first start is the slowest.
+fn initialize(
+    program: &Program,
+    initial: &Settings,
+    folder: &Path,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let mut args = arguments::base(program, &folder.join("data"));
+    args.push("--initialize-insecure".to_owned());
+    args.push(format!("--log-error={}", folder.join("server.err").display()));
+    args.extend(initial.iter().map(|(name, value)| arguments::option(name, value)));
+    finish(program, &args, None, &folder.join("out"), stop)?;
+    let socket = socket_path(folder)?;
+    let places = Places { dir: folder.to_owned(), socket, port: None };
+    let result = warm_up(program, initial, &places, stop);
+    if places.socket.parent() != Some(folder) {
+        let _ = places.socket.parent().map(std::fs::remove_dir_all);
+    }
+    result
+}
+
+fn warm_up(
+    program: &Program,
+    initial: &Settings,
+    places: &Places,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let out = File::create(places.out()).context("make a file for the server's words")?;
+    let args = arguments::serve(program, places, initial);
+    let mut child = process::start(&program.path, &args, Tie::Kill, None, out)?;
+    let up = wait_until(PATIENCE, || {
+        stop.is_set() || !matches!(child.try_wait(), Ok(None)) || ready::greets(&places.socket)
+    });
+    let alive = matches!(child.try_wait(), Ok(None));
+    if stop.is_set() || !alive || !up {
+        end(&mut child);
+        return Err(failure("the new server does not start", places, stop));
+    }
+    if let Some(id) = ProcessId::of(child.id()) {
+        id.signal(Signal::TERM);
+    }
+    if wait_until(PATIENCE, || !matches!(child.try_wait(), Ok(None))) {
+        return Ok(());
+    }
+    end(&mut child);
+    Err(failure("the new server does not stop", places, stop))
+}
+
+/// Runs the server to its end.
+fn finish(
+    program: &Program,
+    args: &[String],
+    input: Option<File>,
+    out: &Path,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let words = File::create(out).context("make a file for the server's words")?;
+    let mut child = process::start(&program.path, args, Tie::Kill, input, words)?;
+    let ended = wait_until(PATIENCE, || stop.is_set() || !matches!(child.try_wait(), Ok(None)));
+    let good = ended && child.try_wait().ok().flatten().is_some_and(|status| status.success());
+    if good {
+        return Ok(());
+    }
+    end(&mut child);
+    let folder = out.parent().unwrap_or(out).to_owned();
+    let places = Places { dir: folder, socket: PathBuf::new(), port: None };
+    Err(failure("the server does not initialise its data", &places, stop))
+}
+
+fn failure(what: &str, places: &Places, stop: &Stop) -> anyhow::Error {
+    if stop.is_set() {
+        return target::Error::Abandoned.into();
+    }
+    let mut words = cause::tail(&places.out(), 20);
+    words.extend(cause::tail(&places.error_log(), 20));
+    cause::explain(what, &words)
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}

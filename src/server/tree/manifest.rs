@@ -1,0 +1,91 @@
+//! What a folder held: names, lengths and samples of the contents, to check a copy against.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use super::list;
+
+/// Length of one sample, bytes.
+const SAMPLE: u64 = 16 << 10;
+/// Samples taken of a long file, evenly spread, the first and the last page among them.
+const SAMPLES: u64 = 32;
+
+/// A folder's files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::server) struct Manifest {
+    files: Vec<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Line {
+    path: PathBuf,
+    bytes: u64,
+    sampled: u64,
+}
+
+impl Manifest {
+    /// Looks at a folder.
+    ///
+    /// # Errors
+    /// When a file can't be read.
+    pub(in crate::server) fn of(folder: &Path) -> anyhow::Result<Manifest> {
+        let mut files = Vec::new();
+        for entry in list(folder)?.into_iter().filter(|e| e.kind.is_file()) {
+            let path = folder.join(&entry.path);
+            let sampled = sample(&path, entry.length)
+                .with_context(|| format!("read samples of {}", path.display()))?;
+            files.push(Line { path: entry.path, bytes: entry.length, sampled });
+        }
+        Ok(Manifest { files })
+    }
+
+    /// Checks that a folder holds the same.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub(in crate::server) fn check(&self, folder: &Path) -> anyhow::Result<()> {
+        let now = Manifest::of(folder)?;
+        for line in &self.files {
+            let path = line.path.display();
+            match now.files.iter().find(|other| other.path == line.path) {
+                None => anyhow::bail!("{path} is missing"),
+                Some(other) if other.bytes != line.bytes => {
+                    anyhow::bail!("{path} has {} bytes instead of {}", other.bytes, line.bytes)
+                }
+                Some(other) if other.sampled != line.sampled => {
+                    anyhow::bail!("{path} has other contents")
+                }
+                Some(_) => {}
+            }
+        }
+        let strange = now.files.iter().find(|f| !self.files.iter().any(|l| l.path == f.path));
+        match strange {
+            Some(file) => anyhow::bail!("{} should not be there", file.path.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// FNV-1a over the samples of a file.
+fn sample(path: &Path, length: u64) -> io::Result<u64> {
+    let file = File::open(path)?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut buffer = vec![0; SAMPLE as usize];
+    let pages = length.div_ceil(SAMPLE);
+    let step = (pages.saturating_sub(1)).div_ceil(SAMPLES - 1).max(1);
+    let spread = (0..pages).step_by(step as usize).chain(pages.checked_sub(1));
+    for page in spread {
+        let at = page * SAMPLE;
+        let part = &mut buffer[..SAMPLE.min(length - at) as usize];
+        file.read_exact_at(part, at)?;
+        for byte in part.iter() {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    Ok(hash)
+}

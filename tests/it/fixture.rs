@@ -1,0 +1,92 @@
+//! Servers for tests: each test gets its own, in a private folder; templates are shared so that a start takes moments.
+#![expect(dead_code, reason = "not every test needs every part")]
+
+use std::path::{Path, PathBuf};
+
+use sweat::base::Stop;
+use sweat::plan::SandboxPlan;
+use sweat::server::Control;
+use sweat::server::sandbox::{Home, Life, Sandbox, Terms};
+use sweat::target::Target;
+
+/// A running server; ends with the value.
+pub(crate) struct Fixture {
+    pub(crate) sandbox: Sandbox,
+    /// Private folder of this test; goes last.
+    pub(crate) dir: tempfile::TempDir,
+}
+
+/// A MariaDB server, or whatever the machine's own is.
+pub(crate) fn mariadb() -> Fixture {
+    with(&[])
+}
+
+/// The same with settings.
+pub(crate) fn with(settings: &[(&str, &str)]) -> Fixture {
+    start(None, settings)
+}
+
+/// MySQL, where `SWEAT_MYSQLD` names its program.
+pub(crate) fn mysql() -> Option<Fixture> {
+    mysql_with(&[])
+}
+
+/// The same with settings.
+pub(crate) fn mysql_with(settings: &[(&str, &str)]) -> Option<Fixture> {
+    mysqld().map(|program| start(Some(program), settings))
+}
+
+/// MySQL's program, where `SWEAT_MYSQLD` names it.
+pub(crate) fn mysqld() -> Option<PathBuf> {
+    let program = std::env::var_os("SWEAT_MYSQLD").filter(|path| !path.is_empty());
+    if program.is_none() {
+        println!("skipped: no MySQL (set SWEAT_MYSQLD to a mysqld)");
+    }
+    program.map(PathBuf::from)
+}
+
+/// Sandboxes in the test's own folder; templates in one that all tests share.
+pub(crate) fn home(dir: &Path) -> Home {
+    let templates =
+        std::env::temp_dir().join(format!("sweat-test-{}", rustix::process::geteuid().as_raw()));
+    Home { templates: Home::at(&templates).templates, sandboxes: dir.join("sandbox") }
+}
+
+fn start(server: Option<PathBuf>, settings: &[(&str, &str)]) -> Fixture {
+    let dir = tempfile::Builder::new().prefix("sweat-it-").tempdir().unwrap();
+    let plan = SandboxPlan {
+        server,
+        settings: settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
+        ..SandboxPlan::default()
+    };
+    let terms =
+        Terms { home: home(dir.path()), name: None, life: Life::ThrowAway, stop: Stop::new() };
+    let sandbox = Sandbox::create(&plan, &terms).expect("a sandbox for the test starts");
+    Fixture { sandbox, dir }
+}
+
+impl Fixture {
+    /// How to talk to it.
+    pub(crate) fn target(&self) -> &Target {
+        self.sandbox.target()
+    }
+
+    /// Runs statements with the mariadb client, which knows nothing of ours; gives rows as lines, columns by tabs.
+    pub(crate) fn sql(&self, statements: &str) -> String {
+        sql(&self.sandbox.meta().socket, statements)
+    }
+}
+
+/// The same over any socket.
+#[expect(clippy::disallowed_methods, reason = "tests may start clients")]
+pub(crate) fn sql(socket: &Path, statements: &str) -> String {
+    let output = std::process::Command::new("mariadb")
+        .args(["--no-defaults", "-N", "-B", "-uroot", "-S"])
+        .arg(socket)
+        .args(["-e", statements])
+        .output()
+        .expect("the mariadb client can be run");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{statements}` fails: {words}");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
