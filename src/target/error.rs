@@ -56,7 +56,47 @@ pub enum Error {
     Tls(String),
 }
 
+/// Whether a server's error means that the same transaction may well succeed if it is run again: lock wait
+/// time-out, deadlock, row changed under a snapshot (MariaDB), and conflicts in a cluster.
+pub fn is_retryable(code: u16) -> bool {
+    matches!(code, 1020 | 1205 | 1213 | 1614 | 3101 | 3572)
+}
+
 impl Error {
+    /// Whether the session this came from can go on.
+    pub fn session_lives(&self) -> bool {
+        matches!(self, Error::Server { .. })
+    }
+    /// The server's number, if the server said it.
+    pub fn server_code(&self) -> Option<u16> {
+        match self {
+            Error::Login { code, .. } | Error::Server { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+    /// What to do about it, where that is known.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Login { code: 1045, .. } => Some("check user and password (-u, -p)"),
+            Error::Login { code: 1049, .. } => Some("create the database, or name another (-D)"),
+            Error::Login { code: 1698, .. } => Some(
+                "this account logs in by the system's user: run as that one, or through the socket",
+            ),
+            Error::Login { code: 1040 | 1203 | 1226, .. } => {
+                Some("the server allows no more connections: max_connections, max_user_connections")
+            }
+            Error::Login { code: 1129 | 1130, .. } => Some("the server refuses this host"),
+            Error::Server { code: 1227 | 1142 | 1044, .. } => Some("the account lacks a privilege"),
+            Error::Server { code: 1461, .. } => {
+                Some("raise max_prepared_stmt_count: one per statement and session")
+            }
+            Error::Server { code: 1153, .. } => Some("raise max_allowed_packet on the server"),
+            Error::Server { code: 1148 | 3948 | 4166, .. } => {
+                Some("set local_infile=ON on the server")
+            }
+            _ => None,
+        }
+    }
     /// As the hot path carries it.
     pub fn event_error(&self) -> EventError {
         let (kind, code) = match self {

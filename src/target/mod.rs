@@ -8,6 +8,7 @@ mod address;
 mod auth;
 mod channel;
 mod control;
+mod dialect;
 mod error;
 mod identity;
 mod link;
@@ -19,6 +20,7 @@ mod wire;
 
 pub use address::Target;
 pub use control::Rows;
-pub use error::Error;
+pub use dialect::{Word, WordKind};
+pub use error::{Error, is_retryable};
 pub use identity::{Identity, Product, Version};
 pub use session::{Prepared, Reply, Session, Value};
