@@ -86,15 +86,16 @@ impl Channel {
         self.start == self.inbox.len()
     }
 
-    /// Sends what `write` puts into an empty buffer; gives its length. The reply's numbers begin at 1.
+    /// Sends what `write` puts into an empty buffer; gives its length. `write` gives the sequence number
+    /// behind its last packet, where the reply goes on.
     #[inline]
     pub(super) async fn send(
         &mut self,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Malformed>,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<u8, Malformed>,
     ) -> Result<usize, Broken> {
         let (length, all) = OUTPUT.with_borrow_mut(|out| {
             out.clear();
-            write(out)?;
+            self.sequence = write(out)?;
             let sent = self.link.send(out);
             let length = out.len();
             if out.capacity() > KEEP {
@@ -105,20 +106,13 @@ impl Channel {
         if !all {
             poll_fn(|_| self.link.poll_flush()).await?;
         }
-        self.sequence = 1;
         Ok(length)
     }
 
     /// Sends a payload as the next packet of an exchange.
     pub(super) async fn answer(&mut self, payload: &[u8]) -> Result<(), Broken> {
         let sequence = self.sequence;
-        let mut next = sequence;
-        self.send(|out| {
-            next = encode::payload(out, payload, sequence);
-            Ok(())
-        })
-        .await?;
-        self.sequence = next;
+        self.send(|out| Ok(encode::payload(out, payload, sequence))).await?;
         Ok(())
     }
 

@@ -97,10 +97,8 @@ impl Session {
     }
 
     async fn exchange(&mut self, sql: &str) -> Result<Result<Rows, EventError>, Broken> {
-        let write = |out: &mut Vec<u8>| {
-            encode::command(out, Command::COM_QUERY, sql.as_bytes());
-            Ok(())
-        };
+        let write =
+            |out: &mut Vec<u8>| Ok(encode::command(out, Command::COM_QUERY, sql.as_bytes()));
         self.channel.send(write).await?;
         let mut rows = Rows::default();
         let mut packet = Vec::new();
@@ -168,16 +166,14 @@ impl Session {
 
     async fn load(&mut self, sql: &str, data: &mut dyn Read) -> Result<Reply, Error> {
         self.begin().map_err(|event| self.error(event))?;
-        let write = |out: &mut Vec<u8>| {
-            encode::command(out, Command::COM_QUERY, sql.as_bytes());
-            Ok(())
-        };
+        let write =
+            |out: &mut Vec<u8>| Ok(encode::command(out, Command::COM_QUERY, sql.as_bytes()));
         let mut tally = Tally::default();
         if let Err(broken) = self.channel.send(write).await {
             let event = self.fail(&broken);
             return Err(self.error(event));
         }
-        let mut scan = Scan::new(1, self.no_eof);
+        let mut scan = Scan::new(self.channel.sequence, self.no_eof);
         match self.scan(&mut scan, &mut tally).await {
             Ok(false) => {}
             Ok(true) => return Ok(scan.reply()),

@@ -109,10 +109,7 @@ impl Session {
     #[inline]
     pub async fn execute(&mut self, tally: &mut Tally, sql: &[u8]) -> Result<Reply, EventError> {
         self.begin()?;
-        let sent = self.channel.send(|out| {
-            encode::command(out, Command::COM_QUERY, sql);
-            Ok(())
-        });
+        let sent = self.channel.send(|out| Ok(encode::command(out, Command::COM_QUERY, sql)));
         let sent = sent.await;
         self.receive(tally, sent).await
     }
@@ -156,10 +153,8 @@ impl Session {
         &mut self,
         sql: &str,
     ) -> Result<Result<Prepared, EventError>, Broken> {
-        let write = |out: &mut Vec<u8>| {
-            encode::command(out, Command::COM_STMT_PREPARE, sql.as_bytes());
-            Ok(())
-        };
+        let write =
+            |out: &mut Vec<u8>| Ok(encode::command(out, Command::COM_STMT_PREPARE, sql.as_bytes()));
         self.channel.send(write).await?;
         let mut packet = Vec::new();
         let parting = self.channel.packet(&mut packet).await?;
@@ -183,8 +178,7 @@ impl Session {
     pub async fn forget(&mut self, statement: Prepared) -> Result<(), Error> {
         self.begin().map_err(|e| self.error(e))?;
         let write = |out: &mut Vec<u8>| {
-            encode::command(out, Command::COM_STMT_CLOSE, &statement.id.to_le_bytes());
-            Ok(())
+            Ok(encode::command(out, Command::COM_STMT_CLOSE, &statement.id.to_le_bytes()))
         };
         match self.channel.send(write).await {
             Ok(_) => {
@@ -201,10 +195,7 @@ impl Session {
     /// Says good-bye.
     pub async fn quit(&mut self) {
         if self.begin().is_ok() {
-            let write = |out: &mut Vec<u8>| {
-                encode::command(out, Command::COM_QUIT, &[]);
-                Ok(())
-            };
+            let write = |out: &mut Vec<u8>| Ok(encode::command(out, Command::COM_QUIT, &[]));
             let _ = self.channel.send(write).await;
             self.fail(&Broken::Fault(Fault::Closed));
             self.text = String::from("we said good-bye");
@@ -285,7 +276,7 @@ impl Session {
             Ok(bytes) => tally.bytes_sent += bytes as u64,
             Err(broken) => return Err(self.fail(&broken)),
         }
-        let mut scan = Scan::new(1, self.no_eof);
+        let mut scan = Scan::new(self.channel.sequence, self.no_eof);
         match self.scan(&mut scan, tally).await? {
             true => Ok(scan.reply()),
             false => {

@@ -8,11 +8,11 @@ use crate::target::{Prepared, Value};
 /// Bit that marks a parameter's type as unsigned.
 const UNSIGNED: u8 = 0x80;
 
-/// Writes a command with its argument as packets numbered from 0.
-pub(in crate::target) fn command(out: &mut Vec<u8>, command: Command, argument: &[u8]) {
+/// Writes a command with its argument as packets numbered from 0; gives the number behind the last.
+pub(in crate::target) fn command(out: &mut Vec<u8>, command: Command, argument: &[u8]) -> u8 {
     out.extend_from_slice(&[0, 0, 0, 0, command as u8]);
     out.extend_from_slice(argument);
-    seal(out, 0);
+    seal(out, 0)
 }
 
 /// Writes one payload as packets numbered from `sequence`; gives the number behind the last.
@@ -59,12 +59,12 @@ pub(in crate::target) fn packed(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Writes the execution of a prepared statement.
+/// Writes the execution of a prepared statement; gives the number behind the last packet.
 pub(in crate::target) fn run(
     out: &mut Vec<u8>,
     statement: &Prepared,
     values: &[Value<'_>],
-) -> Result<(), Malformed> {
+) -> Result<u8, Malformed> {
     if values.len() != usize::from(statement.parameters) {
         return Err(Malformed("a statement got another number of values than it has parameters"));
     }
@@ -101,6 +101,5 @@ pub(in crate::target) fn run(
             }
         }
     }
-    seal(out, 0);
-    Ok(())
+    Ok(seal(out, 0))
 }
