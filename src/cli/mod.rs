@@ -14,6 +14,7 @@ mod progress;
 mod prompt;
 mod report;
 mod signals;
+mod warm;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,8 +25,11 @@ use desk::Desk;
 use fault::Exit;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
-const COMMANDS: &[Entry] =
-    &[(report::command, report::run), (completion::command, completion::run)];
+const COMMANDS: &[Entry] = &[
+    (warm::command, warm::run),
+    (report::command, report::run),
+    (completion::command, completion::run),
+];
 
 /// A command: its words for clap, and its deed.
 type Entry = (fn() -> Command, fn(&ArgMatches, &Desk) -> anyhow::Result<Exit>);

@@ -1,0 +1,509 @@
+//! `sweat warm`: fills the buffer pool, has the server keep or load its list of pages, says how warm it is.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
+
+use crate::base::units::show_bytes;
+use crate::base::{Clock, Nanos, RealClock};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::target::Target;
+use crate::warm::{
+    Choice, DumpPlan, Dumped, Event, Inventory, STRATEGIES, Scene, Strategy, Warmed, Warmth, dump,
+    estimate_seconds, gauge, inventory,
+};
+
+use super::connection;
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::{ProgressLine, grouped};
+
+pub(super) fn command() -> Command {
+    let mut command = Command::new("warm")
+        .about("Fill the buffer pool, or say how warm it is")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .after_help(
+            "Examples:\n  \
+             sweat warm scan -S /run/mysqld/mysqld.sock\n  \
+             sweat warm scan shop crm.people --rate 50MiB --max-running 8\n  \
+             sweat warm status -h db1 -u monitor -p\n  \
+             sweat warm dump --pct 100 --allow dump && sweat warm load --allow load",
+        );
+    for strategy in STRATEGIES {
+        command = command.subcommand(strategy_command(*strategy));
+    }
+    command.subcommand(dump_command()).subcommand(status_command())
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (name, args) = args.subcommand().expect("clap asks for one");
+    match STRATEGIES.iter().find(|s| s.name() == name) {
+        Some(strategy) => warm(*strategy, args, desk),
+        None if name == "dump" => write_list(args, desk),
+        None => status(args, desk),
+    }
+}
+
+/// The words that all of these commands know.
+fn words(command: Command) -> Command {
+    connection::address_flags(command)
+        .disable_help_flag(true)
+        .infer_long_args(true)
+        .arg(super::help_flag())
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("text|json")
+                .value_parser(["text", "json"])
+                .default_value("text")
+                .help("How to print the result"),
+        )
+        .arg(Arg::new("quiet").long("quiet").action(ArgAction::SetTrue).help("Show no progress"))
+}
+
+fn strategy_command(strategy: &dyn Strategy) -> Command {
+    let mut command = Command::new(strategy.name()).about(strategy.about());
+    let specs = strategy.options();
+    if reads_tables(&specs) {
+        command = command.arg(
+            Arg::new("choice")
+                .value_name("DATABASE[.TABLE]")
+                .action(ArgAction::Append)
+                .help("What to read; without it what -D says, or everything"),
+        );
+        command =
+            command.arg(Arg::new("plain").long("plain").action(ArgAction::SetTrue).help(
+                "Print a line when a database or table begins and ends, as mysql-warmup does",
+            ));
+    }
+    for spec in &specs {
+        let mut arg = Arg::new(spec.name).long(spec.name).help(spec.help);
+        if spec.kind == OptionKind::Switch {
+            arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");
+        }
+        let shown = match spec.kind {
+            OptionKind::Choice(words) => words.join("|"),
+            OptionKind::Switch => "on|off".to_owned(),
+            _ => spec.name.to_uppercase(),
+        };
+        if !spec.default.is_empty() && spec.kind != OptionKind::Switch {
+            arg = arg.help(format!("{} [default: {}]", spec.help, spec.default));
+        }
+        command = command.arg(arg.value_name(shown));
+    }
+    words(command)
+}
+
+fn reads_tables(specs: &[OptionSpec]) -> bool {
+    specs.iter().any(|s| s.name == "tables")
+}
+
+fn dump_command() -> Command {
+    let command = Command::new("dump")
+        .about("Have the server write down which pages its pool holds")
+        .arg(
+            Arg::new("pct")
+                .long("pct")
+                .value_name("PERCENT")
+                .value_parser(clap::value_parser!(u8).range(1..=100))
+                .help("Share to write, the pages used last; of the pool (MariaDB) or of its data (MySQL)"),
+        )
+        .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("dump")
+                .value_parser(["dump"])
+                .help("Consent to overwriting the list of a server that sweat did not start"),
+        );
+    words(command)
+}
+
+fn status_command() -> Command {
+    let switch = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let command = Command::new("status")
+        .about("Say how warm the pool is, and each index where the server tells")
+        .arg(switch(
+            "per-index",
+            "Also by index where the server must look at every page of its pool",
+        ))
+        .arg(switch("yes", "Do that even where the pool is larger than 32 GiB"))
+        .arg(
+            Arg::new("top")
+                .long("top")
+                .value_name("N")
+                .value_parser(clap::value_parser!(usize))
+                .default_value("20")
+                .help("How many indexes to print as text"),
+        );
+    words(command)
+}
+
+/// Fills the pool.
+fn warm(strategy: &dyn Strategy, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let plan = connection::address(args, desk)?;
+    let specs = strategy.options();
+    let given = given(args, &specs, plan.database.as_deref());
+    let options = Options::check(&specs, &given).map_err(Mistakes)?;
+    let target = Target::new(&plan)?;
+    let plain = reads_tables(&specs) && args.get_flag("plain");
+    let quiet = args.get_flag("quiet") || plain;
+    let mut line = ProgressLine::new(desk.terminal, quiet, false);
+    let mut printed = Ok(());
+    let warmed = {
+        let mut scene = Scene {
+            target: &target,
+            control: None,
+            clock: RealClock::start(),
+            stop: &desk.stop,
+            progress: &mut |progress| line.show(&progress),
+        };
+        strategy.warm_with(&options, &mut scene, &mut |event| {
+            if plain && printed.is_ok() {
+                printed = desk.print(&format!("{}\n", plain_line(event)));
+            }
+        })?
+    };
+    line.finish();
+    printed?;
+    let pool = target.connect(&desk.stop).ok().and_then(|mut s| gauge(&mut s).ok());
+    match args.get_one::<String>("format").map(String::as_str) {
+        Some("json") => desk.print(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?,
+        _ => {
+            let text = warmed_text(&warmed, pool.as_ref());
+            if plain { desk.say(text.trim_end()) } else { desk.print(&text)? }
+        }
+    }
+    Ok(match &warmed {
+        w if w.cut => Exit::Interrupted,
+        w if w.failed > 0 => Exit::Failed,
+        _ => Exit::Done,
+    })
+}
+
+/// The options that were typed; what to read comes from the words without a flag, or from -D.
+fn given(args: &ArgMatches, specs: &[OptionSpec], database: Option<&str>) -> Vec<(String, String)> {
+    let mut given = Vec::new();
+    for spec in specs {
+        if let Some(value) = args.get_one::<String>(spec.name) {
+            given.push((spec.name.to_owned(), value.clone()));
+        }
+    }
+    if !reads_tables(specs) {
+        return given;
+    }
+    if args.get_flag("plain")
+        && specs.iter().any(|s| s.name == "order")
+        && !args.contains_id("order")
+    {
+        given.push(("order".to_owned(), "name".to_owned()));
+    }
+    let chosen: Vec<&str> =
+        args.get_many::<String>("choice").into_iter().flatten().map(|c| c.as_str()).collect();
+    if !chosen.is_empty() {
+        let mut all = chosen.join(",");
+        if let Some((_, before)) = given.iter().find(|(name, _)| name == "tables") {
+            all = format!("{before},{all}");
+        }
+        given.push(("tables".to_owned(), all));
+    } else if let (Some(name), false) = (database, args.contains_id("tables")) {
+        let choice = Choice { database: name.to_owned(), table: None };
+        given.push(("tables".to_owned(), choice.to_string()));
+    }
+    given
+}
+
+/// A line as mysql-warmup prints it.
+fn plain_line(event: &Event) -> String {
+    let table = |database: &str, table: &str| {
+        Choice { database: database.to_owned(), table: Some(table.to_owned()) }.to_string()
+    };
+    match event {
+        Event::DatabaseBegan(name) => format!(">>>>>>> START WARMUP FOR DB: {name} <<<<<<"),
+        Event::TableBegan(d, t) => format!("START WARMUP FOR TABLE:   {}", table(d, t)),
+        Event::TableEnded(d, t) => format!("SUCCESS WARMUP FOR TABLE: {}", table(d, t)),
+        Event::TableFailed(d, t, why) => {
+            format!("FAILED WARMUP FOR TABLE:  {}: {why}", table(d, t))
+        }
+        Event::DatabaseEnded(name) => format!("+++++++ SUCCESS WARMUP FOR DB: {name} +++++++"),
+    }
+}
+
+fn warmed_text(warmed: &Warmed, pool: Option<&Warmth>) -> String {
+    let bytes = warmed.bytes_read;
+    let per_second = bytes as f64 / warmed.seconds.max(1e-9);
+    let mut text = format!(
+        "read {} in {:.2} s ({}/s), {} pages\n",
+        show_bytes(bytes),
+        warmed.seconds,
+        show_bytes(per_second as u64),
+        grouped(warmed.pages_read)
+    );
+    if let Some(pool) = pool {
+        text += &pool_line(pool);
+    }
+    for note in &warmed.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+fn pool_line(pool: &Warmth) -> String {
+    format!(
+        "pool: {} of {} hold data ({:.0} %), {} free\n",
+        show_bytes(pool.data_bytes()),
+        show_bytes(pool.total_bytes()),
+        pool.share() * 100.0,
+        show_bytes(pool.pages_free * pool.page_bytes)
+    )
+}
+
+fn warmed_json(strategy: &str, warmed: &Warmed, pool: Option<&Warmth>) -> String {
+    let value = json!({
+        "strategy": strategy,
+        "seconds": warmed.seconds,
+        "pages_before": warmed.pages_before,
+        "pages_after": warmed.pages_after,
+        "pages_read": warmed.pages_read,
+        "bytes_read": warmed.bytes_read,
+        "pages_total": pool.map(|p| p.pages_total),
+        "page_bytes": pool.map(|p| p.page_bytes),
+        "notes": warmed.notes,
+        "cut": warmed.cut,
+        "failed": warmed.failed,
+    });
+    format!("{value:#}\n")
+}
+
+/// Has the server write its list.
+fn write_list(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let target = Target::new(&connection::address(args, desk)?)?;
+    let plan =
+        DumpPlan { pct: args.get_one::<u8>("pct").copied(), allowed: args.contains_id("allow") };
+    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
+    let dumped = {
+        let mut scene = Scene {
+            target: &target,
+            control: None,
+            clock: RealClock::start(),
+            stop: &desk.stop,
+            progress: &mut |progress| line.show(&progress),
+        };
+        dump(&plan, &mut scene)?
+    };
+    line.finish();
+    match args.get_one::<String>("format").map(String::as_str) {
+        Some("json") => {
+            let value = json!({
+                "seconds": dumped.seconds,
+                "path": dumped.path,
+                "pages": dumped.pages,
+                "pages_data": dumped.pages_data,
+                "notes": dumped.notes,
+                "cut": dumped.cut,
+            });
+            desk.print(&format!("{value:#}\n"))?;
+        }
+        _ => desk.print(&dumped_text(&dumped))?,
+    }
+    Ok(if dumped.cut { Exit::Interrupted } else { Exit::Done })
+}
+
+fn dumped_text(dumped: &Dumped) -> String {
+    let pages = match dumped.pages {
+        Some(pages) => format!("{} of {} pages", grouped(pages), grouped(dumped.pages_data)),
+        None => "its pages".to_owned(),
+    };
+    let mut text = if dumped.cut {
+        "the server goes on writing its list by itself\n".to_owned()
+    } else {
+        format!("the server wrote {pages} to {} in {:.2} s\n", dumped.path, dumped.seconds)
+    };
+    for note in &dumped.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+/// Largest pool whose every page is looked at without asking again.
+const ASK_ABOVE_BYTES: u64 = 32 << 30;
+
+/// Says how warm the pool is.
+fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let target = Target::new(&connection::address(args, desk)?)?;
+    let mut session = target.connect(&desk.stop)?;
+    let warmth = gauge(&mut session)?;
+    let pay = args.get_flag("per-index");
+    if pay && warmth.total_bytes() > ASK_ABOVE_BYTES && !args.get_flag("yes") {
+        let mistake = Mistake {
+            place: "--per-index".to_owned(),
+            why: format!(
+                "the pool has {}: a look at every page takes the server about {:.0} s",
+                show_bytes(warmth.total_bytes()),
+                estimate_seconds(&warmth)
+            ),
+            hint: Some("say --yes as well if that is fine".to_owned()),
+        };
+        return Err(Mistakes(vec![mistake]).into());
+    }
+    let clock = RealClock::start();
+    let began: Nanos = clock.now();
+    let found = inventory(&mut session, &warmth, pay)?;
+    let took = clock.now().since(began).seconds();
+    if args.get_one::<String>("format").is_some_and(|f| f == "json") {
+        desk.print(&status_json(&warmth, &found))?;
+    } else {
+        let top = args.get_one::<usize>("top").copied().unwrap_or(20);
+        desk.print(&status_text(&warmth, &found, top))?;
+        if pay {
+            desk.say(&format!("the look at the indexes took {took:.2} s"));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
+    let mut text = pool_line(warmth);
+    if let Some(pages) = found.pages_of_data {
+        let bytes = pages * warmth.page_bytes;
+        let fits =
+            if bytes <= warmth.total_bytes() { "fits the pool" } else { "larger than the pool" };
+        text += &format!("data: {} in InnoDB's indexes ({fits})\n", show_bytes(bytes));
+    }
+    if !found.lines.is_empty() {
+        text += &format!("{:>10}  {:>10}  {:>5}  index\n", "cached", "of", "warm");
+    }
+    for line in found.lines.iter().take(top) {
+        let of = line.pages_total.map_or("?".to_owned(), |p| show_bytes(p * warmth.page_bytes));
+        let share = line.pages_total.filter(|p| *p > 0).map_or("?".to_owned(), |p| {
+            format!("{:.0} %", (100.0 * line.pages_cached as f64 / p as f64).min(100.0))
+        });
+        let partition = match line.partition.as_str() {
+            "" => String::new(),
+            name => format!(" partition {name}"),
+        };
+        text += &format!(
+            "{:>10}  {of:>10}  {share:>5}  {}.{}.{}{partition}\n",
+            show_bytes(line.pages_cached * warmth.page_bytes),
+            line.database,
+            line.table,
+            line.index
+        );
+    }
+    if found.lines.len() > top {
+        text += &format!("... and {} more (--top)\n", found.lines.len() - top);
+    }
+    if let Some(seconds) = found.dearer_seconds {
+        text += &format!(
+            "note: pages by index are not shown: this server would have to look at all {} pages \
+             of its pool, about {seconds:.1} s; --per-index has it do that\n",
+            grouped(warmth.pages_total)
+        );
+    }
+    for note in &found.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+fn status_json(warmth: &Warmth, found: &Inventory) -> String {
+    let line = |l: &crate::warm::Line| {
+        json!({
+            "database": l.database,
+            "table": l.table,
+            "partition": l.partition,
+            "index": l.index,
+            "pages_cached": l.pages_cached,
+            "pages_total": l.pages_total,
+        })
+    };
+    let value = json!({
+        "pages_total": warmth.pages_total,
+        "pages_data": warmth.pages_data,
+        "pages_free": warmth.pages_free,
+        "pages_dirty": warmth.pages_dirty,
+        "page_bytes": warmth.page_bytes,
+        "share": warmth.share(),
+        "pages_of_data": found.pages_of_data,
+        "indexes": found.lines.iter().map(line).collect::<Vec<_>>(),
+        "dearer_seconds": found.dearer_seconds,
+        "notes": found.notes,
+    });
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(words: &[&str]) -> Vec<(String, String)> {
+        let matches = command().try_get_matches_from([&["warm"], words].concat()).unwrap();
+        let (name, args) = matches.subcommand().unwrap();
+        let strategy = STRATEGIES.iter().find(|s| s.name() == name).unwrap();
+        given(args, &strategy.options(), args.get_one::<String>("database").map(|d| d.as_str()))
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn what_to_read_comes_from_words_or_from_the_database() {
+        assert_eq!(typed(&["scan", "a", "b.c"]), [pair("tables", "a,b.c")]);
+        assert_eq!(typed(&["scan", "-D", "x.y"]), [pair("tables", "`x.y`")]);
+        assert_eq!(typed(&["scan_classic", "-D", "a", "b"]), [pair("tables", "b")]);
+        assert_eq!(typed(&["scan", "--blobs", "a"])[0], pair("blobs", "on"));
+        assert!(typed(&["load"]).is_empty());
+    }
+
+    #[test]
+    fn plain_reads_by_name_unless_told_otherwise() {
+        assert_eq!(typed(&["scan", "--plain"]), [pair("order", "name")]);
+        assert_eq!(typed(&["scan", "--plain", "--order", "size"]), [pair("order", "size")]);
+    }
+
+    #[test]
+    fn plain_lines_are_those_of_mysql_warmup() {
+        let (db, t) = ("shop".to_owned(), "or`ders".to_owned());
+        let lines = [
+            plain_line(&Event::DatabaseBegan(db.clone())),
+            plain_line(&Event::TableBegan(db.clone(), t.clone())),
+            plain_line(&Event::TableEnded(db.clone(), t)),
+            plain_line(&Event::DatabaseEnded(db)),
+        ];
+        assert_eq!(
+            lines,
+            [
+                ">>>>>>> START WARMUP FOR DB: shop <<<<<<",
+                "START WARMUP FOR TABLE:   `shop`.`or``ders`",
+                "SUCCESS WARMUP FOR TABLE: `shop`.`or``ders`",
+                "+++++++ SUCCESS WARMUP FOR DB: shop +++++++",
+            ]
+        );
+    }
+
+    #[test]
+    fn status_says_what_it_did_not_look_at() {
+        let warmth = Warmth {
+            pages_total: 65_536,
+            pages_data: 32_768,
+            pages_free: 32_768,
+            page_bytes: 16_384,
+            ..Warmth::default()
+        };
+        let found = Inventory {
+            pages_of_data: Some(131_072),
+            dearer_seconds: Some(0.13),
+            ..Inventory::default()
+        };
+        let text = status_text(&warmth, &found, 20);
+        assert!(text.starts_with("pool: 512 MiB of 1.00 GiB hold data (50 %), 512 MiB free\n"));
+        assert!(text.contains("data: 2.00 GiB in InnoDB's indexes (larger than the pool)"));
+        assert!(text.contains("all 65 536 pages of its pool, about 0.1 s; --per-index"), "{text}");
+    }
+
+    #[test]
+    fn nothing_read_is_no_division_by_zero() {
+        let text = warmed_text(&Warmed::default(), None);
+        assert_eq!(text, "read 0 B in 0.00 s (0 B/s), 0 pages\n");
+    }
+}
