@@ -58,8 +58,8 @@ fn kind_word(kind: ErrorKind) -> &'static str {
 }
 
 impl Trial {
-    /// Takes over the totals of a recording; what describes the trial (`id`, `way`, `workload`, ...) and its
-    /// intervals stay.
+    /// Takes over the totals of a recording; what describes the trial (`id`, `way`, `workload`,
+    /// ...) and its intervals stay.
     pub fn fill(&mut self, recording: &Recording) {
         let total = &recording.total;
         self.classes = recording.class_names.clone();
@@ -137,7 +137,8 @@ impl From<&Sample> for SampleRecord {
     }
 }
 
-/// Joins the server's variables at the start and at the end, tables of name, value and, if known, origin.
+/// Joins the server's variables at the start and at the end, tables of name, value and, if known,
+/// origin.
 pub fn variables(start: &Values, end: Option<&Values>) -> Vec<VariableRecord> {
     fn table(values: &Values) -> &[Vec<String>] {
         match values {

@@ -14,7 +14,10 @@ pub enum Error {
         why: std::io::Error,
     },
     /// Too little room to begin.
-    #[error("run folder {}: only {} MiB free on its disk, a run needs {} MiB to begin", .path.display(), .free_bytes >> 20, .needed_bytes >> 20)]
+    #[error(
+        "run folder {}: only {} MiB free on its disk, a run needs {} MiB to begin",
+        .path.display(), .free_bytes >> 20, .needed_bytes >> 20
+    )]
     Full {
         /// Where.
         path: PathBuf,

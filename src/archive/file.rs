@@ -1,5 +1,6 @@
-//! Files that stay readable when the disk fills up or the program is killed: appended lines are whole or not there,
-//! rewritten files are replaced in one step, compressed streams are flushed now and then.
+//! Files that stay readable when the disk fills up or the program is killed: appended lines are
+//! whole or not there, rewritten files are replaced in one step, compressed streams are flushed now
+//! and then.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

@@ -1,6 +1,6 @@
-//! Histograms of intervals in HdrHistogram's interval log, format V2, so that other HDR tools read them.
-//! One line per interval, class and kind, empty ones left out; tags are `<class>/response`, `/service`,
-//! `/failed`, and `lateness`. Values are nanoseconds.
+//! Histograms of intervals in HdrHistogram's interval log, format V2, so that other HDR tools read
+//! them. One line per interval, class and kind, empty ones left out; tags are `<class>/response`,
+//! `/service`, `/failed`, and `lateness`. Values are nanoseconds.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,5 @@
-//! A histogram with only its filled cells: a few KB instead of 264, so that an hour of intervals fits in memory.
+//! A histogram with only its filled cells: a few KB instead of 264, so that an hour of intervals
+//! fits in memory.
 
 use crate::recorder::{Histogram, new_histogram};
 
@@ -26,8 +27,8 @@ impl SparseHistogram {
         self.cells.last().map_or(0, |c| c.0)
     }
 
-    /// The value in nanoseconds that a share `quantile` (0 to 1) of all values doesn't exceed (upper edge of its
-    /// cell); 0 if there are none.
+    /// The value in nanoseconds that a share `quantile` (0 to 1) of all values doesn't exceed
+    /// (upper edge of its cell); 0 if there are none.
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;

@@ -10,8 +10,8 @@ use super::hlog::{self, Part};
 use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
 use crate::recorder::{Histogram, new_histogram};
 
-/// `trial.json`: written when the load begins, and again with totals when it has ended. The histograms of the whole
-/// load are not in it: they are the sum of those in `histograms.hlog`.
+/// `trial.json`: written when the load begins, and again with totals when it has ended. The
+/// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct TrialFile {
@@ -150,7 +150,8 @@ impl TrialFile {
     }
 }
 
-/// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description is gone.
+/// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
+/// is gone.
 pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut note = |why: String| damage.push(format!("trial {id}: {why}"));

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::SparseHistogram;
 use crate::recorder::{Histogram, new_histogram};
 
-/// Raw counters and gauges by name, as read from server and host at one moment. Names of host values carry a
-/// prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are the server's status variables.
+/// Raw counters and gauges by name, as read from server and host at one moment. Names of host
+/// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
+/// the server's status variables.
 pub type Counters = BTreeMap<String, f64>;
 
 /// Everything in a run folder, loaded.
@@ -340,6 +341,7 @@ pub struct VariableRecord {
     pub start: String,
     /// At the end; absent if the run was cut.
     pub end: Option<String>,
-    /// Where the value comes from: `COMPILE-TIME`, `CONFIG`, `COMMAND-LINE`, `SQL`, ... in lower case with dashes.
+    /// Where the value comes from: `COMPILE-TIME`, `CONFIG`, `COMMAND-LINE`, `SQL`, ... in lower
+    /// case with dashes.
     pub origin: Option<String>,
 }

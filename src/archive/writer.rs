@@ -1,5 +1,5 @@
-//! Writes a run folder while the run proceeds. Nothing here stops a run: the first write that fails is kept and
-//! told at the end, and what was written stays readable.
+//! Writes a run folder while the run proceeds. Nothing here stops a run: the first write that fails
+//! is kept and told at the end, and what was written stays readable.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -40,8 +40,9 @@ struct OpenTrial {
 }
 
 impl Writer {
-    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `meta.json` and `plan.toml`, after a look at the room
-    /// on the disk. `meta.id`, `format` and `tool_version` are filled in here; `plan` must hold no password.
+    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `meta.json` and `plan.toml`, after a
+    /// look at the room on the disk. `meta.id`, `format` and `tool_version` are filled in here;
+    /// `plan` must hold no password.
     ///
     /// # Errors
     /// When the folder can't be made or written to, or the disk is as good as full.
@@ -124,8 +125,9 @@ impl Writer {
         }
     }
 
-    /// Opens the folder of a load. `trial` describes it: `id`, `way`, `pass`, `step`, `workload`, `options`,
-    /// `arrival`, `workers`, `engine`, `classes`, `began_ns`; the rest comes with its intervals and at its end.
+    /// Opens the folder of a load. `trial` describes it: `id`, `way`, `pass`, `step`, `workload`,
+    /// `options`, `arrival`, `workers`, `engine`, `classes`, `began_ns`; the rest comes with its
+    /// intervals and at its end.
     pub fn begin_trial(&mut self, trial: Trial) {
         self.trial = None;
         let opened = OpenTrial::create(&self.dir, self.meta.origin_unix_ns, trial);
@@ -139,7 +141,8 @@ impl Writer {
         self.keep(result);
     }
 
-    /// Closes the open trial with its totals, and gives it as it would be loaded again. `None` if none was open.
+    /// Closes the open trial with its totals, and gives it as it would be loaded again. `None` if
+    /// none was open.
     pub fn end_trial(&mut self, recording: &Recording) -> Option<Trial> {
         let OpenTrial { dir, mut trial, .. } = self.trial.take()?;
         trial.fill(recording);

@@ -1,6 +1,6 @@
-//! What server and host felt: raw samples on clock-aligned ticks, with their own cost.
-//! Never knows: load, deltas, what a value means.
-//! Start reading at `Sampler`. To add one: a folder here with a `Kind`, its line in `PROBES`, a page in docs/probes.md.
+//! What server and host felt: raw samples on clock-aligned ticks, with their own cost. Never knows:
+//! load, deltas, what a value means. Start reading at `Sampler`. To add one: a folder here with a
+//! `Kind`, its line in `PROBES`, a page in docs/probes.md.
 
 pub mod host;
 pub mod innodb;
@@ -43,8 +43,8 @@ pub trait Kind: Sync {
     fn rhythm(&self) -> Rhythm {
         Rhythm::Ticks(1)
     }
-    /// Whether it asks the server. Those that don't have a thread of their own, so that a stalled server doesn't
-    /// hide what its host felt.
+    /// Whether it asks the server. Those that don't have a thread of their own, so that a stalled
+    /// server doesn't hide what its host felt.
     fn asks_server(&self) -> bool;
     /// Whether it is about the server: left out where there is none.
     fn of_server(&self) -> bool {

@@ -7,8 +7,9 @@ use super::subject::text;
 use super::{host, process, status};
 use crate::target::{Error, Session};
 
-/// Raw counters of this moment: the server's status numbers (if a session is given), its process (if on this
-/// machine), the CPU, pressure and, of disks, the one that holds the server's data (all where that is not known).
+/// Raw counters of this moment: the server's status numbers (if a session is given), its process
+/// (if on this machine), the CPU, pressure and, of disks, the one that holds the server's data (all
+/// where that is not known).
 ///
 /// # Errors
 /// When the server doesn't answer.

@@ -17,8 +17,9 @@ pub(super) fn line(line: &str) -> String {
     }
 }
 
-/// The same for each line of a text. A statement of several lines may show its password in a later one: all lines up
-/// to the next one that no statement could be part of (empty, or of dashes) are hidden too.
+/// The same for each line of a text. A statement of several lines may show its password in a later
+/// one: all lines up to the next one that no statement could be part of (empty, or of dashes) are
+/// hidden too.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut hiding = false;

@@ -83,7 +83,8 @@ impl<C: Clock> Round<C> {
         self.ends();
     }
 
-    /// Takes samples until `wait`, which sleeps until a time, says that it is enough; then those of the end.
+    /// Takes samples until `wait`, which sleeps until a time, says that it is enough; then those of
+    /// the end.
     pub(super) fn run(&mut self, mut wait: impl FnMut(Nanos) -> bool) {
         let mut tick = self.ticks.after(self.clock.now());
         while wait(tick) {
@@ -231,7 +232,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A probe whose looks take the times given, in ms, then none; `u64::MAX` says that a privilege is missing.
+    /// A probe whose looks take the times given, in ms, then none; `u64::MAX` says that a privilege
+    /// is missing.
     struct Scripted {
         clock: SimClock,
         took_ms: Vec<u64>,
@@ -248,7 +250,8 @@ mod tests {
         }
     }
 
-    /// Runs a script at 100 ms for so many waits; gives (planned ms, what) of every sample and the costs.
+    /// Runs a script at 100 ms for so many waits; gives (planned ms, what) of every sample and the
+    /// costs.
     fn run(rhythm: Rhythm, took_ms: &[u64], waits: u32) -> (Vec<(u64, String)>, Vec<Cost>) {
         let clock = SimClock::default();
         let (out, samples) = mpsc::channel();

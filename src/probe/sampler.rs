@@ -1,4 +1,5 @@
-//! Takes samples on clock-aligned ticks, from threads and a session of its own, and never holds up a run.
+//! Takes samples on clock-aligned ticks, from threads and a session of its own, and never holds up
+//! a run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +13,8 @@ use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{Mistake, ProbePlan};
 use crate::target::Target;
 
-/// How long a look under way may go on once the sampler is told to stop, and how long it may take to give up.
+/// How long a look under way may go on once the sampler is told to stop, and how long it may take
+/// to give up.
 const GRACE: Nanos = Nanos(45_000_000);
 /// How long `start` waits for the first session.
 const OPENING: Duration = Duration::from_secs(5);
@@ -50,9 +52,9 @@ pub fn probes(names: &[String]) -> Result<Vec<&'static dyn Kind>, Mistake> {
 }
 
 impl Sampler {
-    /// Starts sampling into `out`, and returns once its session is open or could not be opened: call it before the
-    /// load takes all connections. A server that is away, or refuses, leaves gaps. `pid` is the server's process
-    /// where a control knows it; otherwise the server is asked.
+    /// Starts sampling into `out`, and returns once its session is open or could not be opened:
+    /// call it before the load takes all connections. A server that is away, or refuses, leaves
+    /// gaps. `pid` is the server's process where a control knows it; otherwise the server is asked.
     ///
     /// # Errors
     /// When a probe doesn't exist, or the machine gives no thread.
@@ -121,8 +123,8 @@ impl Sampler {
         Some(self.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0)
     }
 
-    /// Takes the last samples (variables), stops, and says what sampling cost. Takes less than 100 ms, also where
-    /// the server doesn't answer.
+    /// Takes the last samples (variables), stops, and says what sampling cost. Takes less than 100
+    /// ms, also where the server doesn't answer.
     pub fn stop(mut self) -> Vec<Cost> {
         self.end()
     }

@@ -1,4 +1,5 @@
-//! Ticks on multiples of the interval on the wall clock, so that samples of several machines and runs line up.
+//! Ticks on multiples of the interval on the wall clock, so that samples of several machines and
+//! runs line up.
 
 use crate::base::Nanos;
 
@@ -11,7 +12,8 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// A grid for a clock whose origin is at `origin_unix_ns` on the wall; an interval of 0 counts as 1 ns.
+    /// A grid for a clock whose origin is at `origin_unix_ns` on the wall; an interval of 0 counts
+    /// as 1 ns.
     pub fn new(origin_unix_ns: u64, interval: Nanos) -> Ticks {
         let interval = Nanos(interval.0.max(1));
         Ticks { first: Nanos((interval.0 - origin_unix_ns % interval.0) % interval.0), interval }

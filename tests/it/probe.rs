@@ -1,5 +1,9 @@
 //! The room `probe` against a real server.
-#![expect(clippy::disallowed_methods, reason = "tests start servers and wait for them")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests start servers and wait for them"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rustix::fs::{major, minor, stat};
 
-/// The name that `/proc/diskstats` has for the device under a path: `vda`, `sda1`, `dm-0`; `None` where the file
-/// system has no single device (overlay, tmpfs, network).
+/// The name that `/proc/diskstats` has for the device under a path: `vda`, `sda1`, `dm-0`; `None`
+/// where the file system has no single device (overlay, tmpfs, network).
 pub(in crate::probe) fn of(path: &Path) -> Option<String> {
     let at = stat(path).ok()?;
     let disks = std::fs::read_to_string("/proc/diskstats").ok()?;

@@ -1,4 +1,5 @@
-//! The machine sweat runs on: `/proc` as numbers. It is the server's machine only where the server is local.
+//! The machine sweat runs on: `/proc` as numbers. It is the server's machine only where the server
+//! is local.
 
 pub(super) mod disk;
 pub(super) mod parse;
@@ -60,7 +61,8 @@ impl Probe for Host {
     }
 }
 
-/// The few numbers of the host that belong beside every step: CPU, pressure, and one disk (all if `None`).
+/// The few numbers of the host that belong beside every step: CPU, pressure, and one disk (all if
+/// `None`).
 pub(super) fn brief(disk: Option<&str>) -> Numbers {
     let read = |file: &str| read_to_string(format!("/proc/{file}")).unwrap_or_default();
     let mut numbers = parse::stat(&read("stat"));

@@ -125,7 +125,8 @@ const DISK: [&str; 17] = [
     "flush_ms",
 ];
 
-/// `/proc/diskstats`: devices and partitions that ever did something, without memory and loop devices.
+/// `/proc/diskstats`: devices and partitions that ever did something, without memory and loop
+/// devices.
 pub(in crate::probe) fn diskstats(text: &str) -> Numbers {
     let mut out = Vec::new();
     for line in text.lines() {
@@ -212,7 +213,8 @@ mod tests {
         check(&numbers, "memory.huge_pages_total", 3.0);
         check(&vmstat("pgmajfault 9\npswpin 1\n"), "vm.major_faults", 9.0);
         let numbers = diskstats(
-            " 254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n 7 0 loop0 1 1 1 1\n 8 0 sda 0 0\n",
+            " 254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n\
+             7 0 loop0 1 1 1 1\n 8 0 sda 0 0\n",
         );
         check(&numbers, "disk.vda.sectors_read", 3.0);
         check(&numbers, "disk.vda.flush_ms", 17.0);
@@ -241,7 +243,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_a_reader_panic(text in "(cpu|ctxt|some|full|a:| 1 2 x|pgfault)?[ -~\n:=]{0,200}") {
+        fn no_text_makes_a_reader_panic(
+            text in "(cpu|ctxt|some|full|a:| 1 2 x|pgfault)?[ -~\n:=]{0,200}",
+        ) {
             for read in [stat, loadavg, meminfo, vmstat, diskstats, net_dev] {
                 let _ = read(&text);
             }

@@ -1,5 +1,6 @@
-//! `SHOW ENGINE INNODB STATUS` as text, every tenth tick. Its averages per second span the time since anybody last
-//! asked, so readers must use totals only; above 1 MB the server cuts its list of transactions.
+//! `SHOW ENGINE INNODB STATUS` as text, every tenth tick. Its averages per second span the time
+//! since anybody last asked, so readers must use totals only; above 1 MB the server cuts its list
+//! of transactions.
 
 use super::subject::text;
 use super::{Kind, Missed, Probe, Rhythm, Subject, Values, redact};

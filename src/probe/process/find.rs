@@ -1,4 +1,5 @@
-//! Which process the server is: the socket's other end or its pid file, if that process began when the server says.
+//! Which process the server is: the socket's other end or its pid file, if that process began when
+//! the server says.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -10,8 +11,8 @@ use crate::target::Session;
 /// The server counts whole seconds, from shortly after its process began.
 const SLACK_S: f64 = 10.0;
 
-/// Process id of the server at the other end of a session; `None` if it is on another machine, or can't be told
-/// for certain.
+/// Process id of the server at the other end of a session; `None` if it is on another machine, or
+/// can't be told for certain.
 pub(in crate::probe) fn find(session: &mut Session, local: bool) -> Option<u32> {
     if !local {
         return None;
@@ -30,8 +31,9 @@ fn pid_file(session: &mut Session) -> Option<u32> {
     read_to_string(Path::new(&datadir).join(file)).ok()?.trim().parse().ok()
 }
 
-/// Whether a process began at a time. A socket may have been opened by a service manager for its server, and a
-/// container, or a machine behind a tunnel, may name a pid file that is here too, of another server.
+/// Whether a process began at a time. A socket may have been opened by a service manager for its
+/// server, and a container, or a machine behind a tunnel, may name a pid file that is here too, of
+/// another server.
 fn began_at(pid: u32, unix_s: f64) -> Option<bool> {
     let stat = read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let machine = parse::stat(&read_to_string("/proc/stat").ok()?);

@@ -1,5 +1,5 @@
-//! The server's own process, where it runs on this machine: `/proc/PID`. Found by what the server itself says and
-//! what the kernel confirms, never by a name.
+//! The server's own process, where it runs on this machine: `/proc/PID`. Found by what the server
+//! itself says and what the kernel confirms, never by a name.
 
 mod find;
 mod parse;
@@ -60,7 +60,8 @@ pub(super) fn exists(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}/stat")).exists()
 }
 
-/// What the kernel counts for the whole process; empty if it is gone, without `io` where that is refused.
+/// What the kernel counts for the whole process; empty if it is gone, without `io` where that is
+/// refused.
 pub(super) fn read(pid: u32) -> Numbers {
     let file = |name: &str| read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
     let stat = file("stat");
@@ -77,8 +78,8 @@ pub(super) fn read(pid: u32) -> Numbers {
 /// Above this many threads their sum costs too much for a sample.
 const MOST_THREADS: usize = 256;
 
-/// Time on the CPU and time waiting for one, summed over the threads alive. Ended threads take theirs along, so the
-/// sum can fall.
+/// Time on the CPU and time waiting for one, summed over the threads alive. Ended threads take
+/// theirs along, so the sum can fall.
 fn threads(pid: u32) -> Numbers {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let tasks: Vec<_> = tasks.filter_map(Result::ok).take(MOST_THREADS + 1).collect();

@@ -1,4 +1,5 @@
-//! Sessions that do something, without our own. Statements are cut at 500 characters and lose their passwords.
+//! Sessions that do something, without our own. Statements are cut at 500 characters and lose their
+//! passwords.
 
 use super::subject::text;
 use super::{Kind, Missed, Probe, Subject, Values, innodb, redact};
@@ -33,8 +34,9 @@ const SOURCES: &[&str] = &["performance_schema.processlist", "information_schema
 const INFO: usize = 7;
 
 impl Active {
-    /// Without PROCESS the server shows only the account's own sessions: half a list is worse than none. The server
-    /// says it lacks only where it refuses something, so it is asked for something that needs it too.
+    /// Without PROCESS the server shows only the account's own sessions: half a list is worse than
+    /// none. The server says it lacks only where it refuses something, so it is asked for something
+    /// that needs it too.
     fn choose(subject: &mut Subject) -> Result<String, Missed> {
         subject.rows(innodb::STATEMENT)?;
         let mut why = Missed::ForGood("no list of sessions on this server".to_owned());
