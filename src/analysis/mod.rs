@@ -9,6 +9,7 @@ mod counters;
 pub mod figure;
 mod findings;
 mod latency;
+mod pulse;
 #[cfg(test)]
 pub(crate) mod recorded;
 mod series;
@@ -25,6 +26,8 @@ pub use findings::{
     Phase, RateSpread, RawFile, Series, Setting, SizeClass, SpectrumPoint, Temperature, Timeline,
     TrialFinding, Unit, WayFinding,
 };
+
+pub use pulse::{Beat, Pulse, Surroundings};
 
 use crate::archive::{Meta, Run};
 

@@ -134,6 +134,11 @@ pub(super) fn sandbox_flags(command: Command) -> Command {
         ))
 }
 
+/// Whether any word names a target or how to log in to it.
+pub(super) fn is_told(args: &ArgMatches) -> bool {
+    args.get_flag("sandbox") || FLAGS.iter().any(|(name, ..)| args.contains_id(name))
+}
+
 /// The target that the words name: a throw-away server or an address.
 ///
 /// # Errors

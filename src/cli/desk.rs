@@ -49,7 +49,7 @@ pub(super) struct Terminal {
     pub(super) live: bool,
     /// Whether stderr is a terminal where a line can be written over.
     pub(super) overwrite: bool,
-    /// Whether colours are welcome.
+    /// Whether colours are welcome on stdout.
     pub(super) colour: bool,
 }
 
@@ -70,7 +70,7 @@ impl Terminal {
         Terminal {
             live: stdout && stderr && able,
             overwrite: stderr && able,
-            colour: stderr && able && !no_colour,
+            colour: stdout && able && !no_colour,
         }
     }
 }

@@ -22,7 +22,6 @@ pub(super) enum Exit {
     /// 3: the target or server failed.
     Failed,
     /// 4: the run can't carry its claim, and `--strict` asked for that.
-    #[expect(dead_code, reason = "for commands that judge")]
     Void,
     /// 130: stopped by the user; what was measured is kept.
     Interrupted,

@@ -4,12 +4,14 @@
 //! and its line in `COMMANDS`. A command reads its words into a plan and lets the rooms below do the work.
 
 mod argv;
+mod bench;
 mod completion;
 mod connection;
 mod desk;
 mod fault;
 mod login_path;
 mod option_file;
+mod present;
 mod progress;
 mod prompt;
 mod report;
@@ -26,6 +28,7 @@ use fault::Exit;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[Entry] = &[
+    (bench::command, bench::run),
     (warm::command, warm::run),
     (report::command, report::run),
     (completion::command, completion::run),
@@ -36,8 +39,9 @@ type Entry = (fn() -> Command, fn(&ArgMatches, &Desk) -> anyhow::Result<Exit>);
 
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let words = argv::read(args.collect());
+    let mut words = argv::read(args.collect());
     argv::wipe();
+    bench::workload_first(&mut words.args, &takes_value);
     let desk = Desk::open(words.password);
     let result = signals::watch(&desk.stop).map_err(Into::into).and_then(|()| {
         let matches = program().try_get_matches_from(words.args)?;
@@ -58,10 +62,30 @@ fn program() -> Command {
         .max_term_width(100)
         .arg(help_flag());
     for (command, _) in COMMANDS {
-        program = program
-            .subcommand(command().disable_help_flag(true).infer_long_args(true).arg(help_flag()));
+        program = program.subcommand(with_help(command()));
     }
     program
+}
+
+/// Gives a command and those below it our flag for help.
+fn with_help(command: Command) -> Command {
+    let command = command.disable_help_flag(true).infer_long_args(true).arg(help_flag());
+    command.mut_subcommands(with_help)
+}
+
+/// Whether the word after this flag is its value: `-u bob`, but not `--user=bob`.
+fn takes_value(flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    let takes = |command: &Command| {
+        command.get_arguments().any(|arg| {
+            let named = arg.get_long() == Some(name)
+                || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
+                || arg.get_short().is_some_and(|c| name == c.to_string());
+            named && arg.get_action().takes_values() && !arg.is_require_equals_set()
+        })
+    };
+    let bench = bench::command();
+    takes(&bench) || bench.get_subcommands().any(takes)
 }
 
 /// `-h` is the host, as in every mysql client, so help is `--help` and `-?`.

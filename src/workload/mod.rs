@@ -26,6 +26,10 @@ pub trait Kind: Sync {
     fn about(&self) -> &'static str;
     /// What it can be told.
     fn options(&self) -> Vec<OptionSpec>;
+    /// Whether it talks to a server at all.
+    fn needs_target(&self) -> bool {
+        true
+    }
     /// Builds it; `target` is `None` only for workloads that need none.
     ///
     /// # Errors

@@ -18,6 +18,9 @@ impl Kind for Null {
     fn options(&self) -> Vec<OptionSpec> {
         Vec::new()
     }
+    fn needs_target(&self) -> bool {
+        false
+    }
     fn build(&self, _: &Options, _: Option<&Target>) -> anyhow::Result<Box<dyn Workload>> {
         Ok(Box::new(Null))
     }

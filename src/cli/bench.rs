@@ -1,0 +1,143 @@
+//! `sweat bench`: a load on a server, and what it felt like.
+//! The options of each workload come from the workload itself; they stand in its own `--help`.
+
+mod flags;
+mod lines;
+mod listener;
+mod live;
+mod words;
+
+use clap::{Arg, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::{Exit, Hinted};
+use super::{connection, present};
+use crate::archive::RunState;
+use crate::plan::{Plan, TargetPlan};
+use crate::workload::{Job, KINDS, Kind};
+use crate::{experiment, target};
+
+pub(super) use words::workload_first;
+
+pub(super) fn command() -> Command {
+    let mut command = everything(Command::new("bench"))
+        .about("Run a load and measure it")
+        .long_about(
+            "Run a load and measure it.\n\n\
+             Each workload has options of its own: `sweat bench WORKLOAD --help` lists them.",
+        )
+        .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
+        .subcommand_value_name("WORKLOAD")
+        .subcommand_help_heading("Workloads")
+        .disable_help_subcommand(true)
+        .after_help(
+            "Examples:\n  \
+             sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
+             sweat bench oltp_point_select prepare -h db1 -u bench -p -D sbtest --table-size=1M\n  \
+             sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \
+             sweat bench null --threads=2 --time=5",
+        );
+    for kind in KINDS {
+        command = command.subcommand(workload(*kind));
+    }
+    command
+}
+
+/// Everything but the workload's own options.
+fn everything(command: Command) -> Command {
+    let command = flags::load(command);
+    let command = flags::output(command);
+    connection::sandbox_flags(connection::address_flags(command))
+}
+
+fn workload(kind: &dyn Kind) -> Command {
+    let name = kind.name();
+    let command = Command::new(name).about(kind.about()).arg(
+        Arg::new("what")
+            .value_name("prepare|run|cleanup")
+            .value_parser(["prepare", "run", "cleanup"])
+            .default_value("run")
+            .hide_possible_values(true)
+            .help("Make the data, run the load, or remove the data"),
+    );
+    let examples = if kind.needs_target() {
+        format!(
+            "Examples:\n  \
+             sweat bench {name} --sandbox --threads=4 --time=10\n  \
+             sweat bench {name} prepare -S /run/mysqld/mysqld.sock -u root -D sbtest\n  \
+             sweat bench {name} -S /run/mysqld/mysqld.sock -u root -D sbtest --threads=16"
+        )
+    } else {
+        format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
+    };
+    everything(flags::workload(command, &kind.options())).after_help(examples)
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (kind, args) = match args.subcommand() {
+        Some((name, args)) => (Some(name), args),
+        None => (None, args),
+    };
+    let plan = words::plan(kind, args, desk)?;
+    let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
+    match what {
+        "run" => measure(&plan, args, desk),
+        what => arrange(what, &plan, args, desk),
+    }
+}
+
+/// Runs the load, then shows what it felt like.
+fn measure(plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let mut listener = listener::Show::new(plan, args, desk);
+    let finished = experiment::run(plan, &desk.stop, &mut listener);
+    drop(listener);
+    let finished = finished?;
+    let void = present::run(&finished.dir, args, desk)?;
+    if let Some(error) = finished.error {
+        return Err(error);
+    }
+    Ok(match finished.state {
+        RunState::Interrupted => Exit::Interrupted,
+        RunState::Failed | RunState::Running => Exit::Failed,
+        RunState::Done if void => Exit::Void,
+        RunState::Done => Exit::Done,
+    })
+}
+
+/// `prepare` and `cleanup`: work on the data alone, without a run folder.
+fn arrange(what: &str, plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let target = match &plan.target {
+        TargetPlan::Address(address) => Some(target::Target::new(address)?),
+        TargetPlan::None => None,
+        TargetPlan::Sandbox(_) => {
+            return Err(Hinted {
+                why: format!("{what} in a throw-away server would be lost with it"),
+                hint: "leave out --sandbox, or run the load, which prepares by itself".to_owned(),
+            }
+            .into());
+        }
+    };
+    let kind = words::kind(&plan.workload.kind)?;
+    let workload = kind.build(&plan.workload.options, target.as_ref())?;
+    let mut line = flags::progress_line(args, desk);
+    let mut progress = |p| line.show(&p);
+    let mut job = Job {
+        threads: plan.load.workers,
+        seed: plan.seed,
+        stop: &desk.stop,
+        progress: &mut progress,
+    };
+    let result = match what {
+        "prepare" => workload.prepare(&mut job),
+        _ => workload.cleanup(&mut job),
+    };
+    line.finish();
+    result?;
+    if desk.stop.is_set() {
+        return Ok(Exit::Interrupted);
+    }
+    if !args.get_flag("quiet") {
+        desk.say(&format!("{}: {what} done", plan.workload.kind));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,60 @@
+//! The load in plain lines: one per interval.
+
+use crate::analysis::Beat;
+use crate::analysis::figure::{UNKNOWN, figure, time};
+
+/// `[   3 s]  3 998 events/s  p50 1.92 ms  p95 ...`
+pub(super) fn interval(beat: &Beat) -> String {
+    let shown = |seconds: Option<f64>| seconds.map_or_else(|| UNKNOWN.to_owned(), time);
+    let mut line = format!(
+        "[{:>5.*} s]  {:>9} events/s  p50 {}  p95 {}  p99 {}  max {}  errors {}",
+        if beat.at_s.fract().abs() < 0.01 { 0 } else { 1 },
+        beat.at_s,
+        figure(beat.events_per_s),
+        shown(beat.p50_s),
+        shown(beat.p95_s),
+        shown(beat.p99_s),
+        shown(beat.max_s),
+        beat.errors,
+    );
+    if beat.reconnects > 0 {
+        line += &format!("  reconnects {}", beat.reconnects);
+    }
+    if let Some(lateness) = beat.lateness_p99_s {
+        line += &format!("  lateness p99 {}", time(lateness));
+    }
+    if beat.backlog > 0 {
+        line += &format!("  backlog {}", beat.backlog);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_the_interval_felt_like() {
+        let beat = Beat {
+            at_s: 3.0004,
+            events_per_s: 3998.4,
+            p50_s: Some(0.00192),
+            p99_s: Some(0.0118),
+            max_s: Some(0.412),
+            errors: 2,
+            ..Beat::default()
+        };
+        assert_eq!(
+            interval(&beat),
+            "[    3 s]      3 998 events/s  p50 1.92 ms  p95 -  p99 11.8 ms  max 412 ms  errors 2"
+        );
+        let beat =
+            Beat { at_s: 0.5, backlog: 7, reconnects: 1, lateness_p99_s: Some(4e-5), ..beat };
+        assert!(
+            interval(&beat).ends_with("errors 2  reconnects 1  lateness p99 40.0 us  backlog 7"),
+            "{}",
+            interval(&beat)
+        );
+        assert!(interval(&beat).starts_with("[  0.5 s]"), "{}", interval(&beat));
+    }
+}

@@ -1,0 +1,133 @@
+//! Listens to a run and shows it: progress of the steps before the load, then a full view or a line per interval.
+
+use clap::ArgMatches;
+
+use super::super::desk::Desk;
+use super::super::progress::ProgressLine;
+use super::live::Live;
+use super::{flags, lines};
+use crate::analysis::Pulse;
+use crate::archive::SampleRecord;
+use crate::base::kernel;
+use crate::experiment::{Listener, Step};
+use crate::plan::Plan;
+use crate::probe::Sample;
+use crate::recorder::Interval;
+use crate::workload::Progress;
+
+/// Shows a run on this terminal.
+pub(super) struct Show<'a> {
+    desk: &'a Desk,
+    plan: &'a Plan,
+    pulse: Pulse,
+    progress: ProgressLine,
+    way: Way,
+    /// What was said while the view stood there; it is told when the view has gone.
+    held: Vec<String>,
+}
+
+/// How intervals are shown.
+enum Way {
+    /// Not at all.
+    Quiet,
+    /// A line each on stdout, which is data.
+    Lines,
+    /// A line each on stderr, since stdout is for a format that programs read.
+    Aside,
+    /// A view of the whole load; `None` until the load begins.
+    Live(Option<Live>),
+}
+
+impl<'a> Show<'a> {
+    /// A listener as the flags and the terminal want it.
+    pub(super) fn new(plan: &'a Plan, args: &ArgMatches, desk: &'a Desk) -> Show<'a> {
+        let flag = |name: &str| args.get_flag(name);
+        let text = args.get_one::<String>("format").is_some_and(|f| f == "text");
+        let way = match () {
+            () if flag("quiet") => Way::Quiet,
+            () if desk.terminal.live && !flag("plain") => Way::Live(None),
+            () if text => Way::Lines,
+            () => Way::Aside,
+        };
+        let progress = flags::progress_line(args, desk);
+        Show { desk, plan, pulse: Pulse::default(), progress, way, held: Vec::new() }
+    }
+
+    fn is_quiet(&self) -> bool {
+        matches!(self.way, Way::Quiet)
+    }
+
+    /// Takes the view away and tells what was held back.
+    fn end_view(&mut self) {
+        if let Way::Live(view) = &mut self.way {
+            *view = None;
+        }
+        for line in std::mem::take(&mut self.held) {
+            self.desk.say(&line);
+        }
+    }
+}
+
+impl Listener for Show<'_> {
+    fn step_began(&mut self, step: &Step, _number: usize, of: usize) {
+        if of > 1 && !self.is_quiet() && !matches!(step, Step::Load { .. }) {
+            self.desk.say(&format!("{step} ..."));
+        }
+    }
+
+    fn step_ended(&mut self, _step: &Step, _seconds: f64) {
+        self.progress.finish();
+        self.end_view();
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        self.progress.show(progress);
+    }
+
+    fn load_began(&mut self, _classes: &[String]) {
+        self.progress.finish();
+        self.pulse = Pulse::default();
+        if let Way::Live(view) = &mut self.way {
+            match Live::open(self.plan, self.desk.terminal.colour) {
+                Ok(live) => *view = Some(live),
+                // A terminal that can't tell where its cursor stands still takes lines.
+                Err(_) => self.way = Way::Lines,
+            }
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let (user, system) = kernel::cpu_time();
+        self.pulse.interval(interval, user + system);
+        let Some(beat) = self.pulse.last() else { return };
+        match &mut self.way {
+            Way::Quiet => {}
+            // A closed stdout ends the program when the summary is printed; the load itself goes on.
+            Way::Lines => drop(self.desk.print(&format!("{}\n", lines::interval(beat)))),
+            Way::Aside => self.desk.say(&lines::interval(beat)),
+            Way::Live(Some(live)) => live.draw(&self.pulse),
+            Way::Live(None) => {}
+        }
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        self.pulse.sample(SampleRecord::from(sample));
+    }
+
+    fn note(&mut self, text: &str) {
+        if self.is_quiet() {
+            return;
+        }
+        if matches!(self.way, Way::Live(Some(_))) {
+            self.held.push(format!("note: {text}"));
+        } else {
+            self.desk.say(&format!("note: {text}"));
+        }
+    }
+}
+
+impl Drop for Show<'_> {
+    fn drop(&mut self) {
+        self.end_view();
+    }
+}

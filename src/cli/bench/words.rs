@@ -1,0 +1,266 @@
+//! From the words of `sweat bench` to a plan.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ArgMatches;
+
+use super::super::connection;
+use super::super::desk::Desk;
+use super::flags::OWN;
+use crate::base::RealClock;
+use crate::base::units::{parse_count, parse_time};
+use crate::plan::{
+    self, ArrivalPlan, EnginePlan, Known, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Options, Plan,
+    TargetPlan, WayPlan, nearest,
+};
+use crate::workload::{KINDS, Kind};
+
+/// How long a load runs that is told neither a time nor a number of events.
+const TIME: Duration = Duration::from_secs(10);
+
+/// The kind of workload of this name.
+///
+/// # Errors
+/// A mistake with the nearest known name.
+pub(super) fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
+    let found = KINDS.iter().find(|kind| kind.name() == name).copied();
+    found.ok_or_else(|| Mistake {
+        place: name.to_owned(),
+        why: "no such workload".to_owned(),
+        hint: nearest(name, KINDS.iter().map(|k| k.name())).map(|n| format!("did you mean {n}?")),
+    })
+}
+
+/// Moves the workload's name to the front, since sysbench takes options before it: `bench --tables=4 null run`.
+/// `takes_value` says whether the word after this flag is its value.
+pub(in super::super) fn workload_first(args: &mut [OsString], takes_value: &dyn Fn(&str) -> bool) {
+    let Some(bench) = args.iter().position(|a| a == "bench") else { return };
+    let rest = &mut args[bench + 1..];
+    let mut at = 0;
+    while at < rest.len() {
+        let word = rest[at].to_string_lossy();
+        if KINDS.iter().any(|kind| kind.name() == word) {
+            rest[..=at].rotate_right(1);
+            return;
+        }
+        if word == "--" || !word.starts_with('-') {
+            return;
+        }
+        at += if takes_value(&word) { 2 } else { 1 };
+    }
+}
+
+/// The plan that file and words name together.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let mut mistakes = Vec::new();
+    let mut plan = start(workload, args)?;
+    load(&mut plan.load, args, &mut mistakes);
+    let specs = kind(&plan.workload.kind)?;
+    if workload.is_some() {
+        match Options::check(&specs.options(), &own(args)) {
+            Ok(options) => plan.workload.options = options,
+            Err(list) => mistakes.extend(list),
+        }
+    }
+    if let Some(list) = args.get_one::<String>("probes") {
+        plan.probes.names = list.split(',').map(|name| name.trim().to_owned()).collect();
+    }
+    plan.probes.interval = plan.load.interval;
+    if let Some(seed) = count(args, "seed", 0, u64::MAX, &mut mistakes) {
+        plan.seed = seed;
+    }
+    if plan.seed == 0 {
+        plan.seed = RealClock::start().origin_unix_ns() / 1000 % 1_000_000_000;
+    }
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    if specs.needs_target() && !names_target(&plan.target, args) {
+        plan.target = connection::target(args, desk)?;
+    } else if !specs.needs_target() {
+        plan.target = TargetPlan::None;
+    }
+    plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
+    Ok(plan)
+}
+
+/// Whether the plan file names the target, and no word does.
+fn names_target(target: &TargetPlan, args: &ArgMatches) -> bool {
+    !matches!(target, TargetPlan::None) && !connection::is_told(args)
+}
+
+/// The plan of the file, or the defaults.
+fn start(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
+    let mut plan = match args.get_one::<String>("plan") {
+        Some(path) => read(path)?,
+        None => Plan {
+            ways: vec![WayPlan::default()],
+            passes: 1,
+            runs_dir: PathBuf::from("runs"),
+            ..Plan::default()
+        },
+    };
+    if let Some(workload) = workload {
+        plan.workload.kind = workload.to_owned();
+    } else if plan.workload.kind.is_empty() {
+        return Err(Mistake {
+            place: "bench".to_owned(),
+            why: "no workload is named".to_owned(),
+            hint: Some(format!("one of {}", names().join(", "))),
+        }
+        .into());
+    }
+    if let Some(dir) = args.get_one::<String>("runs-dir") {
+        plan.runs_dir = PathBuf::from(dir);
+    }
+    match args.get_one::<String>("name") {
+        Some(name) => plan.name.clone_from(name),
+        None if plan.name.is_empty() => plan.name.clone_from(&plan.workload.kind),
+        None => {}
+    }
+    Ok(plan)
+}
+
+fn names() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name()).collect()
+}
+
+fn read(path: &str) -> anyhow::Result<Plan> {
+    let wrong = |why: String| Mistake { place: path.to_owned(), why, hint: None };
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    let known = Known {
+        workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
+        strategies: crate::warm::STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
+        probes: Vec::new(),
+    };
+    plan::read(&text, &known).map_err(|mut mistakes| {
+        mistakes.iter_mut().for_each(|m| m.place = format!("{path} {}", m.place));
+        Mistakes(mistakes).into()
+    })
+}
+
+/// The workload's own options as typed, in order.
+fn own(args: &ArgMatches) -> Vec<(String, String)> {
+    let mut given = Vec::new();
+    for id in args.ids().filter(|id| id.as_str().starts_with(OWN)) {
+        let name = &id.as_str()[OWN.len()..];
+        for value in args.get_many::<String>(id.as_str()).into_iter().flatten() {
+            given.push((name.to_owned(), value.clone()));
+        }
+    }
+    given
+}
+
+/// Lays the flags of a load over the plan.
+fn load(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    if let Some(workers) = count(args, "threads", 1, MOST_WORKERS, mistakes) {
+        load.workers = workers as usize;
+    }
+    let told_time = time(args, "time", mistakes);
+    let told_events = count(args, "events", 0, u64::MAX, mistakes);
+    load.time = told_time.or(load.time).filter(|t| !t.is_zero());
+    load.events = told_events.or(load.events).filter(|n| *n > 0);
+    if load.time.is_none() && load.events.is_none() && told_time.is_none() {
+        load.time = Some(TIME);
+    }
+    match time(args, "interval", mistakes) {
+        Some(interval) if interval < Duration::from_millis(10) => {
+            mistakes.push(mistake("interval", "it is too short", "at least 10ms"));
+        }
+        Some(interval) => load.interval = interval,
+        None => {}
+    }
+    load.grace = time(args, "grace", mistakes).unwrap_or(load.grace);
+    load.reconnect |= args.get_flag("reconnect");
+    load.precise |= args.get_flag("precise");
+    match args.get_one::<String>("engine").map(String::as_str) {
+        None => {}
+        Some("auto") => load.engine = EnginePlan::Auto,
+        Some("threads") => load.engine = EnginePlan::Threads,
+        Some("reactor") => load.engine = EnginePlan::Reactor,
+        Some(_) => mistakes.push(mistake("engine", "no such engine", "auto, threads or reactor")),
+    }
+    arrival(load, args, mistakes);
+}
+
+fn arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    let rate = args.get_one::<String>("rate").map(|text| text.parse::<f64>());
+    let kind = args.get_one::<String>("arrival").map(String::as_str);
+    let think = time(args, "think", mistakes);
+    match (rate, kind) {
+        (Some(Ok(rate)), Some("constant")) if rate > 0.0 && rate.is_finite() => {
+            load.arrival = ArrivalPlan::Constant { per_second: rate };
+        }
+        (Some(Ok(rate)), None | Some("poisson")) if rate > 0.0 && rate.is_finite() => {
+            load.arrival = ArrivalPlan::Poisson { per_second: rate };
+        }
+        // As in sysbench, rate 0 is a closed loop.
+        (Some(Ok(0.0)), None) => load.arrival = ArrivalPlan::default(),
+        (Some(Ok(rate)), _) if !(rate > 0.0 && rate.is_finite()) => {
+            mistakes.push(mistake("rate", "it must be above 0", "events per second, as in 1000"));
+        }
+        (Some(Err(_)), _) => {
+            mistakes.push(mistake("rate", "it is no number", "events per second, as in 1000"));
+        }
+        (_, Some("poisson" | "constant")) => {
+            mistakes.push(mistake("arrival", "an open loop needs a rate", "add --rate=1000"));
+        }
+        (_, Some(_)) => {
+            mistakes.push(mistake("arrival", "no such arrival", "poisson or constant"));
+        }
+        (None | Some(Ok(_)), None) => {}
+    }
+    if let Some(think) = think {
+        match &mut load.arrival {
+            ArrivalPlan::Closed { think: pause } => *pause = think,
+            _ => mistakes.push(mistake(
+                "think",
+                "only a closed loop has think time",
+                "leave out --rate, or --think",
+            )),
+        }
+    }
+}
+
+fn mistake(name: &str, why: &str, hint: &str) -> Mistake {
+    Mistake { place: format!("--{name}"), why: why.to_owned(), hint: Some(hint.to_owned()) }
+}
+
+fn time(args: &ArgMatches, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Duration> {
+    match args.get_one::<String>(name).map(|text| parse_time(text)) {
+        Some(Err(e)) => {
+            mistakes.push(mistake(name, &e.to_string(), "as in 5s"));
+            None
+        }
+        other => other.and_then(Result::ok),
+    }
+}
+
+fn count(
+    args: &ArgMatches,
+    name: &str,
+    least: u64,
+    most: u64,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<u64> {
+    match args.get_one::<String>(name).map(|text| parse_count(text))? {
+        Ok(count) if (least..=most).contains(&count) => Some(count),
+        Ok(count) => {
+            let hint = format!("{least} to {most}");
+            mistakes.push(mistake(name, &format!("{count} is out of range"), &hint));
+            None
+        }
+        Err(e) => {
+            mistakes.push(mistake(name, &e.to_string(), "as in 1000"));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
