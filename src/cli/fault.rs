@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::base::StopReason;
 use crate::plan::{Mistake, Mistakes};
-use crate::target;
+use crate::{archive, target};
 
 use super::desk::Desk;
 
@@ -144,33 +144,18 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(mistake) = cause.downcast_ref::<Mistake>() {
         return mistake.hint.clone();
     }
-    cause.downcast_ref::<target::Error>().and_then(hint_target)
-}
-
-fn hint_target(error: &target::Error) -> Option<String> {
-    let text = match error {
+    if let Some(error) = cause.downcast_ref::<archive::Error>() {
+        return Some(error.hint().to_owned());
+    }
+    let error = cause.downcast_ref::<target::Error>()?;
+    let by_flags = match error {
         target::Error::Connect { .. } => {
-            "is the server up? Say where it is with -h HOST -P PORT or -S SOCKET, or use --sandbox"
+            Some("is the server up? Say where it is with -h HOST -P PORT or -S SOCKET")
         }
-        target::Error::Login { code: 1045 | 1698, .. } => {
-            "check -u USER and -p (bare -p asks for the password), or your ~/.my.cnf"
-        }
-        target::Error::Login { code: 1049, .. } | target::Error::Server { code: 1049, .. } => {
-            "create the database first, or name another with -D"
-        }
-        target::Error::Login { code: 1044, .. } | target::Error::Server { code: 1044, .. } => {
-            "this account may not use that database: grant it, or name another with -D"
-        }
-        target::Error::Login { code: 1040, .. } | target::Error::Server { code: 1040, .. } => {
-            "raise max_connections on the server, or use fewer --threads"
-        }
-        target::Error::Server { code: 1142 | 1143 | 1227, .. } => {
-            "this account lacks a privilege: grant it, or use another account with -u"
-        }
-        target::Error::Tls(_) => "see --ssl-mode, --ssl-ca and docs/connecting.md",
-        _ => return None,
+        target::Error::Tls(_) => Some("see --ssl-mode, --ssl-ca and docs/connecting.md"),
+        _ => None,
     };
-    Some(text.to_owned())
+    error.hint().or(by_flags).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -212,7 +197,7 @@ mod tests {
         assert_eq!(judge(&error), Exit::Failed);
         let text = describe(&error);
         assert!(text.starts_with("error: open the target: log in to tcp db1:3306 as bob: 1045"));
-        assert!(text.contains("\nhint: check -u USER"), "{text}");
+        assert!(text.contains("\nhint: check user and password"), "{text}");
     }
 
     #[test]

@@ -69,7 +69,9 @@ fn program() -> Command {
 
 /// Gives a command and those below it our flag for help.
 fn with_help(command: Command) -> Command {
-    let command = command.disable_help_flag(true).infer_long_args(true).arg(help_flag());
+    let has_one = command.get_arguments().any(|arg| arg.get_id() == "help");
+    let command = command.disable_help_flag(true).infer_long_args(true);
+    let command = if has_one { command } else { command.arg(help_flag()) };
     command.mut_subcommands(with_help)
 }
 

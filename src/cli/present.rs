@@ -5,8 +5,9 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::desk::Desk;
-use crate::report::{FORMATS, Look, ReportFormat};
-use crate::{analysis, archive, report};
+use super::report::{findings, written};
+use crate::analysis::Level;
+use crate::report::{self, FORMATS, Look, ReportFormat};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn flags(command: Command) -> Command {
@@ -45,17 +46,11 @@ pub(super) fn format(args: &ArgMatches) -> &'static dyn ReportFormat {
 /// # Errors
 /// When the folder can't be read, or stdout can't be written to.
 pub(super) fn run(dir: &Path, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
-    let run = archive::load(dir)?;
-    let mut findings = analysis::analyse(&run);
-    findings.folder = Some(dir.display().to_string());
-    let mut text = Vec::new();
-    format(args).write(&findings, Look { colour: desk.terminal.colour }, &mut text)?;
-    desk.print(&String::from_utf8_lossy(&text))?;
+    let findings = findings(dir)?;
+    let look = Look { colour: desk.terminal.colour };
+    desk.print(&String::from_utf8_lossy(&written(format(args), &findings, look)))?;
     let allowed: Vec<&str> =
         args.get_many::<String>("allow").into_iter().flatten().map(String::as_str).collect();
-    let void = findings
-        .caveats
-        .iter()
-        .any(|c| c.level == analysis::Level::Void && !allowed.contains(&c.id));
+    let void = findings.caveats.iter().any(|c| c.level == Level::Void && !allowed.contains(&c.id));
     Ok(void && args.get_flag("strict"))
 }

@@ -153,7 +153,7 @@ fn to_file(
     Ok(())
 }
 
-fn written(format: &dyn ReportFormat, findings: &Findings, look: Look) -> Vec<u8> {
+pub(super) fn written(format: &dyn ReportFormat, findings: &Findings, look: Look) -> Vec<u8> {
     let mut text = Vec::new();
     format.write(findings, look, &mut text).expect("memory takes every write");
     text

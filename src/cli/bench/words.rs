@@ -15,6 +15,7 @@ use crate::plan::{
     self, ArrivalPlan, EnginePlan, Known, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Options, Plan,
     TargetPlan, WayPlan, nearest,
 };
+use crate::probe::PROBES;
 use crate::workload::{KINDS, Kind};
 
 /// How long a load runs that is told neither a time nor a number of events.
@@ -69,6 +70,7 @@ pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> an
     }
     if let Some(list) = args.get_one::<String>("probes") {
         plan.probes.names = list.split(',').map(|name| name.trim().to_owned()).collect();
+        mistakes.extend(plan.probes.names.iter().filter_map(|name| unknown_probe(name)));
     }
     plan.probes.interval = plan.load.interval;
     if let Some(seed) = count(args, "seed", 0, u64::MAX, &mut mistakes) {
@@ -87,6 +89,16 @@ pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> an
     }
     plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
     Ok(plan)
+}
+
+fn unknown_probe(name: &str) -> Option<Mistake> {
+    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name()).collect();
+    if names.contains(&name) {
+        return None;
+    }
+    let hint = nearest(name, names.iter().copied())
+        .map_or_else(|| names.join(", "), |near| format!("did you mean {near}?"));
+    Some(mistake("probes", &format!("`{name}` is not known"), &hint))
 }
 
 /// Whether the plan file names the target, and no word does.
@@ -136,7 +148,7 @@ fn read(path: &str) -> anyhow::Result<Plan> {
     let known = Known {
         workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
         strategies: crate::warm::STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
-        probes: Vec::new(),
+        probes: PROBES.iter().map(|probe| probe.name()).collect(),
     };
     plan::read(&text, &known).map_err(|mut mistakes| {
         mistakes.iter_mut().for_each(|m| m.place = format!("{path} {}", m.place));
