@@ -198,7 +198,8 @@ fn number(counters: &Counters, name: &str) -> Option<f64> {
     counters.get(name).copied().filter(|v| v.is_finite())
 }
 
-/// Rise by second between neighbours, at the later of the two; backwards, holes and gaps become gaps.
+/// Rise by second between neighbours, at the later of the two: a rate holds from the point before to its own.
+/// A first reading, one that went backwards, and one after a hole have no rate and are gaps.
 fn rates(readings: &Readings) -> Readings {
     let longest = LONGEST_SPACINGS * usual_spacing(readings);
     let mut rates = Readings::new();
@@ -216,6 +217,8 @@ fn rates(readings: &Readings) -> Readings {
             }
             let usable = value >= before && seconds <= longest;
             rates.push((*at, usable.then(|| (value - before) / seconds)));
+        } else {
+            rates.push((*at, None));
         }
         last = Some((*at, value));
     }
@@ -260,7 +263,7 @@ mod tests {
             sample(1.0, Some(300.0)),
             sample(3.0, Some(400.0)),
         ]);
-        assert_eq!(found, [(1.0, Some(200.0)), (3.0, Some(50.0))]);
+        assert_eq!(found, [(0.0, None), (1.0, Some(200.0)), (3.0, Some(50.0))]);
     }
 
     #[test]
@@ -274,9 +277,16 @@ mod tests {
             sample(5.0, Some(45.0)),
             sample(25.0, Some(46.0)),
         ]);
-        let expected =
-            [(1.0, None), (2.0, Some(10.0)), (3.0, None), (5.0, Some(10.0)), (25.0, None)];
-        assert_eq!(found, expected);
+        let expected = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 25.0].into_iter().zip([
+            None,
+            None,
+            Some(10.0),
+            None,
+            None,
+            Some(10.0),
+            None,
+        ]);
+        assert_eq!(found, expected.collect::<Vec<_>>());
     }
 
     #[test]
@@ -294,7 +304,7 @@ mod tests {
             sample(3.0, Some(51.0)),
         ];
         let run = Run { samples, steps: vec![step], ..Run::default() };
-        let expected = [(1.0, Some(1.0)), (1.5, None), (3.0, Some(1.0))];
+        let expected = [(0.0, None), (1.0, Some(1.0)), (1.5, None), (2.0, None), (3.0, Some(1.0))];
         assert_eq!(all(&run, 0.0, 9.0)[0].points, expected);
     }
 
@@ -309,7 +319,7 @@ mod tests {
             ..StepRecord::default()
         };
         let run = Run { steps: vec![step], ..Run::default() };
-        assert_eq!(all(&run, 0.0, 9.0)[0].points, [(1.5, Some(100.0))]);
+        assert_eq!(all(&run, 0.0, 9.0)[0].points, [(1.0, None), (1.5, Some(100.0))]);
         assert!(all(&run, 5.0, 9.0).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
 mod csv;
+mod html;
 mod json;
 mod text;
 
@@ -13,7 +14,8 @@ use crate::analysis::Findings;
 use crate::archive::RunState;
 
 /// All formats, in the order of `sweat report --help`.
-pub const FORMATS: &[&dyn ReportFormat] = &[&text::Text, &json::Json, &csv::Csv, &csv::CsvSummary];
+pub const FORMATS: &[&dyn ReportFormat] =
+    &[&text::Text, &json::Json, &csv::Csv, &csv::CsvSummary, &html::Html];
 
 /// A way to show findings.
 pub trait ReportFormat: Sync {

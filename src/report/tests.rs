@@ -19,7 +19,11 @@ fn check_golden(format: &str, run: &Run, file: &str) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/golden/report")
         .join(file);
-    let found = written(format, run);
+    let mut found = written(format, run);
+    // The style sheet and the script of the page stand in their own files.
+    for part in [include_str!("html/style.css"), include_str!("html/script.js")] {
+        found = found.replace(part, "...\n");
+    }
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &found).unwrap();
@@ -168,4 +172,103 @@ fn csv_rows_are_as_wide_as_their_head() {
     let events: u64 =
         text.lines().skip(1).filter_map(|l| l.split(',').nth(7)?.parse::<u64>().ok()).sum();
     assert_eq!(events, 8 * 20_000, "every event is in exactly one row");
+}
+
+#[test]
+fn html_is_golden() {
+    check_golden("html", &recorded::demo(), "demo.html");
+}
+
+#[test]
+fn html_loads_nothing() {
+    for run in [recorded::demo(), recorded::bench()] {
+        let page = written("html", &run);
+        for sign in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+            for (at, _) in page.match_indices(sign) {
+                let rest = &page[at..];
+                // Escaped text of the hostile class, and a clip path inside the picture, load nothing.
+                let inert = rest.starts_with("src=x onerror") || rest.starts_with("url(#");
+                assert!(inert, "{}", rest.chars().take(80).collect::<String>());
+            }
+        }
+        for (at, _) in page.match_indices("http") {
+            assert!(page[at..].starts_with("http://www.w3.org/2000/svg"), "{}", &page[at..at + 60]);
+        }
+    }
+}
+
+#[test]
+fn html_lets_no_text_become_an_element() {
+    let mut run = recorded::bench();
+    let hostile = recorded::HOSTILE;
+    run.meta.name = format!("</title></script>{hostile}");
+    run.meta.id = hostile.to_owned();
+    run.meta.why = Some(hostile.to_owned());
+    run.plan = format!("</pre>{hostile}");
+    run.trials[0].id = format!("</script>{hostile}");
+    run.trials[0].way = format!("way</script>{hostile}");
+    run.steps[0].way = run.trials[0].way.clone();
+    run.meta.server.as_mut().unwrap().version = hostile.to_owned();
+    run.meta.host.insert(hostile.to_owned(), hostile.to_owned());
+    let page = written("html", &run);
+    assert!(page.contains("&lt;img src=x"), "the hostile text is shown");
+    assert!(!page.contains("<img"));
+    assert_eq!(page.matches("<script").count(), 2, "the data and ours");
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!page.contains("onerror=alert(1)>"));
+    balanced(&page);
+}
+
+/// Writes pages to look at: `PAGES=/tmp/pages cargo test report::tests::pages`.
+#[test]
+fn pages() {
+    let Some(folder) = std::env::var_os("PAGES") else { return };
+    for (name, run) in
+        [("demo", recorded::demo()), ("bench", recorded::bench()), ("hour", recorded::hour())]
+    {
+        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(path, written("html", &run)).unwrap();
+    }
+}
+
+#[test]
+fn html_is_well_formed() {
+    let mut cut = recorded::demo();
+    cut.steps.last_mut().unwrap().ended_ns = None;
+    cut.trials.truncate(3);
+    for run in [recorded::demo(), recorded::bench(), cut, Run::default()] {
+        balanced(&written("html", &run));
+    }
+}
+
+/// Every element that begins ends, in order.
+#[track_caller]
+fn balanced(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page;
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').expect("a tag ends");
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "</{name}> before {}", &rest[..rest.len().min(80)]);
+            continue;
+        }
+        let name = tag.split([' ', '\n', '/']).next().unwrap();
+        if tag.starts_with('!') || tag.ends_with('/') || name == "meta" {
+            continue;
+        }
+        open.push(name);
+        if name == "script" || name == "style" {
+            rest = &rest[rest.find(&format!("</{name}")).expect("it ends")..];
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn html_of_an_hour_is_small_and_keeps_its_stalls() {
+    let page = written("html", &recorded::hour());
+    assert!(page.len() < 1_000_000, "{} bytes", page.len());
+    assert!(page.len() > 100_000);
 }

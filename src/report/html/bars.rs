@@ -1,0 +1,109 @@
+//! The comparison as bars: per way the time to warm, the first run, the second run, on one scale from zero.
+
+use std::fmt::Write as _;
+
+use crate::analysis::Findings;
+use crate::analysis::figure::{time, times};
+
+use super::axis::{Axis, Measure, label};
+use super::escape::text;
+
+/// Height of a bar and of the room between two ways.
+const BAR: f64 = 17.0;
+const GAP: f64 = 16.0;
+/// Room above the first way, and below the last for the axis.
+const TOP: f64 = 6.0;
+const BOTTOM: f64 = 26.0;
+
+/// One bar: what it is, its class and colour, seconds.
+type Bar = (&'static str, &'static str, &'static str, f64);
+
+/// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
+pub(super) fn svg(findings: &Findings) -> String {
+    let ways: Vec<(&str, String, Vec<Bar>)> = findings
+        .ways
+        .iter()
+        .map(|way| {
+            let run = |t: Option<usize>| t.map(|t| findings.trials[t].seconds);
+            let bars = [
+                ("warming", "warming", "#e69f00", way.warm_s),
+                ("first run", "first", "#0072b2", run(way.first)),
+                ("second run", "second", "#56b4e9", run(way.second)),
+            ];
+            let bars = bars.into_iter().filter_map(|(n, c, f, s)| Some((n, c, f, s?))).collect();
+            (way.way.as_str(), way.times_faster.value.map(times).unwrap_or_default(), bars)
+        })
+        .collect();
+    if ways.iter().all(|(_, _, bars)| bars.is_empty()) {
+        return String::new();
+    }
+    draw(&ways, 1000.0, 150.0, "wide") + &draw(&ways, 400.0, 92.0, "narrow")
+}
+
+fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) -> String {
+    let longest = ways.iter().flat_map(|w| &w.2).map(|b| b.3).fold(0.0, f64::max);
+    let axis = Axis::linear(longest, Measure::Number);
+    let inner = width - left - 118.0;
+    let rows: usize = ways.iter().map(|w| w.2.len()).sum();
+    let height = TOP + rows as f64 * BAR + ways.len() as f64 * GAP + BOTTOM;
+    let hidden = if form == "narrow" { " display=\"none\"" } else { "" };
+    let mut svg = format!(
+        "<svg class=\"bars {form}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
+         font-size=\"12\" fill=\"#333\"{hidden}><title>Seconds by way</title>\
+         <desc>Per way of warming three bars: seconds of warming, of the first run, of the second run. \
+         The table below has the numbers.</desc>"
+    );
+    for tick in &axis.ticks {
+        let at = left + axis.place(*tick) * inner;
+        let _ = write!(
+            svg,
+            "<path class=\"grid\" d=\"M{at:.1} {TOP}V{:.1}\" stroke=\"#ddd\"/>\
+             <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} s</text>",
+            height - BOTTOM + 4.0,
+            height - 8.0,
+            label(*tick, Measure::Number)
+        );
+    }
+    let mut y = TOP + GAP / 2.0;
+    for (way, faster, bars) in ways {
+        draw_way(&mut svg, way, faster, left, y, bars.len());
+        for (name, class, fill, seconds) in bars {
+            let long = (axis.place(*seconds) * inner).max(1.0);
+            let _ = write!(
+                svg,
+                "<rect class=\"bar {class}\" x=\"{left}\" y=\"{:.1}\" width=\"{long:.1}\" height=\"{:.1}\" \
+                 fill=\"{fill}\"/><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} \
+                 <tspan class=\"faint\" fill=\"#767676\">{name}</tspan></text>",
+                y + 1.0,
+                BAR - 2.0,
+                left + long + 6.0,
+                y + BAR - 4.5,
+                time(*seconds)
+            );
+            y += BAR;
+        }
+        y += GAP;
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// The name of the way, and how many times faster its first run was than the cold one.
+fn draw_way(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: usize) {
+    let most = ((left - 12.0) / 6.8) as usize;
+    let name: String = match way.chars().count() {
+        n if n > most => way.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
+        _ => way.to_owned(),
+    };
+    let middle = y + rows as f64 * BAR / 2.0;
+    let _ = write!(
+        svg,
+        "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-weight=\"600\">{}</text>\
+         <text class=\"faint\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#767676\">{faster}</text>",
+        middle - 1.0,
+        text(&name),
+        middle + 14.0,
+        x = left - 10.0,
+    );
+}

@@ -1,0 +1,61 @@
+//! One page in one file: nothing is loaded, pictures are SVG that reads without script and without style sheet, the
+//! script adds zoom, cursor and toggles. The answer stands first, then the doubts, then the numbers.
+
+mod axis;
+mod bars;
+mod data;
+mod escape;
+mod m4;
+mod plot;
+mod plots;
+mod sections;
+mod tables;
+
+use std::io::{self, Write};
+
+use crate::analysis::Findings;
+use crate::analysis::figure::{bytes, figure, time};
+
+use super::{Look, ReportFormat};
+use axis::Measure;
+
+/// The style sheet and the script, part of the page.
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// The format.
+pub(super) struct Html;
+
+impl ReportFormat for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+    fn about(&self) -> &'static str {
+        "one page with plots, in one file"
+    }
+    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+        let title = escape::text(&format!("{} \u{b7} sweat", findings.head.id));
+        write!(
+            out,
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"generator\" content=\"sweat {}\">\n<title>{title}</title>\n\
+             <style>\n{STYLE}</style>\n</head>\n<body>\n",
+            escape::text(&findings.head.tool_version),
+        )?;
+        for section in sections::all(findings) {
+            out.write_all(section.as_bytes())?;
+            out.write_all(b"\n")?;
+        }
+        write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
+    }
+}
+
+/// A value of a plot in words.
+fn value(value: f64, measure: Measure) -> String {
+    match measure {
+        Measure::Number => figure(value),
+        Measure::Bytes => bytes(value),
+        Measure::Latency => time(value),
+    }
+}

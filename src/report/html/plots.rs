@@ -1,0 +1,309 @@
+//! Which plots a run gets, and what they are made of. Times on their axis count from where the timeline begins.
+
+use crate::analysis::{Findings, IntervalFinding, Phase, Series, Temperature, Unit};
+
+use super::axis::{Axis, Measure};
+use super::plot::{Band, Curve, Plot, Style};
+
+/// Title of a time axis.
+const TIME: &str = "time since the first step shown";
+
+/// The main plots on one time axis, without those that would be empty.
+pub(super) fn main(findings: &Findings) -> Vec<Plot> {
+    let all =
+        [throughput(findings), latency(findings), pool(findings), reads(findings), bytes(findings)];
+    all.into_iter().filter(|plot| !plot.is_empty()).collect()
+}
+
+/// What else the server showed, if it moved at all; drawn small.
+pub(super) fn more(findings: &Findings) -> Vec<Plot> {
+    let shown = [
+        "pool_data_bytes",
+        "pool_total_bytes",
+        "pool_dirty_bytes",
+        "disk_reads_per_s",
+        "read_ahead_per_s",
+        "disk_read_bytes_per_s",
+        "disk_write_bytes_per_s",
+    ];
+    let moved = |series: &&Series| {
+        let mut values = series.points.iter().filter_map(|p| p.1);
+        let first = values.next();
+        !shown.contains(&series.id) && values.any(|v| Some(v) != first)
+    };
+    let plot = |(place, series): (usize, &Series)| {
+        let per_second = matches!(series.unit, Unit::PerSecond | Unit::BytesPerSecond);
+        let unit = if per_second { " per second" } else { "" };
+        Plot {
+            id: series.id,
+            title: format!("{}{unit}", capital(series.title)),
+            about: format!("{}{unit} over time, from {}.", capital(series.title), series.source),
+            measure: series.unit.into(),
+            log: false,
+            x_labels: None,
+            x_title: "",
+            curves: vec![curve(findings, series, place, style_of(series))],
+        }
+    };
+    findings.timeline.series.iter().filter(moved).enumerate().map(plot).collect()
+}
+
+/// The time axis that all share.
+pub(super) fn axis(findings: &Findings) -> Axis {
+    Axis::time(0.0, findings.timeline.ended_s - findings.timeline.began_s)
+}
+
+/// Steps as bands on the time axis.
+pub(super) fn bands(findings: &Findings) -> Vec<Band> {
+    let began = findings.timeline.began_s;
+    let shown =
+        findings.timeline.phases.iter().filter(|p| p.ended_s > began && p.kind != "prepare");
+    shown
+        .map(|phase| Band {
+            from: phase.began_s - began,
+            to: phase.ended_s - began,
+            kind: kind_of(phase),
+            letter: letter_of(findings, phase),
+            label: name_of(findings, phase),
+            way: phase.way.clone(),
+        })
+        .collect()
+}
+
+/// Class of a band: loads by the warmth of the pool, other steps by what they do.
+fn kind_of(phase: &Phase) -> &'static str {
+    match (phase.trial, phase.temperature) {
+        (_, Temperature::Warming) => "warming",
+        (Some(_), Temperature::Cold) => "cold",
+        (Some(_), Temperature::Warm) => "warm",
+        _ => "other",
+    }
+}
+
+fn letter_of(findings: &Findings, phase: &Phase) -> String {
+    match phase.trial {
+        Some(trial) => findings.trials[trial].pass.to_string(),
+        None => phase.kind.chars().take(1).flat_map(char::to_uppercase).collect(),
+    }
+}
+
+/// A step in words: `scan: run 1 (warm)`.
+pub(super) fn name_of(findings: &Findings, phase: &Phase) -> String {
+    let what = match phase.trial {
+        Some(trial) => {
+            let trial = &findings.trials[trial];
+            format!("run {} ({})", trial.pass, phase.temperature.words())
+        }
+        None => phase.kind.replace('_', " "),
+    };
+    let cut = if phase.cut { ", cut" } else { "" };
+    if phase.way.is_empty() {
+        format!("{what}{cut}")
+    } else {
+        format!("{}: {what}{cut}", phase.way)
+    }
+}
+
+fn throughput(findings: &Findings) -> Plot {
+    let events = intervals(findings, "events/s", 0, Style::Dots, |i| i.events_per_s);
+    let failed = intervals(findings, "failed/s", 1, Style::Crosses, |i| {
+        (i.errors > 0 && i.seconds > 0.0).then(|| i.errors as f64 / i.seconds)
+    });
+    let mut curves = vec![events];
+    if failed.points.iter().any(|p| p.1.is_some()) {
+        curves.push(failed);
+    }
+    Plot {
+        id: "throughput",
+        title: "Throughput, events per second".to_owned(),
+        about: "A dot per interval of each load: good events by the interval's real length."
+            .to_owned(),
+        measure: Measure::Number,
+        log: false,
+        x_labels: None,
+        x_title: TIME,
+        curves,
+    }
+}
+
+fn latency(findings: &Findings) -> Plot {
+    Plot {
+        id: "latency",
+        title: "Response time (logarithmic)".to_owned(),
+        about: "Median and 99th percentile of the response times of each interval.".to_owned(),
+        measure: Measure::Latency,
+        log: true,
+        x_labels: None,
+        x_title: TIME,
+        curves: vec![
+            intervals(findings, "p50", 0, Style::Line, |i| i.response.p50_s),
+            intervals(findings, "p99", 1, Style::Dashed, |i| i.response.p99_s),
+        ],
+    }
+}
+
+fn pool(findings: &Findings) -> Plot {
+    Plot {
+        id: "pool",
+        title: "Buffer pool".to_owned(),
+        about: "Pages with data in the buffer pool, in bytes, against the size of the pool."
+            .to_owned(),
+        measure: Measure::Bytes,
+        log: false,
+        x_labels: None,
+        x_title: TIME,
+        curves: sampled(
+            findings,
+            &[
+                ("pool_data_bytes", 2, Style::Line),
+                ("pool_total_bytes", 6, Style::Dashed),
+                ("pool_dirty_bytes", 3, Style::Line),
+            ],
+        ),
+    }
+}
+
+fn reads(findings: &Findings) -> Plot {
+    Plot {
+        id: "reads",
+        title: "Pages read from disk, per second".to_owned(),
+        about: "Pages the server read one by one because they were not in the pool, and pages it \
+                read ahead."
+            .to_owned(),
+        measure: Measure::Number,
+        log: false,
+        x_labels: None,
+        x_title: TIME,
+        curves: sampled(
+            findings,
+            &[("disk_reads_per_s", 1, Style::Steps), ("read_ahead_per_s", 4, Style::Steps)],
+        ),
+    }
+}
+
+fn bytes(findings: &Findings) -> Plot {
+    Plot {
+        id: "bytes",
+        title: "Bytes from and to disk, per second".to_owned(),
+        about: "Bytes per second that the server read from and wrote to disk.".to_owned(),
+        measure: Measure::Bytes,
+        log: false,
+        x_labels: None,
+        x_title: TIME,
+        curves: sampled(
+            findings,
+            &[
+                ("disk_read_bytes_per_s", 1, Style::Steps),
+                ("disk_write_bytes_per_s", 0, Style::Steps),
+            ],
+        ),
+    }
+}
+
+/// The percentile spectrum: a curve per load over the logarithm of 1/(1-q).
+pub(super) fn spectrum(findings: &Findings) -> Plot {
+    let curves: Vec<Curve> = findings
+        .trials
+        .iter()
+        .enumerate()
+        .map(|(place, trial)| Curve {
+            name: name_of_trial(findings, place),
+            colour: spectrum_colour(findings, place),
+            style: if trial.pass > 1 { Style::Dashed } else { Style::Line },
+            points: trial.spectrum.iter().map(|p| (nines(p.quantile), Some(p.latency_s))).collect(),
+        })
+        .collect();
+    let last = curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
+    let labels = (0..=last.ceil() as i32).map(|n| (f64::from(n), quantile(n)));
+    Plot {
+        id: "spectrum",
+        title: "Response time by percentile (both axes logarithmic)".to_owned(),
+        about: "For each load the response time below which a share of its events lie, over \
+                1/(1-share)."
+            .to_owned(),
+        measure: Measure::Latency,
+        log: true,
+        x_labels: Some(labels.collect()),
+        x_title: "percentile of events",
+        curves,
+    }
+}
+
+/// Runs of one way share its colour.
+fn spectrum_colour(findings: &Findings, trial: usize) -> usize {
+    let way = &findings.trials[trial].way;
+    findings.ways.iter().position(|w| w.way == *way).unwrap_or(trial)
+}
+
+/// log10 of 1/(1-q): 0.9 is 1, 0.99 is 2.
+fn nines(quantile: f64) -> f64 {
+    -(1.0 - quantile).max(1e-12).log10()
+}
+
+/// `0`, `90 %`, `99 %`, `99.9 %`.
+fn quantile(nines: i32) -> String {
+    match nines {
+        0 => "0 %".to_owned(),
+        1 => "90 %".to_owned(),
+        2 => "99 %".to_owned(),
+        n => format!("99.{} %", "9".repeat(n as usize - 2)),
+    }
+}
+
+/// A load in words: its way and run, or its folder's name.
+pub(super) fn name_of_trial(findings: &Findings, place: usize) -> String {
+    let trial = &findings.trials[place];
+    match trial.way.as_str() {
+        "" => trial.id.clone(),
+        way => format!("{way}, run {}", trial.pass),
+    }
+}
+
+/// A curve over the intervals of all loads, with a gap between loads.
+fn intervals(
+    findings: &Findings,
+    name: &str,
+    colour: usize,
+    style: Style,
+    of: fn(&IntervalFinding) -> Option<f64>,
+) -> Curve {
+    let began = findings.timeline.began_s;
+    let mut points: Vec<(f64, Option<f64>)> = Vec::new();
+    let mut trial = None;
+    for interval in &findings.timeline.intervals {
+        if trial.is_some_and(|t| t != interval.trial) {
+            points.push((interval.began_s - began, None));
+        }
+        trial = Some(interval.trial);
+        points.push((interval.middle_s() - began, of(interval)));
+    }
+    Curve { name: name.to_owned(), colour, style, points }
+}
+
+/// Curves of the series that exist and are not zero all the time.
+fn sampled(findings: &Findings, wanted: &[(&str, usize, Style)]) -> Vec<Curve> {
+    let one = |(id, colour, style): &(&str, usize, Style)| {
+        let series = findings.timeline.series.iter().find(|s| s.id == *id)?;
+        let seen = series.points.iter().any(|p| p.1.is_some_and(|v| v > 0.0));
+        seen.then(|| curve(findings, series, *colour, *style))
+    };
+    wanted.iter().filter_map(one).collect()
+}
+
+fn curve(findings: &Findings, series: &Series, colour: usize, style: Style) -> Curve {
+    let began = findings.timeline.began_s;
+    let points = series.points.iter().map(|(at, value)| (at - began, *value)).collect();
+    Curve { name: series.title.to_owned(), colour, style, points }
+}
+
+fn style_of(series: &Series) -> Style {
+    match series.unit {
+        Unit::PerSecond | Unit::BytesPerSecond | Unit::Cores => Style::Steps,
+        Unit::Count | Unit::Bytes => Style::Line,
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -1,0 +1,400 @@
+//! The page from top to bottom.
+
+use crate::analysis::figure::{bytes, count, figure, figure_or_dash, time, times};
+use crate::analysis::{Caveat, Findings, Level};
+
+use super::super::{state_word, utc};
+use super::axis::Axis;
+use super::escape::{json, sentence, text, unbroken};
+use super::plot::{Band, Frame, Plot, SMALL, Style, WIDE, band_colour};
+use super::{bars, data, plots, tables};
+
+/// All of it, in order.
+pub(super) fn all(findings: &Findings) -> Vec<String> {
+    let time = plots::axis(findings);
+    let bands = plots::bands(findings);
+    let main = plots::main(findings);
+    let more = plots::more(findings);
+    let spectrum = Some(plots::spectrum(findings)).filter(|plot| !plot.is_empty());
+    vec![
+        header(findings),
+        "<main>".to_owned(),
+        answer(findings),
+        caveats(&findings.caveats),
+        comparison(findings),
+        over_time(findings, &main, &time, &bands),
+        loads(findings, spectrum.as_ref()),
+        costs(findings),
+        errors(findings),
+        server(findings, &more, &time, &bands),
+        settings(findings),
+        machine(findings),
+        plan(findings),
+        files(findings),
+        "</main>".to_owned(),
+        footer(findings),
+        script_data(main, more, spectrum, &time, &bands),
+    ]
+}
+
+fn header(findings: &Findings) -> String {
+    let head = &findings.head;
+    let mut facts = vec![utc(head.origin_unix_ns).replace('T', " ").replace(".000Z", " UTC")];
+    if let Some(server) = &head.server {
+        let sandbox = if server.sandbox { ", sandbox" } else { "" };
+        facts.insert(0, format!("{} {}{sandbox}", server.product, server.version));
+    }
+    facts.extend(head.seconds.map(|s| format!("{} in all", time(s))));
+    let state = state_word(head.state);
+    let facts: Vec<String> = facts.iter().map(|f| format!("<span>{}</span>", text(f))).collect();
+    format!(
+        "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{} \
+         <span class=\"state {state}\">{state}</span></p></div>\
+         <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
+        text(&head.command),
+        text(if head.name.is_empty() { "run" } else { &head.name }),
+        facts.join(" ")
+    )
+}
+
+fn answer(findings: &Findings) -> String {
+    let mut out = String::from("<section id=\"answer\"><h2 class=\"hidden\">Answer</h2>");
+    if let Some(void) = findings.void() {
+        out += &format!(
+            "<p class=\"void\"><strong>VOID</strong> {} <code>{}</code></p>",
+            sentence(&void.evidence),
+            void.id
+        );
+    }
+    for (place, line) in findings.answer.iter().enumerate() {
+        let class = if place == 0 { "first" } else { "further" };
+        out += &format!("<p class=\"{class}\">{}</p>", sentence(line));
+    }
+    let tiles = tiles(findings);
+    if !tiles.is_empty() {
+        out.push_str("<dl class=\"tiles\">");
+        for (name, value) in tiles {
+            let value = unbroken(&text(&value));
+            out += &format!("<div><dt>{}</dt><dd>{value}</dd></div>", text(&name));
+        }
+        out.push_str("</dl>");
+    }
+    out + "</section>"
+}
+
+/// The few numbers that a reader takes along.
+fn tiles(findings: &Findings) -> Vec<(String, String)> {
+    let mut tiles: Vec<(String, String)> = Vec::new();
+    let mut push = |name: &str, value: String| tiles.push((name.to_owned(), value));
+    if let [only] = &findings.trials[..] {
+        push("events/s", figure_or_dash(only.events_per_s.value));
+        for (name, value) in [
+            ("response p50", only.response.p50_s),
+            ("response p99", only.response.p99_s),
+            ("longest", only.response.max_s),
+        ] {
+            push(name, value.map_or_else(|| "-".to_owned(), time));
+        }
+        push("failed", count(only.failed));
+        return tiles;
+    }
+    for way in &findings.ways {
+        if let (Some(first), Some(faster)) = (way.first, way.times_faster.value) {
+            let first = &findings.trials[first];
+            let value = match way.warm_s {
+                Some(_) => times(faster),
+                None => time(first.seconds),
+            };
+            let name = match way.warm_s {
+                Some(_) => format!("{}: first run faster", way.way),
+                None => format!("{}: first run", way.way),
+            };
+            push(&name, value);
+        }
+    }
+    tiles
+}
+
+fn caveats(caveats: &[Caveat]) -> String {
+    if caveats.is_empty() {
+        return String::new();
+    }
+    let item = |caveat: &Caveat| {
+        format!(
+            "<li class=\"{level}\"><span class=\"level\">{level}</span> <code>{}</code> \
+             <span class=\"evidence\">{}.</span> <span class=\"remedy\">{}.</span></li>",
+            caveat.id,
+            sentence(&caveat.evidence),
+            sentence(&caveat.remedy),
+            level = caveat.level.words(),
+        )
+    };
+    let of = |note: bool| -> String {
+        caveats.iter().filter(|c| (c.level == Level::Note) == note).map(item).collect()
+    };
+    let (grave, notes) = (of(false), of(true));
+    let mut out = String::from("<section id=\"caveats\"><h2>What these numbers carry</h2>");
+    if grave.is_empty() {
+        out.push_str("<p>Nothing found that would make them doubtful; what to keep in mind:</p>");
+    } else {
+        out += &format!("<ul class=\"caveats\">{grave}</ul>");
+    }
+    if !notes.is_empty() {
+        out += &format!("<ul class=\"caveats\">{notes}</ul>");
+    }
+    out + "</section>"
+}
+
+fn comparison(findings: &Findings) -> String {
+    if findings.ways.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"comparison\"><h2>The ways against each other</h2>\
+         <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first run of the cold way by \
+         the first run of this one: one run each, so no interval. Page reads are \
+         <code>Innodb_buffer_pool_reads</code>.</p></section>",
+        bars::svg(findings),
+        tables::ways(findings)
+    )
+}
+
+fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band]) -> String {
+    if main.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<section id=\"time\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to \
+         zoom all of them, double-click to see everything again; a click on a legend hides a \
+         curve. <button id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>",
+    );
+    let prepared = findings.timeline.phases.iter().filter(|p| p.kind == "prepare");
+    let preparing: f64 = prepared.map(|p| p.ended_s - p.began_s).sum();
+    if preparing > 0.0 {
+        out += &format!(
+            "<p class=\"small\">The axis begins after {} of preparing the data.</p>",
+            time(preparing)
+        );
+    }
+    out += &band_legend(bands);
+    for plot in main {
+        out += &figure_of(findings, plot, &WIDE, time_axis, bands);
+    }
+    out + "</section>"
+}
+
+/// What the bands mean, as far as they occur.
+fn band_legend(bands: &[Band]) -> String {
+    let kinds = [
+        ("cold", "load on a cold pool"),
+        ("warming", "warming (W)"),
+        ("warm", "load on a warm pool (1, 2: first, second run)"),
+        ("other", "other steps (R: restart)"),
+    ];
+    let mut out = String::from("<ul class=\"legend\">");
+    for (kind, words) in kinds.iter().filter(|k| bands.iter().any(|b| b.kind == k.0)) {
+        let (fill, _) = band_colour(kind);
+        out += &format!(
+            "<li><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect class=\"strip {kind}\" width=\"14\" \
+             height=\"12\" fill=\"{fill}\" fill-opacity=\"0.55\"/></svg> {words}</li>"
+        );
+    }
+    out + "</ul>"
+}
+
+/// A plot with its legend and its table.
+fn figure_of(findings: &Findings, plot: &Plot, frame: &Frame, x: &Axis, bands: &[Band]) -> String {
+    format!(
+        "<figure class=\"plot\" data-plot=\"{id}\"><figcaption><h3>{}</h3>{}</figcaption>\
+         <div class=\"scroll\">{}</div><details><summary>as a table</summary>{}</details></figure>",
+        text(&plot.title),
+        legend(plot),
+        plot.svg(frame, x, bands),
+        tables::of_plot(findings, plot),
+        id = plot.id,
+    )
+}
+
+fn legend(plot: &Plot) -> String {
+    let mut out = String::from("<ul class=\"legend curves\">");
+    for (place, curve) in plot.curves.iter().enumerate() {
+        let number = curve.colour % super::plot::COLOURS.len();
+        let colour = super::plot::COLOURS[number];
+        let sign = match curve.style {
+            Style::Dots => "<path d=\"M7 6h0\" stroke-width=\"6\" stroke-linecap=\"round\"",
+            Style::Crosses => "<path d=\"M4 3l6 6m0-6l-6 6\" stroke-width=\"1.6\"",
+            Style::Dashed => "<path d=\"M0 6h14\" stroke-width=\"2\" stroke-dasharray=\"5 4\"",
+            Style::Line | Style::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
+        };
+        out += &format!(
+            "<li data-curve=\"{place}\"><svg width=\"14\" height=\"12\" aria-hidden=\"true\">{sign} class=\"curve c{number}\" \
+             stroke=\"{colour}\" fill=\"none\"/></svg> {}</li>",
+            text(&curve.name)
+        );
+    }
+    out + "</ul>"
+}
+
+fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
+    if findings.trials.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<section id=\"loads\"><h2>Loads</h2>");
+    out += &tables::trials(findings);
+    out.push_str(
+        "<p class=\"small\">Response time counts from when an event was due, service time from when it \
+         began. A percentile stands only where at least one event lies beyond it.</p>",
+    );
+    if let Some(plot) = spectrum {
+        let last = plot.curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
+        out += &format!(
+            "<figure class=\"plot\" data-plot=\"spectrum\"><figcaption><h3>{}</h3>{}</figcaption>\
+             <div class=\"scroll\">{}</div></figure>",
+            text(&plot.title),
+            legend(plot),
+            plot.svg(&spectrum_frame(), &Axis::bare(0.0, last), &[])
+        );
+    }
+    let classes = tables::classes(findings);
+    if !classes.is_empty() {
+        out += &format!("<h3>By class</h3>{classes}");
+    }
+    out + "</section>"
+}
+
+fn spectrum_frame() -> Frame {
+    Frame { top: 12.0, height: 300.0, ..WIDE }
+}
+
+fn costs(findings: &Findings) -> String {
+    if findings.trials.is_empty() {
+        return String::new();
+    }
+    format!("<section id=\"costs\"><h2>Cost of an event</h2>{}</section>", tables::costs(findings))
+}
+
+fn errors(findings: &Findings) -> String {
+    let table = tables::errors(findings);
+    if table.is_empty() {
+        return String::new();
+    }
+    format!("<section id=\"errors\"><h2>Errors</h2>{table}</section>")
+}
+
+fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, bands: &[Band]) -> String {
+    if more.is_empty() {
+        return String::new();
+    }
+    let bare: Vec<Band> = bands
+        .iter()
+        .map(|b| Band { way: String::new(), letter: String::new(), ..b.clone() })
+        .collect();
+    let plots: String =
+        more.iter().map(|plot| figure_of(findings, plot, &SMALL, time_axis, &bare)).collect();
+    format!(
+        "<section id=\"server\"><h2>What else the server showed</h2><div class=\"pairs\">{plots}</div></section>"
+    )
+}
+
+fn settings(findings: &Findings) -> String {
+    if findings.settings.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = findings
+        .settings
+        .iter()
+        .map(|s| {
+            let set = if s.non_default { "set" } else { "" };
+            let value = match &s.changed_to {
+                Some(to) => format!("{} \u{2192} {to}", s.start),
+                None => s.start.clone(),
+            };
+            vec![s.name.clone(), value, s.origin.clone().unwrap_or_default(), set.to_owned()]
+        })
+        .collect();
+    details(
+        "settings",
+        "Settings of the server",
+        &format!(
+            "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in any case.</p>{}",
+            tables::words(&["variable", "value", "origin", ""], &rows)
+        ),
+    )
+}
+
+fn machine(findings: &Findings) -> String {
+    let head = &findings.head;
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut push = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    if let Some(server) = &head.server {
+        push("server", format!("{} {}", server.product, server.version));
+        push("address", server.address.clone());
+        push("encrypted", server.cipher.clone().unwrap_or_else(|| "no".to_owned()));
+        push("on this machine", if server.local { "yes" } else { "no" }.to_owned());
+    }
+    let data = &findings.data;
+    data.data_bytes.into_iter().for_each(|size| push("data and indexes", bytes(size)));
+    data.rows.into_iter().for_each(|rows| push("rows", figure(rows)));
+    data.pool_bytes.into_iter().for_each(|pool| push("buffer pool", bytes(pool)));
+    for (name, value) in head.facts.iter().chain(&head.host) {
+        let size = value.parse().ok().filter(|_| name.ends_with("_bytes"));
+        push(name, size.map_or_else(|| value.clone(), bytes));
+    }
+    push("seed", head.seed.to_string());
+    push("sweat", head.tool_version.clone());
+    details("machine", "Server, data, machine", &tables::words(&["", ""], &rows))
+}
+
+fn plan(findings: &Findings) -> String {
+    if findings.plan.trim().is_empty() {
+        return String::new();
+    }
+    details("plan", "Plan", &format!("<pre>{}</pre>", text(&findings.plan)))
+}
+
+fn files(findings: &Findings) -> String {
+    if findings.files.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> =
+        findings.files.iter().map(|f| vec![f.path.clone(), bytes(f.bytes as f64)]).collect();
+    let folder = findings.folder.as_deref().unwrap_or(&findings.head.id);
+    details(
+        "files",
+        "Raw files",
+        &format!(
+            "<p class=\"small\">In <code>{}</code></p>{}",
+            text(folder),
+            tables::words(&["file", "size"], &rows)
+        ),
+    )
+}
+
+fn details(id: &str, title: &str, inside: &str) -> String {
+    format!(
+        "<section id=\"{id}\"><details class=\"part\"><summary><h2>{title}</h2></summary>{inside}</details></section>"
+    )
+}
+
+fn footer(findings: &Findings) -> String {
+    format!(
+        "<footer><p>Run <code>{}</code>, measured by sweat {}. All numbers come from the run's raw \
+         files; every point is in <code>sweat report RUN --format csv</code>.</p></footer>",
+        text(&findings.head.id),
+        text(&findings.head.tool_version)
+    )
+}
+
+fn script_data(
+    main: Vec<Plot>,
+    more: Vec<Plot>,
+    spectrum: Option<Plot>,
+    time_axis: &Axis,
+    bands: &[Band],
+) -> String {
+    let mut all: Vec<(Plot, Frame)> = main.into_iter().map(|plot| (plot, WIDE)).collect();
+    all.extend(more.into_iter().map(|plot| (plot, SMALL)));
+    all.extend(spectrum.map(|plot| (plot, spectrum_frame())));
+    let data = json(&data::of(&all, time_axis, bands));
+    format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
+}

@@ -1,0 +1,210 @@
+//! Tables of the page.
+
+use crate::analysis::figure::{
+    UNKNOWN, bytes, count, figure, figure_or_dash, percent, time, times,
+};
+use crate::analysis::{Findings, TrialFinding};
+
+use super::escape::{text, unbroken};
+use super::plot::Plot;
+use super::plots;
+
+/// A table: the first column names the row, the others hold numbers.
+pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for (place, cell) in head.iter().enumerate() {
+        let class = if place == 0 { "" } else { " class=\"number\" align=\"right\"" };
+        out += &format!("<th scope=\"col\"{class}>{}</th>", text(cell));
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in rows {
+        out.push_str("<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            let cell = unbroken(&text(cell));
+            out += &match place {
+                0 => format!("<th scope=\"row\">{cell}</th>"),
+                _ => format!("<td class=\"number\" align=\"right\">{cell}</td>"),
+            };
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+/// A table of words.
+pub(super) fn words(head: &[&str], rows: &[Vec<String>]) -> String {
+    table(head, rows).replace(" class=\"number\" align=\"right\"", "")
+}
+
+/// The ways against each other.
+pub(super) fn ways(findings: &Findings) -> String {
+    let rows: Vec<Vec<String>> = findings
+        .ways
+        .iter()
+        .map(|way| {
+            let trial = |t: Option<usize>| t.map(|t| &findings.trials[t]);
+            let (first, second) = (trial(way.first), trial(way.second));
+            let seconds = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), time);
+            let amount = |b: Option<f64>| b.map_or_else(|| UNKNOWN.to_owned(), bytes);
+            vec![
+                way.way.clone(),
+                seconds(way.warm_s),
+                amount(way.warm_bytes),
+                seconds(first.map(|t| t.seconds)),
+                reads(first),
+                amount(first.and_then(|t| t.disk_bytes).map(|c| c.value)),
+                way.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), times),
+                seconds(way.until_first_done_s),
+                seconds(second.map(|t| t.seconds)),
+                reads(second),
+            ]
+        })
+        .collect();
+    let head = [
+        "way",
+        "warming",
+        "read warming",
+        "first run",
+        "page reads",
+        "from disk",
+        "times faster",
+        "warming + first",
+        "second run",
+        "page reads",
+    ];
+    table(&head, &rows)
+}
+
+fn reads(trial: Option<&TrialFinding>) -> String {
+    let reads = trial.and_then(|t| t.disk_reads);
+    reads.map_or_else(|| UNKNOWN.to_owned(), |c| count(c.value.round() as u64))
+}
+
+/// All loads with response and service times, milliseconds.
+pub(super) fn trials(findings: &Findings) -> String {
+    let mut rows = Vec::new();
+    for (place, trial) in findings.trials.iter().enumerate() {
+        let name = plots::name_of_trial(findings, place);
+        for (what, latency) in [("response", &trial.response), ("service", &trial.service)] {
+            let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+            let first = what == "response";
+            let only_first = |text: String| if first { text } else { String::new() };
+            rows.push(vec![
+                if first { name.clone() } else { String::new() },
+                only_first(figure(trial.seconds)),
+                only_first(count(trial.events)),
+                only_first(figure_or_dash(trial.events_per_s.value)),
+                only_first(count(trial.failed)),
+                what.to_owned(),
+                ms(latency.mean_s),
+                ms(latency.p50_s),
+                ms(latency.p95_s),
+                ms(latency.p99_s),
+                ms(latency.p999_s),
+                ms(latency.max_s),
+            ]);
+        }
+    }
+    let head = [
+        "load", "seconds", "events", "events/s", "failed", "ms", "mean", "p50", "p95", "p99",
+        "p99.9", "max",
+    ];
+    table(&head, &rows)
+}
+
+/// Costs per event, a row per cost, a column per load.
+pub(super) fn costs(findings: &Findings) -> String {
+    let Some(first) = findings.trials.first() else {
+        return String::new();
+    };
+    let names: Vec<String> =
+        (0..findings.trials.len()).map(|t| plots::name_of_trial(findings, t)).collect();
+    let mut head = vec!["per good event"];
+    head.extend(names.iter().map(String::as_str));
+    let mut rows = Vec::new();
+    for (place, item) in first.cost.iter().enumerate() {
+        let of = |t: &TrialFinding| t.cost.get(place).and_then(|c| c.per_event);
+        if findings.trials.iter().all(|t| of(t).is_none()) {
+            continue;
+        }
+        let unit = if item.unit.is_empty() { String::new() } else { format!(", {}", item.unit) };
+        let mut row = vec![format!("{}{unit}", item.title)];
+        row.extend(findings.trials.iter().map(|t| figure_or_dash(of(t))));
+        rows.push(row);
+    }
+    table(&head, &rows)
+}
+
+/// Classes of events, if a load has more than one.
+pub(super) fn classes(findings: &Findings) -> String {
+    let mut rows = Vec::new();
+    for (place, trial) in findings.trials.iter().enumerate().filter(|(_, t)| t.classes.len() > 1) {
+        for class in &trial.classes {
+            let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+            rows.push(vec![
+                format!("{} \u{b7} {}", plots::name_of_trial(findings, place), class.name),
+                count(class.response.events),
+                ms(class.response.p50_s),
+                ms(class.response.p95_s),
+                ms(class.response.p99_s),
+                ms(class.response.max_s),
+                count(class.failed.events),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    table(&["load \u{b7} class", "events", "p50 ms", "p95 ms", "p99 ms", "max ms", "failed"], &rows)
+}
+
+/// Errors by class and code.
+pub(super) fn errors(findings: &Findings) -> String {
+    let mut rows = Vec::new();
+    for (place, trial) in findings.trials.iter().enumerate() {
+        for error in &trial.errors {
+            rows.push(vec![
+                plots::name_of_trial(findings, place),
+                error.class.clone(),
+                format!("{} {}", error.kind, error.code),
+                count(error.count),
+                percent(error.count as f64 / (trial.events + trial.failed).max(1) as f64),
+                error.first_text.clone(),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    words(&["load", "class", "error", "times", "share", "first text"], &rows)
+}
+
+/// What a plot shows, by step: lowest, middle, highest point of each curve.
+pub(super) fn of_plot(findings: &Findings, plot: &Plot) -> String {
+    let began = findings.timeline.began_s;
+    let mut rows = Vec::new();
+    for phase in findings.timeline.phases.iter().filter(|p| p.ended_s > began) {
+        let (from, to) = (phase.began_s - began, phase.ended_s - began);
+        for curve in &plot.curves {
+            let inside = curve.points.iter().filter(|(at, _)| *at > from && *at <= to);
+            let mut values: Vec<f64> = inside.filter_map(|p| p.1).collect();
+            if values.is_empty() {
+                continue;
+            }
+            values.sort_by(f64::total_cmp);
+            let word = |value: f64| super::value(value, plot.measure);
+            rows.push(vec![
+                plots::name_of(findings, phase),
+                figure(from.max(0.0)),
+                figure(to),
+                curve.name.clone(),
+                count(values.len() as u64),
+                word(values[0]),
+                word(values[(values.len() - 1) / 2]),
+                word(values[values.len() - 1]),
+            ]);
+        }
+    }
+    table(&["step", "from s", "to s", "curve", "points", "lowest", "median", "highest"], &rows)
+}
