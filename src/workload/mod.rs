@@ -2,7 +2,11 @@
 //! Never knows: threads, arrival, clocks, reports.
 //! To add one: a folder here with a `Kind`, and its line in `KINDS`. `null/` is the example to copy.
 
+mod fill;
+pub mod lookup;
 pub mod null;
+pub mod oltp;
+pub mod queries;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,7 +20,22 @@ use crate::target::{self, Target};
 pub use crate::target::Error as OpenError;
 
 /// All kinds of workload, in the order of `sweat bench --help`.
-pub const KINDS: &[&dyn Kind] = &[&null::Null];
+pub const KINDS: &[&dyn Kind] = &[
+    &null::Null,
+    &oltp::READ_WRITE,
+    &oltp::READ_ONLY,
+    &oltp::WRITE_ONLY,
+    &oltp::POINT_SELECT,
+    &oltp::INSERT,
+    &oltp::DELETE,
+    &oltp::UPDATE_INDEX,
+    &oltp::UPDATE_NON_INDEX,
+    &oltp::SELECT_RANDOM_POINTS,
+    &oltp::SELECT_RANDOM_RANGES,
+    &oltp::BulkInsert,
+    &queries::Queries,
+    &lookup::Lookup,
+];
 
 /// A kind of workload: its name, its options, how to build it.
 pub trait Kind: Sync {

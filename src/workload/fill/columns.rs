@@ -1,0 +1,156 @@
+//! Which tables are there, and whether their columns are the ones we make: nothing else is ever filled or dropped.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+
+use crate::plan::Mistake;
+use crate::target::Session;
+
+/// A column as the server describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type without length: `int`, `char`.
+    pub(crate) kind: String,
+    /// Its length in characters, for texts.
+    pub(crate) length: Option<u64>,
+}
+
+/// A column to expect: name, type, length.
+pub(crate) type Expected = (&'static str, &'static str, Option<u64>);
+
+/// Columns of those of the named tables that exist in the session's database.
+pub(crate) fn look_up(
+    session: &mut Session,
+    names: &[String],
+) -> anyhow::Result<BTreeMap<String, Vec<Column>>> {
+    let mut found: BTreeMap<String, Vec<Column>> = BTreeMap::new();
+    for some in names.chunks(200) {
+        let list = some.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(",");
+        let sql = format!(
+            "SELECT table_name, column_name, data_type, character_maximum_length \
+             FROM information_schema.columns WHERE table_schema = DATABASE() \
+             AND table_name IN ({list}) ORDER BY table_name, ordinal_position"
+        );
+        for row in session.rows(&sql).context("look up tables")?.rows {
+            let mut texts =
+                row.into_iter().map(|v| v.map(|b| String::from_utf8_lossy(&b).into_owned()));
+            let mut next = || texts.next().flatten();
+            let table = next().unwrap_or_default();
+            let column = Column {
+                name: next().unwrap_or_default(),
+                kind: next().unwrap_or_default().to_lowercase(),
+                length: next().and_then(|l| l.parse().ok()),
+            };
+            found.entry(table).or_default().push(column);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether columns are the expected ones, in order.
+pub(crate) fn fit(columns: &[Column], expected: &[Expected]) -> bool {
+    columns.len() == expected.len()
+        && columns.iter().zip(expected).all(|(column, (name, kind, length))| {
+            column.name.eq_ignore_ascii_case(name)
+                && column.kind == *kind
+                && (length.is_none() || column.length == *length)
+        })
+}
+
+/// The complaint about a table with other columns.
+pub(crate) fn misfit(table: &str, columns: &[Column], expected: &[Expected]) -> Mistake {
+    let has = columns.iter().map(|c| show(&c.name, &c.kind, c.length)).collect::<Vec<_>>();
+    let wants = expected.iter().map(|(n, k, l)| show(n, k, *l)).collect::<Vec<_>>();
+    Mistake {
+        place: format!("table {table}"),
+        why: format!("has other columns: {}, not {}", has.join(", "), wants.join(", ")),
+        hint: Some("use another database with -D, or drop or rename that table".to_owned()),
+    }
+}
+
+fn show(name: &str, kind: &str, length: Option<u64>) -> String {
+    match length {
+        Some(length) if kind.ends_with("char") => format!("{name} {kind}({length})"),
+        _ => format!("{name} {kind}"),
+    }
+}
+
+/// The session's default database.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn database(session: &mut Session) -> anyhow::Result<String> {
+    let name = session.scalar("SELECT DATABASE()").context("ask for the database")?;
+    name.ok_or_else(|| {
+        anyhow::Error::new(Mistake {
+            place: "--database".to_owned(),
+            why: "no database is chosen, so there is no place for the tables".to_owned(),
+            hint: Some("name one with -D".to_owned()),
+        })
+    })
+}
+
+/// Drops those of the named tables that have the expected columns.
+///
+/// # Errors
+/// When the server refuses, or when tables were left alone because they have other columns.
+pub(crate) fn drop_ours(
+    session: &mut Session,
+    names: &[String],
+    expected: &[Expected],
+    dropped: &mut dyn FnMut(u64),
+) -> anyhow::Result<()> {
+    database(session)?;
+    let found = look_up(session, names)?;
+    let mut left = None;
+    let mut count = 0;
+    for name in names {
+        let Some(columns) = found.get(name) else { continue };
+        if fit(columns, expected) {
+            session
+                .command(&format!("DROP TABLE {name}"))
+                .with_context(|| format!("drop {name}"))?;
+            count += 1;
+            dropped(count);
+        } else {
+            left = left.or_else(|| Some(misfit(name, columns, expected)));
+        }
+    }
+    match left {
+        Some(mistake) => Err(anyhow::Error::new(mistake).context("some tables were left alone")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXPECTED: &[Expected] = &[("id", "int", None), ("c", "char", Some(120))];
+
+    fn column(name: &str, kind: &str, length: Option<u64>) -> Column {
+        Column { name: name.to_owned(), kind: kind.to_owned(), length }
+    }
+
+    #[test]
+    fn only_the_same_columns_fit() {
+        let ours = vec![column("id", "int", None), column("c", "char", Some(120))];
+        assert!(fit(&ours, EXPECTED));
+        assert!(!fit(&ours[..1], EXPECTED));
+        assert!(!fit(&[ours[1].clone(), ours[0].clone()], EXPECTED));
+        assert!(!fit(&[ours[0].clone(), column("c", "char", Some(60))], EXPECTED));
+        assert!(!fit(&[column("id", "bigint", None), ours[1].clone()], EXPECTED));
+    }
+
+    #[test]
+    fn the_complaint_names_table_and_columns() {
+        let mistake = misfit("sbtest1", &[column("a", "varchar", Some(9))], EXPECTED);
+        assert_eq!(
+            mistake.to_string(),
+            "table sbtest1: has other columns: a varchar(9), not id int, c char(120)"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The table of the classic experiment about a cold pool, and the statements that look rows up in it.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use crate::base::random::Rng;
+use crate::target::Target;
+use crate::workload::Job;
+use crate::workload::fill::{self, Expected, Sheet, Source};
+
+/// Its name.
+pub const TABLE: &str = "test_data";
+
+pub(super) const COLUMNS: &[Expected] = &[
+    ("id", "int", None),
+    ("random_str", "varchar", Some(255)),
+    ("random_str2", "varchar", Some(255)),
+];
+
+/// Characters of a value that is looked up.
+pub(super) const VALUE_LENGTH: usize = 64;
+/// Characters of the other column.
+const OTHER_LENGTH: usize = 96;
+/// Bytes that a row takes on disk with its index entry, pages packed; as measured on MariaDB 10.11.
+const PACKED_BYTES: u64 = 285;
+/// The same where pages have split at random.
+const AGED_BYTES: u64 = 372;
+
+/// The table `test_data`: an `id`, a `random_str` with an index and no value twice, and a `random_str2`.
+/// The values of a row follow from the seed and the row's id alone, so lookups need no look at the table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    rows: u64,
+    seed: u64,
+    aged: bool,
+    names: [String; 1],
+}
+
+impl Table {
+    /// A table with so many rows. `aged` fills it in an order of chance with its index in place, so that pages
+    /// that follow each other in an index lie scattered on disk, as in a table that has lived for long.
+    pub fn new(rows: u64, seed: u64, aged: bool) -> Table {
+        Table { rows, seed, aged, names: [TABLE.to_owned()] }
+    }
+
+    /// About how many rows make a table of this size on disk, in bytes.
+    pub fn rows_for(bytes: u64, aged: bool) -> u64 {
+        (bytes / if aged { AGED_BYTES } else { PACKED_BYTES }).max(1)
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Makes the table, or goes on where an earlier call was cut.
+    ///
+    /// # Errors
+    /// When a table of that name has other columns, the server refuses, or the job was stopped.
+    pub fn prepare(&self, target: &Target, job: &mut Job<'_>) -> anyhow::Result<()> {
+        fill::fill(target, self, job)
+    }
+
+    /// Writes lookups of different rows, one on a line; the same ones for the same seed. Gives how many: as many as
+    /// asked, or as there are rows.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub fn write_lookups(&self, out: &mut dyn Write, count: u64, seed: u64) -> io::Result<u64> {
+        let mut rng = Rng::new(seed, 0, 0);
+        let count = count.min(self.rows);
+        // Floyd's way to draw without drawing twice, then in an order of chance.
+        let mut drawn = HashSet::new();
+        let mut order = Vec::new();
+        for top in self.rows - count + 1..=self.rows {
+            let row = rng.between(1, top);
+            let row = if drawn.insert(row) { row } else { top };
+            drawn.insert(row);
+            order.push(row);
+        }
+        for at in (1..order.len()).rev() {
+            order.swap(at, rng.below(at as u64 + 1) as usize);
+        }
+        let mut line = Vec::new();
+        for row in order {
+            line.clear();
+            line.extend_from_slice(b"select * from test_data where random_str = \"");
+            line.extend_from_slice(&value(self.seed, row));
+            line.extend_from_slice(b"\";\n");
+            out.write_all(&line)?;
+        }
+        Ok(count)
+    }
+}
+
+/// The value of a row: no other row has it.
+pub(super) fn value(seed: u64, row: u64) -> [u8; VALUE_LENGTH] {
+    let mut out = [0; VALUE_LENGTH];
+    let (unique, rest) = out.split_at_mut(16);
+    // Each step can be undone, so different rows never meet.
+    let mut mixed = row.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed;
+    for _ in 0..2 {
+        mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    write_hex(mixed ^ (mixed >> 32), unique);
+    let mut rng = Rng::new(seed, 1, row);
+    rest.chunks_mut(16).for_each(|chunk| write_hex(rng.bits(), chunk));
+    out
+}
+
+fn write_hex(mut number: u64, out: &mut [u8]) {
+    for digit in out.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(number & 15) as usize];
+        number >>= 4;
+    }
+}
+
+impl Source for Table {
+    fn tables(&self) -> &[String] {
+        &self.names
+    }
+    fn columns(&self) -> &[Expected] {
+        COLUMNS
+    }
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+    fn create(&self, _: usize) -> String {
+        let index = if self.aged { ", KEY random_str (random_str)" } else { "" };
+        format!(
+            "CREATE TABLE {TABLE} (id INT NOT NULL AUTO_INCREMENT, random_str VARCHAR(255), \
+             random_str2 VARCHAR(255), PRIMARY KEY (id){index}) ENGINE = InnoDB"
+        )
+    }
+    fn index(&self, _: usize) -> Option<(String, String)> {
+        let sql = format!("CREATE INDEX random_str ON {TABLE} (random_str)");
+        Some(("random_str".to_owned(), sql))
+    }
+    fn shuffled(&self) -> bool {
+        self.aged
+    }
+    fn row(&self, _: usize, row: u64, sheet: &mut Sheet) {
+        sheet.number(row);
+        sheet.text(VALUE_LENGTH, |out| out.copy_from_slice(&value(self.seed, row)));
+        let mut rng = Rng::new(self.seed, 2, row);
+        sheet.text(OTHER_LENGTH, |out| {
+            out.chunks_mut(16).for_each(|chunk| write_hex(rng.bits(), chunk));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookups(table: &Table, count: u64, seed: u64) -> Vec<String> {
+        let mut out = Vec::new();
+        let written = table.write_lookups(&mut out, count, seed).unwrap();
+        let lines: Vec<_> = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
+        assert_eq!(lines.len() as u64, written);
+        lines
+    }
+
+    #[test]
+    fn values_differ_and_repeat() {
+        let mut seen = HashSet::new();
+        for row in 1..=50_000 {
+            let value = value(7, row);
+            assert!(value.iter().all(u8::is_ascii_hexdigit));
+            assert!(seen.insert(value[..16].to_vec()), "row {row}");
+        }
+        assert_eq!(value(7, 1), value(7, 1));
+        assert_ne!(value(7, 1), value(8, 1));
+    }
+
+    #[test]
+    fn lookups_are_of_different_rows_that_exist() {
+        let table = Table::new(1000, 7, true);
+        let lines = lookups(&table, 300, 1);
+        let known: HashSet<String> = (1..=1000)
+            .map(|row| {
+                let value = String::from_utf8(value(7, row).to_vec()).unwrap();
+                format!("select * from test_data where random_str = \"{value}\";")
+            })
+            .collect();
+        let different: HashSet<_> = lines.iter().collect();
+        assert_eq!(different.len(), 300);
+        assert!(lines.iter().all(|line| known.contains(line)));
+        assert_eq!(lines, lookups(&table, 300, 1));
+        assert_ne!(lines, lookups(&table, 300, 2));
+        assert_eq!(lookups(&table, 5000, 1).len(), 1000, "there are no more");
+    }
+
+    #[test]
+    fn all_rows_are_as_likely_to_be_looked_up() {
+        let table = Table::new(10, 7, false);
+        let mut counts = std::collections::HashMap::new();
+        for seed in 0..3000 {
+            for line in lookups(&table, 3, seed) {
+                *counts.entry(line).or_insert(0_u32) += 1;
+            }
+        }
+        assert_eq!(counts.len(), 10);
+        assert!(counts.values().all(|n| (750..1050).contains(n)), "{counts:?}");
+    }
+}

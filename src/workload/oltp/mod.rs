@@ -1,0 +1,256 @@
+//! The mixes that everybody knows from sysbench, on the same tables, so that tables made by either tool serve the other.
+//! Never knows: how rows get into the server fast.
+//! To add one: a `Mix` in `mix.rs`; a statement it needs goes into `statement.rs` and gets its values in `worker.rs`.
+
+mod bulk;
+mod content;
+mod mix;
+mod options;
+mod statement;
+mod table;
+mod worker;
+
+use std::sync::OnceLock;
+
+use anyhow::bail;
+
+use crate::plan::{Mistake, OptionSpec, Options};
+use crate::target::Target;
+
+use super::{Job, Kind, Part, Seat, Workload};
+
+use self::options::{Action, Settings};
+use self::statement::Statement;
+use self::table::Tables;
+
+pub use self::bulk::BulkInsert;
+pub use self::mix::{
+    DELETE, INSERT, Mix, POINT_SELECT, READ_ONLY, READ_WRITE, SELECT_RANDOM_POINTS,
+    SELECT_RANDOM_RANGES, UPDATE_INDEX, UPDATE_NON_INDEX, WRITE_ONLY,
+};
+
+/// A kind of workload: one of the mixes.
+#[derive(Debug)]
+pub struct Oltp(Mix);
+
+impl Kind for Oltp {
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+    fn about(&self) -> &'static str {
+        self.0.about
+    }
+    fn options(&self) -> Vec<OptionSpec> {
+        options::specs()
+    }
+    fn build(
+        &self,
+        options: &Options,
+        target: Option<&Target>,
+    ) -> anyhow::Result<Box<dyn Workload>> {
+        Ok(Box::new(Plot::new(&self.0, options, needed(target, self.0.name)?)?))
+    }
+}
+
+/// The target of a workload that can't do without one.
+fn needed(target: Option<&Target>, name: &str) -> anyhow::Result<Target> {
+    target.cloned().ok_or_else(|| {
+        anyhow::Error::new(Mistake {
+            place: name.to_owned(),
+            why: "needs a server".to_owned(),
+            hint: Some(
+                "say where it is with -h HOST -P PORT or -S SOCKET, or --sandbox".to_owned(),
+            ),
+        })
+    })
+}
+
+/// A mix with its options: what all workers share.
+struct Plot {
+    name: &'static str,
+    target: Target,
+    settings: Settings,
+    actions: Vec<Action>,
+    /// The different statements of the actions, with their texts.
+    texts: Vec<(Statement, String)>,
+    /// Where a statement stands in `texts`.
+    places: [u8; Statement::COUNT],
+    transaction: bool,
+    /// Prepared statements that the server allows, and how many there are; known after the check.
+    allowed: OnceLock<(u64, u64)>,
+}
+
+impl Plot {
+    fn new(mix: &Mix, options: &Options, target: Target) -> anyhow::Result<Plot> {
+        let settings = Settings::read(options)?;
+        let actions = options::actions(mix, options);
+        if actions.is_empty() {
+            bail!(Mistake {
+                place: mix.name.to_owned(),
+                why: "its options leave nothing to do".to_owned(),
+                hint: None,
+            });
+        }
+        let mut texts: Vec<(Statement, String)> = Vec::new();
+        let mut places = [0; Statement::COUNT];
+        for statement in actions.iter().flat_map(|a| a.statements) {
+            if texts.iter().all(|(known, _)| known != statement) {
+                places[*statement as usize] = texts.len() as u8;
+                texts.push((*statement, statement.text(&settings)));
+            }
+        }
+        let single = texts.iter().any(|(s, _)| s.needs_single_table());
+        if single && settings.tables > 1 {
+            bail!(Mistake {
+                place: "--tables".to_owned(),
+                why: format!("{} works on one table only", mix.name),
+                hint: Some("leave it out".to_owned()),
+            });
+        }
+        let transaction = mix.transaction && !settings.skip_trx;
+        let name = mix.name;
+        let allowed = OnceLock::new();
+        Ok(Plot { name, target, settings, actions, texts, places, transaction, allowed })
+    }
+
+    /// Where a statement stands in `texts`.
+    #[inline]
+    fn place(&self, statement: Statement) -> usize {
+        usize::from(self.places[statement as usize])
+    }
+
+    /// Prepared statements of one worker, once all are prepared.
+    fn statements_per_worker(&self) -> usize {
+        self.texts.len() * self.settings.tables as usize
+    }
+
+    /// Rows that `prepare` makes. Tables whose new ids we choose begin empty, so that none is there already.
+    fn rows(&self) -> u64 {
+        let chosen = !self.settings.auto_inc && self.places_new_rows();
+        if chosen { 0 } else { self.settings.table_size }
+    }
+
+    fn places_new_rows(&self) -> bool {
+        self.texts.iter().any(|(s, _)| *s == Statement::InsertNew)
+    }
+
+    /// Whether the server takes as many prepared statements as all workers together may make.
+    fn check_prepared(&self, workers: usize) -> Result<(), Mistake> {
+        let Some((most, taken)) = self.allowed.get() else { return Ok(()) };
+        let needed = self.statements_per_worker() as u64 * workers as u64;
+        if self.settings.as_text || needed.saturating_add(*taken) <= *most {
+            return Ok(());
+        }
+        Err(Mistake {
+            place: self.name.to_owned(),
+            why: format!(
+                "{workers} workers x {} tables x {} statements make {needed} prepared statements; \
+                 the server allows {most} and has {taken}",
+                self.settings.tables,
+                self.texts.len(),
+            ),
+            hint: Some(
+                "use fewer threads or tables or --db-ps-mode=disable, or raise max_prepared_stmt_count"
+                    .to_owned(),
+            ),
+        })
+    }
+}
+
+impl Workload for Plot {
+    fn classes(&self) -> Vec<String> {
+        vec![self.name.to_owned()]
+    }
+    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+        self.check_prepared(part.workers)?;
+        Ok(Box::new(worker::Player::new(self, part)))
+    }
+    fn check(&self) -> anyhow::Result<()> {
+        table::check(self)
+    }
+    fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
+        let tables = Tables::new(&self.settings, self.rows(), job.seed);
+        super::fill::fill(&self.target, &tables, job)
+    }
+    fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
+        table::drop_tables(&self.target, &table::names(self.settings.tables), table::COLUMNS, job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::AddressPlan;
+
+    const MIXES: [&Oltp; 10] = [
+        &READ_WRITE,
+        &READ_ONLY,
+        &WRITE_ONLY,
+        &POINT_SELECT,
+        &INSERT,
+        &DELETE,
+        &UPDATE_INDEX,
+        &UPDATE_NON_INDEX,
+        &SELECT_RANDOM_POINTS,
+        &SELECT_RANDOM_RANGES,
+    ];
+
+    fn plot(name: &str, given: &[(&str, &str)]) -> anyhow::Result<Plot> {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let oltp = MIXES.into_iter().find(|oltp| oltp.name() == name).unwrap();
+        let options = Options::check(&oltp.options(), &given).unwrap();
+        let plan = AddressPlan { host: Some("127.0.0.1".to_owned()), ..AddressPlan::default() };
+        let target = Target::new(&plan)?;
+        Plot::new(&oltp.0, &options, target)
+    }
+
+    fn statements(plot: &Plot) -> Vec<(usize, u64)> {
+        plot.actions.iter().map(|a| (a.statements.len(), a.times)).collect()
+    }
+
+    #[test]
+    fn a_read_write_transaction_has_eighteen_statements() {
+        let whole = plot("oltp_read_write", &[]).unwrap();
+        let sum: u64 = statements(&whole).iter().map(|(pair, times)| *pair as u64 * times).sum();
+        assert_eq!(sum, 18);
+        assert!(whole.transaction);
+        let lean = [("range_selects", "off"), ("skip-trx", "on"), ("point_selects", "3")];
+        let lean = plot("oltp_read_write", &lean).unwrap();
+        assert_eq!(statements(&lean), [(1, 3), (1, 1), (1, 1), (2, 1)]);
+        assert!(!lean.transaction);
+    }
+
+    #[test]
+    fn options_that_cannot_be_are_all_named() {
+        let given =
+            [("tables", "0"), ("table-size", "3000000000"), ("mysql-storage-engine", "a b")];
+        let error = plot("oltp_read_only", &given).err().unwrap();
+        let text = error.to_string();
+        for name in ["--tables", "--table-size", "--mysql-storage-engine"] {
+            assert!(text.contains(name), "{text}");
+        }
+        let given = [("point-selects", "0"), ("range-selects", "off")];
+        let error = plot("oltp_read_only", &given).err().unwrap();
+        assert!(error.to_string().contains("nothing to do"), "{error}");
+        let error = plot("select_random_points", &[("tables", "2")]).err().unwrap();
+        assert!(error.to_string().contains("one table only"), "{error}");
+    }
+
+    #[test]
+    fn too_many_prepared_statements_are_refused_before_the_load() {
+        let plot = plot("oltp_read_write", &[("tables", "100")]).unwrap();
+        assert_eq!(plot.statements_per_worker(), 900);
+        assert!(plot.check_prepared(1000).is_ok(), "nothing is known before the check");
+        plot.allowed.set((16_382, 0)).unwrap();
+        assert!(plot.check_prepared(18).is_ok());
+        let mistake = plot.check_prepared(19).unwrap_err();
+        assert!(mistake.why.contains("17100 prepared statements"), "{mistake}");
+    }
+
+    #[test]
+    fn tables_begin_empty_where_we_choose_the_new_ids() {
+        assert_eq!(plot("oltp_insert", &[("auto-inc", "off")]).unwrap().rows(), 0);
+        assert_eq!(plot("oltp_insert", &[]).unwrap().rows(), 10_000);
+        assert_eq!(plot("oltp_delete", &[("auto-inc", "off")]).unwrap().rows(), 10_000);
+    }
+}

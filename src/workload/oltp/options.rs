@@ -1,0 +1,231 @@
+//! The options: names and defaults are those that users of sysbench know.
+
+use crate::base::distribution::{Distribution, Shape};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+
+use super::mix::Mix;
+use super::statement::Statement;
+
+/// What was asked, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// How many tables.
+    pub(super) tables: u64,
+    /// Rows of each.
+    pub(super) table_size: u64,
+    /// Rows of a range.
+    pub(super) range_size: u64,
+    /// Whether the server gives out ids.
+    pub(super) auto_inc: bool,
+    /// Whether to do without transactions.
+    pub(super) skip_trx: bool,
+    /// Whether ids are in a plain index instead of the primary key.
+    pub(super) secondary: bool,
+    /// Whether `k` gets an index.
+    pub(super) create_secondary: bool,
+    /// Storage engine.
+    pub(super) engine: String,
+    /// What follows in CREATE TABLE.
+    pub(super) table_options: String,
+    /// Values in the list of `select_random_points`.
+    pub(super) random_points: usize,
+    /// Ranges of `select_random_ranges`.
+    pub(super) random_ranges: usize,
+    /// How far a range of `select_random_ranges` reaches.
+    pub(super) delta: u64,
+    /// Whether statements are sent as text.
+    pub(super) as_text: bool,
+    /// Seed of all random numbers instead of the run's; 0 for the run's.
+    pub(super) seed: u64,
+    /// Which rows come more often: a name.
+    pub(super) rand_type: String,
+    /// And its shape.
+    pub(super) shape: Shape,
+    /// The same over all rows.
+    pub(super) ids: Distribution,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let options = Options::check(&specs(), &[]).expect("no options, no mistakes");
+        Settings::read(&options).expect("the defaults fit each other")
+    }
+}
+
+const MOST_HOLES: u64 = 65_535;
+const MOST_ROWS: u64 = i32::MAX as u64;
+
+/// What all kinds accept.
+pub(super) fn specs() -> Vec<OptionSpec> {
+    use OptionKind::{Choice, Count, Number, Switch, Text};
+    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+    vec![
+        spec("tables", Count, "1", "tables, sbtest1 and so on"),
+        spec("table-size", Count, "10000", "rows of each table"),
+        spec("range-size", Count, "100", "rows of a range that is read"),
+        spec("point-selects", Count, "10", "reads by key in a transaction"),
+        spec("simple-ranges", Count, "1", "ranges read in a transaction"),
+        spec("sum-ranges", Count, "1", "ranges summed up in a transaction"),
+        spec("order-ranges", Count, "1", "ranges sorted in a transaction"),
+        spec("distinct-ranges", Count, "1", "ranges of different values in a transaction"),
+        spec("index-updates", Count, "1", "updates of the indexed column in a transaction"),
+        spec("non-index-updates", Count, "1", "updates of another column in a transaction"),
+        spec("delete-inserts", Count, "1", "rows deleted and put in again in a transaction"),
+        spec("range-selects", Switch, "on", "whether ranges are read at all"),
+        spec("random-points", Count, "10", "values in the list of select_random_points"),
+        spec("number-of-ranges", Count, "10", "ranges of select_random_ranges"),
+        spec("random-ranges", Count, "", "another name of number-of-ranges"),
+        spec("delta", Count, "5", "how far a range of select_random_ranges reaches"),
+        spec("auto-inc", Switch, "on", "the server gives out ids, as opposed to us"),
+        spec("skip-trx", Switch, "off", "no transactions: each statement for itself"),
+        spec("secondary", Switch, "off", "ids in a plain index instead of the primary key"),
+        spec("create-secondary", Switch, "on", "an index on k"),
+        spec("mysql-storage-engine", Text, "innodb", "storage engine of the tables"),
+        spec("create-table-options", Text, "", "what else CREATE TABLE shall say"),
+        spec("db-ps-mode", Choice(&["auto", "disable"]), "auto", "prepared statements, or text"),
+        spec("rand-type", Choice(&Distribution::NAMES), "special", "which rows come more often"),
+        spec("rand-seed", Count, "0", "seed of all random numbers; 0 for the run's"),
+        spec("rand-spec-iter", Count, "12", "numbers averaged into one, for special"),
+        spec("rand-spec-pct", Count, "1", "percent of rows that are special"),
+        spec("rand-spec-res", Count, "75", "percent of draws that take a special row"),
+        spec("rand-pareto-h", Number, "0.2", "shape of pareto"),
+        spec("rand-zipfian-exp", Number, "0.8", "exponent of zipfian"),
+    ]
+}
+
+impl Settings {
+    /// Reads and checks the options.
+    ///
+    /// # Errors
+    /// All mistakes together.
+    pub(super) fn read(options: &Options) -> Result<Settings, Mistakes> {
+        let mut mistakes = Vec::new();
+        let mut ranged = |name: &str, least: u64, most: u64| {
+            let value = options.count(name);
+            if !(least..=most).contains(&value) {
+                let why = format!("{value} is not between {least} and {most}");
+                mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
+            }
+            value.clamp(least, most)
+        };
+        let tables = ranged("tables", 1, 1_000_000);
+        let table_size = ranged("table-size", 1, MOST_ROWS);
+        let range_size = ranged("range-size", 1, MOST_ROWS);
+        let random_points = ranged("random-points", 1, MOST_HOLES);
+        let other_name = options.text("random-ranges").is_some();
+        let ranges = if other_name { "random-ranges" } else { "number-of-ranges" };
+        let random_ranges = ranged(ranges, 1, MOST_HOLES / 2);
+        let delta = ranged("delta", 0, MOST_ROWS);
+        let engine = options.text("mysql-storage-engine").unwrap_or_default().to_owned();
+        if !engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            mistakes.push(Mistake {
+                place: "--mysql-storage-engine".to_owned(),
+                why: format!("`{engine}` is no name of an engine"),
+                hint: Some("as in innodb".to_owned()),
+            });
+        }
+        let rand_type = options.text("rand-type").unwrap_or("special").to_owned();
+        let shape = shape(options);
+        let ids = match Distribution::new(&rand_type, &shape, 1, table_size) {
+            Ok(ids) if mistakes.is_empty() => ids,
+            Ok(_) => return Err(Mistakes(mistakes)),
+            Err(error) => {
+                let place = "--rand-type".to_owned();
+                mistakes.push(Mistake { place, why: error.to_string(), hint: None });
+                return Err(Mistakes(mistakes));
+            }
+        };
+        Ok(Settings {
+            tables,
+            table_size,
+            range_size,
+            auto_inc: options.switch("auto-inc"),
+            skip_trx: options.switch("skip-trx"),
+            secondary: options.switch("secondary"),
+            create_secondary: options.switch("create-secondary"),
+            engine,
+            table_options: options.text("create-table-options").unwrap_or_default().to_owned(),
+            random_points: random_points as usize,
+            random_ranges: random_ranges as usize,
+            delta,
+            as_text: options.text("db-ps-mode") == Some("disable"),
+            seed: options.count("rand-seed"),
+            rand_type,
+            shape,
+            ids,
+        })
+    }
+
+    /// The distribution over one worker's own part of the values, so that workers don't meet.
+    pub(super) fn own_part(&self, worker: u64, workers: u64) -> Distribution {
+        let (low, high) = part(self.table_size, worker, workers);
+        let own = Distribution::new(&self.rand_type, &self.shape, low, high);
+        own.expect("its name and shape were checked, and no part is empty")
+    }
+}
+
+/// First and last value of a worker's part of the values up to `size`.
+fn part(size: u64, worker: u64, workers: u64) -> (u64, u64) {
+    (size * worker / workers, size * (worker + 1) / workers)
+}
+
+/// The shape of the distribution that the options describe.
+fn shape(options: &Options) -> Shape {
+    Shape {
+        spec_iter: u32::try_from(options.count("rand-spec-iter")).unwrap_or(u32::MAX),
+        spec_pct: options.number("rand-spec-pct"),
+        spec_res: options.number("rand-spec-res"),
+        pareto_h: options.number("rand-pareto-h"),
+        zipfian_exp: options.number("rand-zipfian-exp"),
+    }
+}
+
+/// A step with how often it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Action {
+    /// Sent in turn.
+    pub(super) statements: &'static [Statement],
+    /// How often.
+    pub(super) times: u64,
+}
+
+/// The steps of a mix that remain under these options.
+pub(super) fn actions(mix: &Mix, options: &Options) -> Vec<Action> {
+    let ranges = options.switch("range-selects");
+    let wanted = mix.steps.iter().filter(|step| ranges || !step.range);
+    let times = |name: Option<&str>| name.map_or(1, |name| options.count(name));
+    wanted
+        .map(|step| Action { statements: step.statements, times: times(step.times) })
+        .filter(|action| action.times > 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_parts_cover_all_values() {
+        for (size, workers) in [(10_000, 4), (10, 3), (7, 7), (2, 5)] {
+            let parts: Vec<_> = (0..workers).map(|w| part(size, w, workers)).collect();
+            assert_eq!(parts[0].0, 0);
+            assert_eq!(parts[workers as usize - 1].1, size);
+            assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0));
+            for worker in 0..workers {
+                let settings = Settings { table_size: size, ..Settings::default() };
+                settings.own_part(worker, workers);
+            }
+        }
+    }
+
+    #[test]
+    fn a_shape_that_cannot_be_is_refused() {
+        let given = [
+            ("rand-type".to_owned(), "pareto".to_owned()),
+            ("rand-pareto-h".to_owned(), "2".to_owned()),
+        ];
+        let options = Options::check(&specs(), &given).unwrap();
+        let mistakes = Settings::read(&options).unwrap_err();
+        assert!(mistakes.to_string().contains("rand-pareto-h must be"), "{mistakes}");
+    }
+}

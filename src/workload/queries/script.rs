@@ -1,0 +1,224 @@
+//! A text of statements, cut and sorted into classes. The text is kept once; statements are places in it.
+
+use std::collections::HashMap;
+
+use crate::plan::Mistake;
+
+use super::digest::digest;
+use super::split::{Piece, split};
+
+/// Classes told apart; statements of all others are one more class.
+const MOST_CLASSES: usize = 64;
+/// Different statements that are shown to the server before the load.
+const MOST_SAMPLES: usize = 2000;
+/// Characters of a class's name.
+const LONGEST_NAME: usize = 80;
+
+/// A statement: its place in the text, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    start: usize,
+    length: u32,
+    /// Its class.
+    pub(super) class: u16,
+    /// Whether it reads.
+    pub(super) reads: bool,
+}
+
+/// A text of statements.
+#[derive(Debug)]
+pub(super) struct Script {
+    text: Vec<u8>,
+    /// In the order of the text.
+    pub(super) statements: Vec<Statement>,
+    /// Names of the classes.
+    pub(super) classes: Vec<String>,
+    /// The first statement of each sort.
+    pub(super) samples: Vec<Piece>,
+    /// Whether it makes or chooses what later statements need, so that they can't be judged beforehand.
+    pub(super) builds: bool,
+}
+
+impl Script {
+    /// Cuts a text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// When it is no text, holds no statement, or a quote has no end.
+    pub(super) fn new(text: Vec<u8>, delimiter: &[u8], name: &str) -> Result<Script, Mistake> {
+        let mistake = |place: String, why: &str| Mistake { place, why: why.to_owned(), hint: None };
+        if let Some(line) = junk(&text) {
+            let why = "is no text: there are bytes in it that no statement has";
+            return Err(mistake(format!("{name} line {line}"), why));
+        }
+        let pieces = split(&text, delimiter).map_err(|unclosed| {
+            let why = format!("{} begins here and has no end", unclosed.what);
+            mistake(format!("{name} line {}", unclosed.line), &why)
+        })?;
+        if pieces.is_empty() {
+            return Err(mistake(name.to_owned(), "holds no statement"));
+        }
+        let mut script = Script {
+            text,
+            statements: Vec::with_capacity(pieces.len()),
+            classes: Vec::new(),
+            samples: Vec::new(),
+            builds: false,
+        };
+        script.sort(pieces, name)?;
+        Ok(script)
+    }
+
+    fn sort(&mut self, pieces: Vec<Piece>, name: &str) -> Result<(), Mistake> {
+        let mut known: HashMap<Vec<u8>, u16> = HashMap::new();
+        let mut key = Vec::new();
+        for piece in pieces {
+            let bytes = &self.text[piece.range.clone()];
+            let length = u32::try_from(bytes.len()).map_err(|_| Mistake {
+                place: format!("{name} line {}", piece.line),
+                why: "is longer than any server takes".to_owned(),
+                hint: Some("is the --delimiter right?".to_owned()),
+            })?;
+            digest(bytes, &mut key);
+            let class = match known.get(&key) {
+                Some(class) => *class,
+                None => {
+                    let class = known.len().min(MOST_CLASSES) as u16;
+                    if known.len() < MOST_CLASSES {
+                        self.classes.push(class_name(&key, &self.classes));
+                    } else if known.len() == MOST_CLASSES {
+                        self.classes.push("other".to_owned());
+                    }
+                    if known.len() < MOST_SAMPLES {
+                        self.samples.push(piece.clone());
+                        known.insert(key.clone(), class);
+                    }
+                    self.builds |= builds(&key);
+                    class
+                }
+            };
+            let start = piece.range.start;
+            self.statements.push(Statement { start, length, class, reads: reads(&key) });
+        }
+        Ok(())
+    }
+
+    /// The bytes of a statement.
+    #[inline]
+    pub(super) fn bytes(&self, statement: Statement) -> &[u8] {
+        &self.text[statement.start..statement.start + statement.length as usize]
+    }
+
+    /// The bytes of a sample.
+    pub(super) fn sample(&self, piece: &Piece) -> &[u8] {
+        &self.text[piece.range.clone()]
+    }
+}
+
+/// Line of the first byte that no text has, from 1.
+fn junk(text: &[u8]) -> Option<u64> {
+    let odd = |b: &u8| *b < b' ' && !matches!(b, b'\t'..=b'\r' | 0x1a | 0x1b) || *b == 0x7f;
+    let at = text.iter().position(odd)?;
+    Some(1 + text[..at].iter().filter(|b| **b == b'\n').count() as u64)
+}
+
+fn first_word(digest: &[u8]) -> &[u8] {
+    let digest = digest.trim_ascii_start();
+    let start = digest.iter().position(|b| *b != b'(').unwrap_or(digest.len());
+    let digest = &digest[start..];
+    let end = digest.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(digest.len());
+    &digest[..end]
+}
+
+fn reads(digest: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"select",
+        b"show",
+        b"explain",
+        b"describe",
+        b"desc",
+        b"values",
+        b"table",
+        b"with",
+        b"check",
+    ];
+    WORDS.contains(&first_word(digest))
+}
+
+/// Whether later statements may only make sense once this one has run.
+fn builds(digest: &[u8]) -> bool {
+    const WORDS: &[&[u8]] =
+        &[b"create", b"alter", b"drop", b"rename", b"use", b"set", b"call", b"prepare", b""];
+    WORDS.contains(&first_word(digest))
+}
+
+/// A name that no other class has.
+fn class_name(digest: &[u8], others: &[String]) -> String {
+    let text = String::from_utf8_lossy(digest);
+    let mut name: String = text.chars().take(LONGEST_NAME).collect();
+    if text.chars().nth(LONGEST_NAME).is_some() {
+        name.push('…');
+    }
+    let plain = name.clone();
+    let mut number = 2;
+    while others.contains(&name) || name == "other" {
+        name = format!("{plain} #{number}");
+        number += 1;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> Result<Script, Mistake> {
+        Script::new(text.as_bytes().to_vec(), b";", "f.sql")
+    }
+
+    #[test]
+    fn statements_that_differ_in_literals_are_one_class() {
+        let script = script("select 1; update t set a=5; select 2;\nselect 'x'").unwrap();
+        assert_eq!(script.classes, ["select ?", "update t set a=?"]);
+        let classes: Vec<_> = script.statements.iter().map(|s| (s.class, s.reads)).collect();
+        assert_eq!(classes, [(0, true), (1, false), (0, true), (0, true)]);
+        assert_eq!(script.bytes(script.statements[3]), b"select 'x'");
+        assert_eq!(script.samples.len(), 2);
+        assert!(!script.builds);
+    }
+
+    #[test]
+    fn beyond_so_many_classes_all_are_one() {
+        let text: String = (0..100).map(|n| format!("select c{n} from t;\n")).collect();
+        let script = script(&text).unwrap();
+        assert_eq!(script.classes.len(), 65);
+        assert_eq!(script.classes[64], "other");
+        assert_eq!(script.statements[63].class, 63);
+        assert!(script.statements[64..].iter().all(|s| s.class == 64));
+        assert_eq!(script.samples.len(), 100, "all are shown to the server");
+    }
+
+    #[test]
+    fn long_names_are_cut_and_stay_different() {
+        let long = "x".repeat(100);
+        let script = script(&format!("select {long}1; select {long}2")).unwrap();
+        assert_ne!(script.classes[0], script.classes[1]);
+        assert!(script.classes[0].ends_with('…'), "{:?}", script.classes);
+    }
+
+    #[test]
+    fn what_is_no_script_is_refused_with_its_line() {
+        let why = |text: &str| script(text).unwrap_err().to_string();
+        assert_eq!(why(" \n-- nothing"), "f.sql: holds no statement");
+        assert_eq!(why(""), "f.sql: holds no statement");
+        assert!(why("select 1;\n\u{0}").starts_with("f.sql line 2: is no text"));
+        assert!(why("a;\nb;\n'").starts_with("f.sql line 3: a quote begins here"));
+    }
+
+    #[test]
+    fn scripts_that_build_what_they_use_are_known() {
+        for text in ["create table t (a int); select a from t", "use x; select 1", "/*! x */"] {
+            assert!(script(text).unwrap().builds, "{text}");
+        }
+        assert!(!script("insert into t values (1); (select 1)").unwrap().builds);
+    }
+}
