@@ -89,7 +89,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
 /// Runs the load, then shows what it felt like.
 fn measure(plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let mut listener = listener::Show::new(plan, args, desk);
-    let finished = experiment::run(plan, &desk.stop, &mut listener);
+    let finished = experiment::run(plan, "bench", &desk.stop, &mut listener);
     drop(listener);
     let finished = finished?;
     let void = present::run(&finished.dir, args, desk)?;

@@ -2,11 +2,18 @@
 //! Never knows: clap, formats, colours.
 //! Start reading at `steps`, then `run`.
 
+pub mod demo;
+mod eyes;
+mod facts;
+mod ground;
+mod keeper;
 mod machine;
-mod plain;
+mod run;
 mod steps;
+mod trial;
 
-pub use plain::{Finished, run};
+pub use keeper::Finished;
+pub use run::run;
 pub use steps::{Step, steps};
 
 use crate::probe::Sample;

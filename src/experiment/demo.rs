@@ -1,0 +1,92 @@
+//! The plan of `sweat demo`: what a warm buffer pool is worth, on a server of our own.
+
+use std::path::PathBuf;
+
+use crate::base::units::Size;
+use crate::plan::{
+    LoadPlan, Mistake, OptionSpec, Options, Plan, ProbePlan, SandboxPlan, TargetPlan, WarmPlan,
+    WayPlan, WorkloadPlan,
+};
+use crate::warm::STRATEGIES;
+use crate::workload::KINDS;
+
+/// What can be chosen.
+#[derive(Clone, Debug)]
+pub struct Demo {
+    /// Buffer pool, in bytes.
+    pub pool_bytes: u64,
+    /// Data with their index.
+    pub size: Size,
+    /// Rows, instead of a size.
+    pub rows: Option<u64>,
+    /// How many different rows are looked up.
+    pub lookups: u64,
+    /// The server program; found if not given.
+    pub server: Option<PathBuf>,
+    /// Seed of data and lookups.
+    pub seed: u64,
+    /// Where the run folder goes.
+    pub runs_dir: PathBuf,
+}
+
+impl Demo {
+    /// The plan: the same lookups twice after each way of warming, each from a cold start.
+    ///
+    /// # Errors
+    /// When an option does not fit.
+    pub fn plan(&self) -> Result<Plan, Vec<Mistake>> {
+        let bytes = match self.size {
+            Size::Bytes(bytes) => bytes,
+            Size::TimesPool(times) => (self.pool_bytes as f64 * times) as u64,
+        };
+        let amount = match self.rows {
+            Some(rows) => ("rows", rows.to_string()),
+            None => ("size", bytes.to_string()),
+        };
+        let given = [amount, ("lookups", self.lookups.to_string())];
+        let sandbox = SandboxPlan {
+            server: self.server.clone(),
+            pool: Some(Size::Bytes(self.pool_bytes)),
+            ..SandboxPlan::default()
+        };
+        Ok(Plan {
+            name: "demo".to_owned(),
+            seed: self.seed,
+            target: TargetPlan::Sandbox(sandbox),
+            workload: WorkloadPlan {
+                kind: "lookup".to_owned(),
+                options: options(workload_specs("lookup"), &given)?,
+            },
+            load: LoadPlan::default(),
+            prepare: true,
+            cold: true,
+            ways: ways()?,
+            passes: 2,
+            probes: ProbePlan::default(),
+            runs_dir: self.runs_dir.clone(),
+        })
+    }
+}
+
+/// Not at all; by reading everything; by reading everything as mysql-warmup does; by the server's own list of pages.
+fn ways() -> Result<Vec<WayPlan>, Vec<Mistake>> {
+    let none = WayPlan { name: "none".to_owned(), warm: Vec::new(), dump_after: true };
+    let mut ways = vec![none];
+    for strategy in ["scan", "scan_classic", "load"] {
+        let specs =
+            STRATEGIES.iter().find(|s| s.name() == strategy).map_or_else(Vec::new, |s| s.options());
+        let warm = WarmPlan { strategy: strategy.to_owned(), options: options(specs, &[])? };
+        ways.push(WayPlan { name: strategy.to_owned(), warm: vec![warm], dump_after: false });
+    }
+    Ok(ways)
+}
+
+fn workload_specs(name: &str) -> Vec<OptionSpec> {
+    KINDS.iter().find(|k| k.name() == name).map_or_else(Vec::new, |k| k.options())
+}
+
+fn options(specs: Vec<OptionSpec>, given: &[(&str, String)]) -> Result<Options, Vec<Mistake>> {
+    let given: Vec<(String, String)> =
+        given.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+    Options::check(&specs, &given)
+}

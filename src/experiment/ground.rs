@@ -1,0 +1,69 @@
+//! What an experiment stands on: no server, one that runs already, or a throw-away one of our own.
+
+use anyhow::Context;
+
+use crate::base::Stop;
+use crate::plan::{AddressPlan, Plan, TargetPlan};
+use crate::server::Control;
+use crate::server::sandbox::{Home, Life, Sandbox, Terms};
+use crate::target::Target;
+
+/// The database of a sandbox; the name that users of sysbench expect.
+const DATABASE: &str = "sbtest";
+
+/// The ground under a run.
+pub(super) struct Ground {
+    target: Option<Target>,
+    control: Option<Box<dyn Control>>,
+}
+
+impl Ground {
+    /// Starts or finds the server that the plan names.
+    ///
+    /// # Errors
+    /// When it can't be started, or its name can't be resolved.
+    pub(super) fn reach(plan: &Plan, stop: &Stop) -> anyhow::Result<Ground> {
+        match &plan.target {
+            TargetPlan::None => Ok(Ground { target: None, control: None }),
+            TargetPlan::Address(address) => {
+                Ok(Ground { target: Some(Target::new(address)?), control: None })
+            }
+            TargetPlan::Sandbox(sandbox) => {
+                let home = Home::find()?;
+                let terms = Terms { home, name: None, life: Life::ThrowAway, stop: stop.clone() };
+                Ground::own(Box::new(Sandbox::create(sandbox, &terms)?), stop)
+            }
+        }
+    }
+
+    /// A server of our own, with a database to work in.
+    fn own(control: Box<dyn Control>, stop: &Stop) -> anyhow::Result<Ground> {
+        let mut session = control.target().connect(stop)?;
+        session
+            .command(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))
+            .context("make a database in the sandbox")?;
+        let database = Some(DATABASE.to_owned());
+        let address = AddressPlan { database, ..control.target().plan().clone() };
+        Ok(Ground { target: Some(Target::new(&address)?), control: Some(control) })
+    }
+
+    /// How to talk to the server, if there is one.
+    pub(super) fn target(&self) -> Option<&Target> {
+        self.target.as_ref()
+    }
+
+    /// The server's process, if we started it.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.control.as_ref().and_then(|control| control.pid())
+    }
+
+    /// Whether we started it.
+    pub(super) fn is_own(&self) -> bool {
+        self.control.is_some()
+    }
+
+    /// The server, if it is ours to change.
+    pub(super) fn control(&mut self) -> Option<&mut (dyn Control + 'static)> {
+        self.control.as_deref_mut()
+    }
+}

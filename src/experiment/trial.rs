@@ -1,0 +1,154 @@
+//! One load of a run, from the workload's check to its recording in the run folder.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+
+use super::keeper::{Keeper, Reached};
+use crate::archive::{RunState, Trial};
+use crate::base::units::show_time;
+use crate::base::{Clock, StopReason};
+use crate::driver;
+use crate::plan::{ArrivalPlan, LoadPlan, Mistake, Plan, WorkloadPlan, nearest};
+use crate::recorder::{ErrorKind, Recording};
+use crate::target::Target;
+use crate::workload::{Job, KINDS, Kind, Workload};
+
+/// Which load of a run this is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The way it belongs to; empty if there are no ways.
+    pub(super) way: String,
+    /// Which run in the way, from 1.
+    pub(super) pass: u32,
+    /// Number of its step.
+    pub(super) step: u32,
+}
+
+/// The kind of workload of this name.
+///
+/// # Errors
+/// A mistake with the nearest known name.
+pub(super) fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
+    let found = KINDS.iter().find(|kind| kind.name() == name).copied();
+    found.ok_or_else(|| Mistake {
+        place: name.to_owned(),
+        why: "no such workload".to_owned(),
+        hint: nearest(name, KINDS.iter().map(|k| k.name()))
+            .map(|near| format!("did you mean {near}?")),
+    })
+}
+
+/// Builds the workload of a plan.
+///
+/// # Errors
+/// When there is none of that name, or it doesn't fit the target.
+pub(super) fn build(
+    plan: &WorkloadPlan,
+    target: Option<&Target>,
+) -> anyhow::Result<Box<dyn Workload>> {
+    kind(&plan.kind)?
+        .build(&plan.options, target)
+        .with_context(|| format!("workload {}", plan.kind))
+}
+
+/// Makes the workload's data.
+///
+/// # Errors
+/// When the server refuses.
+pub(super) fn prepare(
+    keeper: &Keeper<'_>,
+    plan: &Plan,
+    workload: &dyn Workload,
+) -> anyhow::Result<()> {
+    let mut progress = |p| keeper.progress(&p);
+    let mut job = Job {
+        threads: plan.load.workers,
+        seed: plan.seed,
+        stop: keeper.stop,
+        progress: &mut progress,
+    };
+    workload.prepare(&mut job)
+}
+
+/// Runs the load of a plan once and keeps its recording.
+///
+/// # Errors
+/// When no session could be opened. A load that was cut by the user or a lost target is no error: see
+/// `Recording::reason`.
+pub(super) fn run(
+    keeper: &Keeper<'_>,
+    plan: &Plan,
+    workload: &dyn Workload,
+    place: &Place,
+) -> anyhow::Result<Recording> {
+    let classes = workload.classes();
+    keeper.writer().begin_trial(Trial {
+        id: name(place),
+        way: place.way.clone(),
+        pass: place.pass,
+        step: place.step,
+        workload: plan.workload.kind.clone(),
+        options: options(&plan.workload),
+        arrival: arrival(&plan.load),
+        workers: plan.load.workers,
+        classes: classes.clone(),
+        began_ns: keeper.clock.now().0,
+        ..Trial::default()
+    });
+    keeper.tell(|listener| listener.load_began(&classes));
+    let mut on_interval = |interval: &_| {
+        keeper.writer().interval(interval);
+        keeper.tell(|listener| listener.interval(interval));
+    };
+    let recording =
+        driver::run(&plan.load, plan.seed, workload, keeper.clock, keeper.stop, &mut on_interval)?;
+    keeper.writer().end_trial(&recording);
+    Ok(recording)
+}
+
+/// How far a run came whose load ended like this.
+pub(super) fn reached(recording: &Recording) -> Reached {
+    let lost = || {
+        let error = recording.errors.iter().find(|e| e.error.kind != ErrorKind::Server);
+        let text = error.map_or("the connection is gone", |e| e.first_text.as_str());
+        anyhow::anyhow!("the server went away during the load: {text}")
+    };
+    match recording.reason {
+        StopReason::Done => (RunState::Done, None),
+        StopReason::Interrupted => (RunState::Interrupted, None),
+        StopReason::TargetLost => (RunState::Failed, Some(lost())),
+        StopReason::Failed => (RunState::Failed, recording.failure.clone().map(anyhow::Error::msg)),
+    }
+}
+
+/// `01-none-1`; without ways `01-1`.
+fn name(place: &Place) -> String {
+    let way = if place.way.is_empty() { String::new() } else { format!("{}-", place.way) };
+    format!("{:02}-{way}{}", place.step, place.pass)
+}
+
+fn options(workload: &WorkloadPlan) -> BTreeMap<String, String> {
+    workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+/// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.
+fn arrival(load: &LoadPlan) -> String {
+    match load.arrival {
+        ArrivalPlan::Closed { think } if think.is_zero() => "closed".to_owned(),
+        ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(think)),
+        ArrivalPlan::Constant { per_second } => format!("constant {per_second}/s"),
+        ArrivalPlan::Poisson { per_second } => format!("poisson {per_second}/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_workload_is_named_with_the_nearest() {
+        let mistake = kind("nul").err().unwrap();
+        assert_eq!(mistake.hint.as_deref(), Some("did you mean null?"));
+    }
+}
