@@ -24,7 +24,8 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "cli",
-        "base plan recorder target server capture workload driver probe warm archive analysis report experiment",
+        "base plan recorder target server capture workload driver probe warm archive analysis \
+         report experiment",
     ),
 ];
 

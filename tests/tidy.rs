@@ -1,1 +1,310 @@
+//! What a lint can't see: sizes, names, lists that must be whole, words that don't belong.
 
+use std::path::{Path, PathBuf};
+
+/// Longest file without its tests, lines: beyond it a file has two subjects.
+const FILE_LINES: usize = 500;
+/// Longest line, characters.
+const LINE: usize = 100;
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: &[&str] =
+    &["util", "utils", "helper", "helpers", "common", "manager", "imp", "misc"];
+/// Words that have another one in this house.
+const OTHER_WORDS: &[&str] = &["request", "helper", "iteration", "vu", "hit"];
+/// Marks of unfinished work.
+const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", "unimplemented!", "todo!"];
+
+struct Source {
+    /// Path below the package, with slashes.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// The text before its unit tests.
+    fn without_tests(&self) -> &str {
+        let inline = |(at, _): &(usize, &str)| {
+            let line = self.text[at + 1..].lines().nth(1).unwrap_or_default();
+            line.starts_with("mod ") && line.contains('{')
+        };
+        let end = self.text.match_indices("\n#[cfg(test)]\n").find(inline);
+        &self.text[..end.map_or(self.text.len(), |(at, _)| at)]
+    }
+    fn is_test(&self) -> bool {
+        self.path.starts_with("tests/")
+            || self.path.split('/').any(|part| part == "tests" || is_test_file(part))
+    }
+}
+
+fn is_test_file(name: &str) -> bool {
+    name == "tests.rs" || name.ends_with("_tests.rs")
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_default()
+}
+
+fn sources(folders: &[&str]) -> Vec<Source> {
+    let mut found = Vec::new();
+    for folder in folders {
+        gather(&root().join(folder), &mut found);
+    }
+    assert!(found.len() > 20, "the sources were not found");
+    found
+}
+
+fn gather(dir: &Path, found: &mut Vec<Source>) {
+    let entries = std::fs::read_dir(dir).expect("a source folder is readable");
+    let mut paths: Vec<PathBuf> =
+        entries.map(|e| e.expect("an entry is readable").path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            gather(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = std::fs::read_to_string(&path).expect("a source file is text");
+            let path = path.strip_prefix(root()).expect("it lies below the package");
+            found.push(Source { path: path.to_string_lossy().into_owned(), text });
+        }
+    }
+}
+
+/// Complains about all lines of these sources for which `wrong` has a reason.
+fn check_lines(sources: &[Source], wrong: impl Fn(&Source, &str) -> Option<String>) {
+    let mut complaints = Vec::new();
+    for source in sources {
+        for (number, line) in source.text.lines().enumerate() {
+            if let Some(why) = wrong(source, line) {
+                complaints.push(format!("{}:{}: {why}", source.path, number + 1));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+/// The code of a line: without its comment, and without what stands in quotes.
+fn code(line: &str) -> String {
+    let line = line.split("//").next().unwrap_or_default();
+    line.split('"').step_by(2).collect()
+}
+
+#[test]
+fn files_have_one_subject() {
+    let long: Vec<String> = sources(&["src"])
+        .iter()
+        .filter(|s| !s.is_test())
+        .map(|s| (s, s.without_tests().lines().count()))
+        .filter(|(_, lines)| *lines > FILE_LINES)
+        .map(|(s, lines)| format!("{}: {lines} lines without tests, at most {FILE_LINES}", s.path))
+        .collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+#[test]
+fn lines_fit() {
+    check_lines(&sources(&["src", "tests", "benches"]), |_, line| {
+        let length = line.chars().count();
+        (length > LINE && !line.trim_start().starts_with("//") && !line.contains("http"))
+            .then(|| format!("{length} characters, at most {LINE}"))
+    });
+}
+
+#[test]
+fn names_say_what_is_inside() {
+    for source in sources(&["src", "tests"]) {
+        for part in source.path.split('/') {
+            let name = part.trim_end_matches(".rs");
+            assert!(!EMPTY_NAMES.contains(&name), "{}: `{name}` says nothing", source.path);
+        }
+    }
+}
+
+/// Names of types, functions and modules use the words of ARCHITECTURE.md.
+#[test]
+fn one_word_for_one_thing() {
+    check_lines(&sources(&["src"]), |source, line| {
+        if source.is_test() || !source.without_tests().contains(line) {
+            return None;
+        }
+        let line = code(line);
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let defined = words.windows(2).filter(|pair| {
+            matches!(
+                pair[0],
+                "fn" | "struct" | "enum" | "trait" | "mod" | "type" | "const" | "static"
+            )
+        });
+        let name = defined.map(|pair| pair[1]).find(|name| parts(name).any(|p| is_other(&p)))?;
+        Some(format!("`{name}`: this house has another word for that"))
+    });
+}
+
+fn is_other(part: &str) -> bool {
+    OTHER_WORDS.iter().any(|word| part == *word || part.strip_suffix('s') == Some(word))
+}
+
+/// The words in a name: `ReadLine` and `read_line` are both read and line.
+fn parts(name: &str) -> impl Iterator<Item = String> {
+    let mut parts = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if c == '_' || (c.is_uppercase() && after_lower) {
+            parts.push(String::new());
+        }
+        after_lower = c.is_lowercase();
+        if let (true, Some(last)) = (c != '_', parts.last_mut()) {
+            last.extend(c.to_lowercase());
+        }
+    }
+    parts.into_iter()
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    check_lines(&sources(&["src"]), |_, line| {
+        let mark = UNFINISHED.iter().find(|mark| line.contains(**mark))?;
+        Some(format!("`{mark}`"))
+    });
+}
+
+/// Rust 1.85 has no let-chains.
+#[test]
+fn conditions_have_no_let_chains() {
+    for source in sources(&["src", "tests", "benches"]) {
+        let text: String = source.text.lines().map(|line| code(line) + "\n").collect();
+        for start in ["if let ", "while let "] {
+            for (at, _) in text.match_indices(start) {
+                let line = 1 + text[..at].matches('\n').count();
+                assert!(!chains(&text[at..]), "{}:{line}: a let-chain", source.path);
+            }
+        }
+    }
+}
+
+/// Whether the condition that begins here has `&&` beside its `let`: outside brackets, before its block.
+fn chains(text: &str) -> bool {
+    let (mut depth, mut assigned, mut last) = (0, false, ' ');
+    for c in text.chars() {
+        match c {
+            '{' if depth == 0 && assigned => return false,
+            ';' if depth == 0 => return false,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            '=' if depth == 0 => assigned = true,
+            '&' if depth == 0 && assigned && last == '&' => return true,
+            _ => {}
+        }
+        last = c;
+    }
+    false
+}
+
+#[test]
+fn processes_are_started_in_the_room_server_only() {
+    check_lines(&sources(&["src"]), |source, line| {
+        let starts = code(line).contains("Command::new(")
+            && source.text.contains("std::process")
+            && !source.text.contains("use clap::");
+        let allowed = source.path.starts_with("src/server/") || source.is_test();
+        let in_tests = !source.without_tests().contains(line);
+        (starts && !allowed && !in_tests).then(|| "starts a process".to_owned())
+    });
+}
+
+/// Only the outermost rooms print: the lints see `println!`, this sees the rest.
+#[test]
+fn only_cli_and_report_write_to_the_terminal() {
+    check_lines(&sources(&["src"]), |source, line| {
+        let outer = ["src/cli/", "src/report/", "src/main.rs"];
+        let writes = ["io::stdout()", "io::stderr()", "println!", "eprintln!", "print!("];
+        let line = code(line);
+        let inside = !outer.iter().any(|room| source.path.starts_with(room)) && !source.is_test();
+        let tested = !source.without_tests().contains(line.trim());
+        (inside && !tested && writes.iter().any(|w| line.contains(w)))
+            .then(|| "writes to the terminal".to_owned())
+    });
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = read("Cargo.toml");
+    let mut section = "";
+    let mut seen = 0;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.contains("dependencies]") && line.contains('=') && !line.starts_with('#')
+        {
+            seen += 1;
+            let reason = line.rsplit_once(" # ").map_or("", |(_, reason)| reason.trim());
+            assert!(reason.split(' ').count() >= 2, "no reason beside it in Cargo.toml: {line}");
+        }
+    }
+    assert!(seen > 10, "the dependencies were not found");
+}
+
+/// The folders of a room that are plugins, and the list they must be in.
+const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
+    ("workload", "KINDS", &["fill"]),
+    ("probe", "PROBES", &[]),
+    ("warm", "STRATEGIES", &[]),
+    ("report", "FORMATS", &[]),
+];
+
+#[test]
+fn every_plugin_is_in_its_list() {
+    for (room, list, others) in PLUGIN_LISTS {
+        let text = read(&format!("src/{room}/mod.rs"));
+        let start =
+            text.find(&format!("const {list}:")).unwrap_or_else(|| panic!("{room} has no {list}"));
+        let list_text = &text[start..start + text[start..].find(";\n").expect("the list ends")];
+        let folders = std::fs::read_dir(root().join("src").join(room)).expect("a room is readable");
+        for folder in folders.flatten().filter(|f| f.path().is_dir()) {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            if !others.contains(&name.as_str()) && name != "tests" {
+                assert!(list_text.contains(&format!("{name}::")), "{room}/{name} is not in {list}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_plugin_is_in_the_docs() {
+    let mut docs = read("README.md");
+    for entry in std::fs::read_dir(root().join("docs")).expect("docs is readable").flatten() {
+        docs += &std::fs::read_to_string(entry.path()).unwrap_or_default();
+    }
+    let workloads = sweat::workload::KINDS.iter().map(|kind| kind.name());
+    let strategies = sweat::warm::STRATEGIES.iter().map(|strategy| strategy.name());
+    let probes = sweat::probe::PROBES.iter().map(|probe| probe.name());
+    let formats = sweat::report::FORMATS.iter().map(|format| format.name());
+    let missing: Vec<&str> = workloads
+        .chain(strategies)
+        .chain(probes)
+        .chain(formats)
+        .chain(sweat::cli::command_names())
+        .filter(|name| {
+            !docs.contains(&format!("`{name}`")) && !docs.contains(&format!("sweat {name}"))
+        })
+        .collect();
+    assert!(missing.is_empty(), "not in docs/ or README.md: {}", missing.join(", "));
+}
+
+#[test]
+fn the_checks_themselves_can_fail() {
+    assert_eq!(parts("ReadHTTPRequests").collect::<Vec<_>>(), ["read", "httprequests"]);
+    assert!(parts("pending_requests").any(|p| is_other(&p)));
+    assert!(!parts("hitherto").any(|p| is_other(&p)));
+    assert_eq!(code(r#"let x = "TODO"; // y"#), "let x = ; ");
+    let source =
+        Source { path: "src/a.rs".to_owned(), text: "a\n#[cfg(test)]\nmod tests {}\n".to_owned() };
+    assert_eq!(source.without_tests(), "a");
+    let outside = Source { text: "a\n#[cfg(test)]\nmod tests;\nb\n".to_owned(), ..source };
+    assert_eq!(outside.without_tests(), outside.text);
+    assert!(chains("if let Some(x) = f(a && b) && x > 1 {"));
+    assert!(!chains("if let A { b } = f(|| a && b) { c && d }"));
+}

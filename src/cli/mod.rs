@@ -50,6 +50,12 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     fault::settle(result, &desk).into()
 }
 
+/// Names of all commands, for the test that the documentation mentions each.
+pub fn command_names() -> Vec<&'static str> {
+    let names = COMMANDS.iter().map(|(command, _)| command().get_name().to_owned());
+    names.map(|name| -> &'static str { name.leak() }).collect()
+}
+
 /// The whole command line.
 fn program() -> Command {
     let mut program = Command::new("sweat")

@@ -46,7 +46,12 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
 
 /// The words that all of these commands know.
 fn words(command: Command) -> Command {
+    let example = format!(
+        "Examples:\n  sweat warm {} -S /run/mysqld/mysqld.sock -u root",
+        command.get_name()
+    );
     connection::address_flags(command)
+        .after_help(example)
         .disable_help_flag(true)
         .infer_long_args(true)
         .arg(super::help_flag())

@@ -17,7 +17,8 @@ fn the_file_named_is_the_only_one_and_includes_are_followed() {
     let path = |name: &str| dir.path().join(name);
     fs::create_dir(path("more")).unwrap();
     let text = format!(
-        "[client]\nuser=a\n[mysqld]\nuser=server\n!includedir {}\n[sweat]\nport=1\n[client_b]\nport=2\n",
+        "[client]\nuser=a\n[mysqld]\nuser=server\n!includedir {}\n\
+         [sweat]\nport=1\n[client_b]\nport=2\n",
         path("more").display()
     );
     write(&path("only.cnf"), text.as_bytes(), 0o644);
