@@ -2,9 +2,12 @@
 //! The only room that starts processes. Never knows: load, workloads.
 //! Start reading at `Control`, then `sandbox::Sandbox`, its one implementation so far.
 
+mod cold;
 pub mod sandbox;
+mod snapshot;
 mod tree;
 
+pub use cold::{ColdProof, DiskReads, Evicted};
 pub use tree::{Copied, Way};
 
 use std::path::Path;
@@ -34,19 +37,19 @@ pub trait Control: Send {
     /// # Errors
     /// When it doesn't come up: the last lines of its error log.
     fn start(&mut self, settings: &Settings) -> anyhow::Result<()>;
-    /// Keeps a copy of the data of the stopped server.
+    /// Keeps a copy of the data of the stopped server, in place of an older one of this name; says how.
     ///
     /// # Errors
     /// When it can't be copied.
-    fn save(&mut self, snapshot: &str) -> anyhow::Result<()>;
-    /// Puts a kept copy back in place of the stopped server's data.
+    fn save(&mut self, snapshot: &str) -> anyhow::Result<Copied>;
+    /// Puts a kept copy back in place of the stopped server's data, and checks that it is whole; says how.
     ///
     /// # Errors
     /// When it can't be restored.
-    fn restore(&mut self, snapshot: &str) -> anyhow::Result<()>;
-    /// Evicts the stopped server's files from the page cache.
+    fn restore(&mut self, snapshot: &str) -> anyhow::Result<Copied>;
+    /// Evicts the stopped server's files from the page cache; says what is left there, if the system tells.
     ///
     /// # Errors
     /// When pages stay behind.
-    fn evict(&mut self) -> anyhow::Result<()>;
+    fn evict(&mut self) -> anyhow::Result<Evicted>;
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod cause;
+mod control;
 mod find;
 mod home;
 mod process;
@@ -25,7 +26,7 @@ use rustix::process::Signal;
 
 use crate::base::{Clock as _, RealClock, Stop};
 use crate::plan::{AddressPlan, Mistake, SandboxPlan, SslMode, SslPlan};
-use crate::server::{Control, Settings};
+use crate::server::{Control as _, Settings};
 use crate::target::{self, Target};
 
 use arguments::Places;
@@ -59,6 +60,16 @@ pub struct Terms {
     pub life: Life,
     /// Set to give up waiting.
     pub stop: Stop,
+}
+
+impl Terms {
+    /// A sandbox in the usual place that ends with the value.
+    ///
+    /// # Errors
+    /// When there is no place to write to.
+    pub fn throw_away(stop: &Stop) -> anyhow::Result<Terms> {
+        Ok(Terms { home: Home::find()?, name: None, life: Life::ThrowAway, stop: stop.clone() })
+    }
 }
 
 /// A server of our own. Dropping it ends it as its [`Life`] says.
@@ -245,56 +256,6 @@ impl Sandbox {
         }
         self.meta.server = None;
         let _ = self.meta.save(&self.dir);
-    }
-}
-
-impl Control for Sandbox {
-    fn target(&self) -> &Target {
-        &self.target
-    }
-
-    fn pid(&self) -> Option<u32> {
-        self.meta.server.as_ref().filter(|server| server.is_alive()).map(|server| server.pid)
-    }
-
-    fn datadir(&self) -> &Path {
-        &self.datadir
-    }
-
-    fn error_log_tail(&self, lines: usize) -> Vec<String> {
-        let places = self.places();
-        // What it says before it has opened its log comes first.
-        let mut words = cause::tail(&places.out(), lines);
-        words.extend(cause::tail(&places.error_log(), lines));
-        words.split_off(words.len().saturating_sub(lines))
-    }
-
-    fn stop(&mut self) -> anyhow::Result<()> {
-        let Some(server) = self.meta.server.clone() else { return Ok(()) };
-        server.signal(Signal::TERM);
-        if !server.wait(STOP_LIMIT) {
-            anyhow::bail!("the server with process {} does not stop", server.pid);
-        }
-        self.collect();
-        Ok(())
-    }
-
-    fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
-        anyhow::ensure!(!self.is_running(), "the server runs already");
-        raise(arguments::check(settings))?;
-        self.launch(settings)
-    }
-
-    fn save(&mut self, _snapshot: &str) -> anyhow::Result<()> {
-        anyhow::bail!("snapshots are not built yet")
-    }
-
-    fn restore(&mut self, _snapshot: &str) -> anyhow::Result<()> {
-        anyhow::bail!("snapshots are not built yet")
-    }
-
-    fn evict(&mut self) -> anyhow::Result<()> {
-        anyhow::bail!("eviction is not built yet")
     }
 }
 

@@ -131,19 +131,6 @@ pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs a program to its end, with `input` as its standard input and its words in `out`.
-///
-/// # Errors
-/// When it can't be started.
-pub(super) fn run(
-    program: &Path,
-    args: &[String],
-    input: Option<File>,
-    out: File,
-) -> anyhow::Result<Child> {
-    start(program, args, Tie::Kill, input, out)
-}
-
 /// What becomes of a process when we end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tie {
