@@ -1,6 +1,7 @@
 //! One thread's probes: what happens at a tick, and when ticks are missed or looks take too long.
 
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 
 use super::{Kind, Missed, Probe, Rhythm, Sample, Subject, Ticks, Values};
 use crate::base::{Clock, Nanos, RealClock};
@@ -37,7 +38,11 @@ pub(super) struct Round<C: Clock> {
     ticks: Ticks,
     slow: u32,
     out: Sender<Sample>,
+    board: Board,
 }
+
+/// Costs, shared with whoever wants to know.
+pub(super) type Board = Arc<Mutex<Vec<Cost>>>;
 
 struct Post {
     probe: Box<dyn Probe>,
@@ -73,7 +78,8 @@ impl<C: Clock> Round<C> {
         out: Sender<Sample>,
     ) -> Round<C> {
         let posts = kinds.iter().map(|kind| Post::new(*kind)).collect();
-        Round { name, posts, subject, clock, origin_unix_ns, ticks, slow: 0, out }
+        let board = Board::default();
+        Round { name, posts, subject, clock, origin_unix_ns, ticks, slow: 0, out, board }
     }
 
     /// Opens the session and takes what is taken at the start.
@@ -83,21 +89,34 @@ impl<C: Clock> Round<C> {
         self.ends();
     }
 
-    /// Takes samples until `wait`, which sleeps until a time, says that it is enough; then those of
-    /// the end.
+    /// Takes samples until `wait`, which sleeps until a time, says that it is enough.
     pub(super) fn run(&mut self, mut wait: impl FnMut(Nanos) -> bool) {
         let mut tick = self.ticks.after(self.clock.now());
         while wait(tick) {
             tick = self.tick(tick);
         }
+    }
+
+    /// Whether something is taken at the end.
+    pub(super) fn has_last_looks(&self) -> bool {
+        self.posts.iter().any(|post| post.rhythm == Rhythm::Ends && !post.retired)
+    }
+
+    /// Takes what is taken at the end, and says good-bye to the server.
+    pub(super) fn end(mut self) {
         self.subject.begin_tick();
         self.ends();
         self.subject.close();
     }
 
-    /// What all looks cost, by probe.
-    pub(super) fn costs(self) -> Vec<Cost> {
-        self.posts.into_iter().map(|post| post.cost).collect()
+    /// What looks cost so far, by probe; stays readable while they go on.
+    pub(super) fn board(&self) -> Board {
+        self.board.clone()
+    }
+
+    fn publish(&self) {
+        let costs = self.posts.iter().map(|post| post.cost.clone()).collect();
+        *self.board.lock().expect("nobody panics while holding a list") = costs;
     }
 
     fn ends(&mut self) {
@@ -107,6 +126,7 @@ impl<C: Clock> Round<C> {
                 self.look(at, planned);
             }
         }
+        self.publish();
     }
 
     /// All looks of a tick; gives the next one.
@@ -127,6 +147,7 @@ impl<C: Clock> Round<C> {
             self.missed(tick + self.ticks.interval(), missed, took);
         }
         self.mind_cost(tick, took);
+        self.publish();
         self.ticks.after(now)
     }
 
@@ -224,7 +245,6 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::mpsc;
 
     use super::*;
@@ -266,6 +286,7 @@ mod tests {
             ticks: Ticks::new(0, Nanos(100 * MS)),
             slow: 0,
             out,
+            board: Board::default(),
         };
         let mut left = waits;
         round.begin();
@@ -274,7 +295,9 @@ mod tests {
             left -= 1;
             left > 0
         });
-        let costs = round.costs();
+        let board = round.board();
+        round.end();
+        let costs = board.lock().unwrap().clone();
         let word = |values: Values| match values {
             Values::Gap(why) => why,
             Values::Text(text) => text,

@@ -2,12 +2,12 @@
 //! a run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::round::{Cost, Round};
+use super::round::{Board, Cost, Round};
 use super::{Kind, PROBES, Sample, Subject, Ticks};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{Mistake, ProbePlan};
@@ -16,10 +16,12 @@ use crate::target::Target;
 /// How long a look under way may go on once the sampler is told to stop, and how long it may take
 /// to give up.
 const GRACE: Nanos = Nanos(45_000_000);
+/// How long the last looks may take.
+const LAST: Nanos = Nanos(500_000_000);
 /// How long `start` waits for the first session.
 const OPENING: Duration = Duration::from_secs(5);
 
-/// Probes at work. Dropping it stops them.
+/// Probes at work. Dropping it stops them at once, without their last samples.
 #[derive(Debug)]
 pub struct Sampler {
     clock: RealClock,
@@ -27,7 +29,12 @@ pub struct Sampler {
     abandon: Stop,
     /// Dropped to wake the threads.
     wakers: Vec<Sender<()>>,
-    threads: Vec<JoinHandle<Vec<Cost>>>,
+    threads: Vec<JoinHandle<()>>,
+    boards: Vec<Board>,
+    /// No last looks are wanted.
+    cut: Arc<AtomicBool>,
+    /// The server answered until the end: its last looks are under way.
+    ending: Arc<AtomicBool>,
 }
 
 /// The probes of a list of names; all of them if it is empty.
@@ -71,8 +78,16 @@ impl Sampler {
             .collect();
         let pid = Arc::new(AtomicU32::new(pid.unwrap_or(0)));
         let abandon = Stop::new();
-        let (wakers, threads) = (Vec::new(), Vec::new());
-        let mut sampler = Sampler { clock, pid, abandon, wakers, threads };
+        let mut sampler = Sampler {
+            clock,
+            pid,
+            abandon,
+            wakers: Vec::new(),
+            threads: Vec::new(),
+            boards: Vec::new(),
+            cut: Arc::default(),
+            ending: Arc::default(),
+        };
         let (ready, opened) = mpsc::channel();
         for (name, asks) in [("probe-server", true), ("probe-host", false)] {
             let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server() == asks).collect();
@@ -99,15 +114,22 @@ impl Sampler {
         let (waker, wake) = mpsc::channel();
         let (clock, pid, abandon) = (self.clock, self.pid.clone(), self.abandon.clone());
         let (target, ready) = (target.cloned(), ready.clone());
+        let (cut, ending) = (self.cut.clone(), self.ending.clone());
+        let (board, shown) = mpsc::channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let subject = Subject::new(target.as_ref(), &abandon, pid);
             let ticks = Ticks::new(clock.origin_unix_ns(), interval);
             let mut round = Round::new(name, &kinds, subject, clock, ticks, out);
+            let _ = board.send(round.board());
             round.begin();
             let _ = ready.send(());
             round.run(|until| sleep(&wake, until.since(clock.now())));
-            round.costs()
+            if !cut.load(Ordering::Relaxed) {
+                ending.fetch_or(round.has_last_looks(), Ordering::Relaxed);
+                round.end();
+            }
         })?;
+        self.boards.extend(shown.recv());
         self.wakers.push(waker);
         self.threads.push(thread);
         Ok(())
@@ -123,24 +145,31 @@ impl Sampler {
         Some(self.pid.load(Ordering::Relaxed)).filter(|pid| *pid != 0)
     }
 
-    /// Takes the last samples (variables), stops, and says what sampling cost. Takes less than 100
-    /// ms, also where the server doesn't answer.
+    /// Takes the last samples (variables), stops, and says what sampling cost. Takes a few
+    /// milliseconds where the server answers, at most half a second where it is slow, and less than
+    /// 100 ms where it doesn't answer.
     pub fn stop(mut self) -> Vec<Cost> {
-        self.end()
+        self.end();
+        let costs = |board: &Board| board.lock().map(|costs| costs.clone()).unwrap_or_default();
+        self.boards.iter().flat_map(costs).collect()
     }
 
-    fn end(&mut self) -> Vec<Cost> {
+    fn end(&mut self) {
         self.wakers.clear();
-        self.wait();
+        self.wait(GRACE);
+        if self.ending.load(Ordering::Relaxed) {
+            self.wait(LAST);
+        }
         self.abandon.set(StopReason::Done);
-        self.wait();
+        self.wait(GRACE);
         // A thread that still waits for a silent server ends by itself soon; nobody waits for it.
-        let done = self.threads.drain(..).filter(JoinHandle::is_finished);
-        done.filter_map(|thread| thread.join().ok()).flatten().collect()
+        for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
+            let _ = thread.join();
+        }
     }
 
-    fn wait(&self) {
-        let last = self.clock.now() + GRACE;
+    fn wait(&self, most: Nanos) {
+        let last = self.clock.now() + most;
         while !self.threads.iter().all(JoinHandle::is_finished) && self.clock.now() < last {
             self.clock.sleep_until(self.clock.now() + Nanos(1_000_000));
         }
@@ -149,6 +178,11 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
+        if self.threads.is_empty() {
+            return;
+        }
+        self.cut.store(true, Ordering::Relaxed);
+        self.abandon.set(StopReason::Done);
         self.end();
     }
 }

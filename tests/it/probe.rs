@@ -6,98 +6,35 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use sweat::base::{RealClock, Stop};
+use rustix::process::{Pid, Signal, kill_process};
+use sweat::base::{Clock, RealClock, Stop};
 use sweat::plan::{AddressPlan, ProbePlan};
 use sweat::probe::{Cost, Sample, Sampler, Values, counters_now};
+use sweat::server::Control;
 use sweat::target::Target;
 
-/// A private server that can be killed and started again on the same data.
-struct Server {
-    dir: tempfile::TempDir,
-    child: Child,
+use crate::fixture::{self, Fixture};
+
+fn pid(server: &Fixture) -> u32 {
+    server.sandbox.pid().expect("the server runs")
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn signal(server: &Fixture, signal: Signal) {
+    let pid = Pid::from_raw(pid(server).cast_signed()).unwrap();
+    kill_process(pid, signal).unwrap();
 }
 
-impl Server {
-    fn start() -> Server {
-        let dir = tempfile::tempdir().unwrap();
-        let made = Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
-            .arg(format!("--datadir={}", dir.path().join("data").display()))
-            .arg("--user=root")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .expect("mariadb-install-db is installed");
-        assert!(made.success());
-        let child = spawn(dir.path());
-        let server = Server { dir, child };
-        server.wait();
-        server
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.dir.path().join("s")
-    }
-
-    fn wait(&self) {
-        let began = Instant::now();
-        while self.target("root").connect(&Stop::new()).is_err() {
-            assert!(began.elapsed() < Duration::from_secs(30), "the server doesn't answer");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    fn start_again(&mut self) {
-        self.child = spawn(self.dir.path());
-        self.wait();
-    }
-
-    fn target(&self, user: &str) -> Target {
-        let plan = AddressPlan {
-            socket: Some(self.socket()),
-            user: Some(user.to_owned()),
-            ..AddressPlan::default()
-        };
-        Target::new(&plan).unwrap()
-    }
-
-    fn command(&self, sql: &str) {
-        self.target("root").connect(&Stop::new()).unwrap().command(sql).unwrap();
-    }
-
-    fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(name).arg(self.child.id().to_string()).status();
-        assert!(sent.unwrap().success());
-    }
+/// Through a session of its own, as the workers of a load have.
+fn command(server: &Fixture, sql: &str) {
+    server.target().connect(&Stop::new()).unwrap().command(sql).unwrap();
 }
 
-fn spawn(dir: &Path) -> Child {
-    Command::new("mariadbd")
-        .args(["--no-defaults", "--user=root", "--skip-networking"])
-        .args(["--innodb-buffer-pool-size=32M", "--innodb-flush-log-at-trx-commit=0"])
-        .arg(format!("--datadir={}", dir.join("data").display()))
-        .arg(format!("--socket={}", dir.join("s").display()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("mariadbd is installed")
+fn target_of(server: &Fixture, user: &str) -> Target {
+    let plan = AddressPlan { user: Some(user.to_owned()), ..server.target().plan().clone() };
+    Target::new(&plan).unwrap()
 }
 
 /// Samples of one run of the sampler, while `work` runs.
@@ -111,13 +48,13 @@ struct Taken {
 
 const TICK: Duration = Duration::from_millis(100);
 
-fn sample(target: &Target, names: &[&str], work: impl FnOnce()) -> Taken {
+fn sample(target: &Target, names: &[&str], work: impl FnOnce(RealClock)) -> Taken {
     let clock = RealClock::start();
     let names = names.iter().map(|n| (*n).to_owned()).collect();
     let plan = ProbePlan { names, interval: TICK };
     let (out, samples) = mpsc::channel();
     let sampler = Sampler::start(&plan, Some(target), None, clock, &out).unwrap();
-    work();
+    work(clock);
     let pid = sampler.pid();
     let began = Instant::now();
     let costs = sampler.stop();
@@ -155,9 +92,19 @@ fn pause(ms: u64) {
 
 #[test]
 fn every_probe_delivers_on_whole_ticks() {
-    let server = Server::start();
-    let taken = sample(&server.target("root"), &[], || {
-        let mut session = server.target("root").connect(&Stop::new()).unwrap();
+    all_deliver(&fixture::mariadb());
+}
+
+#[test]
+fn every_probe_delivers_on_mysql_too() {
+    if let Some(server) = fixture::mysql() {
+        all_deliver(&server);
+    }
+}
+
+fn all_deliver(server: &Fixture) {
+    let taken = sample(server.target(), &[], |_| {
+        let mut session = server.target().connect(&Stop::new()).unwrap();
         session.command("DO SLEEP(0.6)").unwrap();
         pause(500);
     });
@@ -171,18 +118,18 @@ fn every_probe_delivers_on_whole_ticks() {
     let status = taken.of("status");
     let mut late: Vec<u64> = status.iter().map(|s| s.began.since(s.planned).0).collect();
     late.sort_unstable();
-    assert!(late[late.len() / 2] < 20_000_000, "late by {late:?} ns");
+    assert!(late[late.len() / 2] < 50_000_000, "late by {late:?} ns");
     for probe in ["status", "host", "process", "processlist"] {
         let good = taken.of(probe).len() - taken.gaps(probe).len();
-        assert!(good >= 6, "{probe}: {good} of {:?}", taken.gaps(probe));
+        assert!(good >= 4, "{probe}: {good} of {:?}", taken.gaps(probe));
     }
 
     let questions: Vec<f64> = taken.numbers("status").iter().map(|n| n["Questions"]).collect();
     assert!(questions.windows(2).all(|w| w[0] < w[1]), "{questions:?}");
-    assert_eq!(taken.pid, Some(server.child.id()));
+    assert_eq!(taken.pid, Some(pid(server)));
     let process = taken.numbers("process");
     let last = process.last().unwrap();
-    assert_eq!(last["process.pid"], f64::from(server.child.id()));
+    assert_eq!(last["process.pid"], f64::from(pid(server)));
     for name in ["process.read_bytes", "process.cpu_user_s", "process.threads_ran_s"] {
         assert!(last.contains_key(name), "{name}");
     }
@@ -210,9 +157,9 @@ fn every_probe_delivers_on_whole_ticks() {
 
 #[test]
 fn variables_are_taken_at_both_ends_with_their_origin() {
-    let server = Server::start();
-    let taken = sample(&server.target("root"), &["variables"], || {
-        server.command("SET GLOBAL innodb_io_capacity = 345");
+    let server = fixture::with(&[("innodb_buffer_pool_size", "33554432")]);
+    let taken = sample(server.target(), &["variables"], |_| {
+        command(&server, "SET GLOBAL innodb_io_capacity = 345");
     });
     let tables = taken.of("variables");
     assert_eq!(tables.len(), 2);
@@ -227,63 +174,84 @@ fn variables_are_taken_at_both_ends_with_their_origin() {
 
 #[test]
 fn without_a_privilege_there_is_one_gap_and_no_error() {
-    let server = Server::start();
-    server.command("CREATE USER poor@localhost");
-    let taken = sample(&server.target("poor"), &[], || pause(550));
+    gaps_of_the_poor(&fixture::mariadb());
+    if let Some(server) = fixture::mysql() {
+        gaps_of_the_poor(&server);
+    }
+}
+
+fn gaps_of_the_poor(server: &Fixture) {
+    command(server, "CREATE USER poor@localhost");
+    let taken = sample(&target_of(server, "poor"), &[], |_| pause(550));
     for probe in ["innodb", "processlist"] {
         assert_eq!(taken.gaps(probe), ["needs PROCESS"], "{probe}");
         assert_eq!(taken.of(probe).len(), 1);
     }
-    assert!(taken.numbers("status").len() >= 3);
-    assert_eq!(taken.pid, Some(server.child.id()));
+    assert!(taken.numbers("status").len() >= 2);
+    assert_eq!(taken.pid, Some(pid(server)));
     assert!(taken.gaps("variables").is_empty());
 }
 
 #[test]
 fn a_restart_leaves_a_gap_and_sampling_goes_on() {
-    let mut server = Server::start();
-    let target = server.target("root");
+    let mut server = fixture::mariadb();
+    let target = server.target().clone();
     let mut pids = Vec::new();
-    let taken = sample(&target, &["status", "process", "host"], || {
+    let taken = sample(&target, &["status", "process", "host"], |_| {
         pause(350);
-        pids.push(server.child.id());
-        server.kill();
+        pids.push(pid(&server));
+        signal(&server, Signal::KILL);
         pause(350);
-        server.start_again();
-        pids.push(server.child.id());
+        server.sandbox.start(&Vec::new()).unwrap();
+        pids.push(pid(&server));
         pause(450);
     });
-    let words: Vec<bool> =
-        taken.of("status").iter().map(|s| !matches!(s.values, Values::Gap(_))).collect();
+    // Ticks missed on a busy machine are gaps too, but of another kind.
+    let seen = |s: &&Sample| match &s.values {
+        Values::Gap(why) if why.contains("connection") => Some(false),
+        Values::Gap(_) => None,
+        _ => Some(true),
+    };
+    let words: Vec<bool> = taken.of("status").iter().filter_map(seen).collect();
     let turns = words.windows(2).filter(|w| w[0] != w[1]).count();
-    assert_eq!((words[0], *words.last().unwrap(), turns), (true, true, 2), "{words:?}");
-    assert!(taken.gaps("status").iter().all(|why| why.contains("connection")));
+    assert_eq!((words[0], words[words.len() - 1], turns), (true, true, 2), "{words:?}");
     assert_eq!(taken.pid, Some(pids[1]));
     let seen = taken.numbers("process");
     assert_eq!(seen[0]["process.pid"], f64::from(pids[0]));
     assert_eq!(seen.last().unwrap()["process.pid"], f64::from(pids[1]));
-    assert!(taken.gaps("host").is_empty(), "{:?}", taken.gaps("host"));
+    let host = taken.gaps("host");
+    assert!(host.iter().all(|why| why.contains("missed")), "{host:?}");
 }
 
 #[test]
 fn a_server_that_hangs_holds_up_neither_the_host_nor_the_end() {
-    let server = Server::start();
-    let taken = sample(&server.target("root"), &[], || {
+    let server = fixture::mariadb();
+    let mut hung = 0;
+    let taken = sample(server.target(), &[], |clock| {
         pause(250);
-        server.signal("-STOP");
+        signal(&server, Signal::STOP);
+        hung = clock.now().0;
         pause(700);
     });
-    server.signal("-CONT");
+    signal(&server, Signal::CONT);
     assert!(taken.stopped_in < Duration::from_millis(200), "{:?}", taken.stopped_in);
-    let good = taken.of("host").len() - taken.gaps("host").len();
-    assert!(good >= 7, "{good}");
-    assert!(taken.of("status").len() <= 4);
+    let after = |probe: &str| {
+        taken
+            .of(probe)
+            .iter()
+            .filter(|s| s.planned.0 > hung && !matches!(s.values, Values::Gap(_)))
+            .count()
+    };
+    assert!(after("host") >= 3, "{}", after("host"));
+    assert_eq!(after("status"), 0);
+    let names: Vec<&str> = taken.costs.iter().map(|c| c.probe).collect();
+    assert!(names.contains(&"status"), "what it cost is known all the same: {names:?}");
 }
 
 #[test]
 fn cost_is_recorded_and_small() {
-    let server = Server::start();
-    let taken = sample(&server.target("root"), &[], || pause(1000));
+    let server = fixture::mariadb();
+    let taken = sample(server.target(), &[], |_| pause(1000));
     let names: Vec<&str> = taken.costs.iter().map(|c| c.probe).collect();
     assert_eq!(
         names,
@@ -301,16 +269,16 @@ fn cost_is_recorded_and_small() {
 
 #[test]
 fn counters_of_now_hold_server_process_and_disk() {
-    let server = Server::start();
-    let mut session = server.target("root").connect(&Stop::new()).unwrap();
-    let pid = session.peer_pid();
-    assert_eq!(pid, Some(server.child.id()));
-    let before = counters_now(Some(&mut session), pid).unwrap();
+    let server = fixture::mariadb();
+    let mut session = server.target().connect(&Stop::new()).unwrap();
+    let peer = session.peer_pid();
+    assert_eq!(peer, Some(pid(&server)));
+    let before = counters_now(Some(&mut session), peer).unwrap();
     session.command("CREATE DATABASE d").unwrap();
     session.command("CREATE TABLE d.t (a LONGBLOB)").unwrap();
     session.command("INSERT INTO d.t VALUES (REPEAT('x', 8000000))").unwrap();
     session.command("FLUSH TABLES d.t FOR EXPORT").unwrap();
-    let after = counters_now(Some(&mut session), pid).unwrap();
+    let after = counters_now(Some(&mut session), peer).unwrap();
     let rise = |name: &str| after[name] - before[name];
     assert!(rise("Com_insert") == 1.0 && rise("Uptime") >= 0.0);
     assert!(rise("process.write_bytes") > 8e6, "{}", rise("process.write_bytes"));
