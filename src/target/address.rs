@@ -137,7 +137,8 @@ impl Target {
     /// # Errors
     /// As [`Error`] tells apart.
     pub async fn open(&self, abandon: &Stop) -> Result<Session, Error> {
-        self.open_with(abandon, self.wishes, self.connect_time()).await
+        // On the heap, so that a worker's future need not be as large as a login.
+        Box::pin(self.open_with(abandon, self.wishes, self.connect_time())).await
     }
 
     /// Ends the statement that session `id` is running, from a session of its own; the other lives on.
@@ -176,7 +177,8 @@ impl Target {
             };
             let mut channel = Channel::new(link);
             let welcome = login::log_in(&mut channel, self, wishes).await?;
-            channel.settle();
+            channel.link.settled();
+            channel.rest();
             let identity = self
                 .known_identity(&welcome.version)
                 .unwrap_or_else(|| Arc::new(Identity::from_greeting(&welcome.version)));

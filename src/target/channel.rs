@@ -72,9 +72,8 @@ impl Channel {
         Channel { link, inbox: Vec::new(), start: 0, sequence: 0 }
     }
 
-    /// Gives back memory that only the login needed.
-    pub(super) fn settle(&mut self) {
-        self.link.settled();
+    /// Gives back memory that only whole packets needed.
+    pub(super) fn rest(&mut self) {
         if self.start == self.inbox.len() {
             self.inbox = Vec::new();
             self.start = 0;

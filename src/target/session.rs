@@ -139,7 +139,7 @@ impl Session {
         self.begin().map_err(|e| self.error(e))?;
         match self.exchange_prepare(sql).await {
             Ok(prepared) => {
-                self.busy = false;
+                self.end();
                 prepared.map_err(|e| self.error(e))
             }
             Err(broken) => {
@@ -263,6 +263,7 @@ impl Session {
     /// A statement has ended and the session lives on.
     pub(super) fn end(&mut self) {
         self.busy = false;
+        self.channel.rest();
     }
 
     /// Reads the reply to what was sent.

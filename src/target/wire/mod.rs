@@ -4,6 +4,8 @@
 pub(super) mod encode;
 pub(super) mod packet;
 pub(super) mod reply;
+#[cfg(test)]
+mod tests;
 
 /// Payload at which a packet goes on in the next one.
 pub(super) const CHUNK: usize = 0xFF_FFFF;
