@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::rc::Rc;
 use std::task::{Context, Waker};
-use std::time::Duration;
 
-use rustix::event::{Timespec, epoll};
+use rustix::event::epoll;
 
 use super::Task;
+use super::wait::Found;
 use crate::base::clock::{Clock, Nanos, RealClock, SPIN};
 
 thread_local! {
@@ -213,23 +213,11 @@ impl Reactor {
         for index in 0..tasks.len() {
             left -= self.poll(tasks, index);
         }
-        let mut events = Vec::with_capacity(1024);
+        let mut found = Found::new();
         let mut due = Vec::with_capacity(tasks.len());
         while left > 0 && !abandoned() {
-            let timeout = Timespec::try_from(Duration::from(self.patience()))
-                .expect("a wait of at most 100 ms can be written down");
-            events.clear();
-            let wait = epoll::wait(
-                self.inner.epoll.as_fd(),
-                rustix::buffer::spare_capacity(&mut events),
-                Some(&timeout),
-            );
-            match wait {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(e) => return Err(e.into()),
-            }
-            for event in &events {
-                left -= self.poll(tasks, event.data.u64() as usize);
+            for index in found.wait(&self.inner.epoll, self.patience())? {
+                left -= self.poll(tasks, index);
             }
             // What is woken or falls due while these are polled waits for the next turn: sockets get theirs too.
             if self.inner.timers.borrow().next().is_some() {

@@ -17,6 +17,8 @@ mod absent;
 mod epoll;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
+#[cfg(target_os = "linux")]
+mod wait;
 
 use std::future::Future;
 use std::pin::{Pin, pin};
