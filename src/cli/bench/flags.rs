@@ -26,7 +26,7 @@ const LOAD: &[(&str, &[&str], &str, &str)] = &[
     ("interval", &["report-interval"], "TIME", "Length of an interval [default: 1s]"),
     ("engine", &[], "ENGINE", "auto, threads or reactor [default: auto]"),
     ("grace", &[], "TIME", "Time for events under way at the end [default: 10s]"),
-    ("seed", &["rand-seed"], "N", "Seed of all random numbers; 0 for a new one [default: 0]"),
+    ("seed", &[], "N", "Seed of all random numbers; 0 for a new one [default: 0]"),
     ("probes", &[], "LIST", "Probes to sample, with commas [default: all that work]"),
 ];
 
