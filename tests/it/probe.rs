@@ -23,7 +23,7 @@ fn pid(server: &Fixture) -> u32 {
 }
 
 fn signal(server: &Fixture, signal: Signal) {
-    let pid = Pid::from_raw(pid(server).cast_signed()).unwrap();
+    let pid = Pid::from_raw(i32::try_from(pid(server)).unwrap()).unwrap();
     kill_process(pid, signal).unwrap();
 }
 
