@@ -7,6 +7,7 @@ mod argv;
 mod bench;
 mod completion;
 mod connection;
+mod demo;
 mod desk;
 mod fault;
 mod login_path;
@@ -28,6 +29,7 @@ use fault::Exit;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
 const COMMANDS: &[Entry] = &[
+    (demo::command, demo::run),
     (bench::command, bench::run),
     (warm::command, warm::run),
     (report::command, report::run),

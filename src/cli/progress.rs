@@ -69,6 +69,14 @@ impl ProgressLine {
         };
     }
 
+    /// Takes the line away, for another one in its place.
+    pub(super) fn clear(&mut self) {
+        if std::mem::take(&mut self.dirty) {
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
+        }
+        self.label.clear();
+    }
+
     /// Leaves the last state standing and goes to a new line.
     pub(super) fn finish(&mut self) {
         if std::mem::take(&mut self.dirty) {

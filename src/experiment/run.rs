@@ -1,5 +1,8 @@
 //! The one loop over a plan's steps.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+
 use anyhow::Context;
 
 use super::eyes::Eyes;
@@ -45,6 +48,8 @@ pub fn run(
     keeper.end(result)
 }
 
+/// The file of a load's statements in the run folder.
+const STATEMENTS: &str = "load.sql";
 /// A dump of the whole pool, of a server that is ours.
 const DUMP_ALL: DumpPlan = DumpPlan { pct: Some(100), allowed: false };
 
@@ -109,7 +114,22 @@ impl Walk<'_, '_, '_> {
             return Ok(());
         }
         facts::write_data(self.keeper, &self.ground);
-        self.workload.check()
+        self.workload.check()?;
+        self.write_statements()
+    }
+
+    /// Keeps the statements of the load beside the run, where it has a list of them, for other tools to run.
+    fn write_statements(&self) -> anyhow::Result<()> {
+        let path = self.keeper.dir().join(STATEMENTS);
+        let file = File::create(&path).with_context(|| format!("make {}", path.display()))?;
+        let mut out = BufWriter::new(file);
+        let any =
+            self.workload.write_statements(&mut out).context("write the load's statements")?;
+        out.flush().with_context(|| format!("write {}", path.display()))?;
+        if !any {
+            std::fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
+        }
+        Ok(())
     }
 
     /// Stops the server, empties the caches below it, starts it, and notes what proves that it is cold.

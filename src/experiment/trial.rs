@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::keeper::{Keeper, Reached};
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
-use crate::base::{Clock, StopReason};
+use crate::base::{Clock, StopReason, kernel};
 use crate::driver;
 use crate::plan::{ArrivalPlan, LoadPlan, Mistake, Plan, WorkloadPlan, nearest};
 use crate::recorder::{ErrorKind, Recording};
@@ -63,7 +63,7 @@ pub(super) fn prepare(
 ) -> anyhow::Result<()> {
     let mut progress = |p| keeper.progress(&p);
     let mut job = Job {
-        threads: plan.load.workers,
+        threads: plan.load.workers.max(kernel::cores()),
         seed: plan.seed,
         stop: keeper.stop,
         progress: &mut progress,

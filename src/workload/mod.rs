@@ -83,6 +83,13 @@ pub trait Workload: Send + Sync {
     fn prepare(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
         Ok(())
     }
+    /// Writes the statements of its load so that other tools can run the same; `false` where there is no such list.
+    ///
+    /// # Errors
+    /// When they can't be found out or written.
+    fn write_statements(&self, _out: &mut dyn std::io::Write) -> anyhow::Result<bool> {
+        Ok(false)
+    }
     /// Removes what `prepare` made.
     ///
     /// # Errors

@@ -5,11 +5,16 @@ mod table;
 
 pub use table::{TABLE, Table};
 
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
 use anyhow::Context as _;
 
-use crate::base::Stop;
 use crate::base::random::Rng;
 use crate::base::units::Size;
+use crate::base::{Nanos, Stop};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, Outcome, Tally};
 use crate::target::{self, Prepared, Session, Target, Value};
@@ -29,13 +34,25 @@ impl Kind for Lookup {
         "rows of a large table by a random string that is in an index"
     }
     fn options(&self) -> Vec<OptionSpec> {
-        use OptionKind::{Count, Size, Switch};
+        use OptionKind::{Count, Size, Switch, Text};
         let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
         vec![
             spec("rows", Count, "", "rows of the table, instead of a size"),
             spec("size", Size, "2x-pool", "size of the table on disk"),
             spec("aged", Switch, "on", "pages scattered on disk, as in a table that has lived"),
             spec("data-seed", Count, "1", "seed of the values; the same to prepare and to run"),
+            spec(
+                "lookups",
+                Count,
+                "0",
+                "look up so many different rows once, all workers together; 0: any rows, on and on",
+            ),
+            spec(
+                "lookups-file",
+                Text,
+                "",
+                "prepare also writes the statements of --lookups to this file",
+            ),
         ]
     }
     fn build(
@@ -64,6 +81,9 @@ impl Kind for Lookup {
             size: options.size("size").unwrap_or(Size::TimesPool(2.0)),
             aged: options.switch("aged"),
             seed: options.count("data-seed"),
+            lookups: options.count("lookups"),
+            file: options.text("lookups-file").map(PathBuf::from),
+            list: OnceLock::new(),
         }))
     }
 }
@@ -74,9 +94,36 @@ struct Searches {
     size: Size,
     aged: bool,
     seed: u64,
+    /// How many rows are looked up; 0 for any, on and on.
+    lookups: u64,
+    file: Option<PathBuf>,
+    /// The rows that are looked up, once it is known how many there are.
+    list: OnceLock<Vec<u64>>,
 }
 
 impl Searches {
+    /// The rows that are looked up, of so many.
+    fn list(&self, rows: u64) -> &[u64] {
+        self.list.get_or_init(|| table::draw(rows, self.lookups, self.seed))
+    }
+
+    /// Writes the statements of `--lookups`, one on a line.
+    fn write(&self, rows: u64, out: &mut dyn Write) -> io::Result<()> {
+        let mut statement = Vec::new();
+        for row in self.list(rows) {
+            table::write_lookup(self.seed, *row, &mut statement);
+            statement.extend_from_slice(b";\n");
+            out.write_all(&statement)?;
+        }
+        out.flush()
+    }
+
+    /// How many rows there are.
+    fn rows(session: &mut Session) -> anyhow::Result<u64> {
+        let highest = session.scalar(&format!("SELECT MAX(id) FROM {TABLE}"))?;
+        Ok(highest.and_then(|text| text.parse().ok()).unwrap_or(0))
+    }
+
     /// The table as asked for; the server knows how large its pool is.
     fn table(&self, session: &mut Session) -> anyhow::Result<Table> {
         let rows = match (self.rows, self.size) {
@@ -98,7 +145,16 @@ impl Workload for Searches {
     }
     fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
         let rng = Rng::new(part.seed, part.worker as u64, 0);
-        Ok(Box::new(Searcher { searches: self, part, rng, session: None, rows: 1 }))
+        let searcher = Searcher {
+            searches: self,
+            rng,
+            session: None,
+            rows: 1,
+            done: 0,
+            statement: Vec::new(),
+            part,
+        };
+        Ok(if self.lookups == 0 { Box::new(searcher) } else { Box::new(Lister(searcher)) })
     }
     fn check(&self) -> anyhow::Result<()> {
         let mut session = self.target.connect(&Stop::new())?;
@@ -128,7 +184,17 @@ impl Workload for Searches {
     }
     fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let table = self.table(&mut self.target.connect(job.stop)?)?;
-        table.prepare(&self.target, job)
+        table.prepare(&self.target, job)?;
+        let Some(path) = self.file.as_ref().filter(|_| !job.stop.is_set()) else { return Ok(()) };
+        let file = File::create(path).with_context(|| format!("make {}", path.display()))?;
+        self.write(table.rows(), &mut BufWriter::new(file))
+            .with_context(|| format!("write {}", path.display()))
+    }
+    fn write_statements(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
+        if self.lookups > 0 {
+            self.write(Searches::rows(&mut self.target.connect(&Stop::new())?)?, out)?;
+        }
+        Ok(self.lookups > 0)
     }
     fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;
@@ -144,6 +210,9 @@ struct Searcher<'a> {
     session: Option<(Session, Prepared)>,
     /// Rows in the table.
     rows: u64,
+    /// How many of its part of the list it has looked up.
+    done: usize,
+    statement: Vec<u8>,
 }
 
 impl Worker for Searcher<'_> {
@@ -174,5 +243,38 @@ impl Worker for Searcher<'_> {
         if let Some((mut session, _)) = self.session.take() {
             session.quit().await;
         }
+    }
+}
+
+/// One worker with its part of a list: every so-manieth row of it, as text, as a file of statements would be run.
+struct Lister<'a>(Searcher<'a>);
+
+impl Worker for Lister<'_> {
+    async fn open(&mut self) -> Result<(), target::Error> {
+        self.0.open().await
+    }
+
+    async fn event(&mut self, tally: &mut Tally) -> Outcome {
+        let Searcher { searches, part, session, rows, done, statement, .. } = &mut self.0;
+        let (session, _) = session.as_mut().expect("open comes before any event");
+        let row = searches.list(*rows)[part.worker + *done * part.workers];
+        *done += 1;
+        table::write_lookup(searches.seed, row, statement);
+        let result = session.execute(tally, statement).await;
+        tally.reads += u64::from(result.is_ok());
+        Outcome { class: ClassId(0), error: result.err() }
+    }
+
+    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+        let Searcher { searches, part, rows, done, .. } = &self.0;
+        (part.worker + done * part.workers < searches.list(*rows).len()).then_some(now)
+    }
+
+    fn error_text(&self) -> &str {
+        self.0.error_text()
+    }
+
+    async fn close(&mut self) {
+        self.0.close().await;
     }
 }

@@ -1,7 +1,6 @@
 //! The table of the classic experiment about a cold pool, and the statements that look rows up in it.
 
 use std::collections::HashSet;
-use std::io::{self, Write};
 
 use crate::base::random::Rng;
 use crate::target::Target;
@@ -60,37 +59,34 @@ impl Table {
     pub fn prepare(&self, target: &Target, job: &mut Job<'_>) -> anyhow::Result<()> {
         fill::fill(target, self, job)
     }
+}
 
-    /// Writes lookups of different rows, one on a line; the same ones for the same seed. Gives how many: as many as
-    /// asked, or as there are rows.
-    ///
-    /// # Errors
-    /// When writing fails.
-    pub fn write_lookups(&self, out: &mut dyn Write, count: u64, seed: u64) -> io::Result<u64> {
-        let mut rng = Rng::new(seed, 0, 0);
-        let count = count.min(self.rows);
-        // Floyd's way to draw without drawing twice, then in an order of chance.
-        let mut drawn = HashSet::new();
-        let mut order = Vec::new();
-        for top in self.rows - count + 1..=self.rows {
-            let row = rng.between(1, top);
-            let row = if drawn.insert(row) { row } else { top };
-            drawn.insert(row);
-            order.push(row);
-        }
-        for at in (1..order.len()).rev() {
-            order.swap(at, rng.below(at as u64 + 1) as usize);
-        }
-        let mut line = Vec::new();
-        for row in order {
-            line.clear();
-            line.extend_from_slice(b"select * from test_data where random_str = \"");
-            line.extend_from_slice(&value(self.seed, row));
-            line.extend_from_slice(b"\";\n");
-            out.write_all(&line)?;
-        }
-        Ok(count)
+/// Different rows of a table of so many, in an order of chance; the same ones for the same seed. As many as asked,
+/// or as there are.
+pub(super) fn draw(rows: u64, count: u64, seed: u64) -> Vec<u64> {
+    let mut rng = Rng::new(seed, 0, 0);
+    let count = count.min(rows);
+    // Floyd's way to draw without drawing twice, then in an order of chance.
+    let mut drawn = HashSet::new();
+    let mut order = Vec::new();
+    for top in rows - count + 1..=rows {
+        let row = rng.between(1, top);
+        let row = if drawn.insert(row) { row } else { top };
+        drawn.insert(row);
+        order.push(row);
     }
+    for at in (1..order.len()).rev() {
+        order.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    order
+}
+
+/// Puts the statement that looks a row up into `out`, in place of what it held.
+pub(super) fn write_lookup(seed: u64, row: u64, out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(b"select * from test_data where random_str = \"");
+    out.extend_from_slice(&value(seed, row));
+    out.push(b'"');
 }
 
 /// The value of a row: no other row has it.
@@ -153,12 +149,13 @@ impl Source for Table {
 mod tests {
     use super::*;
 
-    fn lookups(table: &Table, count: u64, seed: u64) -> Vec<String> {
-        let mut out = Vec::new();
-        let written = table.write_lookups(&mut out, count, seed).unwrap();
-        let lines: Vec<_> = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
-        assert_eq!(lines.len() as u64, written);
-        lines
+    fn lookups(rows: u64, count: u64, seed: u64) -> Vec<String> {
+        let mut statement = Vec::new();
+        let written = draw(rows, count, seed).into_iter().map(|row| {
+            write_lookup(7, row, &mut statement);
+            String::from_utf8(statement.clone()).unwrap()
+        });
+        written.collect()
     }
 
     #[test]
@@ -175,28 +172,26 @@ mod tests {
 
     #[test]
     fn lookups_are_of_different_rows_that_exist() {
-        let table = Table::new(1000, 7, true);
-        let lines = lookups(&table, 300, 1);
+        let lines = lookups(1000, 300, 1);
         let known: HashSet<String> = (1..=1000)
             .map(|row| {
                 let value = String::from_utf8(value(7, row).to_vec()).unwrap();
-                format!("select * from test_data where random_str = \"{value}\";")
+                format!("select * from test_data where random_str = \"{value}\"")
             })
             .collect();
         let different: HashSet<_> = lines.iter().collect();
         assert_eq!(different.len(), 300);
         assert!(lines.iter().all(|line| known.contains(line)));
-        assert_eq!(lines, lookups(&table, 300, 1));
-        assert_ne!(lines, lookups(&table, 300, 2));
-        assert_eq!(lookups(&table, 5000, 1).len(), 1000, "there are no more");
+        assert_eq!(lines, lookups(1000, 300, 1));
+        assert_ne!(lines, lookups(1000, 300, 2));
+        assert_eq!(lookups(1000, 5000, 1).len(), 1000, "there are no more");
     }
 
     #[test]
     fn all_rows_are_as_likely_to_be_looked_up() {
-        let table = Table::new(10, 7, false);
         let mut counts = std::collections::HashMap::new();
         for seed in 0..3000 {
-            for line in lookups(&table, 3, seed) {
+            for line in lookups(10, 3, seed) {
                 *counts.entry(line).or_insert(0_u32) += 1;
             }
         }

@@ -1,0 +1,190 @@
+//! `sweat demo`: what a warm buffer pool is worth on this machine, from nothing to a page.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::ProgressLine;
+use super::{present, report};
+use crate::archive::RunState;
+use crate::base::units::{self, Size, UnitError};
+use crate::experiment::{self, Listener, Step, demo::Demo};
+use crate::plan::{Mistake, Mistakes, Plan};
+use crate::recorder::Interval;
+use crate::workload::Progress;
+
+/// Buffer pool and data if nothing else is said: in general, and with `--quick`.
+const USUAL: (&str, &str) = ("256M", "2x-pool");
+const QUICK: (&str, &str) = ("64M", "2x-pool");
+
+/// Flags with a value: name, value, default, help.
+const FLAGS: &[(&str, &str, &str, &str)] = &[
+    ("pool", "SIZE", "", "Buffer pool [default: 256M; with --quick 64M]"),
+    ("size", "SIZE", "", "Table with its index: bytes, or times the pool [default: 2x-pool]"),
+    ("rows", "N", "", "The table as a number of rows, instead of --size"),
+    ("lookups", "N", "20000", "How many different rows are looked up"),
+    ("server", "PATH", "", "The server program [default: mariadbd or mysqld, where it is found]"),
+    ("seed", "N", "1", "Seed of data and lookups"),
+    ("runs-dir", "DIR", "runs", "Where the run's folder goes"),
+];
+
+pub(super) fn command() -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let mut command = Command::new("demo")
+        .about("Show what a warm buffer pool is worth, on a throw-away server")
+        .long_about(
+            "Show what a warm buffer pool is worth, on a throw-away server.\n\n\
+             Makes a table, looks up rows of it by an indexed string, and does so again after each of four beginnings: \
+             cold, warmed by a scan of all indexes, warmed by the scan that mysql-warmup makes, warmed by the \
+             server's own list of pages. Each begins with a restart that is shown to be cold.",
+        )
+        .arg(switch("quick", "A smaller pool and table: under 40 seconds"))
+        .arg(switch("dry-run", "Print the steps and do nothing"))
+        .arg(switch("quiet", "Show nothing but the summary").short('q'))
+        .arg(switch("plain", "No line that is written over, also on a terminal"))
+        .after_help(
+            "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size 0.5x-pool   \
+             # a table that fits\n  sweat demo --server /opt/mysql/bin/mysqld\n\n\
+             The server listens on no port and is removed at the end; the run's folder stays.",
+        );
+    for (name, value, default, help) in FLAGS {
+        let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
+        if !default.is_empty() {
+            arg = arg.default_value(*default);
+        }
+        command = command.arg(arg);
+    }
+    present::flags(command)
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let plan = read(args)?.plan().map_err(Mistakes)?;
+    if args.get_flag("dry-run") {
+        let steps = experiment::steps(&plan);
+        let lines = steps.iter().enumerate().map(|(i, step)| format!("{:>2}  {step}\n", i + 1));
+        desk.print(&lines.collect::<String>())?;
+        return Ok(Exit::Done);
+    }
+    let mut listener = Lines::new(args, desk, &plan);
+    let finished = experiment::run(&plan, "demo", &desk.stop, &mut listener);
+    drop(listener);
+    let finished = finished?;
+    let page = report::write_page(&report::findings(&finished.dir)?, &finished.dir)?;
+    let void = present::run(&finished.dir, args, desk)?;
+    desk.say(&format!("Page   {}", page.display()));
+    if let Some(error) = finished.error {
+        return Err(error);
+    }
+    Ok(match finished.state {
+        RunState::Interrupted => Exit::Interrupted,
+        RunState::Failed | RunState::Running => Exit::Failed,
+        RunState::Done if void => Exit::Void,
+        RunState::Done => Exit::Done,
+    })
+}
+
+/// What the words ask for.
+fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
+    let mut mistakes = Vec::new();
+    let text = |name: &str| args.get_one::<String>(name).map(String::as_str);
+    let (pool, size) = if args.get_flag("quick") { QUICK } else { USUAL };
+    let mut wrong = |name: &str, why: String| {
+        let place = format!("--{name}");
+        mistakes.push(Mistake { place, why, hint: None });
+    };
+    let mut count = |name: &str| {
+        let read = text(name).map(units::parse_count).transpose();
+        read.unwrap_or_else(|e| {
+            wrong(name, e.to_string());
+            None
+        })
+    };
+    let (rows, lookups, seed) = (count("rows"), count("lookups"), count("seed"));
+    let pool_bytes = match text("pool").unwrap_or(pool).parse() {
+        Ok(Size::Bytes(bytes)) => bytes,
+        Ok(Size::TimesPool(_)) => {
+            wrong("pool", "the pool can't be a multiple of itself".to_owned());
+            0
+        }
+        Err(e) => {
+            wrong("pool", UnitError::to_string(&e));
+            0
+        }
+    };
+    let size = text("size").unwrap_or(size).parse().unwrap_or_else(|e: UnitError| {
+        wrong("size", e.to_string());
+        Size::Bytes(0)
+    });
+    if rows.is_some() && text("size").is_some() {
+        wrong("rows", "--size says how large the table is already".to_owned());
+    }
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes));
+    }
+    Ok(Demo {
+        pool_bytes,
+        size,
+        rows,
+        lookups: lookups.unwrap_or_default(),
+        server: text("server").map(PathBuf::from),
+        seed: seed.unwrap_or_default(),
+        runs_dir: PathBuf::from(text("runs-dir").expect("it has a default")),
+    })
+}
+
+/// A line for each step, with the time it took, and how far the longer ones are.
+struct Lines<'a> {
+    desk: &'a Desk,
+    progress: ProgressLine,
+    quiet: bool,
+    lookups: u64,
+    /// The load under way, and events so far.
+    load: Option<(String, u64)>,
+    place: String,
+}
+
+impl<'a> Lines<'a> {
+    fn new(args: &ArgMatches, desk: &'a Desk, plan: &Plan) -> Lines<'a> {
+        let quiet = args.get_flag("quiet");
+        let progress = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
+        let lookups = plan.workload.options.count("lookups");
+        Lines { desk, progress, quiet, lookups, load: None, place: String::new() }
+    }
+}
+
+impl Listener for Lines<'_> {
+    fn step_began(&mut self, step: &Step, number: usize, of: usize) {
+        self.place = format!("[{number:>2}/{of}] {step}");
+        self.load = matches!(step, Step::Load { .. }).then(|| (self.place.clone(), 0));
+    }
+
+    fn step_ended(&mut self, _step: &Step, seconds: f64) {
+        self.progress.clear();
+        if !self.quiet {
+            self.desk.say(&format!("{:<58} {seconds:>7.2} s", self.place));
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress) {
+        let label = format!("{}: {}", self.place, progress.label);
+        self.progress.show(&Progress { label, ..progress.clone() });
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let Some((label, done)) = &mut self.load else { return };
+        *done += interval.events();
+        let (label, done, total) = (label.clone(), *done, self.lookups);
+        self.progress.show(&Progress { label, done, total, unit: "lookups" });
+    }
+
+    fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.progress.clear();
+            self.desk.say(&format!("note: {text}"));
+        }
+    }
+}
