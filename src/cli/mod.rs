@@ -16,6 +16,7 @@ mod present;
 mod progress;
 mod prompt;
 mod report;
+mod sandbox;
 mod signals;
 mod warm;
 
@@ -33,6 +34,7 @@ const COMMANDS: &[Entry] = &[
     (bench::command, bench::run),
     (warm::command, warm::run),
     (report::command, report::run),
+    (sandbox::command, sandbox::run),
     (completion::command, completion::run),
 ];
 
@@ -109,6 +111,7 @@ fn dispatch(matches: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         .iter()
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
+    sandbox::sweep(desk);
     run(args, desk)
 }
 

@@ -139,9 +139,14 @@ pub(super) fn explain(what: &str, lines: &[String]) -> anyhow::Error {
     }
 }
 
+/// The last complaints; all of the last lines where there are none.
 fn quote(lines: &[String]) -> String {
-    let from = lines.len().saturating_sub(QUOTED);
-    lines[from..].iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
+    let is_complaint = |line: &&String| !line.contains("[Note]") && !line.contains("[System]");
+    let complaints: Vec<&String> = lines.iter().filter(is_complaint).collect();
+    let all = || lines.iter().collect();
+    let shown: Vec<&String> = if complaints.is_empty() { all() } else { complaints };
+    let from = shown.len().saturating_sub(QUOTED);
+    shown[from..].iter().map(|line| format!("  | {line}")).collect::<Vec<_>>().join("\n")
 }
 
 fn holds(line: &str, phrases: &[&str]) -> bool {
@@ -176,6 +181,7 @@ mod tests {
         let mistake = error.downcast_ref::<Mistake>().unwrap();
         assert_eq!(mistake.place, "--set innodb_foo=1");
         assert!(mistake.why.contains("| [ERROR] mariadbd: unknown variable"), "{}", mistake.why);
+        assert!(!mistake.why.contains("Starting"), "{}", mistake.why);
         let mysql = "[ERROR] [MY-000068] [Server] unknown option '--bogus'.";
         let error = explain("ended", &lines(mysql));
         assert_eq!(error.downcast_ref::<Mistake>().unwrap().place, "--set bogus");

@@ -43,7 +43,7 @@ impl Control for Sandbox {
     fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
         anyhow::ensure!(!self.is_running(), "the server runs already");
         raise(arguments::check(settings))?;
-        self.launch(settings)
+        self.begin(settings)
     }
 
     fn save(&mut self, snapshot: &str) -> anyhow::Result<Copied> {

@@ -28,40 +28,49 @@ pub struct Home {
 }
 
 impl Home {
-    /// `$SWEAT_HOME`, else `sweat` in the user's cache folder, else a folder of our own under the temporary one.
+    /// `$SWEAT_HOME`; without it `sweat` in the user's cache folder, or if that can't be written to, a folder of our
+    /// own under the temporary one.
     ///
     /// # Errors
     /// When none of them can be written to.
     pub fn find() -> anyhow::Result<Home> {
-        let var = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-        if let Some(root) = var("SWEAT_HOME") {
-            make_private(&root)
-                .with_context(|| format!("use {} ($SWEAT_HOME) for sandboxes", root.display()))?;
-            return Ok(Home::at(&root));
-        }
-        let cache = var("XDG_CACHE_HOME")
-            .filter(|path| path.is_absolute())
-            .or_else(|| var("HOME").map(|home| home.join(".cache")));
-        if let Some(root) = cache.map(|cache| cache.join("sweat")) {
-            if make_private(&root).is_ok() {
-                return Ok(Home::at(&root));
+        let roots = roots();
+        let mut failed = None;
+        for root in &roots {
+            match make_private(root) {
+                Ok(()) => return Ok(Home::at(root)),
+                Err(e) => failed = Some(e),
             }
         }
+        Err(failed.unwrap_or_else(|| anyhow::anyhow!("no folder")))
+            .context("find a place for sandboxes")
+    }
+
+    /// The homes that are there and ours, without making any.
+    pub fn present() -> Vec<Home> {
         let uid = rustix::process::geteuid().as_raw();
-        let root = std::env::temp_dir().join(format!("sweat-{uid}"));
-        make_private(&root).with_context(|| {
-            format!(
-                "use {} for sandboxes, as neither $SWEAT_HOME nor a cache folder can be written to",
-                root.display()
-            )
-        })?;
-        Ok(Home::at(&root))
+        let is_ours = |root: &PathBuf| root.metadata().is_ok_and(|meta| meta.uid() == uid);
+        roots().iter().filter(|root| is_ours(root)).map(|root| Home::at(root)).collect()
     }
 
     /// Everything under one folder.
     pub fn at(root: &Path) -> Home {
         Home { templates: root.join("template"), sandboxes: root.join("sandbox") }
     }
+}
+
+/// Folders that may hold a home, best first.
+fn roots() -> Vec<PathBuf> {
+    let var = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    if let Some(root) = var("SWEAT_HOME") {
+        return vec![std::path::absolute(&root).unwrap_or(root)];
+    }
+    let cache = var("XDG_CACHE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| var("HOME").map(|home| home.join(".cache")));
+    let uid = rustix::process::geteuid().as_raw();
+    let temporary = std::env::temp_dir().join(format!("sweat-{uid}"));
+    cache.map(|cache| cache.join("sweat")).into_iter().chain([temporary]).collect()
 }
 
 /// Makes a folder that only we can enter, or checks that the one that is there is ours.

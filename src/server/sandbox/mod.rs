@@ -6,6 +6,9 @@ mod cause;
 mod control;
 mod find;
 mod home;
+mod named;
+mod port;
+mod preflight;
 mod process;
 mod ready;
 mod registry;
@@ -13,6 +16,7 @@ mod template;
 
 pub use find::Program;
 pub use home::Home;
+pub use named::{client_words, connect, destroy, stop};
 pub use process::ProcessId;
 pub use registry::{Meta, list, sweep};
 
@@ -81,6 +85,7 @@ pub struct Sandbox {
     program: Program,
     meta: Meta,
     target: Target,
+    tcp: Option<AddressPlan>,
     life: Life,
     child: Option<Child>,
     stop: Stop,
@@ -95,9 +100,11 @@ impl Sandbox {
     /// When no server is installed, the plan asks for what this machine has not, or the server doesn't start.
     pub fn create(plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
         let settings = settings(plan)?;
+        preflight::memory(&settings)?;
         let program = Program::find(plan.server.as_deref())?;
         let clock = RealClock::start();
         home::make_private(&terms.home.sandboxes)?;
+        preflight::disk(&terms.home.sandboxes)?;
         let name = match &terms.name {
             Some(name) => check_name(name)?.to_owned(),
             None => home::random_hex(4)?,
@@ -112,6 +119,7 @@ impl Sandbox {
             .into());
         }
         let mut sandbox = Sandbox::lay_out(name, dir, program, settings, terms)?;
+        sandbox.meta.port = plan.tcp.then_some(0);
         let filled = template::fill(
             &sandbox.program,
             &sandbox.meta.settings,
@@ -119,7 +127,7 @@ impl Sandbox {
             &sandbox.datadir,
             &terms.stop,
         );
-        if let Err(e) = filled.and_then(|()| sandbox.launch(&Settings::new())) {
+        if let Err(e) = filled.and_then(|()| sandbox.begin(&Settings::new())) {
             // Nobody has seen it yet, so nothing of it is worth keeping.
             sandbox.life = Life::ThrowAway;
             return Err(e);
@@ -146,7 +154,8 @@ impl Sandbox {
             port: None,
             server: None,
             tool: Some(ProcessId::own()?),
-            keep: terms.life != Life::ThrowAway,
+            // Only what once was ready is worth keeping.
+            keep: false,
         };
         let fresh = terms.home.sandboxes.join(format!(".{name}.{}", std::process::id()));
         home::make_private(&fresh)?;
@@ -162,6 +171,7 @@ impl Sandbox {
             program,
             meta,
             target,
+            tcp: None,
             life: terms.life,
             child: None,
             stop: terms.stop.clone(),
@@ -193,6 +203,46 @@ impl Sandbox {
     /// How long it took from the wish to the first answer, seconds.
     pub fn ready_seconds(&self) -> f64 {
         self.ready_seconds
+    }
+
+    /// How to talk to it over its loopback port, if it has one and was started by this value.
+    pub fn tcp_address(&self) -> Option<&AddressPlan> {
+        self.tcp.as_ref()
+    }
+
+    /// Whether its server runs still.
+    pub fn is_running(&mut self) -> bool {
+        match &mut self.child {
+            Some(child) => matches!(child.try_wait(), Ok(None)),
+            None => self.meta.is_running(),
+        }
+    }
+
+    /// Starts the server, opens its port if it has one, and writes down how long it may live.
+    fn begin(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        self.meta.tool = Some(ProcessId::own()?);
+        self.launch_on_port(settings)?;
+        if let Some(port) = self.meta.port {
+            self.tcp = Some(port::open(&self.target, &self.dir, port, &self.stop)?);
+        }
+        self.meta.keep = self.life != Life::ThrowAway;
+        if self.life == Life::Detached {
+            self.meta.tool = None;
+        }
+        self.meta.save(&self.dir)
+    }
+
+    /// Starts the server; on another port if somebody was faster to take the one that was free.
+    fn launch_on_port(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        for _ in 0..3 {
+            let Some(port) = self.meta.port else { break };
+            self.meta.port = Some(port::choose(Some(port))?);
+            match self.launch(settings) {
+                Err(e) if format!("{e:#}").contains("port is in use") => {}
+                other => return other,
+            }
+        }
+        self.launch(settings)
     }
 
     /// Starts the server with its own settings and these, and waits until it answers.
@@ -231,13 +281,6 @@ impl Sandbox {
 
     fn places(&self) -> Places {
         self.meta.places(&self.dir)
-    }
-
-    fn is_running(&mut self) -> bool {
-        match &mut self.child {
-            Some(child) => matches!(child.try_wait(), Ok(None)),
-            None => self.meta.is_running(),
-        }
     }
 
     /// Ends the server at once; its data is as after a power cut.

@@ -1,0 +1,183 @@
+//! Sandboxes by name: opened again, stopped, destroyed, connected to with the usual client.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::process::Signal;
+
+use crate::base::{Clock as _, RealClock};
+use crate::plan::{Mistake, SandboxPlan};
+use crate::server::{Control as _, Settings};
+use crate::target::Target;
+
+use super::find::Program;
+use super::registry::{self, Meta};
+use super::{Home, Life, Sandbox, Terms, address, check_name, port, preflight, process, settings};
+
+/// How long a sweat that holds a sandbox gets to let go of it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+impl Sandbox {
+    /// Opens a sandbox that is there, running or stopped, which no other sweat holds.
+    ///
+    /// # Errors
+    /// When there is none of this name, or another sweat holds it.
+    pub fn open(name: &str, terms: &Terms) -> anyhow::Result<Sandbox> {
+        let (dir, meta) = find(name, &terms.home)?;
+        let Some(lock) = registry::try_lock(&dir)? else {
+            let holder =
+                meta.tool.as_ref().map_or(String::new(), |t| format!(" (process {})", t.pid));
+            anyhow::bail!("the sandbox `{name}` is in the hands of another sweat{holder}");
+        };
+        let target = Target::new(&address(&meta))?;
+        Ok(Sandbox {
+            name: name.to_owned(),
+            datadir: dir.join("data"),
+            dir,
+            program: Program::find(Some(&meta.program))?,
+            meta,
+            target,
+            tcp: None,
+            life: terms.life,
+            child: None,
+            stop: terms.stop.clone(),
+            ready_seconds: 0.0,
+            _lock: lock,
+        })
+    }
+
+    /// Opens a stopped sandbox and starts it, with other settings than before if any are given.
+    ///
+    /// # Errors
+    /// As `open`; or when it runs already or doesn't start.
+    pub fn resume(name: &str, plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
+        let settings = settings(plan)?;
+        preflight::memory(&settings)?;
+        // A failure must not cost the data.
+        let kept = Terms { life: Life::Kept, ..terms.clone() };
+        let mut sandbox = Sandbox::open(name, &kept)?;
+        if sandbox.is_running() {
+            sandbox.life = Life::Detached;
+            return Err(Mistake {
+                place: format!("--name {name}"),
+                why: "this sandbox runs already".to_owned(),
+                hint: Some(format!("connect with `sweat sandbox connect {name}`")),
+            }
+            .into());
+        }
+        if !settings.is_empty() {
+            sandbox.meta.settings = settings;
+        }
+        sandbox.life = if terms.life == Life::Detached { Life::Detached } else { Life::Kept };
+        let clock = RealClock::start();
+        sandbox.begin(&Settings::new())?;
+        sandbox.ready_seconds = clock.now().seconds();
+        Ok(sandbox)
+    }
+}
+
+/// Folder and registration of a sandbox.
+fn find(name: &str, home: &Home) -> anyhow::Result<(PathBuf, Meta)> {
+    let dir = home.sandboxes.join(check_name(name)?);
+    if dir.is_dir() {
+        return Meta::load(&dir).map(|meta| (dir, meta));
+    }
+    let names: Vec<String> = registry::list(home).into_iter().map(|(name, _)| name).collect();
+    let hint = if names.is_empty() {
+        "there is none at all; start one with `sweat sandbox start`".to_owned()
+    } else {
+        format!("there are: {}", names.join(", "))
+    };
+    let why = "there is no sandbox of this name".to_owned();
+    Err(Mistake { place: name.to_owned(), why, hint: Some(hint) }.into())
+}
+
+/// Stops the server of a sandbox cleanly and keeps its data; says whether it ran.
+///
+/// # Errors
+/// When it doesn't stop.
+pub fn stop(name: &str, terms: &Terms) -> anyhow::Result<bool> {
+    let (dir, meta) = find(name, &terms.home)?;
+    release(&dir, &meta, name)?;
+    if !dir.exists() {
+        // It was thrown away by the sweat that had it.
+        return Ok(true);
+    }
+    let mut sandbox = Sandbox::open(name, &Terms { life: Life::Detached, ..terms.clone() })?;
+    let ran = sandbox.is_running() || meta.is_running();
+    sandbox.stop()?;
+    Ok(ran)
+}
+
+/// Ends a sandbox and removes everything of it.
+///
+/// # Errors
+/// When it can't be ended or removed.
+pub fn destroy(name: &str, terms: &Terms) -> anyhow::Result<()> {
+    let (dir, meta) = find(name, &terms.home)?;
+    release(&dir, &meta, name)?;
+    if dir.exists() {
+        let mut sandbox = Sandbox::open(name, &Terms { life: Life::Detached, ..terms.clone() })?;
+        sandbox.kill();
+        registry::remove(&dir, Some(&meta.socket));
+    }
+    anyhow::ensure!(!dir.exists(), "{} can't be removed", dir.display());
+    Ok(())
+}
+
+/// Asks the sweat that holds a sandbox to end, as Ctrl-C would.
+fn release(dir: &Path, meta: &Meta, name: &str) -> anyhow::Result<()> {
+    let Some(tool) = meta.tool.as_ref().filter(|tool| tool.is_alive()) else { return Ok(()) };
+    tool.signal(Signal::INT);
+    let free = || !dir.exists() || matches!(registry::try_lock(dir), Ok(Some(_)));
+    anyhow::ensure!(
+        process::wait_until(PATIENCE, free),
+        "the sweat that holds `{name}` (process {}) does not let go of it",
+        tool.pid
+    );
+    Ok(())
+}
+
+/// The words that connect to a sandbox with the usual client.
+pub fn client_words(dir: &Path, meta: &Meta) -> Vec<OsString> {
+    let with = |flag: &str, path: &Path| {
+        let mut word = OsString::from(flag);
+        word.push(path);
+        word
+    };
+    if meta.port.is_some() && port::option_file(dir).exists() {
+        return vec![with("--defaults-file=", &port::option_file(dir))];
+    }
+    vec!["--no-defaults".into(), "--user=root".into(), with("--socket=", &meta.socket)]
+}
+
+/// Becomes the mariadb or mysql client, connected to a sandbox; comes back only if that fails.
+///
+/// # Errors
+/// Always: no client is installed, or it can't be run.
+#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
+pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    let (_, meta) = find(name, home)?;
+    anyhow::ensure!(
+        meta.is_running(),
+        "the sandbox `{name}` is stopped\nhint: start it with `sweat sandbox start --name {name} --detach`"
+    );
+    let names = ["mariadb", "mysql"];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let client = names.iter().find_map(|client| {
+        std::env::split_paths(&path).map(|folder| folder.join(client)).find(|file| file.is_file())
+    });
+    let Some(client) = client else {
+        anyhow::bail!(
+            "neither `mariadb` nor `mysql` is installed\n\
+             hint: install the package mariadb-client; the socket is {}",
+            meta.socket.display()
+        );
+    };
+    let mut command = std::process::Command::new(&client);
+    command.args(["--no-defaults", "--user=root"]).arg("--socket").arg(&meta.socket).args(more);
+    Err(command.exec()).with_context(|| format!("run {}", client.display()))
+}
