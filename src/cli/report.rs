@@ -134,7 +134,6 @@ fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
 ///
 /// # Errors
 /// When it can't be written.
-#[expect(dead_code, reason = "for commands that end with a page")]
 pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<PathBuf> {
     let path = dir.join(PAGE);
     let format = report::format(HTML).expect("it is in the list");

@@ -1,5 +1,8 @@
 //! Tests with real servers, each in a private temporary directory.
 
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
+#![expect(clippy::print_stdout, reason = "what was skipped or measured is said")]
+
 mod fixture;
 mod probe;
 mod sandbox;
