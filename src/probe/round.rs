@@ -37,8 +37,31 @@ pub(super) struct Round<C: Clock> {
     origin_unix_ns: u64,
     ticks: Ticks,
     slow: u32,
-    out: Sender<Sample>,
+    out: Out,
     board: Board,
+}
+
+/// Where samples go, until nobody wants them any more: a thread that waits for a silent server must
+/// not keep the channel open.
+#[derive(Clone, Debug)]
+pub(super) struct Out(Arc<Mutex<Option<Sender<Sample>>>>);
+
+impl Out {
+    pub(super) fn new(sender: Sender<Sample>) -> Out {
+        Out(Arc::new(Mutex::new(Some(sender))))
+    }
+
+    /// Lets go of the channel.
+    pub(super) fn close(&self) {
+        self.0.lock().expect("nobody panics while sending").take();
+    }
+
+    fn send(&self, sample: Sample) {
+        if let Some(sender) = &*self.0.lock().expect("nobody panics while sending") {
+            // Whoever doesn't listen any more will stop us soon.
+            let _ = sender.send(sample);
+        }
+    }
 }
 
 /// Costs, shared with whoever wants to know.
@@ -61,7 +84,7 @@ impl Round<RealClock> {
         subject: Subject,
         clock: RealClock,
         ticks: Ticks,
-        out: Sender<Sample>,
+        out: Out,
     ) -> Round<RealClock> {
         Round::with_clock(name, kinds, subject, clock, clock.origin_unix_ns(), ticks, out)
     }
@@ -75,7 +98,7 @@ impl<C: Clock> Round<C> {
         clock: C,
         origin_unix_ns: u64,
         ticks: Ticks,
-        out: Sender<Sample>,
+        out: Out,
     ) -> Round<C> {
         let posts = kinds.iter().map(|kind| Post::new(*kind)).collect();
         let board = Board::default();
@@ -169,8 +192,7 @@ impl<C: Clock> Round<C> {
         let ended = self.clock.now();
         post.cost.note(&values, ended.since(began));
         let sample = Sample { probe: post.cost.probe, planned, began, ended, values };
-        // Whoever doesn't listen any more will stop us soon.
-        let _ = self.out.send(sample);
+        self.out.send(sample);
     }
 
     /// Ticks went by without a look: one gap per probe, never looks in a burst.
@@ -182,7 +204,7 @@ impl<C: Clock> Round<C> {
                 let values = Values::Gap(why.clone());
                 post.cost.gaps += ticks;
                 let (planned, probe) = (first, post.cost.probe);
-                let _ = self.out.send(Sample { probe, planned, began: now, ended: now, values });
+                self.out.send(Sample { probe, planned, began: now, ended: now, values });
             }
         }
     }
@@ -285,7 +307,7 @@ mod tests {
             origin_unix_ns: 0,
             ticks: Ticks::new(0, Nanos(100 * MS)),
             slow: 0,
-            out,
+            out: Out::new(out),
             board: Board::default(),
         };
         let mut left = waits;

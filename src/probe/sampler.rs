@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::round::{Board, Cost, Round};
+use super::round::{Board, Cost, Out, Round};
 use super::{Kind, PROBES, Sample, Subject, Ticks};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{Mistake, ProbePlan};
@@ -31,6 +31,7 @@ pub struct Sampler {
     wakers: Vec<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
     boards: Vec<Board>,
+    out: Out,
     /// No last looks are wanted.
     cut: Arc<AtomicBool>,
     /// The server answered until the end: its last looks are under way.
@@ -85,6 +86,7 @@ impl Sampler {
             wakers: Vec::new(),
             threads: Vec::new(),
             boards: Vec::new(),
+            out: Out::new(out.clone()),
             cut: Arc::default(),
             ending: Arc::default(),
         };
@@ -92,7 +94,7 @@ impl Sampler {
         for (name, asks) in [("probe-server", true), ("probe-host", false)] {
             let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server() == asks).collect();
             if !kinds.is_empty() {
-                sampler.spawn(name, kinds, plan.interval.into(), target, out.clone(), &ready)?;
+                sampler.spawn(name, kinds, plan.interval.into(), target, &ready)?;
             }
         }
         for _ in &sampler.threads {
@@ -108,12 +110,12 @@ impl Sampler {
         kinds: Vec<&'static dyn Kind>,
         interval: Nanos,
         target: Option<&Target>,
-        out: Sender<Sample>,
         ready: &Sender<()>,
     ) -> anyhow::Result<()> {
         let (waker, wake) = mpsc::channel();
         let (clock, pid, abandon) = (self.clock, self.pid.clone(), self.abandon.clone());
         let (target, ready) = (target.cloned(), ready.clone());
+        let out = self.out.clone();
         let (cut, ending) = (self.cut.clone(), self.ending.clone());
         let (board, shown) = mpsc::channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -162,6 +164,7 @@ impl Sampler {
         }
         self.abandon.set(StopReason::Done);
         self.wait(GRACE);
+        self.out.close();
         // A thread that still waits for a silent server ends by itself soon; nobody waits for it.
         for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
             let _ = thread.join();

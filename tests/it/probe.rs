@@ -58,9 +58,10 @@ fn sample(target: &Target, names: &[&str], work: impl FnOnce(RealClock)) -> Take
     let pid = sampler.pid();
     let began = Instant::now();
     let costs = sampler.stop();
-    let stopped_in = began.elapsed();
     drop(out);
-    Taken { clock, samples: samples.iter().collect(), costs, pid, stopped_in }
+    let samples = samples.iter().collect();
+    let stopped_in = began.elapsed();
+    Taken { clock, samples, costs, pid, stopped_in }
 }
 
 impl Taken {
