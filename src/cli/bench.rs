@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::desk::Desk;
 use super::fault::{Exit, Hinted};
-use super::{connection, present};
+use super::{connection, present, report};
 use crate::archive::RunState;
 use crate::plan::{Plan, TargetPlan};
 use crate::workload::{Job, KINDS, Kind};
@@ -92,7 +92,11 @@ fn measure(plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> 
     let finished = experiment::run(plan, "bench", &desk.stop, &mut listener);
     drop(listener);
     let finished = finished?;
+    let page = report::write_page(&report::findings(&finished.dir)?, &finished.dir)?;
     let void = present::run(&finished.dir, args, desk)?;
+    if !args.get_flag("quiet") {
+        desk.say(&format!("Page   {}", page.display()));
+    }
     if let Some(error) = finished.error {
         return Err(error);
     }

@@ -163,7 +163,7 @@ impl Listener for Lines<'_> {
     }
 
     fn step_ended(&mut self, _step: &Step, seconds: f64) {
-        self.progress.clear();
+        self.progress.finish();
         if !self.quiet {
             self.desk.say(&format!("{:<58} {seconds:>7.2} s", self.place));
         }
@@ -183,7 +183,7 @@ impl Listener for Lines<'_> {
 
     fn note(&mut self, text: &str) {
         if !self.quiet {
-            self.progress.clear();
+            self.progress.finish();
             self.desk.say(&format!("note: {text}"));
         }
     }

@@ -18,8 +18,10 @@ pub(super) struct ProgressLine {
     clock: RealClock,
     overwrite: bool,
     quiet: bool,
-    label: String,
+    /// What is counted, and how much of it there is: a change begins a new piece of work.
+    piece: (&'static str, u64),
     began: Nanos,
+    done_before: u64,
     shown: Option<Nanos>,
     dirty: bool,
 }
@@ -32,24 +34,25 @@ impl ProgressLine {
             clock,
             overwrite: terminal.overwrite && !plain,
             quiet,
-            label: String::new(),
+            piece: ("", 0),
             began: clock.now(),
+            done_before: 0,
             shown: None,
             dirty: false,
         }
     }
 
-    /// Shows how far it is, now and then; a new label and the end are always shown.
+    /// Shows how far it is, now and then; a new piece of work and its end are always shown.
     pub(super) fn show(&mut self, progress: &Progress) {
         if self.quiet {
             return;
         }
         let now = self.clock.now();
-        let fresh = progress.label != self.label;
-        if fresh {
-            self.finish();
-            self.label.clone_from(&progress.label);
+        let piece = (progress.unit, progress.total);
+        if piece != self.piece {
+            self.piece = piece;
             self.began = now;
+            self.done_before = progress.done;
             self.shown = None;
         }
         let pause = if self.overwrite { REDRAW } else { PLAIN };
@@ -59,28 +62,23 @@ impl ProgressLine {
             return;
         }
         self.shown = Some(now);
-        let text = describe(progress, now.since(self.began));
+        let text = describe(progress, self.done_before, now.since(self.began));
         let mut err = std::io::stderr().lock();
         let _ = if self.overwrite {
             self.dirty = true;
+            let text: String = text.chars().take(width()).collect();
             write!(err, "\r\x1b[K{text}").and_then(|()| err.flush())
         } else {
             writeln!(err, "{text}")
         };
     }
 
-    /// Takes the line away, for another one in its place.
-    pub(super) fn clear(&mut self) {
-        if std::mem::take(&mut self.dirty) {
-            let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
-        }
-        self.label.clear();
-    }
-
-    /// Leaves the last state standing and goes to a new line.
+    /// Takes the line away where it was written over.
     pub(super) fn finish(&mut self) {
+        self.piece = ("", 0);
         if std::mem::take(&mut self.dirty) {
-            let _ = writeln!(std::io::stderr().lock());
+            let mut err = std::io::stderr().lock();
+            let _ = write!(err, "\r\x1b[K").and_then(|()| err.flush());
         }
     }
 }
@@ -91,8 +89,15 @@ impl Drop for ProgressLine {
     }
 }
 
+/// Columns of the terminal, less one so that the line never wraps.
+fn width() -> usize {
+    let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
+    usize::from(if columns == 0 { 80 } else { columns }) - 1
+}
+
 /// `sbtest1: rows  412 000 of 1 000 000 (41 %)  206 000/s  3 s left`
-fn describe(progress: &Progress, elapsed: Nanos) -> String {
+/// `before` were done before the time began.
+fn describe(progress: &Progress, before: u64, elapsed: Nanos) -> String {
     let Progress { label, done, total, unit } = progress;
     let seconds = elapsed.seconds();
     let mut text = label.clone();
@@ -106,8 +111,8 @@ fn describe(progress: &Progress, elapsed: Nanos) -> String {
     } else {
         text += &format!(" {unit}");
     }
-    if seconds >= 0.5 && *done > 0 {
-        let rate = *done as f64 / seconds;
+    if seconds >= 0.5 && *done > before {
+        let rate = (*done - before) as f64 / seconds;
         text += &format!("  {}/s", grouped(rate as u64));
         if *total > *done {
             let left = Duration::from_secs_f64((*total - *done) as f64 / rate);
@@ -147,13 +152,15 @@ mod tests {
         let progress =
             Progress { label: "sbtest1".to_owned(), done: 412_000, total: 1_000_000, unit: "rows" };
         assert_eq!(
-            describe(&progress, Nanos(2_000_000_000)),
+            describe(&progress, 0, Nanos(2_000_000_000)),
             "sbtest1  412 000 of 1 000 000 rows (41 %)  206 000/s  2 s left"
         );
+        // What was there before we looked says nothing about the rate.
+        assert!(describe(&progress, 400_000, Nanos(2_000_000_000)).contains("  6 000/s  "));
         let unknown = Progress { total: 0, ..progress };
-        assert_eq!(describe(&unknown, Nanos(1)), "sbtest1  412 000 rows");
+        assert_eq!(describe(&unknown, 0, Nanos(1)), "sbtest1  412 000 rows");
         let fresh = Progress { done: 0, ..unknown };
-        assert_eq!(describe(&fresh, Nanos(1)), "sbtest1");
+        assert_eq!(describe(&fresh, 0, Nanos(1)), "sbtest1");
     }
 
     #[test]

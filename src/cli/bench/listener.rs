@@ -7,6 +7,7 @@ use super::super::progress::ProgressLine;
 use super::live::Live;
 use super::{flags, lines};
 use crate::analysis::Pulse;
+use crate::analysis::figure::time;
 use crate::archive::SampleRecord;
 use crate::base::kernel;
 use crate::experiment::{Listener, Step};
@@ -69,15 +70,20 @@ impl<'a> Show<'a> {
 }
 
 impl Listener for Show<'_> {
-    fn step_began(&mut self, step: &Step, _number: usize, of: usize) {
-        if of > 1 && !self.is_quiet() && !matches!(step, Step::Load { .. }) {
-            self.desk.say(&format!("{step} ..."));
+    fn step_began(&mut self, step: &Step, _number: usize, _of: usize) {
+        if matches!(step, Step::Load { .. }) {
+            return;
         }
+        let label = step.to_string();
+        self.progress.show(&Progress { label, ..Progress::default() });
     }
 
-    fn step_ended(&mut self, _step: &Step, _seconds: f64) {
+    fn step_ended(&mut self, step: &Step, seconds: f64) {
         self.progress.finish();
         self.end_view();
+        if !self.is_quiet() && !matches!(step, Step::Load { .. }) {
+            self.desk.say(&format!("{step}: {}", time(seconds)));
+        }
     }
 
     fn progress(&mut self, progress: &Progress) {
