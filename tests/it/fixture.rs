@@ -1,5 +1,4 @@
 //! Servers for tests: each test gets its own, in a private folder; templates are shared so that a start takes moments.
-#![expect(dead_code, reason = "not every test needs every part")]
 
 use std::path::{Path, PathBuf};
 

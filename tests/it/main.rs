@@ -7,3 +7,4 @@ mod fixture;
 mod probe;
 mod sandbox;
 mod target;
+mod workload;
