@@ -71,7 +71,7 @@ const FLUSH_NS: u64 = 3_000_000_000;
 impl Compressed {
     pub(super) fn create(path: PathBuf) -> Result<Compressed, Error> {
         let file = File::create_new(&path).map_err(|e| Error::write(&path, e))?;
-        let stream = Some(GzEncoder::new(file, Compression::fast()));
+        let stream = Some(GzEncoder::new(file, Compression::default()));
         Ok(Compressed { path, stream, flushed_ns: 0 })
     }
 
