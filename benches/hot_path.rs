@@ -1,5 +1,6 @@
 //! What an event costs on the driver's own path: `cargo bench --bench hot_path [-- SECONDS]`. Prints numbers, judges
 //! none: how fast a machine is, is no test.
+#![expect(clippy::print_stdout, reason = "printing is all it is for")]
 
 use std::hint::black_box;
 use std::time::Duration;

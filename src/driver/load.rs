@@ -35,7 +35,12 @@ pub(super) struct Load {
     tickets: Ticket,
     start: AtomicU64,
     state: Mutex<State>,
+    /// For the driver's own thread: somebody has opened, or is through, or broke.
     changed: Condvar,
+    /// For workers that wait to open their session.
+    gate: Condvar,
+    /// For workers that wait for the start.
+    started: Condvar,
 }
 
 /// Alone in its cache line: in an open loop every worker writes here.
@@ -78,6 +83,8 @@ impl Load {
             start: AtomicU64::new(NOT_YET),
             state: Mutex::default(),
             changed: Condvar::new(),
+            gate: Condvar::new(),
+            started: Condvar::new(),
         }
     }
 
@@ -100,7 +107,7 @@ impl Load {
     pub(super) fn set_start(&self, at: Option<Nanos>) {
         let _state = self.state();
         self.start.store(at.map_or(NEVER, |at| at.0 + 1), Ordering::Release);
-        self.changed.notify_all();
+        self.started.notify_all();
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -113,7 +120,7 @@ impl Load {
         state: MutexGuard<'a, State>,
         at_most: Duration,
     ) -> MutexGuard<'a, State> {
-        self.changed.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
+        wait_on(&self.changed, state, at_most)
     }
 
     /// Blocks until a session may be opened; `false` if the load was stopped meanwhile.
@@ -127,21 +134,21 @@ impl Load {
                 state.opening += 1;
                 return true;
             }
-            state = self.wait(state, Duration::from_millis(50));
+            state = wait_on(&self.gate, state, Duration::from_millis(50));
         }
     }
 
     /// The session is open, or not: the next may try.
     pub(super) fn leave_gate(&self) {
         self.state().opening -= 1;
-        self.changed.notify_all();
+        self.gate.notify_one();
     }
 
     /// Blocks until the start is known.
     pub(super) fn wait_for_start(&self) {
         let mut state = self.state();
         while self.start() == Start::NotYet {
-            state = self.wait(state, Duration::from_secs(1));
+            state = wait_on(&self.started, state, Duration::from_secs(1));
         }
     }
 
@@ -172,4 +179,12 @@ impl Load {
         self.halt.set(StopReason::Failed);
         self.changed.notify_all();
     }
+}
+
+fn wait_on<'a>(
+    what: &Condvar,
+    state: MutexGuard<'a, State>,
+    at_most: Duration,
+) -> MutexGuard<'a, State> {
+    what.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
 }

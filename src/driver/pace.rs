@@ -22,11 +22,16 @@ pub(super) trait Waiter {
     fn leave(&mut self);
     /// Resolves when the start of the load is known, or earlier.
     fn poll_start(&mut self) -> Poll<()>;
+    /// Gives others on the same thread their turn: `Pending` if there are any, and soon polled again.
+    fn poll_turn(&mut self) -> Poll<()>;
 }
 
 /// Pause before the second attempt to open a lost session; it doubles up to `LONGEST_PAUSE`.
 const FIRST_PAUSE: Nanos = Nanos(100_000_000);
 const LONGEST_PAUSE: Nanos = Nanos(1_000_000_000);
+
+/// Events a worker may run without giving others a turn; those that wait for a server give it all the time.
+const TURN: u32 = 256;
 
 /// The pace of one worker.
 pub(super) struct Pacer<'a, W: Waiter> {
@@ -45,6 +50,9 @@ pub(super) struct Pacer<'a, W: Waiter> {
     behind: Nanos,
     waiting: bool,
     first: bool,
+    /// `now` is older than what the worker does next: it stood aside in between.
+    resumed: bool,
+    turn: u32,
     lost: bool,
     /// Attempts to open a lost session: when the next may be made, and the pause before the one after.
     attempt: Option<Nanos>,
@@ -73,6 +81,8 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             behind: Nanos(0),
             waiting: false,
             first: true,
+            resumed: true,
+            turn: 0,
             lost: false,
             attempt: None,
             pause: Nanos(0),
@@ -83,28 +93,40 @@ impl<'a, W: Waiter> Pacer<'a, W> {
     #[inline]
     fn take(&mut self, own: Option<Nanos>) -> Option<Nanos> {
         let own = own?;
-        let first = std::mem::take(&mut self.first);
-        if first {
+        let stale = self.now;
+        let resumed = std::mem::take(&mut self.resumed);
+        if resumed {
             self.now = self.waiter.now();
-            self.behind = self.now.since(self.began);
+            self.behind = self.behind + self.now.since(stale);
         }
         match &mut self.arrival {
             Arrival::Closed(think) => {
                 if self.load.events.is_some() {
                     self.load.take_ticket()?;
                 }
-                // The first event needs no thought, and that a thread woke late is not the server's doing.
-                Some(match first {
-                    true if own <= self.began => self.now,
-                    true => own,
-                    false => own + *think,
-                })
+                // The first event needs no thought before it.
+                let pause = if std::mem::take(&mut self.first) { Nanos(0) } else { *think };
+                let at = own + pause;
+                // A worker that wants to begin now does so now, however late it got its turn.
+                Some(if resumed && at == stale { self.now } else { at })
             }
             Arrival::Open(schedule) => {
                 let ticket = self.load.take_ticket()?;
                 Some(self.began + schedule.due(ticket))
             }
         }
+    }
+
+    /// After many events in a row, lets the other workers of this thread run.
+    #[inline]
+    fn poll_turn(&mut self) -> Poll<()> {
+        self.turn += 1;
+        if self.turn < TURN {
+            return Poll::Ready(());
+        }
+        self.turn = 0;
+        self.resumed = self.waiter.poll_turn().is_pending();
+        if self.resumed { Poll::Pending } else { Poll::Ready(()) }
     }
 
     /// Notes how late the event begins for reasons of our own. A worker that waited and woke late is late by that
@@ -174,6 +196,7 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         if waited {
             self.now = self.waiter.now();
         } else {
+            ready!(self.poll_turn());
             let Some(intended) = self.take(own) else { return Poll::Ready(false) };
             self.intended = intended;
         }

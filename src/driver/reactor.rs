@@ -85,6 +85,11 @@ impl Waiter for Pending<'_> {
     fn poll_start(&mut self) -> Poll<()> {
         Poll::Pending
     }
+
+    fn poll_turn(&mut self) -> Poll<()> {
+        reactor::wake(reactor::current_task());
+        Poll::Pending
+    }
 }
 
 impl Drop for Pending<'_> {

@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::poll_fn;
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -29,6 +28,8 @@ struct World {
     order: Cell<u64>,
     /// How late every sleep ends.
     oversleep: Cell<Nanos>,
+    /// How long a worker stands aside to give others a turn.
+    aside: Cell<Nanos>,
 }
 
 impl World {
@@ -92,6 +93,10 @@ impl Waiter for InWorld<'_> {
     fn poll_start(&mut self) -> Poll<()> {
         unreachable!("the start is known from the beginning")
     }
+    fn poll_turn(&mut self) -> Poll<()> {
+        self.0.wake_at(self.0.now() + self.0.aside.get());
+        Poll::Pending
+    }
 }
 
 /// A worker whose events take as long as `service` says for the number of the event (over all workers).
@@ -100,9 +105,12 @@ struct Toy<'a> {
     script: &'a Script,
 }
 
+/// How long the event of this number takes.
+type Service = Box<dyn Fn(u64) -> Nanos>;
+
 #[derive(Default)]
 struct Script {
-    service: RefCell<Option<Box<dyn Fn(u64) -> Nanos>>>,
+    service: RefCell<Option<Service>>,
     due: RefCell<std::collections::VecDeque<Nanos>>,
     recorded: Cell<bool>,
     events: Cell<u64>,
@@ -325,6 +333,20 @@ fn waking_late_is_our_own_lateness_and_lasts_until_it_is_made_up_for() {
     let share = |at: u64| lateness.count_between(at * MS - MS / 2, at * MS + MS / 2);
     assert_eq!([5, 4, 3, 2, 1].map(share), [83; 5]);
     assert_eq!(lateness.len(), 5 * 83);
+}
+
+#[test]
+fn giving_others_a_turn_is_no_response_time() {
+    // A closed loop whose worker stands aside for 5 ms after each 256 events of 1 ms.
+    let (world, script) = (World::default(), Script::default());
+    let plan = LoadPlan { events: Some(1000), ..LoadPlan::default() };
+    world.aside.set(Nanos(5 * MS));
+    *script.service.borrow_mut() = Some(Box::new(|_| Nanos(MS)));
+    let recording = simulate(&world, &script, &plan, 0);
+    assert_eq!(recording.total.events(), 1000);
+    assert_eq!(ms(recording.total.classes[0].response.max()), 1);
+    assert_eq!(recording.total.lateness.len(), 0);
+    assert_eq!(recording.total.ended, START + Nanos((1000 + 3 * 5) * MS));
 }
 
 #[test]

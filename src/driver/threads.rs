@@ -52,6 +52,10 @@ impl Waiter for Blocking<'_> {
         self.load.wait_for_start();
         Poll::Ready(())
     }
+
+    fn poll_turn(&mut self) -> Poll<()> {
+        Poll::Ready(())
+    }
 }
 
 /// What each engine is given.
