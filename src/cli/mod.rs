@@ -16,6 +16,7 @@ mod present;
 mod progress;
 mod prompt;
 mod report;
+mod restore;
 mod sandbox;
 mod signals;
 mod warm;
@@ -35,6 +36,7 @@ const COMMANDS: &[Entry] = &[
     (warm::command, warm::run),
     (report::command, report::run),
     (sandbox::command, sandbox::run),
+    (restore::command, restore::run),
     (completion::command, completion::run),
 ];
 

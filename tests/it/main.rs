@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "what was skipped or measured is said")]
 
 mod fixture;
+mod journal;
 mod probe;
 mod sandbox;
 mod target;

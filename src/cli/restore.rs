@@ -1,0 +1,92 @@
+//! `sweat restore`: puts back what a killed sweat had changed on a server.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command};
+
+use crate::plan::{AddressPlan, Protocol};
+use crate::server::journal;
+use crate::target::Target;
+
+use super::connection;
+use super::desk::Desk;
+use super::fault::Exit;
+
+pub(super) fn command() -> Command {
+    let command = Command::new("restore")
+        .about("Put back the variables of a server that a killed sweat had changed")
+        .long_about(
+            "Before sweat changes a variable of a server, it writes the old value to a journal, and puts it back at \
+             the end. If sweat was killed in between, this does it. A variable that somebody else has changed \
+             since is left alone.",
+        )
+        .arg(
+            Arg::new("journal")
+                .value_name("JOURNAL")
+                .required(true)
+                .help("The journal, or the run folder that holds it"),
+        )
+        .after_help(
+            "Examples:\n  \
+             sweat restore runs/20261121-100000-warm\n  \
+             sweat restore journal.jsonl -u root -p",
+        );
+    connection::address_flags(command)
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let given = args.get_one::<String>("journal").expect("clap asks for it");
+    let path = journal::locate(&PathBuf::from(given));
+    let server = journal::address(&path)?;
+    let mut plan = connection::address(args, desk)?;
+    fill(&mut plan, server, |name| args.contains_id(name));
+    let undone = journal::restore(&path, &Target::new(&plan)?)?;
+    for variable in &undone.back {
+        desk.say(&format!("{variable} has its old value"));
+    }
+    for note in &undone.left {
+        desk.say(&format!("left alone: {note}"));
+    }
+    if undone.back.is_empty() && undone.left.is_empty() {
+        desk.say("nothing is left to put back");
+    }
+    Ok(if undone.left.is_empty() { Exit::Done } else { Exit::Negative })
+}
+
+/// The journal says which server, unless the words typed do; option files only help with the account.
+fn fill(plan: &mut AddressPlan, server: journal::Address, is_typed: impl Fn(&str) -> bool) {
+    if !["host", "port", "socket", "protocol"].iter().any(|name| is_typed(name)) {
+        plan.protocol = server.socket.is_some().then_some(Protocol::Socket);
+        (plan.host, plan.port, plan.socket) = (server.host, server.port, server.socket);
+    }
+    if !is_typed("user") {
+        plan.user = server.user.or(plan.user.take());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal_address() -> journal::Address {
+        journal::Address {
+            socket: Some(PathBuf::from("/x/s")),
+            user: Some("root".to_owned()),
+            ..journal::Address::default()
+        }
+    }
+
+    #[test]
+    fn the_journal_names_the_server_unless_words_do() {
+        let files = AddressPlan { host: Some("elsewhere".to_owned()), ..AddressPlan::default() };
+        let mut plan = files.clone();
+        fill(&mut plan, journal_address(), |_| false);
+        assert_eq!(plan.host, None);
+        assert_eq!(plan.socket, Some(PathBuf::from("/x/s")));
+        assert_eq!(plan.user.as_deref(), Some("root"));
+        let mut plan = files;
+        fill(&mut plan, journal_address(), |name| name == "host");
+        assert_eq!(plan.host.as_deref(), Some("elsewhere"));
+        assert_eq!(plan.socket, None);
+    }
+}

@@ -1,0 +1,231 @@
+//! The journal on disk: a line of JSON per fact, on disk before the deed it announces.
+//!
+//! The first line says which server. `{"change": ..}` announces a change, `{"became": ..}` says what the server made of
+//! it, `{"over": true}` says that the last change still open is no more.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::AddressPlan;
+
+/// Name of the journal in a run folder.
+pub const FILE: &str = "journal.jsonl";
+
+/// Which server a journal is about. Never holds a password.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// Host.
+    pub host: Option<String>,
+    /// TCP port.
+    pub port: Option<u16>,
+    /// Unix socket.
+    pub socket: Option<PathBuf>,
+    /// Account.
+    pub user: Option<String>,
+}
+
+/// A variable, what it was, what we set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Change {
+    pub(super) variable: String,
+    pub(super) old: Option<String>,
+    pub(super) new: Option<String>,
+    /// Whether `new` is what the server made of it; only known once it has been asked.
+    #[serde(skip)]
+    pub(super) is_seen: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Journal { format: u32, consent: String, server: Address },
+    Change(Change),
+    Became(Option<String>),
+    Over(bool),
+}
+
+/// The file and what it says.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: PathBuf,
+    file: File,
+    open: Vec<Change>,
+}
+
+impl Log {
+    /// A new journal; not over one that still has work to do.
+    pub(super) fn create(path: &Path, plan: &AddressPlan, consent: &str) -> anyhow::Result<Log> {
+        if path.exists() {
+            let old = Log::read(path)?;
+            anyhow::ensure!(
+                old.open.is_empty(),
+                "{} has changes that were not put back\nhint: run `sweat restore {}`",
+                path.display(),
+                path.display()
+            );
+        }
+        let file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .open(path)
+            .with_context(|| format!("make the journal {}", path.display()))?;
+        let server = Address {
+            host: plan.host.clone(),
+            port: plan.port,
+            socket: plan.socket.clone(),
+            user: plan.user.clone(),
+        };
+        let mut log = Log { path: path.to_owned(), file, open: Vec::new() };
+        log.write(&Line::Journal { format: 1, consent: consent.to_owned(), server })?;
+        // The file's name must be on disk as well.
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("write {} to disk", folder.display()))?;
+        Ok(log)
+    }
+
+    /// A journal that is there.
+    pub(super) fn read(path: &Path) -> anyhow::Result<Log> {
+        let mut open = Vec::new();
+        for line in lines(path)? {
+            match line {
+                Line::Journal { .. } => {}
+                Line::Change(change) => open.push(change),
+                Line::Became(value) => {
+                    if let Some(last) = open.last_mut() {
+                        (last.new, last.is_seen) = (value, true);
+                    }
+                }
+                Line::Over(_) => {
+                    open.pop();
+                }
+            }
+        }
+        let file = OpenOptions::new()
+            .append(true)
+            .open(path)
+            .with_context(|| format!("open {} to write", path.display()))?;
+        Ok(Log { path: path.to_owned(), file, open })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Changes that are not put back yet, in the order they were made.
+    pub(super) fn open_changes(&self) -> &[Change] {
+        &self.open
+    }
+
+    /// Announces a change.
+    pub(super) fn note(&mut self, change: &Change) -> anyhow::Result<()> {
+        self.write(&Line::Change(change.clone()))?;
+        self.open.push(change.clone());
+        Ok(())
+    }
+
+    /// What the server made of the last change.
+    pub(super) fn correct_last(&mut self, value: Option<String>) -> anyhow::Result<()> {
+        if let Some(last) = self.open.last_mut() {
+            (last.new, last.is_seen) = (value.clone(), true);
+        }
+        self.write(&Line::Became(value))
+    }
+
+    /// The last open change is no more.
+    pub(super) fn forget_last(&mut self) -> anyhow::Result<()> {
+        self.open.pop();
+        self.write(&Line::Over(true))
+    }
+
+    fn write(&mut self, line: &Line) -> anyhow::Result<()> {
+        let mut text = serde_json::to_string(line).context("write a line of the journal")?;
+        text.push('\n');
+        self.file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.sync_data())
+            .with_context(|| format!("write the journal {}", self.path.display()))
+    }
+}
+
+/// Which server a journal is about.
+///
+/// # Errors
+/// When it can't be read or is none.
+pub fn address(path: &Path) -> anyhow::Result<Address> {
+    match lines(path)?.into_iter().next() {
+        Some(Line::Journal { server, .. }) => Ok(server),
+        _ => anyhow::bail!("{} is no journal", path.display()),
+    }
+}
+
+/// All lines. The last one may have been cut when we were killed: what it announced was not done then.
+fn lines(path: &Path) -> anyhow::Result<Vec<Line>> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("read the journal {}", path.display()))?;
+    let mut lines = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if !line.ends_with('\n') {
+            break;
+        }
+        lines
+            .push(serde_json::from_str(line).with_context(|| {
+                format!("understand line {} of {}", number + 1, path.display())
+            })?);
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Secret;
+
+    fn change(variable: &str, old: &str, new: &str) -> Change {
+        let text = |value: &str| Some(value.to_owned());
+        Change { variable: variable.to_owned(), old: text(old), new: text(new), is_seen: false }
+    }
+
+    #[test]
+    fn what_is_open_survives_a_kill_and_a_cut_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let plan = AddressPlan {
+            host: Some("db1".to_owned()),
+            password: Some(Secret::new("hush")),
+            ..AddressPlan::default()
+        };
+        let mut log = Log::create(&path, &plan, "--allow load").unwrap();
+        log.note(&change("a", "1", "2")).unwrap();
+        log.note(&change("b", "ON", "0")).unwrap();
+        log.correct_last(Some("OFF".to_owned())).unwrap();
+        log.note(&change("c", "1", "2")).unwrap();
+        log.forget_last().unwrap();
+        drop(log);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("hush"), "a password is in the journal: {text}");
+        text += "{\"change\":{\"varia";
+        std::fs::write(&path, text).unwrap();
+        let log = Log::read(&path).unwrap();
+        let b = Change { is_seen: true, ..change("b", "ON", "OFF") };
+        assert_eq!(log.open_changes(), [change("a", "1", "2"), b]);
+        assert_eq!(address(&path).unwrap().host.as_deref(), Some("db1"));
+        let refused = Log::create(&path, &plan, "x").unwrap_err();
+        assert!(refused.to_string().contains("not put back"), "{refused:#}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_journal_is_said_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        std::fs::write(&path, "hello\n").unwrap();
+        let error = address(&path).unwrap_err();
+        assert!(format!("{error:#}").contains("understand line 1"), "{error:#}");
+    }
+}

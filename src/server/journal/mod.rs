@@ -1,0 +1,266 @@
+//! Changes to a running server's global variables, that are put back whatever happens.
+//!
+//! Nobody changes a variable without a [`Consent`], and nothing is changed before its old value is on disk. The guard
+//! puts the values back when it is dropped: at the end, after an error, after Ctrl-C. If we are killed, the file tells
+//! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
+
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::base::{Stop, StopReason};
+use crate::target::{Session, Target};
+
+use super::Control;
+pub use file::{Address, FILE, address};
+use file::{Change, Log};
+
+/// How long a server may take while values are put back.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The right to change a running server.
+#[derive(Clone, Debug)]
+pub struct Consent {
+    source: String,
+}
+
+impl Consent {
+    /// A server that we may stop we may also change.
+    pub fn of(_control: &dyn Control) -> Consent {
+        Consent { source: "a server of our own".to_owned() }
+    }
+
+    /// The user said so in words: the flag that was typed, as in `--allow load`.
+    pub fn given(flag: &str) -> Consent {
+        Consent { source: flag.to_owned() }
+    }
+
+    /// Where it comes from.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+/// What was put back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// Variables that have their old value again.
+    pub back: Vec<String>,
+    /// Variables left alone, and why.
+    pub left: Vec<String>,
+}
+
+/// Changed variables of one server. Dropping it puts them back.
+#[derive(Debug)]
+pub struct Journal {
+    target: Target,
+    session: Session,
+    log: Log,
+}
+
+impl Journal {
+    /// Opens the journal `path`, before anything is changed.
+    ///
+    /// # Errors
+    /// When it can't be written, an older one there has changes that were not put back, or the server can't be reached.
+    pub fn open(
+        path: &Path,
+        target: &Target,
+        consent: &Consent,
+        stop: &Stop,
+    ) -> anyhow::Result<Journal> {
+        let session = target.connect(stop)?;
+        let log = Log::create(path, target.plan(), consent.source())?;
+        Ok(Journal { target: target.clone(), session, log })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.log.path()
+    }
+
+    /// Sets a global variable, once its old value is on disk; gives the old value.
+    ///
+    /// # Errors
+    /// When there is no such variable, the server refuses, or the journal can't be written.
+    pub fn set(&mut self, variable: &str, value: &str) -> anyhow::Result<Option<String>> {
+        check_name(variable)?;
+        let old = read(&mut self.session, variable)?;
+        let change = Change {
+            variable: variable.to_owned(),
+            old: old.clone(),
+            new: Some(value.to_owned()),
+            is_seen: false,
+        };
+        self.log.note(&change)?;
+        let set = self.session.command(&statement(variable, Some(value)));
+        if let Err(e) = set {
+            if read(&mut self.session, variable).is_ok_and(|now| now == old) {
+                self.log.forget_last()?;
+            }
+            return Err(e).with_context(|| format!("set {variable} to {value}"));
+        }
+        // The server may have rounded it: that value is ours to take away, no other.
+        let effective = read(&mut self.session, variable)?;
+        self.log.correct_last(effective)?;
+        Ok(old)
+    }
+
+    /// Puts everything back now.
+    ///
+    /// # Errors
+    /// When the server can't be reached; the journal then still tells what is to be done.
+    pub fn undo(mut self) -> anyhow::Result<Undone> {
+        self.put_back()
+    }
+
+    fn put_back(&mut self) -> anyhow::Result<Undone> {
+        if self.log.open_changes().is_empty() {
+            return Ok(Undone::default());
+        }
+        let (log, session, target) = (&mut self.log, &mut self.session, &self.target);
+        with_patience(|limit| {
+            session.set_abandon(limit);
+            if !session.is_usable() {
+                *session = target.connect(limit)?;
+            }
+            undo(log, session)
+        })
+        .with_context(|| {
+            let path = log.path().display();
+            format!("put back the server's variables\nhint: run `sweat restore {path}`")
+        })
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // What fails here is still in the file.
+        let _ = self.put_back();
+    }
+}
+
+/// Puts back what the journal of a sweat that was killed says; `target` is the server it is about.
+///
+/// # Errors
+/// When the file can't be understood, or the server can't be reached.
+pub fn restore(path: &Path, target: &Target) -> anyhow::Result<Undone> {
+    let mut log = Log::read(path)?;
+    if log.open_changes().is_empty() {
+        return Ok(Undone::default());
+    }
+    with_patience(|limit| undo(&mut log, &mut target.connect(limit)?))
+}
+
+/// The journal that a path means: the file itself, or the one in a run folder.
+pub fn locate(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(FILE) } else { path.to_owned() }
+}
+
+/// Puts back what is still open, the last change first.
+fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
+    let mut undone = Undone::default();
+    while let Some(change) = log.open_changes().last().cloned() {
+        let Change { variable, old, new, is_seen } = &change;
+        check_name(variable)?;
+        let now = read(session, variable)?;
+        if now == *old {
+            undone.back.push(variable.clone());
+        } else if now == *new || !is_seen {
+            // Without the server's own form of it (1G is 1073741824) we can't tell its value from somebody else's.
+            session
+                .command(&statement(variable, old.as_deref()))
+                .with_context(|| format!("put back {variable}"))?;
+            undone.back.push(variable.clone());
+        } else {
+            let show = |value: &Option<String>| value.clone().unwrap_or("NULL".to_owned());
+            undone.left.push(format!(
+                "{variable} is {}, not {} as we set it: somebody else has changed it, or the server was \
+                 restarted; it was {}",
+                show(&now),
+                show(new),
+                show(old)
+            ));
+        }
+        log.forget_last()?;
+    }
+    Ok(undone)
+}
+
+/// Runs `work` with a flag that is set when it takes too long: Ctrl-C must not stop it, a dead server must.
+fn with_patience<T>(work: impl FnOnce(&Stop) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let limit = Stop::new();
+    let (done, wait) = channel::<()>();
+    std::thread::scope(|scope| {
+        let flag = limit.clone();
+        scope.spawn(move || {
+            if wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                flag.set(StopReason::TargetLost);
+            }
+        });
+        let result = work(&limit);
+        drop(done);
+        result
+    })
+}
+
+fn check_name(variable: &str) -> anyhow::Result<()> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    anyhow::ensure!(
+        !variable.is_empty() && variable.chars().all(good),
+        "`{variable}` is no name of a variable"
+    );
+    Ok(())
+}
+
+fn read(session: &mut Session, variable: &str) -> anyhow::Result<Option<String>> {
+    session
+        .scalar(&format!("SELECT @@GLOBAL.{variable}"))
+        .with_context(|| format!("read the variable {variable}"))
+}
+
+fn statement(variable: &str, value: Option<&str>) -> String {
+    let value = match value {
+        None => "DEFAULT".to_owned(),
+        Some(value) if is_number(value) => value.to_owned(),
+        Some(value) => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")),
+    };
+    format!("SET GLOBAL {variable} = {value}")
+}
+
+/// Only what the server's parser takes for a number, not `inf` or `1e`.
+fn is_number(value: &str) -> bool {
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    plain && digits.starts_with(|c: char| c.is_ascii_digit()) && value.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_the_server_takes_them() {
+        let set = |value| statement("x", value);
+        assert_eq!(set(Some("37")), "SET GLOBAL x = 37");
+        assert_eq!(set(Some("-1.5")), "SET GLOBAL x = -1.5");
+        assert_eq!(set(Some("ON")), "SET GLOBAL x = 'ON'");
+        assert_eq!(set(Some("inf")), "SET GLOBAL x = 'inf'");
+        assert_eq!(set(Some("")), "SET GLOBAL x = ''");
+        assert_eq!(set(Some(r"a'b\c")), r"SET GLOBAL x = 'a''b\\c'");
+        assert_eq!(set(None), "SET GLOBAL x = DEFAULT");
+    }
+
+    #[test]
+    fn names_can_not_smuggle_statements() {
+        assert!(check_name("innodb_old_blocks_pct").is_ok());
+        assert!(check_name("hot.key_buffer_size").is_ok());
+        for wrong in ["", "x = 1; drop table t", "x y", "x'"] {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

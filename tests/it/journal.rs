@@ -1,0 +1,72 @@
+//! Variables of a real server: changed with consent, put back whatever happens.
+
+use sweat::base::{Stop, StopReason};
+use sweat::server::Control as _;
+use sweat::server::journal::{self, Consent, Journal};
+
+use crate::fixture::{self, Fixture};
+
+const LOOK: &str = "select @@global.innodb_old_blocks_pct, @@global.long_query_time, \
+                    @@global.innodb_stats_on_metadata, @@global.init_connect";
+
+fn open(fixture: &Fixture, stop: &Stop) -> Journal {
+    let path = fixture.dir.path().join(journal::FILE);
+    let consent = Consent::of(&fixture.sandbox);
+    Journal::open(&path, fixture.sandbox.target(), &consent, stop).unwrap()
+}
+
+fn change(journal: &mut Journal) {
+    journal.set("innodb_old_blocks_pct", "5").unwrap();
+    journal.set("long_query_time", "0.5").unwrap();
+    journal.set("innodb_stats_on_metadata", "ON").unwrap();
+    journal.set("init_connect", "set @a = 'it''s'").unwrap();
+    journal.set("innodb_old_blocks_pct", "6").unwrap();
+}
+
+fn check(fixture: &Fixture) {
+    let before = fixture.sql(LOOK);
+
+    let stop = Stop::new();
+    let mut guard = open(fixture, &stop);
+    change(&mut guard);
+    assert!(fixture.sql(LOOK).starts_with("6\t0.5"), "{}", fixture.sql(LOOK));
+    assert!(guard.set("no_such_variable", "1").is_err());
+    assert!(guard.set("innodb_old_blocks_pct", "words").is_err());
+    // Ctrl-C: the flag is set when the guard is dropped.
+    stop.set(StopReason::Interrupted);
+    drop(guard);
+    assert_eq!(fixture.sql(LOOK), before, "after Ctrl-C");
+
+    // A killed sweat: nothing is dropped.
+    let mut guard = open(fixture, &Stop::new());
+    change(&mut guard);
+    let path = guard.path().to_owned();
+    std::mem::forget(guard);
+    let again = Journal::open(&path, fixture.target(), &Consent::given("--allow x"), &Stop::new());
+    assert!(again.unwrap_err().to_string().contains("not put back"));
+    fixture.sql("set global long_query_time = 3");
+    let undone = journal::restore(&path, fixture.target()).unwrap();
+    assert_eq!(undone.left.len(), 1, "{undone:?}");
+    assert!(undone.left[0].contains("long_query_time is 3"), "{undone:?}");
+    fixture.sql("set global long_query_time = 10");
+    assert_eq!(fixture.sql(LOOK), before, "after a kill");
+    assert_eq!(journal::restore(&path, fixture.target()).unwrap(), journal::Undone::default());
+}
+
+#[test]
+fn variables_are_put_back_after_ctrl_c_and_after_a_kill() {
+    check(&fixture::mariadb());
+    if let Some(fixture) = fixture::mysql() {
+        check(&fixture);
+    }
+}
+
+#[test]
+fn a_server_that_was_killed_does_not_hang_the_guard() {
+    let mut fixture = fixture::mariadb();
+    let mut guard = open(&fixture, &Stop::new());
+    change(&mut guard);
+    fixture.sandbox.kill();
+    let error = guard.undo().unwrap_err();
+    assert!(format!("{error:#}").contains("sweat restore"), "{error:#}");
+}
