@@ -399,8 +399,9 @@ fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
     }
     if let Some(seconds) = found.dearer_seconds {
         text += &format!(
-            "note: pages by index are not shown: this server would have to look at all {} pages \
-             of its pool, about {seconds:.1} s; --per-index has it do that\n",
+            "note: to count {} by index this server would have to look at all {} pages of its \
+             pool, about {seconds:.1} s; --per-index has it do that\n",
+            if found.lines.is_empty() { "pages" } else { "all pages" },
             grouped(warmth.pages_total)
         );
     }
@@ -503,7 +504,7 @@ mod tests {
         let text = status_text(&warmth, &found, 20);
         assert!(text.starts_with("pool: 512 MiB of 1.00 GiB hold data (50 %), 512 MiB free\n"));
         assert!(text.contains("data: 2.00 GiB in InnoDB's indexes (larger than the pool)"));
-        assert!(text.contains("all 65 536 pages of its pool, about 0.1 s; --per-index"), "{text}");
+        assert!(text.contains("all 65 536 pages of its pool, about 0.1 s"), "{text}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Context;
 
-use super::gauge::text;
+use super::gauge::{index_pages, text};
 use super::names::{Choice, text_literal};
 use crate::target::{Rows, Session};
 
@@ -252,12 +252,8 @@ fn sizes(
     tables: &mut BTreeMap<String, Table>,
     notes: &mut Vec<String>,
 ) {
-    let sql = format!(
-        "SELECT table_name, index_name, stat_value FROM mysql.innodb_index_stats \
-         WHERE stat_name = 'size' AND database_name = {}",
-        text_literal(database)
-    );
-    let rows = match session.rows(&sql) {
+    let condition = format!("AND database_name = {}", text_literal(database));
+    let rows = match index_pages(session, &condition) {
         Ok(rows) => rows,
         Err(error) => {
             let note = format!(
@@ -270,9 +266,7 @@ fn sizes(
             return;
         }
     };
-    for row in &rows.rows {
-        let (Some(name), Some(index)) = (text(row, 0), text(row, 1)) else { continue };
-        let pages = text(row, 2).and_then(|v| v.parse().ok()).unwrap_or(0);
+    for (_, name, index, pages) in rows {
         let (name, partition) = split_partition(&name);
         if let Some(table) = tables.get_mut(name) {
             let partition = table.partition_like(partition);

@@ -65,6 +65,32 @@ pub(super) fn status_text(session: &mut Session, name: &str) -> Result<String, E
     Ok(rows.rows.first().and_then(|row| text(row, 1)).unwrap_or_default())
 }
 
+/// Pages in use of an index that has `leaves` of them and holds `size` in reserve: those that can be read.
+pub(super) fn pages_in_use(size: u64, leaves: u64) -> u64 {
+    if leaves == 0 { size } else { size.min(leaves + leaves / 100 + 1) }
+}
+
+/// Pages of indexes by InnoDB's persistent statistics, as `pages_in_use`: database, table as the statistics write
+/// it, index, pages. `condition` follows a WHERE that is there already.
+pub(super) fn index_pages(
+    session: &mut Session,
+    condition: &str,
+) -> Result<Vec<(String, String, String, u64)>, Error> {
+    let rows = session.rows(&format!(
+        "SELECT database_name, table_name, index_name, \
+         MAX(IF(stat_name = 'size', stat_value, 0)), \
+         MAX(IF(stat_name = 'n_leaf_pages', stat_value, 0)) \
+         FROM mysql.innodb_index_stats WHERE stat_name IN ('size', 'n_leaf_pages') {condition} \
+         GROUP BY database_name, table_name, index_name"
+    ))?;
+    let number = |row: &[_], at| text(row, at).and_then(|v| v.parse().ok()).unwrap_or(0);
+    let line = |row: &Vec<Option<Vec<u8>>>| {
+        let pages = pages_in_use(number(row, 3), number(row, 4));
+        Some((text(row, 0)?, text(row, 1)?, text(row, 2)?, pages))
+    };
+    Ok(rows.rows.iter().filter_map(line).collect())
+}
+
 /// A value of a row as text.
 pub(super) fn text(row: &[Option<Vec<u8>>], column: usize) -> Option<String> {
     Some(String::from_utf8_lossy(row.get(column)?.as_ref()?).into_owned())
@@ -93,6 +119,13 @@ fn read(pairs: impl Iterator<Item = (String, String)>) -> Warmth {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reserved_pages_do_not_count() {
+        assert_eq!(pages_in_use(549, 430), 435);
+        assert_eq!(pages_in_use(1, 1), 1);
+        assert_eq!(pages_in_use(97, 0), 97, "no leaves known");
+    }
 
     #[test]
     fn counters_are_read_by_name() {

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 use super::Warmth;
 use super::catalog::split_partition;
-use super::gauge::text;
+use super::gauge::{index_pages, text};
 use crate::target::{Error, Session};
 
 /// One index in the pool.
@@ -55,18 +55,21 @@ pub fn estimate_seconds(warmth: &Warmth) -> f64 {
 pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::Result<Inventory> {
     let mut found = Inventory::default();
     let sizes = sizes(session, &mut found)?;
-    match cached_indexes(session) {
+    let looked = if pay { buffer_pages(session) } else { cached_indexes(session) };
+    match looked {
         Ok(lines) => found.lines = lines,
-        Err(Error::Server { code: 1109, .. }) if pay => {
-            match buffer_pages(session) {
-                Ok(lines) => found.lines = lines,
-                Err(error) => found.notes.push(refused("INNODB_BUFFER_PAGE", error)?),
-            };
-        }
-        Err(Error::Server { code: 1109, .. }) => {
+        Err(Error::Server { code: 1109, .. }) if !pay => {
             found.dearer_seconds = Some(estimate_seconds(warmth));
         }
-        Err(error) => found.notes.push(refused("INNODB_CACHED_INDEXES", error)?),
+        Err(error) => {
+            let view = if pay { "INNODB_BUFFER_PAGE" } else { "INNODB_CACHED_INDEXES" };
+            found.notes.push(refused(view, error)?);
+        }
+    }
+    let partitioned = sizes.keys().any(|(_, _, partition, _)| !partition.is_empty());
+    if !pay && !found.lines.is_empty() && partitioned {
+        found.dearer_seconds = Some(estimate_seconds(warmth));
+        found.notes.push("this server counts no pages of partitions".to_owned());
     }
     for line in &mut found.lines {
         let name = |partition: &str| {
@@ -102,9 +105,7 @@ type Sizes = HashMap<(String, String, String, String), u64>;
 
 /// Pages of every index; names of partitions in lower case.
 fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> {
-    let sql = "SELECT database_name, table_name, index_name, stat_value \
-               FROM mysql.innodb_index_stats WHERE stat_name = 'size'";
-    let rows = match session.rows(sql) {
+    let rows = match index_pages(session, "") {
         Ok(rows) => rows,
         Err(Error::Server { text, .. }) => {
             found.notes.push(format!(
@@ -116,12 +117,7 @@ fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> 
     };
     let mut sizes = Sizes::new();
     let mut of_data = 0;
-    for row in &rows.rows {
-        let (Some(database), Some(name), Some(index)) = (text(row, 0), text(row, 1), text(row, 2))
-        else {
-            continue;
-        };
-        let pages = text(row, 3).and_then(|v| v.parse().ok()).unwrap_or(0);
+    for (database, name, index, pages) in rows {
         if database != "mysql" && database != "sys" {
             of_data += pages;
         }
@@ -135,11 +131,14 @@ fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> 
 /// MySQL's own count.
 fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
     let rows = session.rows(
-        "SELECT t.NAME, i.NAME, SUM(c.N_CACHED_PAGES) \
+        // Names of tables are written as those of files here, those of their tablespaces are not.
+        "SELECT COALESCE(s.NAME, t.NAME) AS NAME, i.NAME, SUM(c.N_CACHED_PAGES) \
          FROM information_schema.INNODB_CACHED_INDEXES c \
          JOIN information_schema.INNODB_INDEXES i ON i.INDEX_ID = c.INDEX_ID \
          JOIN information_schema.INNODB_TABLES t ON t.TABLE_ID = i.TABLE_ID \
-         GROUP BY t.NAME, i.NAME",
+         LEFT JOIN information_schema.INNODB_TABLESPACES s \
+         ON s.SPACE = t.SPACE AND s.SPACE_TYPE = 'Single' \
+         GROUP BY 1, i.NAME",
     )?;
     let line = |row: &Vec<Option<Vec<u8>>>| {
         let name = text(row, 0)?;

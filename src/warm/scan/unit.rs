@@ -104,7 +104,7 @@ impl Unit {
         low: Option<&Key>,
         high: Option<&Key>,
     ) -> String {
-        format!("EXPLAIN {}", self.statement(&range(kind, column, low, high)))
+        format!("EXPLAIN FORMAT=TRADITIONAL {}", self.statement(&range(kind, column, low, high)))
     }
 }
 
