@@ -8,4 +8,5 @@ mod journal;
 mod probe;
 mod sandbox;
 mod target;
+mod warm;
 mod workload;

@@ -56,6 +56,8 @@ pub(super) struct Board {
     pub gate: Gate,
     rate: Rate,
     began: Nanos,
+    /// Pages that may have begun before the next look at the pool.
+    limit: u64,
     pages_begun: u64,
     pages_done: u64,
     pages_running: u64,
@@ -94,6 +96,7 @@ impl Board {
             gate: Gate::Open,
             rate,
             began,
+            limit: u64::MAX,
             pages_begun: 0,
             pages_done: 0,
             pages_running: 0,
@@ -117,6 +120,9 @@ impl Board {
         }
         if self.rate.due(self.began, self.pages_begun) > now {
             return if self.is_through() { Work::End } else { Work::Wait };
+        }
+        if self.pages_begun >= self.limit && !self.tasks.is_empty() {
+            return Work::Wait;
         }
         if let Some(task) = self.tasks.pop_front() {
             self.pages_begun += task.pages;
@@ -218,6 +224,11 @@ impl Board {
         if mark.open == 0 {
             self.events.push(Event::DatabaseEnded(database));
         }
+    }
+
+    /// Lets pieces of so many pages begin before the next look at the pool.
+    pub(super) fn allow(&mut self, pages: u64) {
+        self.limit = self.pages_begun.saturating_add(pages);
     }
 
     /// What happened since the last look.

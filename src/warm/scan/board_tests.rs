@@ -133,3 +133,15 @@ fn a_paused_gate_makes_everybody_wait() {
     board.gate = Gate::Open;
     assert_eq!(board.take(Nanos(0)), Work::Cut(0));
 }
+
+#[test]
+fn no_more_begins_than_the_last_look_at_the_pool_allows() {
+    let mut board = board(FREE);
+    cut(&mut board, 3);
+    board.allow(60);
+    read(&mut board);
+    read(&mut board);
+    assert_eq!(board.take(Nanos(0)), Work::Wait, "100 pages have begun where 60 may");
+    board.allow(1);
+    read(&mut board);
+}

@@ -111,13 +111,17 @@ impl Crew<'_> {
         let wanted = unit.pages.div_ceil(size.max(1));
         let whole = || vec![(String::new(), 1.0)];
         let Some((column, kind)) = &unit.first else { return Ok(whole()) };
-        if wanted < 2 {
+        if wanted < 2 && !unit.cut {
             return Ok(whole());
         }
         let mut scale = Asked { session, unit, column, kind };
-        let pieces = split(kind, &mut scale, wanted)?;
+        let mut pieces = split(kind, &mut scale, wanted)?;
         if pieces == [Piece::whole()] {
-            return Ok(whole());
+            if !unit.cut {
+                return Ok(whole());
+            }
+            // Only a range has such an index read.
+            pieces[0].low = scale.ends()?.map(|(low, _)| low);
         }
         let condition =
             |p: &Piece| super::key::range(kind, column, p.low.as_ref(), p.high.as_ref());

@@ -27,20 +27,45 @@ impl Fill {
         }
     }
 
+    /// Whether enough was read since a look to tell by it whether the pool still grows.
+    pub(super) fn can_tell(before: &Warmth, now: &Warmth) -> bool {
+        now.pages_read.saturating_sub(before.pages_read) > (now.pages_total / 128).max(64)
+    }
+
+    /// Pages that may begin before the next look at the pool.
+    pub(super) fn allowance(self, now: &Warmth) -> u64 {
+        match self {
+            Fill::Endless => u64::MAX,
+            Fill::Whole => (now.pages_free / 2).max(64),
+            Fill::Share(share) => {
+                let wanted = (now.pages_total as f64 * share) as u64;
+                (wanted.saturating_sub(now.pages_data) / 2).min(now.pages_free / 2).max(64)
+            }
+        }
+    }
+
     /// Whether the pool is full. Servers keep some pages free at all times by giving up old ones: then reads go
     /// on, and the number of pages with data does not.
     pub(super) fn is_full(self, before: &Warmth, now: &Warmth) -> bool {
         let gone = now.pages_free <= (now.pages_total / 256).max(16);
         let read = now.pages_read.saturating_sub(before.pages_read);
         let grown = now.pages_data.saturating_sub(before.pages_data);
-        let low = now.pages_free <= now.pages_total / 2;
-        let traded = low && read > (now.pages_total / 128).max(64) && grown < read / 2;
+        let low = now.pages_free <= (now.pages_total / 2).max(2_048);
+        let traded = low && Fill::can_tell(before, now) && grown < read / 2;
         match self {
             Fill::Endless => false,
             Fill::Whole => gone || traded,
             Fill::Share(share) => now.share() >= share || gone || traded,
         }
     }
+}
+
+/// How long until the next look at the pool, given what was read since the last one and how long ago that was.
+pub(super) fn next_look(now: &Warmth, read: u64, since: Nanos) -> Nanos {
+    const SOON: u64 = 10_000_000;
+    const LATE: u64 = 100_000_000;
+    let until_full = now.pages_free as f64 / read.max(1) as f64 * since.0 as f64;
+    Nanos((until_full / 4.0) as u64).clamp(Nanos(SOON), Nanos(LATE))
 }
 
 /// A limit on what is read per second.
@@ -122,6 +147,22 @@ mod tests {
         let half = Fill::Share(0.5);
         assert!(!half.is_full(&start, &pool(8_400, 7_900, 7_600)));
         assert!(half.is_full(&start, &pool(8_100, 8_200, 7_900)));
+    }
+
+    #[test]
+    fn looks_come_closer_as_the_pool_fills() {
+        let since = Nanos(20_000_000);
+        assert_eq!(next_look(&pool(16_000, 300, 0), 0, since), Nanos(100_000_000));
+        assert_eq!(next_look(&pool(8_000, 300, 0), 2_000, since), Nanos(20_000_000));
+        assert_eq!(next_look(&pool(100, 300, 0), 2_000, since), Nanos(10_000_000));
+    }
+
+    #[test]
+    fn what_may_begin_shrinks_as_the_pool_fills() {
+        assert_eq!(Fill::Whole.allowance(&pool(8_000, 8_000, 0)), 4_000);
+        assert_eq!(Fill::Whole.allowance(&pool(10, 16_000, 0)), 64);
+        assert_eq!(Fill::Share(0.5).allowance(&pool(8_384, 8_000, 0)), 96);
+        assert_eq!(Fill::Endless.allowance(&pool(0, 16_384, 0)), u64::MAX);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::target::Session;
 use crate::workload::Progress;
 use board::{Board, Gate};
 use crew::Crew;
-use limit::{Fill, Rate};
+use limit::{Fill, Rate, next_look};
 use unit::{Blobs, Order, Reads, arrange, units};
 
 /// The strategy.
@@ -208,7 +208,8 @@ fn run(
         working: AtomicUsize::new(sessions as usize),
         broken: Mutex::new(None),
     };
-    let mut watch = Watch { asked, crew: &crew, before, last: before, end: End::Through };
+    let mut watch =
+        Watch { asked, crew: &crew, before, last: before, mark: before, end: End::Through };
     std::thread::scope(|scope| {
         for place in 0..sessions as usize {
             let crew = &crew;
@@ -234,11 +235,10 @@ struct Watch<'a, 'b> {
     crew: &'a Crew<'b>,
     before: Warmth,
     last: Warmth,
+    /// The look by which to tell whether the pool still grows.
+    mark: Warmth,
     end: End,
 }
-
-/// Time between two looks at the server.
-const LOOK: Nanos = Nanos(100_000_000);
 
 impl Watch<'_, '_> {
     fn over(
@@ -248,7 +248,7 @@ impl Watch<'_, '_> {
         on_event: &mut dyn FnMut(&Event),
     ) {
         let clock = scene.clock;
-        let mut next = clock.now();
+        let (mut next, mut looked) = (clock.now(), clock.now());
         loop {
             let through = self.crew.working.load(Ordering::SeqCst) == 0;
             let events = self.crew.board().events();
@@ -265,13 +265,17 @@ impl Watch<'_, '_> {
                 // What is under way would push out what was read first.
                 self.cancel(lead);
             } else if now >= next {
+                let read = self.last.pages_read;
                 self.look(lead);
-                let took = clock.now().since(now);
+                let read = self.last.pages_read.saturating_sub(read);
+                let pause = next_look(&self.last, read, now.since(looked));
+                looked = now;
                 // Where a look is dear, look less often.
-                next = clock.now() + LOOK.max(Nanos(took.0.saturating_mul(20)));
+                let took = clock.now().since(now);
+                next = clock.now() + pause.max(Nanos(took.0.saturating_mul(10)));
                 (scene.progress)(self.progress());
             }
-            clock.sleep_until(clock.now() + Nanos(10_000_000));
+            clock.sleep_until(clock.now() + Nanos(5_000_000));
         }
     }
 
@@ -297,7 +301,12 @@ impl Watch<'_, '_> {
             board.gate = Gate::Paused;
             return;
         };
-        if self.asked.fill.is_full(&self.last, &now) {
+        let full = self.asked.fill.is_full(&self.mark, &now);
+        if Fill::can_tell(&self.mark, &now) {
+            self.mark = now;
+        }
+        board.allow(self.asked.fill.allowance(&now));
+        if full {
             board.gate = Gate::Closed;
             self.end = End::Full;
             return;

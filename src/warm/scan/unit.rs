@@ -21,6 +21,10 @@ pub(super) struct Unit {
     pub first: Option<(String, Kind)>,
     /// Whether that column may be NULL.
     pub nullable: bool,
+    /// Only the first characters of the column are in the index: rows are looked up while it is read.
+    pub cut: bool,
+    /// The condition that holds the whole index.
+    whole: String,
     /// What is counted: reads the index and nothing else.
     measure: String,
     /// FROM with its hints.
@@ -71,6 +75,7 @@ impl Unit {
 
     /// The statement that reads the part of the index that a condition names; all of it without one.
     pub(super) fn statement(&self, condition: &str) -> String {
+        let condition = if condition.is_empty() { &self.whole } else { condition };
         let mut sql = format!("SELECT /* sweat warm */ {} FROM {}", self.measure, self.from);
         if !condition.is_empty() {
             sql.push_str(" WHERE ");
@@ -118,7 +123,7 @@ pub(super) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String>) -> Vec
         found.push(clustered_unit(table, partition, blobs));
         for index in &table.indexes {
             if Some(&index.name) != clustered.as_ref() {
-                match why_not(index) {
+                match why_not(table, index, blobs) {
                     None => found.push(secondary_unit(table, partition, index)),
                     Some(why) if Some(partition) == partitions.first() => {
                         let (database, name) = (&table.database, &table.name);
@@ -133,8 +138,13 @@ pub(super) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String>) -> Vec
 }
 
 /// Why an index can't be read by a scan.
-fn why_not(index: &Index) -> Option<String> {
+fn why_not(table: &Table, index: &Index, blobs: Blobs) -> Option<String> {
+    let column = first_column(table, index);
+    let long = is_cut(index) && column.is_some_and(|c| LONG.contains(&c.data_type.as_str()));
     match index.kind.as_str() {
+        "BTREE" if long && blobs == Blobs::Leave => {
+            Some("to read it means to read long values too (--blobs)".to_owned())
+        }
         "BTREE" if index.ignored => Some("the optimizer was told to ignore it".to_owned()),
         "BTREE" => None,
         other => Some(format!("no scan reads a {} index", other.to_lowercase())),
@@ -177,6 +187,8 @@ fn clustered_unit(table: &Table, partition: &str, blobs: Blobs) -> Unit {
         pages: pages(table, partition, name, true),
         nullable: false,
         first,
+        cut: false,
+        whole: String::new(),
         measure,
         from: from(table, partition, &hint),
     }
@@ -206,16 +218,32 @@ fn plain_column(table: &Table) -> Option<&Column> {
         .min_by_key(|c| (c.nullable, c.bytes))
 }
 
+fn is_cut(index: &Index) -> bool {
+    index.parts.iter().any(|p| p.cut)
+}
+
+fn first_column<'a>(table: &'a Table, index: &Index) -> Option<&'a Column> {
+    table.column(index.parts.first()?.column.as_deref()?)
+}
+
 /// First column of an index whose ranges the index alone can answer.
 fn cuttable(table: &Table, index: &Index) -> Option<(String, Kind)> {
-    let part = index.parts.first().filter(|p| !p.cut)?;
-    let column = table.column(part.column.as_deref()?)?;
+    let whole = index.parts.first().is_some_and(|p| !p.cut);
+    let column = first_column(table, index).filter(|_| whole)?;
     Some((column.name.clone(), Kind::of(column)?))
 }
 
 fn secondary_unit(table: &Table, partition: &str, index: &Index) -> Unit {
-    let column = index.parts.first().filter(|p| !p.cut).and_then(|p| p.column.as_deref());
-    let column = column.and_then(|name| table.column(name));
+    let column = first_column(table, index);
+    let nullable = column.is_some_and(|c| c.nullable);
+    let cut = is_cut(index);
+    // An index of first characters is never read by itself; a range has it read, with the rows.
+    let whole = match column.filter(|_| index.parts.first().is_some_and(|p| p.cut)) {
+        Some(c) if nullable => format!("{0} >= '' OR {0} IS NULL", quote(&c.name)),
+        Some(c) => format!("{} >= ''", quote(&c.name)),
+        None => String::new(),
+    };
+    let counted = column.filter(|_| !cut).map_or("*".to_owned(), quote_name);
     Unit {
         database: table.database.clone(),
         table: table.name.clone(),
@@ -223,9 +251,11 @@ fn secondary_unit(table: &Table, partition: &str, index: &Index) -> Unit {
         index: index.name.clone(),
         clustered: false,
         pages: pages(table, partition, &index.name, false),
-        nullable: column.is_some_and(|c| c.nullable),
+        nullable,
         first: cuttable(table, index),
-        measure: format!("COUNT({})", column.map_or("*".to_owned(), quote_name)),
+        cut,
+        whole,
+        measure: format!("COUNT({counted})"),
         from: from(table, partition, &format!("FORCE INDEX ({})", quote(&index.name))),
     }
 }
@@ -267,11 +297,13 @@ pub(super) enum Order {
 /// Reads by database, table and index, as far as the server counted them.
 pub(super) type Reads = HashMap<(String, String, String), u64>;
 
-/// Puts units in order of priority.
+/// Puts units in order of priority; those that look up rows come when the rows are there.
 pub(super) fn arrange(units: &mut [Unit], order: Order, reads: &Reads) {
-    let size = |u: &Unit| (u.clustered, u.pages);
+    let size = |u: &Unit| (u.cut, u.clustered, u.pages);
     let name = |u: &Unit| {
-        (u.database.clone(), u.table.clone(), u.partition.clone(), !u.clustered, u.index.clone())
+        let (database, table, partition) = (&u.database, &u.table, &u.partition);
+        let place = (u.cut, !u.clustered, u.index.clone());
+        (database.clone(), table.clone(), partition.clone(), place)
     };
     match order {
         Order::Name => units.sort_by_key(name),
@@ -282,6 +314,7 @@ pub(super) fn arrange(units: &mut [Unit], order: Order, reads: &Reads) {
                 reads.get(&key).copied().unwrap_or(0) as f64 / u.pages.max(1) as f64
             };
             let by_heat = heat(b).total_cmp(&heat(a));
+            let by_heat = a.cut.cmp(&b.cut).then(by_heat);
             by_heat.then_with(|| (size(a), name(a)).cmp(&(size(b), name(b))))
         }),
     }

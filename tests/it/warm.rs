@@ -1,0 +1,507 @@
+//! Warming: everything is read, nothing is left changed, and what was not done is said.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use sweat::base::{Clock, Nanos, RealClock, Secret, Stop, StopReason};
+use sweat::plan::{AddressPlan, Options};
+use sweat::server::{Control, Settings};
+use sweat::target::{Rows, Session, Target};
+use sweat::warm::{DumpPlan, Dumped, STRATEGIES, Scene, Warmed, dump, gauge, inventory};
+
+use crate::fixture::{self, Fixture};
+
+/// A server of each product that is there, with a pool of this size.
+fn servers(pool: &str) -> Vec<Fixture> {
+    // As many pages as a server tries to keep free would be most of so small a pool.
+    let settings = [("innodb_buffer_pool_size", pool), ("innodb_lru_scan_depth", "100")];
+    let mut all = vec![fixture::with(&settings)];
+    all.extend(fixture::mysql_with(&settings));
+    all
+}
+
+/// The same with the zoo in it, cold.
+fn zoos(pool: &str) -> Vec<Fixture> {
+    let mut all = servers(pool);
+    all.iter_mut().for_each(fill);
+    all
+}
+
+/// Puts the zoo into a server: statements the first time, a copy of the data from then on.
+fn fill(server: &mut Fixture) {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let statements = include_str!("warm/zoo.sql");
+    let mut hash = DefaultHasher::new();
+    (statements, &server.sandbox.meta().version).hash(&mut hash);
+    let kept = fixture::home(server.dir.path()).templates.join(format!("zoo-{:x}", hash.finish()));
+    let data = server.sandbox.datadir().to_owned();
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    if kept.exists() {
+        drop(guard);
+        server.sandbox.stop().expect("the sandbox stops");
+        std::fs::remove_dir_all(&data).expect("the data can be removed");
+        copy(&kept, &data);
+    } else {
+        let mut session = open(server.target());
+        for statement in statements.split(";\n").filter(|s| !s.trim().is_empty()) {
+            session.rows(statement).unwrap_or_else(|e| panic!("{statement}: {e}"));
+        }
+        server.sandbox.stop().expect("the sandbox stops");
+        let fresh = kept.with_extension(std::process::id().to_string());
+        copy(&data, &fresh);
+        // Another process may have been faster; then its copy serves as well.
+        if std::fs::rename(&fresh, &kept).is_err() {
+            std::fs::remove_dir_all(&fresh).expect("our own copy can be removed");
+        }
+    }
+    server.sandbox.start(&Settings::new()).expect("the sandbox starts");
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests may copy a folder by the system's means")]
+fn copy(from: &Path, to: &Path) {
+    let arguments = ["-a", "--reflink=auto", "--sparse=always"];
+    let done = std::process::Command::new("cp").args(arguments).arg(from).arg(to).status();
+    assert!(done.expect("cp runs").success());
+}
+
+fn restart(server: &mut Fixture) {
+    server.sandbox.stop().expect("the sandbox stops");
+    server.sandbox.start(&Settings::new()).expect("the sandbox starts");
+}
+
+fn open(target: &Target) -> Session {
+    target.connect(&Stop::new()).expect("a session")
+}
+
+fn text(rows: &Rows, row: usize, column: usize) -> String {
+    rows.text(row, column).unwrap_or_default()
+}
+
+/// Warms by a strategy as on a sandbox.
+fn warm_until(
+    server: &mut Fixture,
+    strategy: &str,
+    given: &[(&str, &str)],
+    stop: &Stop,
+) -> anyhow::Result<Warmed> {
+    let strategy = STRATEGIES.iter().find(|s| s.name() == strategy).expect("in the list");
+    let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+    let options = Options::check(&strategy.options(), &given).expect("good options");
+    let target = server.target().clone();
+    let mut scene = Scene {
+        target: &target,
+        control: Some(&mut server.sandbox),
+        clock: RealClock::start(),
+        stop,
+        progress: &mut |p| assert!(p.total == 0 || p.done <= p.total, "{p:?}"),
+    };
+    strategy.warm(&options, &mut scene)
+}
+
+fn warm(server: &mut Fixture, strategy: &str, given: &[(&str, &str)]) -> Warmed {
+    warm_until(server, strategy, given, &Stop::new()).expect("warming goes well")
+}
+
+fn dumped(server: &mut Fixture, pct: Option<u8>) -> Dumped {
+    let target = server.target().clone();
+    let mut scene = Scene {
+        target: &target,
+        control: Some(&mut server.sandbox),
+        clock: RealClock::start(),
+        stop: &Stop::new(),
+        progress: &mut |_| {},
+    };
+    dump(&DumpPlan { pct, allowed: false }, &mut scene).expect("the dump goes well")
+}
+
+/// Sets a stop a while from now.
+fn stop_after(time: Duration) -> Stop {
+    let stop = Stop::new();
+    let later = stop.clone();
+    std::thread::spawn(move || {
+        let clock = RealClock::start();
+        clock.sleep_until(clock.now() + time.into());
+        later.set(StopReason::Interrupted);
+    });
+    stop
+}
+
+/// All global variables.
+fn variables(server: &Fixture) -> BTreeMap<String, String> {
+    let rows = open(server.target()).rows("SHOW GLOBAL VARIABLES").unwrap();
+    (0..rows.rows.len()).map(|i| (text(&rows, i, 0), text(&rows, i, 1))).collect()
+}
+
+/// Pages read from disk so far.
+fn pages_read(server: &Fixture) -> u64 {
+    gauge(&mut open(server.target())).unwrap().pages_read
+}
+
+/// Reads every index whole by statements of our own; gives the pages that came from disk, and the reads that a
+/// statement waited for. Read-ahead also fetches pages that belong to no index, so those are not the same.
+fn read_all(server: &Fixture) -> (u64, u64) {
+    let mut session = open(server.target());
+    let before = gauge(&mut session).unwrap();
+    let indexes = session
+        .rows(
+            "SELECT DISTINCT TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS \
+             WHERE TABLE_SCHEMA = 'zoo' AND INDEX_TYPE = 'BTREE'",
+        )
+        .unwrap();
+    assert!(indexes.rows.len() > 20);
+    for i in 0..indexes.rows.len() {
+        let quote = |name: String| format!("`{}`", name.replace('`', "``"));
+        let (table, index) = (quote(text(&indexes, i, 0)), quote(text(&indexes, i, 1)));
+        let sql = format!("SELECT COUNT(*), MAX(1) FROM zoo.{table} FORCE INDEX ({index})");
+        session.rows(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+    session.rows("SELECT SUM(LENGTH(b)) FROM zoo.nokey USE INDEX ()").unwrap();
+    let after = gauge(&mut session).unwrap();
+    let (read, ahead) =
+        (after.pages_read - before.pages_read, after.pages_ahead - before.pages_ahead);
+    (read, read - ahead)
+}
+
+#[test]
+fn after_a_scan_every_index_is_in_the_pool() {
+    for mut server in zoos("96M") {
+        let before = variables(&server);
+        let (cold, _) = read_all(&server);
+        assert!(cold > 1_500, "the zoo must be worth reading: {cold} pages");
+        restart(&mut server);
+        for sessions in ["1", "4"] {
+            let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("sessions", sessions)]);
+            assert_eq!((warmed.failed, warmed.cut), (0, false), "{:?}", warmed.notes);
+            assert!(warmed.pages_read * 100 > cold * 97, "{} of {cold}", warmed.pages_read);
+            let (_, late) = read_all(&server);
+            assert!(late <= 8, "{sessions} sessions left {late} of {cold} pages on disk");
+            let notes = warmed.notes.join("\n");
+            assert!(notes.contains("zoo.texts.body is left out: no scan reads a fulltext index"));
+            restart(&mut server);
+        }
+        assert_eq!(variables(&server), before);
+    }
+}
+
+#[test]
+fn pages_by_index_agree_with_the_statistics() {
+    for mut server in zoos("96M") {
+        warm(&mut server, "scan", &[("tables", "zoo")]);
+        let mut session = open(server.target());
+        let warmth = gauge(&mut session).unwrap();
+        let found = inventory(&mut session, &warmth, true).unwrap();
+        assert!(found.notes.is_empty(), "{:?}", found.notes);
+        let zoo: Vec<_> = found.lines.iter().filter(|l| l.database == "zoo").collect();
+        let named =
+            |t: &str, p: &str| zoo.iter().filter(|l| l.table == t && l.partition == p).count();
+        assert_eq!(named("we`ird \"tä'ble.x", ""), 2);
+        assert_eq!((named("parts", "p3"), named("money", "")), (2, 5));
+        for line in zoo.iter().filter(|l| l.pages_total.is_some_and(|p| p > 20)) {
+            let total = line.pages_total.unwrap();
+            assert!(line.pages_cached * 100 >= total * 98, "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn statements_use_the_index_they_name_and_nothing_else() {
+    for mut server in zoos("64M") {
+        server.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON");
+        warm(&mut server, "scan", &[("tables", "zoo")]);
+        server.sql("SET GLOBAL general_log = OFF");
+        let mut session = open(server.target());
+        let sent = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log \
+                    WHERE argument LIKE 'SELECT /* sweat warm */%'";
+        let sent = session.rows(sent).unwrap();
+        let mut cut = 0;
+        for i in 0..sent.rows.len() {
+            let sql = text(&sent, i, 0);
+            let plan = session.rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
+            let column = |name| text(&plan, 0, plan.column(name).unwrap());
+            let (key, extra) = (column("key"), column("Extra"));
+            let hint = sql.split(" WHERE ").next().unwrap();
+            cut += usize::from(sql.contains(" WHERE "));
+            if extra.contains("no matching row") || extra.contains("optimized away") {
+                assert!(hint.contains("nothing"), "{sql}: {extra}");
+            } else if hint.contains("(`PRIMARY`)") {
+                // A whole clustered index has no key in EXPLAIN: type ALL.
+                let whole = column("type") == "ALL" && !sql.contains(" WHERE ");
+                assert!(key == "PRIMARY" || whole, "{sql}: {key} {extra}");
+            } else if hint.ends_with("USE INDEX ()") {
+                assert_eq!(column("type"), "ALL", "{sql}");
+            } else {
+                let name = format!("FORCE INDEX (`{}`)", key.replace('`', "``"));
+                assert!(hint.ends_with(&name), "{sql}: {key}");
+                assert!(
+                    extra.contains("Using index") || ["cut", "later"].contains(&key.as_str()),
+                    "{sql}: {extra}"
+                );
+            }
+        }
+        assert!(sent.rows.len() > 60 && cut > 40, "{} statements, {cut} cut", sent.rows.len());
+    }
+}
+
+#[test]
+fn classic_statements_read_the_rows_too_and_views_as_there() {
+    for mut server in zoos("96M") {
+        let warmed = warm(&mut server, "scan_classic", &[("tables", "zoo.ints,zoo.composite")]);
+        let (before, mut session) = (pages_read(&server), open(server.target()));
+        session.rows("SELECT COUNT(pad) FROM zoo.ints FORCE INDEX (PRIMARY)").unwrap();
+        assert!(warmed.pages_read > 200 && warmed.failed == 0);
+        assert!(pages_read(&server) - before <= 2);
+        let warmed = warm(&mut server, "scan_classic", &[("tables", "zoo")]);
+        assert_eq!(warmed.failed, 0, "{:?}", warmed.notes);
+    }
+}
+
+#[test]
+fn a_full_pool_ends_the_scan_and_says_what_is_left_out() {
+    for mut server in zoos("20M") {
+        let total = gauge(&mut open(server.target())).unwrap().pages_total;
+        let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("order", "size")]);
+        let notes = warmed.notes.join("\n");
+        assert!(notes.contains("the pool is full:"), "{notes}");
+        assert!(notes.contains("zoo.ints.PRIMARY") || notes.contains("more"), "{notes}");
+        assert!(warmed.pages_read < total * 3 / 2, "{} read into {total}", warmed.pages_read);
+        let share = warmed.pages_after as f64 / total as f64;
+        assert!(share > 0.7, "full means full: {share}");
+        assert!(!warmed.cut && warmed.failed == 0);
+        restart(&mut server);
+        let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("fill", "40%")]);
+        let share = warmed.pages_after as f64 / total as f64;
+        assert!((0.35..0.75).contains(&share), "40 % was asked for, {share} is full");
+        let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("fill", "off")]);
+        assert!(warmed.pages_read > total, "off reads on: {}", warmed.pages_read);
+    }
+}
+
+#[test]
+fn a_rate_is_kept_and_a_stop_ends_it_soon() {
+    for mut server in zoos("96M") {
+        let before = variables(&server);
+        let (clock, stop) = (RealClock::start(), stop_after(Duration::from_millis(1_500)));
+        let given = [("tables", "zoo.ints,zoo.bins"), ("rate", "100 pages"), ("order", "name")];
+        let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
+        assert!(clock.now() < Nanos(2_500_000_000), "a stop takes less than a second");
+        assert!(warmed.cut);
+        // 150 by the rate, a piece each under way, some to look where to cut, read-ahead in whole extents.
+        assert!((20..900).contains(&warmed.pages_read), "{} pages read", warmed.pages_read);
+        assert!(warmed.notes.iter().any(|n| n.starts_with("stopped: ")), "{:?}", warmed.notes);
+        assert_eq!(variables(&server), before);
+    }
+}
+
+#[test]
+fn a_stop_in_the_middle_of_a_statement_has_the_server_break_it_off() {
+    for mut server in zoos("96M") {
+        let mut other = open(server.target());
+        other.command("LOCK TABLES zoo.ints WRITE, zoo.money WRITE").unwrap();
+        let (clock, stop) = (RealClock::start(), stop_after(Duration::from_millis(400)));
+        let given = [("tables", "zoo.ints,zoo.money")];
+        let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
+        assert!(clock.now() < Nanos(1_400_000_000), "a stop takes less than a second");
+        assert!(warmed.cut && warmed.failed == 0, "{:?}", warmed.notes);
+        let left = server.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%sweat warm%' AND INFO NOT LIKE '%PROCESSLIST%'");
+        assert_eq!(left, "0");
+    }
+}
+
+#[test]
+fn a_table_that_is_locked_is_left_out_and_the_rest_is_read() {
+    for mut server in zoos("96M") {
+        let mut other = open(server.target());
+        other.command("LOCK TABLES zoo.ints WRITE").unwrap();
+        let given = [("tables", "zoo.ints,zoo.money")];
+        let warmed = warm(&mut server, "scan", &given);
+        assert_eq!(warmed.failed, 2, "{:?}", warmed.notes);
+        assert!(
+            warmed.notes.iter().any(|n| n.starts_with("zoo.ints.PRIMARY: ")),
+            "{:?}",
+            warmed.notes
+        );
+        assert!(warmed.pages_read > 200);
+    }
+}
+
+#[test]
+fn a_busy_server_is_left_alone_until_it_is_calm() {
+    for mut server in zoos("96M") {
+        let busy: Vec<_> = (0..3)
+            .map(|_| {
+                let target = server.target().clone();
+                std::thread::spawn(move || open(&target).rows("DO SLEEP(1.5)").map(drop))
+            })
+            .collect();
+        while gauge(&mut open(server.target())).unwrap().threads_running < 4 {
+            std::thread::yield_now();
+        }
+        let warmed = warm(&mut server, "scan", &[("tables", "zoo.money"), ("max-running", "1")]);
+        assert!(warmed.seconds > 0.5 && warmed.pages_read > 100, "{warmed:?}");
+        busy.into_iter().for_each(|b| b.join().unwrap().unwrap());
+    }
+}
+
+#[test]
+fn choices_that_can_not_be_warmed_are_named() {
+    for mut server in zoos("96M") {
+        let warmed = warm(&mut server, "scan", &[("tables", "zoo.v,zoo.dg")]);
+        assert!(
+            warmed.notes[0].starts_with("zoo.v is not an InnoDB table (view"),
+            "{:?}",
+            warmed.notes
+        );
+        let missing = |tables: &str, server: &mut Fixture| {
+            let error =
+                warm_until(server, "scan", &[("tables", tables)], &Stop::new()).unwrap_err();
+            format!("{error:#}")
+        };
+        assert!(missing("zoo.nope", &mut server).ends_with("no such table: zoo.nope"));
+        assert!(missing("nope", &mut server).ends_with("no such database: nope"));
+    }
+}
+
+#[test]
+fn a_dump_and_its_load_bring_the_pages_back() {
+    for mut server in zoos("96M") {
+        let before = variables(&server);
+        warm(&mut server, "scan", &[("tables", "zoo")]);
+        let list = dumped(&mut server, Some(100));
+        assert!(list.pages.unwrap() > 1_500, "{list:?}");
+        assert_eq!(variables(&server), before, "the share is put back");
+        restart(&mut server);
+        let warmed = warm(&mut server, "load", &[]);
+        assert!(warmed.pages_after * 100 >= list.pages.unwrap() * 95, "{warmed:?} of {list:?}");
+        assert_eq!(warmed.notes, [] as [String; 0]);
+        let (_, late) = read_all(&server);
+        assert!(late <= 8, "{late} pages were not brought back");
+        let default = dumped(&mut server, None);
+        assert!(default.notes[0].contains("only 25 %"), "{default:?}");
+        assert_eq!(variables(&server), before);
+    }
+}
+
+#[test]
+fn pages_that_the_server_skips_in_silence_are_counted() {
+    for mut server in zoos("96M") {
+        let path = server.sandbox.datadir().join("ib_buffer_pool");
+        let list: String = (0..5_000).map(|page| format!("987654,{page}\n")).collect();
+        std::fs::write(&path, list).unwrap();
+        let warmed = warm(&mut server, "load", &[]);
+        assert!(warmed.notes[0].starts_with("of 5000 pages in the list "), "{:?}", warmed.notes);
+        assert!(warmed.notes[0].contains("were not loaded"), "{:?}", warmed.notes);
+    }
+}
+
+#[test]
+fn a_bad_list_is_refused_before_the_server_is_asked() {
+    for mut server in servers("64M") {
+        let path = server.sandbox.datadir().join("ib_buffer_pool");
+        let status = "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'";
+        let before = server.sql(status);
+        let why = |server: &mut Fixture| {
+            format!("{:#}", warm_until(server, "load", &[], &Stop::new()).unwrap_err())
+        };
+        let _ = std::fs::remove_file(&path);
+        assert!(why(&mut server).starts_with("there is no list of pages to load"));
+        std::fs::write(&path, "1,2\n# hot\n").unwrap();
+        let text = why(&mut server);
+        assert!(text.contains("line 2: a space"), "{text}");
+        assert_eq!(server.sql(status), before);
+    }
+}
+
+#[test]
+fn a_load_that_is_stopped_is_broken_off_and_leaves_no_variable_changed() {
+    for mut server in zoos("96M") {
+        warm(&mut server, "scan", &[("tables", "zoo")]);
+        let list = dumped(&mut server, Some(100));
+        restart(&mut server);
+        let before = variables(&server);
+        let stop = Stop::new();
+        stop.set(StopReason::Interrupted);
+        let clock = RealClock::start();
+        let warmed = warm_until(&mut server, "load", &[], &stop).unwrap();
+        assert!(clock.now() < Nanos(2_000_000_000));
+        // A server may be faster than the second statement; then it is through, and says so.
+        assert!(warmed.cut || warmed.pages_after * 100 >= list.pages.unwrap() * 95, "{warmed:?}");
+        assert_eq!(variables(&server), before);
+    }
+}
+
+#[test]
+fn without_consent_a_foreign_server_keeps_its_list() {
+    let server = fixture::mariadb();
+    let (clock, stop) = (RealClock::start(), Stop::new());
+    let mut scene =
+        Scene { target: server.target(), control: None, clock, stop: &stop, progress: &mut |_| {} };
+    let error = dump(&DumpPlan::default(), &mut scene).unwrap_err().to_string();
+    assert!(error.contains("--allow dump"), "{error}");
+    let load = STRATEGIES.iter().find(|s| s.name() == "load").unwrap();
+    let options = Options::check(&load.options(), &[]).unwrap();
+    let error = load.warm(&options, &mut scene).unwrap_err().to_string();
+    assert!(error.contains("--allow load"), "{error}");
+    assert!(!server.sandbox.datadir().join("ib_buffer_pool").exists());
+}
+
+#[test]
+fn an_account_without_privileges_is_told_what_it_lacks() {
+    for server in zoos("96M") {
+        server.sql("CREATE USER peon@localhost IDENTIFIED BY 'pea'; GRANT SELECT ON zoo.* TO peon@localhost");
+        let plan = AddressPlan {
+            user: Some("peon".to_owned()),
+            password: Some(Secret::new("pea")),
+            ..server.target().plan().clone()
+        };
+        let target = Target::new(&plan).unwrap();
+        let mut session = open(&target);
+        let warmth = gauge(&mut session).unwrap();
+        for pay in [false, true] {
+            let found = inventory(&mut session, &warmth, pay).unwrap();
+            let notes = found.notes.join("\n");
+            let told = found.dearer_seconds.is_some() || notes.contains("the privilege PROCESS");
+            assert!(told && found.lines.is_empty(), "{found:?}");
+            assert!(notes.contains("sizes of indexes are not shown"), "{notes}");
+        }
+        let scan = STRATEGIES.iter().find(|s| s.name() == "scan").unwrap();
+        let stop = Stop::new();
+        let mut scene = Scene {
+            target: &target,
+            control: None,
+            clock: RealClock::start(),
+            stop: &stop,
+            progress: &mut |_| {},
+        };
+        let options = Options::check(&scan.options(), &[]).unwrap();
+        let warmed = scan.warm(&options, &mut scene).unwrap();
+        assert_eq!(warmed.failed, 0, "{:?}", warmed.notes);
+        assert!(warmed.notes.iter().any(|n| n.starts_with("sizes of indexes are guessed")));
+        assert!(read_all(&server).1 <= 8);
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests may start the program")]
+fn plain_lines_are_printed_as_tables_begin_and_end() {
+    for server in zoos("96M") {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"))
+            .args(["warm", "scan", "--plain", "-u", "root", "zoo.ints,zoo.few", "-S"])
+            .arg(&server.sandbox.meta().socket)
+            .output()
+            .unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<_> = lines.lines().collect();
+        assert_eq!(lines.first(), Some(&">>>>>>> START WARMUP FOR DB: zoo <<<<<<"));
+        assert_eq!(lines.last(), Some(&"+++++++ SUCCESS WARMUP FOR DB: zoo +++++++"));
+        for line in
+            ["START WARMUP FOR TABLE:   `zoo`.`few`", "SUCCESS WARMUP FOR TABLE: `zoo`.`ints`"]
+        {
+            assert_eq!(lines.iter().filter(|l| **l == line).count(), 1, "{lines:?}");
+        }
+        assert_eq!(lines.len(), 6, "{lines:?}");
+        assert!(output.status.success());
+    }
+}
