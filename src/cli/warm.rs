@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::base::units::show_bytes;
 use crate::base::{Clock, Nanos, RealClock};
-use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::plan::{AddressPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::server::sandbox;
 use crate::target::Target;
 use crate::warm::{
     Choice, DumpPlan, Dumped, Event, Inventory, STRATEGIES, Scene, Strategy, Warmed, Warmth, dump,
@@ -111,7 +112,7 @@ fn dump_command() -> Command {
                 .long("pct")
                 .value_name("PERCENT")
                 .value_parser(clap::value_parser!(u8).range(1..=100))
-                .help("Share to write, the pages used last; of the pool (MariaDB) or of its data (MySQL)"),
+                .help("Share to write: of the pool (MariaDB), or of its data (MySQL)"),
         )
         .arg(
             Arg::new("allow")
@@ -147,7 +148,11 @@ fn status_command() -> Command {
 fn warm(strategy: &dyn Strategy, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let plan = connection::address(args, desk)?;
     let specs = strategy.options();
-    let given = given(args, &specs, plan.database.as_deref());
+    let mut given = given(args, &specs, plan.database.as_deref());
+    let allows = specs.iter().any(|s| s.name == "allow");
+    if allows && is_sandbox(&plan) {
+        given.push(("allow".to_owned(), strategy.name().to_owned()));
+    }
     let options = Options::check(&specs, &given).map_err(Mistakes)?;
     let target = Target::new(&plan)?;
     let plain = reads_tables(&specs) && args.get_flag("plain");
@@ -183,6 +188,13 @@ fn warm(strategy: &dyn Strategy, args: &ArgMatches, desk: &Desk) -> anyhow::Resu
         w if w.failed > 0 => Exit::Failed,
         _ => Exit::Done,
     })
+}
+
+/// Whether the address is the socket of one of our own sandboxes: those we may change without being asked to.
+fn is_sandbox(plan: &AddressPlan) -> bool {
+    let Ok(home) = sandbox::Home::find() else { return false };
+    let ours = sandbox::list(&home);
+    plan.socket.as_ref().is_some_and(|socket| ours.iter().any(|(_, meta)| meta.socket == *socket))
 }
 
 /// The options that were typed; what to read comes from the words without a flag, or from -D.

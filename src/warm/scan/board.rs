@@ -253,7 +253,7 @@ impl Board {
 
     /// Units that were not read to their end and did not fail: labels, with `in part` where some was read.
     pub(super) fn left_out(&self) -> Vec<String> {
-        let open = |state: &State| !state.failed && !(state.cut && state.tasks_left == 0);
+        let open = |state: &State| !(state.failed || state.cut && state.tasks_left == 0);
         let units = self.units.iter().zip(&self.states).filter(|(_, state)| open(state));
         units
             .map(|(unit, state)| {
