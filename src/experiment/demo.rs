@@ -43,7 +43,10 @@ impl Demo {
             Some(rows) => ("rows", rows.to_string()),
             None => ("size", bytes.to_string()),
         };
-        let given = [amount, ("lookups", self.lookups.to_string())];
+        let lookups = self.lookups.to_string();
+        // The newest rows are the ones in use, as in most applications: what the lookups touch fits a pool that
+        // the whole table does not.
+        let given = [amount, ("newest", lookups.clone()), ("lookups", lookups)];
         let sandbox = SandboxPlan {
             server: self.server.clone(),
             pool: Some(Size::Bytes(self.pool_bytes)),

@@ -24,22 +24,33 @@ pub(super) fn server(ground: &Ground, stop: &Stop) -> anyhow::Result<Option<Serv
     }))
 }
 
+/// Names of facts, and statements that tell them: the first one that the server answers counts. Sizes of files are
+/// true at once, statistics only after a while.
+const FACTS: &[(&str, &[&str])] = &[
+    ("pool_bytes", &["select @@innodb_buffer_pool_size"]),
+    (
+        "data_bytes",
+        &[
+            "select sum(file_size) from information_schema.innodb_sys_tablespaces \
+             where name like concat(database(), '/%')",
+            "select sum(file_size) from information_schema.innodb_tablespaces \
+             where name like concat(database(), '/%')",
+            "select sum(data_length + index_length) from information_schema.tables \
+             where table_schema = database()",
+        ],
+    ),
+];
+
 /// Adds the sizes of pool and data, in bytes, once the data are there. What the server does not tell is left out.
 pub(super) fn write_data(keeper: &Keeper<'_>, ground: &Ground) {
     let session = ground.target().map(|t| t.connect(keeper.stop));
     let Some(Ok(mut session)) = session else { return };
-    for (name, sql) in [
-        ("pool_bytes", "select @@innodb_buffer_pool_size"),
-        (
-            "data_bytes",
-            "select sum(data_length + index_length) from information_schema.tables \
-             where table_schema = database()",
-        ),
-    ] {
-        let number = session.scalar(sql).ok().flatten().and_then(|t| t.parse::<u64>().ok());
+    for (name, statements) in FACTS {
+        let mut answers = statements.iter().filter_map(|sql| session.scalar(sql).ok().flatten());
+        let number = answers.find_map(|text| text.parse::<f64>().ok());
         if let Some(number) = number {
             keeper.writer().update(|meta| {
-                meta.facts.insert(name.to_owned(), json!(number));
+                meta.facts.insert((*name).to_owned(), json!(number as u64));
             });
         }
     }

@@ -58,7 +58,7 @@ pub struct Identity {
     pub product: Product,
     /// The version.
     pub version: Version,
-    /// The version text as sent by the server.
+    /// The version text as sent by the server, without MariaDB's `5.5.5-`.
     pub text: String,
 }
 
@@ -69,7 +69,7 @@ impl Identity {
         // Old replicas of MySQL refuse two-digit versions, so MariaDB hides behind this one.
         let honest = if maria { text.strip_prefix("5.5.5-").unwrap_or(text) } else { text };
         let product = if maria { Product::MariaDb } else { Product::MySql };
-        Identity { product, version: Version::parse(honest), text: text.to_owned() }
+        Identity { product, version: Version::parse(honest), text: honest.to_owned() }
     }
 
     /// The same with what `@@version_comment` adds.

@@ -47,6 +47,7 @@ impl Kind for Lookup {
                 "0",
                 "look up so many different rows once, all workers together; 0: any rows, on and on",
             ),
+            spec("newest", Count, "0", "look up only among so many newest rows; 0: among all"),
             spec(
                 "lookups-file",
                 Text,
@@ -82,6 +83,7 @@ impl Kind for Lookup {
             aged: options.switch("aged"),
             seed: options.count("data-seed"),
             lookups: options.count("lookups"),
+            newest: options.count("newest"),
             file: options.text("lookups-file").map(PathBuf::from),
             list: OnceLock::new(),
         }))
@@ -96,6 +98,8 @@ struct Searches {
     seed: u64,
     /// How many rows are looked up; 0 for any, on and on.
     lookups: u64,
+    /// Of how many rows, the newest; 0 for all.
+    newest: u64,
     file: Option<PathBuf>,
     /// The rows that are looked up, once it is known how many there are.
     list: OnceLock<Vec<u64>>,
@@ -104,7 +108,14 @@ struct Searches {
 impl Searches {
     /// The rows that are looked up, of so many.
     fn list(&self, rows: u64) -> &[u64] {
-        self.list.get_or_init(|| table::draw(rows, self.lookups, self.seed))
+        let older = rows - self.within(rows);
+        let draw = || table::draw(rows - older, self.lookups, self.seed);
+        self.list.get_or_init(|| draw().into_iter().map(|row| older + row).collect())
+    }
+
+    /// Of how many rows, the newest ones, lookups are made.
+    fn within(&self, rows: u64) -> u64 {
+        if self.newest == 0 { rows } else { self.newest.min(rows) }
     }
 
     /// Writes the statements of `--lookups`, one on a line.
@@ -229,7 +240,10 @@ impl Worker for Searcher<'_> {
 
     async fn event(&mut self, tally: &mut Tally) -> Outcome {
         let (session, prepared) = self.session.as_mut().expect("open comes before any event");
-        let value = table::value(self.searches.seed, self.rng.between(1, self.rows));
+        let value = table::value(
+            self.searches.seed,
+            self.rng.between(self.rows - self.searches.within(self.rows) + 1, self.rows),
+        );
         let result = session.run(tally, prepared, &[Value::Bytes(&value)]).await;
         tally.reads += u64::from(result.is_ok());
         Outcome { class: ClassId(0), error: result.err() }
