@@ -26,7 +26,7 @@ pub(super) fn client_bound(case: &Case<'_>) -> Option<Caveat> {
                 time(p99(worst)),
                 worst.response.p50_s.map_or_else(|| "-".to_owned(), time),
             ),
-            remedy: "give sweat a machine or cores of its own, more workers, or --precise"
+            remedy: "give sweat a machine or cores of its own, more workers, or `--precise`"
                 .to_owned(),
         });
     }
@@ -85,7 +85,7 @@ pub(super) fn abandoned(case: &Case<'_>) -> Option<Caveat> {
         id: "ABANDONED",
         level: Level::Warn,
         evidence: format!("{} had not ended when the load did", events(abandoned)),
-        remedy: "the longest waits are missing from the percentiles: a longer --grace".to_owned(),
+        remedy: "the longest waits are missing from the percentiles: a longer `--grace`".to_owned(),
     })
 }
 
@@ -143,6 +143,6 @@ pub(super) fn closed_loop(case: &Case<'_>) -> Option<Caveat> {
         level: Level::Note,
         evidence: "closed loop: waiting hides stalls, so the high percentiles are too kind"
             .to_owned(),
-        remedy: "for latency as users feel it, offer a fixed rate (--rate)".to_owned(),
+        remedy: "for latency as users feel it, offer a fixed rate (`--rate`)".to_owned(),
     })
 }

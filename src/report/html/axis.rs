@@ -46,7 +46,7 @@ pub(super) struct Axis {
 impl Axis {
     /// From zero to a round value above `max`, with about four steps.
     pub(super) fn linear(max: f64, measure: Measure) -> Axis {
-        let max = if max.is_finite() && max > 0.0 { max } else { 1.0 };
+        let max = HEADROOM * if max.is_finite() && max > 0.0 { max } else { 1.0 };
         let step = step(max / 4.0, measure);
         let steps = (max / step).ceil().max(1.0);
         let ticks = (0..=steps as usize).map(|n| n as f64 * step).collect();
@@ -99,6 +99,8 @@ impl Axis {
     }
 }
 
+/// Nothing touches the upper edge.
+const HEADROOM: f64 = 1.02;
 /// Steps of a clock, seconds.
 const CLOCK_STEPS: &[f64] =
     &[1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0];
@@ -170,9 +172,9 @@ mod tests {
         let axis = Axis::linear(21_601.0, Measure::Number);
         assert_eq!(labels(&axis, Measure::Number), ["0", "10k", "20k", "30k"]);
         let axis = Axis::linear(256.0 * 1048576.0, Measure::Bytes);
-        let expected = ["0 B", "64 MiB", "128 MiB", "192 MiB", "256 MiB"];
+        let expected = ["0 B", "128 MiB", "256 MiB", "384 MiB"];
         assert_eq!(labels(&axis, Measure::Bytes), expected);
-        assert_eq!(labels(&Axis::linear(0.0, Measure::Number), Measure::Number).len(), 3);
+        assert_eq!(labels(&Axis::linear(0.0, Measure::Number), Measure::Number).len(), 4);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::analysis::Findings;
-use crate::analysis::figure::{time, times};
+use crate::analysis::figure::{figure, times};
 
 use super::axis::{Axis, Measure, label};
 use super::escape::text;
@@ -73,13 +73,13 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
             let _ = write!(
                 svg,
                 "<rect class=\"bar {class}\" x=\"{left}\" y=\"{:.1}\" width=\"{long:.1}\" height=\"{:.1}\" \
-                 fill=\"{fill}\"/><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} \
+                 fill=\"{fill}\"/><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} s \
                  <tspan class=\"faint\" fill=\"#767676\">{name}</tspan></text>",
                 y + 1.0,
                 BAR - 2.0,
                 left + long + 6.0,
                 y + BAR - 4.5,
-                time(*seconds)
+                figure(*seconds)
             );
             y += BAR;
         }

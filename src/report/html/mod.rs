@@ -59,3 +59,9 @@ fn value(value: f64, measure: Measure) -> String {
         Measure::Latency => time(value),
     }
 }
+
+/// The text with a capital at its beginning.
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -92,10 +92,12 @@ pub(super) struct Frame {
 
 /// A plot over the whole width of the page.
 pub(super) const WIDE: Frame =
-    Frame { width: 1000.0, height: 250.0, left: 66.0, right: 14.0, top: 40.0, bottom: 36.0 };
+    Frame { width: 1000.0, height: 238.0, left: 66.0, right: 14.0, top: 40.0, bottom: 24.0 };
+/// Room that the title of the x axis needs below.
+pub(super) const TITLE: f64 = 15.0;
 /// Half of it.
 pub(super) const SMALL: Frame =
-    Frame { width: 490.0, height: 190.0, left: 66.0, right: 12.0, top: 12.0, bottom: 36.0 };
+    Frame { width: 490.0, height: 170.0, left: 66.0, right: 12.0, top: 12.0, bottom: 24.0 };
 
 impl Frame {
     pub(super) fn inner_width(&self) -> f64 {

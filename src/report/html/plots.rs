@@ -3,6 +3,7 @@
 use crate::analysis::{Findings, IntervalFinding, Phase, Series, Temperature, Unit};
 
 use super::axis::{Axis, Measure};
+use super::capital;
 use super::plot::{Band, Curve, Plot, Style};
 
 /// Title of a time axis.
@@ -12,7 +13,11 @@ const TIME: &str = "time since the first step shown";
 pub(super) fn main(findings: &Findings) -> Vec<Plot> {
     let all =
         [throughput(findings), latency(findings), pool(findings), reads(findings), bytes(findings)];
-    all.into_iter().filter(|plot| !plot.is_empty()).collect()
+    let mut shown: Vec<Plot> = all.into_iter().filter(|plot| !plot.is_empty()).collect();
+    if let Some(last) = shown.last_mut() {
+        last.x_title = TIME;
+    }
+    shown
 }
 
 /// What else the server showed, if it moved at all; drawn small.
@@ -121,7 +126,7 @@ fn throughput(findings: &Findings) -> Plot {
         measure: Measure::Number,
         log: false,
         x_labels: None,
-        x_title: TIME,
+        x_title: "",
         curves,
     }
 }
@@ -134,7 +139,7 @@ fn latency(findings: &Findings) -> Plot {
         measure: Measure::Latency,
         log: true,
         x_labels: None,
-        x_title: TIME,
+        x_title: "",
         curves: vec![
             intervals(findings, "p50", 0, Style::Line, |i| i.response.p50_s),
             intervals(findings, "p99", 1, Style::Dashed, |i| i.response.p99_s),
@@ -151,7 +156,7 @@ fn pool(findings: &Findings) -> Plot {
         measure: Measure::Bytes,
         log: false,
         x_labels: None,
-        x_title: TIME,
+        x_title: "",
         curves: sampled(
             findings,
             &[
@@ -173,7 +178,7 @@ fn reads(findings: &Findings) -> Plot {
         measure: Measure::Number,
         log: false,
         x_labels: None,
-        x_title: TIME,
+        x_title: "",
         curves: sampled(
             findings,
             &[("disk_reads_per_s", 1, Style::Steps), ("read_ahead_per_s", 4, Style::Steps)],
@@ -189,7 +194,7 @@ fn bytes(findings: &Findings) -> Plot {
         measure: Measure::Bytes,
         log: false,
         x_labels: None,
-        x_title: TIME,
+        x_title: "",
         curves: sampled(
             findings,
             &[
@@ -301,9 +306,4 @@ fn style_of(series: &Series) -> Style {
         Unit::PerSecond | Unit::BytesPerSecond | Unit::Cores => Style::Steps,
         Unit::Count | Unit::Bytes => Style::Line,
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

@@ -54,7 +54,7 @@
     return [1, 2, 5, 10].find((t) => t * power >= rough * (1 - 1e-9)) * power;
   };
   const linear = (max, measure) => {
-    if (!(max > 0)) max = 1;
+    max = 1.02 * (max > 0 ? max : 1);
     const step = measure === "bytes" ? 2 ** Math.ceil(Math.log2(max / 4)) : round(max / 4);
     const n = Math.max(1, Math.ceil(max / step));
     return { low: 0, high: n * step, ticks: Array.from({ length: n + 1 }, (_, i) => i * step) };

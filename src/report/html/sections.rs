@@ -6,8 +6,8 @@ use crate::analysis::{Caveat, Findings, Level};
 use super::super::{state_word, utc};
 use super::axis::Axis;
 use super::escape::{json, sentence, text, unbroken};
-use super::plot::{Band, Frame, Plot, SMALL, Style, WIDE, band_colour};
-use super::{bars, data, plots, tables};
+use super::plot::{Band, Frame, Plot, SMALL, Style, TITLE, WIDE, band_colour};
+use super::{bars, capital, data, plots, tables};
 
 /// All of it, in order.
 pub(super) fn all(findings: &Findings) -> Vec<String> {
@@ -122,10 +122,10 @@ fn caveats(caveats: &[Caveat]) -> String {
     let item = |caveat: &Caveat| {
         format!(
             "<li class=\"{level}\"><span class=\"level\">{level}</span> <code>{}</code> \
-             <span class=\"evidence\">{}.</span> <span class=\"remedy\">{}.</span></li>",
+             <div><span class=\"evidence\">{}.</span> <span class=\"remedy\">{}.</span></div></li>",
             caveat.id,
-            sentence(&caveat.evidence),
-            sentence(&caveat.remedy),
+            sentence(&capital(&caveat.evidence)),
+            sentence(&capital(&caveat.remedy)),
             level = caveat.level.words(),
         )
     };
@@ -177,10 +177,18 @@ fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band
         );
     }
     out += &band_legend(bands);
-    for plot in main {
-        out += &figure_of(findings, plot, &WIDE, time_axis, bands);
+    for (place, plot) in main.iter().enumerate() {
+        out += &figure_of(findings, plot, &main_frame(place, main.len()), time_axis, bands);
     }
     out + "</section>"
+}
+
+/// The title of the axis that all share stands below the last of them.
+fn main_frame(place: usize, plots: usize) -> Frame {
+    if place + 1 < plots {
+        return WIDE;
+    }
+    Frame { bottom: WIDE.bottom + TITLE, height: WIDE.height + TITLE, ..WIDE }
 }
 
 /// What the bands mean, as far as they occur.
@@ -263,7 +271,7 @@ fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
 }
 
 fn spectrum_frame() -> Frame {
-    Frame { top: 12.0, height: 300.0, ..WIDE }
+    Frame { top: 12.0, height: 300.0, bottom: WIDE.bottom + TITLE, ..WIDE }
 }
 
 fn costs(findings: &Findings) -> String {
@@ -392,7 +400,9 @@ fn script_data(
     time_axis: &Axis,
     bands: &[Band],
 ) -> String {
-    let mut all: Vec<(Plot, Frame)> = main.into_iter().map(|plot| (plot, WIDE)).collect();
+    let count = main.len();
+    let framed = |(place, plot)| (plot, main_frame(place, count));
+    let mut all: Vec<(Plot, Frame)> = main.into_iter().enumerate().map(framed).collect();
     all.extend(more.into_iter().map(|plot| (plot, SMALL)));
     all.extend(spectrum.map(|plot| (plot, spectrum_frame())));
     let data = json(&data::of(&all, time_axis, bands));

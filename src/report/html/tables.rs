@@ -45,32 +45,31 @@ pub(super) fn ways(findings: &Findings) -> String {
         .map(|way| {
             let trial = |t: Option<usize>| t.map(|t| &findings.trials[t]);
             let (first, second) = (trial(way.first), trial(way.second));
-            let seconds = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), time);
-            let amount = |b: Option<f64>| b.map_or_else(|| UNKNOWN.to_owned(), bytes);
+            let mebibytes = |b: Option<f64>| figure_or_dash(b.map(|b| b / 1_048_576.0));
             vec![
                 way.way.clone(),
-                seconds(way.warm_s),
-                amount(way.warm_bytes),
-                seconds(first.map(|t| t.seconds)),
+                figure_or_dash(way.warm_s),
+                mebibytes(way.warm_bytes),
+                figure_or_dash(first.map(|t| t.seconds)),
                 reads(first),
-                amount(first.and_then(|t| t.disk_bytes).map(|c| c.value)),
+                mebibytes(first.and_then(|t| t.disk_bytes).map(|c| c.value)),
                 way.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), times),
-                seconds(way.until_first_done_s),
-                seconds(second.map(|t| t.seconds)),
+                figure_or_dash(way.until_first_done_s),
+                figure_or_dash(second.map(|t| t.seconds)),
                 reads(second),
             ]
         })
         .collect();
     let head = [
         "way",
-        "warming",
-        "read warming",
-        "first run",
+        "warming, s",
+        "read, MiB",
+        "first run, s",
         "page reads",
-        "from disk",
+        "read, MiB",
         "times faster",
-        "warming + first",
-        "second run",
+        "warming + first, s",
+        "second run, s",
         "page reads",
     ];
     table(&head, &rows)
