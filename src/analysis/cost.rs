@@ -13,8 +13,8 @@ struct Source {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
-    /// Sets of counters to add, the first set that exists is taken.
-    counters: &'static [&'static [&'static str]],
+    /// Counters to add.
+    counters: &'static [&'static str],
     /// From the counter's unit to ours.
     scale: f64,
 }
@@ -25,45 +25,42 @@ const SOURCES: &[Source] = &[
         id: "server_cpu_us",
         title: "server CPU",
         unit: "us",
-        counters: &[
-            &["process.cpu_user_s", "process.cpu_system_s"],
-            &["process.user_s", "process.system_s"],
-        ],
+        counters: &["process.cpu_user_s", "process.cpu_system_s"],
         scale: 1e6,
     },
     Source {
         id: "context_switches",
-        title: "server context switches",
+        title: "context switches, whole machine",
         unit: "",
-        counters: &[&["process.voluntary_switches", "process.involuntary_switches"]],
+        counters: &["cpu.context_switches"],
         scale: 1.0,
     },
     Source {
         id: "pages_read",
         title: "pages read",
         unit: "",
-        counters: &[&["Innodb_pages_read"]],
+        counters: &["Innodb_pages_read"],
         scale: 1.0,
     },
     Source {
         id: "pages_written",
         title: "pages written",
         unit: "",
-        counters: &[&["Innodb_pages_written"]],
+        counters: &["Innodb_pages_written"],
         scale: 1.0,
     },
     Source {
         id: "redo_bytes",
         title: "redo written",
         unit: "B",
-        counters: &[&["Innodb_os_log_written"]],
+        counters: &["Innodb_os_log_written"],
         scale: 1.0,
     },
     Source {
         id: "fsyncs",
         title: "fsyncs",
         unit: "",
-        counters: &[&["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"]],
+        counters: &["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"],
         scale: 1.0,
     },
 ];
@@ -81,8 +78,7 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
     push("client_system_us", "our CPU, kernel", "us", Some(trial.cpu_system_ns as f64 / 1e3));
     for source in SOURCES {
         let amount = step.and_then(|step| {
-            let found =
-                source.counters.iter().find_map(|set| rise_of_sum(&step.before, &step.after, set));
+            let found = rise_of_sum(&step.before, &step.after, source.counters);
             found.map(|sum| sum * source.scale)
         });
         push(source.id, source.title, source.unit, amount);

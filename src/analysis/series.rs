@@ -163,14 +163,17 @@ pub(super) fn all(run: &Run, from_s: f64, to_s: f64) -> Vec<Series> {
 }
 
 fn exists(run: &Run, name: &str) -> bool {
-    run.samples.iter().any(|s| s.numbers.contains_key(name))
-        || run.steps.iter().any(|s| s.before.contains_key(name) || s.after.contains_key(name))
+    run.samples.iter().any(|s| number(&s.numbers, name).is_some())
+        || run
+            .steps
+            .iter()
+            .any(|s| number(&s.before, name).is_some() || number(&s.after, name).is_some())
 }
 
 /// What samples and the edges of steps say about a counter. A probe that usually reads it and found nothing once
 /// leaves a gap.
 fn readings(run: &Run, name: &str) -> Readings {
-    let probe = run.samples.iter().find(|s| s.numbers.contains_key(name)).map(|s| &s.probe);
+    let probe = run.samples.iter().find(|s| number(&s.numbers, name).is_some()).map(|s| &s.probe);
     let mut all = Readings::new();
     for sample in run.samples.iter().filter(|s| Some(&s.probe) == probe) {
         // The value was true at some moment between the beginning and the end of the look.
@@ -194,8 +197,10 @@ fn readings(run: &Run, name: &str) -> Readings {
     all
 }
 
+/// A counter, or the sum of several whose names are joined by `+`.
 fn number(counters: &Counters, name: &str) -> Option<f64> {
-    counters.get(name).copied().filter(|v| v.is_finite())
+    let sum: Option<f64> = name.split('+').map(|part| counters.get(part)).sum();
+    sum.filter(|v| v.is_finite())
 }
 
 /// Rise by second between neighbours, at the later of the two: a rate holds from the point before to its own.

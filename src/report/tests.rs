@@ -272,3 +272,20 @@ fn html_of_an_hour_is_small_and_keeps_its_stalls() {
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
     assert!(page.len() > 100_000);
 }
+
+/// Writes `tests/data/runs/demo-v1`, the demo as a run folder: only when asked, as later versions of sweat must read
+/// what this one wrote.
+#[test]
+fn the_recorded_folder_is_read_as_it_was_written() {
+    let runs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs");
+    let folder = runs.join("demo-v1");
+    if std::env::var_os("UPDATE_RUNS").is_some() {
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::rename(recorded::write(&recorded::demo(), &runs), &folder).unwrap();
+    }
+    let run = crate::archive::load(&folder).unwrap();
+    assert_eq!(run.damage, Vec::<String>::new());
+    for format in ["text", "csv", "csv-summary"] {
+        assert_eq!(written(format, &run), written(format, &recorded::demo()), "{format}");
+    }
+}

@@ -6,6 +6,7 @@
 mod fixture;
 mod journal;
 mod probe;
+mod report;
 mod sandbox;
 mod target;
 mod warm;

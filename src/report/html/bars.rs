@@ -51,7 +51,8 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
         "<svg class=\"bars {form}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
          font-size=\"12\" fill=\"#333\"{hidden}><title>Seconds by way</title>\
-         <desc>Per way of warming three bars: seconds of warming, of the first run, of the second run. \
+         <desc>Per way of warming three bars: seconds of warming, of the first \
+         run, of the second run. \
          The table below has the numbers.</desc>"
     );
     for tick in &axis.ticks {
@@ -72,7 +73,8 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
             let long = (axis.place(*seconds) * inner).max(1.0);
             let _ = write!(
                 svg,
-                "<rect class=\"bar {class}\" x=\"{left}\" y=\"{:.1}\" width=\"{long:.1}\" height=\"{:.1}\" \
+                "<rect class=\"bar {class}\" x=\"{left}\" y=\"{:.1}\" width=\"{long:.1}\" \
+                 height=\"{:.1}\" \
                  fill=\"{fill}\"/><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} s \
                  <tspan class=\"faint\" fill=\"#767676\">{name}</tspan></text>",
                 y + 1.0,
@@ -100,7 +102,8 @@ fn draw_way(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: 
     let _ = write!(
         svg,
         "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-weight=\"600\">{}</text>\
-         <text class=\"faint\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#767676\">{faster}</text>",
+         <text class=\"faint\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" \
+         fill=\"#767676\">{faster}</text>",
         middle - 1.0,
         text(&name),
         middle + 14.0,

@@ -42,7 +42,12 @@ pub(super) fn of(plots: &[(Plot, Frame)], time: &Axis, bands: &[Band]) -> Value 
         .iter()
         .map(|b| json!([round(b.from), round(b.to), b.kind, b.letter, b.label, b.way]))
         .collect();
-    json!({ "time": [time.low, round(time.high)], "bands": bands, "times": times.lists, "plots": plots })
+    json!({
+        "time": [time.low, round(time.high)],
+        "bands": bands,
+        "times": times.lists,
+        "plots": plots,
+    })
 }
 
 fn one(plot: &Plot, frame: &Frame, times: &mut Times) -> Value {

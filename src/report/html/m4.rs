@@ -50,7 +50,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn extremes_and_ends_of_each_column_stay(values in proptest::collection::vec(-1e3..1e3f64, 1..300)) {
+        fn extremes_and_ends_of_each_column_stay(
+            values in proptest::collection::vec(-1e3..1e3f64, 1..300)
+        ) {
             let points: Vec<(f64, f64)> =
                 values.iter().enumerate().map(|(n, v)| (n as f64, *v)).collect();
             let kept = reduce(&points, 16.0);

@@ -144,7 +144,8 @@ impl Plot {
             svg,
             "<svg id=\"plot-{id}\" class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" \
              viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
-             aria-labelledby=\"plot-{id}-title plot-{id}-desc\" font-family=\"system-ui, sans-serif\" \
+             aria-labelledby=\"plot-{id}-title plot-{id}-desc\" \
+             font-family=\"system-ui, sans-serif\" \
              font-size=\"12\" fill=\"#333\">\
              <title id=\"plot-{id}-title\">{title}</title>\
              <desc id=\"plot-{id}-desc\">{about}</desc>",
@@ -209,7 +210,8 @@ fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
         let _ = write!(
             svg,
             "<rect class=\"band {kind}\" x=\"{from:.1}\" y=\"{top}\" width=\"{wide:.1}\" \
-             height=\"{tall:.1}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"><title>{label}</title></rect>\
+             height=\"{tall:.1}\" fill=\"{fill}\" fill-opacity=\"{opacity}\">\
+             <title>{label}</title></rect>\
              <rect class=\"strip {kind}\" x=\"{from:.1}\" y=\"{strip:.1}\" width=\"{wide:.1}\" \
              height=\"14\" fill=\"{fill}\" fill-opacity=\"0.55\"/>",
             kind = band.kind,

@@ -38,7 +38,7 @@ pub(super) fn more(findings: &Findings) -> Vec<Plot> {
     };
     let plot = |(place, series): (usize, &Series)| {
         let per_second = matches!(series.unit, Unit::PerSecond | Unit::BytesPerSecond);
-        let unit = if per_second { " per second" } else { "" };
+        let unit = if per_second { ", per second" } else { "" };
         Plot {
             id: series.id,
             title: format!("{}{unit}", capital(series.title)),

@@ -151,8 +151,8 @@ fn comparison(findings: &Findings) -> String {
     }
     format!(
         "<section id=\"comparison\"><h2>The ways against each other</h2>\
-         <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first run of the cold way by \
-         the first run of this one: one run each, so no interval. Page reads are \
+         <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first run \
+         of the cold way by the first run of this one: one run each, so no interval. Page reads are \
          <code>Innodb_buffer_pool_reads</code>.</p></section>",
         bars::svg(findings),
         tables::ways(findings)
@@ -164,7 +164,8 @@ fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band
         return String::new();
     }
     let mut out = String::from(
-        "<section id=\"time\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to \
+        "<section id=\"time\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>\
+         Drag across a plot to \
          zoom all of them, double-click to see everything again; a click on a legend hides a \
          curve. <button id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>",
     );
@@ -203,7 +204,8 @@ fn band_legend(bands: &[Band]) -> String {
     for (kind, words) in kinds.iter().filter(|k| bands.iter().any(|b| b.kind == k.0)) {
         let (fill, _) = band_colour(kind);
         out += &format!(
-            "<li><svg width=\"14\" height=\"12\" aria-hidden=\"true\"><rect class=\"strip {kind}\" width=\"14\" \
+            "<li><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
+             <rect class=\"strip {kind}\" width=\"14\" \
              height=\"12\" fill=\"{fill}\" fill-opacity=\"0.55\"/></svg> {words}</li>"
         );
     }
@@ -235,7 +237,8 @@ fn legend(plot: &Plot) -> String {
             Style::Line | Style::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
         };
         out += &format!(
-            "<li data-curve=\"{place}\"><svg width=\"14\" height=\"12\" aria-hidden=\"true\">{sign} class=\"curve c{number}\" \
+            "<li data-curve=\"{place}\"><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
+             {sign} class=\"curve c{number}\" \
              stroke=\"{colour}\" fill=\"none\"/></svg> {}</li>",
             text(&curve.name)
         );
@@ -250,8 +253,8 @@ fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
     let mut out = String::from("<section id=\"loads\"><h2>Loads</h2>");
     out += &tables::trials(findings);
     out.push_str(
-        "<p class=\"small\">Response time counts from when an event was due, service time from when it \
-         began. A percentile stands only where at least one event lies beyond it.</p>",
+        "<p class=\"small\">Response time counts from when an event was due, service time \
+         from when it began. A percentile stands only where at least one event lies beyond it.</p>",
     );
     if let Some(plot) = spectrum {
         let last = plot.curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
@@ -300,7 +303,8 @@ fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, bands: &[Band]) 
     let plots: String =
         more.iter().map(|plot| figure_of(findings, plot, &SMALL, time_axis, &bare)).collect();
     format!(
-        "<section id=\"server\"><h2>What else the server showed</h2><div class=\"pairs\">{plots}</div></section>"
+        "<section id=\"server\"><h2>What else the server showed</h2>\
+         <div class=\"pairs\">{plots}</div></section>"
     )
 }
 
@@ -324,7 +328,8 @@ fn settings(findings: &Findings) -> String {
         "settings",
         "Settings of the server",
         &format!(
-            "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in any case.</p>{}",
+            "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in \
+             any case.</p>{}",
             tables::words(&["variable", "value", "origin", ""], &rows)
         ),
     )
@@ -380,7 +385,8 @@ fn files(findings: &Findings) -> String {
 
 fn details(id: &str, title: &str, inside: &str) -> String {
     format!(
-        "<section id=\"{id}\"><details class=\"part\"><summary><h2>{title}</h2></summary>{inside}</details></section>"
+        "<section id=\"{id}\"><details class=\"part\"><summary><h2>{title}</h2></summary>\
+         {inside}</details></section>"
     )
 }
 

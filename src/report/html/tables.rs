@@ -1,8 +1,6 @@
 //! Tables of the page.
 
-use crate::analysis::figure::{
-    UNKNOWN, bytes, count, figure, figure_or_dash, percent, time, times,
-};
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, times};
 use crate::analysis::{Findings, TrialFinding};
 
 use super::escape::{text, unbroken};

@@ -105,7 +105,10 @@ fn phase(phase: &Phase) -> Value {
 }
 
 fn server(server: Option<&ServerRecord>, settings: &[Setting]) -> Value {
-    let setting = |s: &&Setting| json!({ "name": s.name, "value": s.start, "origin": s.origin, "changed_to": s.changed_to });
+    let setting = |s: &&Setting| {
+        let (name, value) = (&s.name, &s.start);
+        json!({ "name": name, "value": value, "origin": s.origin, "changed_to": s.changed_to })
+    };
     let chosen = |which: fn(&&Setting) -> bool| {
         Value::Array(settings.iter().filter(which).map(|s| setting(&s)).collect())
     };
