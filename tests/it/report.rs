@@ -153,12 +153,14 @@ fn the_page_runs_in_a_browser() {
     let (_dir, path, text) = page();
     // Drags across the first plot, points at it, hides its neighbour's first curve, and notes any error.
     let play = r#"<script>
-        window.addEventListener("error", (e) => { document.documentElement.dataset.error = e.message; });
+        const root = document.documentElement;
+        window.addEventListener("error", (e) => { root.dataset.error = e.message; });
         const svg = document.getElementById("plot-throughput");
         svg.setPointerCapture = () => {};
         const area = svg.getBoundingClientRect();
         const send = (name, share) => svg.dispatchEvent(new PointerEvent(name, {
-          clientX: area.left + share * area.width, clientY: area.top + 90, button: 0, bubbles: true }));
+          clientX: area.left + share * area.width, clientY: area.top + 90, button: 0,
+        }));
         send("pointerdown", 0.4); send("pointermove", 0.6); send("pointerup", 0.6);
         document.querySelector("[data-plot=latency] [data-curve='1']").click();
         document.getElementById("theme").click();
