@@ -8,7 +8,10 @@ pub fn cores() -> usize {
 }
 
 /// Makes this thread's sleeps end when they should: the kernel may else round them up by 50 us.
-#[expect(unsafe_code, reason = "prctl has no safe wrapper among our dependencies' features")]
+#[cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "prctl has no safe wrapper among our dependencies' features")
+)]
 pub fn sharpen_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes one number, touches no memory of ours and concerns this thread only.
     #[cfg(target_os = "linux")]
@@ -20,7 +23,10 @@ pub fn sharpen_timers() {
 /// Puts this thread under the policy SCHED_BATCH: being woken no longer preempts whoever runs, so that replies
 /// gather and one wake-up serves many of them. Needs no privilege. More throughput for many sessions, later single
 /// events on a busy machine.
-#[expect(unsafe_code, reason = "sched_setscheduler has no safe wrapper")]
+#[cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "sched_setscheduler has no safe wrapper")
+)]
 pub fn gather_wakeups() {
     // SAFETY: the parameter is a plain struct that lives through the call; 0 means this thread only.
     #[cfg(target_os = "linux")]
