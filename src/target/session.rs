@@ -367,7 +367,7 @@ impl Session {
     }
 
     /// The last error with its words.
-    pub(super) fn error(&self, event: EventError) -> Error {
+    pub(crate) fn error(&self, event: EventError) -> Error {
         match event.kind {
             ErrorKind::Server => Error::Server {
                 code: event.code,

@@ -12,7 +12,7 @@ use crate::target::{self, Session, Target};
 use crate::workload::{Job, Progress};
 
 use super::send::Sender;
-use super::{PIECE, Route, Source};
+use super::{PIECE, Source};
 
 /// How far a table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,6 @@ pub(super) struct Crew<'a> {
     stop: &'a Stop,
     threads: usize,
     seed: u64,
-    route: Route,
     state: Mutex<State<'a>>,
     changed: Condvar,
 }
@@ -69,7 +68,6 @@ impl<'a> Crew<'a> {
         target: &'a Target,
         source: &'a dyn Source,
         job: &'a mut Job<'_>,
-        route: Route,
     ) -> Crew<'a> {
         let state =
             State { tables: Vec::new(), failure: None, rows_done: 0, progress: &mut *job.progress };
@@ -79,7 +77,6 @@ impl<'a> Crew<'a> {
             stop: job.stop,
             threads: job.threads,
             seed: job.seed,
-            route,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -121,7 +118,7 @@ impl<'a> Crew<'a> {
 
     fn toil(&self) -> anyhow::Result<()> {
         let session = self.target.connect(self.stop)?;
-        let mut sender = Sender::new(self.source, self.route, session, self.stop);
+        let mut sender = Sender::new(self.source, session)?;
         while let Some(task) = self.take() {
             match task {
                 Task::Open { table, existed } => self.open(&mut sender.session, table, existed)?,

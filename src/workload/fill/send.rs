@@ -1,58 +1,53 @@
-//! Sends one piece of a table, by the fastest way the server takes.
-
-use std::io::{self, Read};
+//! Sends one piece of a table: prepared INSERTs of many rows, in one transaction.
+//!
+//! Measured on MariaDB 10.11, server CPU per million rows: LOAD DATA 3.1 s, prepared 3.4 s, INSERT as text 5 to 6 s, the
+//! bulk load of 10.6 (`unique_checks=0, foreign_key_checks=0`, empty table) 7 s. LOAD DATA holds the table's
+//! AUTO_INCREMENT lock to its end, so that sessions can't share a table; prepared INSERTs can, and need no leave.
 
 use anyhow::{Context as _, bail};
 
-use crate::base::Stop;
 use crate::base::random::Rng;
-use crate::target::Session;
+use crate::base::reactor::block_on;
+use crate::recorder::Tally;
+use crate::target::{Error, Prepared, Session};
 
 use super::crew::{shuffle, span};
-use super::sheet::{Form, Sheet};
-use super::{PIECE, Route, Source};
+use super::sheet::Sheet;
+use super::{PIECE, Source};
 
-/// Rows that are written at a time while a file is being sent: enough to fill the socket, and little memory.
-const BATCH: usize = 500;
+/// Rows of one INSERT. More don't make it faster.
+const BATCH: u64 = 1000;
+/// No row is longer than this, in bytes.
+const LONGEST_ROW: u64 = 1024;
 
 /// One session that sends pieces.
 pub(super) struct Sender<'a> {
     pub(super) session: Session,
     source: &'a dyn Source,
-    stop: &'a Stop,
-    route: Route,
+    /// Rows of one INSERT.
+    batch: usize,
+    /// The statement at hand, its table and how many rows it takes.
+    insert: Option<(usize, usize, Prepared)>,
     sheet: Sheet,
     order: Vec<u32>,
 }
 
 impl<'a> Sender<'a> {
-    pub(super) fn new(
-        source: &'a dyn Source,
-        route: Route,
-        session: Session,
-        stop: &'a Stop,
-    ) -> Sender<'a> {
-        let form = if route.load { Form::File } else { Form::Values };
-        Sender { session, source, stop, route, sheet: Sheet::new(form), order: Vec::new() }
+    pub(super) fn new(source: &'a dyn Source, mut session: Session) -> anyhow::Result<Sender<'a>> {
+        let packet = session.scalar("SELECT @@max_allowed_packet");
+        let packet = packet.context("ask how long a statement may be")?;
+        let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
+        let batch = BATCH.min(packet / LONGEST_ROW).max(1) as usize;
+        let sheet = Sheet::default();
+        Ok(Sender { session, source, batch, insert: None, sheet, order: Vec::new() })
     }
 
     /// Sends a piece; `existed` means that a part of it may be there.
     pub(super) fn send(&mut self, table: usize, piece: u64, existed: bool) -> anyhow::Result<()> {
         let name = &self.source.tables()[table];
         let (first, length) = span(piece, self.source.rows());
-        let last = first + length - 1;
-        if existed {
-            let sql = format!("DELETE FROM {name} WHERE id BETWEEN {first} AND {last}");
-            self.session.command(&sql).with_context(|| format!("empty a part of {name}"))?;
-        }
         self.arrange(table, piece, length as usize);
-        let sent =
-            if self.route.load { self.load(table, first) } else { self.insert(table, first) };
-        let sent = sent.with_context(|| format!("fill {name}"))?;
-        if sent != length {
-            bail!("fill {name}: the server kept {sent} of {length} rows from id {first} on");
-        }
-        Ok(())
+        self.fill(table, first, length, existed).with_context(|| format!("fill {name}"))
     }
 
     /// Sets the order in which the rows of a piece are sent; its highest id always comes last.
@@ -65,89 +60,65 @@ impl<'a> Sender<'a> {
         }
     }
 
-    fn columns(&self) -> String {
-        self.source.columns().iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(",")
-    }
-
-    fn load(&mut self, table: usize, first: u64) -> anyhow::Result<u64> {
-        let name = &self.source.tables()[table];
-        let sql = format!(
-            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {name} CHARACTER SET binary \
-             FIELDS TERMINATED BY '\\t' ESCAPED BY '' LINES TERMINATED BY '\\n' ({})",
-            self.columns()
-        );
-        let mut file = File {
-            source: self.source,
-            stop: self.stop,
-            table,
-            first,
-            order: &self.order,
-            sheet: &mut self.sheet,
-            read: 0,
-        };
-        file.sheet.clear("");
-        let reply = self.session.load_local(&sql, &mut file)?;
-        Ok(reply.affected)
-    }
-
-    fn insert(&mut self, table: usize, first: u64) -> anyhow::Result<u64> {
-        let name = &self.source.tables()[table];
-        let head = format!("INSERT INTO {name} ({}) VALUES ", self.columns());
-        // A row is far shorter than 4 KiB, so a statement that is cut at this length still fits the packet.
-        let longest = (self.route.packet.min(4 << 20) as usize).saturating_sub(4096).max(1024);
-        let mut sent = 0;
-        let mut order = self.order.iter().peekable();
+    fn fill(&mut self, table: usize, first: u64, length: u64, existed: bool) -> anyhow::Result<()> {
+        if existed {
+            self.empty(table, first, first + length - 1)?;
+        }
         self.session.command("BEGIN")?;
-        while order.peek().is_some() {
-            self.sheet.clear(&head);
-            while self.sheet.bytes().len() < longest {
-                let Some(offset) = order.next() else { break };
-                let row = first + u64::from(*offset);
-                self.sheet.begin();
-                self.source.row(table, row, &mut self.sheet);
-                self.sheet.end();
-            }
-            let sql = std::str::from_utf8(self.sheet.bytes()).context("rows are ASCII")?;
-            sent += self.session.command(sql)?.affected;
+        let order = std::mem::take(&mut self.order);
+        let mut kept = 0;
+        for batch in order.chunks(self.batch) {
+            kept += self.insert(table, first, batch)?;
         }
+        self.order = order;
         self.session.command("COMMIT")?;
-        Ok(sent)
-    }
-}
-
-/// Rows of a piece as a file that is written while it is read.
-struct File<'a> {
-    source: &'a dyn Source,
-    stop: &'a Stop,
-    table: usize,
-    first: u64,
-    /// Offsets of the rows still to write.
-    order: &'a [u32],
-    sheet: &'a mut Sheet,
-    /// Bytes of the sheet that were read.
-    read: usize,
-}
-
-impl Read for File<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.read == self.sheet.bytes().len() {
-            if self.stop.is_set() {
-                return Err(io::Error::other("told to stop"));
-            }
-            let (now, later) = self.order.split_at(BATCH.min(self.order.len()));
-            self.order = later;
-            self.sheet.clear("");
-            self.read = 0;
-            for offset in now {
-                self.sheet.begin();
-                self.source.row(self.table, self.first + u64::from(*offset), self.sheet);
-                self.sheet.end();
-            }
+        if kept != length {
+            bail!("the server kept {kept} of {length} rows from id {first} on");
         }
-        let rest = &self.sheet.bytes()[self.read..];
-        let length = rest.len().min(out.len());
-        out[..length].copy_from_slice(&rest[..length]);
-        self.read += length;
-        Ok(length)
+        Ok(())
+    }
+
+    /// Takes out what there may be of a piece. Deleting nothing would still lock the place, for the others too.
+    fn empty(&mut self, table: usize, first: u64, last: u64) -> Result<(), Error> {
+        let name = &self.source.tables()[table];
+        let range = format!("FROM {name} WHERE id BETWEEN {first} AND {last}");
+        if self.session.scalar(&format!("SELECT COUNT(*) {range}"))?.as_deref() != Some("0") {
+            self.session.command(&format!("DELETE {range}"))?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows at these offsets; gives how many the server took.
+    fn insert(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
+        let statement = self.prepared(table, offsets.len())?;
+        self.sheet.clear();
+        for offset in offsets {
+            self.source.row(table, first + u64::from(*offset), &mut self.sheet);
+        }
+        let values = self.sheet.values();
+        let done = block_on(self.session.run(&mut Tally::default(), &statement, &values));
+        Ok(done.map_err(|event| self.session.error(event))?.affected)
+    }
+
+    /// The INSERT for so many rows of a table.
+    fn prepared(&mut self, table: usize, rows: usize) -> Result<Prepared, Error> {
+        match self.insert {
+            Some((for_table, for_rows, prepared)) if (for_table, for_rows) == (table, rows) => {
+                return Ok(prepared);
+            }
+            Some((.., old)) => block_on(self.session.forget(old))?,
+            None => {}
+        }
+        let columns: Vec<_> = self.source.columns().iter().map(|(name, ..)| *name).collect();
+        let row = format!("({})", vec!["?"; columns.len()].join(","));
+        let sql = format!(
+            "INSERT INTO {} ({}) VALUES {}",
+            self.source.tables()[table],
+            columns.join(","),
+            vec![row; rows].join(",")
+        );
+        let prepared = block_on(self.session.prepare(&sql))?;
+        self.insert = Some((table, rows, prepared));
+        Ok(prepared)
     }
 }

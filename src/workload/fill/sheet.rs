@@ -1,88 +1,49 @@
-//! Rows as text in the form in which the server is sent them: a file for LOAD DATA, or the values of an INSERT.
-//! Content is plain ASCII without quotes, tabs and backslashes, so nothing ever needs escaping.
+//! Rows as they are handed to a prepared INSERT. A buffer that is written anew for each statement.
 
-use std::io::Write as _;
+use std::ops::Range;
 
-/// How rows are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Fields between tabs, rows between line ends.
-    File,
-    /// `(1,2,'text'),(...)`.
-    Values,
+use crate::target::Value;
+
+#[derive(Debug)]
+enum Cell {
+    Number(u64),
+    Text(Range<usize>),
 }
 
-/// A buffer that rows are written into; reused from piece to piece.
-#[derive(Debug)]
+/// Rows, column after column.
+#[derive(Debug, Default)]
 pub(crate) struct Sheet {
-    form: Form,
-    bytes: Vec<u8>,
-    first_field: bool,
+    cells: Vec<Cell>,
+    texts: Vec<u8>,
 }
 
 impl Sheet {
-    /// An empty one.
-    pub(super) fn new(form: Form) -> Sheet {
-        Sheet { form, bytes: Vec::new(), first_field: true }
-    }
-
-    /// Forgets the rows and begins anew with `head` (the words before the values).
-    pub(super) fn clear(&mut self, head: &str) {
-        self.bytes.clear();
-        if self.form == Form::Values {
-            self.bytes.extend_from_slice(head.as_bytes());
-        }
-    }
-
-    /// What was written so far.
-    pub(super) fn bytes(&self) -> &[u8] {
-        match (self.form, self.bytes.split_last()) {
-            (Form::Values, Some((b',', rows))) => rows,
-            _ => &self.bytes,
-        }
-    }
-
-    /// Begins a row.
-    pub(super) fn begin(&mut self) {
-        self.first_field = true;
-        if self.form == Form::Values {
-            self.bytes.push(b'(');
-        }
-    }
-
-    /// Ends a row.
-    pub(super) fn end(&mut self) {
-        match self.form {
-            Form::File => self.bytes.push(b'\n'),
-            Form::Values => self.bytes.extend_from_slice(b"),"),
-        }
-    }
-
-    fn separate(&mut self) {
-        if !self.first_field {
-            self.bytes.push(if self.form == Form::File { b'\t' } else { b',' });
-        }
-        self.first_field = false;
+    /// Forgets all rows; keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+        self.texts.clear();
     }
 
     /// Adds a number.
     pub(crate) fn number(&mut self, number: u64) {
-        self.separate();
-        write!(self.bytes, "{number}").expect("a vector takes all bytes");
+        self.cells.push(Cell::Number(number));
     }
 
     /// Adds a text of `length` bytes that `write` puts in.
     pub(crate) fn text(&mut self, length: usize, write: impl FnOnce(&mut [u8])) {
-        self.separate();
-        if self.form == Form::Values {
-            self.bytes.push(b'\'');
-        }
-        let start = self.bytes.len();
-        self.bytes.resize(start + length, b'0');
-        write(&mut self.bytes[start..]);
-        if self.form == Form::Values {
-            self.bytes.push(b'\'');
-        }
+        let start = self.texts.len();
+        self.texts.resize(start + length, 0);
+        write(&mut self.texts[start..]);
+        self.cells.push(Cell::Text(start..start + length));
+    }
+
+    /// All values.
+    pub(super) fn values(&self) -> Vec<Value<'_>> {
+        let value = |cell: &Cell| match cell {
+            Cell::Number(number) => Value::Uint(*number),
+            Cell::Text(place) => Value::Bytes(&self.texts[place.clone()]),
+        };
+        self.cells.iter().map(value).collect()
     }
 }
 
@@ -90,32 +51,15 @@ impl Sheet {
 mod tests {
     use super::*;
 
-    fn two_rows(form: Form) -> String {
-        let mut sheet = Sheet::new(form);
-        sheet.clear("INSERT INTO t VALUES ");
+    #[test]
+    fn values_come_in_order_and_old_ones_are_gone() {
+        let mut sheet = Sheet::default();
         for row in 1..=2 {
-            sheet.begin();
+            sheet.clear();
             sheet.number(row);
             sheet.text(3, |out| out.copy_from_slice(b"abc"));
-            sheet.end();
+            sheet.text(1, |out| out[0] = b'0' + row as u8);
         }
-        String::from_utf8(sheet.bytes().to_vec()).unwrap()
-    }
-
-    #[test]
-    fn the_same_rows_in_both_forms() {
-        assert_eq!(two_rows(Form::File), "1\tabc\n2\tabc\n");
-        assert_eq!(two_rows(Form::Values), "INSERT INTO t VALUES (1,'abc'),(2,'abc')");
-    }
-
-    #[test]
-    fn a_cleared_sheet_holds_no_old_rows() {
-        let mut sheet = Sheet::new(Form::Values);
-        sheet.clear("A ");
-        sheet.begin();
-        sheet.number(7);
-        sheet.end();
-        sheet.clear("B ");
-        assert_eq!(sheet.bytes(), b"B ");
+        assert_eq!(sheet.values(), [Value::Uint(2), Value::Bytes(b"abc"), Value::Bytes(b"2")]);
     }
 }
