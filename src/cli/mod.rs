@@ -79,12 +79,29 @@ fn program() -> Command {
     program
 }
 
-/// Gives a command and those below it our flag for help.
+/// Gives a command and those below it what all have: our flag for help, and examples.
 fn with_help(command: Command) -> Command {
     let has_one = command.get_arguments().any(|arg| arg.get_id() == "help");
-    let command = command.disable_help_flag(true).infer_long_args(true);
+    // As in every mysql client, of a flag given twice the last one stands.
+    let command = command.disable_help_flag(true).infer_long_args(true).args_override_self(true);
     let command = if has_one { command } else { command.arg(help_flag()) };
-    command.mut_subcommands(with_help)
+    let (name, help) = (command.get_name().to_owned(), command.get_after_help().cloned());
+    let help = help.map(|text| text.to_string()).unwrap_or_default();
+    command.mut_subcommands(|sub| {
+        if sub.get_after_help().is_some() {
+            return with_help(sub);
+        }
+        let examples = examples_of(&help, &format!("sweat {name} {}", sub.get_name()));
+        with_help(sub.after_help(examples))
+    })
+}
+
+/// The examples of the command above that begin with these words; the words themselves if there is none.
+fn examples_of(help: &str, words: &str) -> String {
+    let lines = help.lines().map(str::trim).filter(|line| line.starts_with(words));
+    let found: Vec<String> = lines.map(|line| format!("  {line}")).collect();
+    let found = if found.is_empty() { vec![format!("  {words}")] } else { found };
+    format!("Examples:\n{}", found.join("\n"))
 }
 
 /// Whether the word after this flag is its value: `-u bob`, but not `--user=bob`.

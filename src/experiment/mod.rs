@@ -8,6 +8,7 @@ mod facts;
 mod ground;
 mod keeper;
 mod machine;
+mod preflight;
 mod run;
 mod steps;
 mod trial;

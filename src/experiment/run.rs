@@ -10,7 +10,7 @@ use super::ground::Ground;
 use super::keeper::{Finished, Keeper, Reached};
 use super::steps::{Step, steps};
 use super::trial::{self, Place};
-use super::{Listener, facts};
+use super::{Listener, facts, preflight};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
@@ -31,6 +31,7 @@ pub fn run(
     listener: &mut dyn Listener,
 ) -> anyhow::Result<Finished> {
     let ground = Ground::reach(plan, stop)?;
+    preflight::check(plan, &ground, stop)?;
     let record = facts::server(&ground, stop)?;
     let workload = trial::build(&plan.workload, ground.target())?;
     if !plan.prepare {

@@ -1,0 +1,138 @@
+//! Limits that would end a load before it begins: sessions that the server allows, open files, local ports.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::ground::Ground;
+use crate::base::Stop;
+use crate::plan::{Mistake, Mistakes, Plan};
+use crate::target::Session;
+
+/// Sessions of ours beside those of the workers: sampler and control.
+const OWN_SESSIONS: u64 = 3;
+/// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
+const OWN_FILES: u64 = 64;
+
+/// Looks at all limits, and raises our own where we may.
+///
+/// # Errors
+/// All limits that are too low, together; or when the server can't be asked.
+pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result<()> {
+    let workers = plan.load.workers as u64;
+    let mut mistakes: Vec<Mistake> = files(workers, raise_files()).into_iter().collect();
+    if let Some(target) = ground.target() {
+        let mut session = target.connect(stop)?;
+        mistakes.extend(sessions(workers, &Allowed::ask(&mut session)?));
+        // An address is known by what it says of itself: there is no port where there is a socket.
+        if target.describe().starts_with("tcp") {
+            let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+            mistakes.extend(ports(workers, &range.unwrap_or_default()));
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// Sessions that the server allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Allowed {
+    /// In all.
+    all: u64,
+    /// By one account; 0 for no limit.
+    account: u64,
+    /// How many there are already, apart from the one that asks.
+    taken: u64,
+}
+
+impl Allowed {
+    fn ask(session: &mut Session) -> anyhow::Result<Allowed> {
+        let mut number = |sql: &str, column: usize| -> anyhow::Result<u64> {
+            let rows = session.rows(sql)?;
+            let value = rows.rows.first().and_then(|row| row.get(column)).cloned().flatten();
+            Ok(value.and_then(|v| String::from_utf8_lossy(&v).parse().ok()).unwrap_or(0))
+        };
+        Ok(Allowed {
+            all: number("select @@global.max_connections", 0)?,
+            account: number("select @@max_user_connections", 0)?,
+            taken: number("show global status like 'Threads_connected'", 1)?.saturating_sub(1),
+        })
+    }
+}
+
+fn sessions(workers: u64, allowed: &Allowed) -> Option<Mistake> {
+    let needed = workers + OWN_SESSIONS;
+    let refuse = |name: &str, most: u64, taken: u64| Mistake {
+        place: "--threads".to_owned(),
+        why: format!(
+            "{workers} workers and {OWN_SESSIONS} sessions of our own are more than {name} allows: \
+             {most}, of which {taken} are taken"
+        ),
+        hint: Some(format!(
+            "use at most {}, or raise {name} on the server to {}",
+            most.saturating_sub(taken + OWN_SESSIONS),
+            needed + taken
+        )),
+    };
+    if needed + allowed.taken > allowed.all {
+        return Some(refuse("max_connections", allowed.all, allowed.taken));
+    }
+    (allowed.account > 0 && needed > allowed.account)
+        .then(|| refuse("max_user_connections", allowed.account, 0))
+}
+
+/// Raises our soft limit of open files to the hard one; gives what holds then, `None` for no limit.
+fn raise_files() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    if raised.is_ok() { maximum } else { current }
+}
+
+fn files(workers: u64, limit: Option<u64>) -> Option<Mistake> {
+    let needed = workers + OWN_FILES;
+    let limit = limit.filter(|limit| needed > *limit)?;
+    Some(Mistake {
+        place: "--threads".to_owned(),
+        why: format!("{workers} workers need {needed} open files, the system allows us {limit}"),
+        hint: Some(format!("raise it with `ulimit -Hn {needed}` as root, or use fewer")),
+    })
+}
+
+/// `32768\t60999`: a connection needs a local port of its own.
+fn ports(workers: u64, range: &str) -> Option<Mistake> {
+    let mut ends = range.split_whitespace().map(str::parse::<u64>);
+    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
+    let there = (last + 1).saturating_sub(first);
+    (workers + OWN_SESSIONS > there).then(|| Mistake {
+        place: "--threads".to_owned(),
+        why: format!("{workers} TCP connections need as many local ports, and there are {there}"),
+        hint: Some("use the socket, or widen net.ipv4.ip_local_port_range".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_are_counted_with_ours_and_those_of_others() {
+        let allowed = Allowed { all: 151, account: 0, taken: 8 };
+        assert_eq!(sessions(140, &allowed), None);
+        let refused = sessions(141, &allowed).unwrap();
+        assert!(refused.why.contains("max_connections"), "{refused}");
+        assert_eq!(
+            refused.hint.as_deref(),
+            Some("use at most 140, or raise max_connections on the server to 152")
+        );
+        let account = Allowed { account: 20, ..allowed };
+        assert_eq!(sessions(17, &account), None);
+        assert!(sessions(18, &account).unwrap().why.contains("max_user_connections"));
+    }
+
+    #[test]
+    fn files_and_ports_have_ends() {
+        assert_eq!(files(100, None), None);
+        assert_eq!(files(960, Some(1024)), None);
+        assert!(files(961, Some(1024)).is_some());
+        assert_eq!(ports(28_229, "32768\t60999\n"), None);
+        assert!(ports(28_230, "32768\t60999\n").is_some());
+        assert_eq!(ports(99_999, ""), None);
+    }
+}
