@@ -43,7 +43,8 @@ pub(super) fn evict(folder: &Path) -> anyhow::Result<Evicted> {
     let bytes = files.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum();
     if let Some(left) = left.filter(|left| *left > bytes / 100 + (1 << 20)) {
         anyhow::bail!(
-            "{left} of {bytes} bytes stay in the page cache: another process uses the files, or {} lies in memory\n\
+            "{left} of {bytes} bytes stay in the page cache: another process uses the files, or \
+             {} lies in memory\n\
              hint: choose a folder on a disk with $SWEAT_HOME",
             folder.display()
         );

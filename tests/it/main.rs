@@ -9,6 +9,7 @@ mod journal;
 mod probe;
 mod report;
 mod sandbox;
+mod sandbox_life;
 mod target;
 mod warm;
 mod workload;

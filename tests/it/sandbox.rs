@@ -19,14 +19,14 @@ fn each(test: impl Fn(Fixture), settings: &[(&str, &str)]) {
 fn fill(fixture: &Fixture) {
     fixture.sql(
         "create database d; use d; \
-         create table t (id int auto_increment primary key, k varchar(40) not null unique, v varchar(255)); \
+         create table t (id int auto_increment primary key, k varchar(40) not null unique, \
+         v varchar(255)); \
          insert into t (k, v) values (left(sha2(0, 256), 40), repeat('x', 200)); ",
     );
     for doubling in 0..16 {
         let rows = 1 << doubling;
-        let more = format!(
-            "insert into d.t (k, v) select left(sha2(concat(id, 'after', {rows}), 256), 40), v from d.t"
-        );
+        let key = format!("left(sha2(concat(id, 'after', {rows}), 256), 40)");
+        let more = format!("insert into d.t (k, v) select {key}, v from d.t");
         fixture.sql(&more);
     }
 }

@@ -179,8 +179,8 @@ fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
         } else {
             let show = |value: &Option<String>| value.clone().unwrap_or("NULL".to_owned());
             undone.left.push(format!(
-                "{variable} is {}, not {} as we set it: somebody else has changed it, or the server was \
-                 restarted; it was {}",
+                "{variable} is {}, not {} as we set it: somebody else has changed it, or the \
+                 server was restarted; it was {}",
                 show(&now),
                 show(new),
                 show(old)

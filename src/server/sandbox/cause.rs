@@ -175,7 +175,7 @@ mod tests {
         let error = explain(
             "ended",
             &lines(
-                "[Note] Starting\n[ERROR] mariadbd: unknown variable 'innodb_foo=1'\n[ERROR] Aborting",
+                "[Note] Starting\n[ERROR] mariadbd: unknown variable 'innodb_foo=1'\n[ERROR] Bye",
             ),
         );
         let mistake = error.downcast_ref::<Mistake>().unwrap();

@@ -120,7 +120,8 @@ pub(super) fn socket_path(dir: &Path) -> anyhow::Result<PathBuf> {
     let short = folder.join("s");
     if !fits(&short) {
         anyhow::bail!(
-            "the path of the server's socket would be too long: {} has {} bytes, {SOCKET_PATH} fit\n\
+            "the path of the server's socket would be too long: {} has {} bytes, \
+             {SOCKET_PATH} fit\n\
              hint: set TMPDIR or SWEAT_HOME to a short path",
             short.display(),
             short.as_os_str().len()

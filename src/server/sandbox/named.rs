@@ -163,7 +163,8 @@ pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()>
     let (_, meta) = find(name, home)?;
     anyhow::ensure!(
         meta.is_running(),
-        "the sandbox `{name}` is stopped\nhint: start it with `sweat sandbox start --name {name} --detach`"
+        "the sandbox `{name}` is stopped\n\
+         hint: start it with `sweat sandbox start --name {name} --detach`"
     );
     let names = ["mariadb", "mysql"];
     let path = std::env::var_os("PATH").unwrap_or_default();
