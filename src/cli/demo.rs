@@ -17,11 +17,11 @@ use crate::workload::Progress;
 
 /// Buffer pool and data if nothing else is said: in general, and with `--quick`.
 const USUAL: (&str, &str) = ("256M", "2x-pool");
-const QUICK: (&str, &str) = ("64M", "2x-pool");
+const QUICK: (&str, &str) = ("128M", "2x-pool");
 
 /// Flags with a value: name, value, default, help.
 const FLAGS: &[(&str, &str, &str, &str)] = &[
-    ("pool", "SIZE", "", "Buffer pool [default: 256M; with --quick 64M]"),
+    ("pool", "SIZE", "", "Buffer pool [default: 256M; with --quick 128M]"),
     ("size", "SIZE", "", "Table with its index: bytes, or times the pool [default: 2x-pool]"),
     ("rows", "N", "", "The table as a number of rows, instead of --size"),
     ("lookups", "N", "20000", "How many different rows are looked up"),
