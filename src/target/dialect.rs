@@ -141,6 +141,9 @@ const ORACLE_ORIGIN: &str = "SELECT v.VARIABLE_NAME, v.VARIABLE_VALUE, i.VARIABL
 const OLD_ORIGIN: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE, NULL, NULL \
     FROM performance_schema.global_variables";
 
+const ORACLE_LIMIT: &str = "SET SESSION max_execution_time = {milliseconds}";
+const MARIA_LIMIT: &str = "SET SESSION max_statement_time = {seconds}";
+
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     row(Word::ShowReplicaStatus, Statement, Oracle, EVER, "SHOW SLAVE STATUS"),
@@ -155,8 +158,8 @@ const ROWS: &[Row] = &[
     row(Word::VariablesWithOrigin, Statement, Oracle, EVER, OLD_ORIGIN),
     row(Word::VariablesWithOrigin, Statement, Oracle, (8, 0, 0), ORACLE_ORIGIN),
     row(Word::VariablesWithOrigin, Statement, Maria, EVER, MARIA_ORIGIN),
-    row(Word::LimitStatements, Statement, Oracle, (5, 7, 8), "SET SESSION max_execution_time = {milliseconds}"),
-    row(Word::LimitStatements, Statement, Maria, EVER, "SET SESSION max_statement_time = {seconds}"),
+    row(Word::LimitStatements, Statement, Oracle, (5, 7, 8), ORACLE_LIMIT),
+    row(Word::LimitStatements, Statement, Maria, EVER, MARIA_LIMIT),
     row(Word::ExplainAnalyze, Prefix, Oracle, (8, 0, 18), "EXPLAIN ANALYZE"),
     row(Word::ExplainAnalyze, Prefix, Maria, EVER, "ANALYZE"),
     row(Word::IsolationVariable, Variable, All, EVER, "tx_isolation"),

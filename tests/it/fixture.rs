@@ -22,7 +22,7 @@ pub(crate) fn mariadb() -> Fixture {
 
 /// The same with settings.
 pub(crate) fn with(settings: &[(&str, &str)]) -> Fixture {
-    start(None, settings)
+    start(None, settings, false)
 }
 
 /// MySQL, where `SWEAT_MYSQLD` names its program.
@@ -32,7 +32,17 @@ pub(crate) fn mysql() -> Option<Fixture> {
 
 /// The same with settings.
 pub(crate) fn mysql_with(settings: &[(&str, &str)]) -> Option<Fixture> {
-    mysqld().map(|program| start(Some(program), settings))
+    mysqld().map(|program| start(Some(program), settings, false))
+}
+
+/// The machine's own, listening on a loopback port too.
+pub(crate) fn listening(settings: &[(&str, &str)]) -> Fixture {
+    start(None, settings, true)
+}
+
+/// MySQL, listening on a loopback port too.
+pub(crate) fn mysql_listening(settings: &[(&str, &str)]) -> Option<Fixture> {
+    mysqld().map(|program| start(Some(program), settings, true))
 }
 
 /// MySQL's program, where `SWEAT_MYSQLD` names it.
@@ -51,10 +61,11 @@ pub(crate) fn home(dir: &Path) -> Home {
     Home { templates: Home::at(&templates).templates, sandboxes: dir.join("sandbox") }
 }
 
-fn start(server: Option<PathBuf>, settings: &[(&str, &str)]) -> Fixture {
+fn start(server: Option<PathBuf>, settings: &[(&str, &str)], tcp: bool) -> Fixture {
     let dir = tempfile::Builder::new().prefix("sweat-it-").tempdir().unwrap();
     let plan = SandboxPlan {
         server,
+        tcp,
         settings: settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
         ..SandboxPlan::default()
     };

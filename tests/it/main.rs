@@ -11,5 +11,6 @@ mod report;
 mod sandbox;
 mod sandbox_life;
 mod target;
+mod target_login;
 mod warm;
 mod workload;

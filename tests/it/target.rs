@@ -1,98 +1,30 @@
 //! The room `target` against real servers.
-#![expect(clippy::disallowed_methods, reason = "tests start servers and wait for them")]
+#![expect(clippy::disallowed_methods, reason = "tests wait for real time")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use sweat::base::reactor::{Reactor, Task, block_on};
 use sweat::base::{RealClock, Secret, Stop, StopReason};
-use sweat::plan::{AddressPlan, Protocol, SslMode, SslPlan};
+use sweat::plan::{AddressPlan, Protocol};
 use sweat::recorder::{ErrorKind, Tally};
 use sweat::target::{Error, Session, Target, Value, Word, WordKind};
 
-/// A private MariaDB server, ended when dropped.
-struct Server {
-    child: Child,
-    dir: tempfile::TempDir,
-    port: u16,
-}
+use crate::fixture::{self, Fixture};
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A data directory made once and copied for each server.
-fn template() -> &'static Path {
-    static MADE: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let made = MADE.get_or_init(|| {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let done = Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"])
-            .arg(format!("--datadir={}", dir.path().join("data").display()))
-            .arg("--user=root")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .expect("mariadb-install-db is installed");
-        assert!(done.success());
-        dir
-    });
-    made.path()
-}
-
-fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
-    listener.local_addr().expect("its number").port()
-}
+/// A server, and the ways to it.
+pub(crate) struct Server(pub(crate) Fixture);
 
 impl Server {
-    fn start(settings: &[String]) -> Server {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let data = dir.path().join("data");
-        let copied = Command::new("cp")
-            .args(["-r", "--reflink=auto"])
-            .args([&template().join("data"), &data])
-            .status()
-            .expect("cp");
-        assert!(copied.success());
-        let port = free_port();
-        let log = std::fs::File::create(dir.path().join("log")).expect("a log");
-        let child = Command::new("mariadbd")
-            .args(["--no-defaults", "--user=root", "--bind-address=127.0.0.1"])
-            .args(["--innodb-buffer-pool-size=32M", "--max-allowed-packet=64M"])
-            .args(["--innodb-flush-log-at-trx-commit=0", "--local-infile=1"])
-            .arg(format!("--datadir={}", data.display()))
-            .arg(format!("--socket={}", dir.path().join("s").display()))
-            .arg(format!("--port={port}"))
-            .args(settings)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("mariadbd is installed");
-        let mut server = Server { child, dir, port };
-        let began = Instant::now();
-        while std::os::unix::net::UnixStream::connect(server.socket()).is_err() {
-            let ended = server.child.try_wait().expect("a child");
-            let log = || std::fs::read_to_string(server.dir.path().join("log"));
-            assert!(ended.is_none(), "the server ended: {:?}", log());
-            assert!(began.elapsed() < Duration::from_secs(60), "no server: {:?}", log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        server
+    /// A MariaDB server, or whatever the machine's own is.
+    pub(crate) fn start(settings: &[(&str, &str)]) -> Server {
+        let mut all = vec![("max_allowed_packet", "64M"), ("local_infile", "ON")];
+        all.extend_from_slice(settings);
+        Server(fixture::listening(&all))
     }
 
-    fn socket(&self) -> PathBuf {
-        self.dir.path().join("s")
-    }
-
-    fn unix(&self, user: &str, password: &str) -> AddressPlan {
+    pub(crate) fn unix(&self, user: &str, password: &str) -> AddressPlan {
         AddressPlan {
-            socket: Some(self.socket()),
+            socket: Some(self.0.sandbox.meta().socket.clone()),
             user: Some(user.into()),
             password: Some(Secret::new(password)),
             database: Some("mysql".into()),
@@ -100,33 +32,38 @@ impl Server {
         }
     }
 
-    fn tcp(&self, user: &str, password: &str) -> AddressPlan {
+    pub(crate) fn tcp(&self, user: &str, password: &str) -> AddressPlan {
         AddressPlan {
             host: Some("127.0.0.1".into()),
-            port: Some(self.port),
+            port: self.0.sandbox.meta().port,
             protocol: Some(Protocol::Tcp),
             ..self.unix(user, password)
         }
     }
 }
 
-fn open(plan: &AddressPlan) -> Result<Session, Error> {
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
+    listener.local_addr().expect("its number").port()
+}
+
+pub(crate) fn open(plan: &AddressPlan) -> Result<Session, Error> {
     Target::new(plan)?.connect(&Stop::new())
 }
 
-fn root(server: &Server) -> Session {
+pub(crate) fn root(server: &Server) -> Session {
     open(&server.unix("root", "")).expect("root may log in")
 }
 
 /// Runs one future on a reactor of its own.
-fn on_reactor<'a>(future: impl Future<Output = ()> + 'a) {
+pub(crate) fn on_reactor<'a>(future: impl Future<Output = ()> + 'a) {
     let reactor = Reactor::new(RealClock::start(), false).expect("a reactor");
     let task: Task<'a> = Box::pin(future);
     reactor.run(&mut [Some(task)], &|| false).expect("it runs");
 }
 
 /// What every session must do, whatever its socket.
-async fn works(session: &mut Session) {
+pub(crate) async fn works(session: &mut Session) {
     let mut tally = Tally::default();
     let reply = session.execute(&mut tally, b"SELECT seq FROM seq_1_to_1000").await.unwrap();
     assert_eq!((reply.rows, tally.rows), (1000, 1000));
@@ -197,8 +134,10 @@ fn speaks(session: &mut Session) {
 
 #[test]
 fn the_dialect_is_understood() {
-    let server = Server::start(&[]);
-    speaks(&mut root(&server));
+    speaks(&mut root(&Server::start(&[])));
+    if let Some(fixture) = fixture::mysql_listening(&[]) {
+        speaks(&mut root(&Server(fixture)));
+    }
 }
 
 #[test]
@@ -423,8 +362,8 @@ fn a_future_dropped_half_way_leaves_no_usable_session() {
 #[test]
 fn hundreds_of_sessions_on_one_reactor() {
     // A short queue: connecting to the socket must ask again.
-    let socket = Server::start(&["--max-connections=600".into(), "--back-log=20".into()]);
-    let tcp = Server::start(&["--max-connections=600".into(), "--back-log=400".into()]);
+    let socket = Server::start(&[("max_connections", "600"), ("back_log", "20")]);
+    let tcp = Server::start(&[("max_connections", "600"), ("back_log", "400")]);
     for plan in [socket.unix("root", ""), tcp.tcp("root", "")] {
         let target = Target::new(&plan).unwrap();
         let done = std::cell::Cell::new(0);

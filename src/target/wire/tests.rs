@@ -182,12 +182,14 @@ fn nonsense_is_refused() {
 
 #[test]
 fn a_greeting_of_each_product() {
-    let maria = b"\x0a5.5.5-10.11.14-MariaDB\0\x2a\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0ijklmnopqrst\0mysql_native_password\0";
+    let maria = b"\x0a5.5.5-10.11.14-MariaDB\0\x2a\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\
+        \xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0ijklmnopqrst\0mysql_native_password\0";
     let greeting = packet::greeting(maria).unwrap();
     assert_eq!((greeting.id, &greeting.nonce[..]), (42, &b"abcdefghijklmnopqrst"[..]));
     assert_eq!(greeting.plugin, "mysql_native_password");
     assert_eq!(greeting.extended.bits(), 0x1d);
-    let mysql = b"\x0a9.7.0\0\x08\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
+    let mysql = b"\x0a9.7.0\0\x08\0\0\0abcdefgh\0\xff\xff\xff\x02\0\
+        \xff\xdf\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
     let greeting = packet::greeting(mysql).unwrap();
     assert_eq!(greeting.extended.bits(), 0);
     assert_eq!((&greeting.version[..], &greeting.plugin[..]), ("9.7.0", "caching_sha2_password"));
