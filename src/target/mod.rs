@@ -15,6 +15,8 @@ mod link;
 mod login;
 mod peer;
 mod session;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod wire;
 
