@@ -142,7 +142,7 @@ fn what_is_no_greeting() {
     assert!(matches!(error, Error::Protocol(_)), "{error}");
     actor.join().unwrap();
 
-    let (plan, actor) = stage(|actor| drop(actor));
+    let (plan, actor) = stage(drop);
     assert!(matches!(open(&plan), Err(Error::Connect { .. })));
     actor.join().unwrap();
 

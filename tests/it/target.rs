@@ -19,7 +19,13 @@ impl Server {
     pub(crate) fn start(settings: &[(&str, &str)]) -> Server {
         let mut all = vec![("max_allowed_packet", "64M"), ("local_infile", "ON")];
         all.extend_from_slice(settings);
-        Server(fixture::listening(&all))
+        Server::of(fixture::listening(&all))
+    }
+
+    /// With an account that may do all and come from anywhere; root may not.
+    pub(crate) fn of(fixture: Fixture) -> Server {
+        fixture.sql("CREATE USER far@'%'; GRANT ALL ON *.* TO far@'%' WITH GRANT OPTION");
+        Server(fixture)
     }
 
     pub(crate) fn unix(&self, user: &str, password: &str) -> AddressPlan {
@@ -85,7 +91,7 @@ pub(crate) async fn works(session: &mut Session) {
 #[test]
 fn sessions_work_blocking_and_on_a_reactor() {
     let server = Server::start(&[]);
-    for plan in [server.unix("root", ""), server.tcp("root", "")] {
+    for plan in [server.unix("root", ""), server.tcp("far", "")] {
         let target = Target::new(&plan).unwrap();
         let mut session = target.connect(&Stop::new()).unwrap();
         assert!(session.identity().version.0 >= 10);
@@ -136,7 +142,7 @@ fn speaks(session: &mut Session) {
 fn the_dialect_is_understood() {
     speaks(&mut root(&Server::start(&[])));
     if let Some(fixture) = fixture::mysql_listening(&[]) {
-        speaks(&mut root(&Server(fixture)));
+        speaks(&mut root(&Server::of(fixture)));
     }
 }
 
@@ -149,11 +155,11 @@ fn errors_are_told_apart() {
     let error = open(&server.unix("a", "wrong")).unwrap_err();
     assert!(matches!(error, Error::Login { code: 1045, .. }), "{error}");
     assert!(error.hint().is_some() && !error.to_string().contains("wrong"));
-    let error = open(&AddressPlan { database: Some("nowhere".into()), ..server.tcp("root", "") });
+    let error = open(&AddressPlan { database: Some("nowhere".into()), ..server.tcp("far", "") });
     assert!(matches!(error, Err(Error::Login { code: 1049, .. })), "{error:?}");
     let error = open(&AddressPlan { socket: Some("/nowhere/s".into()), ..server.unix("a", "") });
     assert!(matches!(error, Err(Error::Connect { code: 2, .. })), "{error:?}");
-    let error = open(&AddressPlan { port: Some(free_port()), ..server.tcp("root", "") });
+    let error = open(&AddressPlan { port: Some(free_port()), ..server.tcp("far", "") });
     assert!(matches!(error, Err(Error::Connect { code: 111, .. })), "{error:?}");
     let error = Target::new(&AddressPlan {
         host: Some("no.such.name.invalid".into()),
@@ -194,7 +200,7 @@ fn errors_are_told_apart() {
 fn a_statement_given_up_on_ends_on_the_server_too() {
     let server = Server::start(&[]);
     let stop = Stop::new();
-    let mut session = Target::new(&server.tcp("root", "")).unwrap().connect(&stop).unwrap();
+    let mut session = Target::new(&server.tcp("far", "")).unwrap().connect(&stop).unwrap();
     let setter = std::thread::spawn({
         let stop = stop.clone();
         move || {
@@ -249,7 +255,7 @@ fn several_results() {
 fn packets_of_sixteen_megabytes_and_more() {
     const CHUNK: usize = 0xFF_FFFF;
     let server = Server::start(&[]);
-    let target = Target::new(&server.tcp("root", "")).unwrap();
+    let target = Target::new(&server.tcp("far", "")).unwrap();
     let mut session = target.connect(&Stop::new()).unwrap();
     let mut tally = Tally::default();
     for length in [CHUNK - 5, CHUNK - 4, CHUNK - 3, CHUNK, 40_000_000] {
@@ -364,7 +370,7 @@ fn hundreds_of_sessions_on_one_reactor() {
     // A short queue: connecting to the socket must ask again.
     let socket = Server::start(&[("max_connections", "600"), ("back_log", "20")]);
     let tcp = Server::start(&[("max_connections", "600"), ("back_log", "400")]);
-    for plan in [socket.unix("root", ""), tcp.tcp("root", "")] {
+    for plan in [socket.unix("root", ""), tcp.tcp("far", "")] {
         let target = Target::new(&plan).unwrap();
         let done = std::cell::Cell::new(0);
         let live = async || {

@@ -122,7 +122,7 @@ fn cipher(plan: &AddressPlan) -> Option<(String, String)> {
 fn tls_in_five_modes() {
     let made = Certificates::make();
     let server = made.server("server", &[]);
-    let (tcp, unix) = (server.tcp("root", ""), server.unix("root", ""));
+    let (tcp, unix) = (server.tcp("far", ""), server.unix("root", ""));
     let ca = || Some(made.path("ca.pem"));
     assert_eq!(cipher(&with_tls(&tcp, SslMode::Disabled, None)), None);
     assert!(cipher(&tcp).is_some(), "preferred is what happens without a word");
@@ -173,7 +173,7 @@ fn tls_in_five_modes() {
 fn tls_with_another_name_an_account_that_asks_for_it_and_an_older_version() {
     let made = Certificates::make();
     let server = made.server("elsewhere", &[("tls_version", "TLSv1.2")]);
-    let tcp = server.tcp("root", "");
+    let tcp = server.tcp("far", "");
     let ca = || Some(made.path("ca.pem"));
     let (_, version) = cipher(&with_tls(&tcp, SslMode::VerifyCa, ca())).unwrap();
     assert_eq!(version, "TLSv1.2");
@@ -205,7 +205,7 @@ fn tls_with_another_name_an_account_that_asks_for_it_and_an_older_version() {
 #[test]
 fn a_server_without_tls() {
     let server = Server::start(&[("ssl", "OFF")]);
-    let tcp = server.tcp("root", "");
+    let tcp = server.tcp("far", "");
     assert_eq!(cipher(&with_tls(&tcp, SslMode::Preferred, None)), None);
     let error = open(&with_tls(&tcp, SslMode::Required, None)).unwrap_err();
     assert!(matches!(&error, Error::Tls(why) if why.contains("offers none")), "{error}");
@@ -289,7 +289,7 @@ fn forget_passwords(server: &Server) {
 #[test]
 fn the_login_methods_of_mysql() {
     let Some(fixture) = fixture::mysql_listening(&[("local_infile", "ON")]) else { return };
-    let server = Server(fixture);
+    let server = Server::of(fixture);
     let mut admin = root(&server);
     admin.command("CREATE USER sha@'%' IDENTIFIED BY 'geheim'").unwrap();
     admin.command("CREATE USER nopass@'%' IDENTIFIED WITH caching_sha2_password BY ''").unwrap();
@@ -334,7 +334,7 @@ fn the_login_methods_of_mysql() {
 
     // Its own certificates, made at the first start.
     let data = data_folder(&mut admin);
-    let tcp = server.tcp("root", "");
+    let tcp = server.tcp("far", "");
     let ca = Some(data.join("ca.pem"));
     assert!(cipher(&with_tls(&tcp, SslMode::VerifyCa, ca.clone())).is_some());
     assert!(matches!(open(&with_tls(&tcp, SslMode::VerifyIdentity, ca)), Err(Error::Tls(_))));
