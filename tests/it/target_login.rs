@@ -230,7 +230,8 @@ fn the_login_methods_of_mariadb() {
         format!("CREATE USER ed@'%' IDENTIFIED VIA ed25519 USING PASSWORD('{quoted}')"),
         "CREATE USER nopass@'%'".to_owned(),
         format!(
-            "CREATE USER either@'%' IDENTIFIED VIA unix_socket OR ed25519 USING PASSWORD('{quoted}')"
+            "CREATE USER either@'%' IDENTIFIED VIA unix_socket \
+             OR ed25519 USING PASSWORD('{quoted}')"
         ),
         "CREATE USER gone@'%' IDENTIFIED VIA mysql_old_password USING '6f8c114b58f2ce9e'"
             .to_owned(),
@@ -249,6 +250,7 @@ fn the_login_methods_of_mariadb() {
         assert_eq!(log_in("ed", password).unwrap(), "ed@%");
         assert_eq!(log_in("either", password).unwrap(), "either@%");
         assert_eq!(log_in("nopass", "").unwrap(), "nopass@%");
+        assert!(matches!(log_in("gone", "x"), Err(Error::Login { .. })));
         for (user, wrong) in [
             ("native", "x"),
             ("native", ""),
