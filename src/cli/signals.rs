@@ -1,8 +1,9 @@
 //! Ctrl-C and its like: the first asks to stop and keeps what was measured, the second leaves at once.
 
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
 
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::base::{Stop, StopReason};
@@ -19,12 +20,13 @@ pub(super) fn watch(stop: &Stop) -> io::Result<()> {
         signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
     }
     let stop = stop.clone();
+    let terminal = tcgetattr(io::stdin()).ok();
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut byte = [0];
         let mut first = true;
         while read.read_exact(&mut byte).is_ok() {
             if !first {
-                leave();
+                leave(terminal.as_ref());
             }
             first = false;
             stop.set(StopReason::Interrupted);
@@ -33,8 +35,14 @@ pub(super) fn watch(stop: &Stop) -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves without cleaning up. Our sandboxes die with us: the kernel kills them when their parent ends.
+/// Leaves without cleaning up, but for the terminal. Our sandboxes die with us: the kernel ends them with their parent.
 #[expect(clippy::exit, reason = "the second Ctrl-C must not wait for anything")]
-fn leave() -> ! {
+fn leave(terminal: Option<&Termios>) -> ! {
+    if let Some(before) = terminal {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
+    }
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr(), "\x1b[?25h\n");
+    }
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

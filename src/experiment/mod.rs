@@ -17,12 +17,15 @@ pub use keeper::Finished;
 pub use run::run;
 pub use steps::{Step, steps};
 
+use crate::archive::ServerRecord;
 use crate::probe::Sample;
 use crate::recorder::Interval;
 use crate::workload::Progress;
 
 /// Told what goes on while a plan runs; `cli` shows it. All methods may be left out.
 pub trait Listener: Send {
+    /// The server is known.
+    fn server(&mut self, _server: &ServerRecord) {}
     /// A step begins; `number` counts from 1.
     fn step_began(&mut self, _step: &Step, _number: usize, _of: usize) {}
     /// A step is through.

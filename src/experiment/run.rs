@@ -38,6 +38,9 @@ pub fn run(
         workload.check()?;
     }
     let keeper = Keeper::begin(plan, command, stop, listener)?;
+    if let Some(server) = &record {
+        keeper.tell(|listener| listener.server(server));
+    }
     keeper.writer().update(|meta| meta.server = record);
     let result = std::thread::scope(|scope| {
         let eyes = Eyes::open(scope, plan, &ground, &keeper)?;

@@ -384,6 +384,32 @@ fn a_throw_away_server_goes_with_the_run_also_when_it_is_cut() {
 }
 
 #[test]
+fn the_second_ctrl_c_leaves_at_once_and_leaves_no_server() {
+    let world = World::new();
+    let words = ["bench", "oltp_point_select", "--sandbox", "--table-size=1000", "--time=60"];
+    let child = world.start(&words);
+    until("the load", || is_under_way(&world));
+    let server = children(child.id());
+    assert_eq!(server.len(), 1, "{server:?}");
+    signal(&child, Signal::INT);
+    nap(30);
+    signal(&child, Signal::INT);
+    let (output, _) = end(child, Duration::from_secs(2));
+    expect(&output, 130);
+    until("the server's end", || !Path::new(&format!("/proc/{}", server[0])).exists());
+}
+
+/// Processes started by this one that are servers.
+fn children(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lists =
+        tasks.map(|t| std::fs::read_to_string(t.path().join("children")).unwrap_or_default());
+    lists
+        .flat_map(|l| l.split_whitespace().map(|p| p.parse().unwrap()).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
 fn more_sessions_than_the_server_takes_are_refused_before_the_load() {
     let fixture = fixture::with(&[("max_connections", "12")]);
     let world = World::new();

@@ -8,7 +8,7 @@ use super::live::Live;
 use super::{flags, lines};
 use crate::analysis::Pulse;
 use crate::analysis::figure::time;
-use crate::archive::SampleRecord;
+use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::kernel;
 use crate::experiment::{Listener, Step};
 use crate::plan::Plan;
@@ -22,6 +22,8 @@ pub(super) struct Show<'a> {
     plan: &'a Plan,
     pulse: Pulse,
     progress: ProgressLine,
+    /// Product and version, once known.
+    server: String,
     way: Way,
     /// What was said while the view stood there; it is told when the view has gone.
     held: Vec<String>,
@@ -51,7 +53,8 @@ impl<'a> Show<'a> {
             () => Way::Aside,
         };
         let progress = flags::progress_line(args, desk);
-        Show { desk, plan, pulse: Pulse::default(), progress, way, held: Vec::new() }
+        let server = String::new();
+        Show { desk, plan, pulse: Pulse::default(), progress, server, way, held: Vec::new() }
     }
 
     fn is_quiet(&self) -> bool {
@@ -70,6 +73,11 @@ impl<'a> Show<'a> {
 }
 
 impl Listener for Show<'_> {
+    fn server(&mut self, server: &ServerRecord) {
+        let version = server.version.split('-').find(|part| part.contains('.'));
+        self.server = format!("{} {}", server.product, version.unwrap_or_default());
+    }
+
     fn step_began(&mut self, step: &Step, _number: usize, _of: usize) {
         if matches!(step, Step::Load { .. }) {
             return;
@@ -94,7 +102,7 @@ impl Listener for Show<'_> {
         self.progress.finish();
         self.pulse = Pulse::default();
         if let Way::Live(view) = &mut self.way {
-            match Live::open(self.plan, self.desk.terminal.colour) {
+            match Live::open(self.plan, &self.server, self.desk.terminal.colour) {
                 Ok(live) => *view = Some(live),
                 // A terminal that can't tell where its cursor stands still takes lines.
                 Err(_) => self.way = Way::Lines,

@@ -42,7 +42,7 @@ impl Live {
     ///
     /// # Errors
     /// When the terminal doesn't answer.
-    pub(super) fn open(plan: &Plan, colour: bool) -> io::Result<Live> {
+    pub(super) fn open(plan: &Plan, server: &str, colour: bool) -> io::Result<Live> {
         let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
         let still = Still::make();
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
@@ -50,7 +50,7 @@ impl Live {
             terminal,
             clock: RealClock::start(),
             drawn: None,
-            title: title(plan),
+            title: title(plan, server),
             until: until(plan),
             style: if colour { Style::new().fg(Color::Cyan) } else { Style::new() },
             colour,
@@ -145,7 +145,7 @@ impl Drop for Live {
     }
 }
 
-fn title(plan: &Plan) -> String {
+fn title(plan: &Plan, server: &str) -> String {
     let arrival = match plan.load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => String::new(),
         ArrivalPlan::Closed { think } => format!(", think {}", units::show_time(think)),
@@ -153,7 +153,8 @@ fn title(plan: &Plan) -> String {
         ArrivalPlan::Poisson { per_second } => format!(", poisson {}/s", figure(per_second)),
     };
     let sessions = plural(plan.load.workers as u64, "session", "sessions");
-    format!("{}  {sessions}{arrival}", plan.workload.kind)
+    let server = if server.is_empty() { String::new() } else { format!("  {server}") };
+    format!("{}{server}  {sessions}{arrival}", plan.workload.kind)
 }
 
 fn until(plan: &Plan) -> String {
