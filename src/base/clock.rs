@@ -47,7 +47,8 @@ impl Sub for Nanos {
 }
 
 /// How long before a due time sleeping gives way to spinning where precision is asked for: a sleep ends 16-25 us
-/// late even with sharp timers, sometimes later.
+/// late even with sharp timers, sometimes later. Spinning pays only where a core is free for it: on a busy machine the
+/// scheduler makes who spins wait longer than who sleeps.
 pub const SPIN: Nanos = Nanos(60_000);
 
 /// A clock: real, or simulated in tests.
