@@ -291,7 +291,7 @@ mod tests {
         let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).unwrap();
         let path = dir.path().join("t.ibd");
         std::fs::write(&path, vec![1; 4 << 20]).unwrap();
-        assert_eq!(resident(&[path.clone()]), Some(4 << 20));
+        assert_eq!(resident(std::slice::from_ref(&path)), Some(4 << 20));
         let evicted = evict(dir.path()).unwrap();
         assert_eq!(evicted, Evicted { files: 1, bytes: 4 << 20, resident_bytes: Some(0) });
         assert_eq!(resident(&[path]), Some(0));
