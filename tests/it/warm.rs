@@ -140,8 +140,8 @@ fn pages_read(server: &Fixture) -> u64 {
     gauge(&mut open(server.target())).unwrap().pages_read
 }
 
-/// Reads every index whole by statements of our own; gives the pages that came from disk, and the reads that a
-/// statement waited for. Read-ahead also fetches pages that belong to no index, so those are not the same.
+/// Reads every index whole by statements of our own; gives the pages that came from disk, and the
+/// reads that a statement waited for: read-ahead also fetches pages that belong to no index.
 fn read_all(server: &Fixture) -> (u64, u64) {
     let mut session = open(server.target());
     let before = gauge(&mut session).unwrap();
@@ -288,7 +288,7 @@ fn a_rate_is_kept_and_a_stop_ends_it_soon() {
         let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
         assert!(clock.now() < Nanos(2_500_000_000), "a stop takes less than a second");
         assert!(warmed.cut);
-        // 150 by the rate, a piece each under way, some to look where to cut, read-ahead in whole extents.
+        // 150 by the rate, pieces under way, looks where to cut, read-ahead in whole extents.
         assert!((20..900).contains(&warmed.pages_read), "{} pages read", warmed.pages_read);
         assert!(warmed.notes.iter().any(|n| n.starts_with("stopped: ")), "{:?}", warmed.notes);
         assert_eq!(variables(&server), before);
@@ -305,7 +305,10 @@ fn a_stop_in_the_middle_of_a_statement_has_the_server_break_it_off() {
         let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
         assert!(clock.now() < Nanos(1_400_000_000), "a stop takes less than a second");
         assert!(warmed.cut && warmed.failed == 0, "{:?}", warmed.notes);
-        let left = server.sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%sweat warm%' AND INFO NOT LIKE '%PROCESSLIST%'");
+        let left = server.sql(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
+             WHERE INFO LIKE '%sweat warm%' AND INFO NOT LIKE '%PROCESSLIST%'",
+        );
         assert_eq!(left, "0");
     }
 }
@@ -450,7 +453,8 @@ fn without_consent_a_foreign_server_keeps_its_list() {
 #[test]
 fn an_account_without_privileges_is_told_what_it_lacks() {
     for server in zoos("96M") {
-        server.sql("CREATE USER peon@localhost IDENTIFIED BY 'pea'; GRANT SELECT ON zoo.* TO peon@localhost");
+        server.sql("CREATE USER peon@localhost IDENTIFIED BY 'pea'");
+        server.sql("GRANT SELECT ON zoo.* TO peon@localhost");
         let plan = AddressPlan {
             user: Some("peon".to_owned()),
             password: Some(Secret::new("pea")),

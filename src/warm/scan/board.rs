@@ -58,6 +58,8 @@ pub(super) struct Board {
     began: Nanos,
     /// Pages that may have begun before the next look at the pool.
     limit: u64,
+    /// Somebody waits for that look.
+    starved: bool,
     pages_begun: u64,
     pages_done: u64,
     pages_running: u64,
@@ -97,6 +99,7 @@ impl Board {
             rate,
             began,
             limit: u64::MAX,
+            starved: false,
             pages_begun: 0,
             pages_done: 0,
             pages_running: 0,
@@ -122,6 +125,7 @@ impl Board {
             return if self.is_through() { Work::End } else { Work::Wait };
         }
         if self.pages_begun >= self.limit && !self.tasks.is_empty() {
+            self.starved = true;
             return Work::Wait;
         }
         if let Some(task) = self.tasks.pop_front() {
@@ -229,6 +233,12 @@ impl Board {
     /// Lets pieces of so many pages begin before the next look at the pool.
     pub(super) fn allow(&mut self, pages: u64) {
         self.limit = self.pages_begun.saturating_add(pages);
+        self.starved = false;
+    }
+
+    /// Whether a session waits for the next look at the pool.
+    pub(super) fn is_starved(&self) -> bool {
+        self.starved
     }
 
     /// What happened since the last look.

@@ -141,7 +141,10 @@ fn no_more_begins_than_the_last_look_at_the_pool_allows() {
     board.allow(60);
     read(&mut board);
     read(&mut board);
+    assert!(!board.is_starved());
     assert_eq!(board.take(Nanos(0)), Work::Wait, "100 pages have begun where 60 may");
+    assert!(board.is_starved());
     board.allow(1);
+    assert!(!board.is_starved());
     read(&mut board);
 }

@@ -43,7 +43,7 @@ impl Strategy for Scan {
                 "",
                 "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
             ),
-            spec("sessions", OptionKind::Count, "4", "Sessions that read at the same time"),
+            spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
             spec(
                 "order",
                 OptionKind::Choice(&["use", "size", "name"]),
@@ -133,7 +133,7 @@ impl Asked {
             wrong(
                 "--sessions",
                 format!("{sessions} sessions make no sense"),
-                "1 to 256, usually 4",
+                "1 to 256, usually 8",
             );
         }
         let blobs = if options.switch("blobs") { Blobs::Read } else { Blobs::Leave };
@@ -264,7 +264,7 @@ impl Watch<'_, '_> {
             } else if self.end == End::Full {
                 // What is under way would push out what was read first.
                 self.cancel(lead);
-            } else if now >= next {
+            } else if now >= next || self.crew.board().is_starved() {
                 let read = self.last.pages_read;
                 self.look(lead);
                 let read = self.last.pages_read.saturating_sub(read);
@@ -407,10 +407,10 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_all_tables_four_sessions_until_full() {
+    fn defaults_are_all_tables_eight_sessions_until_full() {
         let asked = read(&[]).unwrap();
         assert!(asked.tables.is_empty());
-        assert_eq!((asked.sessions, asked.order, asked.fill), (4, Order::Use, Fill::Whole));
+        assert_eq!((asked.sessions, asked.order, asked.fill), (8, Order::Use, Fill::Whole));
         assert_eq!((asked.rate, asked.blobs, asked.max_running), (None, Blobs::Leave, 0));
     }
 
