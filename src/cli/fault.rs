@@ -15,7 +15,6 @@ pub(super) enum Exit {
     /// 0: done.
     Done,
     /// 1: done, and a verdict that was asked for is negative.
-    #[expect(dead_code, reason = "for commands that judge")]
     Negative,
     /// 2: the words or the input are wrong.
     Usage,

@@ -56,9 +56,8 @@ pub(crate) fn mysqld() -> Option<PathBuf> {
 
 /// Sandboxes in the test's own folder; templates in one that all tests share.
 pub(crate) fn home(dir: &Path) -> Home {
-    let templates =
-        std::env::temp_dir().join(format!("sweat-test-{}", rustix::process::geteuid().as_raw()));
-    Home { templates: Home::at(&templates).templates, sandboxes: dir.join("sandbox") }
+    let shared = Home::at(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    Home { templates: shared.templates, sandboxes: dir.join("sandbox") }
 }
 
 fn start(server: Option<PathBuf>, settings: &[(&str, &str)], tcp: bool) -> Fixture {

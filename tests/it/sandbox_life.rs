@@ -243,6 +243,41 @@ fn mistakes_are_told_before_anything_is_made() {
 }
 
 #[test]
+fn a_path_too_long_for_a_socket_is_got_round_or_told() {
+    let (dir, _) = home();
+    let long = dir.path().join("a".repeat(100));
+    let short = dir.path().join("t");
+    std::fs::create_dir(&short).unwrap();
+    std::fs::create_dir(&long).unwrap();
+    std::os::unix::fs::symlink(dir.path().join("template"), long.join("template")).unwrap();
+    let start = |temporary: &Path| {
+        sweat(&long, &["sandbox", "start", "--name", "x", "--detach"])
+            .env("TMPDIR", temporary)
+            .output()
+            .unwrap()
+    };
+    let told = start(&long);
+    assert_eq!(told.status.code(), Some(3), "{}", text(&told));
+    assert!(text(&told).contains("the path of the server's socket would be too long"));
+    let started = start(&short);
+    assert_eq!(started.status.code(), Some(0), "{}", text(&started));
+    let (_, meta) = only(&Home::at(&long));
+    assert!(meta.socket.starts_with(&short), "{}", meta.socket.display());
+    assert_eq!(fixture::sql(&meta.socket, "select 1"), "1");
+    let destroyed = run(&long, &["sandbox", "destroy"]);
+    assert_eq!(destroyed.status.code(), Some(0), "{}", text(&destroyed));
+    assert_eq!(entries(&short), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_folder_that_can_not_be_used_is_told() {
+    let output = run(Path::new("/dev/null/x"), &["sandbox", "start"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("make the folder /dev/null/x") && said.contains("SWEAT_HOME"), "{said}");
+}
+
+#[test]
 fn where_no_server_is_installed_the_package_is_named() {
     // The usual folders have a server on this machine, so the program is run where they are empty.
     let (dir, _) = home();

@@ -222,7 +222,8 @@ impl Sandbox {
     fn begin(&mut self, settings: &Settings) -> anyhow::Result<()> {
         self.meta.tool = Some(ProcessId::own()?);
         self.launch_on_port(settings)?;
-        if let Some(port) = self.meta.port {
+        let before = self.tcp.as_ref().and_then(|address| address.port);
+        if let Some(port) = self.meta.port.filter(|port| before != Some(*port)) {
             self.tcp = Some(port::open(&self.target, &self.dir, port, &self.stop)?);
         }
         self.meta.keep = self.life != Life::ThrowAway;

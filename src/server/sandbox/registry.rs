@@ -168,11 +168,11 @@ fn sweep_one(dir: &Path, mut meta: Meta) -> bool {
 /// Removes a sandbox's files.
 pub(super) fn remove(dir: &Path, socket: Option<&Path>) -> bool {
     // A socket outside has a short folder of its own.
-    if let Some(folder) = socket.and_then(Path::parent).filter(|folder| *folder != dir) {
-        let is_ours = folder.file_name().is_some_and(|n| n.to_string_lossy().starts_with("sweat-"));
-        if is_ours {
-            let _ = std::fs::remove_dir_all(folder);
-        }
+    if let Some(socket) = socket.filter(|socket| socket.parent() != Some(dir)) {
+        let _ = std::fs::remove_file(socket);
+        let _ = std::fs::remove_file(socket.with_extension("lock"));
+        // Goes only if it is empty.
+        let _ = socket.parent().map(std::fs::remove_dir);
     }
     std::fs::remove_dir_all(dir).is_ok()
 }

@@ -251,7 +251,9 @@ fn initialize(
     let places = Places { dir: folder.to_owned(), socket, port: None };
     let result = warm_up(program, initial, &places, stop);
     if places.socket.parent() != Some(folder) {
-        let _ = places.socket.parent().map(std::fs::remove_dir_all);
+        let _ = std::fs::remove_file(&places.socket);
+        let _ = std::fs::remove_file(places.socket.with_extension("lock"));
+        let _ = places.socket.parent().map(std::fs::remove_dir);
     }
     result
 }
