@@ -14,13 +14,12 @@ mod simulated;
 mod tests;
 mod threads;
 
-use anyhow::ensure;
 use arrival::{Arrival, Schedule};
 use load::{Load, Start, State};
 use threads::Setting;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
-use crate::plan::{EnginePlan, LoadPlan};
+use crate::plan::{EnginePlan, LoadPlan, Mistake};
 use crate::recorder::{Ending, Interval, Recorder, Recording};
 use crate::workload::Workload;
 
@@ -78,7 +77,7 @@ pub struct NoSession {
 /// Runs a load to its end and gives its recording. `on_interval` sees every interval, in order, from this thread.
 ///
 /// # Errors
-/// [`NoSession`] when no worker could open its session; others when the plan asks for what can't be done.
+/// [`NoSession`] when no worker could open its session; a [`Mistake`] when the plan asks for what can't be done.
 pub fn run(
     load: &LoadPlan,
     seed: u64,
@@ -87,14 +86,23 @@ pub fn run(
     stop: &Stop,
     on_interval: &mut dyn FnMut(&Interval),
 ) -> anyhow::Result<Recording> {
-    ensure!(load.workers > 0, "a load needs at least one worker");
-    ensure!(!load.interval.is_zero(), "an interval needs a length");
+    let mistake = |place: &str, why: &str, hint: Option<&str>| Mistake {
+        place: place.to_owned(),
+        why: why.to_owned(),
+        hint: hint.map(str::to_owned),
+    };
+    if load.workers == 0 {
+        return Err(mistake("load.workers", "a load needs at least one", None).into());
+    }
+    if load.interval.is_zero() {
+        return Err(mistake("load.interval", "an interval needs a length", None).into());
+    }
     let arrival = Arrival::new(load.arrival, seed)?;
     let engine = Engine::choose(load);
-    ensure!(
-        engine == Engine::Threads || cfg!(target_os = "linux"),
-        "the reactor engine needs Linux; the engine `threads` runs everywhere"
-    );
+    if engine == Engine::Reactor && cfg!(not(target_os = "linux")) {
+        let hint = Some("the engine `threads` runs everywhere");
+        return Err(mistake("load.engine", "the reactor needs Linux", hint).into());
+    }
     let shared = Load::new(load);
     let (recorder, writers) = Recorder::new(workload.classes(), engine.lanes(load.workers));
     let setting = Setting { load: &shared, workload, clock, seed, precise: load.precise };

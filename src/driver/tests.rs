@@ -76,7 +76,7 @@ impl Workload for Toy {
     }
     fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
         let deed = self.deeds[part.worker];
-        ensure!(deed != Deed::Unmade, "no hands");
+        anyhow::ensure!(deed != Deed::Unmade, "no hands");
         Ok(Box::new(Hand { toy: self, deed, part, events: 0, opened: 0 }))
     }
 }
@@ -492,6 +492,8 @@ fn plans_that_make_no_sense_are_refused() {
     let arrival = ArrivalPlan::Constant { per_second: 0.0 };
     let no_rate = LoadPlan { arrival, ..LoadPlan::default() };
     for plan in [none, no_interval, no_rate] {
-        assert!(run(&plan, 1, &Null, RealClock::start(), &Stop::new(), &mut |_| {}).is_err());
+        let error =
+            run(&plan, 1, &Null, RealClock::start(), &Stop::new(), &mut |_| {}).unwrap_err();
+        assert!(error.is::<Mistake>(), "{error}");
     }
 }

@@ -7,7 +7,7 @@ mod poisson;
 use poisson::Poisson;
 
 use crate::base::Nanos;
-use crate::plan::ArrivalPlan;
+use crate::plan::{ArrivalPlan, Mistake};
 
 /// When the events of one worker shall begin.
 #[derive(Clone)]
@@ -55,13 +55,15 @@ impl Arrival {
     ///
     /// # Errors
     /// When the rate is not a number of events per second that can be kept.
-    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> anyhow::Result<Arrival> {
+    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> Result<Arrival, Mistake> {
         let checked = |per_second: f64| {
-            anyhow::ensure!(
-                per_second.is_finite() && (1e-6..=1e9).contains(&per_second),
-                "a rate of {per_second} events per second can't be kept: between 0.000001 and \
-                 1000000000 it can"
-            );
+            if !(1e-6..=1e9).contains(&per_second) {
+                return Err(Mistake {
+                    place: "load.arrival".to_owned(),
+                    why: format!("a rate of {per_second} events per second can't be kept"),
+                    hint: Some("a rate lies between 0.000001 and 1000000000 per second".to_owned()),
+                });
+            }
             Ok(per_second)
         };
         Ok(match plan {
