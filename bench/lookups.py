@@ -15,7 +15,7 @@ def main():
         file = pathlib.Path(folder) / "lookups.sql"
         login = server.sweat_login(False)
         s.Timed([s.SWEAT, "bench", "lookup", "prepare", *login, f"--rows={args.rows}", f"--lookups={args.lookups}",
-                 f"--write-lookups={file}"])
+                 f"--lookups-file={file}"])
 
         def ours():
             return s.Timed([s.SWEAT, "bench", "queries", "run", *login, f"--file={file}", "--threads=1", "--format",
