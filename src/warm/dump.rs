@@ -1,11 +1,15 @@
 //! The server writes down which pages its pool holds, for a later load.
 
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 
 use super::gauge::status_text;
 use super::load::{List, State};
 use super::{Scene, guarded, server_file};
-use crate::base::{Clock, Nanos, Stop};
+use crate::base::{Clock, Nanos, RealClock, Stop};
+use crate::server::journal::{Consent, FILE, Journal};
 use crate::target::{Error, Session};
 use crate::workload::Progress;
 
@@ -68,7 +72,7 @@ fn run(plan: &DumpPlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result
         .and_then(|v| v.parse().ok())
         .unwrap_or(100);
     let pct = plan.pct.unwrap_or(was);
-    let state = with_share(scene, &mut session, pct, was)?;
+    let state = with_share(scene, &mut session, (pct, was), abandon)?;
     let file = server_file(&mut session, scene.target)?;
     let pages = file.bytes.as_deref().and_then(|b| List::read(b).ok()).map(|list| list.len());
     let mut dumped = Dumped {
@@ -95,19 +99,38 @@ fn run(plan: &DumpPlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result
 fn with_share(
     scene: &mut Scene<'_>,
     session: &mut Session,
-    pct: u8,
-    was: u8,
+    share: (u8, u8),
+    abandon: &Stop,
 ) -> anyhow::Result<State> {
+    let (pct, was) = share;
     if pct == was {
         return write(scene, session);
     }
-    let set = |session: &mut Session, pct: u8| {
-        session.command(&format!("SET GLOBAL {PCT} = {pct}")).map_err(refused)
+    let consent = match scene.control.as_deref() {
+        Some(control) => Consent::of(control),
+        None => Consent::given("--allow dump"),
     };
-    set(session, pct)?;
-    let result = write(scene, session);
-    set(session, was).with_context(|| format!("put {PCT} back to {was}"))?;
-    result
+    let folder = private_folder(scene.clock)?;
+    let mut journal = Journal::open(&folder.join(FILE), scene.target, &consent, abandon)?;
+    let set = journal.set(PCT, &pct.to_string());
+    let result = set.and_then(|_| write(scene, session));
+    let undone = journal.undo()?;
+    std::fs::remove_dir_all(&folder).context("remove the journal, which is through")?;
+    match undone.left.first() {
+        Some(left) => Err(anyhow::anyhow!("{left}")),
+        None => result,
+    }
+}
+
+/// A folder of ours alone for a journal: it stays only if we are killed, for `sweat restore`.
+fn private_folder(clock: RealClock) -> anyhow::Result<PathBuf> {
+    let name = format!("sweat-dump-{}-{:x}", std::process::id(), clock.unix_ns(clock.now()));
+    let folder = std::env::temp_dir().join(name);
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("make {} for a journal", folder.display()))?;
+    Ok(folder)
 }
 
 fn refused(error: Error) -> anyhow::Error {

@@ -195,6 +195,9 @@ fn run(
             Some(RatePlan::Bytes(bytes)) => bytes as f64 / before.page_bytes.max(1) as f64,
         },
     };
+    for unit in all.iter().filter(|u| u.first.is_none() && u.pages / 2 > rate.largest_piece()) {
+        notes.push(format!("{} is read in one piece, faster than --rate", unit.label()));
+    }
     let sessions = asked.sessions.min(all.iter().map(|u| u.pages.div_ceil(64)).sum::<u64>().max(1));
     let crew = Crew {
         target: scene.target,
