@@ -22,16 +22,13 @@ pub(super) use words::workload_first;
 pub(super) fn command() -> Command {
     let mut command = everything(Command::new("bench"))
         .about("Run a load and measure it")
-        .long_about(
-            "Run a load and measure it.\n\n\
-             Each workload has options of its own: `sweat bench WORKLOAD --help` lists them.",
-        )
         .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
         .disable_help_subcommand(true)
         .after_help(
-            "Examples:\n  \
+            "Each workload has options of its own: `sweat bench WORKLOAD --help` lists them.\n\n\
+             Examples:\n  \
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
              sweat bench oltp_point_select prepare -h db1 -u bench -p -D sbtest --table-size=1M\n  \
              sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \

@@ -134,20 +134,25 @@ pub(super) fn sandbox_flags(command: Command) -> Command {
         ))
 }
 
-/// Whether any word names a target or how to log in to it.
-pub(super) fn is_told(args: &ArgMatches) -> bool {
-    args.get_flag("sandbox") || FLAGS.iter().any(|(name, ..)| args.contains_id(name))
-}
-
-/// The target that the words name: a throw-away server or an address.
+/// The target that the words name, a throw-away server or an address. What a plan file names stands over option
+/// files and environment, and under the words.
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn target(args: &ArgMatches, desk: &Desk) -> anyhow::Result<TargetPlan> {
+pub(super) fn target(
+    args: &ArgMatches,
+    desk: &Desk,
+    planned: &TargetPlan,
+) -> anyhow::Result<TargetPlan> {
+    let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
     if args.get_flag("sandbox") {
         return Ok(TargetPlan::Sandbox(sandbox(args)?));
     }
-    Ok(TargetPlan::Address(address(args, desk)?))
+    Ok(match planned {
+        TargetPlan::Sandbox(plan) if !typed => TargetPlan::Sandbox(plan.clone()),
+        TargetPlan::Address(plan) => TargetPlan::Address(over(plan, args, desk)?),
+        TargetPlan::None | TargetPlan::Sandbox(_) => TargetPlan::Address(address(args, desk)?),
+    })
 }
 
 /// What `--server`, `--set` and `--pool` say.
@@ -187,6 +192,11 @@ fn mistake(place: &str, why: String) -> Mistake {
 /// # Errors
 /// All mistakes together; or when the password can't be asked for.
 pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressPlan> {
+    over(&AddressPlan::default(), args, desk)
+}
+
+/// The same with the address of a plan file below the words typed.
+fn over(planned: &AddressPlan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressPlan> {
     let mut plan = AddressPlan::default();
     let mut mistakes = Vec::new();
     for (variable, name) in apply::ENVIRONMENT {
@@ -200,6 +210,7 @@ pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressP
     for option in &found.options {
         apply::set(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
     }
+    apply::lay_over(&mut plan, planned);
     typed(&mut plan, args, &mut mistakes);
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());

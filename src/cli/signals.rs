@@ -42,7 +42,7 @@ fn leave(terminal: Option<&Termios>) -> ! {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
     }
     if io::stderr().is_terminal() {
-        let _ = write!(io::stderr(), "\x1b[?25h\n");
+        let _ = writeln!(io::stderr(), "\x1b[?25h");
     }
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }

@@ -35,3 +35,43 @@ fn every_help_ends_with_examples() {
     assert!(seen >= 1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Flags of other programs that the documentation names.
+const FOREIGN: &[&str] = &["--release", "--help", "--version", "--print-defaults"];
+/// Flags that are taken away before clap reads the words.
+const TAKEN: &[&str] = &["--mysql-password", "--skip-password"];
+
+#[test]
+fn every_flag_in_the_documentation_exists() {
+    let mut known: Vec<String> =
+        FOREIGN.iter().chain(TAKEN).map(|flag| (*flag).to_owned()).collect();
+    let mut program = program();
+    program.build();
+    let mut take = |command: &Command| {
+        for arg in command.get_arguments() {
+            let names = arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default());
+            known.extend(names.map(|name| format!("--{name}")));
+        }
+    };
+    commands(&program, "sweat", &mut |_, command| take(command));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|e| e.unwrap().path()));
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for page in pages.iter().filter(|p| p.extension().is_some_and(|e| e == "md")) {
+        let text = std::fs::read_to_string(page).unwrap_or_default();
+        for word in text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-')) {
+            let flag = word.trim_end_matches('-');
+            if !flag.starts_with("--") || flag.len() < 4 {
+                continue;
+            }
+            seen += 1;
+            if !known.iter().any(|name| name == flag) {
+                wrong.push(format!("{}: {flag}", page.display()));
+            }
+        }
+    }
+    assert!(seen > 20, "the documentation was not found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -49,6 +49,10 @@ pub trait Kind: Sync {
     fn needs_target(&self) -> bool {
         true
     }
+    /// Whether its workers come to an end of their own, as a list of statements does.
+    fn ends_by_itself(&self) -> bool {
+        false
+    }
     /// Builds it; `target` is `None` only for workloads that need none.
     ///
     /// # Errors

@@ -283,6 +283,11 @@ fn option_files_and_environment_say_who_we_are() {
     expect(&output, 0);
     let run = world.record();
     assert!(run.plan.contains("user = \"anna\"") && !run.plan.contains("s3cr"), "{}", run.plan);
+    // The run's own plan runs again once the password is there, and its flags can be changed.
+    let plan = archive::latest(&world.runs()).unwrap().join("plan.toml");
+    let again = ["bench", "--events=20", "--plan", plan.to_str().unwrap()];
+    expect(&world.run(&[&again[..], &["--no-login-paths"]].concat()), 3);
+    expect(&world.run(&again), 0);
     let words = [&words[..], &["--defaults-file=my.cnf", "--no-login-paths", "-uanna"]].concat();
     let output = world.command(&words).env("MYSQL_PWD", "s3cr#t \"x\"").output().unwrap();
     expect(&output, 0);
@@ -304,7 +309,7 @@ fn a_killed_server_ends_the_run_with_what_was_measured() {
     assert!(err(&output).contains("error: "), "{}", err(&output));
     let run = world.record();
     assert_eq!(run.meta.state, RunState::Failed);
-    assert!(run.trials[0].response[0].len() > 0);
+    assert!(!run.trials[0].response[0].is_empty());
     assert_eq!(run.trials[0].reason, "target_lost");
 }
 
@@ -330,7 +335,8 @@ fn with_reconnect_the_load_goes_on_after_a_restart() {
 fn a_probe_without_its_privilege_is_a_gap_and_no_abort() {
     let (world, fixture) = prepared();
     fixture.sql(
-        "create user poor@localhost identified by 'geheim'; grant select on sbtest.* to poor@localhost",
+        "create user poor@localhost identified by 'geheim'; \
+         grant select on sbtest.* to poor@localhost",
     );
     let socket = socket(&fixture);
     let output = world.run(&point_select(&socket, &["-upoor", "-pgeheim", "--time=2"]));

@@ -38,7 +38,7 @@ enum Way {
     /// A line each on stderr, since stdout is for a format that programs read.
     Aside,
     /// A view of the whole load; `None` until the load begins.
-    Live(Option<Live>),
+    Live(Option<Box<Live>>),
 }
 
 impl<'a> Show<'a> {
@@ -103,7 +103,7 @@ impl Listener for Show<'_> {
         self.pulse = Pulse::default();
         if let Way::Live(view) = &mut self.way {
             match Live::open(self.plan, &self.server, self.desk.terminal.colour) {
-                Ok(live) => *view = Some(live),
+                Ok(live) => *view = Some(Box::new(live)),
                 // A terminal that can't tell where its cursor stands still takes lines.
                 Err(_) => self.way = Way::Lines,
             }

@@ -60,8 +60,8 @@ pub(in super::super) fn workload_first(args: &mut [OsString], takes_value: &dyn 
 pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let mut plan = start(workload, args)?;
-    load(&mut plan.load, args, &mut mistakes);
     let specs = kind(&plan.workload.kind)?;
+    load(&mut plan.load, args, specs.ends_by_itself(), &mut mistakes);
     if workload.is_some() {
         match Options::check(&specs.options(), &own(args)) {
             Ok(options) => plan.workload.options = options,
@@ -82,11 +82,11 @@ pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> an
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
-    if specs.needs_target() && !names_target(&plan.target, args) {
-        plan.target = connection::target(args, desk)?;
-    } else if !specs.needs_target() {
-        plan.target = TargetPlan::None;
-    }
+    plan.target = if specs.needs_target() {
+        connection::target(args, desk, &plan.target)?
+    } else {
+        TargetPlan::None
+    };
     plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
     Ok(plan)
 }
@@ -99,11 +99,6 @@ fn unknown_probe(name: &str) -> Option<Mistake> {
     let hint = nearest(name, names.iter().copied())
         .map_or_else(|| names.join(", "), |near| format!("did you mean {near}?"));
     Some(mistake("probes", &format!("`{name}` is not known"), &hint))
-}
-
-/// Whether the plan file names the target, and no word does.
-fn names_target(target: &TargetPlan, args: &ArgMatches) -> bool {
-    !matches!(target, TargetPlan::None) && !connection::is_told(args)
 }
 
 /// The plan of the file, or the defaults.
@@ -168,8 +163,8 @@ fn own(args: &ArgMatches) -> Vec<(String, String)> {
     given
 }
 
-/// Lays the flags of a load over the plan.
-fn load(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+/// Lays the flags of a load over the plan. `ends` says that the workload comes to an end of its own.
+fn load(load: &mut LoadPlan, args: &ArgMatches, ends: bool, mistakes: &mut Vec<Mistake>) {
     if let Some(workers) = count(args, "threads", 1, MOST_WORKERS, mistakes) {
         load.workers = workers as usize;
     }
@@ -177,7 +172,8 @@ fn load(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
     let told_events = count(args, "events", 0, u64::MAX, mistakes);
     load.time = told_time.or(load.time).filter(|t| !t.is_zero());
     load.events = told_events.or(load.events).filter(|n| *n > 0);
-    if load.time.is_none() && load.events.is_none() && told_time.is_none() {
+    let endless = load.time.is_none() && load.events.is_none() && !ends;
+    if endless && told_time.is_none() {
         load.time = Some(TIME);
     }
     match time(args, "interval", mistakes) {

@@ -29,6 +29,30 @@ pub(super) fn set(
     }
 }
 
+/// Lays what a plan file says about the address over it; it never says a password.
+pub(super) fn lay_over(plan: &mut AddressPlan, planned: &AddressPlan) {
+    fn take<T: Clone>(to: &mut Option<T>, from: &Option<T>) {
+        if from.is_some() {
+            to.clone_from(from);
+        }
+    }
+    take(&mut plan.host, &planned.host);
+    take(&mut plan.port, &planned.port);
+    take(&mut plan.socket, &planned.socket);
+    take(&mut plan.protocol, &planned.protocol);
+    take(&mut plan.user, &planned.user);
+    take(&mut plan.database, &planned.database);
+    take(&mut plan.ssl.mode, &planned.ssl.mode);
+    take(&mut plan.ssl.ca, &planned.ssl.ca);
+    take(&mut plan.ssl.capath, &planned.ssl.capath);
+    take(&mut plan.ssl.cert, &planned.ssl.cert);
+    take(&mut plan.ssl.key, &planned.ssl.key);
+    take(&mut plan.connect_timeout, &planned.connect_timeout);
+    take(&mut plan.server_public_key_path, &planned.server_public_key_path);
+    plan.get_server_public_key |= planned.get_server_public_key;
+    plan.enable_cleartext_plugin |= planned.enable_cleartext_plugin;
+}
+
 type Wrong = (String, &'static str);
 
 fn lay(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), Wrong> {

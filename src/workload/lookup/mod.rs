@@ -56,6 +56,9 @@ impl Kind for Lookup {
             ),
         ]
     }
+    fn ends_by_itself(&self) -> bool {
+        true
+    }
     fn build(
         &self,
         options: &Options,

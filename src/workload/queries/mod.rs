@@ -43,6 +43,9 @@ impl Kind for Queries {
             spec("shared", Switch, "off", "workers share one pass instead of one each"),
         ]
     }
+    fn ends_by_itself(&self) -> bool {
+        true
+    }
     fn build(
         &self,
         options: &Options,

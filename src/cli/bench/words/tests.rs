@@ -11,7 +11,7 @@ fn args(line: &str) -> ArgMatches {
 
 fn plan_of(line: &str) -> Result<LoadPlan, Vec<String>> {
     let (mut load, mut mistakes) = (LoadPlan::default(), Vec::new());
-    super::load(&mut load, &args(line), &mut mistakes);
+    super::load(&mut load, &args(line), line.contains("queries"), &mut mistakes);
     if mistakes.is_empty() {
         Ok(load)
     } else {
@@ -24,6 +24,7 @@ fn a_load_without_words_has_one_worker_and_ten_seconds() {
     let load = plan_of("bench null").unwrap();
     assert_eq!((load.workers, load.time, load.events), (1, Some(TIME), None));
     assert_eq!(load.arrival, ArrivalPlan::default());
+    assert_eq!(plan_of("bench queries --file=x").unwrap().time, None);
 }
 
 #[test]
