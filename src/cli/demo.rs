@@ -38,8 +38,10 @@ pub(super) fn command() -> Command {
         .about("Show what a warm buffer pool is worth, on a throw-away server")
         .long_about(
             "Show what a warm buffer pool is worth, on a throw-away server.\n\n\
-             Makes a table, looks up rows of it by an indexed string, and does so again after each of four beginnings: \
-             cold, warmed by a scan of all indexes, warmed by the scan that mysql-warmup makes, warmed by the \
+             Makes a table, looks up rows of it by an indexed string, and does so again \
+             after each of four beginnings: \
+             cold, warmed by a scan of all indexes, warmed by the scan that mysql-warmup \
+             makes, warmed by the \
              server's own list of pages. Each begins with a restart that is shown to be cold.",
         )
         .arg(switch("quick", "A smaller pool and table: under 40 seconds"))
@@ -47,7 +49,8 @@ pub(super) fn command() -> Command {
         .arg(switch("quiet", "Show nothing but the summary").short('q'))
         .arg(switch("plain", "No line that is written over, also on a terminal"))
         .after_help(
-            "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size 0.5x-pool   \
+            "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size \
+             0.5x-pool   \
              # a table that fits\n  sweat demo --server /opt/mysql/bin/mysqld\n\n\
              The server listens on no port and is removed at the end; the run's folder stays.",
         );

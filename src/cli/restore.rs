@@ -16,8 +16,10 @@ pub(super) fn command() -> Command {
     let command = Command::new("restore")
         .about("Put back the variables of a server that a killed sweat had changed")
         .long_about(
-            "Before sweat changes a variable of a server, it writes the old value to a journal, and \
-             puts it back at the end. If sweat was killed in between, this does it. A variable that \
+            "Before sweat changes a variable of a server, it writes the old value to a \
+             journal, and \
+             puts it back at the end. If sweat was killed in between, this does it. A \
+             variable that \
              somebody else has changed since is left alone.",
         )
         .arg(

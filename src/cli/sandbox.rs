@@ -20,8 +20,10 @@ pub(super) fn command() -> Command {
     Command::new("sandbox")
         .about("Start, list and end throw-away servers")
         .long_about(
-            "A sandbox is a MariaDB or MySQL server of your own in a private folder: on a socket that \
-             only you can use, without option files, ready in a moment. Without a name it ends with \
+            "A sandbox is a MariaDB or MySQL server of your own in a private folder: on a \
+             socket that \
+             only you can use, without option files, ready in a moment. Without a name it \
+             ends with \
              Ctrl-C and leaves nothing; with --name or --detach it keeps its data until it is \
              destroyed.",
         )

@@ -152,7 +152,8 @@ fn comparison(findings: &Findings) -> String {
     format!(
         "<section id=\"comparison\"><h2>The ways against each other</h2>\
          <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
-         run of the cold way by the first run of this one: one run each, so no interval. Page reads are \
+         run of the cold way by the first run of this one: one run each, so no interval. \
+         Page reads are \
          <code>Innodb_buffer_pool_reads</code>.</p></section>",
         bars::svg(findings),
         tables::ways(findings)

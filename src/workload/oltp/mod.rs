@@ -150,7 +150,8 @@ impl Plot {
                 self.texts.len(),
             ),
             hint: Some(
-                "use fewer threads or tables or --db-ps-mode=disable, or raise max_prepared_stmt_count"
+                "use fewer threads or tables or --db-ps-mode=disable, or raise \
+                 max_prepared_stmt_count"
                     .to_owned(),
             ),
         })
