@@ -19,7 +19,7 @@ def main():
 
         def ours():
             return s.Timed([s.SWEAT, "bench", "queries", "run", *login, f"--file={file}", "--threads=1", "--format",
-                            "json", "--no-archive", "--plain"]).elapsed
+                            "json", "--plain", "--quiet", "--runs-dir", s.RUNS]).elapsed
 
         def theirs():
             return s.Timed(["mariadb-slap", "--no-defaults", "-S", server.socket, "-u", "root",

@@ -12,7 +12,7 @@ def main():
     rates = []
     for _ in range(args.pairs):
         run = s.Timed([s.SWEAT, "bench", "null", "run", "--threads=1", f"--time={args.seconds}", "--format", "json",
-                       "--no-archive", "--plain"])
+                       "--plain", "--quiet", "--runs-dir", s.RUNS])
         rates.append(s.sweat_result(run)["events"] / (run.user + run.system))
     rate = statistics.median(rates)
     print(f"null events/s per core: {rate:,.0f} ({min(rates):,.0f}..{max(rates):,.0f})   bar >= 5,000,000   "

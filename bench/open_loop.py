@@ -19,7 +19,7 @@ def main():
         for _ in range(args.pairs):
             run = s.Timed([s.SWEAT, "bench", "oltp_point_select", "run", *login, *table, f"--rate={args.rate}",
                            "--arrival=constant", f"--threads={args.sessions}", f"--time={args.seconds}",
-                           "--format", "json", "--no-archive", "--plain"])
+                           "--format", "json", "--plain", "--quiet", "--runs-dir", s.RUNS])
             result = s.sweat_result(run)
             late = result["latency"]["lateness"]
             seen.append(late["p50"] * 1e6)

@@ -23,7 +23,7 @@ def main():
 
             def ours():
                 run = s.Timed([s.SWEAT, "bench", "oltp_point_select", "run", *server.sweat_login(tcp), *load,
-                               "--format", "json", "--no-archive", "--plain"])
+                               "--format", "json", "--plain", "--quiet", "--runs-dir", s.RUNS])
                 result = s.sweat_result(run)
                 return result["events"], result["events"] / result["seconds"], run
 

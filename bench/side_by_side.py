@@ -1,6 +1,8 @@
 """Shared by the scripts in this folder: build, throw-away server, timed processes, ratios."""
 
 import argparse
+import atexit
+import configparser
 import json
 import os
 import pathlib
@@ -15,6 +17,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SWEAT = ROOT / "target" / "release" / "sweat"
+# Run folders of the measurements themselves are not kept.
+RUNS = tempfile.mkdtemp(prefix="sweat-bench-")
+atexit.register(shutil.rmtree, RUNS, ignore_errors=True)
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
 
 
 def fail(message):
@@ -44,16 +50,24 @@ class Server:
 
     def __init__(self, *settings, pool="1G", tcp=False):
         self.name = f"bench-{os.getpid()}"
-        words = [SWEAT, "sandbox", "start", "--detach", "--format", "json", "--name", self.name, "--pool", pool]
+        words = [SWEAT, "sandbox", "start", "--detach", "--name", self.name, "--pool", pool]
         for setting in settings:
             words += ["--set", setting]
-        if tcp:
-            words += ["--tcp"]
-        printed = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-        facts = json.loads(printed)
-        self.socket, self.pid = facts["socket"], facts["pid"]
-        self.port, self.user, self.password = facts.get("port"), facts["user"], facts.get("password") or ""
-        self.data = facts["datadir"]
+        subprocess.run(words + (["--tcp"] if tcp else []), check=True, stdout=subprocess.DEVNULL)
+        home = pathlib.Path(os.environ.get("SWEAT_HOME") or CACHE / "sweat")
+        self.dir = home / "sandbox" / self.name
+        self.data = self.dir / "data"
+        self.read()
+
+    def read(self):
+        """Its addresses, from the files that a sandbox keeps about itself."""
+        facts = json.loads((self.dir / "meta.json").read_text())
+        self.socket, self.pid, self.port = facts["socket"], facts["server"]["pid"], facts["port"]
+        login = configparser.ConfigParser(interpolation=None)
+        login.read(self.dir / "client.cnf")
+        client = login["client"] if login.has_section("client") else {}
+        self.user = client.get("user", "root").strip('"')
+        self.password = client.get("password", "").strip('"')
 
     def __enter__(self):
         self.sql("create database if not exists sbtest")
@@ -75,6 +89,7 @@ class Server:
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         subprocess.run([SWEAT, "sandbox", "start", "--detach", "--name", self.name], check=True,
                        stdout=subprocess.DEVNULL)
+        self.read()
 
     def sysbench_login(self, tcp):
         if tcp:
@@ -115,7 +130,7 @@ def sysbench_events(timed):
 
 
 def sweat_result(timed):
-    return json.loads(timed.out)["result"]
+    return json.loads(timed.out)["trials"][0]
 
 
 def alternate(pairs, ours, theirs):
