@@ -14,7 +14,7 @@ use super::{Listener, facts, preflight};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
-use crate::server::Control;
+use crate::server::{Control, restart_cold};
 use crate::warm::{self, DumpPlan, STRATEGIES, Scene, Warmed};
 use crate::workload::{Progress, Workload};
 
@@ -139,12 +139,11 @@ impl Walk<'_, '_, '_> {
     /// Stops the server, empties the caches below it, starts it, and notes what proves that it is cold.
     fn restart_cold(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
         self.eyes.look_away();
+        let stop = self.keeper.stop.clone();
         let control =
             self.ground.control().context("only a server that sweat started is restarted")?;
-        control.stop().context("stop the server")?;
-        control.evict().context("evict the server's files from the page cache")?;
-        record.notes.push("no page of the server's files was left in the page cache".to_owned());
-        control.start(&Vec::new()).context("start the server")?;
+        let restart = restart_cold(control, &Vec::new(), &stop)?;
+        record.notes.extend(restart.words());
         self.eyes.look_again(&self.ground);
         Ok(())
     }

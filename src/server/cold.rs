@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::base::Stop;
+use crate::base::units::show_bytes;
 
-use super::Control;
+use super::{Control, Settings};
 
 /// What evicting a stopped server's files did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,55 @@ pub(super) fn evict(folder: &Path) -> anyhow::Result<Evicted> {
         );
     }
     Ok(Evicted { files: files.len() as u64, bytes, resident_bytes: left })
+}
+
+/// A cold restart, and what was seen of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColdRestart {
+    /// While the server was stopped.
+    pub evicted: Evicted,
+    /// Right after its start.
+    pub proof: ColdProof,
+}
+
+impl ColdRestart {
+    /// In words, what speaks against calling it cold among them.
+    pub fn words(&self) -> Vec<String> {
+        let Evicted { files, bytes, resident_bytes } = self.evicted;
+        let proof = &self.proof;
+        let mut words = vec![match resident_bytes {
+            Some(left) => format!(
+                "{files} files ({}) evicted from the page cache, {} of them stayed",
+                show_bytes(bytes),
+                show_bytes(left)
+            ),
+            None => format!(
+                "{files} files ({}) evicted from the page cache; the system doesn't tell what stayed",
+                show_bytes(bytes)
+            ),
+        }];
+        if let Some(pages) = proof.pages_data_after_start {
+            words.push(format!("{pages} pages in the pool right after the start"));
+        }
+        words.extend(proof.doubts().iter().map(|doubt| format!("not cold: {doubt}")));
+        words
+    }
+}
+
+/// Stops a server, evicts its files, starts it with these settings, and looks how cold it is.
+///
+/// # Errors
+/// When one of these steps fails.
+pub fn restart_cold(
+    control: &mut dyn Control,
+    settings: &Settings,
+    stop: &Stop,
+) -> anyhow::Result<ColdRestart> {
+    control.stop().context("stop the server")?;
+    let evicted = control.evict().context("evict the server's files from the page cache")?;
+    control.start(settings).context("start the server")?;
+    let proof = ColdProof::look(control, stop).context("look how cold the server is")?;
+    Ok(ColdRestart { evicted, proof })
 }
 
 /// What can be seen of how cold a server is.

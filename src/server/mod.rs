@@ -8,7 +8,7 @@ pub mod sandbox;
 mod snapshot;
 mod tree;
 
-pub use cold::{ColdProof, DiskReads, Evicted};
+pub use cold::{ColdProof, ColdRestart, DiskReads, Evicted, restart_cold};
 pub use tree::{Copied, Way};
 
 use std::path::Path;

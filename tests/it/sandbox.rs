@@ -3,7 +3,7 @@
 use sweat::base::Stop;
 use sweat::plan::{Mistake, SandboxPlan};
 use sweat::server::sandbox::{Life, ProcessId, Sandbox, Terms};
-use sweat::server::{ColdProof, Control as _, DiskReads, Way};
+use sweat::server::{ColdProof, Control as _, DiskReads, Way, restart_cold};
 
 use crate::fixture::{self, Fixture};
 
@@ -102,13 +102,13 @@ fn a_snapshot_brings_the_data_back() {
 fn a_cold_restart_is_cold_and_seen_to_be_so() {
     let test = |mut fixture: Fixture| {
         fill(&fixture);
-        fixture.sandbox.stop().unwrap();
-        let evicted = fixture.sandbox.evict().unwrap();
-        println!("{evicted:?}");
-        assert!(evicted.bytes > 20 << 20);
-        assert_eq!(evicted.resident_bytes, Some(0));
-        fixture.sandbox.start(&Vec::new()).unwrap();
-        let mut proof = ColdProof::look(&fixture.sandbox, &Stop::new()).unwrap();
+        let refused = fixture.sandbox.evict().unwrap_err();
+        assert!(refused.to_string().contains("must be stopped"), "{refused:#}");
+        let restart = restart_cold(&mut fixture.sandbox, &Vec::new(), &Stop::new()).unwrap();
+        println!("{}", restart.words().join("\n"));
+        assert!(restart.evicted.bytes > 20 << 20);
+        assert_eq!(restart.evicted.resident_bytes, Some(0));
+        let mut proof = restart.proof;
         println!("{proof:?}");
         assert_eq!(proof.doubts(), Vec::<String>::new());
         let scan = "select sum(length(v)) from d.t; select count(k) from d.t force index (k)";
