@@ -69,11 +69,12 @@ fn of_experiment(
 fn in_short(way: &WayFinding) -> String {
     let gain = way.times_faster.value.unwrap_or(f64::NAN);
     let warm = time(way.warm_s.unwrap_or(f64::NAN));
-    if gain >= GAIN {
-        format!("`{}` {} after {warm}", way.way, times(gain))
-    } else {
-        format!("`{}` no gain ({}) after {warm}", way.way, times(gain))
-    }
+    let gain_words = match gain {
+        g if g >= GAIN => times(g),
+        g if g > 1.0 / GAIN => format!("no gain ({})", times(g)),
+        g => format!("slower ({})", times(g)),
+    };
+    format!("`{}` {gain_words} after {warm}", way.way)
 }
 
 /// Whether warming and running is sooner done than running cold.

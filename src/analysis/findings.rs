@@ -366,6 +366,8 @@ pub struct IntervalFinding {
     pub began_s: f64,
     /// Its real length, seconds.
     pub seconds: f64,
+    /// Whether it is less than half as long as the load's longest: its rate says little.
+    pub partial: bool,
     /// Good events.
     pub events: u64,
     /// Failed events.

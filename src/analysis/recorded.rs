@@ -170,7 +170,7 @@ struct World {
     interval: u64,
     /// Every so many intervals the server stalls; 0 is never.
     stall_every: u64,
-    /// Events of an interval; 0 is as many as fit.
+    /// About how many events an interval has; 0 is as many as fit. The server is then busy with more than that.
     batch: u64,
 }
 
@@ -252,6 +252,9 @@ impl World {
             self.add("process.cpu_user_s", events as f64 * share * 21e-6);
             self.add("process.cpu_system_s", events as f64 * share * 9e-6);
             self.now = until;
+            if self.batch > 0 {
+                self.stir();
+            }
             if self.now == next {
                 self.run.samples.push(SampleRecord {
                     probe: "status".to_owned(),
@@ -262,6 +265,32 @@ impl World {
                     ..SampleRecord::default()
                 });
             }
+        }
+    }
+
+    /// Moves everything that a busy server moves, so that a page of it is as large as a real one.
+    fn stir(&mut self) {
+        for (name, most) in [
+            ("Innodb_os_log_written", 3e6),
+            ("Innodb_data_fsyncs", 60.0),
+            ("Innodb_row_lock_waits", 9.0),
+            ("Innodb_rows_read", 4e4),
+            ("Innodb_buffer_pool_read_ahead", 300.0),
+            ("process.write_bytes", 9e6),
+            ("process.read_bytes", 5e6),
+            ("cpu.busy_s", 2.0),
+        ] {
+            let rise = self.random() * most;
+            self.add(name, rise);
+        }
+        for (name, most) in [
+            ("Innodb_buffer_pool_pages_dirty", 9e3),
+            ("Innodb_checkpoint_age", 9e7),
+            ("Innodb_history_list_length", 5e3),
+            ("Threads_running", 16.0),
+        ] {
+            let value = (self.random() * most).ceil();
+            self.counters.insert(name.to_owned(), value);
         }
     }
 
@@ -344,7 +373,12 @@ impl World {
         let (began_ns, class) = (self.now, place as usize % self.classes.len());
         let mut response = new_histogram();
         let (mut busy, mut misses, mut events) = (0u64, 0.0, 0);
-        while busy < self.interval && events < most && (self.batch == 0 || events < self.batch) {
+        let batch = match (self.batch, stalled) {
+            (0, _) => u64::MAX,
+            (_, true) => 2,
+            (batch, false) => batch / 2 + (self.random() * batch as f64) as u64,
+        };
+        while busy < self.interval && events < most.min(batch) {
             let miss = self.random() < cold;
             let tail = if self.random() < 0.002 { 9.0 } else { 1.0 };
             let stall = if stalled && events == 5 { 0.6 * self.interval as f64 } else { 0.0 };

@@ -3,7 +3,7 @@
 use crate::archive::{IntervalRecord, Run, Trial};
 
 use super::findings::{IntervalFinding, Phase, Temperature, Timeline};
-use super::{latency, series};
+use super::{latency, series, trials};
 
 /// Kinds of steps that say something about the pool.
 const PREPARE: &str = "prepare";
@@ -19,7 +19,8 @@ pub(super) fn of(run: &Run) -> Timeline {
     let began_s = first.unwrap_or_else(|| first_known_s(run));
     let ended_s = shown().map(|p| p.ended_s).fold(last_load_s(run), f64::max).max(began_s);
     let intervals = run.trials.iter().enumerate().flat_map(|(trial, record)| {
-        record.intervals.iter().map(move |interval| of_interval(trial, interval))
+        let whole = trials::whole_ns(record);
+        record.intervals.iter().map(move |interval| of_interval(trial, interval, whole))
     });
     Timeline {
         began_s,
@@ -68,13 +69,15 @@ fn phases(run: &Run) -> Vec<Phase> {
     phases
 }
 
-fn of_interval(trial: usize, interval: &IntervalRecord) -> IntervalFinding {
-    let seconds = interval.ended_ns.saturating_sub(interval.began_ns) as f64 / 1e9;
+fn of_interval(trial: usize, interval: &IntervalRecord, whole_ns: f64) -> IntervalFinding {
+    let length = interval.ended_ns.saturating_sub(interval.began_ns) as f64;
+    let seconds = length / 1e9;
     let events = interval.events.iter().sum();
     IntervalFinding {
         trial,
         began_s: interval.began_ns as f64 / 1e9,
         seconds,
+        partial: length < whole_ns,
         events,
         errors: interval.errors.iter().sum(),
         events_per_s: (seconds > 0.0).then(|| events as f64 / seconds),

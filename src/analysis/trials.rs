@@ -1,6 +1,6 @@
 //! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
 
-use crate::archive::{Run, Trial};
+use crate::archive::{IntervalRecord, Run, Trial};
 
 use super::findings::{ClassFinding, Estimate, RateSpread, Temperature, TrialFinding};
 use super::{cost, counters, latency};
@@ -68,15 +68,24 @@ fn classes(trial: &Trial) -> Vec<ClassFinding> {
     trial.classes.iter().enumerate().map(found).collect()
 }
 
+/// Length of an interval, nanoseconds.
+fn length(interval: &IntervalRecord) -> u64 {
+    interval.ended_ns.saturating_sub(interval.began_ns)
+}
+
+/// Intervals of a load that are shorter than this (nanoseconds) are partial.
+pub(super) fn whole_ns(trial: &Trial) -> f64 {
+    WHOLE_INTERVAL * trial.intervals.iter().map(length).max().unwrap_or(0) as f64
+}
+
 /// Spread of the rates of whole intervals, nearest rank. The rate of an interval is its good events by its real
 /// length. `None` below three whole intervals.
 fn spread(trial: &Trial) -> Option<RateSpread> {
-    let length = |i: &crate::archive::IntervalRecord| i.ended_ns.saturating_sub(i.began_ns);
-    let longest = trial.intervals.iter().map(length).max()?;
+    let whole = whole_ns(trial);
     let mut rates: Vec<f64> = trial
         .intervals
         .iter()
-        .filter(|i| length(i) > 0 && length(i) as f64 >= WHOLE_INTERVAL * longest as f64)
+        .filter(|i| length(i) > 0 && length(i) as f64 >= whole)
         .map(|i| i.events.iter().sum::<u64>() as f64 / (length(i) as f64 / 1e9))
         .collect();
     if rates.len() < 3 {

@@ -43,8 +43,14 @@ fn one(run: &Run, trials: &[TrialFinding], way: &str, cold: Option<&TrialFinding
         times_faster: faster(first),
         second_times_faster: faster(second),
         until_first_done_s: first.map(|t| trials[t].seconds + warm_s.unwrap_or(0.0)),
-        notes: run.steps.iter().filter(|s| s.way == way).flat_map(|s| s.notes.clone()).collect(),
+        notes: run.steps.iter().filter(|s| s.way == way).flat_map(notes).collect(),
     }
+}
+
+/// What a step and its warming noted, in words.
+fn notes(step: &StepRecord) -> Vec<String> {
+    let warmed = step.warmed.iter().flat_map(|w| w.notes.clone());
+    step.notes.iter().cloned().chain(warmed).collect()
 }
 
 /// Sum over the steps; `None` if there are none or one is not known.

@@ -268,9 +268,20 @@ fn balanced(page: &str) {
 
 #[test]
 fn html_of_an_hour_is_small_and_keeps_its_stalls() {
-    let page = written("html", &recorded::hour());
+    let run = recorded::hour();
+    let page = written("html", &run);
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
-    assert!(page.len() > 100_000);
+    assert!(page.len() > 500_000, "{} bytes: too easy", page.len());
+    // The dot of a stalled second (2 events instead of about 40) is in the fixed picture.
+    let svg = page.split("<svg id=\"plot-throughput\"").nth(1).unwrap();
+    let path = svg.split("dots\" d=\"").nth(1).unwrap().split('"').next().unwrap();
+    let heights: Vec<f64> =
+        path.split('M').filter_map(|dot| dot.split([' ', 'h']).nth(1)?.parse().ok()).collect();
+    let lowest = heights.iter().copied().fold(0.0, f64::max);
+    let low = heights.iter().filter(|h| lowest - **h < 2.0).count();
+    let usual = heights.iter().sum::<f64>() / heights.len() as f64;
+    assert_eq!(low, run.trials[0].intervals.len() / 61, "every stall");
+    assert!(lowest - usual > 50.0, "{usual} is far above {lowest}");
 }
 
 /// Writes `tests/data/runs/demo-v1`, the demo as a run folder: only when asked, as later versions of sweat must read

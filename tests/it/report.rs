@@ -151,7 +151,7 @@ fn page() -> (TempDir, PathBuf, String) {
 #[test]
 fn the_page_runs_in_a_browser() {
     let (_dir, path, text) = page();
-    // Drags across the first plot, points at it, hides its neighbour's first curve, and notes any error.
+    // Drags across the first plot, points at it, hides a curve of its neighbour, notes errors.
     let play = r#"<script>
         const root = document.documentElement;
         window.addEventListener("error", (e) => { root.dataset.error = e.message; });

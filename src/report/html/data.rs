@@ -3,7 +3,32 @@
 use serde_json::{Value, json};
 
 use super::axis::Axis;
+use super::m4;
 use super::plot::{Band, Curve, Frame, Plot};
+
+/// Most points of a curve: an hour of seconds as they are. Longer curves are thinned out like the pictures, so
+/// that the page of a day stays small; the CSV has every point.
+const MOST: usize = 4000;
+
+/// The points, or what the columns of a picture would keep of them.
+fn thinned(curve: &Curve) -> Vec<(f64, Option<f64>)> {
+    let points = &curve.points;
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
+    if points.len() <= MOST {
+        return points.clone();
+    }
+    let column = (last.0 - first.0) / (MOST / 4) as f64;
+    let mut kept = Vec::with_capacity(MOST);
+    for stretch in points.split_inclusive(|p| p.1.is_none()) {
+        let values: Vec<(f64, f64)> =
+            stretch.iter().filter_map(|(at, value)| Some((*at, (*value)?))).collect();
+        kept.extend(m4::reduce(&values, column).into_iter().map(|(at, value)| (at, Some(value))));
+        kept.extend(stretch.last().filter(|p| p.1.is_none()));
+    }
+    kept
+}
 
 /// Times that several curves share are kept once.
 #[derive(Default)]
@@ -13,10 +38,9 @@ struct Times {
 }
 
 impl Times {
-    fn place(&mut self, curve: &Curve) -> usize {
+    fn place(&mut self, points: &[(f64, Option<f64>)]) -> usize {
         let mut last = 0;
-        let list: Vec<i64> = curve
-            .points
+        let list: Vec<i64> = points
             .iter()
             .map(|(at, _)| {
                 let at = (at * 1000.0).round() as i64;
@@ -55,12 +79,13 @@ fn one(plot: &Plot, frame: &Frame, times: &mut Times) -> Value {
         .curves
         .iter()
         .map(|curve| {
-            let values: Vec<Value> = curve.points.iter().map(|(_, v)| short(*v)).collect();
+            let points = thinned(curve);
+            let values: Vec<Value> = points.iter().map(|(_, v)| short(*v)).collect();
             json!({
                 "name": curve.name,
                 "colour": curve.colour,
                 "style": curve.style.word(),
-                "times": times.place(curve),
+                "times": times.place(&points),
                 "values": values,
             })
         })
@@ -80,14 +105,47 @@ fn round(seconds: f64) -> f64 {
     (seconds * 1000.0).round() / 1000.0
 }
 
-/// Four significant digits: more than a screen can show.
+/// Three significant digits: as many as a screen can show, and the tables have.
 fn short(value: Option<f64>) -> Value {
     let Some(value) = value.filter(|v| v.is_finite()) else {
         return Value::Null;
     };
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {
         return json!(rounded as i64);
     }
     json!(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plot::Style;
+    use super::*;
+
+    #[test]
+    fn a_day_is_thinned_out_and_keeps_its_extremes() {
+        let mut points: Vec<(f64, Option<f64>)> =
+            (0..86_400).map(|n| (f64::from(n), Some(100.0 + f64::from(n % 7)))).collect();
+        points[40_000].1 = Some(3.0);
+        points[50_000].1 = None;
+        let curve = Curve { name: String::new(), colour: 0, style: Style::Line, points };
+        let kept = thinned(&curve);
+        assert!(kept.len() <= MOST + 10, "{}", kept.len());
+        assert!(kept.contains(&(40_000.0, Some(3.0))) && kept.contains(&(50_000.0, None)));
+        let hour = Curve { points: curve.points[..3600].to_vec(), ..curve };
+        assert_eq!(thinned(&hour).len(), 3600);
+    }
+
+    #[test]
+    fn values_are_short_and_never_nan() {
+        for (value, expected) in [
+            (Some(12_345.678), "12300"),
+            (Some(0.000_040_127), "0.0000401"),
+            (Some(f64::NAN), "null"),
+            (None, "null"),
+        ] {
+            let found = short(value);
+            assert_eq!(found.as_f64(), expected.parse().ok(), "{found}");
+        }
+    }
 }

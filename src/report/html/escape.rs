@@ -33,16 +33,22 @@ pub(super) fn sentence(raw: &str) -> String {
     out
 }
 
-/// A space between two digits becomes a narrow one that does not break.
+/// The spaces inside a grouped number (`20 000`) become narrow ones that do not break.
 pub(super) fn unbroken(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    let digit =
-        |place: Option<usize>| place.and_then(|p| chars.get(p)).is_some_and(char::is_ascii_digit);
-    let join = |(place, c): (usize, &char)| {
-        let grouped = *c == ' ' && digit(place.checked_sub(1)) && digit(Some(place + 1));
-        if grouped { '\u{202f}' } else { *c }
-    };
-    chars.iter().enumerate().map(join).collect()
+    let mut out = String::with_capacity(text.len());
+    let mut grouped = false;
+    for (place, word) in text.split(' ').enumerate() {
+        let digits = word.chars().take_while(char::is_ascii_digit).count();
+        let mut rest = word[digits..].chars().skip_while(|c| *c == '.');
+        let ends = rest.next().is_none_or(|c| !c.is_alphanumeric());
+        if place > 0 {
+            out.push(if grouped && digits == 3 && ends { '\u{202f}' } else { ' ' });
+        }
+        out.push_str(word);
+        let number = word.trim_start_matches(['-', '(', '+']);
+        grouped = (1..=3).contains(&number.len()) && number.chars().all(|c| c.is_ascii_digit());
+    }
+    out
 }
 
 /// JSON inside a script element: nothing in it may end it.
@@ -70,6 +76,8 @@ mod tests {
     fn sentences_have_names_and_whole_numbers() {
         assert_eq!(sentence("`scan` 20 000 events"), "<code>scan</code> 20\u{202f}000 events");
         assert_eq!(sentence("`<b>`"), "<code>&lt;b&gt;</code>");
+        assert_eq!(unbroken("p99 404 us, (1 234 567)"), "p99 404 us, (1\u{202f}234\u{202f}567)");
+        assert_eq!(unbroken("7 events, 30 40.5 -3 000."), "7 events, 30 40.5 -3\u{202f}000.");
         assert_eq!(sentence("odd ` one"), "odd <code> one</code>");
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn more(findings: &Findings) -> Vec<Plot> {
         let first = values.next();
         !shown.contains(&series.id) && values.any(|v| Some(v) != first)
     };
-    let plot = |(place, series): (usize, &Series)| {
+    let plot = |series: &Series| {
         let per_second = matches!(series.unit, Unit::PerSecond | Unit::BytesPerSecond);
         let unit = if per_second { ", per second" } else { "" };
         Plot {
@@ -47,10 +47,10 @@ pub(super) fn more(findings: &Findings) -> Vec<Plot> {
             log: false,
             x_labels: None,
             x_title: "",
-            curves: vec![curve(findings, series, place, style_of(series))],
+            curves: vec![curve(findings, series, 0, style_of(series))],
         }
     };
-    findings.timeline.series.iter().filter(moved).enumerate().map(plot).collect()
+    findings.timeline.series.iter().filter(moved).map(plot).collect()
 }
 
 /// The time axis that all share.
@@ -61,8 +61,10 @@ pub(super) fn axis(findings: &Findings) -> Axis {
 /// Steps as bands on the time axis.
 pub(super) fn bands(findings: &Findings) -> Vec<Band> {
     let began = findings.timeline.began_s;
-    let shown =
-        findings.timeline.phases.iter().filter(|p| p.ended_s > began && p.kind != "prepare");
+    // A plain load needs no band: the whole plot is that load.
+    let telling = |p: &&Phase| p.trial.is_none() || p.temperature != Temperature::AsFound;
+    let after = |p: &&Phase| p.ended_s > began && p.kind != "prepare";
+    let shown = findings.timeline.phases.iter().filter(after).filter(telling);
     shown
         .map(|phase| Band {
             from: phase.began_s - began,
@@ -110,7 +112,8 @@ pub(super) fn name_of(findings: &Findings, phase: &Phase) -> String {
 }
 
 fn throughput(findings: &Findings) -> Plot {
-    let events = intervals(findings, "events/s", 0, Style::Dots, |i| i.events_per_s);
+    let events =
+        intervals(findings, "events/s", 0, Style::Dots, |i| i.events_per_s.filter(|_| !i.partial));
     let failed = intervals(findings, "failed/s", 1, Style::Crosses, |i| {
         (i.errors > 0 && i.seconds > 0.0).then(|| i.errors as f64 / i.seconds)
     });
@@ -121,7 +124,8 @@ fn throughput(findings: &Findings) -> Plot {
     Plot {
         id: "throughput",
         title: "Throughput, events per second".to_owned(),
-        about: "A dot per interval of each load: good events by the interval's real length."
+        about: "A dot per interval of each load: good events by the interval's real length. \
+                Intervals cut to less than half by the end of the load are left out."
             .to_owned(),
         measure: Measure::Number,
         log: false,
@@ -260,7 +264,7 @@ pub(super) fn name_of_trial(findings: &Findings, place: usize) -> String {
     let trial = &findings.trials[place];
     match trial.way.as_str() {
         "" => trial.id.clone(),
-        way => format!("{way}, run {}", trial.pass),
+        way => format!("{way}, run\u{a0}{}", trial.pass),
     }
 }
 

@@ -39,7 +39,8 @@ pub(super) fn all(findings: &Findings) -> Vec<String> {
 
 fn header(findings: &Findings) -> String {
     let head = &findings.head;
-    let mut facts = vec![utc(head.origin_unix_ns).replace('T', " ").replace(".000Z", " UTC")];
+    let started = utc(head.origin_unix_ns).replace('T', " ");
+    let mut facts = vec![format!("{} UTC", started.split('.').next().unwrap_or_default())];
     if let Some(server) = &head.server {
         let sandbox = if server.sandbox { ", sandbox" } else { "" };
         facts.insert(0, format!("{} {}{sandbox}", server.product, server.version));
@@ -152,12 +153,22 @@ fn comparison(findings: &Findings) -> String {
     format!(
         "<section id=\"comparison\"><h2>The ways against each other</h2>\
          <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
-         run of the cold way by the first run of this one: one run each, so no interval. \
-         Page reads are \
-         <code>Innodb_buffer_pool_reads</code>.</p></section>",
+         run of the cold way by the first run of this one: one run each, so no interval. Page \
+         reads are <code>Innodb_buffer_pool_reads</code>.</p>{}</section>",
         bars::svg(findings),
-        tables::ways(findings)
+        tables::ways(findings),
+        notes(findings)
     )
+}
+
+/// What the steps noted: proof of coldness, what warming left out.
+fn notes(findings: &Findings) -> String {
+    let of = |way: &crate::analysis::WayFinding| -> String {
+        let name = text(&way.way);
+        way.notes.iter().map(|n| format!("<li><b>{name}</b>: {}</li>", sentence(n))).collect()
+    };
+    let all: String = findings.ways.iter().map(of).collect();
+    if all.is_empty() { all } else { format!("<ul class=\"small notes\">{all}</ul>") }
 }
 
 fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band]) -> String {
@@ -180,17 +191,21 @@ fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band
     }
     out += &band_legend(bands);
     for (place, plot) in main.iter().enumerate() {
-        out += &figure_of(findings, plot, &main_frame(place, main.len()), time_axis, bands);
+        out += &figure_of(findings, plot, &main_frame(place, main.len(), bands), time_axis, bands);
     }
     out + "</section>"
 }
 
 /// The title of the axis that all share stands below the last of them.
-fn main_frame(place: usize, plots: usize) -> Frame {
-    if place + 1 < plots {
-        return WIDE;
+fn main_frame(place: usize, plots: usize, bands: &[Band]) -> Frame {
+    let title = if place + 1 < plots { 0.0 } else { TITLE };
+    let strip = if bands.is_empty() { WIDE.top - SMALL.top } else { 0.0 };
+    Frame {
+        top: WIDE.top - strip,
+        bottom: WIDE.bottom + title,
+        height: WIDE.height + title - strip,
+        ..WIDE
     }
-    Frame { bottom: WIDE.bottom + TITLE, height: WIDE.height + TITLE, ..WIDE }
 }
 
 /// What the bands mean, as far as they occur.
@@ -199,8 +214,11 @@ fn band_legend(bands: &[Band]) -> String {
         ("cold", "load on a cold pool"),
         ("warming", "warming (W)"),
         ("warm", "load on a warm pool (1, 2: first, second run)"),
-        ("other", "other steps (R: restart)"),
+        ("other", "other steps (R: restart, D: dump)"),
     ];
+    if bands.is_empty() {
+        return String::new();
+    }
     let mut out = String::from("<ul class=\"legend\">");
     for (kind, words) in kinds.iter().filter(|k| bands.iter().any(|b| b.kind == k.0)) {
         let (fill, _) = band_colour(kind);
@@ -226,7 +244,11 @@ fn figure_of(findings: &Findings, plot: &Plot, frame: &Frame, x: &Axis, bands: &
     )
 }
 
+/// Signs and names of the curves; a single one is named by the title.
 fn legend(plot: &Plot) -> String {
+    if plot.curves.len() < 2 {
+        return String::new();
+    }
     let mut out = String::from("<ul class=\"legend curves\">");
     for (place, curve) in plot.curves.iter().enumerate() {
         let number = curve.colour % super::plot::COLOURS.len();
@@ -408,7 +430,7 @@ fn script_data(
     bands: &[Band],
 ) -> String {
     let count = main.len();
-    let framed = |(place, plot)| (plot, main_frame(place, count));
+    let framed = |(place, plot)| (plot, main_frame(place, count, bands));
     let mut all: Vec<(Plot, Frame)> = main.into_iter().enumerate().map(framed).collect();
     all.extend(more.into_iter().map(|plot| (plot, SMALL)));
     all.extend(spectrum.map(|plot| (plot, spectrum_frame())));

@@ -232,6 +232,7 @@ fn interval(findings: &Findings, interval: &IntervalFinding) -> Value {
         "trial": findings.trials[interval.trial].id,
         "began_s": interval.began_s,
         "seconds": interval.seconds,
+        "partial": interval.partial,
         "events": interval.events,
         "errors": interval.errors,
         "events_per_s": interval.events_per_s,

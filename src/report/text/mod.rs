@@ -31,6 +31,7 @@ impl ReportFormat for Text {
         if !findings.ways.is_empty() {
             writeln!(out)?;
             ways(findings).write(WIDTH, out)?;
+            notes(findings, out)?;
         }
         if !findings.trials.is_empty() {
             writeln!(out)?;
@@ -126,6 +127,17 @@ fn ways(findings: &Findings) -> Table {
         table.row(way_row(findings, way));
     }
     table
+}
+
+/// What warming left out.
+fn notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    for phase in &findings.timeline.phases {
+        for note in phase.warmed.iter().flat_map(|w| &w.notes) {
+            let label = format!("{}: ", plain(&phase.way));
+            paragraph(out, &label, &label, note)?;
+        }
+    }
+    Ok(())
 }
 
 fn way_row(findings: &Findings, way: &WayFinding) -> Vec<String> {
