@@ -63,3 +63,35 @@ fn one(variable: &VariableRecord) -> Option<Setting> {
     let shown = non_default || changed_to.is_some() || ALWAYS.contains(&name.as_str());
     shown.then(|| Setting { name, start: variable.start.clone(), changed_to, origin, non_default })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(name: &str, start: &str, end: &str, origin: Option<&str>) -> VariableRecord {
+        VariableRecord {
+            name: name.to_owned(),
+            start: start.to_owned(),
+            end: Some(end.to_owned()),
+            origin: origin.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn shown_are_those_set_those_changed_and_those_everybody_asks_for() {
+        let variables = vec![
+            variable("sort_buffer_size", "1", "1", Some("compile-time")),
+            variable("tmp_table_size", "2", "2", Some("COMMAND_LINE")),
+            variable("long_query_time", "10", "1", Some("compiled")),
+            variable("innodb_io_capacity", "200", "200", None),
+            variable("timestamp", "1", "2", Some("sql")),
+        ];
+        let found = all(&Run { variables, ..Run::default() });
+        let names: Vec<&str> = found.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["innodb_io_capacity", "long_query_time", "tmp_table_size"]);
+        assert_eq!(found[1].changed_to.as_deref(), Some("1"));
+        let set: Vec<bool> = found.iter().map(|s| s.non_default).collect();
+        assert_eq!(set, [false, false, true]);
+        assert_eq!(found[2].origin.as_deref(), Some("command-line"));
+    }
+}
