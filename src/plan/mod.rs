@@ -79,7 +79,7 @@ pub struct AddressPlan {
     pub get_server_public_key: bool,
     /// The server's RSA key in a file.
     pub server_public_key_path: Option<PathBuf>,
-    /// Whether a plugin may be sent the password in clear text without TLS or a socket.
+    /// Whether a server that asks for the password as it is may have it; only over TLS or a socket even then.
     pub enable_cleartext_plugin: bool,
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::auth::Credentials;
 use super::channel::{Broken, Channel};
-use super::link::{Endpoint, Fault, Link};
+use super::link::Link;
 use super::login::{self, Wishes};
+use super::pipe::{Endpoint, Fault};
 use super::{Error, Identity, Session, tls};
-use crate::base::reactor::block_on;
+use crate::base::reactor::{self, block_on};
 use crate::base::{Secret, Stop};
 use crate::plan::{AddressPlan, Protocol};
 
@@ -119,6 +120,7 @@ impl Target {
     /// # Errors
     /// As [`Error`] tells apart.
     pub fn connect(&self, abandon: &Stop) -> Result<Session, Error> {
+        check_thread()?;
         let wishes = Wishes { files: true, ..self.wishes };
         let mut session = block_on(self.open_with(abandon, wishes, self.connect_time()))?;
         if self.known.identity.get().is_none() {
@@ -146,6 +148,7 @@ impl Target {
     /// # Errors
     /// When no session can be had or the server refuses.
     pub fn kill_statement(&self, id: u64) -> Result<(), Error> {
+        check_thread()?;
         let time = KILL_TIME.min(self.connect_time());
         let mut session = block_on(self.open_with(&Stop::new(), Wishes::default(), time))?;
         match session.command(&format!("KILL QUERY {id}")) {
@@ -256,6 +259,14 @@ impl Target {
             }
         };
         Error::Connect { address: self.describe(), why, code }
+    }
+}
+
+/// The control plane blocks, which a reactor's thread must not.
+fn check_thread() -> Result<(), Error> {
+    match reactor::is_running() {
+        true => Err(Error::Protocol("the control plane can't block a reactor's thread".into())),
+        false => Ok(()),
     }
 }
 

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use super::link::{Fault, Link};
+use super::link::Link;
+use super::pipe::Fault;
 use super::wire::reply::{LONGEST_WHOLE, Scan, Step};
 use super::wire::{CHUNK, Malformed, encode, header};
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use mysql_common::constants::Command;
 
 use super::channel::Broken;
-use super::link::Fault;
+use super::pipe::Fault;
 use super::wire::packet::{self, Fields, MORE_RESULTS};
 use super::wire::reply::Scan;
 use super::wire::{Malformed, encode};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mysql_common::constants::Command;
 
 use super::channel::{Broken, Channel, End};
-use super::link::Fault;
 use super::login::Welcome;
+use super::pipe::Fault;
 use super::wire::reply::Scan;
 use super::wire::{Malformed, encode, packet};
 use super::{Error, Identity, Target};

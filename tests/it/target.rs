@@ -264,7 +264,7 @@ fn packets_of_sixteen_megabytes_and_more() {
         assert_eq!(reply.rows, 1);
         let rows = session.rows(&sql).unwrap();
         let value = rows.rows[0][0].as_ref().unwrap();
-        assert!(value.len() == length && value.iter().all(|b| *b == b'x'));
+        assert!(*value == vec![b'x'; length]);
     }
     // Statements whose packet is just short of, exactly, and over the limit of one packet.
     for length in [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 7] {
@@ -361,6 +361,10 @@ fn a_future_dropped_half_way_leaves_no_usable_session() {
         }
         let error = session.execute(&mut Tally::default(), b"DO 1").await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Protocol);
+        // What blocks says so instead of standing still.
+        assert!(matches!(target.connect(&Stop::new()), Err(Error::Protocol(_))));
+        let mut other = target.open(&Stop::new()).await.unwrap();
+        assert!(matches!(other.rows("SELECT 1"), Err(Error::Protocol(_))));
         assert!(session.error_text().contains("earlier"), "{}", session.error_text());
     });
 }
