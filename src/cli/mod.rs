@@ -130,7 +130,7 @@ fn dispatch(matches: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         .iter()
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
-    sandbox::sweep(desk);
+    sandbox::sweep(name, desk);
     run(args, desk)
 }
 

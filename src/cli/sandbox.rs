@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::base::{Clock, Nanos, RealClock};
 use crate::plan::{Mistake, Mistakes};
 use crate::server::Control;
+use crate::server::journal;
 use crate::server::sandbox::{self, Home, Life, Meta, Sandbox, Terms};
 
 use super::connection;
@@ -113,11 +114,20 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     }
 }
 
-/// Ends the servers that a killed sweat left behind; says so. Called at the start of every command.
-pub(super) fn sweep(desk: &Desk) {
+/// Ends the servers that a killed sweat left behind; says so, and what it left changed elsewhere. Called at the start
+/// of every command.
+pub(super) fn sweep(command: &str, desk: &Desk) {
     for home in Home::present() {
         for name in sandbox::sweep(&home) {
             desk.say(&format!("cleaned up after a sweat that was killed: sandbox {name}"));
+        }
+        let pending = journal::pending(&home);
+        for path in pending.iter().filter(|_| command != "restore") {
+            let path = path.display();
+            desk.say(&format!(
+                "a sweat that was killed left variables of a server changed: \
+                 run `sweat restore {path}`"
+            ));
         }
     }
 }

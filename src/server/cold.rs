@@ -74,7 +74,8 @@ impl ColdRestart {
                 show_bytes(left)
             ),
             None => format!(
-                "{files} files ({}) evicted from the page cache; the system doesn't tell what stayed",
+                "{files} files ({}) evicted from the page cache; the system doesn't tell \
+                 what stayed",
                 show_bytes(bytes)
             ),
         }];

@@ -1,15 +1,12 @@
 //! The server writes down which pages its pool holds, for a later load.
 
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
-
 use anyhow::{Context, bail};
 
 use super::gauge::status_text;
 use super::load::{List, State};
 use super::{Scene, guarded, server_file};
-use crate::base::{Clock, Nanos, RealClock, Stop};
-use crate::server::journal::{Consent, FILE, Journal};
+use crate::base::{Clock, Nanos, Stop};
+use crate::server::journal::{Consent, Journal};
 use crate::target::{Error, Session};
 use crate::workload::Progress;
 
@@ -110,27 +107,14 @@ fn with_share(
         Some(control) => Consent::of(control),
         None => Consent::given("--allow dump"),
     };
-    let folder = private_folder(scene.clock)?;
-    let mut journal = Journal::open(&folder.join(FILE), scene.target, &consent, abandon)?;
+    let mut journal = Journal::apart(scene.target, &consent, abandon)?;
     let set = journal.set(PCT, &pct.to_string());
     let result = set.and_then(|_| write(scene, session));
     let undone = journal.undo()?;
-    std::fs::remove_dir_all(&folder).context("remove the journal, which is through")?;
     match undone.left.first() {
         Some(left) => Err(anyhow::anyhow!("{left}")),
         None => result,
     }
-}
-
-/// A folder of ours alone for a journal: it stays only if we are killed, for `sweat restore`.
-fn private_folder(clock: RealClock) -> anyhow::Result<PathBuf> {
-    let name = format!("sweat-dump-{}-{:x}", std::process::id(), clock.unix_ns(clock.now()));
-    let folder = std::env::temp_dir().join(name);
-    std::fs::DirBuilder::new()
-        .mode(0o700)
-        .create(&folder)
-        .with_context(|| format!("make {} for a journal", folder.display()))?;
-    Ok(folder)
 }
 
 fn refused(error: Error) -> anyhow::Error {

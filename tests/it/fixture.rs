@@ -57,7 +57,7 @@ pub(crate) fn mysqld() -> Option<PathBuf> {
 /// Sandboxes in the test's own folder; templates in one that all tests share.
 pub(crate) fn home(dir: &Path) -> Home {
     let shared = Home::at(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    Home { templates: shared.templates, sandboxes: dir.join("sandbox") }
+    Home { templates: shared.templates, ..Home::at(dir) }
 }
 
 fn start(server: Option<PathBuf>, settings: &[(&str, &str)], tcp: bool) -> Fixture {

@@ -1,8 +1,11 @@
 //! Variables of a real server: changed with consent, put back whatever happens.
 
+use std::path::PathBuf;
+
 use sweat::base::{Stop, StopReason};
 use sweat::server::Control as _;
 use sweat::server::journal::{self, Consent, Journal};
+use sweat::server::sandbox::{Home, ProcessId};
 
 use crate::fixture::{self, Fixture};
 
@@ -69,4 +72,40 @@ fn a_server_that_was_killed_does_not_hang_the_guard() {
     fixture.sandbox.kill();
     let error = guard.undo().unwrap_err();
     assert!(format!("{error:#}").contains("sweat restore"), "{error:#}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests start the built program")]
+fn what_a_killed_sweat_left_is_told_by_the_next_and_put_back() {
+    let fixture = fixture::mariadb();
+    let before = fixture.sql(LOOK);
+    let home = Home::at(fixture.dir.path());
+    std::fs::create_dir(&home.journals).unwrap();
+    let path = home.journals.join("x.jsonl");
+    let consent = Consent::given("--allow x");
+    let mut guard = Journal::open(&path, fixture.target(), &consent, &Stop::new()).unwrap();
+    change(&mut guard);
+    std::mem::forget(guard);
+    assert_eq!(journal::pending(&home), Vec::<PathBuf>::new(), "its sweat still runs");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let started = ProcessId::own().unwrap().started;
+    std::fs::write(&path, text.replace(&format!("\"{started}\""), "\"1\"")).unwrap();
+    assert_eq!(journal::pending(&home), [path.clone()]);
+
+    let sweat = |words: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"));
+        program.args(words).env("SWEAT_HOME", fixture.dir.path()).env("HOME", "/nonexistent");
+        let output = program.output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let path = path.display().to_string();
+    let (_, said) = sweat(&["sandbox", "list"]);
+    assert!(said.contains(&format!("sweat restore {path}")), "{said}");
+    let (code, said) = sweat(&["restore", &path]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("init_connect has its old value"), "{said}");
+    assert_eq!(fixture.sql(LOOK), before);
+    let (_, said) = sweat(&["sandbox", "list"]);
+    assert!(!said.contains("restore"), "{said}");
+    assert!(!std::path::Path::new(&path).exists(), "a journal with nothing to do stays");
 }

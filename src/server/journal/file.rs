@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::AddressPlan;
+use crate::server::sandbox::ProcessId;
 
 /// Name of the journal in a run folder.
 pub const FILE: &str = "journal.jsonl";
@@ -42,7 +43,7 @@ pub(super) struct Change {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
-    Journal { format: u32, consent: String, server: Address },
+    Journal { format: u32, consent: String, server: Address, tool: Option<ProcessId> },
     Change(Change),
     Became(Option<String>),
     Over(bool),
@@ -54,6 +55,7 @@ pub(super) struct Log {
     path: PathBuf,
     file: File,
     open: Vec<Change>,
+    tool: Option<ProcessId>,
 }
 
 impl Log {
@@ -80,8 +82,9 @@ impl Log {
             socket: plan.socket.clone(),
             user: plan.user.clone(),
         };
-        let mut log = Log { path: path.to_owned(), file, open: Vec::new() };
-        log.write(&Line::Journal { format: 1, consent: consent.to_owned(), server })?;
+        let tool = Some(ProcessId::own()?);
+        let mut log = Log { path: path.to_owned(), file, open: Vec::new(), tool: tool.clone() };
+        log.write(&Line::Journal { format: 1, consent: consent.to_owned(), server, tool })?;
         // The file's name must be on disk as well.
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)
@@ -92,10 +95,10 @@ impl Log {
 
     /// A journal that is there.
     pub(super) fn read(path: &Path) -> anyhow::Result<Log> {
-        let mut open = Vec::new();
+        let (mut open, mut tool) = (Vec::new(), None);
         for line in lines(path)? {
             match line {
-                Line::Journal { .. } => {}
+                Line::Journal { tool: by, .. } => tool = by,
                 Line::Change(change) => open.push(change),
                 Line::Became(value) => {
                     if let Some(last) = open.last_mut() {
@@ -111,7 +114,7 @@ impl Log {
             .append(true)
             .open(path)
             .with_context(|| format!("open {} to write", path.display()))?;
-        Ok(Log { path: path.to_owned(), file, open })
+        Ok(Log { path: path.to_owned(), file, open, tool })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -121,6 +124,11 @@ impl Log {
     /// Changes that are not put back yet, in the order they were made.
     pub(super) fn open_changes(&self) -> &[Change] {
         &self.open
+    }
+
+    /// Whether the sweat that writes it still runs.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.tool.as_ref().is_some_and(ProcessId::is_alive)
     }
 
     /// Announces a change.

@@ -16,6 +16,7 @@ use crate::base::{Stop, StopReason};
 use crate::target::{Session, Target};
 
 use super::Control;
+use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, address};
 use file::{Change, Log};
 
@@ -60,9 +61,25 @@ pub struct Journal {
     target: Target,
     session: Session,
     log: Log,
+    /// Whether the file is of no use once everything is back.
+    is_apart: bool,
 }
 
 impl Journal {
+    /// Opens a journal of what has no run folder; it goes when everything is back. If we are killed, the next sweat
+    /// finds it and says what to do.
+    ///
+    /// # Errors
+    /// As `open`; or when there is no place for it.
+    pub fn apart(target: &Target, consent: &Consent, stop: &Stop) -> anyhow::Result<Journal> {
+        let folder = Home::find()?.journals;
+        make_private(&folder)?;
+        let path = folder.join(format!("{}.jsonl", random_hex(6)?));
+        let mut journal = Journal::open(&path, target, consent, stop)?;
+        journal.is_apart = true;
+        Ok(journal)
+    }
+
     /// Opens the journal `path`, before anything is changed.
     ///
     /// # Errors
@@ -75,7 +92,7 @@ impl Journal {
     ) -> anyhow::Result<Journal> {
         let session = target.connect(stop)?;
         let log = Log::create(path, target.plan(), consent.source())?;
-        Ok(Journal { target: target.clone(), session, log })
+        Ok(Journal { target: target.clone(), session, log, is_apart: false })
     }
 
     /// Where it is.
@@ -140,7 +157,10 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         // What fails here is still in the file.
-        let _ = self.put_back();
+        let back = self.put_back();
+        if self.is_apart && back.is_ok() {
+            let _ = std::fs::remove_file(self.log.path());
+        }
     }
 }
 
@@ -154,6 +174,25 @@ pub fn restore(path: &Path, target: &Target) -> anyhow::Result<Undone> {
         return Ok(Undone::default());
     }
     with_patience(|limit| undo(&mut log, &mut target.connect(limit)?))
+}
+
+/// Journals apart from runs whose sweat was killed before it had put everything back. Those that have nothing left to do
+/// are removed.
+pub fn pending(home: &Home) -> Vec<PathBuf> {
+    let mut pending = Vec::new();
+    for entry in std::fs::read_dir(&home.journals).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match Log::read(&path) {
+            Ok(log) if log.is_in_use() => {}
+            Ok(log) if log.open_changes().is_empty() => {
+                let _ = std::fs::remove_file(&path);
+            }
+            Ok(_) => pending.push(path),
+            // Half a first line: nothing was changed yet.
+            Err(_) => {}
+        }
+    }
+    pending
 }
 
 /// The journal that a path means: the file itself, or the one in a run folder.

@@ -1,6 +1,7 @@
 //! Where sandboxes and templates live.
 //!
 //! ```text
+//! HOME/journal/               journals of changes to servers, where there is no run folder for them
 //! HOME/template/KEY/          an initialised data folder, copied for every new sandbox
 //! HOME/sandbox/NAME/          one sandbox
 //!     data/ tmp/ snapshot/    its data, its temporary files, kept copies of its data
@@ -25,6 +26,8 @@ pub struct Home {
     pub templates: PathBuf,
     /// Sandboxes.
     pub sandboxes: PathBuf,
+    /// Journals of what has no run folder.
+    pub journals: PathBuf,
 }
 
 impl Home {
@@ -55,7 +58,11 @@ impl Home {
 
     /// Everything under one folder.
     pub fn at(root: &Path) -> Home {
-        Home { templates: root.join("template"), sandboxes: root.join("sandbox") }
+        Home {
+            templates: root.join("template"),
+            sandboxes: root.join("sandbox"),
+            journals: root.join("journal"),
+        }
     }
 }
 
@@ -77,7 +84,7 @@ fn roots() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When it can't be made, is another user's, or can't be written to.
-pub(super) fn make_private(path: &Path) -> anyhow::Result<()> {
+pub(in crate::server) fn make_private(path: &Path) -> anyhow::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).with_context(|| {
@@ -98,7 +105,7 @@ pub(super) fn make_private(path: &Path) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the system gives none.
-pub(super) fn random_hex(bytes: usize) -> anyhow::Result<String> {
+pub(in crate::server) fn random_hex(bytes: usize) -> anyhow::Result<String> {
     use std::io::Read as _;
     let mut buffer = vec![0; bytes];
     std::fs::File::open("/dev/urandom")

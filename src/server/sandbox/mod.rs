@@ -16,6 +16,7 @@ mod template;
 
 pub use find::Program;
 pub use home::Home;
+pub(super) use home::{make_private, random_hex};
 pub use named::{client_words, connect, destroy, stop};
 pub use process::ProcessId;
 pub use registry::{Meta, list, sweep};
