@@ -69,6 +69,11 @@ pub struct Pulse {
 }
 
 impl Pulse {
+    /// A pulse of a load that begins now; `own_cpu` is the CPU time of this process until now.
+    pub fn begin(own_cpu: Nanos) -> Pulse {
+        Pulse { own_cpu: Some(own_cpu), ..Pulse::default() }
+    }
+
     /// Takes in an interval. `own_cpu` is the CPU time of this process until now.
     pub fn interval(&mut self, interval: &Interval, own_cpu: Nanos) {
         let began = *self.began.get_or_insert(interval.began);
@@ -213,7 +218,7 @@ mod tests {
 
     #[test]
     fn an_interval_becomes_a_beat() {
-        let mut pulse = Pulse::default();
+        let mut pulse = Pulse::begin(Nanos(5));
         pulse.interval(&interval(10, 12, &[1, 1, 1, 100], 3), Nanos(5));
         pulse.interval(&interval(12, 13, &[], 1), Nanos(500_000_005));
         let beats: Vec<_> = pulse.beats().copied().collect();

@@ -9,7 +9,7 @@ use super::{flags, lines};
 use crate::analysis::Pulse;
 use crate::analysis::figure::time;
 use crate::archive::{SampleRecord, ServerRecord};
-use crate::base::kernel;
+use crate::base::{Nanos, kernel};
 use crate::experiment::{Listener, Step};
 use crate::plan::Plan;
 use crate::probe::Sample;
@@ -100,7 +100,7 @@ impl Listener for Show<'_> {
 
     fn load_began(&mut self, _classes: &[String]) {
         self.progress.finish();
-        self.pulse = Pulse::default();
+        self.pulse = Pulse::begin(own_cpu());
         if let Way::Live(view) = &mut self.way {
             match Live::open(self.plan, &self.server, self.desk.terminal.colour) {
                 Ok(live) => *view = Some(Box::new(live)),
@@ -111,8 +111,7 @@ impl Listener for Show<'_> {
     }
 
     fn interval(&mut self, interval: &Interval) {
-        let (user, system) = kernel::cpu_time();
-        self.pulse.interval(interval, user + system);
+        self.pulse.interval(interval, own_cpu());
         let Some(beat) = self.pulse.last() else { return };
         match &mut self.way {
             Way::Quiet => {}
@@ -138,6 +137,11 @@ impl Listener for Show<'_> {
             self.desk.say(&format!("note: {text}"));
         }
     }
+}
+
+fn own_cpu() -> Nanos {
+    let (user, system) = kernel::cpu_time();
+    user + system
 }
 
 impl Drop for Show<'_> {

@@ -19,7 +19,7 @@ use crate::plan::{ArrivalPlan, Plan};
 /// Least time between two drawings: 4 a second.
 const REDRAW: Nanos = Nanos(250_000_000);
 /// Lines of the view.
-const HEIGHT: u16 = 8;
+const HEIGHT: u16 = 9;
 /// Columns of the names at the left.
 const NAMES: usize = 9;
 /// Steps of a curve.
@@ -79,6 +79,7 @@ impl Live {
         let rates = pulse.beats().map(|b| Some(b.events_per_s));
         let tails = pulse.beats().map(|b| b.p99_s);
         let around = pulse.surroundings();
+        let room_for_parts = width.saturating_sub(NAMES);
         let clock = format!("{} {}", minutes(beat.at_s), self.until);
         let room = width.saturating_sub(self.title.chars().count() + clock.chars().count() + 1);
         let title = format!("{}{:room$}{clock}", self.title, "");
@@ -100,8 +101,9 @@ impl Live {
                 &sparkline(tails, curve),
                 &highest(pulse.beats(), |b| b.p99_s, |v| format!("top {}", time(v))),
             ),
-            self.line("server", server_line(&around)),
-            self.line("host", host_line(&around, beat)),
+            self.line("server", fitting(server_parts(&around), room_for_parts)),
+            self.line("host", fitting(host_parts(&around), room_for_parts)),
+            self.line("sweat", fitting(own_parts(beat), room_for_parts)),
             self.errors(pulse),
         ]
     }
@@ -195,31 +197,43 @@ fn latency_line(beat: &Beat) -> String {
         .concat()
 }
 
-fn server_line(around: &Surroundings) -> String {
-    let parts = [
-        around.running.map(|n| format!("running {}", figure(n))),
+fn server_parts(around: &Surroundings) -> Vec<Option<String>> {
+    vec![
+        around.running.map(|n| format!("running {n:.0}")),
         around.pool_filled.map(|share| format!("pool filled {}", percent(share))),
         around.pool_reads_per_s.map(|n| format!("page reads {}/s", figure(n))),
         around.questions_per_s.map(|n| format!("statements {}/s", figure(n))),
         around.server_cores.map(|n| format!("cpu {n:.2}")),
-    ];
-    joined(parts)
+    ]
 }
 
-fn host_line(around: &Surroundings, beat: &Beat) -> String {
-    let parts = [
+fn host_parts(around: &Surroundings) -> Vec<Option<String>> {
+    vec![
         around.host_cores.map(|n| format!("cpu {n:.2}")),
-        around.disk_read_bytes_per_s.map(|n| format!("read {}/s", bytes(n))),
-        around.disk_written_bytes_per_s.map(|n| format!("written {}/s", bytes(n))),
-        Some(format!("sweat cpu {:.2}", beat.own_cores)),
-        beat.lateness_p99_s.map(|s| format!("lateness p99 {}", time(s))),
-    ];
-    joined(parts)
+        around.disk_read_bytes_per_s.map(|n| format!("disk reads {}/s", bytes(n))),
+        around.disk_written_bytes_per_s.map(|n| format!("writes {}/s", bytes(n))),
+    ]
 }
 
-fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { UNKNOWN.to_owned() } else { parts.join("   ") }
+fn own_parts(beat: &Beat) -> Vec<Option<String>> {
+    vec![
+        Some(format!("cpu {:.2}", beat.own_cores)),
+        beat.lateness_p99_s.map(|s| format!("lateness p99 {}", time(s))),
+    ]
+}
+
+/// As many of the parts that are known as fit, from the first.
+fn fitting(parts: Vec<Option<String>>, room: usize) -> String {
+    let mut text = String::new();
+    for part in parts.into_iter().flatten() {
+        let gap = if text.is_empty() { "" } else { "   " };
+        if text.len() + gap.len() + part.len() > room {
+            break;
+        }
+        text += gap;
+        text += &part;
+    }
+    if text.is_empty() { UNKNOWN.to_owned() } else { text }
 }
 
 fn highest<'a>(
@@ -284,13 +298,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out() {
-        assert_eq!(server_line(&Surroundings::default()), "-");
+    fn what_is_not_known_or_does_not_fit_is_left_out() {
+        assert_eq!(fitting(server_parts(&Surroundings::default()), 80), "-");
         let some = Surroundings {
             running: Some(14.0),
             pool_filled: Some(0.97),
+            server_cores: Some(1.5),
             ..Surroundings::default()
         };
-        assert_eq!(server_line(&some), "running 14.0   pool filled 97.0 %");
+        let line = "running 14   pool filled 97.0 %   cpu 1.50";
+        assert_eq!(fitting(server_parts(&some), line.len()), line);
+        let shorter = "running 14   pool filled 97.0 %";
+        assert_eq!(fitting(server_parts(&some), line.len() - 1), shorter);
     }
 }
