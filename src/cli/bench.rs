@@ -11,8 +11,7 @@ use clap::{Arg, ArgMatches, Command};
 
 use super::desk::Desk;
 use super::fault::{Exit, Hinted};
-use super::{connection, present, report};
-use crate::archive::RunState;
+use super::{connection, present};
 use crate::plan::{Plan, TargetPlan};
 use crate::workload::{Job, KINDS, Kind};
 use crate::{experiment, target};
@@ -88,21 +87,7 @@ fn measure(plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> 
     let mut listener = listener::Show::new(plan, args, desk);
     let finished = experiment::run(plan, "bench", &desk.stop, &mut listener);
     drop(listener);
-    let finished = finished?;
-    let page = report::write_page(&report::findings(&finished.dir)?, &finished.dir)?;
-    let void = present::run(&finished.dir, args, desk)?;
-    if !args.get_flag("quiet") {
-        desk.say(&format!("Page   {}", page.display()));
-    }
-    if let Some(error) = finished.error {
-        return Err(error);
-    }
-    Ok(match finished.state {
-        RunState::Interrupted => Exit::Interrupted,
-        RunState::Failed | RunState::Running => Exit::Failed,
-        RunState::Done if void => Exit::Void,
-        RunState::Done => Exit::Done,
-    })
+    present::conclude(finished?, args, desk)
 }
 
 /// `prepare` and `cleanup`: work on the data alone, without a run folder.

@@ -6,9 +6,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::desk::Desk;
 use super::fault::Exit;
+use super::present;
 use super::progress::ProgressLine;
-use super::{present, report};
-use crate::archive::RunState;
 use crate::base::units::{self, Size, UnitError};
 use crate::experiment::{self, Listener, Step, demo::Demo};
 use crate::plan::{Mistake, Mistakes, Plan};
@@ -75,19 +74,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let mut listener = Lines::new(args, desk, &plan);
     let finished = experiment::run(&plan, "demo", &desk.stop, &mut listener);
     drop(listener);
-    let finished = finished?;
-    let page = report::write_page(&report::findings(&finished.dir)?, &finished.dir)?;
-    let void = present::run(&finished.dir, args, desk)?;
-    desk.say(&format!("Page   {}", page.display()));
-    if let Some(error) = finished.error {
-        return Err(error);
-    }
-    Ok(match finished.state {
-        RunState::Interrupted => Exit::Interrupted,
-        RunState::Failed | RunState::Running => Exit::Failed,
-        RunState::Done if void => Exit::Void,
-        RunState::Done => Exit::Done,
-    })
+    present::conclude(finished?, args, desk)
 }
 
 /// What the words ask for.

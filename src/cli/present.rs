@@ -5,8 +5,11 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::desk::Desk;
-use super::report::{findings, written};
+use super::fault::Exit;
+use super::report::{findings, write_page, written};
 use crate::analysis::Level;
+use crate::archive::RunState;
+use crate::experiment::Finished;
 use crate::report::{self, FORMATS, Look, ReportFormat};
 
 /// Adds the flags that say how a run is shown and judged.
@@ -41,14 +44,36 @@ pub(super) fn format(args: &ArgMatches) -> &'static dyn ReportFormat {
     report::format(name).expect("clap takes only names of the list")
 }
 
-/// Shows a run on stdout. Gives whether it is void and that matters.
+/// Shows a run that ended, however it ended, and judges it. Commands that use this have a flag `quiet`.
 ///
 /// # Errors
-/// When the folder can't be read, or stdout can't be written to.
-pub(super) fn run(dir: &Path, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
+/// What stopped the run; or that it can't be shown.
+pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let shown = show(&finished.dir, args, desk);
+    // What stopped the run says more than why it can't be shown.
+    if let Some(error) = finished.error {
+        return Err(error);
+    }
+    let void = shown?;
+    Ok(match finished.state {
+        RunState::Interrupted => Exit::Interrupted,
+        RunState::Failed | RunState::Running => Exit::Failed,
+        RunState::Done if void => Exit::Void,
+        RunState::Done => Exit::Done,
+    })
+}
+
+/// Shows a run on stdout and as a page in its folder. Gives whether it is void and that matters.
+fn show(dir: &Path, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
     let findings = findings(dir)?;
     let look = Look { colour: desk.terminal.colour };
+    let page = write_page(&findings, dir);
     desk.print(&String::from_utf8_lossy(&written(format(args), &findings, look)))?;
+    match page {
+        Ok(page) if !args.get_flag("quiet") => desk.say(&format!("Page   {}", page.display())),
+        Ok(_) => {}
+        Err(e) => desk.say(&format!("note: no page: {e:#}")),
+    }
     let allowed: Vec<&str> =
         args.get_many::<String>("allow").into_iter().flatten().map(String::as_str).collect();
     let void = findings.caveats.iter().any(|c| c.level == Level::Void && !allowed.contains(&c.id));

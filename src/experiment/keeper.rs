@@ -123,11 +123,8 @@ impl<'a> Keeper<'a> {
         result
     }
 
-    /// Closes the run folder. What stopped the run is kept in it.
-    ///
-    /// # Errors
-    /// The first write to the run folder that failed.
-    pub(super) fn end(self, result: anyhow::Result<Reached>) -> anyhow::Result<Finished> {
+    /// Closes the run folder. What stopped the run is kept in it; what could not be written ends it as a failure.
+    pub(super) fn end(self, result: anyhow::Result<Reached>) -> Finished {
         let dir = self.dir();
         let interrupted = self.stop.reason() == Some(StopReason::Interrupted);
         let (state, error) = match result {
@@ -141,10 +138,11 @@ impl<'a> Keeper<'a> {
             (None, _) => None,
         };
         let writer = self.writer.into_inner().unwrap_or_else(PoisonError::into_inner);
-        writer
+        let closed = writer
             .close(state, why, self.clock.now())
-            .with_context(|| format!("keep the run in {}", dir.display()))?;
-        Ok(Finished { dir, state, error })
+            .with_context(|| format!("keep the run in {}", dir.display()));
+        let error = error.or(closed.err());
+        Finished { dir, state, error }
     }
 }
 

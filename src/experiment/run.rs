@@ -49,7 +49,7 @@ pub fn run(
         walk.eyes.close();
         result
     });
-    keeper.end(result)
+    Ok(keeper.end(result))
 }
 
 /// The file of a load's statements in the run folder.

@@ -267,6 +267,28 @@ fn a_folder_that_takes_no_runs_is_said_before_the_load() {
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
+/// A limit of file sizes stands in for a full disk: writes fail in the same way, in the middle of the load.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test runs the program under a limit")]
+fn a_disk_that_fills_up_costs_the_rest_and_not_what_was_measured() {
+    let world = World::new();
+    let limited = "trap '' XFSZ; ulimit -f 60; exec \"$@\"";
+    let sweat = env!("CARGO_BIN_EXE_sweat");
+    let output = Command::new("sh")
+        .args(["-c", limited, "sh", sweat, "bench", "null", "--time=3", "--interval=0.02"])
+        .current_dir(world.dir.path())
+        .output()
+        .expect("a shell runs");
+    expect(&output, 3);
+    assert!(
+        err(&output).contains("error: ") && err(&output).contains("--runs-dir"),
+        "{}",
+        err(&output)
+    );
+    assert!(out(&output).contains("Answer: "), "{}", out(&output));
+    assert!(!world.record().trials[0].intervals.is_empty());
+}
+
 #[test]
 fn option_files_and_environment_say_who_we_are() {
     let (world, fixture) = prepared();
