@@ -126,6 +126,20 @@ const SPECS: &[Spec] = &[
         &["Bytes_sent"],
     ),
     spec(
+        "server_cpu_cores",
+        "CPU of the server, cores",
+        Unit::Cores,
+        How::Rate,
+        &["process.cpu_user_s+process.cpu_system_s"],
+    ),
+    spec(
+        "machine_cpu_cores",
+        "CPU of this machine, cores busy",
+        Unit::Cores,
+        How::Rate,
+        &["cpu.busy_s"],
+    ),
+    spec(
         "history_list",
         "history list length",
         Unit::Count,
@@ -311,6 +325,24 @@ mod tests {
         let run = Run { samples, steps: vec![step], ..Run::default() };
         let expected = [(0.0, None), (1.0, Some(1.0)), (1.5, None), (2.0, None), (3.0, Some(1.0))];
         assert_eq!(all(&run, 0.0, 9.0)[0].points, expected);
+    }
+
+    #[test]
+    fn cores_are_seconds_of_cpu_by_second() {
+        let both = |user: f64, system: f64| {
+            Counters::from([
+                ("process.cpu_user_s".to_owned(), user),
+                ("process.cpu_system_s".to_owned(), system),
+            ])
+        };
+        let mut samples = vec![sample(0.0, None), sample(2.0, None), sample(3.0, None)];
+        samples[0].numbers = both(5.0, 1.0);
+        samples[1].numbers = both(7.0, 2.0);
+        samples[2].numbers = [("process.cpu_user_s".to_owned(), 9.0)].into();
+        let run = Run { samples, ..Run::default() };
+        let found = all(&run, 0.0, 9.0);
+        assert_eq!(found[0].id, "server_cpu_cores");
+        assert_eq!(found[0].points, [(0.0, None), (2.0, Some(1.5)), (3.0, None)]);
     }
 
     #[test]
