@@ -10,7 +10,7 @@ use sweat::base::{Clock, Nanos, RealClock, Secret, Stop, StopReason};
 use sweat::plan::{AddressPlan, Options};
 use sweat::server::{Control, Settings};
 use sweat::target::{Rows, Session, Target};
-use sweat::warm::{DumpPlan, Dumped, STRATEGIES, Scene, Warmed, dump, gauge, inventory};
+use sweat::warm::{DumpPlan, Dumped, Line, STRATEGIES, Scene, Warmed, dump, gauge, inventory};
 
 use crate::fixture::{self, Fixture};
 
@@ -187,7 +187,7 @@ fn after_a_scan_every_index_is_in_the_pool() {
 }
 
 #[test]
-fn pages_by_index_agree_with_the_statistics() {
+fn pieces_leave_the_pages_of_each_index_that_whole_scans_leave() {
     for mut server in zoos("96M") {
         warm(&mut server, "scan", &[("tables", "zoo")]);
         let mut session = open(server.target());
@@ -199,10 +199,19 @@ fn pages_by_index_agree_with_the_statistics() {
             |t: &str, p: &str| zoo.iter().filter(|l| l.table == t && l.partition == p).count();
         assert_eq!(named("we`ird \"tä'ble.x", ""), 2);
         assert_eq!((named("parts", "p3"), named("money", "")), (2, 5));
-        for line in zoo.iter().filter(|l| l.pages_total.is_some_and(|p| p > 20)) {
-            let total = line.pages_total.unwrap();
-            assert!(line.pages_cached * 100 >= total * 98, "{line:?}");
+        // What whole scans of each index leave in the pool is the measure.
+        restart(&mut server);
+        read_all(&server);
+        let whole = inventory(&mut open(server.target()), &warmth, true).unwrap();
+        for line in whole.lines.iter().filter(|l| l.database == "zoo" && l.table != "texts") {
+            let same = |l: &&&Line| {
+                (&l.table, &l.partition, &l.index) == (&line.table, &line.partition, &line.index)
+            };
+            let ours = zoo.iter().find(same).map_or(0, |l| l.pages_cached);
+            assert!(ours * 100 >= line.pages_cached * 98, "{line:?}: {ours}");
         }
+        let known = zoo.iter().filter(|l| l.pages_total.is_some()).count();
+        assert!(known * 10 > zoo.len() * 9, "statistics are found by name: {zoo:?}");
     }
 }
 
@@ -272,8 +281,11 @@ fn a_full_pool_ends_the_scan_and_says_what_is_left_out() {
         assert!(!warmed.cut && warmed.failed == 0);
         restart(&mut server);
         let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("fill", "40%")]);
-        let share = warmed.pages_after as f64 / total as f64;
-        assert!((0.35..0.75).contains(&share), "40 % was asked for, {share} is full");
+        // A MySQL that has just started has more than that in so small a pool.
+        let wanted = (total * 4 / 10).max(warmed.pages_before);
+        let after = warmed.pages_after;
+        assert!(after + 64 > wanted, "{wanted} pages were asked for, {after} are in the pool");
+        assert!(after < wanted + 320, "{wanted} pages were asked for, {after} are in the pool");
         let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("fill", "off")]);
         assert!(warmed.pages_read > total, "off reads on: {}", warmed.pages_read);
     }

@@ -199,11 +199,13 @@ fn run(
         notes.push(format!("{} is read in one piece, faster than --rate", unit.label()));
     }
     let sessions = asked.sessions.min(all.iter().map(|u| u.pages.div_ceil(64)).sum::<u64>().max(1));
+    let mut board = Board::new(all, rate, scene.clock.now());
+    board.allow(asked.fill.allowance(&before));
     let crew = Crew {
         target: scene.target,
         clock: scene.clock,
         abandon,
-        board: Mutex::new(Board::new(all, rate, scene.clock.now())),
+        board: Mutex::new(board),
         sessions,
         pool_pages: before.pages_total,
         rate,
