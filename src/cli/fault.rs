@@ -148,9 +148,10 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     }
     let error = cause.downcast_ref::<target::Error>()?;
     let by_flags = match error {
-        target::Error::Connect { .. } => {
-            Some("is the server up? Say where it is with -h HOST -P PORT or -S SOCKET")
-        }
+        target::Error::Connect { .. } => Some(
+            "say where the server is with -h HOST -P PORT or -S SOCKET; \
+             `sweat sandbox start` makes a throw-away one, and bench takes --sandbox",
+        ),
         target::Error::Tls(_) => Some("see --ssl-mode, --ssl-ca and docs/connecting.md"),
         _ => None,
     };

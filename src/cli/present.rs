@@ -1,7 +1,5 @@
 //! A run folder shown: loaded, analysed, written in the format asked for.
 
-use std::path::Path;
-
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::desk::Desk;
@@ -49,7 +47,7 @@ pub(super) fn format(args: &ArgMatches) -> &'static dyn ReportFormat {
 /// # Errors
 /// What stopped the run; or that it can't be shown.
 pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let shown = show(&finished.dir, args, desk);
+    let shown = show(&finished, args, desk);
     // What stopped the run says more than why it can't be shown.
     if let Some(error) = finished.error {
         return Err(error);
@@ -64,8 +62,13 @@ pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> an
 }
 
 /// Shows a run on stdout and as a page in its folder. Gives whether it is void and that matters.
-fn show(dir: &Path, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
+fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
+    let dir = &finished.dir;
     let findings = findings(dir)?;
+    if findings.trials.is_empty() && finished.error.is_some() {
+        desk.say(&format!("Run    {}", dir.display()));
+        return Ok(false);
+    }
     let look = Look { colour: desk.terminal.colour };
     let page = write_page(&findings, dir);
     desk.print(&String::from_utf8_lossy(&written(format(args), &findings, look)))?;

@@ -119,7 +119,9 @@ impl<'a> Keeper<'a> {
         let ended = self.clock.now();
         record.ended_ns = result.is_ok().then_some(ended.0);
         self.writer().step(&record);
-        self.tell(|listener| listener.step_ended(step, ended.since(began).seconds()));
+        if result.is_ok() {
+            self.tell(|listener| listener.step_ended(step, ended.since(began).seconds()));
+        }
         result
     }
 
