@@ -192,6 +192,9 @@ pub(in crate::target) fn ends_rows(first: u8, length: usize, no_eof: bool) -> bo
     first == 0xFE && if no_eof { length < super::CHUNK } else { length < 9 }
 }
 
+/// Length of the nonce of `mysql_native_password` and `caching_sha2_password`.
+const NONCE: usize = 20;
+
 /// Reads the wish for another login method: its name and its random bytes.
 pub(in crate::target) fn switch(payload: &[u8]) -> Parsed<(String, Vec<u8>)> {
     let mut fields = Fields(payload);
@@ -202,8 +205,13 @@ pub(in crate::target) fn switch(payload: &[u8]) -> Parsed<(String, Vec<u8>)> {
         return Ok((String::from("mysql_old_password"), Vec::new()));
     }
     let name = String::from_utf8_lossy(fields.until_zero()).into_owned();
-    let nonce = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();
-    Ok((name, nonce))
+    // Behind the 20 bytes that the older methods use stands a zero; with ed25519 the last of 32 bytes
+    // may be one by chance, and belongs to them.
+    let nonce = match fields.0 {
+        [nonce @ .., 0] if nonce.len() == NONCE => nonce,
+        whole => whole,
+    };
+    Ok((name, nonce.to_vec()))
 }
 
 /// Reads a column's name out of its definition.

@@ -205,8 +205,12 @@ fn a_greeting_of_each_product() {
 
 #[test]
 fn a_switch_of_the_login_method() {
-    let (name, nonce) = packet::switch(b"\xfeclient_ed25519\0abc\0").unwrap();
-    assert_eq!((&name[..], &nonce[..]), ("client_ed25519", &b"abc"[..]));
+    let (name, nonce) = packet::switch(b"\xfenative\0abcdefghijklmnopqrst\0").unwrap();
+    assert_eq!((&name[..], &nonce[..]), ("native", &b"abcdefghijklmnopqrst"[..]));
+    // A nonce of 32 bytes has no zero behind it, but may end in one.
+    let long = [&b"\xfeclient_ed25519\0"[..], &[7; 31], &[0]].concat();
+    let (name, nonce) = packet::switch(&long).unwrap();
+    assert_eq!((&name[..], nonce.len(), nonce[31]), ("client_ed25519", 32, 0));
     assert_eq!(packet::switch(b"\xfe").unwrap().0, "mysql_old_password");
     assert_eq!(packet::switch(b"\xfex").unwrap(), ("x".to_owned(), Vec::new()));
 }
