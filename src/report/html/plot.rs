@@ -331,7 +331,9 @@ fn marks(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
 /// Relative steps in tenths: half the length of absolute ones.
 fn line(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
     let mut path = String::new();
-    let tenths = |v: f64| (v * 10.0).round() as i64;
+    // In a small picture whole units are fine enough.
+    let grain = if frame.width < WIDE.width { 10.0 } else { 1.0 };
+    let tenths = |v: f64| ((v * 10.0 / grain).round() * grain) as i64;
     let short = |tenths: i64| {
         let sign = if tenths < 0 { "-" } else { "" };
         let (whole, part) = (tenths.abs() / 10, tenths.abs() % 10);
@@ -347,7 +349,15 @@ fn line(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
             let (at, height) = (tenths(*at), tenths(*height));
             let _ = match last {
                 None => write!(path, "M{} {}", short(at), short(height)),
-                Some((x, y)) => write!(path, "l{} {}", short(at - x), short(height - y)),
+                Some((x, y)) => match (at - x, height - y) {
+                    (0, 0) => Ok(()),
+                    (right, 0) => write!(path, "h{}", short(right)),
+                    (0, down) => write!(path, "v{}", short(down)),
+                    (right, down) if down < 0 => {
+                        write!(path, "l{}{}", short(right), short(down))
+                    }
+                    (right, down) => write!(path, "l{} {}", short(right), short(down)),
+                },
             };
             last = Some((at, height));
         }
