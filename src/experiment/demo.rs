@@ -1,6 +1,7 @@
 //! The plan of `sweat demo`: what a warm buffer pool is worth, on a server of our own.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::base::units::Size;
 use crate::plan::{
@@ -9,6 +10,10 @@ use crate::plan::{
 };
 use crate::warm::STRATEGIES;
 use crate::workload::KINDS;
+use crate::workload::lookup::Table;
+
+/// Length of an interval: short, as the loads take few seconds.
+const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What can be chosen.
 #[derive(Clone, Debug)]
@@ -39,14 +44,11 @@ impl Demo {
             Size::Bytes(bytes) => bytes,
             Size::TimesPool(times) => (self.pool_bytes as f64 * times) as u64,
         };
-        let amount = match self.rows {
-            Some(rows) => ("rows", rows.to_string()),
-            None => ("size", bytes.to_string()),
-        };
-        let lookups = self.lookups.to_string();
+        let rows = self.rows.unwrap_or_else(|| Table::rows_for(bytes, true));
+        let (rows, lookups) = (rows.to_string(), self.lookups.to_string());
         // The newest rows are the ones in use, as in most applications: what the lookups touch fits a pool that
         // the whole table does not.
-        let given = [amount, ("newest", lookups.clone()), ("lookups", lookups)];
+        let given = [("rows", rows), ("newest", lookups.clone()), ("lookups", lookups)];
         let sandbox = SandboxPlan {
             server: self.server.clone(),
             pool: Some(Size::Bytes(self.pool_bytes)),
@@ -60,7 +62,7 @@ impl Demo {
                 kind: "lookup".to_owned(),
                 options: options(workload_specs("lookup"), &given)?,
             },
-            load: LoadPlan::default(),
+            load: LoadPlan { interval: INTERVAL, ..LoadPlan::default() },
             prepare: true,
             cold: true,
             ways: ways()?,

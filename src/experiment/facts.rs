@@ -6,6 +6,7 @@ use super::ground::Ground;
 use super::keeper::Keeper;
 use crate::archive::ServerRecord;
 use crate::base::Stop;
+use crate::plan::Plan;
 
 /// The server, from its own words.
 ///
@@ -41,8 +42,17 @@ const FACTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Adds the sizes of pool and data, in bytes, once the data are there. What the server does not tell is left out.
-pub(super) fn write_data(keeper: &Keeper<'_>, ground: &Ground) {
+/// Adds the sizes of pool and data, in bytes, once the data are there, and of the workload's options those that say
+/// how much there is. What the server does not tell is left out.
+pub(super) fn write_data(keeper: &Keeper<'_>, plan: &Plan, ground: &Ground) {
+    for name in ["rows", "lookups"] {
+        let count = plan.workload.options.count(name);
+        if count > 0 {
+            keeper.writer().update(|meta| {
+                meta.facts.insert(name.to_owned(), json!(count));
+            });
+        }
+    }
     let session = ground.target().map(|t| t.connect(keeper.stop));
     let Some(Ok(mut session)) = session else { return };
     for (name, statements) in FACTS {

@@ -42,6 +42,9 @@ pub fn run(
         keeper.tell(|listener| listener.server(server));
     }
     keeper.writer().update(|meta| meta.server = record);
+    if !plan.prepare {
+        facts::write_data(&keeper, plan, &ground);
+    }
     let result = std::thread::scope(|scope| {
         let eyes = Eyes::open(scope, plan, &ground, &keeper)?;
         let mut walk = Walk { plan, keeper: &keeper, ground, workload: &*workload, eyes };
@@ -117,7 +120,7 @@ impl Walk<'_, '_, '_> {
         if self.keeper.stop.is_set() {
             return Ok(());
         }
-        facts::write_data(self.keeper, &self.ground);
+        facts::write_data(self.keeper, self.plan, &self.ground);
         self.workload.check()?;
         self.write_statements()
     }
