@@ -107,12 +107,12 @@ fn arrange(what: &str, plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::R
     let workload = kind.build(&plan.workload.options, target.as_ref())?;
     let mut line = flags::progress_line(args, desk);
     let mut progress = |p| line.show(&p);
-    let mut job = Job {
-        threads: plan.load.workers,
-        seed: plan.seed,
-        stop: &desk.stop,
-        progress: &mut progress,
+    // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.
+    let threads = match args.get_one::<String>("threads") {
+        Some(_) => plan.load.workers,
+        None => crate::base::kernel::cores(),
     };
+    let mut job = Job { threads, seed: plan.seed, stop: &desk.stop, progress: &mut progress };
     let result = match what {
         "prepare" => workload.prepare(&mut job),
         _ => workload.cleanup(&mut job),

@@ -1,5 +1,5 @@
 //! The sessions that fill tables together. Each takes the next piece of work from one list: a table nobody is at yet,
-//! or else the next piece of a table that others are filling.
+//! or else, where sessions can share a table, the next piece of one that others are filling.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub(super) struct Crew<'a> {
     stop: &'a Stop,
     threads: usize,
     seed: u64,
+    /// Sessions that may be at one table.
+    most: usize,
     state: Mutex<State<'a>>,
     changed: Condvar,
 }
@@ -68,6 +70,7 @@ impl<'a> Crew<'a> {
         target: &'a Target,
         source: &'a dyn Source,
         job: &'a mut Job<'_>,
+        most: usize,
     ) -> Crew<'a> {
         let state =
             State { tables: Vec::new(), failure: None, rows_done: 0, progress: &mut *job.progress };
@@ -77,6 +80,7 @@ impl<'a> Crew<'a> {
             stop: job.stop,
             threads: job.threads,
             seed: job.seed,
+            most,
             state: Mutex::new(state),
             changed: Condvar::new(),
         }
@@ -146,7 +150,7 @@ impl<'a> Crew<'a> {
             if state.failure.is_some() || self.stop.is_set() {
                 return None;
             }
-            if let Some(task) = choose(&mut state.tables) {
+            if let Some(task) = choose(&mut state.tables, self.most) {
                 return Some(task);
             }
             if !state.tables.iter().any(|t| t.stage == Stage::Opening) {
@@ -264,9 +268,10 @@ pub(super) fn span(piece: u64, rows: u64) -> (u64, u64) {
     (first, PIECE.min(rows + 1 - first))
 }
 
-/// Picks the next task: go on with a table that nobody is at, begin one, or lend a hand where fewest are.
-fn choose(tables: &mut [Table]) -> Option<Task> {
-    let open = |t: &Table| t.stage == Stage::Filling && !t.pieces.is_empty();
+/// Picks the next task: go on with a table that nobody is at, begin one, or lend a hand where fewest are, and at most
+/// `most` altogether.
+fn choose(tables: &mut [Table], most: usize) -> Option<Task> {
+    let open = |t: &Table| t.stage == Stage::Filling && !t.pieces.is_empty() && t.busy < most;
     let alone = tables.iter().position(|t| open(t) && t.busy == 0);
     let new = || tables.iter().position(|t| t.stage == Stage::New);
     let least = || {
@@ -300,7 +305,7 @@ mod tests {
     }
 
     fn next(tables: &mut [Table]) -> String {
-        choose(tables).map_or("nothing".to_owned(), |task| match task {
+        choose(tables, 2).map_or("nothing".to_owned(), |task| match task {
             Task::Open { table, .. } => format!("open {table}"),
             Task::Send { table, piece, .. } => format!("send {table}.{piece}"),
         })
@@ -317,6 +322,8 @@ mod tests {
         tables[1] = table(Stage::Filling, &[1, 0], 0);
         assert_eq!(next(&mut tables), "send 1.0", "nobody is there");
         assert_eq!(next(&mut tables), "send 1.1", "fewer are there");
+        assert_eq!(next(&mut tables), "nothing", "two are enough at a table");
+        tables[0].busy = 0;
         assert_eq!(next(&mut tables), "send 0.2");
         assert_eq!(next(&mut tables), "nothing");
     }

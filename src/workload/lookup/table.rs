@@ -128,6 +128,9 @@ impl Source for Table {
              random_str2 VARCHAR(255), PRIMARY KEY (id){index}) ENGINE = InnoDB"
         )
     }
+    fn auto_increment(&self) -> bool {
+        true
+    }
     fn index(&self, _: usize) -> Option<(String, String)> {
         let sql = format!("CREATE INDEX random_str ON {TABLE} (random_str)");
         Some(("random_str".to_owned(), sql))

@@ -59,6 +59,9 @@ impl Source for Tables<'_> {
             self.names[table]
         )
     }
+    fn auto_increment(&self) -> bool {
+        self.settings.auto_inc
+    }
     fn index(&self, table: usize) -> Option<(String, String)> {
         let name = format!("k_{}", table + 1);
         let sql = format!("CREATE INDEX {name} ON {} (k)", self.names[table]);
