@@ -29,7 +29,7 @@ def main():
 
             def theirs():
                 run = s.Timed(["sysbench", "oltp_point_select", *server.sysbench_login(tcp), *load,
-                               "--db-ps-mode=auto", "--thread-init-timeout=120", "run"])
+                               "--db-ps-mode=auto", "run"])
                 events, seconds = s.sysbench_events(run)
                 return events, events / seconds, run
 

@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -111,14 +112,31 @@ class Timed:
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             began = time.monotonic()
             process = subprocess.Popen([str(w) for w in words], stdout=out, stderr=err)
+            watch = threading.Thread(target=self.watch, args=(process.pid,), daemon=True)
+            watch.start()
             _, status, usage = os.wait4(process.pid, 0)
             self.elapsed = time.monotonic() - began
+            watch.join()
             process.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0), err.seek(0)
             self.out, self.err = out.read(), err.read()
         if check and process.returncode != 0:
             fail(f"{' '.join(map(str, words[:3]))} ... gave {process.returncode}\n{self.out}\n{self.err}")
-        self.user, self.system, self.resident_mib = usage.ru_utime, usage.ru_stime, usage.ru_maxrss / 1024
+        self.user, self.system = usage.ru_utime, usage.ru_stime
+
+    def watch(self, pid):
+        """The highest resident memory; not from rusage, which counts this script's own before the exec."""
+        self.resident_mib = 0.0
+        while True:
+            try:
+                text = pathlib.Path(f"/proc/{pid}/status").read_text()
+            except OSError:
+                return
+            found = re.search(r"VmHWM:\s+(\d+) kB", text)
+            if not found:
+                return
+            self.resident_mib = int(found[1]) / 1024
+            time.sleep(0.1)
 
 
 def sysbench_events(timed):
