@@ -228,13 +228,7 @@ impl<C: Clock> Round<C> {
             self.ticks.interval().seconds()
         );
         let values = Values::Text(text);
-        let _ = self.out.send(Sample {
-            probe: "sampler",
-            planned: tick,
-            began: now,
-            ended: now,
-            values,
-        });
+        self.out.send(Sample { probe: "sampler", planned: tick, began: now, ended: now, values });
     }
 }
 

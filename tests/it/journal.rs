@@ -90,7 +90,7 @@ fn what_a_killed_sweat_left_is_told_by_the_next_and_put_back() {
     let text = std::fs::read_to_string(&path).unwrap();
     let started = ProcessId::own().unwrap().started;
     std::fs::write(&path, text.replace(&format!("\"{started}\""), "\"1\"")).unwrap();
-    assert_eq!(journal::pending(&home), [path.clone()]);
+    assert_eq!(journal::pending(&home), std::slice::from_ref(&path));
 
     let sweat = |words: &[&str]| {
         let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"));
