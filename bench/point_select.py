@@ -38,9 +38,9 @@ def main():
             label = f"{sessions} sessions, {args.transport}"
             s.ratio_line(f"events/s, {label}", [x[1] for x in a], [x[1] for x in b], rate_bar)
             user = [[x[2].user / x[0] * 1e6 for x in side] for side in (a, b)]
-            s.ratio_line(f"user CPU us per event, {label}", *user, cpu_bar or 1.0, at_least=False)
+            s.ratio_line(f"user CPU us per event, {label}", *user, cpu_bar, at_least=False)
             resident = [[x[2].resident_mib for x in side] for side in (a, b)]
-            s.ratio_line(f"resident MiB, {label}", *resident, 1 / 30 if sessions >= 4000 else 1.0, at_least=False)
+            s.ratio_line(f"resident MiB, {label}", *resident, 1 / 30 if sessions >= 4000 else None, at_least=False)
 
 
 if __name__ == "__main__":

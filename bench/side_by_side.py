@@ -161,15 +161,15 @@ def alternate(pairs, ours, theirs):
 
 
 def ratio_line(what, ours, theirs, bar, at_least=True):
-    """Prints one ratio: median of ours by median of theirs, and the range over the pairs."""
+    """Prints one ratio: median of ours by median of theirs, the range over the pairs, and the bar if there is one."""
     ratio = statistics.median(ours) / statistics.median(theirs)
     single = [x / y for x, y in zip(ours, theirs)]
-    met = ratio >= bar if at_least else ratio <= bar
-    sign = ">=" if at_least else "<="
-    print(f"{what:<44} {ratio:6.3f}   pairs {min(single):.3f}..{max(single):.3f}   bar {sign} {bar:g}   "
-          f"{'met' if met else 'MISSED'}   (ours {statistics.median(ours):.4g}, theirs {statistics.median(theirs):.4g})",
-          flush=True)
-    return met
+    verdict = ""
+    if bar is not None:
+        met = ratio >= bar if at_least else ratio <= bar
+        verdict = f"bar {'>=' if at_least else '<='} {bar:.3g}   {'met' if met else 'MISSED'}   "
+    print(f"{what:<44} {ratio:6.3f}   pairs {min(single):.3f}..{max(single):.3f}   {verdict}"
+          f"(ours {statistics.median(ours):.4g}, theirs {statistics.median(theirs):.4g})", flush=True)
 
 
 def raise_open_files():

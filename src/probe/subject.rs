@@ -81,22 +81,32 @@ impl Subject {
         }
     }
 
-    /// Rows of a statement; errors are told apart, a lost session is dropped.
+    /// Rows of a statement; errors are told apart. A session lost since the last look is opened once more: the server
+    /// may have been restarted and be back.
     ///
     /// # Errors
     /// As [`Missed`] tells apart.
     pub fn rows(&mut self, sql: &str) -> Result<Rows, Missed> {
+        let kept = self.session.is_some();
         match self.session()?.rows(sql) {
-            Ok(rows) => Ok(rows),
-            Err(e) => {
-                let missed = missed(&e);
-                if !matches!(e, Error::Server { .. }) {
-                    self.session = None;
-                    self.down = Some(format!("no connection: {e}"));
-                }
-                Err(missed)
+            Err(Error::Lost { .. }) if kept => {
+                self.session = None;
+                let result = self.session()?.rows(sql);
+                self.judge(result)
             }
+            result => self.judge(result),
         }
+    }
+
+    /// Drops a session that is of no use any more.
+    fn judge(&mut self, result: Result<Rows, Error>) -> Result<Rows, Missed> {
+        result.map_err(|e| {
+            if !matches!(e, Error::Server { .. }) {
+                self.session = None;
+                self.down = Some(format!("no connection: {e}"));
+            }
+            missed(&e)
+        })
     }
 }
 

