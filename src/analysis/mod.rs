@@ -22,9 +22,11 @@ mod ways;
 
 pub use caveats::{Caveat, Level};
 pub use findings::{
-    ClassFinding, CostItem, Counted, DataSize, Estimate, Findings, Head, IntervalFinding, Latency,
-    Phase, RateSpread, RawFile, Series, Setting, SizeClass, SpectrumPoint, Temperature, Timeline,
-    TrialFinding, Unit, WayFinding,
+    Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
+    DataSize, Difference, Estimate, Findings, Head, InsideOutside, IntervalFinding, Latency, Law,
+    NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
+    SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
+    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WayFinding,
 };
 
 pub use pulse::{Beat, Pulse, Surroundings};
@@ -48,6 +50,13 @@ pub fn analyse(run: &Run) -> Findings {
         data,
         ways,
         trials,
+        comparisons: Vec::new(),
+        differences: Vec::new(),
+        scaling: None,
+        capacity: None,
+        waits: Vec::new(),
+        noise: Vec::new(),
+        checks: Vec::new(),
         timeline,
         settings: settings::all(run),
         plan: run.plan.clone(),

@@ -122,6 +122,7 @@ fn write_trial(writer: &mut Writer, trial: &Trial) {
         reconnects: 0,
         in_flight: 1,
         backlog: 0,
+        slots: Vec::new(),
     };
     for (place, record) in trial.intervals.iter().enumerate() {
         let mut totals = ClassTotals { response: record.response.histogram(), ..empty() };
@@ -409,6 +410,7 @@ impl World {
             reconnects: 0,
             in_flight: 1,
             backlog: 0,
+            slots: Vec::new(),
         });
         events
     }
@@ -446,6 +448,7 @@ impl World {
             cpu_user_ns: 0,
             cpu_system_ns: 0,
             intervals: Vec::new(),
+            ..Trial::default()
         }
     }
 

@@ -28,6 +28,8 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         id: trial.id.clone(),
         way: trial.way.clone(),
         pass: trial.pass,
+        block: trial.block,
+        value: trial.value,
         workload: trial.workload.clone(),
         arrival: trial.arrival.clone(),
         workers: trial.workers,
@@ -53,6 +55,8 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         disk_reads: step.and_then(|s| counters::first_risen(s, DISK_READS)),
         disk_bytes: step.and_then(|s| counters::first_risen(s, DISK_BYTES)),
         cost: cost::per_event(trial, step, events),
+        steady: None,
+        stalls: None,
     }
 }
 

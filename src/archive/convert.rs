@@ -35,6 +35,7 @@ impl From<&Interval> for IntervalRecord {
             reconnects: i.reconnects,
             in_flight: i.in_flight,
             backlog: i.backlog,
+            slots: i.slots.clone(),
         }
     }
 }

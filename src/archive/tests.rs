@@ -43,6 +43,7 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
         reconnects: second,
         in_flight: 7,
         backlog: 8,
+        slots: vec![3, 0, 4],
     }
 }
 

@@ -18,10 +18,18 @@ pub(super) struct TrialFile {
     id: String,
     way: String,
     pass: u32,
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    block: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    settings: BTreeMap<String, String>,
     step: u32,
     workload: String,
     options: BTreeMap<String, String>,
     arrival: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offered_per_s: Option<f64>,
     workers: usize,
     engine: String,
     classes: Vec<String>,
@@ -50,6 +58,15 @@ struct Totals {
     cpu_system_ns: u64,
 }
 
+fn first() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_first(block: &u32) -> bool {
+    *block <= 1
+}
+
 /// A line of `intervals.jsonl`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct IntervalLine {
@@ -61,6 +78,8 @@ pub(super) struct IntervalLine {
     reconnects: u64,
     in_flight: u64,
     backlog: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slots: Vec<u32>,
     /// How many lines of `histograms.hlog` belong to it; they were written before this line.
     hlog_lines: usize,
 }
@@ -76,6 +95,7 @@ impl IntervalLine {
             reconnects: i.reconnects,
             in_flight: i.in_flight,
             backlog: i.backlog,
+            slots: i.slots.clone(),
             hlog_lines,
         }
     }
@@ -91,6 +111,7 @@ impl IntervalLine {
             reconnects: self.reconnects,
             in_flight: self.in_flight,
             backlog: self.backlog,
+            slots: self.slots,
         }
     }
 }
@@ -119,10 +140,14 @@ impl TrialFile {
             id: t.id.clone(),
             way: t.way.clone(),
             pass: t.pass,
+            block: t.block,
+            value: t.value,
+            settings: t.settings.clone(),
             step: t.step,
             workload: t.workload.clone(),
             options: t.options.clone(),
             arrival: t.arrival.clone(),
+            offered_per_s: t.offered_per_s,
             workers: t.workers,
             engine: t.engine.clone(),
             classes: t.classes.clone(),
@@ -136,10 +161,14 @@ impl TrialFile {
             id: self.id.clone(),
             way: self.way.clone(),
             pass: self.pass,
+            block: self.block,
+            value: self.value,
+            settings: self.settings.clone(),
             step: self.step,
             workload: self.workload.clone(),
             options: self.options.clone(),
             arrival: self.arrival.clone(),
+            offered_per_s: self.offered_per_s,
             workers: self.workers,
             engine: self.engine.clone(),
             classes: self.classes.clone(),

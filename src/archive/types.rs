@@ -117,6 +117,9 @@ pub struct StepRecord {
     pub warmed: Option<WarmedRecord>,
     /// What else is worth keeping: proof of coldness, what was used to reset.
     pub notes: Vec<String>,
+    /// How quiet the machine was just before and just after, raw.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub noise: Counters,
 }
 
 /// What warming did.
@@ -147,6 +150,12 @@ pub struct Trial {
     pub way: String,
     /// Which run in the group, from 1.
     pub pass: u32,
+    /// Which repeat of the whole experiment, from 1.
+    pub block: u32,
+    /// Its value in a sweep.
+    pub value: Option<f64>,
+    /// The way's own server settings.
+    pub settings: BTreeMap<String, String>,
     /// Number of its step.
     pub step: u32,
     /// Kind of workload.
@@ -155,6 +164,8 @@ pub struct Trial {
     pub options: BTreeMap<String, String>,
     /// The load in words: `closed`, `poisson 4000/s`.
     pub arrival: String,
+    /// Open loop: events per second offered.
+    pub offered_per_s: Option<f64>,
     /// Workers.
     pub workers: usize,
     /// `threads` or `reactor`.
@@ -203,10 +214,14 @@ impl Default for Trial {
             id: String::new(),
             way: String::new(),
             pass: 1,
+            block: 1,
+            value: None,
+            settings: BTreeMap::new(),
             step: 0,
             workload: String::new(),
             options: BTreeMap::new(),
             arrival: String::new(),
+            offered_per_s: None,
             workers: 0,
             engine: String::new(),
             began_ns: 0,
@@ -252,6 +267,9 @@ pub struct IntervalRecord {
     pub in_flight: u64,
     /// Arrivals due and not begun at its end.
     pub backlog: u64,
+    /// Events that ended, with or without an error, in each hundredth of a second from its begin; the last one may
+    /// be cut. Empty where a run kept none.
+    pub slots: Vec<u32>,
 }
 
 /// A worker that could not open its session.

@@ -69,19 +69,20 @@ impl Demo {
             passes: 2,
             probes: ProbePlan::default(),
             runs_dir: self.runs_dir.clone(),
+            ..Plan::default()
         })
     }
 }
 
 /// Not at all; by reading everything; by reading everything as mysql-warmup does; by the server's own list of pages.
 fn ways() -> Result<Vec<WayPlan>, Vec<Mistake>> {
-    let none = WayPlan { name: "none".to_owned(), warm: Vec::new(), dump_after: true };
+    let none = WayPlan { name: "none".to_owned(), dump_after: true, ..WayPlan::default() };
     let mut ways = vec![none];
     for strategy in ["scan", "scan_classic", "load"] {
         let specs =
             STRATEGIES.iter().find(|s| s.name() == strategy).map_or_else(Vec::new, |s| s.options());
         let warm = WarmPlan { strategy: strategy.to_owned(), options: options(specs, &[])? };
-        ways.push(WayPlan { name: strategy.to_owned(), warm: vec![warm], dump_after: false });
+        ways.push(WayPlan { name: strategy.to_owned(), warm: vec![warm], ..WayPlan::default() });
     }
     Ok(ways)
 }

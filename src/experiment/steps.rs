@@ -107,7 +107,7 @@ mod tests {
     fn way(name: &str, strategy: &str, dump_after: bool) -> WayPlan {
         let warm = WarmPlan { strategy: strategy.to_owned(), ..WarmPlan::default() };
         let warm = if strategy.is_empty() { Vec::new() } else { vec![warm] };
-        WayPlan { name: name.to_owned(), warm, dump_after }
+        WayPlan { name: name.to_owned(), warm, dump_after, ..WayPlan::default() }
     }
 
     fn printed(plan: &Plan) -> Vec<String> {

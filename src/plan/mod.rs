@@ -1,10 +1,12 @@
 //! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
 //! Opens nothing. Never knows: clap, sockets, threads.
 
+mod compare;
 mod file;
 mod nearest;
 mod options;
 
+pub use compare::{DecidePlan, OrderPlan, ResetPlan, SweepPlan};
 pub use file::{Known, read, write};
 pub use nearest::nearest;
 pub use options::{OptionKind, OptionSpec, Options};
@@ -20,6 +22,8 @@ use crate::base::units::Size;
 pub struct Plan {
     /// Short name; part of the run folder's name.
     pub name: String,
+    /// The question that the run is to answer, in the user's words.
+    pub question: Option<String>,
     /// Seed of every random number in the run.
     pub seed: u64,
     /// Whom to talk to.
@@ -30,12 +34,32 @@ pub struct Plan {
     pub load: LoadPlan,
     /// Whether to make the data first.
     pub prepare: bool,
+    /// How the data come back to the same state before each way.
+    pub reset: ResetPlan,
     /// Whether each way begins with a restart that leaves pool and page cache cold.
     pub cold: bool,
-    /// What is compared: the ways to warm the pool before the load. One way without a name for a plain bench.
+    /// How long to wait at most, before each load, until the server has come to rest; not at all if absent.
+    pub settle: Option<Duration>,
+    /// What is compared. One way without a name for a plain bench. The first is the base.
     pub ways: Vec<WayPlan>,
+    /// The ways as values along an axis, if that is what they are.
+    pub sweep: Option<SweepPlan>,
     /// How often the load runs in each way, one right after the other.
     pub passes: u32,
+    /// How often the whole experiment is repeated, each way once in each block; 0 counts as 1.
+    pub blocks: u32,
+    /// More blocks until the answer is clear, at most so many in all.
+    pub until_clear: Option<u32>,
+    /// In which order the ways of a block run.
+    pub order: OrderPlan,
+    /// What decides.
+    pub decide: DecidePlan,
+    /// What must hold, as typed after `--check`.
+    pub checks: Vec<String>,
+    /// Caveats that the user knows of and does not want to hear again.
+    pub allow: Vec<String>,
+    /// Instruments whose waits are gathered during each load, as a pattern.
+    pub waits: Option<String>,
     /// What to sample meanwhile.
     pub probes: ProbePlan,
     /// Where run folders go.
@@ -165,6 +189,8 @@ pub struct LoadPlan {
     pub grace: Duration,
     /// Whether to spin before due times instead of sleeping through (open loop).
     pub precise: bool,
+    /// Ends the load once it is steady; `time` is then the longest it may take.
+    pub until_steady: bool,
 }
 
 /// Most workers of a load: beyond it one machine runs out of ports and descriptors.
@@ -182,6 +208,7 @@ impl Default for LoadPlan {
             reconnect: false,
             grace: Duration::from_secs(10),
             precise: false,
+            until_steady: false,
         }
     }
 }
@@ -223,6 +250,14 @@ pub enum EnginePlan {
 pub struct WayPlan {
     /// Short name; empty if there is only one way.
     pub name: String,
+    /// Settings of the server in this way, beside those of the sandbox, `name=value`.
+    pub settings: Vec<(String, String)>,
+    /// Sessions in this way, if not those of the load.
+    pub workers: Option<usize>,
+    /// Open loop: events per second in this way, if not those of the load.
+    pub per_second: Option<f64>,
+    /// Its value along the axis of a sweep.
+    pub value: Option<f64>,
     /// How the pool is warmed before the load, in order; empty for not at all.
     pub warm: Vec<WarmPlan>,
     /// Whether the server writes down afterwards which pages its pool holds, for a later way that loads them.

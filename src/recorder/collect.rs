@@ -181,6 +181,7 @@ impl Recorder {
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
+            slots: Vec::new(),
         };
         self.began = interval.ended;
         self.tally = tally;
@@ -211,6 +212,7 @@ impl Recorder {
             reconnects: self.reconnects,
             in_flight: 0,
             backlog: ending.backlog,
+            slots: Vec::new(),
         };
         let recording = Recording {
             total,

@@ -135,6 +135,9 @@ pub struct Interval {
     pub in_flight: u64,
     /// Open loop: arrivals due and not yet begun at the end of the interval.
     pub backlog: u64,
+    /// Events that ended, with or without an error, in each hundredth of a second since `began`. Empty where not
+    /// counted, and in the sum of intervals.
+    pub slots: Vec<u32>,
 }
 
 impl Interval {

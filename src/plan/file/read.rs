@@ -60,6 +60,7 @@ fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
         ways: if ways.is_empty() { vec![WayPlan::default()] } else { ways },
         probes: read_probes(&probes, known),
         runs_dir: root.text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
+        ..Plan::default()
     };
     [&workload, &load, &probes, root].into_iter().for_each(Section::done);
     plan
@@ -170,6 +171,7 @@ fn read_load(section: &Section<'_>) -> LoadPlan {
         reconnect: section.switch("reconnect").unwrap_or(default.reconnect),
         grace: section.time("grace").unwrap_or(default.grace),
         precise: section.switch("precise").unwrap_or(default.precise),
+        until_steady: section.switch("until-steady").unwrap_or(default.until_steady),
     }
 }
 
@@ -227,6 +229,7 @@ fn read_way(section: &Section<'_>, known: &Known) -> WayPlan {
         warm: warm.collect(),
         name: section.text("name").unwrap_or_default(),
         dump_after: section.switch("dump-after").unwrap_or(false),
+        ..WayPlan::default()
     };
     section.done();
     way

@@ -60,7 +60,7 @@ fn full() -> Plan {
         passes: 2,
         ways: vec![
             WayPlan { name: "none".to_owned(), dump_after: true, ..WayPlan::default() },
-            WayPlan { name: "scan".to_owned(), warm: vec![warm], dump_after: false },
+            WayPlan { name: "scan".to_owned(), warm: vec![warm], ..WayPlan::default() },
         ],
         ..Plan::default()
     }

@@ -124,6 +124,7 @@ fn write_load(load: &LoadPlan) -> Table {
     lines.put("reconnect", load.reconnect);
     lines.time("grace", Some(load.grace));
     lines.put("precise", load.precise);
+    lines.flag("until-steady", load.until_steady);
     lines.0
 }
 

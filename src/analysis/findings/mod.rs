@@ -7,6 +7,16 @@ use crate::archive::{ErrorRecord, RunState, ServerRecord, WarmedRecord};
 
 use super::caveats::Caveat;
 
+mod compare;
+mod scaling;
+mod steady;
+mod waits;
+
+pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
+pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
+pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
+pub use waits::{CheckFinding, NoiseItem, WaitFinding};
+
 /// Everything a report shows.
 #[derive(Clone, Debug)]
 pub struct Findings {
@@ -22,6 +32,20 @@ pub struct Findings {
     pub ways: Vec<WayFinding>,
     /// One entry per load, in the order they ran.
     pub trials: Vec<TrialFinding>,
+    /// Each way against the base, metric by metric; the deciding one first.
+    pub comparisons: Vec<Comparison>,
+    /// What is not the same in what is compared.
+    pub differences: Vec<Difference>,
+    /// How rate grows with load, for a sweep over it.
+    pub scaling: Option<Scaling>,
+    /// What the server holds under an objective.
+    pub capacity: Option<Capacity>,
+    /// What the server waited for.
+    pub waits: Vec<WaitFinding>,
+    /// How quiet the machine was.
+    pub noise: Vec<NoiseItem>,
+    /// What was asked with `--check`, and what came of it.
+    pub checks: Vec<CheckFinding>,
     /// What happened over time.
     pub timeline: Timeline,
     /// The server's variables that matter.
@@ -214,6 +238,10 @@ pub struct TrialFinding {
     pub way: String,
     /// Which run in the group, from 1.
     pub pass: u32,
+    /// Which repeat of the whole experiment, from 1.
+    pub block: u32,
+    /// Its value in a sweep.
+    pub value: Option<f64>,
     /// Kind of workload.
     pub workload: String,
     /// The load in words.
@@ -264,6 +292,10 @@ pub struct TrialFinding {
     pub disk_bytes: Option<Counted>,
     /// What an event cost.
     pub cost: Vec<CostItem>,
+    /// Whether it came to a steady state.
+    pub steady: Option<Steady>,
+    /// When it stood still.
+    pub stalls: Option<Stalls>,
 }
 
 /// One class of events in a load.

@@ -1,0 +1,98 @@
+//! One way against another.
+
+use super::Estimate;
+
+/// What a comparison came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Better by more than the margin.
+    Better,
+    /// Worse by more than the margin.
+    Worse,
+    /// Within the margin.
+    Same,
+    /// The runs don't tell.
+    Unsure,
+}
+
+impl Verdict {
+    /// In words, as in JSON.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::Same => "same",
+            Verdict::Unsure => "unsure",
+        }
+    }
+}
+
+/// One metric of one way against the base.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The way, or the run, that is compared.
+    pub way: String,
+    /// What it is compared with.
+    pub base: String,
+    /// Metric, with its unit: `events_per_s`, `p99_s`, `server_cpu_us`.
+    pub metric: String,
+    /// Whether this metric decides.
+    pub decides: bool,
+    /// Whether more is better.
+    pub more_is_better: bool,
+    /// The way by the base: 1.05 for 5 % more. From paired log differences; its `runs` are blocks.
+    pub ratio: Estimate,
+    /// What is to be said.
+    pub verdict: Verdict,
+    /// Differences below this share don't matter: 0.02.
+    pub margin: f64,
+    /// Chance of such a difference if there were none, adjusted for the number of ways and of looks.
+    pub p: Option<f64>,
+    /// The check that assumes no distribution: signed ranks, from six blocks.
+    pub signed_rank: Option<SignedRank>,
+    /// The smallest difference that these blocks would have shown in 8 of 10 experiments, as a share.
+    pub detectable: Option<f64>,
+    /// How many blocks more would decide, if the spread stays.
+    pub more_blocks: Option<u32>,
+    /// The runs behind it, block by block.
+    pub pairs: Vec<Pair>,
+    /// What limits the verdict, in words.
+    pub notes: Vec<String>,
+}
+
+/// The robust check of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignedRank {
+    /// Exact two-sided probability.
+    pub p: f64,
+    /// Hodges-Lehmann estimate, as a ratio.
+    pub ratio: f64,
+    /// Its 95 % interval.
+    pub ci95: (f64, f64),
+}
+
+/// The values of one block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// Number of the block, from 1.
+    pub block: u32,
+    /// The base's value.
+    pub base: f64,
+    /// The way's value.
+    pub way: f64,
+}
+
+/// Something that is not the same in what is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// `setting`, `server`, `data`, `workload`, `load`, `machine`, `tool`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// In the base.
+    pub base: String,
+    /// In the other.
+    pub other: String,
+    /// Whether the plan asked for it.
+    pub intended: bool,
+}
