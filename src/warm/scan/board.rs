@@ -56,6 +56,9 @@ pub(super) struct Board {
     pub gate: Gate,
     rate: Rate,
     began: Nanos,
+    /// Not all units fit the pool: each is read to its end before the next begins, so that at most one is left in
+    /// part when the pool is full. An index that is there in part saves its users little.
+    one_by_one: bool,
     /// Pages that may have begun before the next look at the pool.
     limit: u64,
     /// Somebody waits for that look.
@@ -63,6 +66,8 @@ pub(super) struct Board {
     pages_begun: u64,
     pages_done: u64,
     pages_running: u64,
+    /// Pieces under way.
+    running: usize,
     tables: HashMap<(String, String), Mark>,
     databases: HashMap<String, Mark>,
     events: Vec<Event>,
@@ -78,8 +83,9 @@ struct Mark {
 }
 
 impl Board {
-    /// A board with all units in the order of their priority.
-    pub(super) fn new(units: Vec<Unit>, rate: Rate, began: Nanos) -> Board {
+    /// A board with all units in the order of their priority, for a pool that has room for so many pages.
+    pub(super) fn new(units: Vec<Unit>, rate: Rate, began: Nanos, room: u64) -> Board {
+        let one_by_one = units.iter().map(|u| u.pages).sum::<u64>() > room;
         let mut tables: HashMap<(String, String), Mark> = HashMap::new();
         let mut databases: HashMap<String, Mark> = HashMap::new();
         for unit in &units {
@@ -98,11 +104,13 @@ impl Board {
             gate: Gate::Open,
             rate,
             began,
+            one_by_one,
             limit: u64::MAX,
             starved: false,
             pages_begun: 0,
             pages_done: 0,
             pages_running: 0,
+            running: 0,
             tables,
             databases,
             events: Vec::new(),
@@ -131,7 +139,15 @@ impl Board {
         if let Some(task) = self.tasks.pop_front() {
             self.pages_begun += task.pages;
             self.pages_running += task.pages;
+            self.running += 1;
             return Work::Read(task);
+        }
+        if self.one_by_one && self.cutting + self.running > 0 {
+            return if self.next < self.units.len() || self.cutting > 0 {
+                Work::Wait
+            } else {
+                Work::End
+            };
         }
         if self.next < self.units.len() {
             let unit = self.next;
@@ -177,6 +193,7 @@ impl Board {
 
     /// A piece has been read.
     pub(super) fn read(&mut self, task: &Task) {
+        self.running -= 1;
         self.pages_running -= task.pages;
         self.pages_done += task.pages;
         let state = &mut self.states[task.unit];
@@ -189,6 +206,7 @@ impl Board {
 
     /// A piece could not be read: what is left of its unit is dropped.
     pub(super) fn read_failed(&mut self, task: &Task, why: &str) {
+        self.running -= 1;
         self.pages_running -= task.pages;
         self.states[task.unit].tasks_left -= 1;
         self.fail(task.unit, why);
@@ -196,6 +214,7 @@ impl Board {
 
     /// A piece was broken off because the scan ends.
     pub(super) fn broken_off(&mut self, task: &Task) {
+        self.running -= 1;
         self.pages_running -= task.pages;
     }
 

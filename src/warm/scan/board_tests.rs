@@ -6,6 +6,11 @@ const FREE: Rate = Rate { pages: f64::INFINITY };
 
 /// Units of two tables, two indexes each.
 fn board(rate: Rate) -> Board {
+    board_for(rate, u64::MAX)
+}
+
+/// The same for a pool with room for so many pages.
+fn board_for(rate: Rate, room: u64) -> Board {
     let table = |name: &str| Table {
         database: "db".to_owned(),
         name: name.to_owned(),
@@ -24,7 +29,7 @@ fn board(rate: Rate) -> Board {
     };
     let mut all = units(&table("a"), Blobs::Leave, &mut Vec::new());
     all.extend(units(&table("b"), Blobs::Leave, &mut Vec::new()));
-    Board::new(all, rate, Nanos(0))
+    Board::new(all, rate, Nanos(0), room)
 }
 
 fn task(unit: usize, pages: u64) -> Task {
@@ -147,4 +152,27 @@ fn no_more_begins_than_the_last_look_at_the_pool_allows() {
     board.allow(1);
     assert!(!board.is_starved());
     read(&mut board);
+}
+
+#[test]
+fn where_not_all_fits_an_index_is_read_to_its_end_before_the_next_begins() {
+    let mut board = board_for(FREE, 399);
+    cut(&mut board, 2);
+    let (first, second) = (read(&mut board), read(&mut board));
+    assert_eq!(board.take(Nanos(0)), Work::Wait, "two pieces are under way");
+    board.read(&first);
+    assert_eq!(board.take(Nanos(0)), Work::Wait, "one is still");
+    board.read_failed(&second, "gone");
+    for _ in 0..2 {
+        cut(&mut board, 1);
+        let piece = read(&mut board);
+        board.read(&piece);
+    }
+    let Work::Cut(last) = board.take(Nanos(0)) else { panic!("one unit is left") };
+    assert_eq!(board.take(Nanos(0)), Work::Wait, "the last unit is being cut");
+    board.cut_into(last, vec![task(last, 50)]);
+    let piece = read(&mut board);
+    assert_eq!(board.take(Nanos(0)), Work::End, "nothing is left to begin");
+    board.read(&piece);
+    assert!(!board_for(FREE, 400).one_by_one);
 }

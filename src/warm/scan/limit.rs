@@ -34,12 +34,20 @@ impl Fill {
 
     /// Pages that may begin before the next look at the pool.
     pub(super) fn allowance(self, now: &Warmth) -> u64 {
+        match self.room(now) {
+            u64::MAX => u64::MAX,
+            pages => (pages / 2).max(64),
+        }
+    }
+
+    /// Pages that still go into the pool.
+    pub(super) fn room(self, now: &Warmth) -> u64 {
         match self {
             Fill::Endless => u64::MAX,
-            Fill::Whole => (now.pages_free / 2).max(64),
+            Fill::Whole => now.pages_free,
             Fill::Share(share) => {
                 let wanted = (now.pages_total as f64 * share) as u64;
-                (wanted.saturating_sub(now.pages_data) / 2).min(now.pages_free / 2).max(64)
+                wanted.saturating_sub(now.pages_data).min(now.pages_free)
             }
         }
     }
@@ -163,6 +171,8 @@ mod tests {
         assert_eq!(Fill::Whole.allowance(&pool(10, 16_000, 0)), 64);
         assert_eq!(Fill::Share(0.5).allowance(&pool(8_384, 8_000, 0)), 96);
         assert_eq!(Fill::Endless.allowance(&pool(0, 16_384, 0)), u64::MAX);
+        assert_eq!(Fill::Whole.room(&pool(8_000, 8_000, 0)), 8_000);
+        assert_eq!(Fill::Share(0.5).room(&pool(8_384, 8_000, 0)), 192);
     }
 
     #[test]

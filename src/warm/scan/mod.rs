@@ -199,7 +199,7 @@ fn run(
         notes.push(format!("{} is read in one piece, faster than --rate", unit.label()));
     }
     let sessions = asked.sessions.min(all.iter().map(|u| u.pages.div_ceil(64)).sum::<u64>().max(1));
-    let mut board = Board::new(all, rate, scene.clock.now());
+    let mut board = Board::new(all, rate, scene.clock.now(), asked.fill.room(&before));
     board.allow(asked.fill.allowance(&before));
     let crew = Crew {
         target: scene.target,
