@@ -14,6 +14,7 @@ mod pulse;
 pub(crate) mod recorded;
 mod series;
 mod settings;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod timeline;
