@@ -222,6 +222,12 @@ impl Word {
 }
 
 impl Identity {
+    /// Whether rows with an AUTO_INCREMENT column go into one table no faster by several sessions: MariaDB writes
+    /// down the counter with each row, under the latch of the table's root page.
+    pub fn inserts_one_by_one(&self) -> bool {
+        self.product == Product::MariaDb
+    }
+
     /// How this server says it; `None` where it has no such thing.
     pub fn word(&self, word: Word) -> Option<&'static str> {
         let fits = |makers: Makers| match makers {

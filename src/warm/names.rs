@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
+
 /// A name between backticks, those inside doubled.
 pub(super) fn quote(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
@@ -92,6 +94,31 @@ fn choice(text: &str, parts: &mut Vec<String>) -> Result<Option<Choice>, ChoiceE
         _ => Err(ChoiceError::Shape(text.to_owned())),
     }
 }
+
+/// The option of all strategies that read tables.
+pub(super) fn tables_option() -> OptionSpec {
+    OptionSpec {
+        name: TABLES,
+        kind: OptionKind::Text,
+        default: "",
+        help: "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
+    }
+}
+
+/// What was given with it.
+///
+/// # Errors
+/// When it can't be understood.
+pub(super) fn chosen(options: &Options) -> Result<Vec<Choice>, Mistake> {
+    choices(options.text(TABLES).unwrap_or_default()).map_err(|error| Mistake {
+        place: format!("--{TABLES}"),
+        why: error.to_string(),
+        hint: Some("as in shop, shop.orders or `a.b`.`c`".to_owned()),
+    })
+}
+
+/// Name of that option.
+const TABLES: &str = "tables";
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::gauge::text;
-use super::{Event, Scene, Strategy, Warmed, Warmth, catalog, choices, gauge, guarded};
+use super::names::{chosen, tables_option};
+use super::{Event, Scene, Strategy, Warmed, Warmth, catalog, gauge, guarded};
 use crate::base::units::Size;
 use crate::base::{Clock, Nanos, Stop};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
@@ -37,12 +38,7 @@ impl Strategy for Scan {
     fn options(&self) -> Vec<OptionSpec> {
         let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
         vec![
-            spec(
-                "tables",
-                OptionKind::Text,
-                "",
-                "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
-            ),
+            tables_option(),
             spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
             spec(
                 "order",
@@ -103,14 +99,14 @@ enum RatePlan {
 impl Asked {
     fn read(options: &Options) -> Result<Asked, Mistakes> {
         let mut mistakes = Vec::new();
+        let tables = chosen(options).unwrap_or_else(|mistake| {
+            mistakes.push(mistake);
+            Vec::new()
+        });
         let mut wrong = |place: &str, why: String, hint: &str| {
             mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
         };
         let given = |name: &str| options.text(name).unwrap_or_default().to_owned();
-        let tables = choices(&given("tables")).unwrap_or_else(|e| {
-            wrong("--tables", e.to_string(), "as in shop, shop.orders or `a.b`.`c`");
-            Vec::new()
-        });
         let fill = Fill::read(&given("fill")).unwrap_or_else(|| {
             wrong(
                 "--fill",

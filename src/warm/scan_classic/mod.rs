@@ -4,10 +4,10 @@
 use anyhow::Context;
 
 use super::gauge::text;
-use super::names::quote;
-use super::{Choice, Event, Scene, Strategy, Warmed, breaking_off, choices, gauge, guarded};
+use super::names::{chosen, quote, tables_option};
+use super::{Choice, Event, Scene, Strategy, Warmed, breaking_off, gauge, guarded};
 use crate::base::{Clock, Stop};
-use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::plan::{OptionSpec, Options};
 use crate::target::{Error, Session};
 use crate::workload::Progress;
 
@@ -22,12 +22,7 @@ impl Strategy for ScanClassic {
         "Read tables by mysql-warmup's own statements on one connection, to compare with"
     }
     fn options(&self) -> Vec<OptionSpec> {
-        vec![OptionSpec {
-            name: "tables",
-            kind: OptionKind::Text,
-            default: "",
-            help: "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
-        }]
+        vec![tables_option()]
     }
     fn warm_with(
         &self,
@@ -35,13 +30,7 @@ impl Strategy for ScanClassic {
         scene: &mut Scene<'_>,
         on_event: &mut dyn FnMut(&Event),
     ) -> anyhow::Result<Warmed> {
-        let chosen = choices(options.text("tables").unwrap_or_default()).map_err(|error| {
-            Mistakes(vec![Mistake {
-                place: "--tables".to_owned(),
-                why: error.to_string(),
-                hint: Some("as in shop, shop.orders or `a.b`.`c`".to_owned()),
-            }])
-        })?;
+        let chosen = chosen(options)?;
         let (clock, stop) = (scene.clock, scene.stop.clone());
         guarded(clock, &stop, |abandon| run(&chosen, scene, on_event, abandon))
     }

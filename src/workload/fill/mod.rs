@@ -13,7 +13,7 @@ pub(crate) use columns::{Expected, database, drop_ours, fit, look_up, misfit};
 pub(crate) use sheet::Sheet;
 
 use super::Job;
-use crate::target::{Product, Target};
+use crate::target::Target;
 
 /// Rows of a transaction. A cut preparation goes on by whole pieces, so the number is part of the data.
 pub(crate) const PIECE: u64 = 16_000;
@@ -56,15 +56,8 @@ pub(crate) fn fill(target: &Target, source: &dyn Source, job: &mut Job<'_>) -> a
         }
     }
     let exists = source.tables().iter().map(|name| found.contains_key(name)).collect();
-    let most = most_at_one_table(session.identity().product, source.auto_increment());
+    // How many sessions get further at one table than fewer.
+    let alone = source.auto_increment() && session.identity().inserts_one_by_one();
+    let most = if alone { 1 } else { usize::MAX };
     crew::Crew::new(target, source, job, most).run(exists)
-}
-
-/// How many sessions get further at one table than fewer. MariaDB writes down a table's AUTO_INCREMENT with each row,
-/// under the latch of the root page: there two sessions take longer than one, and twice the CPU.
-fn most_at_one_table(product: Product, auto_increment: bool) -> usize {
-    match product {
-        Product::MariaDb if auto_increment => 1,
-        _ => usize::MAX,
-    }
 }
