@@ -27,7 +27,7 @@ pub use findings::{
     DataSize, Difference, Estimate, Findings, Head, InsideOutside, IntervalFinding, Latency, Law,
     NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
     SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
-    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WayFinding,
+    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost, WayFinding,
 };
 
 pub use pulse::{Beat, Pulse, Surroundings};
@@ -56,6 +56,8 @@ pub fn analyse(run: &Run) -> Findings {
         scaling: None,
         capacity: None,
         waits: Vec::new(),
+        wait_groups: Vec::new(),
+        watch_cost: None,
         noise: Vec::new(),
         checks: Vec::new(),
         timeline,

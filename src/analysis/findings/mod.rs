@@ -15,7 +15,7 @@ mod waits;
 pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
 pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
 pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
-pub use waits::{CheckFinding, NoiseItem, WaitFinding};
+pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WatchCost};
 
 /// Everything a report shows.
 #[derive(Clone, Debug)]
@@ -42,6 +42,10 @@ pub struct Findings {
     pub capacity: Option<Capacity>,
     /// What the server waited for.
     pub waits: Vec<WaitFinding>,
+    /// The same by way, where a way has several loads or there are several ways.
+    pub wait_groups: Vec<WaitGroup>,
+    /// What gathering waits costs the server.
+    pub watch_cost: Option<WatchCost>,
     /// How quiet the machine was.
     pub noise: Vec<NoiseItem>,
     /// What was asked with `--check`, and what came of it.

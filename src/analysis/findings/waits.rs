@@ -1,5 +1,7 @@
 //! What the server waited for, and how quiet the machine was.
 
+use super::Estimate;
+
 /// Waits of one instrument in one load; times are seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitFinding {
@@ -23,18 +25,65 @@ pub struct WaitFinding {
     pub p90_s: Option<f64>,
     /// 99th percentile, seconds; only from rows.
     pub p99_s: Option<f64>,
-    /// Longest, seconds.
+    /// Longest, seconds; where the server's maximum could not be told from earlier waits, the longest of the rows.
     pub max_s: Option<f64>,
+    /// Share of all waiting that the longest 0.1 % of the waits carry, 0 to 1; only from rows.
+    pub top_share: Option<f64>,
     /// Smallest step of the server's clock, seconds; no time is more exact.
     pub tick_s: Option<f64>,
-    /// `rows` or `summary`.
+    /// Where percentiles come from: `rows` (as good as all waits), `sample` (rows of a part of them, from all over the
+    /// load), or `summary` (no rows that suffice, so no percentiles).
     pub source: String,
     /// Share of the waits whose rows were read, 0 to 1.
     pub coverage: Option<f64>,
     /// Lock objects behind it.
     pub objects: Option<u64>,
+    /// Waits for the busiest object by the mean of all objects.
+    pub busiest: Option<f64>,
     /// What limits it, in words.
     pub notes: Vec<String>,
+}
+
+/// Waits of one instrument in all loads of one way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitGroup {
+    /// The way; empty if there are none.
+    pub way: String,
+    /// Its value in a sweep, as text; empty without one.
+    pub value: String,
+    /// The instrument.
+    pub instrument: String,
+    /// Loads behind it.
+    pub loads: u32,
+    /// Mean wait, seconds: the median over the loads, with their range.
+    pub average: Option<(f64, f64, f64)>,
+    /// Median wait, seconds: the median over the loads, with their range; only where all have rows.
+    pub p50: Option<(f64, f64, f64)>,
+    /// 99th percentile, seconds: the median over the loads, with their range; only where all have rows.
+    pub p99: Option<(f64, f64, f64)>,
+    /// Waits per second of load, the median over the loads.
+    pub waits_per_s: Option<f64>,
+    /// Events per second, the median over the loads.
+    pub events_per_s: Option<f64>,
+    /// Mean wait by that of the first way, paired by block: 0.8 is a fifth less. `None` for the first way itself.
+    pub ratio: Option<Estimate>,
+    /// What follows, in words: `no difference is seen`, ...
+    pub words: String,
+}
+
+/// What gathering waits costs the server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WatchCost {
+    /// Server CPU per statement while waits were gathered, by that while not, minus 1, with its interval; 0.05 is 5 % more.
+    pub share: Estimate,
+    /// Pairs of windows compared.
+    pub pairs: usize,
+    /// Server CPU per statement without gathering, seconds: median of the windows.
+    pub bare_s: Option<f64>,
+    /// Server CPU per statement with gathering, seconds: median of the windows.
+    pub watched_s: Option<f64>,
+    /// What was measured and what follows, in words.
+    pub words: String,
 }
 
 /// How quiet the machine was.
