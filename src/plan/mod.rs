@@ -4,11 +4,13 @@
 mod compare;
 mod file;
 mod nearest;
+mod objective;
 mod options;
 
 pub use compare::{DecidePlan, OrderPlan, ResetPlan, SweepPlan};
 pub use file::{Known, read, write};
 pub use nearest::nearest;
+pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 
 use std::path::PathBuf;
