@@ -14,7 +14,7 @@ mod pulse;
 pub(crate) mod recorded;
 mod series;
 mod settings;
-mod statistics;
+pub mod statistics;
 #[cfg(test)]
 mod tests;
 mod timeline;

@@ -1,5 +1,7 @@
-//! Statistics: formulas on plain numbers, each with its source and checked against published values and by simulation.
+//! Statistics: formulas on plain numbers, each with its source and checked against published values, against a slower
+//! way to the same result, or by simulation. Every function is pure and takes finite numbers.
 //! Never knows: runs, trials, words, units.
 //! To add one: a file with the formula, its source, and a test whose numbers come from somewhere else.
 
+pub mod robust;
 pub(crate) mod student;
