@@ -454,6 +454,7 @@ impl World {
 
     fn close(mut self, command: &str) -> Run {
         self.run.meta = Meta {
+            asked: Default::default(),
             format: 1,
             tool_version: "0.1.0".to_owned(),
             id: format!("2026-11-21T07-40-15Z_{command}"),

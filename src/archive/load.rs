@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::error::Error;
 use super::manifest::{self, Manifest};
-use super::types::{Meta, Run, RunState, SampleRecord, StepRecord};
+use super::types::{Meta, Run, RunState, SampleRecord, StepRecord, Trial};
 use super::{FORMAT, trial};
 
 /// Loads a run folder.
@@ -20,10 +20,12 @@ pub fn load(dir: &Path) -> Result<Run, Error> {
     let mut damage = Vec::new();
     let plan = text(dir, "plan.toml", &mut damage);
     let steps = steps(dir, &mut damage);
-    let trials = folders(&dir.join("trials"), &mut damage)
+    let mut trials: Vec<Trial> = folders(&dir.join("trials"), &mut damage)
         .iter()
         .filter_map(|path| trial::load(path, &mut damage))
         .collect();
+    // By number: as a name, 100 stands before 99.
+    trials.sort_by_key(|trial| trial.step);
     let samples = samples(&dir.join("raw"), &mut damage);
     let variables = variables(dir, &mut damage);
     if meta.state == RunState::Running {

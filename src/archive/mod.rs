@@ -31,7 +31,7 @@ pub use error::Error;
 pub use load::{latest, list, load, meta};
 pub use sparse::SparseHistogram;
 pub use types::{
-    Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
+    Asked, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
     StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
 };
 pub use writer::Writer;

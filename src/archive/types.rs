@@ -69,12 +69,49 @@ pub struct Meta {
     pub why: Option<String>,
     /// Seed of all random numbers.
     pub seed: u64,
+    /// What the plan asked.
+    #[serde(default, skip_serializing_if = "Asked::is_plain")]
+    pub asked: Asked,
     /// The server, once known.
     pub server: Option<ServerRecord>,
     /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
     pub host: BTreeMap<String, String>,
     /// Facts about the experiment for the report: `data_bytes`, `pool_bytes`, `rows`, ...
     pub facts: BTreeMap<String, serde_json::Value>,
+}
+
+/// What the plan asked, as far as findings need it; empty for a plain load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asked {
+    /// The question in the user's words.
+    pub question: Option<String>,
+    /// The ways, the base first; one without a name for a plain load.
+    pub ways: Vec<String>,
+    /// The metric that decides: `events_per_s`, `p99_s`.
+    pub metric: String,
+    /// Differences below this share don't matter.
+    pub margin: f64,
+    /// How many blocks were asked for.
+    pub blocks: u32,
+    /// More blocks until the answer was clear, at most so many in all.
+    pub until_clear: Option<u32>,
+    /// In which order the ways of a block ran: `balanced`, `shuffled`, `written`.
+    pub order: String,
+    /// How the data came back to the same state before each way: `snapshot`, `reload`, `none`.
+    pub reset: String,
+    /// What the ways are values of: `threads`, `rate`, the name of a setting.
+    pub axis: Option<String>,
+    /// What must hold, as typed after `--check`.
+    pub checks: Vec<String>,
+    /// Caveats that the user does not want to hear again.
+    pub allow: Vec<String>,
+}
+
+impl Asked {
+    fn is_plain(&self) -> bool {
+        *self == Asked::default()
+    }
 }
 
 /// The server measured.

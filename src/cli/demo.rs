@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
 impl Listener for Lines<'_> {
     fn step_began(&mut self, step: &Step, number: usize, of: usize) {
         self.place = format!("[{number:>2}/{of}] {step}");
-        self.load = matches!(step, Step::Load { .. }).then(|| (self.place.clone(), 0));
+        self.load = step.is_load().then(|| (self.place.clone(), 0));
     }
 
     fn step_ended(&mut self, _step: &Step, seconds: f64) {

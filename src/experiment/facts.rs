@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::ground::Ground;
 use super::keeper::Keeper;
-use crate::archive::ServerRecord;
+use super::steps::{blocks, order_word, reset_word};
+use crate::archive::{Asked, ServerRecord};
 use crate::base::Stop;
 use crate::plan::Plan;
 
@@ -23,6 +24,27 @@ pub(super) fn server(ground: &Ground, stop: &Stop) -> anyhow::Result<Option<Serv
         local: target.is_local(),
         sandbox: ground.is_own(),
     }))
+}
+
+/// What the plan asks, for findings; nothing for a load or a demonstration, whose plans count no blocks.
+pub(super) fn asked(plan: &Plan) -> Asked {
+    let counts_blocks = plan.blocks > 0 || plan.until_clear.is_some();
+    if !counts_blocks && plan.checks.is_empty() && plan.allow.is_empty() {
+        return Asked::default();
+    }
+    Asked {
+        question: plan.question.clone(),
+        ways: plan.ways.iter().map(|way| way.name.clone()).collect(),
+        metric: plan.decide.metric.clone(),
+        margin: plan.decide.margin,
+        blocks: blocks(plan),
+        until_clear: plan.until_clear,
+        order: order_word(plan.order).to_owned(),
+        reset: reset_word(plan.reset).to_owned(),
+        axis: plan.sweep.as_ref().map(|sweep| sweep.axis.clone()),
+        checks: plan.checks.clone(),
+        allow: plan.allow.clone(),
+    }
 }
 
 /// Names of facts, and statements that tell them: the first one that the server answers counts. Sizes of files are

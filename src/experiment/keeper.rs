@@ -55,6 +55,7 @@ impl<'a> Keeper<'a> {
             origin_unix_ns: clock.origin_unix_ns(),
             seed: plan.seed,
             host: super::machine::facts(),
+            asked: super::facts::asked(plan),
             ..Meta::default()
         };
         let writer = Writer::create(&plan.runs_dir, meta, &plan::write(plan))?;
@@ -108,7 +109,7 @@ impl<'a> Keeper<'a> {
         let mut record = StepRecord {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             kind: step.kind().to_owned(),
-            way: step.way().to_owned(),
+            way: step.way.clone(),
             label: step.to_string(),
             began_ns: began.0,
             ..StepRecord::default()

@@ -1,21 +1,28 @@
 //! Runs a plan: a pure list of steps, and the one loop over them. bench, warm and demo are all plans run by this.
 //! Never knows: clap, formats, colours.
-//! Start reading at `steps`, then `run`.
+//! Start reading at `steps`, then `run`. To add a step: a `Deed`, its line in `run::Walk::perform`.
 
+mod change;
 pub mod demo;
 mod eyes;
 mod facts;
 mod ground;
 mod keeper;
 mod machine;
+mod order;
 mod preflight;
+mod rest;
 mod run;
+mod script;
 mod steps;
 mod trial;
 
+pub use change::SET_GLOBAL;
 pub use keeper::Finished;
-pub use run::run;
-pub use steps::{Step, steps};
+pub use order::order;
+pub use run::{run, run_script};
+pub use script::{Blocks, Clear, Script, SoFar};
+pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
 
 use crate::archive::ServerRecord;
 use crate::probe::Sample;

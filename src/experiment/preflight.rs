@@ -17,7 +17,7 @@ const OWN_FILES: u64 = 64;
 /// # Errors
 /// All limits that are too low, together; or when the server can't be asked.
 pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result<()> {
-    let workers = plan.load.workers as u64;
+    let workers = most_workers(plan);
     let mut mistakes: Vec<Mistake> = files(workers, raise_files()).into_iter().collect();
     if let Some(target) = ground.target() {
         let mut session = target.connect(stop)?;
@@ -29,6 +29,12 @@ pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result
         }
     }
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// Workers of the largest load.
+fn most_workers(plan: &Plan) -> u64 {
+    let ways = plan.ways.iter().filter_map(|way| way.workers);
+    ways.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
 }
 
 /// Sessions that the server allows.

@@ -8,13 +8,15 @@ use anyhow::Context;
 use super::eyes::Eyes;
 use super::ground::Ground;
 use super::keeper::{Finished, Keeper, Reached};
-use super::steps::{Step, steps};
+use super::script::{Blocks, Script, SoFar};
+use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
 use super::{Listener, facts, preflight};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
-use crate::server::{Control, restart_cold};
+use crate::server::journal::Journal;
+use crate::server::{Control, Settings};
 use crate::warm::{self, DumpPlan, STRATEGIES, Scene, Warmed};
 use crate::workload::{Progress, Workload};
 
@@ -26,6 +28,21 @@ use crate::workload::{Progress, Workload};
 /// folder and in what is returned.
 pub fn run(
     plan: &Plan,
+    command: &str,
+    stop: &Stop,
+    listener: &mut dyn Listener,
+) -> anyhow::Result<Finished> {
+    let mut script = Blocks::new(plan, &|_| false);
+    run_script(plan, &mut script, command, stop, listener)
+}
+
+/// The same with steps that a script names, one after the other.
+///
+/// # Errors
+/// As `run`.
+pub fn run_script(
+    plan: &Plan,
+    script: &mut dyn Script,
     command: &str,
     stop: &Stop,
     listener: &mut dyn Listener,
@@ -47,10 +64,13 @@ pub fn run(
     }
     let result = std::thread::scope(|scope| {
         let eyes = Eyes::open(scope, plan, &ground, &keeper)?;
-        let mut walk = Walk { plan, keeper: &keeper, ground, workload: &*workload, eyes };
-        let result = walk.all();
+        let workload = &*workload;
+        let (settings, journal) = (Settings::new(), None);
+        let mut walk = Walk { plan, keeper: &keeper, ground, workload, eyes, settings, journal };
+        let result = walk.all(script);
+        let back = walk.put_back();
         walk.eyes.close();
-        result
+        result.and_then(|reached| back.map(|()| reached))
     });
     Ok(keeper.end(result))
 }
@@ -61,22 +81,29 @@ const STATEMENTS: &str = "load.sql";
 const DUMP_ALL: DumpPlan = DumpPlan { pct: Some(100), allowed: false };
 
 /// A walk through the steps.
-struct Walk<'a, 'k, 'scope> {
-    plan: &'a Plan,
-    keeper: &'a Keeper<'k>,
-    ground: Ground,
-    workload: &'a dyn Workload,
-    eyes: Eyes<'scope>,
+pub(super) struct Walk<'a, 'k, 'scope> {
+    pub(super) plan: &'a Plan,
+    pub(super) keeper: &'a Keeper<'k>,
+    pub(super) ground: Ground,
+    pub(super) workload: &'a dyn Workload,
+    pub(super) eyes: Eyes<'scope>,
+    /// The settings of the way under way.
+    pub(super) settings: Settings,
+    /// What was changed on a server that is not ours.
+    pub(super) journal: Option<Journal>,
 }
 
 impl Walk<'_, '_, '_> {
     /// All steps, until one says that it goes no further.
-    fn all(&mut self) -> anyhow::Result<Reached> {
+    fn all(&mut self, script: &mut dyn Script) -> anyhow::Result<Reached> {
         let keeper = self.keeper;
-        let steps = steps(self.plan);
-        for (index, step) in steps.iter().enumerate() {
+        let so_far = SoFar::of(keeper.dir());
+        let mut number = 0;
+        while let Some(step) = script.next(&so_far)? {
+            number += 1;
+            let of = script.expected().max(number);
             let reached = keeper
-                .step(step, index + 1, steps.len(), |record| self.watched(step, record))
+                .step(&step, number, of, |record| self.watched(&step, record))
                 .with_context(|| step.to_string())?;
             if reached.0 != RunState::Done {
                 return Ok(reached);
@@ -100,22 +127,41 @@ impl Walk<'_, '_, '_> {
     }
 
     fn perform(&mut self, step: &Step, record: &mut StepRecord) -> anyhow::Result<Reached> {
-        let through = (RunState::Done, None);
-        match step {
-            Step::Prepare => self.prepare(),
-            Step::RestartCold { .. } => self.restart_cold(record),
-            Step::Warm { plan, .. } => self.warm(plan, record),
-            Step::Dump { .. } => self.dump(record),
-            Step::Load { way, pass } => {
-                let place = Place { way: way.clone(), pass: *pass, step: record.number };
-                let recording = trial::run(self.keeper, self.plan, self.workload, &place)?;
-                return Ok(trial::reached(&recording));
-            }
+        match &step.deed {
+            Deed::Prepare => self.prepare(),
+            Deed::Snapshot => self.snapshot(record),
+            Deed::Restore => self.restore(record),
+            Deed::Reload => self.reload(),
+            Deed::Restart { settings, cold } => self.restart(settings, *cold, record),
+            Deed::Set { settings } => self.set(settings, record),
+            Deed::Warm { plan } => self.warm(plan, record),
+            Deed::Settle { most } => self.settle(*most, record),
+            Deed::Dump => self.dump(record),
+            Deed::Load { pass, over } => return self.load(step, *pass, over, record.number),
         }?;
-        Ok(through)
+        Ok((RunState::Done, None))
     }
 
-    fn prepare(&mut self) -> anyhow::Result<()> {
+    fn load(
+        &mut self,
+        step: &Step,
+        pass: u32,
+        over: &Overrides,
+        number: u32,
+    ) -> anyhow::Result<Reached> {
+        let place = Place {
+            way: step.way.clone(),
+            block: step.block.max(1),
+            pass,
+            step: number,
+            settings: self.settings.clone(),
+            over: over.clone(),
+        };
+        let recording = trial::run(self.keeper, self.plan, self.workload, &place)?;
+        Ok(trial::reached(&recording))
+    }
+
+    pub(super) fn prepare(&mut self) -> anyhow::Result<()> {
         trial::prepare(self.keeper, self.plan, self.workload)?;
         if self.keeper.stop.is_set() {
             return Ok(());
@@ -136,18 +182,6 @@ impl Walk<'_, '_, '_> {
         if !any {
             std::fs::remove_file(&path).with_context(|| format!("remove {}", path.display()))?;
         }
-        Ok(())
-    }
-
-    /// Stops the server, empties the caches below it, starts it, and notes what proves that it is cold.
-    fn restart_cold(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
-        self.eyes.look_away();
-        let stop = self.keeper.stop.clone();
-        let control =
-            self.ground.control().context("only a server that sweat started is restarted")?;
-        let restart = restart_cold(control, &Vec::new(), &stop)?;
-        record.notes.extend(restart.words());
-        self.eyes.look_again(&self.ground);
         Ok(())
     }
 

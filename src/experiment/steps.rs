@@ -1,113 +1,244 @@
 //! From plan to steps, without touching anything: what `--dry-run` prints.
 
 use std::fmt;
+use std::time::Duration;
 
-use crate::plan::{Plan, WarmPlan};
+use super::order::order;
+use crate::base::units::show_time;
+use crate::plan::{OrderPlan, Plan, ResetPlan, TargetPlan, WarmPlan, WayPlan};
+use crate::server::Settings;
 
-/// One step of an experiment.
+/// One step of an experiment: a deed, for a way, in a block.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub struct Step {
+    /// Which repeat of the experiment it belongs to, from 1; 0 if there is but one, or it belongs to none.
+    pub block: u32,
+    /// The way it belongs to; empty for none.
+    pub way: String,
+    /// What is done.
+    pub deed: Deed,
+}
+
+/// What is done in a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
     /// Make the data.
     Prepare,
-    /// Stop the server, evict its files, start it, and prove that it is cold.
-    RestartCold {
-        /// The way that begins.
-        way: String,
+    /// Stop the server and keep a copy of its data.
+    Snapshot,
+    /// Stop the server and put the kept copy back.
+    Restore,
+    /// Remove the data and make them anew.
+    Reload,
+    /// Stop the server, if it runs, and start it.
+    Restart {
+        /// What it is started with, beside its own settings.
+        settings: Settings,
+        /// Whether its files are evicted in between, and the start is proven to be cold.
+        cold: bool,
+    },
+    /// Set variables of a server that we did not start; those of the way before get their old values first.
+    Set {
+        /// The variables.
+        settings: Settings,
     },
     /// Fill the pool.
     Warm {
-        /// The way it belongs to.
-        way: String,
         /// How.
         plan: WarmPlan,
     },
+    /// Wait until the server has come to rest.
+    Settle {
+        /// For so long at most.
+        most: Duration,
+    },
     /// Run the load.
     Load {
-        /// The way it belongs to.
-        way: String,
         /// From 1: which run since the way began.
         pass: u32,
+        /// What is not as in the plan's load.
+        over: Overrides,
     },
     /// Have the server write down which pages its pool holds.
-    Dump {
-        /// The way it belongs to.
-        way: String,
-    },
+    Dump,
+}
+
+/// What a load does not take from the plan.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overrides {
+    /// Sessions.
+    pub workers: Option<usize>,
+    /// Open loop: events per second. A closed load becomes an open one with exponential gaps.
+    pub per_second: Option<f64>,
+    /// How long it runs.
+    pub time: Option<Duration>,
+    /// Its value along the axis of a sweep, for the record.
+    pub value: Option<f64>,
 }
 
 impl Step {
+    /// A step that belongs to no way.
+    pub fn alone(deed: Deed) -> Step {
+        Step { block: 0, way: String::new(), deed }
+    }
+
     /// The step's kind, as the run folder names it.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Step::Prepare => "prepare",
-            Step::RestartCold { .. } => "restart_cold",
-            Step::Warm { .. } => "warm",
-            Step::Load { .. } => "load",
-            Step::Dump { .. } => "dump",
+        match &self.deed {
+            Deed::Prepare => "prepare",
+            Deed::Snapshot => "snapshot",
+            Deed::Restore => "restore",
+            Deed::Reload => "reload",
+            Deed::Restart { cold: true, .. } => "restart_cold",
+            Deed::Restart { cold: false, .. } => "restart",
+            Deed::Set { .. } => "set",
+            Deed::Warm { .. } => "warm",
+            Deed::Settle { .. } => "settle",
+            Deed::Load { .. } => "load",
+            Deed::Dump => "dump",
         }
     }
 
-    /// The way it belongs to; empty for none.
-    pub fn way(&self) -> &str {
-        match self {
-            Step::Prepare => "",
-            Step::RestartCold { way }
-            | Step::Warm { way, .. }
-            | Step::Load { way, .. }
-            | Step::Dump { way } => way,
-        }
+    /// Whether it runs a load.
+    pub fn is_load(&self) -> bool {
+        matches!(self.deed, Deed::Load { .. })
     }
 }
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = self.way();
-        if !way.is_empty() {
-            write!(f, "{way}: ")?;
+        match (self.block, self.way.as_str()) {
+            (0, "") => {}
+            (0, way) => write!(f, "{way}: ")?,
+            (block, "") => write!(f, "block {block}: ")?,
+            (block, way) => write!(f, "block {block}, {way}: ")?,
         }
-        match self {
-            Step::Prepare => f.write_str("make the data"),
-            Step::RestartCold { .. } => f.write_str("restart cold"),
-            Step::Warm { plan, .. } => write!(f, "warm by {}", plan.strategy),
-            Step::Load { pass, .. } => write!(f, "load, pass {pass}"),
-            Step::Dump { .. } => f.write_str("write down the pages in the pool"),
+        match &self.deed {
+            Deed::Prepare => f.write_str("make the data"),
+            Deed::Snapshot => f.write_str("keep a snapshot of the data"),
+            Deed::Restore => f.write_str("put the snapshot back"),
+            Deed::Reload => f.write_str("make the data anew"),
+            Deed::Restart { settings, cold } => {
+                f.write_str(if *cold { "restart cold" } else { "restart" })?;
+                write_settings(f, " with ", settings)
+            }
+            Deed::Set { settings } if settings.is_empty() => f.write_str("put the variables back"),
+            Deed::Set { settings } => write_settings(f, "set ", settings),
+            Deed::Warm { plan } => write!(f, "warm by {}", plan.strategy),
+            Deed::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
+            Deed::Load { pass, .. } => write!(f, "load, pass {pass}"),
+            Deed::Dump => f.write_str("write down the pages in the pool"),
         }
     }
 }
 
-/// The steps of a plan, in order.
-pub fn steps(plan: &Plan) -> Vec<Step> {
-    let mut steps = Vec::new();
-    if plan.prepare {
-        steps.push(Step::Prepare);
+fn write_settings(f: &mut fmt::Formatter<'_>, word: &str, settings: &Settings) -> fmt::Result {
+    for (n, (name, value)) in settings.iter().enumerate() {
+        write!(f, "{}{name}={value}", if n == 0 { word } else { ", " })?;
     }
-    for way in &plan.ways {
-        let name = || way.name.clone();
-        if plan.cold {
-            steps.push(Step::RestartCold { way: name() });
-        }
-        for warm in &way.warm {
-            steps.push(Step::Warm { way: name(), plan: warm.clone() });
-        }
-        for pass in 1..=plan.passes {
-            steps.push(Step::Load { way: name(), pass });
-        }
-        if way.dump_after {
-            steps.push(Step::Dump { way: name() });
-        }
+    Ok(())
+}
+
+/// The steps of a plan, in order; with `until_clear` those that are walked in any case.
+pub fn steps(plan: &Plan) -> Vec<Step> {
+    let mut steps = first_steps(plan);
+    for block in 1..=blocks(plan) {
+        steps.extend(block_steps(plan, block));
     }
     steps
+}
+
+/// How many blocks a plan has; with `until_clear` at least.
+pub fn blocks(plan: &Plan) -> u32 {
+    plan.blocks.max(1)
+}
+
+/// What comes before the first block.
+pub fn first_steps(plan: &Plan) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if plan.prepare {
+        steps.push(Step::alone(Deed::Prepare));
+    }
+    if plan.reset == ResetPlan::Snapshot {
+        steps.push(Step::alone(Deed::Snapshot));
+    }
+    steps
+}
+
+/// The steps of one block, from 1: each way once.
+pub fn block_steps(plan: &Plan, block: u32) -> Vec<Step> {
+    let shown = if blocks(plan) > 1 || plan.until_clear.is_some() { block } else { 0 };
+    let order = match plan.ways.len() {
+        0 | 1 => (0..plan.ways.len()).collect(),
+        ways => order(plan.order, ways, block, plan.seed),
+    };
+    order.into_iter().flat_map(|way| way_steps(plan, &plan.ways[way], shown)).collect()
+}
+
+/// From the same state to the end of the way's loads.
+fn way_steps(plan: &Plan, way: &WayPlan, block: u32) -> Vec<Step> {
+    let mut deeds = Vec::new();
+    match plan.reset {
+        ResetPlan::None => {}
+        ResetPlan::Snapshot => deeds.push(Deed::Restore),
+        ResetPlan::Reload => deeds.push(Deed::Reload),
+    }
+    let settings = way.settings.clone();
+    // The base too is restarted, or set back, so that all ways have the same past.
+    let any_has_settings = plan.ways.iter().any(|way| !way.settings.is_empty());
+    let is_ours = matches!(plan.target, TargetPlan::Sandbox(_));
+    if plan.cold || plan.reset == ResetPlan::Snapshot || (is_ours && any_has_settings) {
+        deeds.push(Deed::Restart { settings, cold: plan.cold });
+    } else if any_has_settings {
+        deeds.push(Deed::Set { settings });
+    }
+    deeds.extend(way.warm.iter().map(|warm| Deed::Warm { plan: warm.clone() }));
+    deeds.extend(plan.settle.map(|most| Deed::Settle { most }));
+    let over = Overrides {
+        workers: way.workers,
+        per_second: way.per_second,
+        value: way.value,
+        ..Overrides::default()
+    };
+    deeds.extend((1..=plan.passes).map(|pass| Deed::Load { pass, over: over.clone() }));
+    if way.dump_after {
+        deeds.push(Deed::Dump);
+    }
+    deeds.into_iter().map(|deed| Step { block, way: way.name.clone(), deed }).collect()
+}
+
+/// The word of an order, as in plans and in the record.
+pub(super) fn order_word(order: OrderPlan) -> &'static str {
+    match order {
+        OrderPlan::Balanced => "balanced",
+        OrderPlan::Shuffled => "shuffled",
+        OrderPlan::Written => "written",
+    }
+}
+
+/// The word of a way to reset, as in plans and in the record.
+pub(super) fn reset_word(reset: ResetPlan) -> &'static str {
+    match reset {
+        ResetPlan::None => "none",
+        ResetPlan::Snapshot => "snapshot",
+        ResetPlan::Reload => "reload",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, WayPlan};
+    use crate::plan::{Plan, SandboxPlan, WayPlan};
 
     fn way(name: &str, strategy: &str, dump_after: bool) -> WayPlan {
         let warm = WarmPlan { strategy: strategy.to_owned(), ..WarmPlan::default() };
         let warm = if strategy.is_empty() { Vec::new() } else { vec![warm] };
         WayPlan { name: name.to_owned(), warm, dump_after, ..WayPlan::default() }
+    }
+
+    fn with_settings(name: &str, settings: &[(&str, &str)]) -> WayPlan {
+        let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        WayPlan { name: name.to_owned(), settings, ..WayPlan::default() }
     }
 
     fn printed(plan: &Plan) -> Vec<String> {
@@ -135,6 +266,59 @@ mod tests {
             "load: load, pass 1",
             "load: load, pass 2",
         ];
+        assert_eq!(printed(&plan), expected);
+    }
+
+    #[test]
+    fn ways_with_settings_alternate_and_the_base_is_restarted_too() {
+        let ways = vec![
+            with_settings("safe", &[]),
+            with_settings("fast", &[("innodb_flush_log_at_trx_commit", "2")]),
+        ];
+        let plan = Plan {
+            prepare: true,
+            target: TargetPlan::Sandbox(SandboxPlan::default()),
+            reset: ResetPlan::Snapshot,
+            settle: Some(Duration::from_secs(30)),
+            ways,
+            passes: 1,
+            blocks: 2,
+            ..Plan::default()
+        };
+        let expected = [
+            "make the data",
+            "keep a snapshot of the data",
+            "block 1, safe: put the snapshot back",
+            "block 1, safe: restart",
+            "block 1, safe: settle, 30s at most",
+            "block 1, safe: load, pass 1",
+            "block 1, fast: put the snapshot back",
+            "block 1, fast: restart with innodb_flush_log_at_trx_commit=2",
+            "block 1, fast: settle, 30s at most",
+            "block 1, fast: load, pass 1",
+            "block 2, fast: put the snapshot back",
+            "block 2, fast: restart with innodb_flush_log_at_trx_commit=2",
+            "block 2, fast: settle, 30s at most",
+            "block 2, fast: load, pass 1",
+            "block 2, safe: put the snapshot back",
+            "block 2, safe: restart",
+            "block 2, safe: settle, 30s at most",
+            "block 2, safe: load, pass 1",
+        ];
+        assert_eq!(printed(&plan), expected);
+    }
+
+    #[test]
+    fn a_server_that_is_not_ours_is_set_and_never_restarted() {
+        let ways = vec![with_settings("a", &[]), with_settings("b", &[("x", "1"), ("y", "2")])];
+        let plan = Plan {
+            target: TargetPlan::Address(crate::plan::AddressPlan::default()),
+            ways,
+            passes: 1,
+            ..Plan::default()
+        };
+        let expected =
+            ["a: put the variables back", "a: load, pass 1", "b: set x=1, y=2", "b: load, pass 1"];
         assert_eq!(printed(&plan), expected);
     }
 }

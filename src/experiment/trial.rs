@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 
 use super::keeper::{Keeper, Reached};
+use super::steps::Overrides;
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver;
 use crate::plan::{ArrivalPlan, LoadPlan, Mistake, Plan, WorkloadPlan, nearest};
 use crate::recorder::{ErrorKind, Recording};
+use crate::server::Settings;
 use crate::target::Target;
 use crate::workload::{Job, KINDS, Kind, Workload};
 
@@ -21,8 +23,14 @@ pub(super) struct Place {
     pub(super) way: String,
     /// Which run in the way, from 1.
     pub(super) pass: u32,
+    /// Which repeat of the experiment, from 1.
+    pub(super) block: u32,
     /// Number of its step.
     pub(super) step: u32,
+    /// The settings of its way.
+    pub(super) settings: Settings,
+    /// What is not as in the plan's load.
+    pub(super) over: Overrides,
 }
 
 /// The kind of workload of this name.
@@ -83,15 +91,20 @@ pub(super) fn run(
     place: &Place,
 ) -> anyhow::Result<Recording> {
     let classes = workload.classes();
+    let load = load(&plan.load, &place.over);
     keeper.writer().begin_trial(Trial {
         id: name(place),
         way: place.way.clone(),
         pass: place.pass,
+        block: place.block,
+        value: place.over.value,
+        settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),
         options: options(&plan.workload),
-        arrival: arrival(&plan.load),
-        workers: plan.load.workers,
+        arrival: arrival(&load),
+        offered_per_s: offered(&load),
+        workers: load.workers,
         classes: classes.clone(),
         began_ns: keeper.clock.now().0,
         ..Trial::default()
@@ -101,10 +114,35 @@ pub(super) fn run(
         keeper.writer().interval(interval);
         keeper.tell(|listener| listener.interval(interval));
     };
+    // Both ways of a block draw the same numbers, each block others.
+    let seed = plan.seed.wrapping_add(u64::from(place.block.max(1) - 1));
     let recording =
-        driver::run(&plan.load, plan.seed, workload, keeper.clock, keeper.stop, &mut on_interval)?;
+        driver::run(&load, seed, workload, keeper.clock, keeper.stop, &mut on_interval)?;
     keeper.writer().end_trial(&recording);
     Ok(recording)
+}
+
+/// The plan's load with what is different in this one.
+pub(super) fn load(plan: &LoadPlan, over: &Overrides) -> LoadPlan {
+    let mut load = plan.clone();
+    load.workers = over.workers.unwrap_or(load.workers);
+    load.time = over.time.or(load.time);
+    load.arrival = match (over.per_second, load.arrival) {
+        (None, arrival) => arrival,
+        (Some(per_second), ArrivalPlan::Constant { .. }) => ArrivalPlan::Constant { per_second },
+        (Some(per_second), _) => ArrivalPlan::Poisson { per_second },
+    };
+    load
+}
+
+/// Events per second that an open loop offers.
+fn offered(load: &LoadPlan) -> Option<f64> {
+    match load.arrival {
+        ArrivalPlan::Closed { .. } => None,
+        ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second } => {
+            Some(per_second)
+        }
+    }
 }
 
 /// How far a run came whose load ended like this.
@@ -144,7 +182,24 @@ fn arrival(load: &LoadPlan) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn a_way_lays_its_workers_and_its_rate_over_the_load() {
+        let plan =
+            LoadPlan { workers: 4, time: Some(Duration::from_secs(9)), ..LoadPlan::default() };
+        assert_eq!(load(&plan, &Overrides::default()).workers, 4);
+        assert_eq!(offered(&plan), None);
+        let over = Overrides { workers: Some(8), per_second: Some(50.0), ..Overrides::default() };
+        let laid = load(&plan, &over);
+        assert_eq!((laid.workers, laid.time), (8, plan.time));
+        assert_eq!(laid.arrival, ArrivalPlan::Poisson { per_second: 50.0 });
+        assert_eq!(offered(&laid), Some(50.0));
+        let even = LoadPlan { arrival: ArrivalPlan::Constant { per_second: 1.0 }, ..plan };
+        assert_eq!(load(&even, &over).arrival, ArrivalPlan::Constant { per_second: 50.0 });
+    }
 
     #[test]
     fn an_unknown_workload_is_named_with_the_nearest() {

@@ -79,7 +79,7 @@ impl Listener for Show<'_> {
     }
 
     fn step_began(&mut self, step: &Step, _number: usize, _of: usize) {
-        if matches!(step, Step::Load { .. }) {
+        if step.is_load() {
             return;
         }
         let label = step.to_string();
@@ -89,7 +89,7 @@ impl Listener for Show<'_> {
     fn step_ended(&mut self, step: &Step, seconds: f64) {
         self.progress.finish();
         self.end_view();
-        if !self.is_quiet() && !matches!(step, Step::Load { .. }) {
+        if !self.is_quiet() && !step.is_load() {
             self.desk.say(&format!("{step}: {}", time(seconds)));
         }
     }

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::base::units::show_bytes;
+
 /// How files were copied or put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -46,6 +48,14 @@ pub struct Copied {
     pub bytes_written: u64,
     /// How long it took, seconds.
     pub seconds: f64,
+}
+
+impl std::fmt::Display for Copied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (total, written) = (show_bytes(self.bytes_total), show_bytes(self.bytes_written));
+        let Copied { way, files, seconds, .. } = self;
+        write!(f, "{files} files ({total}) by {way}, {written} written, {seconds:.2} s")
+    }
 }
 
 /// A file or folder below the top, by its relative path.

@@ -1,0 +1,97 @@
+//! In which order the ways of a block run.
+//!
+//! Balanced is Williams' design ("Experimental designs balanced for the estimation of residual effects of
+//! treatments", 1949), its rows taken in turn by the blocks: over one turn each way stands in each place equally often
+//! and follows each other one equally often, so neither drift nor what a way leaves behind favours one. For two ways
+//! that is A B, B A; an odd number of ways needs the rows and their mirror images.
+
+use crate::base::random::Rng;
+use crate::plan::OrderPlan;
+
+/// Stream of random numbers for orders.
+const STREAM: u64 = 0x0d0e;
+
+/// The order of so many ways in a block, from 1.
+pub fn order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec<usize> {
+    let block = block.max(1);
+    match plan {
+        OrderPlan::Written => (0..ways).collect(),
+        OrderPlan::Balanced => williams(ways, block as usize - 1),
+        OrderPlan::Shuffled => {
+            let mut rng = Rng::new(seed, u64::from(block), STREAM);
+            let mut order: Vec<usize> = (0..ways).collect();
+            for last in (1..ways).rev() {
+                order.swap(last, rng.below(last as u64 + 1) as usize);
+            }
+            order
+        }
+    }
+}
+
+/// A row of Williams' design. The first row is 0 1 n-1 2 n-2 ..., each other one adds 1 to all; even numbers of ways
+/// have n rows, odd ones 2n, of which the second half are mirror images.
+fn williams(ways: usize, row: usize) -> Vec<usize> {
+    let rows = if ways % 2 == 0 { ways } else { 2 * ways };
+    let row = row % rows.max(1);
+    let first = |place: usize| match place {
+        0 => 0,
+        odd if odd % 2 == 1 => odd.div_ceil(2),
+        even => ways - even / 2,
+    };
+    // For an odd number each row is followed by its mirror, so that two blocks are balanced in themselves.
+    let (shift, is_mirror) = if ways % 2 == 0 { (row, false) } else { (row / 2, row % 2 == 1) };
+    let mut order: Vec<usize> = (0..ways).map(|place| (first(place) + shift) % ways).collect();
+    if is_mirror {
+        order.reverse();
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn two_ways_alternate() {
+        let of = |block| order(OrderPlan::Balanced, 2, block, 7);
+        assert_eq!([of(1), of(2), of(3), of(4)], [[0, 1], [1, 0], [0, 1], [1, 0]]);
+    }
+
+    #[test]
+    fn each_way_follows_each_other_one_equally_often_and_stands_everywhere() {
+        for ways in 2..=9usize {
+            let rows = if ways % 2 == 0 { ways } else { 2 * ways };
+            let (mut follows, mut places) = (BTreeMap::new(), BTreeMap::new());
+            for block in 1..=rows {
+                let order = order(OrderPlan::Balanced, ways, block as u32, 1);
+                for pair in order.windows(2) {
+                    *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
+                }
+                for (place, way) in order.iter().enumerate() {
+                    *places.entry((place, *way)).or_insert(0) += 1;
+                }
+            }
+            let each = rows / ways;
+            assert_eq!(follows.len(), ways * (ways - 1), "{ways} ways");
+            assert!(follows.values().all(|n| *n == each), "{ways} ways: {follows:?}");
+            assert_eq!(places.len(), ways * ways);
+            assert!(places.values().all(|n| *n == each), "{ways} ways: {places:?}");
+        }
+    }
+
+    #[test]
+    fn shuffled_orders_hold_each_way_once_and_follow_the_seed() {
+        let all: Vec<_> = (1..=20).map(|b| order(OrderPlan::Shuffled, 5, b, 42)).collect();
+        let again: Vec<_> = (1..=20).map(|b| order(OrderPlan::Shuffled, 5, b, 42)).collect();
+        assert_eq!(all, again);
+        for order in &all {
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4]);
+        }
+        assert!(all.iter().any(|order| *order != all[0]), "all blocks are the same");
+        assert_eq!(order(OrderPlan::Written, 3, 2, 42), [0, 1, 2]);
+    }
+}
