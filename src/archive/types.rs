@@ -304,8 +304,8 @@ pub struct IntervalRecord {
     pub in_flight: u64,
     /// Arrivals due and not begun at its end.
     pub backlog: u64,
-    /// Events that ended, with or without an error, in each hundredth of a second from its begin; the last one may
-    /// be cut. Empty where a run kept none.
+    /// Events that ended, with or without an error, in each hundredth of a second of the run's clock that it touches:
+    /// the first is the one that holds `began_ns`, neighbours share one. Empty where a run kept none.
     pub slots: Vec<u32>,
 }
 

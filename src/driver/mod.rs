@@ -206,6 +206,7 @@ impl Watch<'_> {
         let mut over = None;
         while let Some(now) = self.wait(tick) {
             self.heed_stop();
+            self.recorder.look(now);
             // An interval that would begin at the end of the load is part of the last one.
             if now >= tick && tick != end {
                 let backlog = self.backlog(start, now);

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::cells::{CELLS, Cells, GROUP, lowest_in};
 use super::lane::{LaneCells, Texts, Writer};
+use super::slots::Slots;
 use super::types::{
     ClassTotals, ErrorCount, Histogram, Interval, Recording, Tally, Unopened, new_histogram,
 };
@@ -44,6 +45,7 @@ pub struct Recorder {
     began: Nanos,
     classes: Vec<ClassSeen>,
     lateness: Seen,
+    slots: Slots,
     tally: Tally,
     reconnects: u64,
 }
@@ -124,11 +126,12 @@ fn groups(touched: u64) -> impl Iterator<Item = usize> {
 impl Recorder {
     /// A recorder and the writers of its lanes, one for each thread of the driver.
     pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<Writer>) {
-        let lanes: Vec<_> =
-            (0..lanes).map(|_| Arc::new(LaneCells::new(class_names.len()))).collect();
+        let lane = |_| Arc::new(LaneCells::new(class_names.len(), lanes));
+        let lanes: Vec<_> = (0..lanes).map(lane).collect();
         let texts = Texts::default();
         let writers = lanes.iter().map(|cells| Writer::new(cells.clone(), texts.clone())).collect();
         let recorder = Recorder {
+            slots: Slots::new(lanes.len()),
             classes: class_names.iter().map(|_| ClassSeen::default()).collect(),
             class_names,
             lanes,
@@ -146,6 +149,7 @@ impl Recorder {
     pub fn start(&mut self, now: Nanos) {
         self.first_began = now;
         self.began = now;
+        self.slots.start(now);
     }
 
     /// Events that have begun so far.
@@ -158,8 +162,21 @@ impl Recorder {
         in_flight(&self.lanes)
     }
 
+    /// To be called now and then between intervals, also long ones: several times a second. Does little.
+    pub fn look(&mut self, now: Nanos) {
+        if self.slots.is_due(now) {
+            self.slots.look(self.lanes.iter().map(|l| &l.ended_at), now, false);
+        }
+    }
+
     /// What happened since the last look. `backlog`: arrivals due and not begun.
     pub fn collect(&mut self, now: Nanos, backlog: u64) -> Interval {
+        self.interval(now, backlog, false)
+    }
+
+    fn interval(&mut self, now: Nanos, backlog: u64, last: bool) -> Interval {
+        let now = now.max(self.began);
+        self.slots.look(self.lanes.iter().map(|l| &l.ended_at), now, last);
         let lanes = &self.lanes;
         let classes = self.classes.iter_mut().enumerate();
         let classes = classes
@@ -174,14 +191,14 @@ impl Recorder {
         let reconnects = sum(lanes, |l| &l.reconnects);
         let interval = Interval {
             began: self.began,
-            ended: now.max(self.began),
+            ended: now,
             classes,
             lateness,
             tally: difference(&tally, &self.tally),
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
-            slots: Vec::new(),
+            slots: self.slots.take(now),
         };
         self.began = interval.ended;
         self.tally = tally;
@@ -191,7 +208,7 @@ impl Recorder {
 
     /// The last interval and the sum of all. Call it when nobody writes any more.
     pub fn finish(mut self, ending: Ending) -> (Interval, Recording) {
-        let mut last = self.collect(ending.ended, ending.backlog);
+        let mut last = self.interval(ending.ended, ending.backlog, true);
         // Who is still inside an event now never comes back.
         let given_up = std::mem::take(&mut last.in_flight);
         let classes = self

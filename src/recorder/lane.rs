@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::cells::{Cells, bump};
+use super::slots::Ring;
 use super::types::{ClassId, ErrorKind, EventError, Record, Tally};
 use crate::base::Nanos;
 
@@ -34,6 +35,7 @@ struct Slot {
 pub(super) struct LaneCells {
     pub(super) classes: Box<[ClassCells]>,
     pub(super) lateness: Cells,
+    pub(super) ended_at: Ring,
     tally: [AtomicU64; 6],
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
@@ -47,12 +49,14 @@ pub(super) struct LaneCells {
 pub(super) type Texts = Arc<Mutex<BTreeMap<EventError, String>>>;
 
 impl LaneCells {
-    pub(super) fn new(classes: usize) -> LaneCells {
+    /// One of so many lanes.
+    pub(super) fn new(classes: usize, lanes: usize) -> LaneCells {
         let class =
             |_| ClassCells { response: Cells::new(), service: Cells::new(), failed: Cells::new() };
         LaneCells {
             classes: (0..classes).map(class).collect(),
             lateness: Cells::new(),
+            ended_at: Ring::new(lanes),
             tally: Default::default(),
             began: AtomicU64::new(0),
             ended: AtomicU64::new(0),
@@ -162,6 +166,7 @@ impl Writer {
         if !within {
             bump(&self.cells.clipped, 1);
         }
+        self.cells.ended_at.add(record.ended);
         self.cells.add_tally(tally);
         bump(&self.cells.ended, 1);
     }

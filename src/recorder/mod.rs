@@ -7,6 +7,7 @@
 mod cells;
 mod collect;
 mod lane;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -119,6 +119,8 @@ proptest! {
         prop_assert_eq!(rows, total.tally.rows);
         prop_assert_eq!(recording.clipped, clipped);
         prop_assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), failures);
+        let slots: u64 = intervals.iter().flat_map(|i| &i.slots).map(|n| u64::from(*n)).sum();
+        prop_assert_eq!(slots, total.events() + total.errors());
         prop_assert_eq!(intervals[0].began, total.began);
         prop_assert!(intervals.windows(2).all(|w| w[0].ended == w[1].began));
         prop_assert_eq!(intervals[intervals.len() - 1].ended, total.ended);
@@ -129,7 +131,7 @@ proptest! {
 fn a_thread_that_writes_while_another_reads_loses_nothing() {
     const EVENTS: u64 = 300_000;
     let (mut recorder, writers) = Recorder::new(names(1), 2);
-    let mut events = 0;
+    let (mut events, mut slots) = (0, 0);
     std::thread::scope(|scope| {
         let lives: Vec<_> = writers
             .into_iter()
@@ -146,10 +148,12 @@ fn a_thread_that_writes_while_another_reads_loses_nothing() {
             let interval = recorder.collect(Nanos(0), 0);
             assert!(interval.in_flight <= 2);
             events += interval.events();
+            slots += interval.slots.iter().sum::<u32>();
         }
     });
     let (last, recording) = recorder.finish(ending(Nanos(1)));
     assert_eq!(events + last.events(), 2 * EVENTS);
+    assert_eq!(u64::from(slots + last.slots.iter().sum::<u32>()), 2 * EVENTS);
     assert_eq!(recording.total.events(), 2 * EVENTS);
     assert_eq!(recording.total.tally.reads, 2 * EVENTS);
 }

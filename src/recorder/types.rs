@@ -135,8 +135,8 @@ pub struct Interval {
     pub in_flight: u64,
     /// Open loop: arrivals due and not yet begun at the end of the interval.
     pub backlog: u64,
-    /// Events that ended, with or without an error, in each hundredth of a second since `began`. Empty where not
-    /// counted, and in the sum of intervals.
+    /// Events that ended, with or without an error, in each hundredth of a second of the run's clock that the interval
+    /// touches: the first is the one that holds `began`, neighbours share one. Empty in the sum of intervals.
     pub slots: Vec<u32>,
 }
 
