@@ -1,7 +1,7 @@
 //! Whether a load came to a steady state, and when it stood still.
 
 /// What the series of a load says about its steady state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteadyVerdict {
     /// From T0 to the end nothing changed that matters.
     Steady,
@@ -14,6 +14,7 @@ pub enum SteadyVerdict {
     /// It changes its level.
     Unsteady,
     /// Too short to tell.
+    #[default]
     TooShort,
 }
 
@@ -37,7 +38,7 @@ impl SteadyVerdict {
 }
 
 /// The steady state of one load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steady {
     /// What is to be said.
     pub verdict: SteadyVerdict,
@@ -45,8 +46,10 @@ pub struct Steady {
     pub t0_s: Option<f64>,
     /// Length of that part, seconds.
     pub length_s: Option<f64>,
-    /// Mean rate in that part without stalls, events per second.
+    /// Mean rate in that part without stalls, events per second: what the server does when it does not stand still.
     pub level: Option<f64>,
+    /// Mean rate in that part with everything in it, events per second: what comparisons use.
+    pub rate: Option<f64>,
     /// Trend over that part, relative to its level: -0.05 for 5 % down from its begin to its end.
     pub drift: Option<f64>,
     /// Correlation of one batch with the next.

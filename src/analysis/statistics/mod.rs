@@ -3,5 +3,8 @@
 //! Never knows: runs, trials, words, units.
 //! To add one: a file with the formula, its source, and a test whose numbers come from somewhere else.
 
+pub mod changepoint;
 pub mod robust;
+pub mod series;
 pub(crate) mod student;
+pub mod trend;
