@@ -89,6 +89,8 @@ pub struct Difference {
     pub kind: &'static str,
     /// Its name.
     pub name: String,
+    /// The way, or the run, that differs from the base.
+    pub way: String,
     /// In the base.
     pub base: String,
     /// In the other.

@@ -4,7 +4,12 @@
 //! To add one: a file with the formula, its source, and a test whose numbers come from somewhere else.
 
 pub mod changepoint;
+pub(crate) mod correction;
+pub(crate) mod order;
+pub(crate) mod power;
+pub(crate) mod rank;
 pub mod robust;
 pub mod series;
 pub(crate) mod student;
 pub mod trend;
+pub(crate) mod welch;
