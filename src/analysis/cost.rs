@@ -71,21 +71,31 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
         amount.filter(|_| events > 0).map(|a| a / events as f64).filter(|v| v.is_finite())
     };
     let mut items = Vec::new();
-    let mut push = |id, title, unit, amount: Option<f64>| {
-        items.push(CostItem { id, title, unit, per_event: divide(amount) });
+    let mut push = |id, title, unit, amount: Option<f64>, source: String| {
+        items.push(CostItem { id, title, unit, per_event: divide(amount), source });
     };
-    push("client_user_us", "our CPU, user", "us", Some(trial.cpu_user_ns as f64 / 1e3));
-    push("client_system_us", "our CPU, kernel", "us", Some(trial.cpu_system_ns as f64 / 1e3));
+    let ours = |name: &str| name.to_owned();
+    let (user, system) = (trial.cpu_user_ns as f64 / 1e3, trial.cpu_system_ns as f64 / 1e3);
+    push("client_user_us", "our CPU, user", "us", Some(user), ours("getrusage"));
+    push("client_system_us", "our CPU, kernel", "us", Some(system), ours("getrusage"));
     for source in SOURCES {
         let amount = step.and_then(|step| {
             let found = rise_of_sum(&step.before, &step.after, source.counters);
             found.map(|sum| sum * source.scale)
         });
-        push(source.id, source.title, source.unit, amount);
+        let names = step.map(|step| there(step, source.counters)).unwrap_or_default();
+        push(source.id, source.title, source.unit, amount, names);
     }
     let tally = &trial.tally;
-    push("rows", "rows received", "", Some(tally.rows as f64));
-    push("received_bytes", "network received", "B", Some(tally.bytes_received as f64));
-    push("sent_bytes", "network sent", "B", Some(tally.bytes_sent as f64));
+    let bytes = (tally.bytes_received as f64, tally.bytes_sent as f64);
+    push("rows", "rows received", "", Some(tally.rows as f64), ours("our own count"));
+    push("received_bytes", "network received", "B", Some(bytes.0), ours("our own count"));
+    push("sent_bytes", "network sent", "B", Some(bytes.1), ours("our own count"));
     items
+}
+
+/// Those of the counters that this server and machine have.
+fn there(step: &StepRecord, counters: &[&str]) -> String {
+    let seen = |name: &&&str| step.before.contains_key(**name) && step.after.contains_key(**name);
+    counters.iter().filter(seen).copied().collect::<Vec<_>>().join(" + ")
 }

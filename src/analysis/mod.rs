@@ -21,7 +21,7 @@ mod timeline;
 mod trials;
 mod ways;
 
-pub use caveats::{Caveat, Level};
+pub use caveats::{Caveat, Level, ids as caveat_ids};
 pub use findings::{
     Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
     DataSize, Difference, Estimate, Findings, Head, InsideOutside, IntervalFinding, Latency, Law,
@@ -43,10 +43,13 @@ pub fn analyse(run: &Run) -> Findings {
     let ways = ways::all(run, &trials);
     let data = data_size(run);
     let timeline = timeline::of(run);
-    let caveats = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
+    let doubts = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
+    let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
+    let (allowed, caveats) = doubts.into_iter().partition(known);
     Findings {
         answer: answer::sentences(&ways, &trials, &timeline.phases),
         caveats,
+        allowed,
         head: head(&run.meta),
         data,
         ways,
@@ -72,6 +75,18 @@ impl Findings {
     /// The gravest doubt, if it voids the run.
     pub fn void(&self) -> Option<&Caveat> {
         self.caveats.first().filter(|caveat| caveat.level == Level::Void)
+    }
+}
+
+impl Findings {
+    /// What the first line calls a run that can't support its claim.
+    pub fn void_word(&self) -> &'static str {
+        if self.has_failed() { "FAILED" } else { "VOID" }
+    }
+
+    /// Whether the run failed: the server answered too many events with errors that nobody expects.
+    pub fn has_failed(&self) -> bool {
+        self.caveats.iter().any(|c| c.level == Level::Void && c.id == caveats::ERRORS)
     }
 }
 

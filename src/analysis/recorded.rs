@@ -476,6 +476,7 @@ impl World {
             host: [("cpus", "2"), ("kernel", "Linux 6.12"), ("memory_bytes", "8589934592")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
+            allow: Vec::new(),
             facts: Default::default(),
         };
         self.run.plan = "name = \"demo\"\nseed = 42\n\n[load]\nworkers = 1\n".to_owned();

@@ -76,6 +76,9 @@ pub struct Meta {
     pub server: Option<ServerRecord>,
     /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
     pub host: BTreeMap<String, String>,
+    /// Doubts that the user knows of and does not want to hear again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<String>,
     /// Facts about the experiment for the report: `data_bytes`, `pool_bytes`, `rows`, ...
     pub facts: BTreeMap<String, serde_json::Value>,
 }

@@ -93,6 +93,14 @@ impl RealClock {
         now
     }
 
+    /// How far the wall clock has moved against this clock since its origin, seconds: what time services corrected.
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
+    pub fn wall_offset_s(&self) -> f64 {
+        let expected = self.unix_ns(self.now());
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        (i128::from(Nanos::from(wall).0) - i128::from(expected)) as f64 / 1e9
+    }
+
     /// Wall time (nanoseconds since 1970) of a time on this clock, by the offset at the origin.
     pub fn unix_ns(&self, at: Nanos) -> u64 {
         self.origin_unix_ns + at.0
@@ -150,6 +158,11 @@ mod tests {
             let at = clock.now() + Nanos(n * 10_000);
             assert!(clock.sleep_precisely_until(at) >= at);
         }
+    }
+
+    #[test]
+    fn the_wall_clock_moves_along() {
+        assert!(RealClock::start().wall_offset_s().abs() < 0.1);
     }
 
     #[test]

@@ -37,6 +37,87 @@ pub fn gather_wakeups() {
     }
 }
 
+/// The cores this thread may run on; all that there are where the system has no such thing.
+#[cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "sched_getaffinity has no safe wrapper in our dependencies")
+)]
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: the set is plain bits, for which all zeroes are valid, and the call only writes into it.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = std::mem::size_of::<libc::cpu_set_t>();
+        if libc::sched_getaffinity(0, size, &raw mut set) == 0 {
+            let most = usize::try_from(libc::CPU_SETSIZE).unwrap_or_default();
+            return (0..most).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect();
+        }
+    }
+    (0..cores()).collect()
+}
+
+/// Binds this thread to one core; says whether that worked.
+#[cfg_attr(
+    target_os = "linux",
+    expect(unsafe_code, reason = "sched_setaffinity has no safe wrapper in our dependencies")
+)]
+pub fn pin_to(cpu: usize) -> bool {
+    // SAFETY: the set is plain bits that live through the call; 0 means this thread only. CPU_SET takes numbers below
+    // the size of the set.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        if cpu >= usize::try_from(libc::CPU_SETSIZE).unwrap_or_default() {
+            return false;
+        }
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), &raw const set) == 0
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = cpu;
+        false
+    }
+}
+
+/// A minute on the wall clock of this machine's time zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalTime {
+    /// 0 to 59.
+    pub minute: u32,
+    /// 0 to 23.
+    pub hour: u32,
+    /// Day of the month, from 1.
+    pub day: u32,
+    /// From 1.
+    pub month: u32,
+    /// From 0 for Sunday.
+    pub weekday: u32,
+}
+
+/// The local time of a time, seconds since 1970.
+#[expect(unsafe_code, reason = "localtime_r has no safe wrapper in our dependencies")]
+pub fn local_time(unix_s: u64) -> Option<LocalTime> {
+    let time = libc::time_t::try_from(unix_s).ok()?;
+    // SAFETY: both are plain numbers of ours that live through the call; the `_r` form has no state of its own but
+    // the time zone, which libc guards.
+    let broken = unsafe {
+        let mut broken: libc::tm = std::mem::zeroed();
+        if libc::localtime_r(&raw const time, &raw mut broken).is_null() {
+            return None;
+        }
+        broken
+    };
+    let field = |value: libc::c_int| u32::try_from(value).ok();
+    Some(LocalTime {
+        minute: field(broken.tm_min)?,
+        hour: field(broken.tm_hour)?,
+        day: field(broken.tm_mday)?,
+        month: field(broken.tm_mon)? + 1,
+        weekday: field(broken.tm_wday)?,
+    })
+}
+
 /// CPU time this process has used so far: in user mode, and in the kernel.
 #[expect(unsafe_code, reason = "getrusage has no safe wrapper")]
 pub fn cpu_time() -> (Nanos, Nanos) {
@@ -53,6 +134,25 @@ pub fn cpu_time() -> (Nanos, Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_may_be_bound_to_a_core_that_there_is() {
+        let cpus = allowed_cpus();
+        std::thread::spawn(move || {
+            assert!(pin_to(cpus[0]));
+            assert_eq!(allowed_cpus(), [cpus[0]]);
+            assert!(!pin_to(usize::MAX));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn local_times_are_times() {
+        let noon = local_time(1_795_262_400).unwrap();
+        assert!(noon.month == 11 && (20..=22).contains(&noon.day), "{noon:?}");
+        assert_eq!(local_time(1_795_262_400 + 7 * 86_400).unwrap().weekday, noon.weekday);
+    }
 
     #[test]
     fn cpu_time_grows_with_work() {

@@ -64,7 +64,8 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let plan = read(args)?.plan().map_err(Mistakes)?;
+    let mut plan = read(args)?.plan().map_err(Mistakes)?;
+    plan.allow = present::allowed(args).map_err(Mistakes)?;
     if args.get_flag("dry-run") {
         let steps = experiment::steps(&plan);
         let lines = steps.iter().enumerate().map(|(i, step)| format!("{:>2}  {step}\n", i + 1));

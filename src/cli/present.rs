@@ -5,9 +5,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::desk::Desk;
 use super::fault::Exit;
 use super::report::{findings, write_page, written};
-use crate::analysis::Level;
+use crate::analysis::{Findings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::Finished;
+use crate::plan::{Mistake, nearest};
 use crate::report::{self, FORMATS, Look, ReportFormat};
 
 /// Adds the flags that say how a run is shown and judged.
@@ -27,13 +28,29 @@ pub(super) fn flags(command: Command) -> Command {
                 .action(ArgAction::SetTrue)
                 .help("End with exit code 4 if the run can't carry its claim"),
         )
-        .arg(
-            Arg::new("allow")
-                .long("allow")
-                .value_name("ID")
-                .action(ArgAction::Append)
-                .help("With --strict: a doubt that is no reason for exit code 4"),
-        )
+        .arg(Arg::new("allow").long("allow").value_name("ID").action(ArgAction::Append).help(
+            "A doubt that is known: it is counted, voids nothing, and stays in the run's record",
+        ))
+}
+
+/// The doubts that `--allow` names.
+///
+/// # Errors
+/// Names that no doubt has, together.
+pub(super) fn allowed(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
+    let typed = args.get_many::<String>("allow").into_iter().flatten();
+    let ids: Vec<String> = typed.map(|id| id.to_uppercase()).collect();
+    let unknown = ids.iter().filter(|id| caveat_ids().all(|known| known != id.as_str()));
+    let mistake = |id: &String| Mistake {
+        place: "--allow".to_owned(),
+        why: format!("no doubt is named {id}"),
+        hint: Some(nearest(id, caveat_ids()).map_or_else(
+            || "docs/reading-results.md lists them".to_owned(),
+            |near| format!("did you mean {near}?"),
+        )),
+    };
+    let mistakes: Vec<Mistake> = unknown.map(mistake).collect();
+    if mistakes.is_empty() { Ok(ids) } else { Err(mistakes) }
 }
 
 /// The format asked for.
@@ -52,22 +69,21 @@ pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> an
     if let Some(error) = finished.error {
         return Err(error);
     }
-    let void = shown?;
+    let judged = shown?;
     Ok(match finished.state {
         RunState::Interrupted => Exit::Interrupted,
         RunState::Failed | RunState::Running => Exit::Failed,
-        RunState::Done if void => Exit::Void,
-        RunState::Done => Exit::Done,
+        RunState::Done => judged,
     })
 }
 
-/// Shows a run on stdout and as a page in its folder. Gives whether it is void and that matters.
-fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<bool> {
+/// Shows a run on stdout and as a page in its folder, and judges it.
+fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let dir = &finished.dir;
     let findings = findings(dir)?;
     if findings.trials.is_empty() && finished.error.is_some() {
         desk.say(&format!("Run    {}", dir.display()));
-        return Ok(false);
+        return Ok(Exit::Done);
     }
     let look = Look { colour: desk.terminal.colour };
     let page = write_page(&findings, dir);
@@ -77,8 +93,15 @@ fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<b
         Ok(_) => {}
         Err(e) => desk.say(&format!("note: no page: {e:#}")),
     }
-    let allowed: Vec<&str> =
-        args.get_many::<String>("allow").into_iter().flatten().map(String::as_str).collect();
-    let void = findings.caveats.iter().any(|c| c.level == Level::Void && !allowed.contains(&c.id));
-    Ok(void && args.get_flag("strict"))
+    Ok(judge(&findings, args.get_flag("strict")))
+}
+
+/// What a run's doubts mean for the exit code: too many unexpected errors fail it always, being void only where
+/// that was asked for.
+pub(super) fn judge(findings: &Findings, strict: bool) -> Exit {
+    match findings.void() {
+        _ if findings.has_failed() => Exit::Negative,
+        Some(_) if strict => Exit::Void,
+        _ => Exit::Done,
+    }
 }

@@ -54,6 +54,7 @@ impl<'a> Keeper<'a> {
             command: command.to_owned(),
             origin_unix_ns: clock.origin_unix_ns(),
             seed: plan.seed,
+            allow: plan.allow.clone(),
             host: super::machine::facts(),
             asked: super::facts::asked(plan),
             ..Meta::default()

@@ -4,9 +4,12 @@
 
 pub mod host;
 pub mod innodb;
+pub mod noise;
 mod now;
 pub mod process;
 pub mod processlist;
+#[cfg(test)]
+mod recorded;
 mod redact;
 mod round;
 mod sampler;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::subject::text;
-use super::{host, process, status};
+use super::{host, noise, process, status};
 use crate::target::{Error, Session};
 
 /// Raw counters of this moment: the server's status numbers (if a session is given), its process
@@ -28,7 +28,11 @@ pub fn counters_now(
             disk = datadir.and_then(|dir| host::disk::of(Path::new(&dir)));
         }
     }
-    all.extend(pid.map(process::read).unwrap_or_default());
+    if let Some(pid) = pid {
+        all.extend(process::read(pid));
+        all.extend(process::threads(pid));
+        all.extend(noise::throttled(pid));
+    }
     all.extend(host::brief(disk.as_deref()));
     Ok(all)
 }

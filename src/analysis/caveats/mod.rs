@@ -55,29 +55,37 @@ pub(super) struct Case<'a> {
 /// A named check.
 type Check = fn(&Case<'_>) -> Option<Caveat>;
 
-/// All checks; within a level the caveats keep this order.
-const CHECKS: &[Check] = &[
-    story::cut,
-    story::damage,
-    story::errors,
-    server::not_cold,
-    client::unopened,
-    client::client_bound,
-    client::clipped,
-    client::abandoned,
-    server::foreign_cpu,
-    server::data_size,
-    story::too_short,
-    story::one_run,
-    story::probe_gap,
-    client::same_host,
-    client::closed_loop,
-    server::durability,
+/// Id of the doubt that fails a run.
+pub(super) const ERRORS: &str = "ERRORS";
+
+/// All checks by the id of their caveat; within a level the caveats keep this order.
+const CHECKS: &[(&str, Check)] = &[
+    ("CUT", story::cut),
+    ("DAMAGE", story::damage),
+    (ERRORS, story::errors),
+    ("NOT-COLD", server::not_cold),
+    ("UNOPENED", client::unopened),
+    ("CLIENT-BOUND", client::client_bound),
+    ("CLIPPED", client::clipped),
+    ("ABANDONED", client::abandoned),
+    ("FOREIGN-CPU", server::foreign_cpu),
+    ("DATA-SIZE", server::data_size),
+    ("TOO-SHORT", story::too_short),
+    ("ONE-RUN", story::one_run),
+    ("PROBE-GAP", story::probe_gap),
+    ("SAME-HOST", client::same_host),
+    ("CLOSED-LOOP", client::closed_loop),
+    ("DURABILITY", server::durability),
 ];
+
+/// Ids of all checks.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    CHECKS.iter().map(|(id, _)| *id)
+}
 
 /// All doubts about a run, the gravest first.
 pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
-    let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|check| check(case)).collect();
+    let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(case)).collect();
     found.sort_by_key(|caveat| caveat.level);
     found
 }

@@ -31,6 +31,40 @@ fn the_gravest_come_first() {
 }
 
 #[test]
+fn what_the_user_allows_is_counted_and_voids_nothing() {
+    let mut run = recorded::bench();
+    run.trials[0].failed[0].record_n(1000, 200).unwrap();
+    let findings = analyse(&run);
+    assert!(findings.has_failed() && findings.allowed.is_empty());
+    assert_eq!(findings.void_word(), "FAILED");
+    run.meta.allow = vec![ERRORS.to_owned(), "CUT".to_owned()];
+    let findings = analyse(&run);
+    assert!(!findings.has_failed() && findings.void().is_none());
+    let ids: Vec<_> = findings.allowed.iter().map(|c| c.id).collect();
+    assert_eq!(ids, [ERRORS]);
+    assert!(findings.caveats.iter().all(|c| c.id != ERRORS));
+}
+
+#[test]
+fn each_check_is_listed_by_the_id_of_its_caveat() {
+    let mut ids: Vec<&str> = ids().collect();
+    for caveat in analyse(&recorded::bench()).caveats {
+        assert!(ids.contains(&caveat.id), "{}", caveat.id);
+    }
+    let known = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), known);
+    let docs = include_str!("../../../docs/reading-results.md");
+    for id in ids {
+        assert!(
+            docs.contains(&format!("| `{id}` |")),
+            "{id} has no row in docs/reading-results.md"
+        );
+    }
+}
+
+#[test]
 fn errors_by_their_share() {
     let mut run = recorded::bench();
     check(&run, "ERRORS", Level::Warn, "7 of 120 007 events failed (0.00583 %)");

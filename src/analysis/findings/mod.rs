@@ -24,6 +24,8 @@ pub struct Findings {
     pub answer: Vec<String>,
     /// Doubts, the gravest first.
     pub caveats: Vec<Caveat>,
+    /// Doubts that the user knows of (`--allow`) and that void nothing any more, the gravest first.
+    pub allowed: Vec<Caveat>,
     /// What ran, when, how it ended.
     pub head: Head,
     /// Size of the data against the pool.
@@ -314,7 +316,7 @@ pub struct ClassFinding {
 }
 
 /// One cost per event.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CostItem {
     /// Name in JSON and CSV, with its unit: `server_cpu_us`.
     pub id: &'static str,
@@ -324,6 +326,8 @@ pub struct CostItem {
     pub unit: &'static str,
     /// Per event.
     pub per_event: Option<f64>,
+    /// The counters it comes from, as this server and machine name them; empty where none was there.
+    pub source: String,
 }
 
 /// One group of the experiment.

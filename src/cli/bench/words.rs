@@ -8,6 +8,7 @@ use clap::ArgMatches;
 
 use super::super::connection;
 use super::super::desk::Desk;
+use super::super::present;
 use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
@@ -78,6 +79,10 @@ pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> an
     }
     if plan.seed == 0 {
         plan.seed = RealClock::start().origin_unix_ns() / 1000 % 1_000_000_000;
+    }
+    match present::allowed(args) {
+        Ok(ids) => plan.allow.extend(ids),
+        Err(list) => mistakes.extend(list),
     }
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());

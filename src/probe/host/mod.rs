@@ -7,6 +7,7 @@ pub(super) mod parse;
 use std::fs::read_to_string;
 
 use super::{Kind, Missed, Probe, Subject, Values};
+use crate::base::RealClock;
 
 /// Named numbers.
 pub(super) type Numbers = Vec<(String, f64)>;
@@ -25,8 +26,13 @@ impl Kind for Host {
         false
     }
     fn build(&self) -> Box<dyn Probe> {
-        Box::new(Host)
+        Box::new(Watch { clock: RealClock::start() })
     }
+}
+
+/// The probe at work.
+struct Watch {
+    clock: RealClock,
 }
 
 /// From a file's text to numbers.
@@ -45,7 +51,7 @@ const FILES: &[(&str, Reader)] = &[
     ("pressure/memory", |text| parse::pressure("memory", text)),
 ];
 
-impl Probe for Host {
+impl Probe for Watch {
     fn sample(&mut self, _subject: &mut Subject) -> Result<Values, Missed> {
         let mut numbers = Vec::with_capacity(256);
         for (file, parse) in FILES {
@@ -57,15 +63,18 @@ impl Probe for Host {
         if numbers.is_empty() {
             return Err(Missed::ForGood("no /proc on this machine".to_owned()));
         }
+        numbers.push(("clock.wall_offset_s".to_owned(), self.clock.wall_offset_s()));
         Ok(Values::Numbers(numbers))
     }
 }
 
-/// The few numbers of the host that belong beside every step: CPU, pressure, and one disk (all if
-/// `None`).
+/// The few numbers of the host that belong beside every step: CPU, swap, pressure, and one disk (all
+/// if `None`).
 pub(super) fn brief(disk: Option<&str>) -> Numbers {
     let read = |file: &str| read_to_string(format!("/proc/{file}")).unwrap_or_default();
     let mut numbers = parse::stat(&read("stat"));
+    let memory = parse::vmstat(&read("vmstat"));
+    numbers.extend(memory.into_iter().filter(|(name, _)| name.starts_with("vm.swapped")));
     for kind in ["cpu", "io", "memory"] {
         numbers.extend(parse::pressure(kind, &read(&format!("pressure/{kind}"))));
     }

@@ -184,19 +184,8 @@ pub(in crate::probe) fn pressure(kind: &str, text: &str) -> Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probe::recorded::{check, data};
     use proptest::prelude::*;
-
-    macro_rules! data {
-        ($name:literal) => {
-            include_str!(concat!("../../../tests/data/probe/", $name))
-        };
-    }
-
-    #[track_caller]
-    fn check(numbers: &Numbers, name: &str, value: f64) {
-        let found = numbers.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}"));
-        assert!((found.1 - value).abs() < 1e-6, "{name} is {}", found.1);
-    }
 
     #[test]
     fn a_whole_line_of_each() {

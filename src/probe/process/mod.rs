@@ -78,20 +78,25 @@ pub(super) fn read(pid: u32) -> Numbers {
 /// Above this many threads their sum costs too much for a sample.
 const MOST_THREADS: usize = 256;
 
-/// Time on the CPU and time waiting for one, summed over the threads alive. Ended threads take
-/// theirs along, so the sum can fall.
-fn threads(pid: u32) -> Numbers {
+/// Time on the CPU and time waiting for one, and context switches, summed over the threads alive. Ended threads take
+/// theirs along, so the sums can fall.
+pub(super) fn threads(pid: u32) -> Numbers {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let tasks: Vec<_> = tasks.filter_map(Result::ok).take(MOST_THREADS + 1).collect();
     if tasks.len() > MOST_THREADS {
         return Vec::new();
     }
-    let times = tasks
-        .iter()
-        .filter_map(|task| parse::schedstat(&read_to_string(task.path().join("schedstat")).ok()?));
-    let (ran, waited) = times.fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
+    let sum = |read: &dyn Fn(&Path) -> Option<(f64, f64)>| {
+        let pairs = tasks.iter().filter_map(|task| read(&task.path()));
+        pairs.fold((0.0, 0.0), |sum, t| (sum.0 + t.0, sum.1 + t.1))
+    };
+    let text = |path: &Path, name: &str| read_to_string(path.join(name)).ok();
+    let (ran, waited) = sum(&|path| parse::schedstat(&text(path, "schedstat")?));
+    let (gave, lost) = sum(&|path| parse::switches(&text(path, "status")?));
     vec![
         ("process.threads_ran_s".to_owned(), ran),
         ("process.threads_waited_for_cpu_s".to_owned(), waited),
+        ("process.voluntary_switches".to_owned(), gave),
+        ("process.involuntary_switches".to_owned(), lost),
     ]
 }

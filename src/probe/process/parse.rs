@@ -48,6 +48,19 @@ pub(super) fn status(text: &str) -> Numbers {
     })
 }
 
+/// `/proc/PID/task/TID/status`: times the thread gave up the CPU, and times it was taken away.
+pub(super) fn switches(text: &str) -> Option<(f64, f64)> {
+    let found = named(text, |name| {
+        Some(match name {
+            "voluntary_ctxt_switches" => ("v", 1.0),
+            "nonvoluntary_ctxt_switches" => ("n", 1.0),
+            _ => return None,
+        })
+    });
+    let value = |name: &str| found.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+    Some((value("v")?, value("n")?))
+}
+
 /// Lines `name: number ...`, by our names and times a factor.
 fn named(text: &str, ours: fn(&str) -> Option<(&'static str, f64)>) -> Numbers {
     let line = |line: &str| {
@@ -77,19 +90,8 @@ pub(super) fn began_unix_s(stat_text: &str, machine: &Numbers) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::probe::host::parse::stat as machine_stat;
+    use crate::probe::recorded::{check, data};
     use proptest::prelude::*;
-
-    macro_rules! data {
-        ($name:literal) => {
-            include_str!(concat!("../../../tests/data/probe/", $name))
-        };
-    }
-
-    #[track_caller]
-    fn check(numbers: &Numbers, name: &str, value: f64) {
-        let found = numbers.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}"));
-        assert!((found.1 - value).abs() < 1e-6, "{name} is {}", found.1);
-    }
 
     #[test]
     fn a_real_process_is_read() {
@@ -101,6 +103,9 @@ mod tests {
         let status = status(data!("process-status.txt"));
         check(&status, "process.resident_bytes", 105_516.0 * 1024.0);
         assert_eq!(io(data!("process-io.txt")).len(), 6);
+        let text = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(switches(text), Some((12.0, 3.0)));
+        assert_eq!(switches("voluntary_ctxt_switches:\t12\n"), None);
         let (ran, waited) = schedstat(data!("process-schedstat.txt")).unwrap();
         assert!((ran - 0.076_850_066).abs() < 1e-12 && (waited - 0.004_867_328).abs() < 1e-12);
         let began = began_unix_s(data!("process-stat.txt"), &machine_stat("btime 1000\n")).unwrap();

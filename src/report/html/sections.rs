@@ -62,7 +62,8 @@ fn answer(findings: &Findings) -> String {
     let mut out = String::from("<section id=\"answer\"><h2 class=\"hidden\">Answer</h2>");
     if let Some(void) = findings.void() {
         out += &format!(
-            "<p class=\"void\"><strong>VOID</strong> {} <code>{}</code></p>",
+            "<p class=\"void\"><strong>{}</strong> {} <code>{}</code></p>",
+            findings.void_word(),
             sentence(&void.evidence),
             void.id
         );

@@ -43,6 +43,7 @@ impl ReportFormat for Text {
         }
         errors(findings, out)?;
         caveats(&findings.caveats, paint, out)?;
+        allowed(&findings.allowed, out)?;
         writeln!(out)?;
         about(findings, out)
     }
@@ -105,7 +106,8 @@ fn paragraph(out: &mut dyn Write, label: &str, painted: &str, text: &str) -> io:
 fn answer(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
     if let Some(void) = findings.void() {
         let text = format!("{} [{}]", void.evidence, void.id);
-        paragraph(out, "VOID: ", &paint.level(Level::Void, "VOID: "), &text)?;
+        let label = format!("{}: ", findings.void_word());
+        paragraph(out, &label, &paint.level(Level::Void, &label), &text)?;
     }
     paragraph(out, "Answer: ", &paint.bold("Answer: "), &findings.answer.join(" "))
 }
@@ -283,6 +285,16 @@ fn caveats(caveats: &[Caveat], paint: Paint, out: &mut dyn Write) -> io::Result<
         paragraph(out, &label, &paint.level(caveat.level, &label), &text)?;
     }
     Ok(())
+}
+
+/// Doubts that the user knows of.
+fn allowed(caveats: &[Caveat], out: &mut dyn Write) -> io::Result<()> {
+    if caveats.is_empty() {
+        return Ok(());
+    }
+    let words = caveats.iter().map(|c| format!("{} ({})", c.id, c.level.words()));
+    let label = format!("{} allowed by the user: ", caveats.len());
+    paragraph(out, &label, &label, &words.collect::<Vec<_>>().join(", "))
 }
 
 /// What was measured, and where the record lies.

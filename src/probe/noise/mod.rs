@@ -1,0 +1,186 @@
+//! How quiet this machine is, as raw numbers: time that a spinning thread loses on each core, a fixed piece of CPU
+//! work and a flushed write again and again, pressure, limits, what the machine is. Never knows: which number is bad.
+//! Start reading at `look`. To add one: a number here or in `machine`, its rule in `analysis/noise.rs`.
+
+mod cgroup;
+mod cron;
+mod gap;
+mod machine;
+mod sentinel;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::host::{Numbers, parse};
+use super::process;
+use crate::base::{Clock, Nanos, RealClock, Stop, kernel};
+
+pub(super) use cgroup::throttled;
+
+/// How closely to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Care {
+    /// How long to sit still and see what others do.
+    pub quiet: Duration,
+    /// How long to spin on every core.
+    pub gap: Duration,
+    /// How often each sentinel is repeated.
+    pub repeats: u32,
+    /// How long one repeat of a sentinel takes; a single flush may take longer.
+    pub repeat: Duration,
+}
+
+impl Care {
+    /// Beside a load: under half a second.
+    pub const SHORT: Care = Care {
+        quiet: Duration::from_millis(50),
+        gap: Duration::from_millis(200),
+        repeats: 10,
+        repeat: Duration::from_millis(8),
+    };
+    /// For `sweat doctor`: about ten seconds.
+    pub const FULL: Care = Care {
+        quiet: Duration::from_millis(1500),
+        gap: Duration::from_secs(2),
+        repeats: 10,
+        repeat: Duration::from_millis(300),
+    };
+}
+
+/// What is being looked at while a [`look`] proceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// What others do.
+    Quiet,
+    /// Lost time.
+    Gap,
+    /// The CPU sentinel.
+    Cpu,
+    /// The flush sentinel.
+    Sync,
+}
+
+/// Whom and where to look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scene<'a> {
+    /// The server's process, if it runs here.
+    pub pid: Option<u32>,
+    /// Folder for the flushed writes; none without.
+    pub dir: Option<&'a Path>,
+}
+
+/// One look; keys are documented in docs/doctor.md. `told` hears what comes next. Ends early, with what there is,
+/// when `stop` is set.
+pub fn look(
+    care: &Care,
+    scene: &Scene<'_>,
+    clock: RealClock,
+    stop: &Stop,
+    told: &mut dyn FnMut(Stage),
+) -> BTreeMap<String, f64> {
+    let mut all = BTreeMap::new();
+    told(Stage::Quiet);
+    all.extend(quiet(care, scene, clock));
+    if !stop.is_set() {
+        told(Stage::Gap);
+        let server = || scene.pid.map(cpu_seconds).unwrap_or_default();
+        let (before, stolen) = (server(), steal());
+        all.extend(gap::all_cores(care.gap, clock));
+        all.insert("gap.server_cpu_s".to_owned(), server() - before);
+        all.insert("gap.steal_s".to_owned(), steal() - stolen);
+    }
+    if !stop.is_set() {
+        told(Stage::Cpu);
+        all.extend(sentinel::cpu(care, clock));
+    }
+    if let Some(dir) = scene.dir.filter(|_| !stop.is_set()) {
+        told(Stage::Sync);
+        all.extend(sentinel::sync(care, dir, clock));
+        all.extend(machine::disk(dir));
+    }
+    all.extend(machine::facts());
+    all.extend(cgroup::limits("self", ""));
+    if let Some(pid) = scene.pid {
+        all.extend(cgroup::limits(&pid.to_string(), "server."));
+    }
+    all.extend(cron::due(clock.origin_unix_ns() / 1_000_000_000 + clock.now().0 / 1_000_000_000));
+    all
+}
+
+/// What others do while we sit still: rises over the window of `quiet.seconds`.
+fn quiet(care: &Care, scene: &Scene<'_>, clock: RealClock) -> Numbers {
+    let edge = || {
+        let mut edge = super::host::brief(None);
+        edge.extend(scene.pid.map(process::read).unwrap_or_default());
+        edge
+    };
+    let own = || kernel::cpu_time();
+    let (began, before, cpu) = (clock.now(), edge(), own());
+    clock.sleep_until(began + Nanos::from(care.quiet));
+    let (after, later) = (edge(), own());
+    let mut out = vec![
+        ("quiet.seconds".to_owned(), clock.now().since(began).seconds()),
+        ("quiet.own_cpu_s".to_owned(), ((later.0 + later.1) - (cpu.0 + cpu.1)).seconds()),
+    ];
+    for (name, then) in before {
+        let wanted = ["pressure.", "vm.", "cpu.", "process.cpu", "process.write_bytes"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
+        let written = name.starts_with("disk.") && name.ends_with(".sectors_written");
+        let Some((_, now)) = after.iter().find(|(n, _)| *n == name) else { continue };
+        if wanted || written {
+            out.push((format!("quiet.{name}"), now - then));
+        }
+    }
+    out
+}
+
+/// CPU seconds of a process so far, as exact as the kernel tells.
+fn cpu_seconds(pid: u32) -> f64 {
+    let ran = |(name, value): (String, f64)| (name == "process.threads_ran_s").then_some(value);
+    process::threads(pid).into_iter().find_map(ran).unwrap_or_default()
+}
+
+/// Seconds that the hypervisor gave to others, over all CPUs.
+fn steal() -> f64 {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let stolen = |(name, value): (String, f64)| (name == "cpu.steal_s").then_some(value);
+    parse::stat(&text).into_iter().find_map(stolen).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_look_sees_time_work_and_flushes() {
+        let dir = tempfile::tempdir().unwrap();
+        let scene = Scene { pid: Some(std::process::id()), dir: Some(dir.path()) };
+        let care = Care {
+            quiet: Duration::from_millis(5),
+            gap: Duration::from_millis(20),
+            repeats: 3,
+            repeat: Duration::from_millis(2),
+        };
+        let mut stages = Vec::new();
+        let seen = look(&care, &scene, RealClock::start(), &Stop::new(), &mut |s| stages.push(s));
+        assert_eq!(stages, [Stage::Quiet, Stage::Gap, Stage::Cpu, Stage::Sync]);
+        assert!(seen["gap.span_ns"] >= 20e6 && seen["gap.lost_ns"] <= seen["gap.span_ns"]);
+        assert!(seen["gap.cpus"] >= 1.0);
+        for name in ["sentinel.cpu.0_ns", "sentinel.cpu.2_ns", "sentinel.sync.0_ns"] {
+            assert!(seen[name] > 0.0, "{name}");
+        }
+        assert!(seen["quiet.seconds"] >= 0.005 && seen.contains_key("quiet.cpu.busy_s"));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left behind");
+    }
+
+    #[test]
+    fn a_look_that_is_stopped_ends() {
+        let stop = Stop::new();
+        stop.set(crate::base::StopReason::Interrupted);
+        let care = Care { quiet: Duration::ZERO, ..Care::FULL };
+        let seen = look(&care, &Scene::default(), RealClock::start(), &stop, &mut |_| {});
+        assert!(!seen.contains_key("gap.span_ns"));
+    }
+}
