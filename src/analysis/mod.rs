@@ -27,7 +27,8 @@ pub use findings::{
     DataSize, Difference, Estimate, Findings, Head, InsideOutside, IntervalFinding, Latency, Law,
     NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
     SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
-    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost, WayFinding,
+    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost,
+    WayFinding,
 };
 
 pub use pulse::{Beat, Pulse, Surroundings};

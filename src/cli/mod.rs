@@ -12,6 +12,7 @@ mod desk;
 mod fault;
 mod login_path;
 mod option_file;
+mod plan_file;
 mod present;
 mod progress;
 mod prompt;

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::ground::Ground;
 use super::keeper::Keeper;
-use super::steps::{blocks, order_word, reset_word};
+use super::steps::blocks;
 use crate::archive::{Asked, ServerRecord};
 use crate::base::Stop;
 use crate::plan::Plan;
@@ -39,8 +39,8 @@ pub(super) fn asked(plan: &Plan) -> Asked {
         margin: plan.decide.margin,
         blocks: blocks(plan),
         until_clear: plan.until_clear,
-        order: order_word(plan.order).to_owned(),
-        reset: reset_word(plan.reset).to_owned(),
+        order: plan.order.word().to_owned(),
+        reset: plan.reset.word().to_owned(),
         axis: plan.sweep.as_ref().map(|sweep| sweep.axis.clone()),
         checks: plan.checks.clone(),
         allow: plan.allow.clone(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::order::order;
 use crate::base::units::show_time;
-use crate::plan::{OrderPlan, Plan, ResetPlan, TargetPlan, WarmPlan, WayPlan};
+use crate::plan::{Plan, ResetPlan, TargetPlan, WarmPlan, WayPlan};
 use crate::server::Settings;
 
 /// One step of an experiment: a deed, for a way, in a block.
@@ -205,24 +205,6 @@ fn way_steps(plan: &Plan, way: &WayPlan, block: u32) -> Vec<Step> {
         deeds.push(Deed::Dump);
     }
     deeds.into_iter().map(|deed| Step { block, way: way.name.clone(), deed }).collect()
-}
-
-/// The word of an order, as in plans and in the record.
-pub(super) fn order_word(order: OrderPlan) -> &'static str {
-    match order {
-        OrderPlan::Balanced => "balanced",
-        OrderPlan::Shuffled => "shuffled",
-        OrderPlan::Written => "written",
-    }
-}
-
-/// The word of a way to reset, as in plans and in the record.
-pub(super) fn reset_word(reset: ResetPlan) -> &'static str {
-    match reset {
-        ResetPlan::None => "none",
-        ResetPlan::Snapshot => "snapshot",
-        ResetPlan::Reload => "reload",
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,27 @@
 //! What a comparison of several ways is asked to do.
 
+use super::{MOST_WORKERS, WayPlan};
+use crate::base::units::{Size, parse_count};
+
+/// Metrics that may decide: rates and latencies of a whole load, then costs per event.
+pub const METRICS: &[&str] = &[
+    "events_per_s",
+    "p50_s",
+    "p95_s",
+    "p99_s",
+    "p999_s",
+    "max_s",
+    "mean_s",
+    "server_cpu_us",
+    "context_switches",
+    "pages_read",
+    "pages_written",
+    "redo_bytes",
+    "fsyncs",
+    "bytes_received",
+    "bytes_sent",
+];
+
 /// How the data come back to the same state before each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResetPlan {
@@ -46,4 +68,119 @@ pub struct SweepPlan {
     pub axis: String,
     /// The values as typed.
     pub values: Vec<String>,
+}
+
+/// Axes of a sweep that are no settings of the server.
+pub const THREADS: &str = "threads";
+/// Events per second, open loop.
+pub const RATE: &str = "rate";
+
+impl SweepPlan {
+    /// The ways that the values stand for, each like `template` but for the axis. Names are `axis=value`.
+    ///
+    /// # Errors
+    /// Why a value is none of this axis, all of them.
+    pub fn ways(&self, template: &WayPlan) -> Result<Vec<WayPlan>, Vec<String>> {
+        let (mut ways, mut wrong) = (Vec::new(), Vec::new());
+        for (n, value) in self.values.iter().enumerate() {
+            if self.values[..n].contains(value) {
+                wrong.push(format!("`{value}` stands there twice"));
+            }
+            match self.way(template, value) {
+                Ok(way) => ways.push(way),
+                Err(why) => wrong.push(why),
+            }
+        }
+        if self.values.is_empty() {
+            wrong.push("there are no values".to_owned());
+        }
+        if wrong.is_empty() { Ok(ways) } else { Err(wrong) }
+    }
+
+    fn way(&self, template: &WayPlan, value: &str) -> Result<WayPlan, String> {
+        let mut way = WayPlan { name: format!("{}={value}", self.axis), ..template.clone() };
+        match self.axis.as_str() {
+            THREADS => {
+                let count = parse_count(value).ok().filter(|n| (1..=MOST_WORKERS).contains(n));
+                let count = count.ok_or_else(|| format!("`{value}` is no number of threads"))?;
+                way.workers = Some(count as usize);
+                way.value = Some(count as f64);
+            }
+            RATE => {
+                let rate = value.parse().ok().filter(|r: &f64| *r > 0.0 && r.is_finite());
+                let rate = rate.ok_or_else(|| format!("`{value}` is no rate of events"))?;
+                way.per_second = Some(rate);
+                way.value = Some(rate);
+            }
+            setting => {
+                way.settings.push((setting.to_owned(), value.to_owned()));
+                way.value = number(value);
+            }
+        }
+        Ok(way)
+    }
+
+    /// What all ways have in common: the first one without the axis.
+    pub fn template(&self, ways: &[WayPlan]) -> WayPlan {
+        let mut way = ways.first().cloned().unwrap_or_default();
+        way.name.clear();
+        way.value = None;
+        match self.axis.as_str() {
+            THREADS => way.workers = None,
+            RATE => way.per_second = None,
+            setting => way.settings.retain(|(name, _)| name != setting),
+        }
+        way
+    }
+}
+
+/// A value of a setting as a number: `16M` is 16777216.
+fn number(value: &str) -> Option<f64> {
+    value.parse().ok().filter(|n: &f64| n.is_finite()).or_else(|| match value.parse() {
+        Ok(Size::Bytes(bytes)) => Some(bytes as f64),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(axis: &str, values: &[&str]) -> SweepPlan {
+        let values = values.iter().map(|v| (*v).to_owned()).collect();
+        SweepPlan { axis: axis.to_owned(), values }
+    }
+
+    #[test]
+    fn values_become_ways_and_what_is_common_can_be_told_again() {
+        let template = WayPlan {
+            settings: vec![("sync_binlog".to_owned(), "1".to_owned())],
+            dump_after: true,
+            ..WayPlan::default()
+        };
+        for sweep in [
+            sweep("threads", &["1", "2", "64"]),
+            sweep("rate", &["100", "2.5"]),
+            sweep("innodb_buffer_pool_size", &["64M", "1G"]),
+        ] {
+            let ways = sweep.ways(&template).unwrap();
+            assert_eq!(format!("{:?}", sweep.template(&ways)), format!("{template:?}"));
+        }
+        let ways = sweep("innodb_io_capacity", &["200", "1k", "x"]).ways(&template).unwrap();
+        assert_eq!(ways[0].name, "innodb_io_capacity=200");
+        assert_eq!(ways[0].settings.len(), 2);
+        assert_eq!(
+            [ways[0].value, ways[1].value, ways[2].value],
+            [Some(200.0), Some(1024.0), None]
+        );
+        assert_eq!(sweep("threads", &["8"]).ways(&template).unwrap()[0].workers, Some(8));
+    }
+
+    #[test]
+    fn values_that_are_none_are_all_told() {
+        let wrong = sweep("threads", &["0", "four", "2", "2"]).ways(&WayPlan::default());
+        assert_eq!(wrong.unwrap_err().len(), 3);
+        assert!(sweep("rate", &["-1"]).ways(&WayPlan::default()).is_err());
+        assert!(sweep("rate", &[]).ways(&WayPlan::default()).is_err());
+    }
 }

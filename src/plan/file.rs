@@ -2,12 +2,13 @@
 
 mod document;
 mod read;
+mod ways;
 mod write;
 
 pub use read::{Known, read};
 pub use write::write;
 
-use super::{ArrivalPlan, EnginePlan, Protocol, SslMode};
+use super::{ArrivalPlan, EnginePlan, OrderPlan, Protocol, ResetPlan, SslMode};
 
 /// Words of `protocol`.
 const PROTOCOLS: &[(&str, Protocol)] = &[("tcp", Protocol::Tcp), ("socket", Protocol::Socket)];
@@ -28,6 +29,20 @@ const ENGINES: &[(&str, EnginePlan)] = &[
     ("reactor", EnginePlan::Reactor),
 ];
 
+/// Words of `reset`.
+const RESETS: &[(&str, ResetPlan)] =
+    &[("none", ResetPlan::None), ("snapshot", ResetPlan::Snapshot), ("reload", ResetPlan::Reload)];
+
+/// Words of `order`.
+const ORDERS: &[(&str, OrderPlan)] = &[
+    ("balanced", OrderPlan::Balanced),
+    ("shuffled", OrderPlan::Shuffled),
+    ("written", OrderPlan::Written),
+];
+
+/// Words of `allow` that are consent, which can't stand in a file.
+const CONSENT: &[&str] = &["set-global", "ps-setup"];
+
 /// Words of `arrival`.
 const ARRIVALS: &[&str] = &["closed", "constant", "poisson"];
 
@@ -37,6 +52,20 @@ fn arrival_word(arrival: &ArrivalPlan) -> &'static str {
         ArrivalPlan::Closed { .. } => ARRIVALS[0],
         ArrivalPlan::Constant { .. } => ARRIVALS[1],
         ArrivalPlan::Poisson { .. } => ARRIVALS[2],
+    }
+}
+
+impl ResetPlan {
+    /// Its word in plans and in the record.
+    pub fn word(self) -> &'static str {
+        word(RESETS, &self)
+    }
+}
+
+impl OrderPlan {
+    /// Its word in plans and in the record.
+    pub fn word(self) -> &'static str {
+        word(ORDERS, &self)
     }
 }
 

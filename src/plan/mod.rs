@@ -7,7 +7,7 @@ mod nearest;
 mod objective;
 mod options;
 
-pub use compare::{DecidePlan, OrderPlan, ResetPlan, SweepPlan};
+pub use compare::{DecidePlan, METRICS, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{Known, read, write};
 pub use nearest::nearest;
 pub use objective::{Metric, MetricUnit, Objective, Relation};

@@ -1,20 +1,21 @@
 //! From the words of `sweat bench` to a plan.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ArgMatches;
 
 use super::super::connection;
 use super::super::desk::Desk;
+use super::super::plan_file;
 use super::super::present;
 use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
 use crate::plan::{
-    self, ArrivalPlan, EnginePlan, Known, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Options, Plan,
-    TargetPlan, WayPlan, nearest,
+    ArrivalPlan, EnginePlan, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Options, Plan, TargetPlan,
+    WayPlan, nearest,
 };
 use crate::probe::PROBES;
 use crate::workload::{KINDS, Kind};
@@ -109,7 +110,7 @@ fn unknown_probe(name: &str) -> Option<Mistake> {
 /// The plan of the file, or the defaults.
 fn start(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
     let mut plan = match args.get_one::<String>("plan") {
-        Some(path) => read(path)?,
+        Some(path) => plan_file::read(Path::new(path))?,
         None => Plan {
             ways: vec![WayPlan::default()],
             passes: 1,
@@ -140,20 +141,6 @@ fn start(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
 
 fn names() -> Vec<&'static str> {
     KINDS.iter().map(|kind| kind.name()).collect()
-}
-
-fn read(path: &str) -> anyhow::Result<Plan> {
-    let wrong = |why: String| Mistake { place: path.to_owned(), why, hint: None };
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    let known = Known {
-        workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
-        strategies: crate::warm::STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
-        probes: PROBES.iter().map(|probe| probe.name()).collect(),
-    };
-    plan::read(&text, &known).map_err(|mut mistakes| {
-        mistakes.iter_mut().for_each(|m| m.place = format!("{path} {}", m.place));
-        Mistakes(mistakes).into()
-    })
 }
 
 /// The workload's own options as typed, in order.

@@ -7,10 +7,11 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use super::document::{Complaints, Section};
-use super::{ARRIVALS, ENGINES, PROTOCOLS, SSL_MODES};
+use super::ways::read_ways;
+use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
-    AddressPlan, ArrivalPlan, LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options, Plan,
-    ProbePlan, SandboxPlan, SslPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan, nearest,
+    AddressPlan, ArrivalPlan, DecidePlan, LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options,
+    Plan, ProbePlan, ResetPlan, SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -25,6 +26,8 @@ pub struct Known {
     pub strategies: Vec<(&'static str, Vec<OptionSpec>)>,
     /// Probes.
     pub probes: Vec<&'static str>,
+    /// Metrics that may decide.
+    pub metrics: Vec<&'static str>,
 }
 
 /// Reads a plan.
@@ -47,23 +50,74 @@ fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
     let workload = root.section("workload");
     let load = root.section("load");
     let probes = root.section("probes");
-    let ways: Vec<WayPlan> = root.sections("way").iter().map(|s| read_way(s, known)).collect();
-    let plan = Plan {
+    let decide = root.section("decide");
+    let (sweep, ways) = read_ways(root, known);
+    let mut plan = Plan {
         name: root.text("name").unwrap_or_else(|| "bench".to_owned()),
+        question: root.text("question"),
         seed: root.count("seed", 0, u64::MAX).unwrap_or(0),
         target: read_target(root),
         workload: read_workload(&workload, known),
         load: read_load(&load),
         prepare: root.switch("prepare").unwrap_or(false),
+        reset: root.choice("reset", RESETS).unwrap_or_default(),
         cold: root.switch("cold").unwrap_or(false),
+        settle: root.time("settle"),
+        ways,
+        sweep,
         passes: root.count("passes", 1, 1000).map_or(1, |n| n as u32),
-        ways: if ways.is_empty() { vec![WayPlan::default()] } else { ways },
+        blocks: root.count("blocks", 1, MOST_BLOCKS).map_or(1, |n| n as u32),
+        until_clear: root.count("until-clear", 1, MOST_BLOCKS).map(|n| n as u32),
+        order: root.choice("order", ORDERS).unwrap_or_default(),
+        decide: read_decide(&decide, known),
+        checks: root.texts("checks").unwrap_or_default(),
+        allow: root.texts("allow").unwrap_or_default(),
+        waits: root.text("waits"),
         probes: read_probes(&probes, known),
         runs_dir: root.text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
-        ..Plan::default()
     };
-    [&workload, &load, &probes, root].into_iter().for_each(Section::done);
+    check_whole(root, &mut plan);
+    [&workload, &load, &probes, &decide, root].into_iter().for_each(Section::done);
     plan
+}
+
+/// Most blocks of an experiment.
+const MOST_BLOCKS: u64 = 10_000;
+
+/// What makes no sense together.
+fn check_whole(root: &Section<'_>, plan: &mut Plan) {
+    let complain = |key, why: &str, hint: &str| root.complain(key, why, Some(hint.to_owned()));
+    if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
+        complain("until-clear", "it is no more than blocks", "the most blocks there may be");
+    }
+    if plan.until_clear.is_some() && plan.ways.len() < 2 {
+        complain("until-clear", "there is nothing to compare", "name two ways, or a sweep");
+    }
+    for word in plan.allow.iter().filter(|word| CONSENT.contains(&word.as_str())) {
+        let hint = format!("leave it out, and type --allow {word} where you run the plan");
+        root.complain("allow", "consent can't stand in a file", Some(hint));
+    }
+    // As it stands in a plan: whose file is read on a server that is not ours is known only later.
+    if matches!(plan.target, TargetPlan::Address(_)) {
+        if plan.cold {
+            complain("cold", "a server that sweat did not start is not restarted", "use [sandbox]");
+        }
+        if plan.reset == ResetPlan::Snapshot {
+            complain("reset", "a server that sweat did not start is not stopped", "use [sandbox]");
+        }
+    }
+}
+
+fn read_decide(section: &Section<'_>, known: &Known) -> DecidePlan {
+    let default = DecidePlan::default();
+    let words: Vec<(&str, &str)> = known.metrics.iter().map(|m| (*m, *m)).collect();
+    let metric = section.choice("metric", &words).unwrap_or(&default.metric).to_owned();
+    let margin = section.number("margin").unwrap_or(default.margin);
+    if !(0.0..1.0).contains(&margin) {
+        let hint = "a share, as in 0.02 for 2 %".to_owned();
+        section.complain("margin", "it is out of range", Some(hint));
+    }
+    DecidePlan { metric, margin }
 }
 
 fn read_target(root: &Section<'_>) -> TargetPlan {
@@ -132,7 +186,7 @@ fn read_workload(section: &Section<'_>, known: &Known) -> WorkloadPlan {
 }
 
 /// The options of a plugin, checked against its specs.
-fn read_options(
+pub(super) fn read_options(
     section: &Section<'_>,
     key: &'static str,
     name: &str,
@@ -216,23 +270,6 @@ fn read_arrival(section: &Section<'_>) -> ArrivalPlan {
         Some("constant") => ArrivalPlan::Constant { per_second },
         _ => ArrivalPlan::Poisson { per_second },
     }
-}
-
-fn read_way(section: &Section<'_>, known: &Known) -> WayPlan {
-    let warm = section.sections("warm").into_iter().map(|warm| {
-        let strategy = warm.text("strategy").unwrap_or_default();
-        let options = read_options(&warm, "strategy", &strategy, &known.strategies);
-        warm.done();
-        WarmPlan { strategy, options }
-    });
-    let way = WayPlan {
-        warm: warm.collect(),
-        name: section.text("name").unwrap_or_default(),
-        dump_after: section.switch("dump-after").unwrap_or(false),
-        ..WayPlan::default()
-    };
-    section.done();
-    way
 }
 
 fn read_probes(section: &Section<'_>, known: &Known) -> ProbePlan {

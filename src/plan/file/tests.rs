@@ -6,8 +6,8 @@ use super::*;
 use crate::base::Secret;
 use crate::base::units::Size;
 use crate::plan::{
-    AddressPlan, LoadPlan, Mistake, OptionKind, OptionSpec, Options, Plan, SandboxPlan, TargetPlan,
-    WarmPlan, WayPlan, WorkloadPlan,
+    AddressPlan, DecidePlan, LoadPlan, Mistake, OptionKind, OptionSpec, Options, Plan, SandboxPlan,
+    SweepPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan,
 };
 
 fn known() -> Known {
@@ -19,6 +19,7 @@ fn known() -> Known {
         ],
         strategies: vec![("scan", vec![spec("chunk", OptionKind::Size, "")])],
         probes: vec!["status", "host"],
+        metrics: crate::plan::METRICS.to_vec(),
     }
 }
 
@@ -60,8 +61,26 @@ fn full() -> Plan {
         passes: 2,
         ways: vec![
             WayPlan { name: "none".to_owned(), dump_after: true, ..WayPlan::default() },
+            WayPlan {
+                name: "many".to_owned(),
+                settings: vec![("innodb_io_capacity".to_owned(), "500".to_owned())],
+                workers: Some(8),
+                per_second: Some(250.5),
+                value: Some(3.0),
+                ..WayPlan::default()
+            },
             WayPlan { name: "scan".to_owned(), warm: vec![warm], ..WayPlan::default() },
         ],
+        question: Some("does it help?".to_owned()),
+        reset: ResetPlan::Snapshot,
+        settle: Some(Duration::from_secs(30)),
+        blocks: 6,
+        until_clear: Some(20),
+        order: OrderPlan::Shuffled,
+        decide: DecidePlan { metric: "p99_s".to_owned(), margin: 0.05 },
+        checks: vec!["p99_s<=0.02".to_owned()],
+        allow: vec!["COLD-START".to_owned()],
+        waits: Some("mutex".to_owned()),
         ..Plan::default()
     }
 }
@@ -85,7 +104,8 @@ fn an_address_survives_without_its_password() {
         connect_timeout: Some(Duration::from_secs(3)),
         ..AddressPlan::default()
     };
-    let mut plan = Plan { target: TargetPlan::Address(address), ..full() };
+    let target = TargetPlan::Address(address);
+    let mut plan = Plan { target, cold: false, reset: ResetPlan::Reload, ..full() };
     plan.target = match plan.target {
         TargetPlan::Address(mut a) => {
             a.ssl.mode = Some(SslMode::VerifyCa);
@@ -101,6 +121,72 @@ fn an_address_survives_without_its_password() {
     assert_eq!(again.host.as_deref(), Some("db1"));
     assert_eq!(again.ssl.mode, Some(SslMode::VerifyCa));
     assert_eq!(again.password, None);
+}
+
+#[test]
+fn a_sweep_survives_as_a_sweep() {
+    let sweep = SweepPlan {
+        axis: "innodb_io_capacity".to_owned(),
+        values: vec!["200".to_owned(), "2k".to_owned()],
+    };
+    let template = WayPlan { workers: Some(3), ..WayPlan::default() };
+    let ways = sweep.ways(&template).unwrap();
+    let plan = Plan { sweep: Some(sweep), ways, ..full() };
+    let text = write(&plan);
+    let again = read(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
+    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
+}
+
+#[test]
+fn consent_is_neither_read_from_a_file_nor_written_to_one() {
+    let plan = Plan { allow: vec!["set-global".to_owned(), "X".to_owned()], ..full() };
+    let text = write(&plan);
+    assert!(!text.contains("set-global"), "{text}");
+    let plan = "allow = [\"set-global\"]\n[workload]\nkind = \"null\"\n";
+    assert_eq!(mistakes(plan)[0].1, "consent can't stand in a file");
+}
+
+#[test]
+fn what_a_comparison_asks_is_checked() {
+    let text = r#"reset = "snapshoot"
+order = "random"
+blocks = 4
+until-clear = 4
+cold = true
+[decide]
+metric = "p99_ms"
+margin = 2
+[target]
+host = "db1"
+[workload]
+kind = "null"
+[[way]]
+name = "a"
+[way.set]
+innodb_io_capacity = 200
+[[way]]
+name = "a"
+wokers = 3
+rate = 0
+"#;
+    let expected = [
+        ("line 1: reset", "`snapshoot` is not known", "did you mean snapshot?"),
+        ("line 2: order", "`random` is not known", "balanced, shuffled, written"),
+        ("line 4: until-clear", "it is no more than blocks", "the most blocks there may be"),
+        ("line 5: cold", "a server that sweat did not start is not restarted", "use [sandbox]"),
+        ("line 7: decide.metric", "`p99_ms` is not known", "did you mean p99_s?"),
+        ("line 8: decide.margin", "it is out of range", "a share, as in 0.02 for 2 %"),
+        ("line 13: way", "two ways are called `a`", "give each way a name of its own"),
+        ("line 19: way[1].wokers", "no such key", "did you mean workers?"),
+        ("line 20: way[1].rate", "it must be above 0", "events per second"),
+    ];
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()))
+        .collect();
+    assert_eq!(mistakes(text), expected);
+    let sweep = "[workload]\nkind = \"null\"\n[sweep]\naxis = \"threads\"\nvalues = [1, 0]\n";
+    assert_eq!(mistakes(sweep)[0].0, "line 5: sweep.values");
 }
 
 fn mistakes(text: &str) -> Vec<(String, String, String)> {

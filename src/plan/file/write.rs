@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{ENGINES, PROTOCOLS, SSL_MODES, arrival_word, word};
+use super::{CONSENT, ENGINES, PROTOCOLS, SSL_MODES, arrival_word, word};
 use crate::base::units::show_time;
 use crate::plan::{
     AddressPlan, ArrivalPlan, LoadPlan, Options, Plan, SandboxPlan, TargetPlan, WayPlan,
@@ -21,9 +21,25 @@ pub fn write(plan: &Plan) -> String {
         Ok(seed) => root.put("seed", seed),
         Err(_) => root.text("seed", Some(&plan.seed.to_string())),
     }
+    root.text("question", plan.question.as_deref());
     root.put("prepare", plan.prepare);
+    root.text("reset", Some(plan.reset.word()));
     root.put("cold", plan.cold);
+    root.time("settle", plan.settle);
     root.put("passes", i64::from(plan.passes.max(1)));
+    root.put("blocks", i64::from(plan.blocks.max(1)));
+    if let Some(most) = plan.until_clear {
+        root.put("until-clear", i64::from(most));
+    }
+    root.text("order", Some(plan.order.word()));
+    root.texts("checks", plan.checks.iter());
+    // What was allowed by word of mouth is not allowed the next time.
+    root.texts("allow", plan.allow.iter().filter(|word| !CONSENT.contains(&word.as_str())));
+    root.text("waits", plan.waits.as_deref());
+    let mut decide = Lines::default();
+    decide.text("metric", Some(&plan.decide.metric));
+    decide.put("margin", plan.decide.margin);
+    root.put("decide", decide.0);
     match &plan.target {
         TargetPlan::None => {}
         TargetPlan::Address(address) => root.put("target", write_address(address)),
@@ -34,7 +50,16 @@ pub fn write(plan: &Plan) -> String {
     workload.put("options", write_options(&plan.workload.options));
     root.put("workload", workload.0);
     root.put("load", write_load(&plan.load));
-    root.put("way", plan.ways.iter().map(write_way).collect::<Vec<_>>());
+    match &plan.sweep {
+        None => root.put("way", plan.ways.iter().map(write_way).collect::<Vec<_>>()),
+        Some(sweep) => {
+            root.put("way", vec![write_way(&sweep.template(&plan.ways))]);
+            let mut lines = Lines::default();
+            lines.text("axis", Some(&sweep.axis));
+            lines.put("values", sweep.values.clone());
+            root.put("sweep", lines.0);
+        }
+    }
     let mut probes = Lines::default();
     probes.put("names", plan.probes.names.clone());
     probes.time("interval", Some(plan.probes.interval));
@@ -53,6 +78,12 @@ impl Lines {
     fn text(&mut self, key: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.put(key, value);
+        }
+    }
+    fn texts<'a>(&mut self, key: &str, values: impl Iterator<Item = &'a String>) {
+        let values: Vec<Value> = values.map(|text| Value::from(text.as_str())).collect();
+        if !values.is_empty() {
+            self.put(key, values);
         }
     }
     fn path(&mut self, key: &str, value: Option<&PathBuf>) {
@@ -95,10 +126,12 @@ fn write_sandbox(sandbox: &SandboxPlan) -> Table {
     lines.path("server", sandbox.server.as_ref());
     lines.text("pool", sandbox.pool.map(|p| p.to_string()).as_deref());
     lines.flag("tcp", sandbox.tcp);
-    let settings: Table =
-        sandbox.settings.iter().map(|(k, v)| (k.clone(), Value::from(v.as_str()))).collect();
-    lines.put("set", settings);
+    lines.put("set", write_settings(&sandbox.settings));
     lines.0
+}
+
+fn write_settings(settings: &[(String, String)]) -> Table {
+    settings.iter().map(|(k, v)| (k.clone(), Value::from(v.as_str()))).collect()
 }
 
 fn write_options(options: &Options) -> Table {
@@ -131,6 +164,18 @@ fn write_load(load: &LoadPlan) -> Table {
 fn write_way(way: &WayPlan) -> Table {
     let mut lines = Lines::default();
     lines.text("name", Some(&way.name));
+    if !way.settings.is_empty() {
+        lines.put("set", write_settings(&way.settings));
+    }
+    if let Some(workers) = way.workers {
+        lines.put("workers", i64::try_from(workers).unwrap_or(i64::MAX));
+    }
+    if let Some(rate) = way.per_second {
+        lines.put("rate", rate);
+    }
+    if let Some(value) = way.value {
+        lines.put("value", value);
+    }
     lines.put("dump-after", way.dump_after);
     let warm = way.warm.iter().map(|warm| {
         let mut lines = Lines::default();

@@ -1,0 +1,32 @@
+//! Plan files as commands read them: with all the plugins there are.
+
+use std::path::Path;
+
+use crate::plan::{self, Known, METRICS, Mistake, Mistakes, Plan};
+use crate::probe::PROBES;
+use crate::warm::STRATEGIES;
+use crate::workload::KINDS;
+
+/// The plugins that a plan may name.
+pub(super) fn known() -> Known {
+    Known {
+        workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
+        strategies: STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
+        probes: PROBES.iter().map(|probe| probe.name()).collect(),
+        metrics: METRICS.to_vec(),
+    }
+}
+
+/// Reads a plan file.
+///
+/// # Errors
+/// All mistakes together, each with file and line.
+pub(super) fn read(path: &Path) -> anyhow::Result<Plan> {
+    let place = path.display().to_string();
+    let wrong = |why: String| Mistake { place: place.clone(), why, hint: None };
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    plan::read(&text, &known()).map_err(|mut mistakes| {
+        mistakes.iter_mut().for_each(|m| m.place = format!("{place} {}", m.place));
+        Mistakes(mistakes).into()
+    })
+}
