@@ -3,9 +3,10 @@
 use anyhow::Context as _;
 
 use super::run::Walk;
-use super::trial;
+use super::{settings, trial};
 use crate::archive::StepRecord;
 use crate::base::kernel;
+use crate::plan::TargetPlan;
 use crate::server::journal::{Consent, FILE, Journal};
 use crate::server::{Control, Settings, restart_cold};
 use crate::workload::Job;
@@ -81,6 +82,23 @@ impl Walk<'_, '_, '_> {
         }
         self.settings.clone_from(settings);
         self.eyes.look_again(&self.ground);
+        self.look_at_settings(settings, record)
+    }
+
+    /// Whether the server runs with what was asked, and what else is not as in the way that started first.
+    fn look_at_settings(
+        &mut self,
+        settings: &Settings,
+        record: &mut StepRecord,
+    ) -> anyhow::Result<()> {
+        let TargetPlan::Sandbox(sandbox) = &self.plan.target else { return Ok(()) };
+        let Some(target) = self.ground.target() else { return Ok(()) };
+        let asked: Settings = sandbox.settings.iter().chain(settings).cloned().collect();
+        let notes = settings::look(target, self.keeper.stop, &asked, &mut self.first_start)?;
+        for note in &notes {
+            self.keeper.note(note);
+        }
+        record.notes.extend(notes);
         Ok(())
     }
 
@@ -104,7 +122,7 @@ impl Walk<'_, '_, '_> {
         let journal = Journal::open(&path, target, &consent, self.keeper.stop)?;
         let journal = self.journal.insert(journal);
         for (name, value) in settings {
-            let old = journal.set(name, value)?;
+            let old = journal.set(name, &settings::plain_value(value))?;
             let old = old.unwrap_or_else(|| "NULL".to_owned());
             record.notes.push(format!("{name} was {old}, is {value}"));
         }

@@ -14,6 +14,7 @@ mod preflight;
 mod rest;
 mod run;
 mod script;
+mod settings;
 mod steps;
 mod trial;
 

@@ -3,14 +3,38 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::ground::Ground;
+use super::settings;
 use crate::base::Stop;
-use crate::plan::{Mistake, Mistakes, Plan};
+use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
 use crate::target::Session;
 
 /// Sessions of ours beside those of the workers: sampler and control.
 const OWN_SESSIONS: u64 = 3;
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
+
+/// What a plan asks of a server that is not ours, or of none.
+///
+/// # Errors
+/// All of it, together.
+pub(super) fn check_plan(plan: &Plan) -> anyhow::Result<()> {
+    let mut mistakes = Vec::new();
+    if !matches!(plan.target, TargetPlan::Sandbox(_)) {
+        let refuse = |place: &str, why: &str| Mistake {
+            place: place.to_owned(),
+            why: why.to_owned(),
+            hint: Some("use [sandbox]".to_owned()),
+        };
+        if plan.cold {
+            mistakes.push(refuse("cold", "only a server that sweat started is restarted"));
+        }
+        if plan.reset == ResetPlan::Snapshot {
+            mistakes
+                .push(refuse("reset", "only a server that sweat started is stopped for a copy"));
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
 
 /// Looks at all limits, and raises our own where we may.
 ///
@@ -22,6 +46,9 @@ pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result
     if let Some(target) = ground.target() {
         let mut session = target.connect(stop)?;
         mistakes.extend(sessions(workers, &Allowed::ask(&mut session)?));
+        if !ground.is_own() {
+            settings::check_foreign(plan, &mut session)?;
+        }
         // An address is known by what it says of itself: there is no port where there is a socket.
         if target.describe().starts_with("tcp") {
             let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");

@@ -9,9 +9,10 @@ use super::eyes::Eyes;
 use super::ground::Ground;
 use super::keeper::{Finished, Keeper, Reached};
 use super::script::{Blocks, Script, SoFar};
+use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
-use super::{Listener, facts, preflight};
+use super::{Listener, facts, preflight, settings};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
@@ -47,6 +48,8 @@ pub fn run_script(
     stop: &Stop,
     listener: &mut dyn Listener,
 ) -> anyhow::Result<Finished> {
+    preflight::check_plan(plan)?;
+    settings::check_before(plan)?;
     let ground = Ground::reach(plan, stop)?;
     preflight::check(plan, &ground, stop)?;
     let record = facts::server(&ground, stop)?;
@@ -65,8 +68,16 @@ pub fn run_script(
     let result = std::thread::scope(|scope| {
         let eyes = Eyes::open(scope, plan, &ground, &keeper)?;
         let workload = &*workload;
-        let (settings, journal) = (Settings::new(), None);
-        let mut walk = Walk { plan, keeper: &keeper, ground, workload, eyes, settings, journal };
+        let mut walk = Walk {
+            plan,
+            keeper: &keeper,
+            ground,
+            workload,
+            eyes,
+            settings: Settings::new(),
+            first_start: None,
+            journal: None,
+        };
         let result = walk.all(script);
         let back = walk.put_back();
         walk.eyes.close();
@@ -89,6 +100,8 @@ pub(super) struct Walk<'a, 'k, 'scope> {
     pub(super) eyes: Eyes<'scope>,
     /// The settings of the way under way.
     pub(super) settings: Settings,
+    /// What the server ran with when it was first restarted.
+    pub(super) first_start: Option<FirstStart>,
     /// What was changed on a server that is not ours.
     pub(super) journal: Option<Journal>,
 }

@@ -5,6 +5,7 @@
 //! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
 mod file;
+mod refusal;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -19,6 +20,7 @@ use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, address};
 use file::{Change, Log};
+pub use refusal::{Refusal, refuses};
 
 /// How long a server may take while values are put back.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -247,7 +249,7 @@ fn with_patience<T>(work: impl FnOnce(&Stop) -> anyhow::Result<T>) -> anyhow::Re
     })
 }
 
-fn check_name(variable: &str) -> anyhow::Result<()> {
+pub(super) fn check_name(variable: &str) -> anyhow::Result<()> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     anyhow::ensure!(
         !variable.is_empty() && variable.chars().all(good),
@@ -262,7 +264,7 @@ fn read(session: &mut Session, variable: &str) -> anyhow::Result<Option<String>>
         .with_context(|| format!("read the variable {variable}"))
 }
 
-fn statement(variable: &str, value: Option<&str>) -> String {
+pub(super) fn statement(variable: &str, value: Option<&str>) -> String {
     let value = match value {
         None => "DEFAULT".to_owned(),
         Some(value) if is_number(value) => value.to_owned(),

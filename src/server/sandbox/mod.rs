@@ -13,6 +13,7 @@ mod process;
 mod ready;
 mod registry;
 mod template;
+mod validate;
 
 pub use find::Program;
 pub use home::Home;
@@ -20,6 +21,7 @@ pub(super) use home::{make_private, random_hex};
 pub use named::{client_words, connect, destroy, stop};
 pub use process::ProcessId;
 pub use registry::{Meta, list, sweep};
+pub use validate::validate;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -131,6 +131,27 @@ pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// What a program said before it ended.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// On standard output.
+    pub(super) words: String,
+    /// On standard error.
+    pub(super) errors: String,
+}
+
+/// Runs a program for its words, whether it ends well or not.
+///
+/// # Errors
+/// When it can't be run.
+#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
+pub(super) fn listen(program: &Path, args: &[String]) -> anyhow::Result<Said> {
+    let output =
+        Command::new(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Said { words: text(&output.stdout), errors: text(&output.stderr) })
+}
+
 /// What becomes of a process when we end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tie {

@@ -1,0 +1,344 @@
+//! Settings of the ways: whether the server takes them, asked before anything starts; and whether it runs with them,
+//! seen after each start. A server that rounds, ignores or couples settings would otherwise be compared with itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::SET_GLOBAL;
+use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest};
+use crate::server::Settings;
+use crate::server::journal::{self, Refusal};
+use crate::server::sandbox::validate;
+use crate::target::{Session, Target};
+
+/// What a note about a side effect begins with.
+const SIDE_EFFECT: &str = "side effect: ";
+/// Variables whose values differ from start to start by themselves.
+const RESTLESS: &[&str] = &[
+    "timestamp",
+    "server_uuid",
+    "hostname",
+    "pid_file",
+    "socket",
+    "port",
+    "log_error",
+    "general_log_file",
+    "slow_query_log_file",
+    "gtid_executed",
+    "gtid_purged",
+    "gtid_binlog_state",
+    "gtid_current_pos",
+    "gtid_slave_pos",
+    "last_insert_id",
+    "identity",
+    "rand_seed1",
+    "rand_seed2",
+    "pseudo_thread_id",
+    "innodb_buffer_pool_load_now",
+    "innodb_buffer_pool_dump_now",
+];
+
+/// The server's variables, names in lower case.
+pub(super) type Variables = BTreeMap<String, String>;
+
+/// Asks whether the settings of a plan will do, before anything is started.
+///
+/// # Errors
+/// All mistakes together; or when nobody can be asked.
+pub(super) fn check_before(plan: &Plan) -> anyhow::Result<()> {
+    let mistakes = match &plan.target {
+        TargetPlan::Sandbox(sandbox) => {
+            let ways: Vec<_> = plan.ways.iter().map(|w| (w.name.as_str(), &w.settings)).collect();
+            let any = !sandbox.settings.is_empty() || ways.iter().any(|(_, s)| !s.is_empty());
+            if any { validate(sandbox, &ways)? } else { Vec::new() }
+        }
+        TargetPlan::None if has_settings(plan) => vec![Mistake {
+            place: "way.set".to_owned(),
+            why: "there is no server to set".to_owned(),
+            hint: Some("add [sandbox] to the plan".to_owned()),
+        }],
+        TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![Mistake {
+            place: "way.set".to_owned(),
+            why: "variables of a server that sweat did not start are set only if you say so"
+                .to_owned(),
+            hint: Some(format!("type --allow {SET_GLOBAL}; old values are put back at the end")),
+        }],
+        _ => Vec::new(),
+    };
+    raise(mistakes)
+}
+
+/// Asks a server that we did not start whether it would let the plan's variables be set; sets none.
+///
+/// # Errors
+/// All mistakes together; or when it can't be asked.
+pub(super) fn check_foreign(plan: &Plan, session: &mut Session) -> anyhow::Result<()> {
+    let mut mistakes = Vec::new();
+    for way in &plan.ways {
+        for (name, value) in &way.settings {
+            let refusal = journal::refuses(session, name, &plain_value(value))?;
+            let Some(refusal) = refusal else { continue };
+            let (why, hint) = words(session, name, refusal)?;
+            let place = format!("way {}: {name}", way.name);
+            mistakes.push(Mistake { place, why, hint });
+        }
+    }
+    raise(mistakes)
+}
+
+fn words(
+    session: &mut Session,
+    name: &str,
+    refusal: Refusal,
+) -> anyhow::Result<(String, Option<String>)> {
+    Ok(match refusal {
+        Refusal::Unknown => {
+            let known = variables(session)?;
+            let near = nearest(&name.to_lowercase(), known.keys().map(String::as_str));
+            let hint = near.map(|near| format!("did you mean {near}?"));
+            ("this server has no such variable".to_owned(), hint)
+        }
+        Refusal::ReadOnly => (
+            "it can only be set when the server starts: that needs a restart, and this server is not \
+             ours"
+                .to_owned(),
+            Some("use [sandbox], whose server is restarted for each way".to_owned()),
+        ),
+        Refusal::Denied => (
+            "this account may not set variables".to_owned(),
+            Some("grant it SYSTEM_VARIABLES_ADMIN (MySQL) or SUPER (MariaDB)".to_owned()),
+        ),
+        Refusal::Value(text) => (text, None),
+    })
+}
+
+fn raise(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+fn has_settings(plan: &Plan) -> bool {
+    plan.ways.iter().any(|way| !way.settings.is_empty())
+}
+
+fn is_allowed(plan: &Plan) -> bool {
+    plan.allow.iter().any(|word| word == SET_GLOBAL)
+}
+
+/// All global variables of a server.
+///
+/// # Errors
+/// When it can't be asked.
+pub(super) fn variables(session: &mut Session) -> anyhow::Result<Variables> {
+    let rows = session.rows("SHOW GLOBAL VARIABLES")?;
+    let cell = |row: &Vec<Option<Vec<u8>>>, at: usize| {
+        let bytes = row.get(at).cloned().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Ok(rows.rows.iter().map(|row| (cell(row, 0).to_lowercase(), cell(row, 1))).collect())
+}
+
+/// What the server was first seen to run with: the measure for side effects of later starts.
+#[derive(Debug)]
+pub(super) struct FirstStart {
+    settings: Settings,
+    variables: Variables,
+}
+
+/// Looks whether a server that has just started runs with what was asked, and what else is not as at the first start.
+/// Gives notes.
+///
+/// # Errors
+/// When it can't be asked, or a value is not as asked.
+pub(super) fn look(
+    target: &Target,
+    stop: &crate::base::Stop,
+    asked: &Settings,
+    first: &mut Option<FirstStart>,
+) -> anyhow::Result<Vec<String>> {
+    let variables = variables(&mut target.connect(stop)?)?;
+    let mut notes = check_asked(asked, &variables)?;
+    match first {
+        None => *first = Some(FirstStart { settings: asked.clone(), variables }),
+        Some(first) => notes.extend(side_effects(first, asked, &variables)),
+    }
+    Ok(notes)
+}
+
+/// Compares what was asked with what the server runs with; of a name given twice the last value counts.
+fn check_asked(asked: &Settings, variables: &Variables) -> anyhow::Result<Vec<String>> {
+    let (mut notes, mut mistakes) = (Vec::new(), Vec::new());
+    let last: BTreeMap<String, &String> = asked.iter().map(|(n, v)| (plain(n), v)).collect();
+    for (name, value) in last {
+        let Some(now) = variables.get(&name) else {
+            notes.push(format!("no variable tells whether {name}={value} took effect"));
+            continue;
+        };
+        match fit(value, now) {
+            Fit::Same => {}
+            Fit::Rounded => {
+                notes.push(format!("{SIDE_EFFECT}the server rounded {name}={value} to {now}"))
+            }
+            Fit::Unknown => {
+                notes.push(format!("{name} was asked as {value}, the server calls it {now}"))
+            }
+            Fit::Other => mistakes.push(Mistake {
+                place: name.clone(),
+                why: format!("{value} was asked, and the server runs with {now}"),
+                hint: Some(
+                    "give a value that the server keeps, or leave the setting out".to_owned(),
+                ),
+            }),
+        }
+    }
+    raise(mistakes)?;
+    Ok(notes)
+}
+
+/// What differs from the first start and nobody asked for.
+fn side_effects(first: &FirstStart, asked: &Settings, variables: &Variables) -> Vec<String> {
+    let meant: BTreeSet<String> =
+        first.settings.iter().chain(asked).map(|(name, _)| plain(name)).collect();
+    let is_meant = |name: &str| meant.contains(name) || RESTLESS.contains(&name);
+    let names: BTreeSet<&String> = first.variables.keys().chain(variables.keys()).collect();
+    let show = |value: Option<&String>| value.map_or("absent".to_owned(), Clone::clone);
+    names
+        .into_iter()
+        .filter(|name| !is_meant(name) && first.variables.get(*name) != variables.get(*name))
+        .map(|name| {
+            let (was, now) = (show(first.variables.get(name)), show(variables.get(name)));
+            format!("{SIDE_EFFECT}{name} is {now}, and {was} in the way that started first")
+        })
+        .collect()
+}
+
+/// How a value fits what was asked.
+#[derive(Debug, PartialEq, Eq)]
+enum Fit {
+    /// The same, perhaps in other words.
+    Same,
+    /// A size that the server made a little larger.
+    Rounded,
+    /// Can't be told: a number for a word.
+    Unknown,
+    /// Another.
+    Other,
+}
+
+fn fit(asked: &str, now: &str) -> Fit {
+    let (asked, now) = (asked.trim(), now.trim());
+    if asked.eq_ignore_ascii_case(now) || switch(asked).is_some_and(|on| switch(now) == Some(on)) {
+        return Fit::Same;
+    }
+    if let (Some(wanted), Some(is)) = (number(asked), number(now)) {
+        let is_size = wanted >= f64::from(1 << 20);
+        return match () {
+            () if (wanted - is).abs() <= 1e-9 * wanted.abs().max(1.0) => Fit::Same,
+            () if is_size && is > wanted && is < 2.0 * wanted => Fit::Rounded,
+            () => Fit::Other,
+        };
+    }
+    let parts = |text: &str| -> BTreeSet<String> {
+        text.split(',').map(|part| part.trim().to_lowercase()).collect()
+    };
+    if now.contains(',') && parts(asked).is_subset(&parts(now)) {
+        return Fit::Same;
+    }
+    if asked.trim_end_matches('/') == now.trim_end_matches('/') {
+        return Fit::Same;
+    }
+    if number(asked).is_some() { Fit::Unknown } else { Fit::Other }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// A number as servers read it: `16M` is 16777216.
+fn number(text: &str) -> Option<f64> {
+    let last = text.chars().next_back()?.to_ascii_uppercase();
+    let Some(power) = "KMGTPE".find(last) else {
+        return text.parse().ok().filter(|n: &f64| n.is_finite());
+    };
+    let digits = &text[..text.len() - 1];
+    let is_whole = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+    is_whole.then(|| digits.parse::<f64>().ok().map(|n| n * 1024_f64.powi(power as i32 + 1)))?
+}
+
+/// A value as a statement takes it, which knows no `16M`.
+pub(super) fn plain_value(value: &str) -> String {
+    let has_suffix = value.chars().next_back().is_some_and(|c| c.is_ascii_alphabetic());
+    match number(value) {
+        Some(number) if has_suffix => format!("{number:.0}"),
+        _ => value.to_owned(),
+    }
+}
+
+/// The name of a setting as the server stores it.
+fn plain(name: &str) -> String {
+    let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    name.strip_prefix("loose_").unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(list: &[(&str, &str)]) -> Settings {
+        list.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
+    }
+
+    fn runs_with(list: &[(&str, &str)]) -> Variables {
+        settings(list).into_iter().collect()
+    }
+
+    #[test]
+    fn values_are_the_same_in_other_words() {
+        for (asked, now) in [
+            ("o_direct", "O_DIRECT"),
+            ("1", "ON"),
+            ("false", "OFF"),
+            ("16M", "16777216"),
+            ("0.5", "0.500000"),
+            ("10", "10.000000"),
+            ("mrr=on", "mrr=on,mrr_cost_based=off"),
+            ("/x", "/x/"),
+        ] {
+            assert_eq!(fit(asked, now), Fit::Same, "{asked} {now}");
+        }
+        assert_eq!(fit("200M", "268435456"), Fit::Rounded);
+        assert_eq!(fit("4", "1"), Fit::Other);
+        assert_eq!(fit("4", "O_DIRECT"), Fit::Unknown);
+        assert_eq!(fit("fsync", "O_DIRECT"), Fit::Other);
+        assert_eq!(plain_value("16M"), "16777216");
+        assert_eq!(plain_value("O_DIRECT"), "O_DIRECT");
+        assert_eq!(plain_value("0.5"), "0.5");
+    }
+
+    #[test]
+    fn a_value_that_the_server_does_not_keep_is_a_mistake_and_the_last_word_counts() {
+        let now = runs_with(&[("innodb_buffer_pool_instances", "1"), ("a", "2")]);
+        let asked = settings(&[("Innodb-Buffer-Pool-Instances", "4"), ("a", "1"), ("a", "2")]);
+        let error = check_asked(&asked, &now).unwrap_err();
+        let Mistakes(list) = error.downcast::<Mistakes>().unwrap();
+        assert_eq!(list.len(), 1);
+        assert_eq!(list[0].why, "4 was asked, and the server runs with 1");
+        let notes = check_asked(&settings(&[("skip_foo", "1")]), &now).unwrap();
+        assert_eq!(notes, ["no variable tells whether skip_foo=1 took effect"]);
+    }
+
+    #[test]
+    fn what_nobody_asked_for_is_a_side_effect() {
+        let first = FirstStart {
+            settings: settings(&[("instances", "1")]),
+            variables: runs_with(&[("instances", "1"), ("cleaners", "1"), ("timestamp", "5")]),
+        };
+        let now = runs_with(&[("instances", "4"), ("cleaners", "4"), ("timestamp", "6")]);
+        assert_eq!(
+            side_effects(&first, &settings(&[("instances", "4")]), &now),
+            ["side effect: cleaners is 4, and 1 in the way that started first"]
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! What a server program makes of settings, asked before anything is started.
+//!
+//! MariaDB lists its variables with the values that options give them; what it says meanwhile on stderr counts, for it
+//! ends well even where it refused a value. MySQL has a switch that only reads the options. Each setting is asked alone,
+//! because a program stops at the first one that it does not know.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+
+use super::arguments::{self, plain};
+use super::{Program, process, settings};
+use crate::base::units::Size;
+use crate::plan::{Mistake, SandboxPlan, nearest};
+use crate::server::Settings;
+
+/// Pool below which MySQL has but one instance, bytes.
+const MANY_INSTANCES: u64 = 1 << 30;
+
+/// Asks the program about the settings of a sandbox and those of each way; all mistakes together. A way is its name and
+/// its settings.
+///
+/// # Errors
+/// When there is no program, or it can't be run.
+pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Result<Vec<Mistake>> {
+    let own = settings(plan)?;
+    let program = Program::find(plan.server.as_deref())?;
+    let mut mistakes = Vec::new();
+    let mut asked: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut names: Option<Vec<String>> = None;
+    let all = std::iter::once(("", &own)).chain(ways.iter().copied());
+    for (way, settings) in all {
+        let place = |name: &str| match way {
+            "" => format!("sandbox.set.{name}"),
+            way => format!("way {way}: {name}"),
+        };
+        for mistake in arguments::check(settings) {
+            let name = mistake.place.trim_start_matches("--set ").to_owned();
+            mistakes.push(Mistake { place: place(&name), ..mistake });
+        }
+        for (name, value) in settings {
+            if !asked.insert((plain(name), value.clone())) {
+                continue;
+            }
+            let Some(refusal) = ask(&program, name, value)? else { continue };
+            if refusal.is_unknown && names.is_none() {
+                names = Some(variables(&program)?);
+            }
+            let hint = refusal.hint(name, names.as_deref().unwrap_or_default(), &program);
+            mistakes.push(Mistake { place: place(name), why: refusal.why, hint: Some(hint) });
+        }
+        let with_own: Settings = own.iter().chain(settings).cloned().collect();
+        mistakes.extend(
+            instances(&program, &with_own).map(|m| Mistake { place: place(&m.place), ..m }),
+        );
+    }
+    mistakes.dedup();
+    Ok(mistakes)
+}
+
+/// What speaks against a setting.
+#[derive(Debug, PartialEq, Eq)]
+struct Refusal {
+    why: String,
+    is_unknown: bool,
+}
+
+impl Refusal {
+    fn hint(&self, name: &str, names: &[String], program: &Program) -> String {
+        if plain(name) == "innodb_buffer_pool_instances" && program.is_mariadb() {
+            return "leave it out: MariaDB has one buffer pool since 10.5".to_owned();
+        }
+        let near = nearest(&plain(name), names.iter().map(String::as_str));
+        match near.filter(|_| self.is_unknown) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("see `{} --no-defaults --help --verbose`", program.path.display()),
+        }
+    }
+}
+
+/// What the program says against one setting; `None` for nothing.
+fn ask(program: &Program, name: &str, value: &str) -> anyhow::Result<Option<Refusal>> {
+    let mut args = arguments::base(program, &std::env::temp_dir());
+    if program.is_mariadb() {
+        args.extend(["--help".to_owned(), "--verbose".to_owned()]);
+    } else {
+        args.extend(["--validate-config".to_owned(), "--log-error-verbosity=2".to_owned()]);
+    }
+    args.push(arguments::option(name, value));
+    let said = process::listen(&program.path, &args)
+        .with_context(|| format!("ask {} about {name}", program.path.display()))?;
+    Ok(said.errors.lines().find_map(|line| judge(line, name, value)))
+}
+
+/// What a line of the program's says against a setting.
+fn judge(line: &str, name: &str, value: &str) -> Option<Refusal> {
+    let lower = line.to_lowercase().replace('_', "-");
+    if !mentions(&lower, &plain(name).replace('_', "-")) {
+        return None;
+    }
+    let holds = |phrase: &str| lower.contains(phrase);
+    let refusal = |why: String, is_unknown| Some(Refusal { why, is_unknown });
+    let is_loose = name.trim_start_matches('-').to_lowercase().starts_with("loose");
+    if ["unknown variable", "unknown option", "ambiguous option"].iter().any(|p| holds(p)) {
+        let why = "this server has no such setting, or it wants another value".to_owned();
+        return if is_loose { None } else { refusal(why, true) };
+    }
+    if holds("was removed") || holds("does nothing") {
+        let why = "the server takes this setting and ignores it: it was removed".to_owned();
+        return refusal(why, false);
+    }
+    if let Some((_, to)) = lower.split_once("adjusted to ") {
+        let to = to.trim_end_matches('.');
+        return refusal(format!("{value} is out of range: the server makes {to} of it"), false);
+    }
+    let refused =
+        ["error while setting value", "unknown suffix", "ignoring option", "invalid value"];
+    if refused.iter().any(|p| holds(p)) || holds("wrong value") {
+        return refusal(format!("the server doesn't take the value `{value}`"), false);
+    }
+    None
+}
+
+/// Whether a line names this setting, and not one whose name only begins with it.
+fn mentions(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let next = line[at + name.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-')
+    })
+}
+
+/// Names of all settings that the program has.
+fn variables(program: &Program) -> anyhow::Result<Vec<String>> {
+    let mut args = arguments::base(program, &std::env::temp_dir());
+    args.extend(["--help".to_owned(), "--verbose".to_owned()]);
+    let said = process::listen(&program.path, &args).context("list the server's settings")?;
+    let table = said.words.lines().skip_while(|line| !line.starts_with("-----"));
+    Ok(table.skip(1).filter_map(|l| l.split_whitespace().next()).map(plain).collect())
+}
+
+/// MySQL keeps one instance of a small pool, whatever is asked, and says nothing.
+fn instances(program: &Program, settings: &Settings) -> Option<Mistake> {
+    let last = |wanted: &str| settings.iter().rev().find(|(name, _)| plain(name) == wanted);
+    let (name, count) = last("innodb_buffer_pool_instances")?;
+    let pool = match last("innodb_buffer_pool_size").map(|(_, value)| value.parse()) {
+        Some(Ok(Size::Bytes(bytes))) => bytes,
+        _ => 128 << 20,
+    };
+    let is_wrong = !program.is_mariadb() && pool < MANY_INSTANCES;
+    (is_wrong && count.parse().is_ok_and(|n: u64| n > 1)).then(|| Mistake {
+        place: name.clone(),
+        why: format!("{count} instances need a pool of 1 GiB; below it this server has one"),
+        hint: Some("give the sandbox pool = \"1G\" or more".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(line: &str, name: &str, value: &str) -> Option<String> {
+        judge(line, name, value).map(|refusal| refusal.why)
+    }
+
+    #[test]
+    fn what_a_program_says_against_a_setting_is_understood() {
+        let adjusted = "0 [Warning] option 'innodb-io-capacity': unsigned value 1 adjusted to 100.";
+        assert_eq!(
+            why(adjusted, "innodb_io_capacity", "1").unwrap(),
+            "1 is out of range: the server makes 100 of it"
+        );
+        assert_eq!(why(adjusted, "innodb_io", "1"), None);
+        let longer = "option 'innodb-io-capacity-max': unsigned value 1 adjusted to 100";
+        assert_eq!(why(longer, "innodb_io_capacity", "1"), None);
+        let removed = "[Warning] 'innodb-buffer-pool-instances' was removed. It does nothing now";
+        assert!(why(removed, "Innodb_Buffer_Pool_Instances", "4").unwrap().contains("ignores it"));
+        let value = "[ERROR] x: Error while setting value 'O_SYNC' to 'innodb-flush-method'";
+        assert!(why(value, "innodb_flush_method", "O_SYNC").unwrap().contains("`O_SYNC`"));
+        let switch = "ignoring option '--innodb-doublewrite' due to invalid value 'maybe'";
+        assert!(why(switch, "innodb_doublewrite", "maybe").is_some());
+        let unknown = "[ERROR] mariadbd: unknown variable 'innodb_foo=3'";
+        assert!(judge(unknown, "innodb_foo", "3").unwrap().is_unknown);
+        assert_eq!(why(unknown, "loose_innodb_foo", "3"), None);
+        assert_eq!(why("[Note] innodb-foo is fine", "innodb_foo", "3"), None);
+    }
+}
