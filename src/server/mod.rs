@@ -3,6 +3,7 @@
 //! Start reading at `Control`, then `sandbox::Sandbox`, its one implementation so far.
 
 mod cold;
+pub mod instruments;
 pub mod journal;
 pub mod sandbox;
 mod snapshot;

@@ -103,7 +103,7 @@ pub enum WordKind {
 
 /// Whose row it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Makers {
+pub(super) enum Makers {
     All,
     /// MariaDB.
     Maria,
@@ -114,6 +114,18 @@ enum Makers {
 }
 
 use Makers::{All, Maria, Oracle, Percona};
+
+impl Makers {
+    /// Whether a server is one of theirs.
+    pub(super) fn fits(self, identity: &Identity) -> bool {
+        match self {
+            All => true,
+            Maria => identity.product == Product::MariaDb,
+            Oracle => identity.product != Product::MariaDb,
+            Percona => identity.product == Product::Percona,
+        }
+    }
+}
 use WordKind::{Column, Condition, Metric, Prefix, Statement, Status, Table, Variable};
 
 /// Word, kind, makers, first version, name. Of the rows that fit, the last counts; an empty name
@@ -230,13 +242,8 @@ impl Identity {
 
     /// How this server says it; `None` where it has no such thing.
     pub fn word(&self, word: Word) -> Option<&'static str> {
-        let fits = |makers: Makers| match makers {
-            All => true,
-            Maria => self.product == Product::MariaDb,
-            Oracle => self.product != Product::MariaDb,
-            Percona => self.product == Product::Percona,
-        };
-        let found = ROWS.iter().rfind(|row| row.0 == word && fits(row.2) && row.3 <= self.version);
+        let fits = |row: &&Row| row.0 == word && row.2.fits(self) && row.3 <= self.version;
+        let found = ROWS.iter().rfind(fits);
         found.map(|row| row.4).filter(|name| !name.is_empty())
     }
 

@@ -1,7 +1,8 @@
 //! The journal on disk: a line of JSON per fact, on disk before the deed it announces.
 //!
-//! The first line says which server. `{"change": ..}` announces a change, `{"became": ..}` says what the server made of
-//! it, `{"over": true}` says that the last change still open is no more.
+//! The first line says which server. `{"change": ..}` announces a change of a variable, `{"became": ..}` says what the
+//! server made of it; `{"rows": ..}` announces one of rows of performance_schema; `{"over": true}` says that the last
+//! change still open is no more.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -40,11 +41,30 @@ pub(super) struct Change {
     pub(super) is_seen: bool,
 }
 
+/// A column of some rows of performance_schema: what it was in all of them, what we set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RowsChange {
+    pub(super) table: String,
+    pub(super) column: String,
+    /// The rows, by the table's key.
+    pub(super) keys: Vec<String>,
+    pub(super) old: String,
+    pub(super) new: String,
+}
+
+/// Something changed that must be put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Variable(Change),
+    Rows(RowsChange),
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
     Journal { format: u32, consent: String, server: Address, tool: Option<ProcessId> },
     Change(Change),
+    Rows(RowsChange),
     Became(Option<String>),
     Over(bool),
 }
@@ -54,7 +74,7 @@ enum Line {
 pub(super) struct Log {
     path: PathBuf,
     file: File,
-    open: Vec<Change>,
+    open: Vec<Entry>,
     tool: Option<ProcessId>,
 }
 
@@ -99,12 +119,9 @@ impl Log {
         for line in lines(path)? {
             match line {
                 Line::Journal { tool: by, .. } => tool = by,
-                Line::Change(change) => open.push(change),
-                Line::Became(value) => {
-                    if let Some(last) = open.last_mut() {
-                        (last.new, last.is_seen) = (value, true);
-                    }
-                }
+                Line::Change(change) => open.push(Entry::Variable(change)),
+                Line::Rows(change) => open.push(Entry::Rows(change)),
+                Line::Became(value) => became(&mut open, value),
                 Line::Over(_) => {
                     open.pop();
                 }
@@ -122,7 +139,7 @@ impl Log {
     }
 
     /// Changes that are not put back yet, in the order they were made.
-    pub(super) fn open_changes(&self) -> &[Change] {
+    pub(super) fn open_changes(&self) -> &[Entry] {
         &self.open
     }
 
@@ -132,17 +149,18 @@ impl Log {
     }
 
     /// Announces a change.
-    pub(super) fn note(&mut self, change: &Change) -> anyhow::Result<()> {
-        self.write(&Line::Change(change.clone()))?;
-        self.open.push(change.clone());
+    pub(super) fn note(&mut self, entry: Entry) -> anyhow::Result<()> {
+        self.write(&match &entry {
+            Entry::Variable(change) => Line::Change(change.clone()),
+            Entry::Rows(change) => Line::Rows(change.clone()),
+        })?;
+        self.open.push(entry);
         Ok(())
     }
 
     /// What the server made of the last change.
     pub(super) fn correct_last(&mut self, value: Option<String>) -> anyhow::Result<()> {
-        if let Some(last) = self.open.last_mut() {
-            (last.new, last.is_seen) = (value.clone(), true);
-        }
+        became(&mut self.open, value.clone());
         self.write(&Line::Became(value))
     }
 
@@ -159,6 +177,13 @@ impl Log {
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())
             .with_context(|| format!("write the journal {}", self.path.display()))
+    }
+}
+
+/// What the server made of the last change.
+fn became(open: &mut [Entry], value: Option<String>) {
+    if let Some(Entry::Variable(last)) = open.last_mut() {
+        (last.new, last.is_seen) = (value, true);
     }
 }
 
@@ -195,9 +220,20 @@ mod tests {
     use super::*;
     use crate::base::Secret;
 
-    fn change(variable: &str, old: &str, new: &str) -> Change {
+    fn change(variable: &str, old: &str, new: &str) -> Entry {
         let text = |value: &str| Some(value.to_owned());
-        Change { variable: variable.to_owned(), old: text(old), new: text(new), is_seen: false }
+        let variable = variable.to_owned();
+        Entry::Variable(Change { variable, old: text(old), new: text(new), is_seen: false })
+    }
+
+    fn rows() -> Entry {
+        Entry::Rows(RowsChange {
+            table: "setup_consumers".to_owned(),
+            column: "ENABLED".to_owned(),
+            keys: vec!["events_waits_current".to_owned()],
+            old: "NO".to_owned(),
+            new: "YES".to_owned(),
+        })
     }
 
     #[test]
@@ -210,10 +246,13 @@ mod tests {
             ..AddressPlan::default()
         };
         let mut log = Log::create(&path, &plan, "--allow load").unwrap();
-        log.note(&change("a", "1", "2")).unwrap();
-        log.note(&change("b", "ON", "0")).unwrap();
+        log.note(change("a", "1", "2")).unwrap();
+        log.note(rows()).unwrap();
+        log.note(change("b", "ON", "0")).unwrap();
         log.correct_last(Some("OFF".to_owned())).unwrap();
-        log.note(&change("c", "1", "2")).unwrap();
+        log.note(change("c", "1", "2")).unwrap();
+        log.forget_last().unwrap();
+        log.note(rows()).unwrap();
         log.forget_last().unwrap();
         drop(log);
         let mut text = std::fs::read_to_string(&path).unwrap();
@@ -221,8 +260,10 @@ mod tests {
         text += "{\"change\":{\"varia";
         std::fs::write(&path, text).unwrap();
         let log = Log::read(&path).unwrap();
-        let b = Change { is_seen: true, ..change("b", "ON", "OFF") };
-        assert_eq!(log.open_changes(), [change("a", "1", "2"), b]);
+        let mut b = [change("b", "ON", "0")];
+        became(&mut b, Some("OFF".to_owned()));
+        let [b] = b;
+        assert_eq!(log.open_changes(), [change("a", "1", "2"), rows(), b]);
         assert_eq!(address(&path).unwrap().host.as_deref(), Some("db1"));
         let refused = Log::create(&path, &plan, "x").unwrap_err();
         assert!(refused.to_string().contains("not put back"), "{refused:#}");

@@ -1,11 +1,13 @@
-//! Changes to a running server's global variables, that are put back whatever happens.
+//! Changes to a running server's global variables and to the switches of its performance_schema, that are put back
+//! whatever happens.
 //!
-//! Nobody changes a variable without a [`Consent`], and nothing is changed before its old value is on disk. The guard
+//! Nobody changes anything without a [`Consent`], and nothing is changed before its old value is on disk. The guard
 //! puts the values back when it is dropped: at the end, after an error, after Ctrl-C. If we are killed, the file tells
 //! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
 mod file;
 mod refusal;
+mod switches;
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -19,8 +21,9 @@ use crate::target::{Session, Target};
 use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, address};
-use file::{Change, Log};
 pub use refusal::{Refusal, refuses};
+use file::{Change, Entry, Log};
+pub use switches::Switch;
 
 /// How long a server may take while values are put back.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -51,7 +54,7 @@ impl Consent {
 /// What was put back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
-    /// Variables that have their old value again.
+    /// Variables and switches that have their old value again.
     pub back: Vec<String>,
     /// Variables left alone, and why.
     pub left: Vec<String>,
@@ -115,7 +118,7 @@ impl Journal {
             new: Some(value.to_owned()),
             is_seen: false,
         };
-        self.log.note(&change)?;
+        self.log.note(Entry::Variable(change))?;
         let set = self.session.command(&statement(variable, Some(value)));
         if let Err(e) = set {
             if read(&mut self.session, variable).is_ok_and(|now| now == old) {
@@ -127,6 +130,31 @@ impl Journal {
         let effective = read(&mut self.session, variable)?;
         self.log.correct_last(effective)?;
         Ok(old)
+    }
+
+    /// Sets a switch of performance_schema in the rows of these keys, once the old values are on disk; rows that have
+    /// the value already, or are not there, are left alone. Gives how many rows changed.
+    ///
+    /// # Errors
+    /// When the server refuses, or the journal can't be written.
+    pub fn switch(&mut self, switch: Switch, keys: &[String], on: bool) -> anyhow::Result<usize> {
+        let Some(change) = switches::plan(&mut self.session, switch, keys, on)? else {
+            return Ok(0);
+        };
+        self.log.note(Entry::Rows(change.clone()))?;
+        if let Err(e) = switches::apply(&mut self.session, &change, &change.new) {
+            let nothing = switches::undo(&mut self.session, &change).is_ok();
+            if nothing {
+                self.log.forget_last()?;
+            }
+            return Err(e);
+        }
+        Ok(change.keys.len())
+    }
+
+    /// A session on the server that the journal is about.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
     }
 
     /// Puts everything back now.
@@ -151,7 +179,7 @@ impl Journal {
         })
         .with_context(|| {
             let path = log.path().display();
-            format!("put back the server's variables\nhint: run `sweat restore {path}`")
+            format!("put back what was changed on the server\nhint: run `sweat restore {path}`")
         })
     }
 }
@@ -205,31 +233,43 @@ pub fn locate(path: &Path) -> PathBuf {
 /// Puts back what is still open, the last change first.
 fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
     let mut undone = Undone::default();
-    while let Some(change) = log.open_changes().last().cloned() {
-        let Change { variable, old, new, is_seen } = &change;
-        check_name(variable)?;
-        let now = read(session, variable)?;
-        if now == *old {
-            undone.back.push(variable.clone());
-        } else if now == *new || !is_seen {
-            // Without the server's own form of it (1G is 1073741824) we can't tell its value from somebody else's.
-            session
-                .command(&statement(variable, old.as_deref()))
-                .with_context(|| format!("put back {variable}"))?;
-            undone.back.push(variable.clone());
-        } else {
-            let show = |value: &Option<String>| value.clone().unwrap_or("NULL".to_owned());
-            undone.left.push(format!(
-                "{variable} is {}, not {} as we set it: somebody else has changed it, or the \
-                 server was restarted; it was {}",
-                show(&now),
-                show(new),
-                show(old)
-            ));
+    while let Some(entry) = log.open_changes().last().cloned() {
+        match &entry {
+            Entry::Variable(change) => undo_variable(change, session, &mut undone)?,
+            Entry::Rows(change) => undone.back.push(switches::undo(session, change)?),
         }
         log.forget_last()?;
     }
     Ok(undone)
+}
+
+fn undo_variable(
+    change: &Change,
+    session: &mut Session,
+    undone: &mut Undone,
+) -> anyhow::Result<()> {
+    let Change { variable, old, new, is_seen } = change;
+    check_name(variable)?;
+    let now = read(session, variable)?;
+    if now == *old {
+        undone.back.push(variable.clone());
+    } else if now == *new || !is_seen {
+        // Without the server's own form of it (1G is 1073741824) we can't tell its value from somebody else's.
+        session
+            .command(&statement(variable, old.as_deref()))
+            .with_context(|| format!("put back {variable}"))?;
+        undone.back.push(variable.clone());
+    } else {
+        let show = |value: &Option<String>| value.clone().unwrap_or("NULL".to_owned());
+        undone.left.push(format!(
+            "{variable} is {}, not {} as we set it: somebody else has changed it, or the \
+             server was restarted; it was {}",
+            show(&now),
+            show(new),
+            show(old)
+        ));
+    }
+    Ok(())
 }
 
 /// Runs `work` with a flag that is set when it takes too long: Ctrl-C must not stop it, a dead server must.

@@ -1,0 +1,301 @@
+//! Instruments of performance_schema: found by a pattern, switched on for a while as narrowly as can be, and put back.
+//!
+//! What is needed and no more: the instrument itself, the consumers above the one that keeps single waits, no background
+//! threads. On a server of our own all other waits are switched off too, as they would push ours out of the ring of
+//! rows, and what was counted before is forgotten; on others' servers neither is done.
+//! Never knows: load, what a wait means. Start reading at [`find`], then [`Instruments::enable`].
+
+mod names;
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::journal::{Consent, Journal, Switch};
+use crate::base::{Clock as _, Nanos, RealClock, Stop};
+use crate::plan::Mistake;
+use crate::target::{Session, Target};
+use names::{missing, quoted, select};
+
+/// Tables whose rows are forgotten before a load, on servers of our own.
+const FORGET: &[&str] = &[
+    "events_waits_history_long",
+    "events_waits_summary_by_instance",
+    "events_waits_summary_global_by_event_name",
+];
+/// Consumers that must be on for single waits to be kept: each is the parent of the next.
+const CONSUMERS: &[&str] = &[
+    "global_instrumentation",
+    "thread_instrumentation",
+    "events_waits_current",
+    "events_waits_history_long",
+];
+/// The word of consent: `--allow ps-setup`.
+pub const ALLOW: &str = "ps-setup";
+/// How long we look whether an instrument still counts after it was switched off.
+const LOOK: Nanos = Nanos(200_000_000);
+
+/// The instruments of waits that a pattern means on this server: the one of this name, those whose last part is this,
+/// those that match it as LIKE does if it has a `%`, or those that contain it.
+///
+/// # Errors
+/// A [`Mistake`] when performance_schema is off, when nothing fits (with what does instead), or too much does.
+pub fn find(session: &mut Session, pattern: &str) -> anyhow::Result<Vec<String>> {
+    let place = || format!("--instrument {pattern}");
+    if session.scalar("SELECT @@performance_schema")?.as_deref() != Some("1") {
+        return Err(Mistake {
+            place: place(),
+            why: "performance_schema is OFF on this server, so nothing is counted".to_owned(),
+            hint: Some(
+                "it can't be switched on while the server runs: put performance_schema=ON into \
+                 its option file and restart it, or measure with --sandbox"
+                    .to_owned(),
+            ),
+        }
+        .into());
+    }
+    let sql = "SELECT NAME FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/%'";
+    let rows = session.rows(sql).context("read performance_schema.setup_instruments")?;
+    let all: Vec<String> = (0..rows.rows.len()).filter_map(|at| rows.text(at, 0)).collect();
+    let found = select(&all, pattern);
+    if found.is_empty() {
+        return Err(missing(session.identity(), &all, pattern).into());
+    }
+    if found.len() > names::MOST {
+        return Err(names::too_many(&found, pattern).into());
+    }
+    Ok(found)
+}
+
+/// What to switch on, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The server.
+    pub target: &'a Target,
+    /// Full names of the instruments.
+    pub names: &'a [String],
+    /// The right to do it; without one nothing is changed, and all must be on already.
+    pub consent: Option<&'a Consent>,
+    /// Whether the server is ours alone.
+    pub own: bool,
+    /// Where the journal is kept.
+    pub journal: &'a Path,
+}
+
+/// Instruments that are on. Dropping it puts everything back.
+#[derive(Debug)]
+pub struct Instruments {
+    target: Target,
+    journal: Option<Journal>,
+    /// Those that were off before.
+    were_off: Vec<String>,
+    /// What limits the result, in words.
+    pub notes: Vec<String>,
+}
+
+/// Whether all of these count and take times already.
+///
+/// # Errors
+/// When the server doesn't answer.
+pub fn are_on(session: &mut Session, names: &[String]) -> anyhow::Result<bool> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM performance_schema.setup_instruments \
+         WHERE NAME IN ({}) AND ENABLED = 'YES' AND TIMED = 'YES'",
+        quoted(names)
+    );
+    Ok(session.scalar(&sql)?.and_then(|n| n.parse::<usize>().ok()) == Some(names.len()))
+}
+
+impl Instruments {
+    /// Switches instruments on.
+    ///
+    /// # Errors
+    /// A [`Mistake`] when that would need consent and there is none; when the server refuses. Nothing stays changed then.
+    pub fn enable(asked: &Asked<'_>, stop: &Stop) -> anyhow::Result<Instruments> {
+        let mut on = Instruments {
+            target: asked.target.clone(),
+            journal: None,
+            were_off: Vec::new(),
+            notes: Vec::new(),
+        };
+        let Some(consent) = asked.consent else {
+            if !are_on(&mut asked.target.connect(stop)?, asked.names)? {
+                return Err(no_consent().into());
+            }
+            on.notes.push(
+                "nothing was changed on the server: the instruments were on, background threads \
+                 are counted too"
+                    .to_owned(),
+            );
+            return Ok(on);
+        };
+        let journal = Journal::open(asked.journal, asked.target, consent, stop)?;
+        let journal = on.journal.insert(journal);
+        let was_on = enabled(journal.session(), &format!("IN ({})", quoted(asked.names)))?;
+        on.were_off = asked.names.iter().filter(|name| !was_on.contains(name)).cloned().collect();
+        switch_on(journal, asked)?;
+        if asked.own {
+            for table in FORGET {
+                let sql = format!("TRUNCATE TABLE performance_schema.{table}");
+                journal.session().command(&sql).with_context(|| format!("empty {table}"))?;
+            }
+        } else {
+            on.notes.push(
+                "on a server that sweat did not start earlier counts stay: what was counted \
+                 meanwhile is the difference of two readings"
+                    .to_owned(),
+            );
+        }
+        Ok(on)
+    }
+
+    /// Puts everything back, and looks whether what was off counts no more. Gives what is to be said.
+    ///
+    /// # Errors
+    /// When the server can't be reached or refuses; the journal then tells what is left to do.
+    pub fn restore(mut self) -> anyhow::Result<Vec<String>> {
+        let mut notes = std::mem::take(&mut self.notes);
+        let Some(journal) = self.journal.take() else { return Ok(notes) };
+        let undone = journal.undo()?;
+        notes.extend(undone.left);
+        notes.extend(self.still_counting()?);
+        Ok(notes)
+    }
+
+    /// The same without the last look.
+    ///
+    /// # Errors
+    /// As `restore`.
+    pub fn restore_at_once(mut self) -> anyhow::Result<()> {
+        self.journal.take().map_or(Ok(()), |journal| journal.undo().map(drop))
+    }
+
+    /// Names those that still count although they are off: some instruments do until the server is restarted.
+    fn still_counting(&self) -> anyhow::Result<Vec<String>> {
+        if self.were_off.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut session = self.target.connect(&Stop::new())?;
+        let before = counts(&mut session, &self.were_off)?;
+        let clock = RealClock::start();
+        // A new session and some pages read: what any instrument of a server under load would see.
+        let mut other = self.target.connect(&Stop::new())?;
+        while clock.now() < LOOK {
+            let _ = other.rows("SELECT TABLE_NAME FROM information_schema.TABLES LIMIT 50")?;
+            clock.sleep_until(clock.now() + Nanos(LOOK.0 / 10));
+        }
+        let after = counts(&mut session, &self.were_off)?;
+        let risen = before.iter().zip(&after).filter(|(before, after)| after.1 > before.1);
+        Ok(risen
+            .map(|(before, after)| {
+                format!(
+                    "{} was put back to off and still counts ({} waits in {} ms): only a restart \
+                     of the server ends that",
+                    after.0,
+                    after.1 - before.1,
+                    LOOK.0 / 1_000_000
+                )
+            })
+            .collect())
+    }
+}
+
+/// The mistake of asking for a change without consent.
+fn no_consent() -> Mistake {
+    Mistake {
+        place: "--instrument".to_owned(),
+        why: "this would change the setup of performance_schema on a server that sweat did not \
+              start"
+            .to_owned(),
+        hint: Some(format!(
+            "--allow {ALLOW} allows it; every row is put back at the end, also after Ctrl-C, and \
+             by `sweat restore` after a crash"
+        )),
+    }
+}
+
+/// Before anything starts: whether consent is there if it is needed.
+///
+/// # Errors
+/// The [`Mistake`] of asking without it.
+pub fn check_consent(
+    session: &mut Session,
+    names: &[String],
+    has_consent: bool,
+) -> anyhow::Result<()> {
+    if has_consent || are_on(session, names)? { Ok(()) } else { Err(no_consent().into()) }
+}
+
+fn switch_on(journal: &mut Journal, asked: &Asked<'_>) -> anyhow::Result<()> {
+    // Those that are off first: nothing that begins to count finds the ring full of others.
+    if asked.own {
+        let others = enabled(journal.session(), "LIKE 'wait/%'")?;
+        let others: Vec<String> =
+            others.into_iter().filter(|name| !asked.names.contains(name)).collect();
+        journal.switch(Switch::InstrumentEnabled, &others, false)?;
+    }
+    let (running, kinds) = threads(journal.session(), asked.own)?;
+    journal.switch(Switch::Thread, &running, false)?;
+    if has_thread_kinds(journal.session())? {
+        journal.switch(Switch::ThreadKind, &kinds, false)?;
+    }
+    journal.switch(Switch::InstrumentTimed, asked.names, true)?;
+    journal.switch(Switch::InstrumentEnabled, asked.names, true)?;
+    let consumers: Vec<String> = CONSUMERS.iter().map(|name| (*name).to_owned()).collect();
+    journal.switch(Switch::Consumer, &consumers, true)?;
+    Ok(())
+}
+
+/// Names of instruments that are on and fit a condition.
+fn enabled(session: &mut Session, condition: &str) -> anyhow::Result<Vec<String>> {
+    let sql = format!(
+        "SELECT NAME FROM performance_schema.setup_instruments \
+         WHERE ENABLED = 'YES' AND NAME {condition}"
+    );
+    let rows = session.rows(&sql).context("read performance_schema.setup_instruments")?;
+    Ok((0..rows.rows.len()).filter_map(|at| rows.text(at, 0)).collect())
+}
+
+/// Threads to be left out: those in the background, our own session, on a server of ours all there are before the
+/// load; and the kinds of those in the background.
+fn threads(session: &mut Session, own: bool) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let rows = session
+        .rows(
+            "SELECT THREAD_ID, NAME, TYPE, PROCESSLIST_ID = CONNECTION_ID() \
+             FROM performance_schema.threads WHERE INSTRUMENTED = 'YES'",
+        )
+        .context("read performance_schema.threads")?;
+    let (mut running, mut kinds) = (Vec::new(), Vec::new());
+    for at in 0..rows.rows.len() {
+        let text = |column| rows.text(at, column).unwrap_or_default();
+        let background = text(2) == "BACKGROUND";
+        if background || own || text(3) == "1" {
+            running.push(text(0));
+        }
+        if background && !kinds.contains(&text(1)) {
+            kinds.push(text(1));
+        }
+    }
+    Ok((running, kinds))
+}
+
+/// MySQL has a table for the threads to come, MariaDB has not.
+fn has_thread_kinds(session: &mut Session) -> anyhow::Result<bool> {
+    let sql = "SELECT COUNT(*) FROM information_schema.TABLES \
+               WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = 'setup_threads'";
+    Ok(session.scalar(sql)?.as_deref() == Some("1"))
+}
+
+/// Waits counted so far, by instrument, in the order of the names.
+fn counts(session: &mut Session, names: &[String]) -> anyhow::Result<Vec<(String, u64)>> {
+    let sql = format!(
+        "SELECT EVENT_NAME, COUNT_STAR \
+         FROM performance_schema.events_waits_summary_global_by_event_name \
+         WHERE EVENT_NAME IN ({}) ORDER BY EVENT_NAME",
+        quoted(names)
+    );
+    let rows = session.rows(&sql)?;
+    let count = |at: usize| rows.text(at, 1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    let all = 0..rows.rows.len();
+    Ok(all.filter_map(|at| Some((rows.text(at, 0)?, count(at)))).collect())
+}
