@@ -17,8 +17,10 @@ pub mod status;
 mod subject;
 mod ticks;
 pub mod variables;
+pub mod waits;
 
 pub use now::counters_now;
+pub use process::cpu_s;
 pub use round::Cost;
 pub use sampler::{Sampler, probes};
 pub use subject::{Missed, Subject};

@@ -75,6 +75,17 @@ pub(super) fn read(pid: u32) -> Numbers {
     numbers
 }
 
+/// CPU time that a process on this machine has used, seconds: finely as the sum of its threads where there are few,
+/// else in the kernel's ticks; `None` if it is gone. Only differences over a time in which no thread ended make sense.
+pub fn cpu_s(pid: u32) -> Option<f64> {
+    let of = |numbers: &Numbers, names: &[&str]| -> Option<f64> {
+        let of = numbers.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        of.map(|(_, value)| *value).reduce(|a, b| a + b)
+    };
+    of(&threads(pid), &["process.threads_ran_s"])
+        .or_else(|| of(&read(pid), &["process.cpu_user_s", "process.cpu_system_s"]))
+}
+
 /// Above this many threads their sum costs too much for a sample.
 const MOST_THREADS: usize = 256;
 

@@ -80,6 +80,8 @@ pub struct Asked<'a> {
     pub own: bool,
     /// Where the journal is kept.
     pub journal: &'a Path,
+    /// Connection ids of our own sessions, to be left out.
+    pub ours: &'a [u64],
 }
 
 /// Instruments that are on. Dropping it puts everything back.
@@ -234,7 +236,7 @@ fn switch_on(journal: &mut Journal, asked: &Asked<'_>) -> anyhow::Result<()> {
             others.into_iter().filter(|name| !asked.names.contains(name)).collect();
         journal.switch(Switch::InstrumentEnabled, &others, false)?;
     }
-    let (running, kinds) = threads(journal.session(), asked.own)?;
+    let (running, kinds) = threads(journal.session(), asked)?;
     journal.switch(Switch::Thread, &running, false)?;
     if has_thread_kinds(journal.session())? {
         journal.switch(Switch::ThreadKind, &kinds, false)?;
@@ -258,10 +260,12 @@ fn enabled(session: &mut Session, condition: &str) -> anyhow::Result<Vec<String>
 
 /// Threads to be left out: those in the background, our own session, on a server of ours all there are before the
 /// load; and the kinds of those in the background.
-fn threads(session: &mut Session, own: bool) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+fn threads(session: &mut Session, asked: &Asked<'_>) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let ours: Vec<String> =
+        asked.ours.iter().chain([&session.id()]).map(ToString::to_string).collect();
     let rows = session
         .rows(
-            "SELECT THREAD_ID, NAME, TYPE, PROCESSLIST_ID = CONNECTION_ID() \
+            "SELECT THREAD_ID, NAME, TYPE, PROCESSLIST_ID \
              FROM performance_schema.threads WHERE INSTRUMENTED = 'YES'",
         )
         .context("read performance_schema.threads")?;
@@ -269,7 +273,7 @@ fn threads(session: &mut Session, own: bool) -> anyhow::Result<(Vec<String>, Vec
     for at in 0..rows.rows.len() {
         let text = |column| rows.text(at, column).unwrap_or_default();
         let background = text(2) == "BACKGROUND";
-        if background || own || text(3) == "1" {
+        if background || asked.own || ours.contains(&text(3)) {
             running.push(text(0));
         }
         if background && !kinds.contains(&text(1)) {

@@ -58,11 +58,7 @@ pub(super) fn plan(
 }
 
 /// Gives all rows of a change a value.
-pub(super) fn apply(
-    session: &mut Session,
-    change: &RowsChange,
-    value: &str,
-) -> anyhow::Result<()> {
+pub(super) fn apply(session: &mut Session, change: &RowsChange, value: &str) -> anyhow::Result<()> {
     let RowsChange { table, column, keys, .. } = change;
     let key = key(table, column)?;
     anyhow::ensure!(matches!(value, "YES" | "NO"), "a switch is YES or NO, not {value}");
@@ -104,8 +100,7 @@ fn those_that_are(
         "SELECT {key}, {column} FROM performance_schema.{table} WHERE {key} IN ({})",
         list(keys)
     );
-    let rows =
-        session.rows(&sql).with_context(|| format!("read performance_schema.{table}"))?;
+    let rows = session.rows(&sql).with_context(|| format!("read performance_schema.{table}"))?;
     let row = |at: usize| (rows.text(at, 0).unwrap_or_default(), rows.text(at, 1));
     let all = (0..rows.rows.len()).map(row);
     Ok(all.filter(|(_, now)| now.as_deref() == Some(value)).map(|(key, _)| key).collect())
