@@ -6,7 +6,8 @@
 //!   meta.json          what ran where, when, how it ended (rewritten at each change of state)
 //!   plan.toml          what was asked, without passwords
 //!   steps.jsonl        one line per step: kind, began, ended, raw counters before and after
-//!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog
+//!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog,
+//!                      waits.json if waits were gathered
 //!   raw/<probe>.jsonl.gz   raw samples
 //!   variables.json     the server's variables at start and end, with origin
 //!   log.txt            notes in words
@@ -24,6 +25,7 @@ mod sparse;
 mod tests;
 mod trial;
 mod types;
+mod waits;
 mod writer;
 
 pub use convert::{counters, reason_word, variables};
@@ -34,6 +36,7 @@ pub use types::{
     Asked, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
     StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
 };
+pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use writer::Writer;
 
 /// Version of the folder's layout; a reader refuses newer ones.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::SparseHistogram;
+use super::{SparseHistogram, WaitsRecord};
 use crate::recorder::{Histogram, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -246,6 +246,8 @@ pub struct Trial {
     pub cpu_system_ns: u64,
     /// Second by second.
     pub intervals: Vec<IntervalRecord>,
+    /// What the server waited for, if that was gathered.
+    pub waits: Option<WaitsRecord>,
 }
 
 impl Default for Trial {
@@ -282,6 +284,7 @@ impl Default for Trial {
             cpu_user_ns: 0,
             cpu_system_ns: 0,
             intervals: Vec::new(),
+            waits: None,
         }
     }
 }

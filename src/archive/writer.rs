@@ -12,6 +12,7 @@ use super::error::Error;
 use super::file::{Appended, Compressed, replace};
 use super::trial::{IntervalLine, TrialFile};
 use super::types::{Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord};
+use super::waits::{self, WaitsRecord};
 use super::{FORMAT, hlog, manifest};
 use crate::base::Nanos;
 use crate::recorder::{Interval, Recording};
@@ -149,6 +150,13 @@ impl Writer {
         let result = replace(&dir.join("trial.json"), &json(&TrialFile::new(&trial, true)));
         self.keep(result);
         Some(trial)
+    }
+
+    /// Keeps what the server waited for during the load of this id, open or ended.
+    pub fn waits(&mut self, id: &str, waits: &WaitsRecord) {
+        let path = self.dir.join("trials").join(clean(id)).join(waits::FILE);
+        let result = replace(&path, &json(waits));
+        self.keep(result);
     }
 
     /// Closes the folder: compressed streams, state, manifest.

@@ -14,13 +14,12 @@ use super::fault::Exit;
 
 pub(super) fn command() -> Command {
     let command = Command::new("restore")
-        .about("Put back the variables of a server that a killed sweat had changed")
+        .about("Put back what a killed sweat had changed on a server")
         .long_about(
-            "Before sweat changes a variable of a server, it writes the old value to a \
-             journal, and \
-             puts it back at the end. If sweat was killed in between, this does it. A \
-             variable that \
-             somebody else has changed since is left alone.",
+            "Before sweat changes a variable of a server, or a switch of its performance_schema, \
+             it writes the old value to a journal, and puts it back at the end. If sweat was \
+             killed in between, this does it. A variable that somebody else has changed since is \
+             left alone.",
         )
         .arg(
             Arg::new("journal")
@@ -38,21 +37,24 @@ pub(super) fn command() -> Command {
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let given = args.get_one::<String>("journal").expect("clap asks for it");
-    let path = journal::locate(&PathBuf::from(given));
-    let server = journal::address(&path)?;
-    let mut plan = connection::address(args, desk)?;
-    fill(&mut plan, server, |name| args.contains_id(name));
-    let undone = journal::restore(&path, &Target::new(&plan)?)?;
-    for variable in &undone.back {
-        desk.say(&format!("{variable} has its old value"));
+    let address = connection::address(args, desk)?;
+    let (mut back, mut left) = (0, 0);
+    for path in journal::locate(&PathBuf::from(given)) {
+        let mut plan = address.clone();
+        fill(&mut plan, journal::address(&path)?, |name| args.contains_id(name));
+        let undone = journal::restore(&path, &Target::new(&plan)?)?;
+        for variable in &undone.back {
+            desk.say(&format!("{variable} has its old value"));
+        }
+        for note in &undone.left {
+            desk.say(&format!("left alone: {note}"));
+        }
+        (back, left) = (back + undone.back.len(), left + undone.left.len());
     }
-    for note in &undone.left {
-        desk.say(&format!("left alone: {note}"));
-    }
-    if undone.back.is_empty() && undone.left.is_empty() {
+    if back + left == 0 {
         desk.say("nothing is left to put back");
     }
-    Ok(if undone.left.is_empty() { Exit::Done } else { Exit::Negative })
+    Ok(if left == 0 { Exit::Done } else { Exit::Negative })
 }
 
 /// The journal says which server, unless the words typed do; option files only help with the account.

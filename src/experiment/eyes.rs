@@ -43,9 +43,14 @@ impl<'scope> Eyes<'scope> {
         if self.session.as_ref().is_none_or(|s| !s.is_usable()) {
             self.session = ground.target().and_then(|t| t.connect(keeper.stop).ok());
         }
-        let pid = ground.pid().or(self.sampler.pid());
+        let pid = self.pid(ground);
         let seen = counters_now(self.session.as_mut(), pid).unwrap_or_else(|_| BTreeMap::new());
         archive::counters(&seen.into_iter().collect::<Vec<_>>())
+    }
+
+    /// The server's process, where it is known and on this machine.
+    pub(super) fn pid(&self, ground: &Ground) -> Option<u32> {
+        ground.pid().or(self.sampler.pid())
     }
 
     /// The server is about to be stopped: lets go of our session.

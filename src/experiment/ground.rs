@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 
+use super::waits;
 use crate::base::Stop;
 use crate::plan::{AddressPlan, Plan, TargetPlan};
 use crate::server::Control;
@@ -31,6 +32,10 @@ impl Ground {
             TargetPlan::Sandbox(sandbox) => {
                 let home = Home::find()?;
                 let terms = Terms { home, name: None, life: Life::ThrowAway, stop: stop.clone() };
+                let sandbox = match &plan.waits {
+                    Some(_) => &waits::prepared(sandbox),
+                    None => sandbox,
+                };
                 Ground::own(Box::new(Sandbox::create(sandbox, &terms)?), stop)
             }
         }

@@ -17,6 +17,8 @@ mod script;
 mod settings;
 mod steps;
 mod trial;
+mod waits;
+mod watch_cost;
 
 pub use change::SET_GLOBAL;
 pub use keeper::Finished;
@@ -24,6 +26,7 @@ pub use order::order;
 pub use run::{run, run_script};
 pub use script::{Blocks, Clear, Script, SoFar};
 pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
+pub use watch_cost::WithCost;
 
 use crate::archive::ServerRecord;
 use crate::probe::Sample;

@@ -12,6 +12,7 @@ use super::script::{Blocks, Script, SoFar};
 use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
+use super::waits::{self, Watch};
 use super::{Listener, facts, preflight, settings};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Stop, StopReason};
@@ -52,6 +53,7 @@ pub fn run_script(
     settings::check_before(plan)?;
     let ground = Ground::reach(plan, stop)?;
     preflight::check(plan, &ground, stop)?;
+    waits::check(plan, &ground, stop)?;
     let record = facts::server(&ground, stop)?;
     let workload = trial::build(&plan.workload, ground.target())?;
     if !plan.prepare {
@@ -150,6 +152,7 @@ impl Walk<'_, '_, '_> {
             Deed::Warm { plan } => self.warm(plan, record),
             Deed::Settle { most } => self.settle(*most, record),
             Deed::Dump => self.dump(record),
+            Deed::WatchCost => self.watch_cost(record),
             Deed::Load { pass, over } => return self.load(step, *pass, over, record.number),
         }?;
         Ok((RunState::Done, None))
@@ -170,7 +173,11 @@ impl Walk<'_, '_, '_> {
             settings: self.settings.clone(),
             over: over.clone(),
         };
+        let watch = Watch::begin(self.plan, self.keeper, &self.ground)?;
         let recording = trial::run(self.keeper, self.plan, self.workload, &place)?;
+        if let Some(watch) = watch {
+            watch.end(self.keeper, &trial::name(&place))?;
+        }
         Ok(trial::reached(&recording))
     }
 

@@ -61,6 +61,8 @@ pub enum Deed {
     },
     /// Have the server write down which pages its pool holds.
     Dump,
+    /// Run the load once more, and look what gathering waits costs.
+    WatchCost,
 }
 
 /// What a load does not take from the plan.
@@ -96,6 +98,7 @@ impl Step {
             Deed::Settle { .. } => "settle",
             Deed::Load { .. } => "load",
             Deed::Dump => "dump",
+            Deed::WatchCost => "watch_cost",
         }
     }
 
@@ -128,6 +131,7 @@ impl fmt::Display for Step {
             Deed::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
             Deed::Load { pass, .. } => write!(f, "load, pass {pass}"),
             Deed::Dump => f.write_str("write down the pages in the pool"),
+            Deed::WatchCost => f.write_str("look what gathering waits costs"),
         }
     }
 }

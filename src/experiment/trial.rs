@@ -161,7 +161,7 @@ pub(super) fn reached(recording: &Recording) -> Reached {
 }
 
 /// `01-none-1`; without ways `01-1`.
-fn name(place: &Place) -> String {
+pub(super) fn name(place: &Place) -> String {
     let way = if place.way.is_empty() { String::new() } else { format!("{}-", place.way) };
     format!("{:02}-{way}{}", place.step, place.pass)
 }

@@ -16,6 +16,8 @@ use crate::server::sandbox::ProcessId;
 
 /// Name of the journal in a run folder.
 pub const FILE: &str = "journal.jsonl";
+/// Name of the one of instruments in a run folder.
+pub const WAITS_FILE: &str = "journal-waits.jsonl";
 
 /// Which server a journal is about. Never holds a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ use crate::target::{Session, Target};
 
 use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
-pub use file::{Address, FILE, address};
+pub use file::{Address, FILE, WAITS_FILE, address};
 pub use refusal::{Refusal, refuses};
 use file::{Change, Entry, Log};
 pub use switches::Switch;
@@ -225,9 +225,14 @@ pub fn pending(home: &Home) -> Vec<PathBuf> {
     pending
 }
 
-/// The journal that a path means: the file itself, or the one in a run folder.
-pub fn locate(path: &Path) -> PathBuf {
-    if path.is_dir() { path.join(FILE) } else { path.to_owned() }
+/// The journals that a path means: the file itself, or those in a run folder, the youngest change first.
+pub fn locate(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let there: Vec<PathBuf> =
+        [WAITS_FILE, FILE].iter().map(|name| path.join(name)).filter(|p| p.exists()).collect();
+    if there.is_empty() { vec![path.join(FILE)] } else { there }
 }
 
 /// Puts back what is still open, the last change first.

@@ -1,0 +1,188 @@
+//! What gathering waits costs the server: one load, in which windows with and without alternate.
+//!
+//! Each window gives the CPU time of the server's process and the statements that it ran; the reading of the ring belongs
+//! to the windows with it. Windows come in pairs, by turns this and that first, so that drift falls on both alike.
+
+use anyhow::Context as _;
+
+use super::run::Walk;
+use super::script::{Blocks, Script, SoFar};
+use super::steps::{Deed, Step};
+use super::trial;
+use super::waits::Place;
+use crate::archive::StepRecord;
+use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
+use crate::driver;
+use crate::plan::{LoadPlan, Plan};
+use crate::probe::{Sample, Values, cpu_s};
+use crate::target::{Session, Target};
+
+/// Name of its samples in the run folder.
+const PROBE: &str = "watch_cost";
+/// Length of a window.
+const WINDOW: Nanos = Nanos(1_000_000_000);
+/// Time before the first window: sessions open, caches fill.
+const BEFORE: Nanos = Nanos(1_000_000_000);
+/// Pairs of windows.
+const PAIRS: u32 = 8;
+
+/// The blocks of a plan, and after them what gathering waits cost.
+pub struct WithCost<'a> {
+    blocks: Blocks<'a>,
+    is_through: bool,
+}
+
+impl<'a> WithCost<'a> {
+    /// The script of a plan; without the cost if it is not `wanted`.
+    pub fn new(plan: &'a Plan, wanted: bool) -> WithCost<'a> {
+        WithCost { blocks: Blocks::new(plan, &|_| false), is_through: !wanted }
+    }
+}
+
+impl Script for WithCost<'_> {
+    fn expected(&self) -> usize {
+        self.blocks.expected() + usize::from(!self.is_through)
+    }
+
+    fn next(&mut self, so_far: &SoFar) -> anyhow::Result<Option<Step>> {
+        let step = self.blocks.next(so_far)?;
+        if step.is_some() || self.is_through {
+            return Ok(step);
+        }
+        self.is_through = true;
+        Ok(Some(Step::alone(Deed::WatchCost)))
+    }
+}
+
+impl Walk<'_, '_, '_> {
+    /// Runs the load once more, without keeping its latencies, and looks what gathering costs.
+    pub(super) fn watch_cost(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+        let keeper = self.keeper;
+        let Some(pid) = self.eyes.pid(&self.ground) else {
+            record.notes.push("the server's process is not on this machine".to_owned());
+            return Ok(());
+        };
+        let place = Place::of(self.plan, &self.ground, &keeper.dir(), keeper.stop)?;
+        let Some(place) = place.filter(Place::may_change) else {
+            record.notes.push("nothing may be switched off to compare with".to_owned());
+            return Ok(());
+        };
+        let target = self.ground.target().context("there is no server")?.clone();
+        let load =
+            LoadPlan { time: None, events: None, until_steady: false, ..self.plan.load.clone() };
+        let (stop, clock) = (Stop::new(), keeper.clock);
+        let out = |sample: Sample| keeper.sample(&sample);
+        let windows = Windows { place: &place, target: &target, pid, clock };
+        let (result, ran) = std::thread::scope(|scope| {
+            let (plan, workload, stop) = (self.plan, self.workload, &stop);
+            let runner = scope
+                .spawn(move || driver::run(&load, plan.seed, workload, clock, stop, &mut |_| {}));
+            let is_over = || keeper.stop.is_set() || runner.is_finished();
+            let result = windows.all(&is_over, &out);
+            stop.set(keeper.stop.reason().unwrap_or(StopReason::Done));
+            (result, runner.join())
+        });
+        let recording = ran.map_err(|_| anyhow::anyhow!("the load broke"))??;
+        let reached = trial::reached(&recording);
+        reached.1.map_or(result, Err)
+    }
+}
+
+/// Where windows look.
+struct Windows<'a> {
+    place: &'a Place,
+    target: &'a Target,
+    pid: u32,
+    clock: RealClock,
+}
+
+impl Windows<'_> {
+    /// All pairs, unless `is_over` says that it is enough.
+    fn all(&self, is_over: &dyn Fn() -> bool, out: &dyn Fn(Sample)) -> anyhow::Result<()> {
+        // Sessions of our own are opened before instruments go on, so that they are left out.
+        let mut session = self.target.connect(&Stop::new())?;
+        self.sleep(BEFORE, is_over);
+        for pair in 0..PAIRS {
+            for second in [false, true] {
+                if is_over() {
+                    return Ok(());
+                }
+                // A B, B A, A B, ...
+                let on = (pair % 2 == 1) != second;
+                let sample = self.one(on, &mut session, is_over)?;
+                out(sample);
+            }
+        }
+        Ok(())
+    }
+
+    fn one(
+        &self,
+        on: bool,
+        session: &mut Session,
+        is_over: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Sample> {
+        let watch = on.then(|| self.place.watch(self.clock, &Stop::new())).transpose()?;
+        let began = self.clock.now();
+        let before = (self.cpu_s()?, statements(session)?);
+        self.sleep(WINDOW, is_over);
+        let gathered = watch.map(super::waits::Watch::gathered).transpose()?;
+        let after = (self.cpu_s()?, statements(session)?);
+        let ended = self.clock.now();
+        let mut numbers = vec![
+            ("on".to_owned(), f64::from(u8::from(on))),
+            ("seconds".to_owned(), ended.since(began).seconds()),
+            ("server_cpu_s".to_owned(), after.0 - before.0),
+            ("statements".to_owned(), after.1 - before.1),
+        ];
+        if let Some((waits, instruments)) = gathered {
+            let rows = waits.instruments.iter().flat_map(|i| &i.operations).map(|o| o.rows);
+            numbers.push(("rows".to_owned(), rows.sum::<u64>() as f64));
+            instruments.restore_at_once()?;
+        }
+        let values = Values::Numbers(numbers);
+        Ok(Sample { probe: PROBE, planned: began, began, ended, values })
+    }
+
+    fn cpu_s(&self) -> anyhow::Result<f64> {
+        cpu_s(self.pid).with_context(|| format!("process {} is gone", self.pid))
+    }
+
+    fn sleep(&self, time: Nanos, is_over: &dyn Fn() -> bool) {
+        let until = self.clock.now() + time;
+        while self.clock.now() < until && !is_over() {
+            let step = until.since(self.clock.now()).min(Nanos(50_000_000));
+            self.clock.sleep_until(self.clock.now() + step);
+        }
+    }
+}
+
+/// Statements that the server ran so far.
+fn statements(session: &mut Session) -> anyhow::Result<f64> {
+    let rows = session.rows("SHOW GLOBAL STATUS LIKE 'Questions'")?;
+    let text = rows.text(0, 1).context("the server does not say how many statements it ran")?;
+    text.parse().context("the number of statements")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::WayPlan;
+
+    #[test]
+    fn the_cost_comes_after_all_loads_and_only_if_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let so_far = SoFar::of(dir.path().to_owned());
+        let plan = Plan { ways: vec![WayPlan::default()], passes: 1, ..Plan::default() };
+        let kinds = |wanted| {
+            let mut script = WithCost::new(&plan, wanted);
+            let expected = script.expected();
+            let steps = std::iter::from_fn(|| script.next(&so_far).unwrap());
+            let kinds: Vec<&str> = steps.map(|step| step.kind()).collect();
+            assert_eq!(kinds.len(), expected);
+            kinds
+        };
+        assert_eq!(kinds(true), ["load", "watch_cost"]);
+        assert_eq!(kinds(false), ["load"]);
+    }
+}
