@@ -77,6 +77,28 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// The same for a time whose clock goes in steps (seconds): without digits that are finer than a step.
+pub fn time_in_steps(seconds: f64, step_s: f64) -> String {
+    let text = time(seconds);
+    let Some((number, unit)) = text.split_once(' ') else { return text };
+    let scale = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        _ => return text,
+    };
+    let Some((whole, decimals)) = number.split_once('.') else { return text };
+    let kept = (0..=decimals.len()).rev().find(|kept| {
+        let finest = scale * 10_f64.powi(-i32::try_from(*kept).unwrap_or(0));
+        *kept == 0 || finest * 10.0 > step_s * (1.0 + 1e-9)
+    });
+    match kept.unwrap_or(0) {
+        0 => format!("{:.0} {unit}", seconds / scale),
+        kept if kept == decimals.len() => text,
+        kept => format!("{whole}.{} {unit}", &decimals[..kept]),
+    }
+}
+
 /// An amount of bytes with a binary unit: `489 MiB`.
 pub fn bytes(value: f64) -> String {
     if !value.is_finite() {

@@ -19,6 +19,7 @@ pub mod statistics;
 mod tests;
 mod timeline;
 mod trials;
+pub(crate) mod waits;
 mod ways;
 
 pub use caveats::{Caveat, Level, ids as caveat_ids};
@@ -47,8 +48,14 @@ pub fn analyse(run: &Run) -> Findings {
     let doubts = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
     let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
     let (allowed, caveats) = doubts.into_iter().partition(known);
+    let waits = waits::all(run);
+    let wait_groups = waits::groups(run, &waits);
+    let mut answer = answer::sentences(&ways, &trials, &timeline.phases);
+    if run.meta.command == "waits" {
+        answer.splice(0..0, waits::sentences(&waits, &wait_groups));
+    }
     Findings {
-        answer: answer::sentences(&ways, &trials, &timeline.phases),
+        answer,
         caveats,
         allowed,
         head: head(&run.meta),
@@ -59,9 +66,9 @@ pub fn analyse(run: &Run) -> Findings {
         differences: Vec::new(),
         scaling: None,
         capacity: None,
-        waits: Vec::new(),
-        wait_groups: Vec::new(),
-        watch_cost: None,
+        waits,
+        wait_groups,
+        watch_cost: waits::cost(run),
         noise: Vec::new(),
         checks: Vec::new(),
         timeline,

@@ -31,6 +31,8 @@ pub struct WaitFinding {
     pub top_share: Option<f64>,
     /// Smallest step of the server's clock, seconds; no time is more exact.
     pub tick_s: Option<f64>,
+    /// The server's seconds by ours, and how far off that may be: 1 if it tells picoseconds indeed.
+    pub clock: Option<(f64, f64)>,
     /// Where percentiles come from: `rows` (as good as all waits), `sample` (rows of a part of them, from all over the
     /// load), or `summary` (no rows that suffice, so no percentiles).
     pub source: String,

@@ -21,8 +21,8 @@ use crate::target::{Session, Target};
 use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, WAITS_FILE, address};
-pub use refusal::{Refusal, refuses};
 use file::{Change, Entry, Log};
+pub use refusal::{Refusal, refuses};
 pub use switches::Switch;
 
 /// How long a server may take while values are put back.
