@@ -3,6 +3,7 @@
 //! Start reading at [`analyse`]. To add a doubt: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
 
 mod answer;
+pub mod capacity;
 mod caveats;
 mod cost;
 mod counters;
@@ -12,6 +13,7 @@ mod latency;
 mod pulse;
 #[cfg(test)]
 pub(crate) mod recorded;
+mod scaling;
 mod series;
 mod settings;
 pub mod statistics;
@@ -45,6 +47,13 @@ pub fn analyse(run: &Run) -> Findings {
     let ways = ways::all(run, &trials);
     let data = data_size(run);
     let timeline = timeline::of(run);
+    let scaling = scaling::of(run, &trials);
+    let capacity = capacity::of(run, &trials);
+    let answer = match (&capacity, &scaling) {
+        (Some(capacity), _) => capacity::sentences(capacity),
+        (_, Some(scaling)) => scaling::sentences(scaling),
+        _ => answer::sentences(&ways, &trials, &timeline.phases),
+    };
     let doubts = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
     let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
     let (allowed, caveats) = doubts.into_iter().partition(known);
@@ -64,8 +73,8 @@ pub fn analyse(run: &Run) -> Findings {
         trials,
         comparisons: Vec::new(),
         differences: Vec::new(),
-        scaling: None,
-        capacity: None,
+        scaling,
+        capacity,
         waits,
         wait_groups,
         watch_cost: waits::cost(run),

@@ -33,8 +33,8 @@ pub use error::Error;
 pub use load::{latest, list, load, meta};
 pub use sparse::SparseHistogram;
 pub use types::{
-    Asked, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
-    StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
+    Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord,
+    ServerRecord, StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use writer::Writer;

@@ -105,10 +105,27 @@ pub struct Asked {
     pub reset: String,
     /// What the ways are values of: `threads`, `rate`, the name of a setting.
     pub axis: Option<String>,
+    /// What was searched for, if the run is a search for capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<AskedCapacity>,
     /// What must hold, as typed after `--check`.
     pub checks: Vec<String>,
     /// Caveats that the user does not want to hear again.
     pub allow: Vec<String>,
+}
+
+/// What a search for capacity was asked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskedCapacity {
+    /// What shall hold: `p99 < 20ms`.
+    pub objectives: Vec<String>,
+    /// Seconds at the begin of each step that don't count.
+    pub settle_s: f64,
+    /// Longest step, seconds.
+    pub step_s: f64,
+    /// How long the last step confirms, seconds.
+    pub confirm_s: f64,
 }
 
 impl Asked {

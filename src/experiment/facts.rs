@@ -5,9 +5,9 @@ use serde_json::json;
 use super::ground::Ground;
 use super::keeper::Keeper;
 use super::steps::blocks;
-use crate::archive::{Asked, ServerRecord};
+use crate::archive::{Asked, AskedCapacity, ServerRecord};
 use crate::base::Stop;
-use crate::plan::Plan;
+use crate::plan::{CapacityPlan, Objective, Plan};
 
 /// The server, from its own words.
 ///
@@ -29,7 +29,8 @@ pub(super) fn server(ground: &Ground, stop: &Stop) -> anyhow::Result<Option<Serv
 /// What the plan asks, for findings; nothing for a load or a demonstration, whose plans count no blocks.
 pub(super) fn asked(plan: &Plan) -> Asked {
     let counts_blocks = plan.blocks > 0 || plan.until_clear.is_some();
-    if !counts_blocks && plan.checks.is_empty() && plan.allow.is_empty() {
+    let is_plain = plan.sweep.is_none() && plan.capacity.is_none();
+    if is_plain && !counts_blocks && plan.checks.is_empty() && plan.allow.is_empty() {
         return Asked::default();
     }
     Asked {
@@ -42,8 +43,18 @@ pub(super) fn asked(plan: &Plan) -> Asked {
         order: plan.order.word().to_owned(),
         reset: plan.reset.word().to_owned(),
         axis: plan.sweep.as_ref().map(|sweep| sweep.axis.clone()),
+        capacity: plan.capacity.as_ref().map(capacity),
         checks: plan.checks.clone(),
         allow: plan.allow.clone(),
+    }
+}
+
+fn capacity(plan: &CapacityPlan) -> AskedCapacity {
+    AskedCapacity {
+        objectives: plan.objectives.iter().map(Objective::to_string).collect(),
+        settle_s: plan.settle.as_secs_f64(),
+        step_s: plan.step_time.as_secs_f64(),
+        confirm_s: plan.confirm.as_secs_f64(),
     }
 }
 

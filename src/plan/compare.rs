@@ -68,6 +68,8 @@ pub struct SweepPlan {
     pub axis: String,
     /// The values as typed.
     pub values: Vec<String>,
+    /// Threads only: beyond the last value they double until more threads bring no more.
+    pub doubles: bool,
 }
 
 /// Axes of a sweep that are no settings of the server.
@@ -75,7 +77,59 @@ pub const THREADS: &str = "threads";
 /// Events per second, open loop.
 pub const RATE: &str = "rate";
 
+/// What stands between the ends of a range, or after its begin.
+const RANGE: &str = "..";
+
 impl SweepPlan {
+    /// Reads values: `1,2,4`, `1..64` for 1, 2, 4, 8, ... 64, and for threads `1..`, which ends by itself.
+    ///
+    /// # Errors
+    /// Why a range is none, all of them.
+    pub fn read(axis: &str, texts: &[String]) -> Result<SweepPlan, Vec<String>> {
+        let mut sweep = SweepPlan { axis: axis.to_owned(), ..SweepPlan::default() };
+        let mut wrong = Vec::new();
+        for (n, text) in texts.iter().enumerate() {
+            let Some((from, to)) = text.split_once(RANGE) else {
+                sweep.values.push(text.clone());
+                continue;
+            };
+            let (Ok(from), true) = (parse_count(from), to.is_empty() || parse_count(to).is_ok())
+            else {
+                // A setting may hold two dots.
+                sweep.values.push(text.clone());
+                continue;
+            };
+            match (parse_count(to), n + 1 == texts.len()) {
+                _ if from == 0 => wrong.push(format!("`{text}` doubles nothing")),
+                (Ok(to), _) if to <= from => wrong.push(format!("`{text}` ends before it begins")),
+                (Ok(to), _) => {
+                    let doubled = (0..64).map_while(|p| from.checked_shl(p)).map(|n| n.min(to));
+                    let mut values: Vec<u64> = doubled.take_while(|n| *n < to).collect();
+                    values.push(to);
+                    sweep.values.extend(values.iter().map(u64::to_string));
+                }
+                (Err(_), true) if axis == THREADS => {
+                    sweep.values.push(from.to_string());
+                    sweep.doubles = true;
+                }
+                (Err(_), true) => {
+                    wrong.push(format!("`{text}` has no end, which only threads may"))
+                }
+                (Err(_), false) => wrong.push(format!("`{text}` has no end and is not the last")),
+            }
+        }
+        if wrong.is_empty() { Ok(sweep) } else { Err(wrong) }
+    }
+
+    /// The values as `read` takes them.
+    pub fn texts(&self) -> Vec<String> {
+        let mut texts = self.values.clone();
+        if let (true, Some(last)) = (self.doubles, texts.last_mut()) {
+            last.push_str(RANGE);
+        }
+        texts
+    }
+
     /// The ways that the values stand for, each like `template` but for the axis. Names are `axis=value`.
     ///
     /// # Errors
@@ -148,7 +202,34 @@ mod tests {
 
     fn sweep(axis: &str, values: &[&str]) -> SweepPlan {
         let values = values.iter().map(|v| (*v).to_owned()).collect();
-        SweepPlan { axis: axis.to_owned(), values }
+        SweepPlan { axis: axis.to_owned(), values, doubles: false }
+    }
+
+    #[test]
+    fn ranges_double() {
+        let read = |axis: &str, texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+            SweepPlan::read(axis, &texts)
+        };
+        for (texts, values, doubles) in [
+            (&["1", "2", "4"][..], &["1", "2", "4"][..], false),
+            (&["1", "2", "4..32"], &["1", "2", "4", "8", "16", "32"], false),
+            (&["3..20"], &["3", "6", "12", "20"], false),
+            (&["1..8", "12"], &["1", "2", "4", "8", "12"], false),
+            (&["1", "2", "4.."], &["1", "2", "4"], true),
+        ] {
+            let found = read(THREADS, texts).unwrap();
+            assert_eq!(
+                (&found.values[..], found.doubles),
+                (&values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>()[..], doubles)
+            );
+            assert_eq!(SweepPlan::read(THREADS, &found.texts()).unwrap(), found);
+        }
+        for texts in [&["8..4"][..], &["0.."], &["4..", "9"]] {
+            assert!(read(THREADS, texts).is_err(), "{texts:?}");
+        }
+        assert!(read(RATE, &["100.."]).unwrap_err()[0].contains("only threads"));
+        assert_eq!(read("innodb_data_file_path", &["a..b"]).unwrap().values, ["a..b"]);
     }
 
     #[test]

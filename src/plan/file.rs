@@ -1,5 +1,6 @@
 //! Plans in files, TOML: read with all mistakes together, written back without passwords.
 
+mod capacity;
 mod document;
 mod read;
 mod ways;

@@ -1,12 +1,14 @@
 //! What was asked: plain data with defaults in one place, its validation, and the reader of plan files (TOML).
 //! Opens nothing. Never knows: clap, sockets, threads.
 
+mod capacity;
 mod compare;
 mod file;
 mod nearest;
 mod objective;
 mod options;
 
+pub use capacity::CapacityPlan;
 pub use compare::{DecidePlan, METRICS, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{Known, read, write};
 pub use nearest::nearest;
@@ -46,6 +48,8 @@ pub struct Plan {
     pub ways: Vec<WayPlan>,
     /// The ways as values along an axis, if that is what they are.
     pub sweep: Option<SweepPlan>,
+    /// A search for the highest rate that meets objectives, in place of the ways' loads.
+    pub capacity: Option<CapacityPlan>,
     /// How often the load runs in each way, one right after the other.
     pub passes: u32,
     /// How often the whole experiment is repeated, each way once in each block; 0 counts as 1.

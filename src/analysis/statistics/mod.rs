@@ -5,6 +5,7 @@
 
 pub mod changepoint;
 pub(crate) mod correction;
+pub(crate) mod least_squares;
 pub(crate) mod order;
 pub(crate) mod power;
 pub(crate) mod rank;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
+use super::capacity::read_capacity;
 use super::document::{Complaints, Section};
 use super::ways::read_ways;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
@@ -65,6 +66,7 @@ fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
         settle: root.time("settle"),
         ways,
         sweep,
+        capacity: read_capacity(root),
         passes: root.count("passes", 1, 1000).map_or(1, |n| n as u32),
         blocks: root.count("blocks", 1, MOST_BLOCKS).map_or(1, |n| n as u32),
         until_clear: root.count("until-clear", 1, MOST_BLOCKS).map(|n| n as u32),

@@ -6,8 +6,8 @@ use super::*;
 use crate::base::Secret;
 use crate::base::units::Size;
 use crate::plan::{
-    AddressPlan, DecidePlan, LoadPlan, Mistake, OptionKind, OptionSpec, Options, Plan, SandboxPlan,
-    SweepPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan,
+    AddressPlan, CapacityPlan, DecidePlan, LoadPlan, Mistake, Objective, OptionKind, OptionSpec,
+    Options, Plan, SandboxPlan, SweepPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan,
 };
 
 fn known() -> Known {
@@ -124,10 +124,27 @@ fn an_address_survives_without_its_password() {
 }
 
 #[test]
+fn a_search_for_capacity_survives() {
+    let objectives = ["p99 < 20ms", "errors <= 0.1%"];
+    let objectives = objectives.map(|text| Objective::parse("", text).unwrap()).to_vec();
+    let confirm = Duration::from_secs(20);
+    let capacity = CapacityPlan { objectives, confirm, ..CapacityPlan::default() };
+    let plan = Plan { capacity: Some(capacity), ..full() };
+    let text = write(&plan);
+    let again = read(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
+    assert_eq!(again.capacity, plan.capacity);
+    let wrong = "[workload]\nkind = \"null\"\n[capacity]\nslo = [\"p99<20\", \"tps>5\"]\n";
+    let found = mistakes(wrong);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found[0].0, "line 4: capacity.slo");
+}
+
+#[test]
 fn a_sweep_survives_as_a_sweep() {
     let sweep = SweepPlan {
         axis: "innodb_io_capacity".to_owned(),
         values: vec!["200".to_owned(), "2k".to_owned()],
+        doubles: false,
     };
     let template = WayPlan { workers: Some(3), ..WayPlan::default() };
     let ways = sweep.ways(&template).unwrap();

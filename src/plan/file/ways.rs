@@ -48,7 +48,10 @@ fn read_sweep(
         let hint = "keep at most one [[way]]: what all values have in common".to_owned();
         root.complain("way", "both several ways and a sweep", Some(hint));
     }
-    let sweep = SweepPlan { axis, values };
+    let sweep = SweepPlan::read(&axis, &values).unwrap_or_else(|wrong| {
+        wrong.iter().for_each(|why| section.complain("values", why, None));
+        SweepPlan { axis, values: vec!["1".to_owned()], doubles: false }
+    });
     let template = written.first().cloned().unwrap_or_default();
     let ways = sweep.ways(&template).unwrap_or_else(|wrong| {
         for why in wrong {

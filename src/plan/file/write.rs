@@ -56,9 +56,18 @@ pub fn write(plan: &Plan) -> String {
             root.put("way", vec![write_way(&sweep.template(&plan.ways))]);
             let mut lines = Lines::default();
             lines.text("axis", Some(&sweep.axis));
-            lines.put("values", sweep.values.clone());
+            lines.put("values", sweep.texts());
             root.put("sweep", lines.0);
         }
+    }
+    if let Some(capacity) = &plan.capacity {
+        let mut lines = Lines::default();
+        let objectives: Vec<String> = capacity.objectives.iter().map(ToString::to_string).collect();
+        lines.texts("slo", objectives.iter());
+        lines.time("settle", Some(capacity.settle));
+        lines.time("step-time", Some(capacity.step_time));
+        lines.time("confirm", Some(capacity.confirm));
+        root.put("capacity", lines.0);
     }
     let mut probes = Lines::default();
     probes.put("names", plan.probes.names.clone());

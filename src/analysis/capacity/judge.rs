@@ -1,0 +1,337 @@
+//! One step of a search: what was offered, what was done, and whether the objectives were met. Verdicts about
+//! percentiles stand on the order statistics that bound them (David and Nagaraja, "Order Statistics", 7.1), about shares
+//! on Wilson's interval ("Probable inference, the law of succession, and statistical inference", 1927).
+
+use super::super::figure::{figure, percent, time};
+use super::super::findings::Verdict;
+use super::super::latency;
+use super::super::statistics::order::quantile_interval;
+use crate::archive::Trial;
+use crate::plan::{Metric, Objective};
+use crate::recorder::{Histogram, new_histogram};
+
+/// Two-sided 95 % of the normal distribution.
+const Z: f64 = 1.96;
+/// Less than this share of what was offered is a failure.
+const ACHIEVED: f64 = 0.98;
+/// So many deviations of a Poisson count are chance, not the server.
+const CHANCE: f64 = 3.0;
+/// A backlog that grows by this factor from the first to the last third of a step, and to so many rounds of all
+/// sessions, will not stop growing.
+const GROWTH: f64 = 5.0;
+/// Our own lateness may be this share of the tightest objective.
+const OWN_SHARE: f64 = 0.1;
+
+/// What was seen in a step, after its settling time.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Events per second offered; `None` for a closed loop.
+    pub offered_per_s: Option<f64>,
+    /// Seconds that count.
+    pub seconds: f64,
+    /// Sessions.
+    pub workers: usize,
+    /// Response times of good events.
+    pub response: Histogram,
+    /// Failed events.
+    pub failed: u64,
+    /// Arrivals due and not begun, at the end of each interval.
+    pub backlog: Vec<u64>,
+    /// 99th percentile of our own lateness, seconds.
+    pub lateness_p99_s: Option<f64>,
+}
+
+/// What is to be said about a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Events per second offered; `None` for a closed loop.
+    pub offered_per_s: Option<f64>,
+    /// Good events per second.
+    pub achieved_per_s: f64,
+    /// 99th percentile of the response time, seconds.
+    pub p99_s: Option<f64>,
+    /// Better for pass, worse for fail, unsure where the interval holds the bound.
+    pub verdict: Verdict,
+    /// Whether the plain values meet the objectives, without intervals.
+    pub is_met: bool,
+    /// Whether sweat was the limit and not the server: the step says nothing.
+    pub is_void: bool,
+    /// Why, in words.
+    pub why: String,
+    /// The value of each objective.
+    pub values: Vec<Option<f64>>,
+}
+
+impl Seen {
+    /// What a load tells after `settle_s` seconds; `asked_s` is how long it should have run in all.
+    pub fn of(trial: &Trial, settle_s: f64, asked_s: f64) -> Seen {
+        let from = trial.began_ns.saturating_add((settle_s * 1e9) as u64);
+        // Intervals begin a little after the load or the one before.
+        let slack = 20_000_000;
+        let counted: Vec<_> =
+            trial.intervals.iter().filter(|i| i.began_ns + slack >= from).collect();
+        let mut response = new_histogram();
+        counted.iter().for_each(|i| i.response.add_to(&mut response));
+        let began = counted.first().map_or(from, |i| i.began_ns);
+        // Events under way at the end are awaited: that is no time in which others could begin.
+        let asked = trial.began_ns.saturating_add((asked_s * 1e9) as u64);
+        let ended = counted.last().map_or(began, |i| i.ended_ns).min(asked.max(began));
+        let lateness = &trial.lateness;
+        Seen {
+            offered_per_s: trial.offered_per_s,
+            seconds: (ended - began) as f64 / 1e9,
+            workers: trial.workers,
+            response,
+            failed: counted.iter().flat_map(|i| &i.errors).sum(),
+            backlog: counted.iter().map(|i| i.backlog).collect(),
+            lateness_p99_s: (!lateness.is_empty())
+                .then(|| lateness.value_at_quantile(0.99) as f64 / 1e9),
+        }
+    }
+
+    fn achieved(&self) -> f64 {
+        if self.seconds > 0.0 { self.response.len() as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// Less than 98 % of what was offered, and by more than chance.
+    fn falls_short(&self) -> Option<String> {
+        let offered = self.offered_per_s?;
+        let done = (self.response.len() + self.failed) as f64;
+        let due = offered * self.seconds;
+        (done < ACHIEVED * due && done < due - CHANCE * due.sqrt()).then(|| {
+            format!(
+                "{} of {} events/s offered were done",
+                figure(done / self.seconds.max(1e-9)),
+                figure(offered)
+            )
+        })
+    }
+
+    /// A queue that grows through the step.
+    fn grows(&self) -> Option<String> {
+        let third = self.backlog.len() / 3;
+        if third == 0 {
+            return None;
+        }
+        let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
+        let first = mean(&self.backlog[..third]);
+        let last = mean(&self.backlog[self.backlog.len() - third..]);
+        (last > GROWTH * first.max(self.workers as f64)).then(|| {
+            format!(
+                "the backlog grows, from {} to {} arrivals that wait",
+                figure(first),
+                figure(last)
+            )
+        })
+    }
+
+    /// Our own lateness against the tightest time asked for.
+    fn own_limit(&self, objectives: &[Objective]) -> Option<String> {
+        let late = self.lateness_p99_s?;
+        let times = objectives.iter().filter(|o| is_time(o)).map(|o| o.bound);
+        let tightest = times.fold(f64::INFINITY, f64::min);
+        (late > OWN_SHARE * tightest).then(|| {
+            format!(
+                "the load generator is the limit: its own lateness has p99 {}, more than {} of {}",
+                time(late),
+                percent(OWN_SHARE),
+                time(tightest)
+            )
+        })
+    }
+}
+
+/// Whether the objective bounds a time.
+pub(super) fn is_time(objective: &Objective) -> bool {
+    matches!(objective.metric, Metric::Quantile(_) | Metric::Mean | Metric::Longest)
+}
+
+/// Judges a step.
+pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
+    let mut judged = Judged {
+        offered_per_s: seen.offered_per_s,
+        achieved_per_s: seen.achieved(),
+        p99_s: latency::at(&seen.response, 0.99),
+        verdict: Verdict::Better,
+        is_met: true,
+        is_void: false,
+        why: String::new(),
+        values: Vec::new(),
+    };
+    let (mut failed, mut unsure, mut passed) = (Vec::new(), Vec::new(), Vec::new());
+    for objective in objectives {
+        let estimate = estimate(seen, objective.metric);
+        judged.values.push(estimate.map(|(value, ..)| value));
+        let Some((value, low, high)) = estimate else {
+            unsure.push(format!("{}: too few events to tell", objective.metric));
+            judged.is_met = false;
+            continue;
+        };
+        judged.is_met &= objective.is_met(value);
+        let (best, worst) = if objective.is_upper_bound() { (low, high) } else { (high, low) };
+        let words = words(objective, value, low, high);
+        match (objective.is_met(worst), objective.is_met(best)) {
+            (true, _) => passed.push(words),
+            (false, false) => failed.push(words),
+            (false, true) => unsure.push(words),
+        }
+    }
+    let other: Vec<String> = seen.falls_short().into_iter().chain(seen.grows()).collect();
+    if let Some(limit) = seen.own_limit(objectives) {
+        (judged.is_void, judged.is_met) = (true, false);
+        (judged.verdict, judged.why) = (Verdict::Unsure, limit);
+    } else if !(failed.is_empty() && other.is_empty()) {
+        judged.is_met = false;
+        judged.verdict = Verdict::Worse;
+        judged.why = failed.into_iter().chain(other).collect::<Vec<_>>().join("; ");
+    } else if !unsure.is_empty() {
+        (judged.verdict, judged.why) = (Verdict::Unsure, unsure.join("; "));
+    } else {
+        judged.why = passed.join("; ");
+    }
+    judged
+}
+
+/// `p99 18.2 ms (17.4 ms to 19.1 ms)`
+fn words(objective: &Objective, value: f64, low: f64, high: f64) -> String {
+    let shown = |v: f64| match () {
+        () if !v.is_finite() => "more than any seen".to_owned(),
+        () if is_time(objective) => time(v),
+        () => percent(v),
+    };
+    let metric = objective.metric;
+    if low == high {
+        return format!("{metric} {}", shown(value));
+    }
+    format!("{metric} {} ({} to {})", shown(value), shown(low), shown(high))
+}
+
+/// Value and 95 % interval of a metric; `None` where there is nothing to look at.
+fn estimate(seen: &Seen, metric: Metric) -> Option<(f64, f64, f64)> {
+    let histogram = &seen.response;
+    let events = histogram.len();
+    let all = events + seen.failed;
+    match metric {
+        _ if all == 0 => None,
+        Metric::Errors => Some(wilson(seen.failed, all)),
+        _ if events == 0 => None,
+        Metric::Quantile(quantile) => {
+            let at = |rank: u64| match rank {
+                0 => 0.0,
+                rank if rank > events => f64::INFINITY,
+                // Half a rank down, so that rounding never reads the next bucket.
+                rank => {
+                    let share = (rank as f64 - 0.5) / events as f64;
+                    histogram.value_at_quantile(share).min(histogram.max()) as f64 / 1e9
+                }
+            };
+            let (low, high) = quantile_interval(events, quantile);
+            let rank = ((quantile * events as f64).ceil() as u64).clamp(1, events);
+            Some((at(rank), at(low), at(high)))
+        }
+        Metric::Mean => {
+            let half = Z * histogram.stdev() / (events as f64).sqrt();
+            let mean = histogram.mean();
+            Some((mean / 1e9, (mean - half) / 1e9, (mean + half) / 1e9))
+        }
+        Metric::Longest => {
+            let longest = histogram.max() as f64 / 1e9;
+            Some((longest, longest, longest))
+        }
+        Metric::Rate => {
+            let rate = seen.achieved();
+            Some((rate, rate, rate))
+        }
+    }
+}
+
+/// A share and Wilson's interval.
+fn wilson(hits: u64, all: u64) -> (f64, f64, f64) {
+    let (n, p) = (all as f64, hits as f64 / all as f64);
+    let middle = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
+    let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    (p, (middle - half).max(0.0), (middle + half).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn objectives(texts: &[&str]) -> Vec<Objective> {
+        texts.iter().map(|t| Objective::parse("--slo", t).unwrap()).collect()
+    }
+
+    /// 10 000 events whose response times go evenly from 0 to `longest_ms`.
+    fn seen(longest_ms: f64) -> Seen {
+        let mut response = new_histogram();
+        (1..=10_000u64)
+            .for_each(|n| response.record((n as f64 * longest_ms * 100.0) as u64).unwrap());
+        Seen {
+            offered_per_s: Some(1000.0),
+            seconds: 10.0,
+            workers: 4,
+            response,
+            failed: 0,
+            backlog: vec![0; 10],
+            lateness_p99_s: Some(50e-6),
+        }
+    }
+
+    #[test]
+    fn the_interval_of_the_percentile_decides() {
+        // p99 is 0.99 of the longest, its interval reaches from 0.988 to 0.992 of it.
+        let slo = objectives(&["p99<20ms"]);
+        for (longest_ms, verdict, is_met) in [
+            (20.1, Verdict::Better, true),
+            (20.18, Verdict::Unsure, true),
+            (20.23, Verdict::Unsure, false),
+            (20.3, Verdict::Worse, false),
+        ] {
+            let judged = judge(&seen(longest_ms), &slo);
+            assert_eq!((judged.verdict, judged.is_met), (verdict, is_met), "{}", judged.why);
+            assert!(judged.why.starts_with("p99 "), "{}", judged.why);
+        }
+    }
+
+    #[test]
+    fn what_the_server_does_not_do_fails_whatever_the_latency() {
+        let slo = objectives(&["p99<1s"]);
+        let short = Seen { offered_per_s: Some(1050.0), ..seen(5.0) };
+        let judged = judge(&short, &slo);
+        assert_eq!(judged.verdict, Verdict::Worse);
+        assert_eq!(judged.why, "1 000 of 1 050 events/s offered were done");
+        // 1.5 % less is within the 2 %, and so is what a Poisson count may lack by chance.
+        assert_eq!(
+            judge(&Seen { offered_per_s: Some(1015.0), ..seen(5.0) }, &slo).verdict,
+            Verdict::Better
+        );
+        let grows = Seen { backlog: (0..30).map(|n| n * 5).collect(), ..seen(5.0) };
+        assert!(judge(&grows, &slo).why.contains("the backlog grows, from 22.5 to 122"));
+    }
+
+    #[test]
+    fn our_own_lateness_makes_it_void() {
+        let late = Seen { lateness_p99_s: Some(0.003), ..seen(5.0) };
+        let judged = judge(&late, &objectives(&["p99<20ms", "errors<1%"]));
+        assert!(judged.is_void && judged.verdict == Verdict::Unsure);
+        assert!(judged.why.starts_with("the load generator is the limit"), "{}", judged.why);
+    }
+
+    #[test]
+    fn errors_are_a_share_with_an_interval() {
+        let slo = objectives(&["errors<0.1%"]);
+        let with = |failed| judge(&Seen { failed, ..seen(5.0) }, &slo).verdict;
+        assert_eq!(with(0), Verdict::Better);
+        assert_eq!(with(9), Verdict::Unsure);
+        assert_eq!(with(40), Verdict::Worse);
+        // Newcombe, "Two-sided confidence intervals for the single proportion", 1998: 81 of 263.
+        let (_, low, high) = wilson(81, 263);
+        assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5, "{low} {high}");
+    }
+
+    #[test]
+    fn nothing_done_is_no_pass() {
+        let nothing = Seen { response: new_histogram(), ..seen(5.0) };
+        assert_eq!(judge(&nothing, &objectives(&["p99<20ms"])).verdict, Verdict::Worse);
+    }
+}

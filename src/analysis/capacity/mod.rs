@@ -1,0 +1,126 @@
+//! What a server holds under an objective: the verdict on each step, the search from step to step, and what came of it.
+//! The search is replayed from the run's loads, so a report says what the search knew.
+//! Never knows: plans, how a step is run.
+//! Start reading at [`search`]; `search.rs` decides the next step, `judge.rs` says whether one was passed.
+
+mod judge;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use super::figure::{figure, plural, time};
+use super::findings::{Capacity, CapacityStep, TrialFinding, Verdict};
+use crate::archive::{Run, Trial};
+use crate::plan::{Mistake, Objective};
+
+pub use judge::{Judged, Seen, judge};
+pub use search::{Ask, Goal, Phase, Search};
+
+/// A confirmation shorter than this (seconds) sees no full cycle of flushing, nor of a disk's burst allowance.
+const LONG_S: f64 = 300.0;
+/// Why a load ends when all went well.
+const DONE: &str = "done";
+
+/// The search as far as these loads brought it, and each of its steps with its load's place.
+pub fn search(goal: &Goal, trials: &[Trial]) -> (Search, Vec<(usize, Ask, Judged)>) {
+    let mut search = Search::new(goal.clone());
+    let mut steps = Vec::new();
+    for (place, trial) in trials.iter().enumerate() {
+        let Some(ask) = search.next() else { break };
+        if trial.reason != DONE {
+            break;
+        }
+        let seen = Seen::of(trial, goal.settle_s, ask.seconds);
+        let mut judged = judge(&seen, &goal.objectives);
+        judged.verdict = search.tell(&judged);
+        if ask.phase == Phase::Burst {
+            judged.why = "a closed loop, which sets the scale".to_owned();
+        }
+        steps.push((place, ask, judged));
+    }
+    (search, steps)
+}
+
+/// What the run searched for, if it did.
+///
+/// # Errors
+/// What is wrong with the objectives.
+pub fn goal(run: &Run) -> Result<Option<Goal>, Mistake> {
+    let Some(asked) = &run.meta.asked.capacity else { return Ok(None) };
+    let objectives = asked.objectives.iter().map(|text| Objective::parse("--slo", text));
+    Ok(Some(Goal {
+        objectives: objectives.collect::<Result<_, _>>()?,
+        settle_s: asked.settle_s,
+        step_s: asked.step_s,
+        confirm_s: asked.confirm_s,
+    }))
+}
+
+/// What a run found; `None` for one that searched for nothing.
+pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
+    let goal = goal(run).ok().flatten()?;
+    let (search, steps) = search(&goal, &run.trials);
+    let mut capacity = Capacity {
+        objectives: goal.objectives.iter().map(Objective::to_string).collect(),
+        confirmed_per_s: search.confirmed,
+        ill_posed: search.ill_posed.clone(),
+        notes: search.notes.clone(),
+        ..Capacity::default()
+    };
+    if let (Some((rate, why)), None) = (&search.failed, &capacity.ill_posed) {
+        (capacity.first_failing_per_s, capacity.why) = (Some(*rate), Some(why.clone()));
+    }
+    if search.next().is_some() {
+        capacity.notes.push("the search was cut before its end".to_owned());
+    }
+    if capacity.confirmed_per_s.is_some() && goal.confirm_s < LONG_S {
+        capacity.notes.push(format!(
+            "confirmed over {} only: what lasts for minutes (redo log, burst allowance of a disk) is not in \
+             it; --confirm 5m sees more",
+            time(goal.confirm_s)
+        ));
+    }
+    let void = steps.iter().filter(|(.., judged)| judged.is_void).count();
+    if void > 0 {
+        capacity.notes.push(format!(
+            "the load generator was the limit in {}: the server may hold more than is said here",
+            plural(void as u64, "step", "steps")
+        ));
+    }
+    capacity.steps = steps
+        .into_iter()
+        .map(|(trial, ask, judged)| CapacityStep {
+            trial,
+            phase: ask.phase.words().to_owned(),
+            offered_per_s: judged.offered_per_s,
+            achieved_per_s: judged.achieved_per_s,
+            p99_s: judged.p99_s.or(trials.get(trial).and_then(|t| t.response.p99_s)),
+            verdict: judged.verdict,
+            why: judged.why,
+        })
+        .collect();
+    Some(capacity)
+}
+
+/// The answer in sentences, the first one alone enough.
+pub(super) fn sentences(capacity: &Capacity) -> Vec<String> {
+    let objectives = capacity.objectives.join(" and ");
+    let first = match (capacity.confirmed_per_s, &capacity.ill_posed) {
+        (_, Some(why)) => format!("ILL-POSED: {why}."),
+        (Some(rate), None) => {
+            format!("The server holds {} events/s with {objectives}.", figure(rate))
+        }
+        (None, None) => format!("No rate is confirmed that holds {objectives}."),
+    };
+    let mut all = vec![first];
+    if let (Some(rate), Some(why)) = (capacity.first_failing_per_s, &capacity.why) {
+        all.push(format!("It fails at {} events/s: {why}.", figure(rate)));
+    }
+    let unsure = capacity.steps.iter().filter(|s| s.verdict == Verdict::Unsure).count();
+    // The closed loop has no verdict and is none of them.
+    if unsure > 1 {
+        let steps = plural(unsure as u64 - 1, "step", "steps");
+        all.push(format!("{steps} did not tell at once and ran again, longer."));
+    }
+    all
+}

@@ -1,0 +1,273 @@
+//! The search for the highest rate that meets the objectives: asks for one step after the other and is told what came
+//! of it. A closed loop sets the scale, an almost unloaded step the floor, then a curve upwards until it fails, a
+//! bisection on the logarithm of the rate, and a long step that confirms. Pure: the same verdicts give the same search.
+
+use super::super::figure::{figure, time};
+use super::super::findings::Verdict;
+use super::judge::{Judged, is_time};
+use crate::plan::{Metric, Objective};
+
+/// Share of the closed loop's rate that counts as unloaded.
+const UNLOADED: f64 = 0.05;
+/// Objectives below this many times the unloaded value say more about chance than about load.
+const FLOOR_FACTOR: f64 = 1.5;
+/// The curve, as shares of the closed loop's rate.
+const CURVE: &[f64] = &[0.1, 0.2, 0.4, 0.6, 0.8];
+/// Factor from step to step beyond the curve.
+const BEYOND: f64 = 1.15;
+/// Highest passed and lowest failed rate closer than this factor end the bisection.
+const CLOSE: f64 = 1.03;
+/// Factor downwards when a confirmation fails.
+const LOWER: f64 = 0.97;
+/// Confirmations tried at most.
+const CONFIRMATIONS: usize = 6;
+/// A step that did not tell is repeated so many times longer.
+const LONGER: f64 = 3.0;
+/// Values that shall lie beyond a percentile.
+const BEYOND_QUANTILE: f64 = 100.0;
+/// Shortest step, and longest closed loop, seconds.
+const SHORTEST_S: f64 = 3.0;
+const BURST_S: f64 = 10.0;
+
+/// What is searched for, and how long it may take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// What shall hold.
+    pub objectives: Vec<Objective>,
+    /// Seconds at the begin of each step that don't count.
+    pub settle_s: f64,
+    /// Longest step, seconds; one that did not tell takes three times as long.
+    pub step_s: f64,
+    /// How long the last step confirms, seconds.
+    pub confirm_s: f64,
+}
+
+/// Where the search is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// A closed loop, which sets the scale.
+    Burst,
+    /// An almost unloaded server.
+    Unloaded,
+    /// Upwards until it fails.
+    Curve,
+    /// Between the highest passed and the lowest failed rate.
+    Bisect,
+    /// The long step.
+    Confirm,
+}
+
+impl Phase {
+    /// In words, as in JSON.
+    pub fn words(self) -> &'static str {
+        match self {
+            Phase::Burst => "burst",
+            Phase::Unloaded => "unloaded",
+            Phase::Curve => "curve",
+            Phase::Bisect => "bisect",
+            Phase::Confirm => "confirm",
+        }
+    }
+}
+
+/// A step that is to be run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ask {
+    /// Where the search is.
+    pub phase: Phase,
+    /// Events per second to offer; `None` for a closed loop.
+    pub per_second: Option<f64>,
+    /// How long in all, seconds, settling included.
+    pub seconds: f64,
+}
+
+/// A search under way.
+#[derive(Clone, Debug)]
+pub struct Search {
+    goal: Goal,
+    next: Option<Ask>,
+    /// Rate of the closed loop, events per second.
+    scale: f64,
+    /// Steps of the curve done.
+    curve: usize,
+    /// Whether the step under way repeats one that did not tell.
+    is_repeat: bool,
+    confirmations: usize,
+    /// The highest rate that passed.
+    pub(super) passed: Option<f64>,
+    /// The lowest rate that failed, and why.
+    pub(super) failed: Option<(f64, String)>,
+    pub(super) confirmed: Option<f64>,
+    pub(super) ill_posed: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Goal {
+    /// Seconds that count in a step at this rate: 100 values beyond the highest percentile, enough events for the
+    /// smallest share.
+    fn counted_s(&self, rate: f64) -> f64 {
+        let events = |o: &Objective| match o.metric {
+            Metric::Quantile(q) => BEYOND_QUANTILE / (1.0 - q).max(1e-6),
+            Metric::Errors => 4.0 / o.bound.max(1e-6),
+            Metric::Mean | Metric::Longest | Metric::Rate => 1_000.0,
+        };
+        let needed = self.objectives.iter().map(events).fold(1_000.0, f64::max);
+        (needed / rate).max(SHORTEST_S).min(self.step_s)
+    }
+}
+
+impl Search {
+    /// A search that begins.
+    pub fn new(goal: Goal) -> Search {
+        let seconds = goal.settle_s + goal.step_s.min(BURST_S);
+        Search {
+            goal,
+            next: Some(Ask { phase: Phase::Burst, per_second: None, seconds }),
+            scale: 0.0,
+            curve: 0,
+            is_repeat: false,
+            confirmations: 0,
+            passed: None,
+            failed: None,
+            confirmed: None,
+            ill_posed: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The step to run next; `None` at the end.
+    pub fn next(&self) -> Option<Ask> {
+        self.next
+    }
+
+    /// What came of the step asked for. Gives the verdict in the light of the search: the second look at a rate
+    /// decides by its plain value.
+    pub fn tell(&mut self, judged: &Judged) -> Verdict {
+        let Some(ask) = self.next.take() else { return judged.verdict };
+        let rate = ask.per_second.unwrap_or(judged.achieved_per_s);
+        if ask.phase == Phase::Burst {
+            self.burst(judged);
+            return Verdict::Unsure;
+        }
+        let verdict = match judged.verdict {
+            _ if judged.is_void => Verdict::Worse,
+            Verdict::Unsure if self.may_repeat(ask.phase) => {
+                self.is_repeat = true;
+                let counted = (ask.seconds - self.goal.settle_s) * LONGER;
+                self.next = Some(Ask { seconds: self.goal.settle_s + counted, ..ask });
+                return Verdict::Unsure;
+            }
+            Verdict::Unsure if judged.is_met => Verdict::Better,
+            Verdict::Unsure => Verdict::Worse,
+            told => told,
+        };
+        self.is_repeat = false;
+        if ask.phase == Phase::Unloaded {
+            self.unloaded(rate, judged, verdict);
+            return verdict;
+        }
+        if verdict == Verdict::Better {
+            self.passed = Some(self.passed.map_or(rate, |p| p.max(rate)));
+        } else if self.failed.as_ref().is_none_or(|(failed, _)| rate < *failed) {
+            self.failed = Some((rate, judged.why.clone()));
+        }
+        match ask.phase {
+            Phase::Confirm => self.confirm(rate, verdict),
+            _ if self.ill_posed.is_some() => self.go_up(),
+            _ => self.go_on(),
+        }
+        verdict
+    }
+
+    /// An ill-posed search draws a curve and decides nothing.
+    fn may_repeat(&self, phase: Phase) -> bool {
+        !self.is_repeat && phase != Phase::Unloaded && self.ill_posed.is_none()
+    }
+
+    fn burst(&mut self, judged: &Judged) {
+        self.scale = judged.achieved_per_s;
+        if self.scale > 0.0 {
+            self.ask(Phase::Unloaded, self.scale * UNLOADED);
+        } else {
+            self.notes
+                .push("the closed loop did nothing: there is nothing to search for".to_owned());
+        }
+    }
+
+    /// Whether the objectives leave room above the floor.
+    fn unloaded(&mut self, rate: f64, judged: &Judged, verdict: Verdict) {
+        let floors = self.goal.objectives.iter().zip(&judged.values);
+        let tight = floors.filter(|(objective, _)| is_time(objective)).find_map(|(o, floor)| {
+            let floor = (*floor)?;
+            (o.bound < FLOOR_FACTOR * floor).then(|| {
+                format!(
+                    "{o} is below {FLOOR_FACTOR} times what the almost unloaded server needs ({} at {} \
+                     events/s): no rate follows from it",
+                    time(floor),
+                    figure(rate),
+                )
+            })
+        });
+        self.ill_posed = tight;
+        if self.ill_posed.is_some() {
+            return self.go_up();
+        }
+        if verdict == Verdict::Better {
+            self.passed = Some(rate);
+            self.go_up();
+        } else {
+            self.failed = Some((rate, judged.why.clone()));
+            self.notes.push("the almost unloaded server fails already".to_owned());
+        }
+    }
+
+    /// The next step of the curve; an ill-posed search ends with it.
+    fn go_up(&mut self) {
+        let share = CURVE.get(self.curve).copied();
+        let beyond = self.curve.saturating_sub(CURVE.len()) as i32 + 1;
+        if share.is_none() && self.ill_posed.is_some() {
+            return;
+        }
+        self.curve += 1;
+        let share = share.unwrap_or_else(|| CURVE[CURVE.len() - 1] * BEYOND.powi(beyond));
+        self.ask(Phase::Curve, self.scale * share);
+    }
+
+    /// Up while nothing failed, then into the middle, then the confirmation.
+    fn go_on(&mut self) {
+        match (self.passed, &self.failed) {
+            (Some(_), None) => self.go_up(),
+            (Some(passed), Some((failed, _))) if failed / passed > CLOSE => {
+                self.ask(Phase::Bisect, (passed * failed).sqrt());
+            }
+            (Some(passed), _) => self.ask_confirmation(passed),
+            // Not reached: the unloaded step has passed before.
+            (None, _) => {}
+        }
+    }
+
+    fn confirm(&mut self, rate: f64, verdict: Verdict) {
+        self.confirmations += 1;
+        if verdict == Verdict::Better {
+            self.confirmed = Some(rate);
+        } else if self.confirmations < CONFIRMATIONS {
+            self.ask_confirmation(rate * LOWER);
+        } else {
+            self.notes.push(format!(
+                "{CONFIRMATIONS} confirmations failed, the last at {} events/s: short steps pass there, \
+                 long ones don't",
+                figure(rate)
+            ));
+        }
+    }
+
+    fn ask_confirmation(&mut self, rate: f64) {
+        let seconds = self.goal.settle_s + self.goal.confirm_s;
+        self.next = Some(Ask { phase: Phase::Confirm, per_second: Some(rate), seconds });
+    }
+
+    fn ask(&mut self, phase: Phase, rate: f64) {
+        let seconds = self.goal.settle_s + self.goal.counted_s(rate);
+        self.next = Some(Ask { phase, per_second: Some(rate), seconds });
+    }
+}

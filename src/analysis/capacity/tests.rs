@@ -1,0 +1,230 @@
+//! The search against a simulated server: four servers behind one queue, Poisson arrivals, exponential service times,
+//! whose response times are known exactly.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::*;
+use crate::base::random::Rng;
+use crate::recorder::new_histogram;
+
+/// Servers of the queue.
+const SERVERS: usize = 4;
+/// Mean service time, seconds.
+const SERVICE_S: f64 = 0.005;
+/// Interval of a step, seconds.
+const INTERVAL_S: f64 = 1.0;
+
+/// The queue, step by step; each begins empty.
+struct Queue {
+    rng: Rng,
+    load_s: f64,
+}
+
+impl Queue {
+    fn new(seed: u64) -> Queue {
+        Queue { rng: Rng::new(seed, 0, 0), load_s: 0.0 }
+    }
+
+    fn run(&mut self, ask: &Ask, settle_s: f64) -> Seen {
+        self.load_s += ask.seconds;
+        let mut response = new_histogram();
+        let mut backlog = Vec::new();
+        let mut note = |arrived: f64, ended: f64| {
+            if ended > settle_s && arrived < ask.seconds {
+                response.record(((ended - arrived) * 1e9) as u64).unwrap();
+            }
+        };
+        let Some(rate) = ask.per_second else {
+            // A closed loop keeps all servers busy.
+            let mut free = [0.0; SERVERS];
+            while let Some(server) = free.iter_mut().filter(|f| **f < ask.seconds).next() {
+                let began = *server;
+                *server += self.rng.exponential(SERVICE_S);
+                note(began, *server);
+            }
+            let seconds = ask.seconds - settle_s;
+            return seen(None, seconds, response, backlog);
+        };
+        // Times as whole nanoseconds, since a heap wants an order.
+        let mut free: BinaryHeap<Reverse<u64>> = (0..SERVERS).map(|_| Reverse(0)).collect();
+        let mut begins: Vec<f64> = Vec::new();
+        let mut arrivals: Vec<f64> = Vec::new();
+        let mut at = 0.0;
+        loop {
+            at += self.rng.exponential(1.0 / rate);
+            if at >= ask.seconds {
+                break;
+            }
+            let Reverse(first) = free.pop().unwrap();
+            let began = at.max(first as f64 / 1e9);
+            let ended = began + self.rng.exponential(SERVICE_S);
+            free.push(Reverse((ended * 1e9) as u64));
+            arrivals.push(at);
+            begins.push(began);
+            // As in the driver: what has not begun at the end never does.
+            if began < ask.seconds {
+                note(at, ended);
+            }
+        }
+        let mut end = settle_s + INTERVAL_S;
+        while end <= ask.seconds {
+            let due = arrivals.partition_point(|a| *a <= end);
+            let begun = begins.partition_point(|b| *b <= end);
+            backlog.push((due - begun) as u64);
+            end += INTERVAL_S;
+        }
+        seen(Some(rate), ask.seconds - settle_s, response, backlog)
+    }
+}
+
+fn seen(
+    rate: Option<f64>,
+    seconds: f64,
+    response: crate::recorder::Histogram,
+    backlog: Vec<u64>,
+) -> Seen {
+    Seen {
+        offered_per_s: rate,
+        seconds,
+        workers: SERVERS,
+        response,
+        failed: 0,
+        backlog,
+        lateness_p99_s: Some(20e-6),
+    }
+}
+
+/// Share of the events of the queue that take longer than `t` at this rate: Erlang's C and the mixture of an
+/// exponential service with a wait (Gross and Harris, "Fundamentals of queueing theory", 2.3).
+fn longer_than(t: f64, rate: f64) -> f64 {
+    let (c, mu) = (SERVERS as f64, 1.0 / SERVICE_S);
+    let a = rate / mu;
+    if a >= c {
+        return 1.0;
+    }
+    let mut term = 1.0;
+    let mut sum = 0.0;
+    for k in 0..SERVERS {
+        sum += term;
+        term *= a / (k as f64 + 1.0);
+    }
+    let waits = term / (1.0 - a / c) / (sum + term / (1.0 - a / c));
+    let drain = c * mu - rate;
+    // Service alone, or service after a wait that is exponential with the drain.
+    let after_wait = (drain * (-mu * t).exp() - mu * (-drain * t).exp()) / (drain - mu);
+    (1.0 - waits) * (-mu * t).exp() + waits * after_wait
+}
+
+/// The highest rate at which 99 % take no longer than `bound_s`.
+fn truth(bound_s: f64) -> f64 {
+    let (mut low, mut high) = (1.0, SERVERS as f64 / SERVICE_S);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if longer_than(bound_s, middle) <= 0.01 { low = middle } else { high = middle }
+    }
+    low
+}
+
+fn goal(slo: &str) -> Goal {
+    let objectives = vec![Objective::parse("--slo", slo).unwrap()];
+    Goal { objectives, settle_s: 3.0, step_s: 60.0, confirm_s: 300.0 }
+}
+
+/// Searches and gives the search with its steps.
+fn searched(slo: &str, seed: u64) -> (Search, Vec<(Ask, Verdict)>, f64) {
+    let goal = goal(slo);
+    let (mut search, mut queue) = (Search::new(goal.clone()), Queue::new(seed));
+    let mut steps = Vec::new();
+    while let Some(ask) = search.next() {
+        let judged = judge(&queue.run(&ask, goal.settle_s), &goal.objectives);
+        steps.push((ask, search.tell(&judged)));
+        assert!(steps.len() < 60, "{steps:?}");
+    }
+    (search, steps, queue.load_s)
+}
+
+#[test]
+fn the_highest_rate_is_found_where_the_objective_leaves_room() {
+    // The unloaded p99 is that of the service time alone: 5 ms ln 100 = 23 ms.
+    for slo in ["p99<40ms", "p99<60ms", "p99<100ms"] {
+        let bound = Objective::parse("", slo).unwrap().bound;
+        let truth = truth(bound);
+        for seed in 0..6 {
+            let (search, steps, _) = searched(slo, seed);
+            let found = search.confirmed.unwrap_or_else(|| panic!("{slo} {seed}: {steps:?}"));
+            let error = found / truth - 1.0;
+            assert!((-0.05..=0.03).contains(&error), "{slo} {seed}: {found} of {truth}");
+            let (failed, why) = search.failed.clone().unwrap();
+            assert!(failed > found && why.contains("p99"), "{failed} {why}");
+            let phases: Vec<Phase> = steps.iter().map(|(ask, _)| ask.phase).collect();
+            assert!(phases.starts_with(&[Phase::Burst, Phase::Unloaded, Phase::Curve]));
+            assert_eq!(phases.last(), Some(&Phase::Confirm));
+        }
+    }
+}
+
+#[test]
+fn an_objective_at_the_unloaded_latency_is_ill_posed_and_gives_a_curve() {
+    for slo in ["p99<25ms", "p99<10ms"] {
+        let (search, steps, _) = searched(slo, 1);
+        let why = search.ill_posed.as_ref().expect(slo);
+        assert!(why.contains("below 1.5 times"), "{why}");
+        assert_eq!((search.confirmed, steps.len()), (None, 7), "{steps:?}");
+    }
+}
+
+#[test]
+fn confirmation_goes_down_step_by_step_and_gives_up() {
+    let goal = Goal { confirm_s: 30.0, ..goal("p99<40ms") };
+    let told = |rate: Option<f64>, verdict: Verdict| Judged {
+        offered_per_s: rate,
+        achieved_per_s: rate.unwrap_or(1000.0),
+        p99_s: Some(0.01),
+        verdict,
+        is_met: verdict == Verdict::Better,
+        is_void: false,
+        why: "because".to_owned(),
+        values: vec![Some(0.01)],
+    };
+    let mut search = Search::new(goal);
+    let mut confirmations = Vec::new();
+    while let Some(ask) = search.next() {
+        let passes = ask.phase != Phase::Confirm && ask.per_second.unwrap_or(0.0) <= 700.0;
+        if ask.phase == Phase::Confirm {
+            confirmations.push(ask.per_second.unwrap());
+            assert!((ask.seconds - 33.0).abs() < 1e-9);
+        }
+        search.tell(&told(ask.per_second, if passes { Verdict::Better } else { Verdict::Worse }));
+    }
+    assert_eq!(confirmations.len(), 6);
+    assert!((confirmations[5] / confirmations[0] - 0.97f64.powi(5)).abs() < 1e-9);
+    assert!(confirmations[0] <= 700.0 && confirmations[0] > 700.0 / 1.03);
+    assert_eq!(search.confirmed, None);
+    assert!(search.notes[0].starts_with("6 confirmations failed"), "{:?}", search.notes);
+}
+
+#[test]
+fn what_does_not_tell_is_run_again_three_times_longer_and_then_taken_as_it_is() {
+    let mut search = Search::new(goal("p99<40ms"));
+    let unsure = |rate: Option<f64>, is_met: bool| Judged {
+        offered_per_s: rate,
+        achieved_per_s: rate.unwrap_or(1000.0),
+        p99_s: None,
+        verdict: Verdict::Unsure,
+        is_met,
+        is_void: false,
+        why: String::new(),
+        values: vec![Some(0.01)],
+    };
+    search.tell(&unsure(None, true));
+    search.tell(&unsure(Some(50.0), true));
+    let first = search.next().unwrap();
+    assert_eq!((first.phase, first.per_second), (Phase::Curve, Some(100.0)));
+    assert_eq!(search.tell(&unsure(first.per_second, false)), Verdict::Unsure);
+    let again = search.next().unwrap();
+    assert_eq!(again.per_second, first.per_second);
+    assert!(((again.seconds - 3.0) / (first.seconds - 3.0) - 3.0).abs() < 1e-9);
+    assert_eq!(search.tell(&unsure(again.per_second, false)), Verdict::Worse);
+    assert_eq!(search.next().unwrap().phase, Phase::Bisect);
+}

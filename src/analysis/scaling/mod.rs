@@ -1,0 +1,229 @@
+//! How rate grows with load: the points of a sweep, the scalability law and its rival fitted to them, and when no peak
+//! is given. Load is what was measured, rate times mean response time (Little, "A proof for the queuing formula L =
+//! lambda W", 1961), not the number of threads asked for.
+//! Never knows: plans, how a sweep is walked.
+//! Start reading at [`of`].
+
+mod law;
+mod points;
+#[cfg(test)]
+mod tests;
+mod two_lines;
+
+use super::figure::{figure, percent, plural};
+use super::findings::{Law, Scaling, ScalingPoint, TrialFinding};
+use super::statistics::least_squares::{Datum, aicc};
+use crate::archive::Run;
+use law::{Interval, fit_law, peaks};
+use two_lines::{TwoLines, fit_two_lines};
+
+/// The axis that the law is about.
+pub(super) const THREADS: &str = "threads";
+/// The axis of an open loop.
+pub(super) const RATE: &str = "rate";
+
+/// Fewer points carry no peak.
+const LEAST_POINTS: usize = 6;
+/// Fewer points don't tell a law from two lines: the correction for small samples would decide alone.
+const LEAST_FOR_SHAPE: usize = 8;
+/// The largest load measured, by the load at the peak, must reach this. The published points, which go to 32 of 35.6,
+/// carry theirs; half of them, which go to 16 of 21.9, are a third off and don't.
+const NEAR_PEAK: f64 = 0.85;
+/// Nothing is said beyond this many times the largest load measured.
+const FURTHEST: f64 = 2.0;
+/// A law that explains less is none.
+const LEAST_R2: f64 = 0.97;
+/// The interval of the peak's load may be so wide, end by begin.
+const WIDEST: f64 = 2.0;
+/// Criteria closer than this don't tell two shapes apart (Burnham and Anderson).
+const APART: f64 = 2.0;
+/// More per thread than the smallest load gives by this share is no scaling, but a cache that warms.
+const SUPERLINEAR: f64 = 1.05;
+
+/// How rate grew over a sweep; `None` for a run that is none.
+pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Scaling> {
+    let axis = points::axis(run)?;
+    let (points, notes) = points::all(run, trials, &axis);
+    let scaling = Scaling { axis, points, better: "neither", notes, ..Scaling::default() };
+    Some(if scaling.axis == THREADS { with_law(scaling) } else { scaling })
+}
+
+/// Fits law and rival, and gives the peak or says why not.
+fn with_law(mut scaling: Scaling) -> Scaling {
+    let data = data(&scaling.points);
+    if data.len() < LEAST_POINTS {
+        let levels = plural(data.len() as u64, "level", "levels");
+        scaling.notes.push(format!(
+            "no law is fitted: {levels} of load, at least {LEAST_POINTS} are needed (two of them beyond the peak)"
+        ));
+        return scaling;
+    }
+    let Some(law) = fit_law(&data) else {
+        scaling.notes.push("no law is fitted: a level did nothing at all".to_owned());
+        return scaling;
+    };
+    let rival = fit_two_lines(&data);
+    scaling.law = Some(law);
+    scaling.two_lines = rival.map(|r| (r.lambda, r.ceiling));
+    scaling.better = better(&data, &law, rival.as_ref());
+    let peak = peaks(&data, &law);
+    let why = refusals(&scaling, &data, &law, peak);
+    if let (true, Some((at, rate))) = (why.is_empty(), peak) {
+        (scaling.peak_n, scaling.peak_rate) = (Some(at), Some(rate));
+        let beyond = data.iter().filter(|d| d.x > at.0).count();
+        if beyond < 2 {
+            let levels = plural(beyond as u64, "level lies", "levels lie");
+            scaling.notes.push(format!("{levels} beyond the peak; two would make it surer"));
+        }
+    }
+    scaling.notes.extend(why.into_iter().map(|why| format!("no peak is given: {why}")));
+    scaling.notes.extend(shape(&scaling, &law));
+    scaling
+}
+
+/// The points as data, heavier where blocks agree. With a single block all weigh the same.
+fn data(points: &[ScalingPoint]) -> Vec<Datum> {
+    let known = |p: &ScalingPoint| {
+        let y = p.events_per_s.value.filter(|y| *y > 0.0)?;
+        Some((p.concurrency.unwrap_or(p.value), y, points::relative_variance(&p.events_per_s)))
+    };
+    let all: Vec<(f64, f64, Option<(f64, f64)>)> = points.iter().filter_map(known).collect();
+    let pooled: Vec<f64> = all.iter().filter_map(|(_, _, v)| v.map(|(v, _)| v)).collect();
+    let pooled_mean = pooled.iter().sum::<f64>() / pooled.len().max(1) as f64;
+    let is_known = !pooled.is_empty() && pooled_mean > 0.0;
+    let weight = |y: f64, own: Option<(f64, f64)>| match own {
+        _ if !is_known => 1.0,
+        // A variance from few blocks says little: it is drawn towards that of all points, as if each had four
+        // degrees of freedom more.
+        Some((v, df)) => 1.0 / ((v * df + pooled_mean * 4.0) / (df + 4.0) * y * y),
+        None => 1.0 / (pooled_mean * y * y),
+    };
+    all.into_iter().map(|(x, y, own)| Datum { x, y, weight: weight(y, own) }).collect()
+}
+
+/// Which shape describes the points better.
+fn better(data: &[Datum], law: &Law, rival: Option<&TwoLines>) -> &'static str {
+    let Some(rival) = rival else { return "law" };
+    let of_law = aicc(law::left(data, law), data.len(), law::PARAMETERS);
+    let of_rival = aicc(rival.left, data.len(), two_lines::PARAMETERS);
+    match of_law.zip(of_rival) {
+        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && rival - law > APART => "law",
+        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && law - rival > APART => "two lines",
+        _ => "neither",
+    }
+}
+
+/// Why these points don't carry a peak; empty if they do.
+fn refusals(
+    scaling: &Scaling,
+    data: &[Datum],
+    law: &Law,
+    peak: Option<(Interval, Interval)>,
+) -> Vec<String> {
+    let largest = data.iter().map(|d| d.x).fold(0.0, f64::max);
+    let mut why = Vec::new();
+    if law.r2 < LEAST_R2 {
+        let r2 = percent(law.r2.max(0.0));
+        why.push(format!(
+            "the law explains {r2} of what was seen, {} at least are needed",
+            percent(LEAST_R2)
+        ));
+    }
+    if scaling.better == "two lines" {
+        why.push(
+            "the rate comes to a ceiling and stays there, which is no peak: something is used up \
+             (the server's CPU?)"
+                .to_owned(),
+        );
+    }
+    let Some(((at, low, high), _)) = peak else {
+        why.push(
+            "the rate grows to the end of the sweep (kappa is 0): add higher levels".to_owned(),
+        );
+        return why;
+    };
+    if largest < NEAR_PEAK * at {
+        let far = if at > FURTHEST * largest {
+            format!("more than {FURTHEST} times the highest level measured")
+        } else {
+            format!("{}", figure(at))
+        };
+        why.push(format!(
+            "it would lie at a load of {far}, and the highest measured is {}: add higher levels",
+            figure(largest)
+        ));
+    } else if high > WIDEST * low {
+        let high = if high.is_finite() { figure(high) } else { "infinity".to_owned() };
+        why.push(format!(
+            "these points put it anywhere between a load of {} and {high}: add levels around it, or \
+             --blocks",
+            figure(low)
+        ));
+    }
+    why
+}
+
+/// What the parameters say about the points.
+fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
+    let mut notes = Vec::new();
+    let best = scaling.points.iter().filter_map(|p| Some((p.efficiency?, p.value)));
+    let best = best.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
+    if best.0 > SUPERLINEAR {
+        notes.push(format!(
+            "superlinear: a thread does {} of its work at the smallest level when there are {}; that is \
+             no scaling but a cache that warmed, or a machine that woke up, in between",
+            percent(best.0),
+            figure(best.1)
+        ));
+    } else if law.sigma == 0.0 {
+        notes.push(
+            "contention and coherence can't be told apart by these points (sigma is 0 at its bound)"
+                .to_owned(),
+        );
+    }
+    if scaling.better == "neither" && scaling.points.len() < LEAST_FOR_SHAPE {
+        notes
+            .push(format!("fewer than {LEAST_FOR_SHAPE} levels don't tell the law from two lines"));
+    }
+    notes
+}
+
+/// The answer in sentences, the first one alone enough.
+pub(super) fn sentences(scaling: &Scaling) -> Vec<String> {
+    let rate = |p: &ScalingPoint| p.events_per_s.value;
+    let done = scaling.points.iter().filter(|p| rate(p).is_some());
+    let by_rate = |a: &&ScalingPoint, b: &&ScalingPoint| {
+        rate(a).unwrap_or(0.0).total_cmp(&rate(b).unwrap_or(0.0))
+    };
+    let (Some(first), Some(best)) = (scaling.points.first(), done.max_by(by_rate)) else {
+        return vec!["No level of the sweep was measured.".to_owned()];
+    };
+    let shown = |p: &ScalingPoint| rate(p).map_or_else(|| "-".to_owned(), figure);
+    let axis = &scaling.axis;
+    let mut all = vec![format!(
+        "The highest rate is {} events/s at {axis}={}, against {} at {axis}={}.",
+        shown(best),
+        figure(best.value),
+        shown(first),
+        figure(first.value),
+    )];
+    if let (Some(law), Some((at, low, high)), Some((peak, ..))) =
+        (&scaling.law, scaling.peak_n, scaling.peak_rate)
+    {
+        all.push(format!(
+            "The scalability law has its peak at a load of {} ({} to {}) with {} events/s; contention {}, \
+             coherence {}.",
+            figure(at),
+            figure(low),
+            figure(high),
+            figure(peak),
+            percent(law.sigma),
+            percent(law.kappa),
+        ));
+    } else if let (Some((_, ceiling)), "two lines") = (scaling.two_lines, scaling.better) {
+        all.push(format!("It comes to a ceiling of {} events/s.", figure(ceiling)));
+    } else if axis == THREADS {
+        all.extend(scaling.notes.iter().find(|n| n.starts_with("no ")).map(|n| format!("{n}.")));
+    }
+    all
+}

@@ -1,0 +1,156 @@
+//! The points of a sweep, from its loads: mean of blocks, load by Little's law, running threads beside it.
+
+use super::super::figure::{figure, percent};
+use super::super::findings::{Estimate, ScalingPoint, TrialFinding};
+use super::super::latency;
+use super::super::statistics::student;
+use super::{RATE, THREADS};
+use crate::archive::Run;
+
+/// The same level at begin and end of a block apart by more than this share: the machine or the server drifted.
+const DRIFT: f64 = 0.03;
+/// Our own session counts as running while it reads the counter.
+const OWN_RUNNING: f64 = 1.0;
+/// The counter of sessions at work.
+const RUNNING: &str = "Threads_running";
+
+/// What was varied; `None` if the loads have no values.
+pub(super) fn axis(run: &Run) -> Option<String> {
+    let has_values = run.trials.iter().any(|t| t.value.is_some());
+    run.meta.asked.axis.clone().filter(|_| has_values)
+}
+
+/// One value in one block.
+struct Cell {
+    value: f64,
+    block: u32,
+    /// Its loads, as indexes into the trials.
+    trials: Vec<usize>,
+    /// Loads of the same value after others had their turn: they show drift and count for nothing else.
+    again: Vec<usize>,
+}
+
+/// The points in the order of the value, and what is to be said about them.
+pub(super) fn all(
+    run: &Run,
+    trials: &[TrialFinding],
+    axis: &str,
+) -> (Vec<ScalingPoint>, Vec<String>) {
+    let cells = cells(trials);
+    let mut values: Vec<f64> = cells.iter().map(|c| c.value).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let mut points: Vec<ScalingPoint> =
+        values.iter().map(|value| point(run, trials, &cells, *value)).collect();
+    let per_one = points.first().and_then(|p| Some(p.events_per_s.value? / p.value));
+    for point in &mut points {
+        let rate = point.events_per_s.value;
+        point.efficiency = match axis {
+            THREADS => rate.zip(per_one).map(|(rate, one)| rate / (one * point.value)),
+            RATE => rate.map(|rate| rate / point.value),
+            _ => None,
+        };
+    }
+    (points, cells.iter().filter_map(|cell| drift(trials, cell, axis)).collect())
+}
+
+fn cells(trials: &[TrialFinding]) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = Vec::new();
+    let mut last: Option<(u32, f64)> = None;
+    for (place, trial) in trials.iter().enumerate() {
+        let Some(value) = trial.value else { continue };
+        let key = (trial.block, value);
+        match cells.iter_mut().find(|c| (c.block, c.value) == key) {
+            Some(cell) if last == Some(key) && cell.again.is_empty() => cell.trials.push(place),
+            Some(cell) => cell.again.push(place),
+            None => cells.push(Cell {
+                value,
+                block: trial.block,
+                trials: vec![place],
+                again: Vec::new(),
+            }),
+        }
+        last = Some(key);
+    }
+    cells
+}
+
+fn point(run: &Run, trials: &[TrialFinding], cells: &[Cell], value: f64) -> ScalingPoint {
+    let here: Vec<&Cell> = cells.iter().filter(|c| c.value == value).collect();
+    let all: Vec<usize> = here.iter().flat_map(|c| c.trials.iter().copied()).collect();
+    let rates: Vec<f64> = here.iter().filter_map(|c| mean(rates_of(trials, &c.trials))).collect();
+    let concurrency = |t: &usize| {
+        let trial = &trials[*t];
+        Some(trial.events_per_s.value? * trial.response.mean_s?)
+    };
+    let running = |t: &usize| running(run, trials, *t);
+    let histograms: Vec<_> = all
+        .iter()
+        .filter_map(|t| run.trials.get(*t))
+        .map(|trial| latency::sum(&trial.response))
+        .collect();
+    ScalingPoint {
+        value,
+        concurrency: mean(all.iter().filter_map(concurrency)),
+        events_per_s: estimate(&rates),
+        p99_s: latency::at(&latency::sum(&histograms), 0.99),
+        threads_running: mean(all.iter().filter_map(running)),
+        efficiency: None,
+    }
+}
+
+fn rates_of<'a>(trials: &'a [TrialFinding], of: &'a [usize]) -> impl Iterator<Item = f64> + 'a {
+    of.iter().filter_map(|t| trials[*t].events_per_s.value)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0u32, 0.0), |(count, sum), v| (count + 1, sum + v));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// Mean and 95 % interval over blocks, by Student's t.
+fn estimate(rates: &[f64]) -> Estimate {
+    let value = mean(rates.iter().copied());
+    let ci95 = value.filter(|_| rates.len() >= 2).map(|mean| {
+        let df = rates.len() as f64 - 1.0;
+        let squares: f64 = rates.iter().map(|r| (r - mean).powi(2)).sum();
+        let half = student::quantile(0.975, df) * (squares / df / rates.len() as f64).sqrt();
+        (mean - half, mean + half)
+    });
+    Estimate { value, ci95, runs: rates.len() as u32 }
+}
+
+/// Variance of a mean of blocks relative to its square, and its degrees of freedom; `None` from a single block.
+pub(super) fn relative_variance(estimate: &Estimate) -> Option<(f64, f64)> {
+    let (low, high) = estimate.ci95?;
+    let df = f64::from(estimate.runs) - 1.0;
+    let error = (high - low) / 2.0 / student::quantile(0.975, df);
+    Some(((error / estimate.value?).powi(2), df))
+}
+
+/// Mean number of running threads during a load, without our own sampler.
+fn running(run: &Run, trials: &[TrialFinding], place: usize) -> Option<f64> {
+    let trial = &trials[place];
+    let (began, ended) = (trial.began_s * 1e9, (trial.began_s + trial.seconds) * 1e9);
+    let seen =
+        run.samples.iter().filter(|s| s.began_ns as f64 >= began && s.ended_ns as f64 <= ended);
+    mean(seen.filter_map(|s| s.numbers.get(RUNNING)).map(|n| (n - OWN_RUNNING).max(0.0)))
+}
+
+/// What a level that was run again at the end of its block says.
+fn drift(trials: &[TrialFinding], cell: &Cell, axis: &str) -> Option<String> {
+    let first = mean(rates_of(trials, &cell.trials)).filter(|r| *r > 0.0)?;
+    let again = mean(rates_of(trials, &cell.again))?;
+    let change = again / first - 1.0;
+    (change.abs() > DRIFT).then(|| {
+        format!(
+            "drift: {axis}={} gave {} events/s at first and {} when it was run again ({} {}): the \
+             points in between are not on one footing",
+            figure(cell.value),
+            figure(first),
+            figure(again),
+            percent(change.abs()),
+            if change > 0.0 { "more" } else { "less" },
+        )
+    })
+}
