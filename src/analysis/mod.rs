@@ -17,6 +17,7 @@ mod scaling;
 mod series;
 mod settings;
 pub mod statistics;
+mod steady;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -35,6 +36,7 @@ pub use findings::{
 };
 
 pub use pulse::{Beat, Pulse, Surroundings};
+pub use steady::{Outlook, Watcher};
 
 use crate::archive::{Meta, Run};
 

@@ -3,7 +3,7 @@
 use crate::archive::{IntervalRecord, Run, Trial};
 
 use super::findings::{ClassFinding, Estimate, RateSpread, Temperature, TrialFinding};
-use super::{cost, counters, latency};
+use super::{cost, counters, latency, steady};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -55,7 +55,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         disk_reads: step.and_then(|s| counters::first_risen(s, DISK_READS)),
         disk_bytes: step.and_then(|s| counters::first_risen(s, DISK_BYTES)),
         cost: cost::per_event(trial, step, events),
-        steady: None,
+        steady: steady::of(run, trial),
         stalls: None,
     }
 }
