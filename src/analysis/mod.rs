@@ -9,6 +9,7 @@ mod cost;
 mod counters;
 pub mod figure;
 mod findings;
+mod heat;
 mod latency;
 mod pulse;
 #[cfg(test)]
@@ -28,8 +29,8 @@ mod ways;
 pub use caveats::{Caveat, Level, ids as caveat_ids};
 pub use findings::{
     Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
-    DataSize, Difference, Estimate, Findings, Head, InsideOutside, IntervalFinding, Latency, Law,
-    NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
+    DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
+    Law, NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
     SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
     Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost,
     WayFinding,

@@ -3,7 +3,7 @@
 use crate::archive::{IntervalRecord, Run, Trial};
 
 use super::findings::{IntervalFinding, Phase, Temperature, Timeline};
-use super::{latency, series, trials};
+use super::{heat, latency, series, trials};
 
 /// Kinds of steps that say something about the pool.
 const PREPARE: &str = "prepare";
@@ -27,6 +27,7 @@ pub(super) fn of(run: &Run) -> Timeline {
         ended_s,
         intervals: intervals.collect(),
         series: series::all(run, began_s, ended_s),
+        heat: heat::of(run, began_s, ended_s),
         phases,
     }
 }

@@ -1,6 +1,6 @@
 //! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
 
-use crate::archive::{IntervalRecord, Run, Trial};
+use crate::archive::{self, IntervalRecord, Run, Trial};
 
 use super::findings::{ClassFinding, Estimate, RateSpread, Temperature, TrialFinding};
 use super::{cost, counters, latency, steady};
@@ -42,6 +42,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         events_per_s: Estimate::one_run((seconds > 0.0).then(|| events as f64 / seconds)),
         rates: spread(trial),
         spectrum: latency::spectrum(&response),
+        response_hdr: archive::hdr_base64(&response),
         response: latency::summary(&response),
         service: latency::summary(&latency::sum(&trial.service)),
         lateness: latency::summary(&trial.lateness),

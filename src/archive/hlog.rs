@@ -41,6 +41,21 @@ pub(super) fn header(origin_unix_ns: u64) -> Vec<u8> {
     out
 }
 
+/// A histogram alone, as the log holds it: format V2, compressed, base64; empty if there is nothing in it.
+pub fn hdr_base64(histogram: &Histogram) -> String {
+    if histogram.is_empty() {
+        return String::new();
+    }
+    let (mut out, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    IntervalLogWriterBuilder::new()
+        .begin_log_with(&mut out, &mut serializer)
+        .expect("memory takes every byte")
+        .write_histogram(histogram, Duration::ZERO, Duration::ZERO, None)
+        .expect("counts of a histogram fit its own format, and memory takes every byte");
+    let line = String::from_utf8_lossy(&out);
+    line.trim_end().rsplit(',').next().unwrap_or_default().to_owned()
+}
+
 const LEGEND: &[u8] =
     b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 

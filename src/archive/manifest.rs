@@ -1,5 +1,6 @@
 //! `manifest.json`: sizes and SHA-256 of a run's files, written last, so that a later change shows.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,14 @@ struct Entry {
     path: String,
     bytes: u64,
     sha256: String,
+}
+
+/// SHA-256, hexadecimal, of a run's files by their path, as they were when the run ended; empty where none were kept.
+pub fn hashes(dir: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(dir.join(NAME)).unwrap_or_default();
+    let manifest: Option<Manifest> = serde_json::from_str(&text).ok();
+    let files = manifest.into_iter().flat_map(|m| m.files);
+    files.map(|entry| (entry.path, entry.sha256)).collect()
 }
 
 impl Manifest {

@@ -30,7 +30,9 @@ mod writer;
 
 pub use convert::{counters, reason_word, variables};
 pub use error::Error;
+pub use hlog::hdr_base64;
 pub use load::{latest, list, load, meta};
+pub use manifest::hashes;
 pub use sparse::SparseHistogram;
 pub use types::{
     Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord,

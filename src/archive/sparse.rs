@@ -41,6 +41,11 @@ impl SparseHistogram {
         self.max()
     }
 
+    /// Its cells from the lowest: highest value of the cell in nanoseconds, and how many fell into it.
+    pub fn cells(&self) -> &[(u64, u64)] {
+        &self.cells
+    }
+
     /// Adds its values to a full histogram.
     pub fn add_to(&self, sum: &mut Histogram) {
         for (value, count) in &self.cells {

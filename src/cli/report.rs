@@ -112,6 +112,8 @@ pub(super) fn findings(dir: &Path) -> anyhow::Result<Findings> {
     let mut findings = analyse(&run);
     findings.folder = Some(dir.display().to_string());
     list(dir, dir, &mut findings.files);
+    let mut hashes = archive::hashes(dir);
+    findings.files.iter_mut().for_each(|f| f.sha256 = hashes.remove(&f.path));
     findings.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(findings)
 }
@@ -125,7 +127,7 @@ fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
             list(root, &path, files);
         } else if path.file_name().is_none_or(|name| name != PAGE) {
             let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            files.push(RawFile { path, bytes: meta.len() });
+            files.push(RawFile { path, bytes: meta.len(), sha256: None });
         }
     }
 }

@@ -5,6 +5,8 @@
 mod csv;
 mod html;
 mod json;
+#[cfg(test)]
+mod samples;
 mod text;
 
 use std::io::{self, Write};

@@ -278,6 +278,8 @@ pub struct TrialFinding {
     pub lateness: Latency,
     /// Spectrum of the response times.
     pub spectrum: Vec<SpectrumPoint>,
+    /// The histogram of the response times itself, nanoseconds: HdrHistogram V2, compressed, base64.
+    pub response_hdr: String,
     /// By class.
     pub classes: Vec<ClassFinding>,
     /// Events that failed.
@@ -368,6 +370,23 @@ pub struct Timeline {
     pub intervals: Vec<IntervalFinding>,
     /// What probes saw.
     pub series: Vec<Series>,
+    /// How often which response time was, over time.
+    pub heat: Option<Heat>,
+}
+
+/// How often which response time was, over time: counts in cells of time and latency.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heat {
+    /// Length of a column, seconds; the first begins where the axis begins.
+    pub column_s: f64,
+    /// Lower edge of the lowest row, seconds of latency.
+    pub low_s: f64,
+    /// Each row's upper edge by its lower one.
+    pub factor: f64,
+    /// How many rows there are.
+    pub rows: usize,
+    /// Cells that hold an event: column, row, events; in this order.
+    pub cells: Vec<(usize, usize, u64)>,
 }
 
 /// One step.
@@ -481,4 +500,6 @@ pub struct RawFile {
     pub path: String,
     /// Length, bytes.
     pub bytes: u64,
+    /// SHA-256 when the run ended, hexadecimal; `None` for files that came later.
+    pub sha256: Option<String>,
 }

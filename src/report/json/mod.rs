@@ -1,6 +1,8 @@
 //! JSON, schema version 1 (`docs/schema/report-v1.json`): durations in seconds, instants in RFC 3339 UTC, what is not
 //! known is `null`. Inside version 1 keys are only added.
 
+mod verdicts;
+
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
@@ -66,6 +68,13 @@ fn report(findings: &Findings) -> Value {
         },
         "ways": list(&findings.ways, |w| way(findings, w)),
         "trials": list(&findings.trials, trial),
+        "comparisons": list(&findings.comparisons, verdicts::comparison),
+        "differences": list(&findings.differences, verdicts::difference),
+        "scaling": findings.scaling.as_ref().map(verdicts::scaling),
+        "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity(findings, c)),
+        "waits": list(&findings.waits, |w| verdicts::wait(findings, w)),
+        "noise": list(&findings.noise, verdicts::noise),
+        "checks": list(&findings.checks, verdicts::check),
         "timeline": {
             "began_s": findings.timeline.began_s,
             "ended_s": findings.timeline.ended_s,
@@ -73,7 +82,9 @@ fn report(findings: &Findings) -> Value {
             "series": list(&findings.timeline.series, series),
         },
         "plan": findings.plan,
-        "files": list(&findings.files, |f| json!({ "path": f.path, "bytes": f.bytes })),
+        "files": list(&findings.files, |f| {
+            json!({ "path": f.path, "bytes": f.bytes, "sha256": f.sha256 })
+        }),
     })
 }
 
@@ -197,6 +208,8 @@ fn trial(trial: &TrialFinding) -> Value {
         "id": trial.id,
         "way": trial.way,
         "pass": trial.pass,
+        "block": trial.block,
+        "value": trial.value,
         "pool": trial.temperature.words(),
         "workload": trial.workload,
         "arrival": trial.arrival,
@@ -212,6 +225,7 @@ fn trial(trial: &TrialFinding) -> Value {
             "response": latency(&trial.response),
             "service": latency(&trial.service),
             "lateness": latency(&trial.lateness),
+            "response_hdr_v2_b64": trial.response_hdr,
         },
         "spectrum": spectrum,
         "by_class": classes,
@@ -224,6 +238,8 @@ fn trial(trial: &TrialFinding) -> Value {
         "disk_reads": counted(trial.disk_reads),
         "disk_bytes": counted(trial.disk_bytes),
         "cost_per_event": cost,
+        "steady": trial.steady.as_ref().map(verdicts::steady),
+        "stalls": trial.stalls.as_ref().map(verdicts::stalls),
     })
 }
 

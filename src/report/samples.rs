@@ -1,0 +1,270 @@
+//! Findings made by hand, with everything that a report can show.
+
+use crate::analysis::{
+    Capacity, CapacityStep, Cause, CheckFinding, Comparison, Difference, Estimate, Findings,
+    InsideOutside, Law, NoiseItem, Pair, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
+    Stalls, Steady, SteadyVerdict, Verdict, WaitFinding, analyse, recorded,
+};
+
+/// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
+pub(super) fn compared() -> Findings {
+    let mut findings = analyse(&recorded::bench());
+    let only = findings.trials.remove(0);
+    for block in 1..=6u32 {
+        for way in ["fsync", "O_DIRECT"] {
+            let mut trial = only.clone();
+            let faster = if way == "O_DIRECT" { 1.06 } else { 1.0 };
+            let drift = 1.0 + f64::from(block % 3) * 0.006;
+            trial.id = format!("{:02}-{way}-1", findings.trials.len() + 1);
+            way.clone_into(&mut trial.way);
+            trial.block = block;
+            trial.events_per_s.value = Some(3771.0 * faster * drift);
+            trial.steady = Some(steady());
+            trial.stalls = Some(stalls(only.began_s));
+            findings.trials.push(trial);
+        }
+    }
+    findings.answer = vec![
+        "`O_DIRECT` is 6.0 % faster than `fsync`, 95 % interval +4.2 to +8.0 %, 6 blocks."
+            .to_owned(),
+    ];
+    findings.comparisons = comparisons();
+    findings.differences = vec![
+        difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
+        difference("machine", "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
+    ];
+    findings.noise = vec![
+        noise("foreign_cpu", "CPU of others", 0.4, "%", "ok", ""),
+        noise("steal", "stolen by the hypervisor", 3.2, "%", "warn", "measure on a quieter host"),
+    ];
+    findings.checks = vec![
+        check("p99 < 20ms", "11.8 ms", "pass", "its interval 11.2 to 12.5 ms lies below"),
+        check("events_per_s > 5000", "3 998 /s", "fail", "its interval lies below"),
+        check("stalls == 0", "2", "unsure", "the load could not show stalls below 0.4 s"),
+    ];
+    findings
+}
+
+fn difference(
+    kind: &'static str,
+    name: &str,
+    base: &str,
+    other: &str,
+    intended: bool,
+) -> Difference {
+    let [name, base, other] = [name, base, other].map(str::to_owned);
+    Difference { kind, name, base, other, intended }
+}
+
+fn noise(
+    id: &'static str,
+    title: &'static str,
+    value: f64,
+    unit: &'static str,
+    level: &'static str,
+    remedy: &str,
+) -> NoiseItem {
+    let (when, remedy) = ("during 01-load".to_owned(), remedy.to_owned());
+    NoiseItem { id, title, when, value, unit, level, remedy }
+}
+
+fn check(text: &str, value: &str, verdict: &'static str, why: &str) -> CheckFinding {
+    let [text, value, why] = [text, value, why].map(str::to_owned);
+    CheckFinding { text, value, verdict, why }
+}
+
+fn comparisons() -> Vec<Comparison> {
+    let pairs = |base: f64, ratio: f64| {
+        let pair = |block: u32| {
+            let drift = 1.0 + f64::from(block % 3) * 0.006;
+            let own = ratio * (1.0 + f64::from(block % 4) * 0.008 - 0.012);
+            Pair { block, base: base * drift, way: base * drift * own }
+        };
+        (1..=6).map(pair).collect::<Vec<_>>()
+    };
+    let ratio =
+        |value, low, high| Estimate { value: Some(value), ci95: Some((low, high)), runs: 6 };
+    let rate = Comparison {
+        way: "O_DIRECT".to_owned(),
+        base: "fsync".to_owned(),
+        metric: "events_per_s".to_owned(),
+        decides: true,
+        more_is_better: true,
+        ratio: ratio(1.06, 1.042, 1.08),
+        verdict: Verdict::Better,
+        margin: 0.02,
+        p: Some(0.0004),
+        signed_rank: Some(SignedRank { p: 0.03125, ratio: 1.0595, ci95: (1.04, 1.079) }),
+        detectable: Some(0.021),
+        more_blocks: None,
+        pairs: pairs(3771.0, 1.06),
+        notes: Vec::new(),
+    };
+    let p99 = Comparison {
+        metric: "p99_s".to_owned(),
+        decides: false,
+        more_is_better: false,
+        ratio: ratio(0.997, 0.95, 1.046),
+        verdict: Verdict::Unsure,
+        p: Some(0.71),
+        signed_rank: None,
+        detectable: Some(0.06),
+        more_blocks: Some(14),
+        pairs: pairs(0.0118, 0.997),
+        notes: vec!["one block has a stall in one way only".to_owned()],
+        ..rate.clone()
+    };
+    let cpu = Comparison {
+        metric: "server_cpu_us".to_owned(),
+        ratio: ratio(0.94, 0.93, 0.95),
+        verdict: Verdict::Better,
+        pairs: pairs(182.0, 0.94),
+        more_blocks: None,
+        notes: Vec::new(),
+        ..p99.clone()
+    };
+    vec![rate, p99, cpu]
+}
+
+fn steady() -> Steady {
+    Steady {
+        verdict: SteadyVerdict::SteadyWithStalls,
+        t0_s: Some(1.0),
+        length_s: Some(6.0),
+        level: Some(15_100.0),
+        drift: Some(-0.004),
+        phi: Some(0.21),
+        n_eff: Some(44.0),
+        precision: Some(0.013),
+        why: Vec::new(),
+    }
+}
+
+fn stalls(began_s: f64) -> Stalls {
+    let stall = |at: f64, kind| Stall {
+        kind,
+        began_s: began_s + at,
+        seconds: 0.6,
+        depth: 1.0,
+        lost_events: 9000.0,
+        max_s: Some(0.61),
+    };
+    Stalls {
+        events: vec![stall(3.2, StallKind::FullStop), stall(5.4, StallKind::Slow)],
+        dips: 1,
+        lost_share: 0.08,
+        period_s: Some(2.2),
+        resolution_s: Some(0.1),
+        longest_silence_s: Some(0.6),
+        slowest_by_median: Some(0.4),
+        causes: vec![Cause {
+            id: "CHECKPOINT",
+            title: "the redo log was full and pages had to be written",
+            evidence: "checkpoint age 94 % inside, 61 % outside".to_owned(),
+            share: 1.0,
+        }],
+        counters: vec![InsideOutside {
+            counter: "pages_written_per_s".to_owned(),
+            inside: 5200.0,
+            outside: 310.0,
+            z: 9.3,
+        }],
+        notes: Vec::new(),
+    }
+}
+
+/// A sweep over threads with a law, its rival and a peak.
+pub(super) fn swept() -> Findings {
+    let mut findings = analyse(&recorded::bench());
+    let law = Law { lambda: 1050.0, sigma: 0.025, kappa: 0.0006, r2: 0.998 };
+    let rate = |n: f64| law.lambda * n / (1.0 + law.sigma * (n - 1.0) + law.kappa * n * (n - 1.0));
+    let point = |n: &f64| {
+        let value = rate(*n) * (1.0 + 0.01 * (n % 3.0 - 1.0));
+        ScalingPoint {
+            value: *n,
+            concurrency: Some(*n * 0.98),
+            events_per_s: Estimate {
+                value: Some(value),
+                ci95: Some((value * 0.97, value * 1.03)),
+                runs: 3,
+            },
+            p99_s: Some(0.001 * n.sqrt()),
+            threads_running: Some(n * 0.9),
+            efficiency: Some(value / n / rate(1.0)),
+        }
+    };
+    findings.scaling = Some(Scaling {
+        axis: "threads".to_owned(),
+        points: [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().map(point).collect(),
+        law: Some(law),
+        peak_n: Some((40.3, 35.0, 47.0)),
+        peak_rate: Some((14_400.0, 14_000.0, 14_900.0)),
+        two_lines: Some((990.0, 13_900.0)),
+        better: "law",
+        notes: vec!["no point lies beyond twice the peak".to_owned()],
+    });
+    findings.waits = vec![wait(0, "1", "rows", Some(4.1e-7)), wait(0, "4", "summary", None)];
+    findings
+}
+
+fn wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFinding {
+    WaitFinding {
+        trial,
+        value: value.to_owned(),
+        instrument: "wait/synch/sxlock/innodb/hash_table_locks".to_owned(),
+        operation: if p50_s.is_some() { "shared_lock".to_owned() } else { String::new() },
+        count: 1_203_441,
+        total_s: 0.9,
+        average_s: Some(7.4e-7),
+        p50_s,
+        p90_s: p50_s.map(|v| v * 2.0),
+        p99_s: p50_s.map(|v| v * 9.0),
+        max_s: Some(0.0021),
+        tick_s: Some(3.1e-8),
+        source: source.to_owned(),
+        coverage: Some(0.31),
+        objects: Some(16),
+        notes: vec!["rows cover 31 % of the waits".to_owned()],
+    }
+}
+
+/// A search for capacity.
+pub(super) fn searched() -> Findings {
+    let mut findings = analyse(&recorded::bench());
+    let only = findings.trials[0].clone();
+    let steps = [
+        ("unloaded", 100.0, 100.0, 0.0011, Verdict::Better),
+        ("burst", f64::NAN, 6100.0, 0.094, Verdict::Worse),
+        ("curve", 1500.0, 1500.0, 0.0022, Verdict::Better),
+        ("curve", 3000.0, 3000.0, 0.0058, Verdict::Better),
+        ("curve", 4500.0, 4498.0, 0.017, Verdict::Better),
+        ("curve", 5500.0, 5300.0, 0.31, Verdict::Worse),
+        ("bisect", 5000.0, 4990.0, 0.026, Verdict::Worse),
+        ("confirm", 4700.0, 4699.0, 0.019, Verdict::Better),
+    ];
+    findings.trials.clear();
+    let step = |(place, step): (usize, &(&str, f64, f64, f64, Verdict))| CapacityStep {
+        trial: place,
+        phase: step.0.to_owned(),
+        offered_per_s: Some(step.1).filter(|v| v.is_finite()),
+        achieved_per_s: step.2,
+        p99_s: Some(step.3),
+        verdict: step.4,
+        why: format!("p99 {:.1} ms against 20 ms", step.3 * 1e3),
+    };
+    findings.trials.extend(steps.iter().enumerate().map(|(place, s)| {
+        let mut trial = only.clone();
+        trial.id = format!("{:02}-{}", place + 1, s.0);
+        trial
+    }));
+    findings.capacity = Some(Capacity {
+        objectives: vec!["p99 < 20ms".to_owned()],
+        confirmed_per_s: Some(4700.0),
+        first_failing_per_s: Some(5000.0),
+        why: Some("p99 26 ms against 20 ms".to_owned()),
+        ill_posed: None,
+        steps: steps.iter().enumerate().map(step).collect(),
+        notes: Vec::new(),
+    });
+    findings
+}
