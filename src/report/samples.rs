@@ -225,6 +225,7 @@ fn wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFind
         coverage: Some(0.31),
         objects: Some(16),
         notes: vec!["rows cover 31 % of the waits".to_owned()],
+        ..WaitFinding::default()
     }
 }
 

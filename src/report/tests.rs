@@ -233,10 +233,23 @@ fn html_lets_no_text_become_an_element() {
     balanced(&page);
 }
 
+/// Everything that was made by hand.
+fn samples() -> [(&'static str, Findings); 3] {
+    [
+        ("compared", samples::compared()),
+        ("swept", samples::swept()),
+        ("searched", samples::searched()),
+    ]
+}
+
 /// Writes pages to look at: `PAGES=/tmp/pages cargo test report::tests::pages`.
 #[test]
 fn pages() {
     let Some(folder) = std::env::var_os("PAGES") else { return };
+    for (name, findings) in samples() {
+        let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(path, shown("html", findings)).unwrap();
+    }
     for (name, run) in
         [("demo", recorded::demo()), ("bench", recorded::bench()), ("hour", recorded::hour())]
     {
@@ -252,6 +265,11 @@ fn html_is_well_formed() {
     cut.trials.truncate(3);
     for run in [recorded::demo(), recorded::bench(), cut, Run::default()] {
         balanced(&written("html", &run));
+    }
+    for (name, findings) in samples() {
+        let page = shown("html", findings);
+        balanced(&page);
+        assert!(!page.contains("NaN") && !page.contains("inf "), "{name}");
     }
 }
 

@@ -3,9 +3,10 @@
 use crate::analysis::Unit;
 
 /// What an axis counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Measure {
     /// A number, or a number per second.
+    #[default]
     Number,
     /// Bytes, or bytes per second.
     Bytes,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::axis::Axis;
 use super::m4;
-use super::plot::{Band, Curve, Frame, Plot};
+use super::plot::{Curve, Frame, Ground, Plot, WIDE};
 
 /// Most points of a curve: an hour of seconds as they are. Longer curves are thinned out like the pictures, so
 /// that the page of a day stays small; the CSV has every point.
@@ -57,18 +57,21 @@ impl Times {
     }
 }
 
-/// Plots with the frame they were drawn in, the time axis, the bands.
-pub(super) fn of(plots: &[(Plot, Frame)], time: &Axis, bands: &[Band]) -> Value {
+/// Plots with the frame they were drawn in, the time axis, what stands behind the curves.
+pub(super) fn of(plots: &[(Plot, Frame)], time: &Axis, ground: &Ground) -> Value {
     let mut times = Times::default();
     let plots: Vec<Value> =
         plots.iter().map(|(plot, frame)| one(plot, frame, &mut times)).collect();
-    let bands: Vec<Value> = bands
+    let bands: Vec<Value> = ground
+        .bands
         .iter()
         .map(|b| json!([round(b.from), round(b.to), b.kind, b.letter, b.label, b.way]))
         .collect();
     json!({
         "time": [time.low, round(time.high)],
         "bands": bands,
+        "stalls": ground.stalls.iter().map(|s| [round(s.0), round(s.1)]).collect::<Vec<_>>(),
+        "marks": ground.marks.iter().map(|m| json!([round(m.0), m.1])).collect::<Vec<_>>(),
         "times": times.lists,
         "plots": plots,
     })
@@ -95,7 +98,12 @@ fn one(plot: &Plot, frame: &Frame, times: &mut Times) -> Value {
         "measure": plot.measure.word(),
         "log": plot.log,
         "labels": plot.x_labels,
+        "range": plot.x_labels.as_ref().map(|_| [plot.x_axis().low, plot.x_axis().high]),
+        "main": plot.x_labels.is_none() && frame.width >= WIDE.width,
         "xTitle": plot.x_title,
+        "shades": plot.shades.as_ref().map(|s| {
+            json!({ "column": round(s.column_s), "low": s.low_s, "high": s.high_s(), "rows": s.rows })
+        }),
         "frame": [frame.width, frame.height, frame.left, frame.right, frame.top, frame.bottom],
         "curves": curves,
     })

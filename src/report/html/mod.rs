@@ -1,15 +1,22 @@
 //! One page in one file: nothing is loaded, pictures are SVG that reads without script and without style sheet, the
 //! script adds zoom, cursor and toggles. The answer stands first, then the doubts, then the numbers.
+//! Start reading at `sections::all`. To add a section: its function, and its line there.
 
 mod axis;
 mod bars;
+mod capacity;
 mod data;
+mod effects;
 mod escape;
 mod m4;
 mod plot;
 mod plots;
+mod record;
+mod scaling;
 mod sections;
+mod shades;
 mod tables;
+mod verdicts;
 
 use std::io::{self, Write};
 

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::axis::{Axis, Measure, label, moment};
 use super::escape::text;
 use super::m4;
+use super::shades::Shades;
 
 /// Okabe and Ito's palette, told apart by all kinds of eyes. The classes `c0`..`c6` stand for them.
 pub(super) const COLOURS: &[&str] =
@@ -64,8 +65,19 @@ pub(super) struct Band {
     pub(super) way: String,
 }
 
+/// What stands behind the curves of every plot over time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ground {
+    /// Steps.
+    pub(super) bands: Vec<Band>,
+    /// When nothing, or little, got done: from and to.
+    pub(super) stalls: Vec<(f64, f64)>,
+    /// Moments with a name: where the part that is kept begins.
+    pub(super) marks: Vec<(f64, String)>,
+}
+
 /// One plot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Plot {
     pub(super) id: &'static str,
     pub(super) title: String,
@@ -77,6 +89,8 @@ pub(super) struct Plot {
     pub(super) x_labels: Option<Vec<(f64, String)>>,
     pub(super) x_title: &'static str,
     pub(super) curves: Vec<Curve>,
+    /// Shades behind the curves.
+    pub(super) shades: Option<Shades>,
 }
 
 /// Size of a picture and room round the plot, in its own units; the script uses the same.
@@ -106,10 +120,10 @@ impl Frame {
     pub(super) fn inner_height(&self) -> f64 {
         self.height - self.top - self.bottom
     }
-    fn x(&self, axis: &Axis, value: f64) -> f64 {
+    pub(super) fn x(&self, axis: &Axis, value: f64) -> f64 {
         self.left + axis.place(value) * self.inner_width()
     }
-    fn y(&self, axis: &Axis, value: f64) -> f64 {
+    pub(super) fn y(&self, axis: &Axis, value: f64) -> f64 {
         self.top + (1.0 - axis.place(value)) * self.inner_height()
     }
 }
@@ -120,23 +134,28 @@ impl Plot {
         self.values().next().is_none()
     }
 
+    /// The x axis of a plot that is not over time: as far as its points go, and a little more.
+    pub(super) fn x_axis(&self) -> Axis {
+        let points = self.curves.iter().flat_map(|c| &c.points);
+        Axis::bare(0.0, points.map(|p| p.0).fold(0.0, f64::max))
+    }
+
     fn values(&self) -> impl Iterator<Item = f64> + '_ {
         self.curves.iter().flat_map(|c| &c.points).filter_map(|p| p.1).filter(|v| v.is_finite())
     }
 
     /// The y axis: from zero, or whole decades.
     pub(super) fn y_axis(&self) -> Axis {
-        let max = self.values().fold(0.0, f64::max);
-        if self.log {
-            let min = self.values().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
-            Axis::log(min, max)
-        } else {
-            Axis::linear(max, self.measure)
+        let (mut min, mut max) = (f64::INFINITY, 0.0);
+        let edges = self.shades.iter().flat_map(|s| [s.low_s, s.high_s()]);
+        for value in self.values().chain(edges).filter(|v| *v > 0.0) {
+            (min, max) = (f64::min(min, value), f64::max(max, value));
         }
+        if self.log { Axis::log(min, max) } else { Axis::linear(max, self.measure) }
     }
 
     /// The picture. The script draws it anew in its own width, from the same data.
-    pub(super) fn svg(&self, frame: &Frame, x: &Axis, bands: &[Band]) -> String {
+    pub(super) fn svg(&self, frame: &Frame, x: &Axis, ground: &Ground) -> String {
         let y = self.y_axis();
         let mut svg = String::new();
         let Frame { width, height, .. } = frame;
@@ -153,11 +172,16 @@ impl Plot {
             title = text(&self.title),
             about = text(&self.about),
         );
-        draw_bands(&mut svg, frame, x, bands);
+        draw_bands(&mut svg, frame, x, &ground.bands);
+        if let Some(shades) = &self.shades {
+            svg += &shades.svg(frame, x, &y);
+        }
+        draw_stalls(&mut svg, frame, x, &ground.stalls);
         self.draw_axes(&mut svg, frame, x, &y);
         for curve in &self.curves {
             draw_curve(&mut svg, frame, x, &y, curve);
         }
+        draw_marks(&mut svg, frame, x, &ground.marks);
         svg.push_str("</svg>");
         svg
     }
@@ -180,8 +204,14 @@ impl Plot {
             Some(labels) => labels.clone(),
             None => x.ticks.iter().map(|t| (*t, moment(*t))).collect(),
         };
+        let mut taken = f64::NEG_INFINITY;
         for (value, word) in labels.iter().filter(|(v, _)| *v >= x.low && *v <= x.high) {
             let at = frame.x(x, *value);
+            let half = word.chars().count() as f64 * 3.4 + 2.0;
+            if at - half < taken {
+                continue;
+            }
+            taken = at + half;
             let _ = write!(
                 svg,
                 "<path class=\"axis\" d=\"M{at:.1} {bottom}v5\" stroke=\"#888\"/>\
@@ -248,6 +278,41 @@ fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
                 text(way)
             );
         }
+    }
+}
+
+/// Stalls in one path, as there may be many.
+fn draw_stalls(svg: &mut String, frame: &Frame, x: &Axis, stalls: &[(f64, f64)]) {
+    if stalls.is_empty() {
+        return;
+    }
+    svg.push_str("<path class=\"stalls\" fill=\"#d55e00\" fill-opacity=\"0.28\" d=\"");
+    let (top, tall) = (frame.top, frame.height - frame.bottom - frame.top);
+    for (from, to) in stalls {
+        let (from, to) = (frame.x(x, *from), frame.x(x, *to));
+        let _ = write!(
+            svg,
+            "M{from:.1} {top}h{wide:.1}v{tall}h-{wide:.1}z",
+            wide = (to - from).max(1.0)
+        );
+    }
+    svg.push_str("\"/>");
+}
+
+/// Moments with a name.
+fn draw_marks(svg: &mut String, frame: &Frame, x: &Axis, marks: &[(f64, String)]) {
+    for (at, name) in marks {
+        let at = frame.x(x, *at);
+        let _ = write!(
+            svg,
+            "<path class=\"mark\" d=\"M{at:.1} {}V{}\" stroke=\"#333\" stroke-dasharray=\"6 3\"/>\
+             <text class=\"mark\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"10\">{}</text>",
+            frame.top,
+            frame.height - frame.bottom,
+            at + 3.0,
+            frame.top + 10.0,
+            text(name)
+        );
     }
 }
 

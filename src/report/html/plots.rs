@@ -1,10 +1,11 @@
 //! Which plots a run gets, and what they are made of. Times on their axis count from where the timeline begins.
 
-use crate::analysis::{Findings, IntervalFinding, Phase, Series, Temperature, Unit};
+use crate::analysis::{Findings, IntervalFinding, Phase, Series, Temperature, TrialFinding, Unit};
 
 use super::axis::{Axis, Measure};
 use super::capital;
-use super::plot::{Band, Curve, Plot, Style};
+use super::plot::{Band, Curve, Ground, Plot, Style};
+use super::shades::Shades;
 
 /// Title of a time axis.
 const TIME: &str = "time since the first step shown";
@@ -46,6 +47,7 @@ pub(super) fn more(findings: &Findings) -> Vec<Plot> {
             measure: series.unit.into(),
             log: false,
             x_labels: None,
+            shades: None,
             x_title: "",
             curves: vec![curve(findings, series, 0, style_of(series))],
         }
@@ -58,8 +60,23 @@ pub(super) fn axis(findings: &Findings) -> Axis {
     Axis::time(0.0, findings.timeline.ended_s - findings.timeline.began_s)
 }
 
+/// What stands behind the curves over time.
+pub(super) fn ground(findings: &Findings) -> Ground {
+    let began = findings.timeline.began_s;
+    let stalls = findings.trials.iter().filter_map(|t| t.stalls.as_ref()).flat_map(|s| &s.events);
+    let kept = |trial: &TrialFinding| {
+        let steady = trial.steady.as_ref().filter(|s| s.verdict.is_steady())?;
+        Some((trial.began_s - began + steady.t0_s?, "T0".to_owned()))
+    };
+    Ground {
+        bands: bands(findings),
+        stalls: stalls.map(|s| (s.began_s - began, s.began_s - began + s.seconds)).collect(),
+        marks: findings.trials.iter().filter_map(kept).collect(),
+    }
+}
+
 /// Steps as bands on the time axis.
-pub(super) fn bands(findings: &Findings) -> Vec<Band> {
+fn bands(findings: &Findings) -> Vec<Band> {
     let began = findings.timeline.began_s;
     // A plain load needs no band: the whole plot is that load.
     let telling = |p: &&Phase| p.trial.is_none() || p.temperature != Temperature::AsFound;
@@ -130,6 +147,7 @@ fn throughput(findings: &Findings) -> Plot {
         measure: Measure::Number,
         log: false,
         x_labels: None,
+        shades: None,
         x_title: "",
         curves,
     }
@@ -138,11 +156,14 @@ fn throughput(findings: &Findings) -> Plot {
 fn latency(findings: &Findings) -> Plot {
     Plot {
         id: "latency",
-        title: "Response time (logarithmic)".to_owned(),
-        about: "Median and 99th percentile of the response times of each interval.".to_owned(),
+        title: "Response time (logarithmic); the darker, the more events".to_owned(),
+        about: "Median and 99th percentile of the response times of each interval, over shades \
+                that tell how many events took how long."
+            .to_owned(),
         measure: Measure::Latency,
         log: true,
         x_labels: None,
+        shades: findings.timeline.heat.as_ref().map(Shades::of),
         x_title: "",
         curves: vec![
             intervals(findings, "p50", 0, Style::Line, |i| i.response.p50_s),
@@ -160,6 +181,7 @@ fn pool(findings: &Findings) -> Plot {
         measure: Measure::Bytes,
         log: false,
         x_labels: None,
+        shades: None,
         x_title: "",
         curves: sampled(
             findings,
@@ -182,6 +204,7 @@ fn reads(findings: &Findings) -> Plot {
         measure: Measure::Number,
         log: false,
         x_labels: None,
+        shades: None,
         x_title: "",
         curves: sampled(
             findings,
@@ -198,6 +221,7 @@ fn bytes(findings: &Findings) -> Plot {
         measure: Measure::Bytes,
         log: false,
         x_labels: None,
+        shades: None,
         x_title: "",
         curves: sampled(
             findings,
@@ -233,6 +257,7 @@ pub(super) fn spectrum(findings: &Findings) -> Plot {
         measure: Measure::Latency,
         log: true,
         x_labels: Some(labels.collect()),
+        shades: None,
         x_title: "percentile of events",
         curves,
     }
@@ -240,8 +265,16 @@ pub(super) fn spectrum(findings: &Findings) -> Plot {
 
 /// Runs of one way share its colour.
 fn spectrum_colour(findings: &Findings, trial: usize) -> usize {
-    let way = &findings.trials[trial].way;
-    findings.ways.iter().position(|w| w.way == *way).unwrap_or(trial)
+    let mut ways: Vec<&str> = findings.trials.iter().map(|t| t.way.as_str()).collect();
+    ways.dedup();
+    let way = findings.trials[trial].way.as_str();
+    let mut seen: Vec<&str> = Vec::new();
+    for way in ways {
+        if !seen.contains(&way) {
+            seen.push(way);
+        }
+    }
+    if seen.len() < 2 { trial } else { seen.iter().position(|w| *w == way).unwrap_or(trial) }
 }
 
 /// log10 of 1/(1-q): 0.9 is 1, 0.99 is 2.

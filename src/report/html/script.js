@@ -172,6 +172,30 @@
     }
   };
 
+  const stallsOf = (plot, x, fx, box) => {
+    let path = "";
+    for (const [from, to] of data.stalls) {
+      if (to < x.low || from > x.high) continue;
+      const a = fx(Math.max(from, x.low)), b = fx(Math.min(to, x.high));
+      path += `M${a.toFixed(1)} ${box.top}H${Math.max(b, a + 1).toFixed(1)}V${box.bottom}H${a.toFixed(1)}z`;
+    }
+    if (path) el(plot.svg, "path", { class: "stalls", d: path, "fill-opacity": 0.28 });
+  };
+  const marksOf = (plot, x, fx, box) => {
+    for (const [at, name] of data.marks) {
+      if (at < x.low || at > x.high) continue;
+      el(plot.svg, "path", { class: "mark", d: `M${fx(at).toFixed(1)} ${box.top}V${box.bottom}`, "stroke-dasharray": "6 3" });
+      el(plot.svg, "text", { class: "mark", x: fx(at) + 3, y: box.top + 10, "font-size": 10 }, name);
+    }
+  };
+  // Shades come from the fixed picture: paths in columns and rows, stretched to the place they have now.
+  const shadesOf = (plot, parent, fx, fy) => {
+    const { column, low, high, rows } = plot.spec.shades;
+    const right = (fx(column) - fx(0)).toFixed(4), up = ((fy(high) - fy(low)) / rows).toFixed(4);
+    plot.shades.setAttribute("transform", `translate(${fx(0).toFixed(2)} ${fy(low).toFixed(2)}) scale(${right} ${up})`);
+    parent.appendChild(plot.shades);
+  };
+
   const draw = (plot) => {
     const { spec, svg } = plot;
     const width = Math.max(260, svg.parentNode.clientWidth);
@@ -190,6 +214,7 @@
         if (v > 0) min = Math.min(min, v);
       });
     });
+    if (spec.shades) { min = Math.min(min, spec.shades.low); max = Math.max(max, spec.shades.high); }
     const y = spec.log ? decades(min, max) : linear(max, spec.measure);
     const fx = (t) => left + ((t - x.low) / (x.high - x.low)) * (box.right - left);
     const fy = (v) => box.top + (1 - place(y, v)) * (box.bottom - box.top);
@@ -200,16 +225,21 @@
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     const clip = "clip-" + spec.id;
-    el(el(svg, "clipPath", { id: clip }), "rect", { x: left, y: box.top - 3, width: box.right - left, height: box.bottom - box.top + 6 });
+    el(el(svg, "clipPath", { id: clip }), "rect", { x: left - 3, y: box.top - 3, width: box.right - left + 6, height: box.bottom - box.top + 6 });
     if (!spec.labels) bandsOf(plot, x, fx, box);
+    if (plot.shades) shadesOf(plot, el(svg, "g", { "clip-path": `url(#${clip})` }), fx, fy);
+    if (spec.main) stallsOf(plot, x, fx, box);
     for (const tick of y.ticks) {
       const at = fy(tick).toFixed(1);
       el(svg, "path", { class: "grid", d: `M${left} ${at}H${box.right}` });
       el(svg, "text", { class: "tick", x: left - 8, y: +at + 4, "text-anchor": "end" }, label(tick, spec.measure));
     }
     const labels = spec.labels || x.ticks.map((t) => [t, moment(t, x.step)]);
+    let taken = -Infinity;
     for (const [at, word] of labels) {
-      if (at < x.low || at > x.high) continue;
+      const half = word.length * 3.4 + 2;
+      if (at < x.low || at > x.high || fx(at) - half < taken) continue;
+      taken = fx(at) + half;
       el(svg, "path", { class: "axis", d: `M${fx(at).toFixed(1)} ${box.bottom}v5` });
       el(svg, "text", { class: "tick", x: fx(at), y: box.bottom + 18, "text-anchor": "middle" }, word);
     }
@@ -220,6 +250,7 @@
       if (plot.off.has(c)) return;
       el(inner, "path", { class: `curve c${curve.colour % 7} ${curve.style}`, fill: "none", d: pathOf(curve, x, y, fx, fy), ...STROKE[curve.style] });
     });
+    if (spec.main) marksOf(plot, x, fx, box);
     plot.cursor = el(svg, "path", { class: "cursor", visibility: "hidden" });
     plot.choice = el(svg, "rect", { class: "choice", y: box.top, height: box.bottom - box.top, visibility: "hidden" });
   };
@@ -262,8 +293,10 @@
       other.cursor.setAttribute("visibility", "visible");
     }
     tip.replaceChildren();
-    if (plot.spec.labels) line(tip, "percentile", trimmed(100 * (1 - 10 ** -t)) + " %");
+    if (plot.spec.id === "spectrum") line(tip, "percentile", trimmed(100 * (1 - 10 ** -t)) + " %");
+    else if (plot.spec.labels) line(tip, plot.spec.xTitle, digits(t));
     else line(tip, "at", moment(t, 0.1) + (t < 120 ? " s" : ""));
+    if (!plot.spec.labels && data.stalls.some(([from, to]) => from <= t && t <= to)) line(tip, "", "stall");
     const band = plot.spec.labels ? null : data.bands.find(([from, to]) => from <= t && t <= to);
     if (band) line(tip, "", band[4]);
     plot.spec.curves.forEach((curve, c) => {
@@ -359,8 +392,7 @@
     const svg = document.getElementById("plot-" + spec.id);
     const figure = svg && svg.closest("figure");
     if (!figure) continue;
-    const ends = spec.curves.map((c) => times[c.times].at(-1) || 0);
-    const plot = { spec, svg, off: new Set(), range: [0, Math.max(1, ...ends)] };
+    const plot = { spec, svg, off: new Set(), range: spec.range || [0, 1], shades: svg.querySelector("g.shades") };
     svg.classList.add("live");
     plots.push(plot);
     draw(plot);

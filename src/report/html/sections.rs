@@ -1,40 +1,70 @@
 //! The page from top to bottom.
 
-use crate::analysis::figure::{bytes, count, figure, figure_or_dash, time, times};
-use crate::analysis::{Caveat, Findings, Level};
+use crate::analysis::figure::{count, figure_or_dash, time, times};
+use crate::analysis::{Caveat, Findings, Level, WayFinding};
 
 use super::super::{state_word, utc};
 use super::axis::Axis;
 use super::escape::{json, sentence, text, unbroken};
-use super::plot::{Band, Frame, Plot, SMALL, Style, TITLE, WIDE, band_colour};
-use super::{bars, capital, data, plots, tables};
+use super::plot::{Band, Frame, Ground, Plot, SMALL, Style, TITLE, WIDE, band_colour};
+use super::{bars, capacity, capital, data, plots, record, scaling, tables, verdicts};
 
 /// All of it, in order.
 pub(super) fn all(findings: &Findings) -> Vec<String> {
     let time = plots::axis(findings);
-    let bands = plots::bands(findings);
+    let ground = plots::ground(findings);
     let main = plots::main(findings);
     let more = plots::more(findings);
-    let spectrum = Some(plots::spectrum(findings)).filter(|plot| !plot.is_empty());
+    let still = still(findings);
     vec![
         header(findings),
         "<main>".to_owned(),
         answer(findings),
         caveats(&findings.caveats),
+        verdicts::checks(findings),
         comparison(findings),
-        over_time(findings, &main, &time, &bands),
-        loads(findings, spectrum.as_ref()),
-        costs(findings),
-        errors(findings),
-        server(findings, &more, &time, &bands),
-        settings(findings),
-        machine(findings),
-        plan(findings),
-        files(findings),
+        verdicts::comparisons(findings),
+        verdicts::differences(findings),
+        scaling::section(findings, &still),
+        capacity::section(findings, &still),
+        over_time(findings, &main, &time, &ground),
+        loads(findings, &still),
+        verdicts::waits(findings),
+        record::costs(findings),
+        record::errors(findings),
+        verdicts::noise(findings),
+        server(findings, &more, &time, &ground),
+        record::settings(findings),
+        record::machine(findings),
+        record::plan(findings),
+        record::files(findings),
         "</main>".to_owned(),
-        footer(findings),
-        script_data(main, more, spectrum, &time, &bands),
+        record::footer(findings),
+        script_data(main, more, still, &time, &ground),
     ]
+}
+
+/// Plots that are not over time, with their frames.
+fn still(findings: &Findings) -> Vec<(Plot, Frame)> {
+    let mut plots = vec![(plots::spectrum(findings), tall_frame())];
+    plots.extend(scaling::plots(findings));
+    plots.extend(capacity::plot(findings).map(|plot| (plot, tall_frame())));
+    plots.retain(|(plot, _)| !plot.is_empty());
+    plots
+}
+
+/// One of the plots that are not over time, as a figure; empty if the run has none of this name.
+pub(super) fn still_figure(still: &[(Plot, Frame)], id: &str) -> String {
+    let Some((plot, frame)) = still.iter().find(|(plot, _)| plot.id == id) else {
+        return String::new();
+    };
+    format!(
+        "<figure class=\"plot\" data-plot=\"{id}\"><figcaption><h3>{}</h3>{}</figcaption>\
+         <div class=\"scroll\">{}</div></figure>",
+        text(&plot.title),
+        legend(plot),
+        plot.svg(frame, &plot.x_axis(), &Ground::default())
+    )
 }
 
 fn header(findings: &Findings) -> String {
@@ -148,7 +178,8 @@ fn caveats(caveats: &[Caveat]) -> String {
 }
 
 fn comparison(findings: &Findings) -> String {
-    if findings.ways.is_empty() {
+    let warmed = |w: &WayFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
+    if !findings.ways.iter().any(warmed) {
         return String::new();
     }
     format!(
@@ -164,7 +195,7 @@ fn comparison(findings: &Findings) -> String {
 
 /// What the steps noted: proof of coldness, what warming left out.
 fn notes(findings: &Findings) -> String {
-    let of = |way: &crate::analysis::WayFinding| -> String {
+    let of = |way: &WayFinding| -> String {
         let name = text(&way.way);
         way.notes.iter().map(|n| format!("<li><b>{name}</b>: {}</li>", sentence(n))).collect()
     };
@@ -172,7 +203,7 @@ fn notes(findings: &Findings) -> String {
     if all.is_empty() { all } else { format!("<ul class=\"small notes\">{all}</ul>") }
 }
 
-fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band]) -> String {
+fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, ground: &Ground) -> String {
     if main.is_empty() {
         return String::new();
     }
@@ -190,9 +221,10 @@ fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, bands: &[Band
             time(preparing)
         );
     }
-    out += &band_legend(bands);
+    out += &ground_legend(ground);
     for (place, plot) in main.iter().enumerate() {
-        out += &figure_of(findings, plot, &main_frame(place, main.len(), bands), time_axis, bands);
+        let frame = main_frame(place, main.len(), &ground.bands);
+        out += &figure_of(findings, plot, &frame, time_axis, ground);
     }
     out + "</section>"
 }
@@ -210,43 +242,48 @@ fn main_frame(place: usize, plots: usize, bands: &[Band]) -> Frame {
 }
 
 /// What the bands mean, as far as they occur.
-fn band_legend(bands: &[Band]) -> String {
+fn ground_legend(ground: &Ground) -> String {
     let kinds = [
         ("cold", "load on a cold pool"),
         ("warming", "warming (W)"),
         ("warm", "load on a warm pool (1, 2: first, second run)"),
         ("other", "other steps (R: restart, D: dump)"),
     ];
-    if bands.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("<ul class=\"legend\">");
-    for (kind, words) in kinds.iter().filter(|k| bands.iter().any(|b| b.kind == k.0)) {
-        let (fill, _) = band_colour(kind);
-        out += &format!(
+    let item = |class: &str, fill: &str, opacity: f64, words: &str| {
+        format!(
             "<li><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
-             <rect class=\"strip {kind}\" width=\"14\" \
-             height=\"12\" fill=\"{fill}\" fill-opacity=\"0.55\"/></svg> {words}</li>"
-        );
+             <rect class=\"{class}\" width=\"14\" \
+             height=\"12\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/></svg> {words}</li>"
+        )
+    };
+    let mut items = String::new();
+    for (kind, words) in kinds.iter().filter(|k| ground.bands.iter().any(|b| b.kind == k.0)) {
+        items += &item(&format!("strip {kind}"), band_colour(kind).0, 0.55, words);
     }
-    out + "</ul>"
+    if !ground.stalls.is_empty() {
+        items += &item("stalls", "#d55e00", 0.28, "stall");
+    }
+    if !ground.marks.is_empty() {
+        items.push_str("<li>T0: from here on the load is steady</li>");
+    }
+    if items.is_empty() { items } else { format!("<ul class=\"legend\">{items}</ul>") }
 }
 
 /// A plot with its legend and its table.
-fn figure_of(findings: &Findings, plot: &Plot, frame: &Frame, x: &Axis, bands: &[Band]) -> String {
+fn figure_of(findings: &Findings, plot: &Plot, frame: &Frame, x: &Axis, ground: &Ground) -> String {
     format!(
         "<figure class=\"plot\" data-plot=\"{id}\"><figcaption><h3>{}</h3>{}</figcaption>\
          <div class=\"scroll\">{}</div><details><summary>as a table</summary>{}</details></figure>",
         text(&plot.title),
         legend(plot),
-        plot.svg(frame, x, bands),
+        plot.svg(frame, x, ground),
         tables::of_plot(findings, plot),
         id = plot.id,
     )
 }
 
 /// Signs and names of the curves; a single one is named by the title.
-fn legend(plot: &Plot) -> String {
+pub(super) fn legend(plot: &Plot) -> String {
     if plot.curves.len() < 2 {
         return String::new();
     }
@@ -270,7 +307,7 @@ fn legend(plot: &Plot) -> String {
     out + "</ul>"
 }
 
-fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
+fn loads(findings: &Findings, still: &[(Plot, Frame)]) -> String {
     if findings.trials.is_empty() {
         return String::new();
     }
@@ -280,16 +317,8 @@ fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
         "<p class=\"small\">Response time counts from when an event was due, service time \
          from when it began. A percentile stands only where at least one event lies beyond it.</p>",
     );
-    if let Some(plot) = spectrum {
-        let last = plot.curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
-        out += &format!(
-            "<figure class=\"plot\" data-plot=\"spectrum\"><figcaption><h3>{}</h3>{}</figcaption>\
-             <div class=\"scroll\">{}</div></figure>",
-            text(&plot.title),
-            legend(plot),
-            plot.svg(&spectrum_frame(), &Axis::bare(0.0, last), &[])
-        );
-    }
+    out += &verdicts::steady(findings);
+    out += &still_figure(still, "spectrum");
     let classes = tables::classes(findings);
     if !classes.is_empty() {
         out += &format!("<h3>By class</h3>{classes}");
@@ -297,33 +326,17 @@ fn loads(findings: &Findings, spectrum: Option<&Plot>) -> String {
     out + "</section>"
 }
 
-fn spectrum_frame() -> Frame {
+/// Of a plot that is not over time.
+pub(super) fn tall_frame() -> Frame {
     Frame { top: 12.0, height: 300.0, bottom: WIDE.bottom + TITLE, ..WIDE }
 }
 
-fn costs(findings: &Findings) -> String {
-    if findings.trials.is_empty() {
-        return String::new();
-    }
-    format!("<section id=\"costs\"><h2>Cost of an event</h2>{}</section>", tables::costs(findings))
-}
-
-fn errors(findings: &Findings) -> String {
-    let table = tables::errors(findings);
-    if table.is_empty() {
-        return String::new();
-    }
-    format!("<section id=\"errors\"><h2>Errors</h2>{table}</section>")
-}
-
-fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, bands: &[Band]) -> String {
+fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, ground: &Ground) -> String {
     if more.is_empty() {
         return String::new();
     }
-    let bare: Vec<Band> = bands
-        .iter()
-        .map(|b| Band { way: String::new(), letter: String::new(), ..b.clone() })
-        .collect();
+    let bare = |b: &Band| Band { way: String::new(), letter: String::new(), ..b.clone() };
+    let bare = Ground { bands: ground.bands.iter().map(bare).collect(), ..Ground::default() };
     let plots: String =
         more.iter().map(|plot| figure_of(findings, plot, &SMALL, time_axis, &bare)).collect();
     format!(
@@ -332,109 +345,23 @@ fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, bands: &[Band]) 
     )
 }
 
-fn settings(findings: &Findings) -> String {
-    if findings.settings.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<Vec<String>> = findings
-        .settings
-        .iter()
-        .map(|s| {
-            let set = if s.non_default { "set" } else { "" };
-            let value = match &s.changed_to {
-                Some(to) => format!("{} \u{2192} {to}", s.start),
-                None => s.start.clone(),
-            };
-            vec![s.name.clone(), value, s.origin.clone().unwrap_or_default(), set.to_owned()]
-        })
-        .collect();
-    details(
-        "settings",
-        "Settings of the server",
-        &format!(
-            "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in \
-             any case.</p>{}",
-            tables::words(&["variable", "value", "origin", ""], &rows)
-        ),
-    )
-}
-
-fn machine(findings: &Findings) -> String {
-    let head = &findings.head;
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut push = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
-    if let Some(server) = &head.server {
-        push("server", format!("{} {}", server.product, server.version));
-        push("address", server.address.clone());
-        push("encrypted", server.cipher.clone().unwrap_or_else(|| "no".to_owned()));
-        push("on this machine", if server.local { "yes" } else { "no" }.to_owned());
-    }
-    let data = &findings.data;
-    data.data_bytes.into_iter().for_each(|size| push("data and indexes", bytes(size)));
-    data.rows.into_iter().for_each(|rows| push("rows", figure(rows)));
-    data.pool_bytes.into_iter().for_each(|pool| push("buffer pool", bytes(pool)));
-    for (name, value) in head.facts.iter().chain(&head.host) {
-        let size = value.parse().ok().filter(|_| name.ends_with("_bytes"));
-        push(name, size.map_or_else(|| value.clone(), bytes));
-    }
-    push("seed", head.seed.to_string());
-    push("sweat", head.tool_version.clone());
-    details("machine", "Server, data, machine", &tables::words(&["", ""], &rows))
-}
-
-fn plan(findings: &Findings) -> String {
-    if findings.plan.trim().is_empty() {
-        return String::new();
-    }
-    details("plan", "Plan", &format!("<pre>{}</pre>", text(&findings.plan)))
-}
-
-fn files(findings: &Findings) -> String {
-    if findings.files.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<Vec<String>> =
-        findings.files.iter().map(|f| vec![f.path.clone(), bytes(f.bytes as f64)]).collect();
-    let folder = findings.folder.as_deref().unwrap_or(&findings.head.id);
-    details(
-        "files",
-        "Raw files",
-        &format!(
-            "<p class=\"small\">In <code>{}</code></p>{}",
-            text(folder),
-            tables::words(&["file", "size"], &rows)
-        ),
-    )
-}
-
-fn details(id: &str, title: &str, inside: &str) -> String {
-    format!(
-        "<section id=\"{id}\"><details class=\"part\"><summary><h2>{title}</h2></summary>\
-         {inside}</details></section>"
-    )
-}
-
-fn footer(findings: &Findings) -> String {
-    format!(
-        "<footer><p>Run <code>{}</code>, measured by sweat {}. All numbers come from the run's raw \
-         files; every point is in <code>sweat report RUN --format csv</code>.</p></footer>",
-        text(&findings.head.id),
-        text(&findings.head.tool_version)
-    )
-}
-
 fn script_data(
     main: Vec<Plot>,
     more: Vec<Plot>,
-    spectrum: Option<Plot>,
+    still: Vec<(Plot, Frame)>,
     time_axis: &Axis,
-    bands: &[Band],
+    ground: &Ground,
 ) -> String {
     let count = main.len();
-    let framed = |(place, plot)| (plot, main_frame(place, count, bands));
+    let framed = |(place, plot)| (plot, main_frame(place, count, &ground.bands));
     let mut all: Vec<(Plot, Frame)> = main.into_iter().enumerate().map(framed).collect();
     all.extend(more.into_iter().map(|plot| (plot, SMALL)));
-    all.extend(spectrum.map(|plot| (plot, spectrum_frame())));
-    let data = json(&data::of(&all, time_axis, bands));
+    all.extend(still);
+    data_element(&all, time_axis, ground)
+}
+
+/// The element that the script reads.
+pub(super) fn data_element(plots: &[(Plot, Frame)], time: &Axis, ground: &Ground) -> String {
+    let data = json(&data::of(plots, time, ground));
     format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }

@@ -1,0 +1,121 @@
+//! What the server holds: response time over the rate, the objective, the rates that held and that failed.
+
+use crate::analysis::figure::{figure, figure_or_dash};
+use crate::analysis::{Capacity, CapacityStep, Findings, Verdict};
+
+use super::axis::{Axis, Measure, label};
+use super::capital;
+use super::escape::{sentence, text};
+use super::plot::{Curve, Frame, Plot, Style};
+use super::sections::still_figure;
+use super::tables;
+
+/// The rate-latency curve; `None` without a search for capacity.
+pub(super) fn plot(findings: &Findings) -> Option<Plot> {
+    let capacity = findings.capacity.as_ref()?;
+    let rate = |s: &CapacityStep| s.offered_per_s.unwrap_or(s.achieved_per_s);
+    let mut steps: Vec<&CapacityStep> =
+        capacity.steps.iter().filter(|s| s.p99_s.is_some()).collect();
+    steps.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let of = |wanted: &dyn Fn(&CapacityStep) -> bool| -> Vec<(f64, Option<f64>)> {
+        steps.iter().filter(|s| wanted(s)).map(|s| (rate(s), s.p99_s)).collect()
+    };
+    let curve = |name: &str, colour, style, points| {
+        let name = name.to_owned();
+        Curve { name, colour, style, points }
+    };
+    let (slowest, fastest) = latencies(&steps)?;
+    let upright = |at: f64| vec![(at, Some(slowest)), (at, Some(fastest))];
+    let open = of(&|s| s.offered_per_s.is_some());
+    let mut curves = vec![
+        curve("p99 over the rate offered", 6, Style::Line, open),
+        curve("held", 2, Style::Dots, of(&|s| s.verdict == Verdict::Better)),
+        curve("failed", 1, Style::Crosses, of(&|s| s.verdict == Verdict::Worse)),
+        curve("unsure", 4, Style::Dots, of(&|s| s.verdict == Verdict::Unsure)),
+    ];
+    if let Some(confirmed) = capacity.confirmed_per_s {
+        let name = format!("confirmed: {}", figure(confirmed));
+        curves.push(curve(&name, 2, Style::Dashed, upright(confirmed)));
+    }
+    curves.retain(|c| !c.points.is_empty());
+    let last = steps.last().map_or(1.0, |s| rate(s));
+    let ticks = Axis::linear(last / 1.02, Measure::Number).ticks;
+    Some(Plot {
+        id: "capacity",
+        title: "p99 over the rate (latency logarithmic)".to_owned(),
+        about: "For each step of the search the 99th percentile of the response time over the \
+                rate that was offered."
+            .to_owned(),
+        measure: Measure::Latency,
+        log: true,
+        x_labels: Some(ticks.into_iter().map(|t| (t, label(t, Measure::Number))).collect()),
+        x_title: "events per second offered",
+        curves,
+        shades: None,
+    })
+}
+
+/// Lowest and highest p99 of all steps.
+fn latencies(steps: &[&CapacityStep]) -> Option<(f64, f64)> {
+    let values = || steps.iter().filter_map(|s| s.p99_s).filter(|v| *v > 0.0);
+    let low = values().min_by(f64::total_cmp)?;
+    Some((low, values().fold(low, f64::max)))
+}
+
+/// The section; empty without a search for capacity.
+pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
+    let Some(capacity) = &findings.capacity else {
+        return String::new();
+    };
+    let mut out = format!(
+        "<section id=\"capacity\"><h2>Capacity</h2><p>Objective: {}.</p>",
+        capacity.objectives.iter().map(|o| code(o)).collect::<Vec<_>>().join(" and ")
+    );
+    for line in lines(capacity) {
+        out += &format!("<p class=\"small\">{}</p>", sentence(&line));
+    }
+    out += &still_figure(still, "capacity");
+    out + &table(findings, capacity) + "</section>"
+}
+
+fn code(text_of: &str) -> String {
+    format!("<code>{}</code>", text(text_of))
+}
+
+fn lines(capacity: &Capacity) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(why) = &capacity.ill_posed {
+        lines.push(format!("Ill-posed, so no number is given: {why}."));
+    }
+    if let Some(rate) = capacity.confirmed_per_s {
+        lines.push(format!("Confirmed: {} events per second.", figure(rate)));
+    }
+    if let Some(rate) = capacity.first_failing_per_s {
+        let why = capacity.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+        lines.push(format!("The lowest rate that failed: {}{why}.", figure(rate)));
+    }
+    lines.extend(capacity.notes.iter().map(|n| format!("{}.", capital(n))));
+    lines
+}
+
+fn table(findings: &Findings, capacity: &Capacity) -> String {
+    let row = |(place, step): (usize, &CapacityStep)| {
+        let verdict = match step.verdict {
+            Verdict::Better => "held",
+            Verdict::Worse => "failed",
+            Verdict::Same | Verdict::Unsure => "unsure",
+        };
+        let load = findings.trials.get(step.trial).map_or("", |t| t.id.as_str());
+        vec![
+            format!("{}. {}", place + 1, step.phase),
+            figure_or_dash(step.offered_per_s),
+            figure(step.achieved_per_s),
+            figure_or_dash(step.p99_s.map(|s| s * 1e3)),
+            verdict.to_owned(),
+            step.why.clone(),
+            load.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = capacity.steps.iter().enumerate().map(row).collect();
+    tables::words(&["step", "offered/s", "achieved/s", "p99 ms", "", "why", "load"], &rows)
+}

@@ -1,0 +1,199 @@
+//! Each comparison as a row: a dot per block, the estimate with its interval, the margin within which nothing matters.
+//! The axis is the ratio to the base on a logarithmic scale, labelled in percent.
+
+use std::fmt::Write as _;
+
+use crate::analysis::{Comparison, Findings, Verdict};
+
+use super::escape::text;
+use super::verdicts::change;
+
+/// Height of a row, room above and below.
+const ROW: f64 = 26.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 40.0;
+/// Changes that may get a label, in percent.
+const LABELS: &[f64] = &[
+    -99.0, -90.0, -75.0, -50.0, -30.0, -20.0, -10.0, -5.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0,
+    5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 200.0, 400.0, 900.0, 9900.0,
+];
+
+/// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
+pub(super) fn svg(findings: &Findings) -> String {
+    let shown: Vec<&Comparison> =
+        findings.comparisons.iter().filter(|c| usable(c.ratio.value).is_some()).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    draw(&shown, 1000.0, 250.0, "wide") + &draw(&shown, 400.0, 130.0, "narrow")
+}
+
+fn usable(ratio: Option<f64>) -> Option<f64> {
+    ratio.filter(|r| r.is_finite() && *r > 0.0).map(f64::ln)
+}
+
+/// Where the axis begins and ends: all that is drawn, and a little more.
+fn range(shown: &[&Comparison]) -> (f64, f64) {
+    let mut ends = (-0.005f64, 0.005f64);
+    for comparison in shown {
+        let (low, high) = comparison.ratio.ci95.unzip();
+        let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(Some);
+        let blocks = comparison.pairs.iter().map(|p| Some(p.way / p.base));
+        for value in blocks.chain([comparison.ratio.value, low, high]).chain(margin) {
+            if let Some(at) = usable(value) {
+                ends = (ends.0.min(at), ends.1.max(at));
+            }
+        }
+    }
+    let room = 0.06 * (ends.1 - ends.0);
+    (ends.0 - room, ends.1 + room)
+}
+
+fn draw(shown: &[&Comparison], width: f64, left: f64, form: &str) -> String {
+    let right = if form == "wide" { 190.0 } else { 84.0 };
+    let (low, high) = range(shown);
+    let inner = width - left - right;
+    let x = |ln: f64| left + (ln - low) / (high - low) * inner;
+    let height = TOP + ROW * shown.len() as f64 + BOTTOM;
+    let hidden = if form == "narrow" { " display=\"none\"" } else { "" };
+    let mut svg = format!(
+        "<svg class=\"bars {form}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         font-family=\"system-ui, sans-serif\" font-size=\"12\" fill=\"#333\"{hidden}>\
+         <title>Change against the base</title><desc>Per metric a dot for each block, the \
+         estimate and its 95 % interval as a change against the base. The table below has the \
+         numbers.</desc>"
+    );
+    let bottom = height - BOTTOM + 4.0;
+    ticks(&mut svg, &x, (low, high), bottom);
+    let _ = write!(
+        svg,
+        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">change against the \
+         base</text>",
+        left + inner / 2.0,
+        bottom + 30.0
+    );
+    for (place, comparison) in shown.iter().enumerate() {
+        let y = TOP + ROW * (place as f64 + 0.5);
+        name(&mut svg, comparison, left, y);
+        row(&mut svg, comparison, &x, y);
+        let _ = write!(
+            svg,
+            "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} <tspan class=\"faint\" \
+             fill=\"#767676\">{}</tspan></text>",
+            width - right + 10.0,
+            y + 4.0,
+            text(&change(comparison.ratio.value)),
+            comparison.verdict.words()
+        );
+    }
+    svg + "</svg>"
+}
+
+fn ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64) {
+    let place = |percent: f64| (1.0 + percent / 100.0).ln();
+    // Zero first, then outwards as far as there is room.
+    let mut labels: Vec<f64> = LABELS.to_vec();
+    labels.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+    let wanted = |p: &f64| *p == 0.0 || p.abs() >= 0.5;
+    let mut taken: Vec<f64> = Vec::new();
+    labels.sort_by_key(|p| (*p != 0.0, std::cmp::Reverse((p.abs() * 10.0) as i64)));
+    for percent in labels.into_iter().filter(wanted) {
+        let at = place(percent);
+        if at < ends.0 || at > ends.1 || taken.iter().any(|t| (t - x(at)).abs() < 44.0) {
+            continue;
+        }
+        taken.push(x(at));
+        let class = if percent == 0.0 { "axis" } else { "grid" };
+        let sign = if percent > 0.0 { "+" } else { "" };
+        let _ = write!(
+            svg,
+            "<path class=\"{class}\" d=\"M{at:.1} {TOP}V{bottom:.1}\" stroke=\"{}\"/>\
+             <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{sign}{percent} \
+             %</text>",
+            if percent == 0.0 { "#888" } else { "#ddd" },
+            bottom + 15.0,
+            at = x(at),
+        );
+    }
+}
+
+fn name(svg: &mut String, comparison: &Comparison, left: f64, y: f64) {
+    let whole = match comparison.way.as_str() {
+        "" => comparison.metric.clone(),
+        way => format!("{way} \u{b7} {}", comparison.metric),
+    };
+    let most = ((left - 14.0) / 6.6) as usize;
+    // The end tells more than the beginning: the metric stands there.
+    let over = whole.chars().count().saturating_sub(most);
+    let shown: String = match over {
+        0 => whole,
+        _ => ['\u{2026}'].into_iter().chain(whole.chars().skip(over + 1)).collect(),
+    };
+    let weight = if comparison.decides { " font-weight=\"600\"" } else { "" };
+    let _ = write!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\"{weight}>{}</text>",
+        left - 10.0,
+        y + 4.0,
+        text(&shown)
+    );
+}
+
+/// Class and colour of a verdict; the word stands beside it.
+fn paint(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Better => ("c2", "#009e73"),
+        Verdict::Worse => ("c1", "#d55e00"),
+        Verdict::Same | Verdict::Unsure => ("c6", "#5c5c5c"),
+    }
+}
+
+fn row(svg: &mut String, comparison: &Comparison, x: &dyn Fn(f64) -> f64, y: f64) {
+    let (class, colour) = paint(comparison.verdict);
+    let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(|m| usable(Some(m)));
+    if let [Some(from), Some(to)] = margin {
+        let _ = write!(
+            svg,
+            "<rect class=\"other\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+             fill=\"#999999\" fill-opacity=\"0.16\"/>",
+            x(from),
+            y - ROW / 2.0 + 2.0,
+            x(to) - x(from),
+            ROW - 4.0
+        );
+    }
+    let dots: String = comparison
+        .pairs
+        .iter()
+        .filter_map(|pair| usable(Some(pair.way / pair.base)))
+        .map(|at| format!("M{:.1} {:.1}h0", x(at), y - 5.0))
+        .collect();
+    let _ = write!(
+        svg,
+        "<path class=\"{class}\" d=\"{dots}\" stroke=\"{colour}\" stroke-opacity=\"0.55\" \
+         stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\"/>"
+    );
+    if let Some((Some(low), Some(high))) =
+        comparison.ratio.ci95.map(|(low, high)| (usable(Some(low)), usable(Some(high))))
+    {
+        let _ = write!(
+            svg,
+            "<path class=\"{class}\" d=\"M{a:.1} {t:.1}v8M{a:.1} {m:.1}H{b:.1}M{b:.1} {t:.1}v8\" \
+             stroke=\"{colour}\" stroke-width=\"1.6\" fill=\"none\"/>",
+            a = x(low),
+            b = x(high),
+            t = y + 1.0,
+            m = y + 5.0
+        );
+    }
+    if let Some(at) = usable(comparison.ratio.value) {
+        let _ = write!(
+            svg,
+            "<path class=\"{class}\" d=\"M{:.1} {:.1}v10\" stroke=\"{colour}\" \
+             stroke-width=\"3.5\"/>",
+            x(at),
+            y
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! Sections and tables of what was judged: checks, comparisons, differences, steady state, stalls, waits, noise.
+
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, time};
+use crate::analysis::{
+    CheckFinding, Comparison, Difference, Findings, NoiseItem, TrialFinding, WaitFinding,
+};
+
+use super::escape::{sentence, text};
+use super::{capital, effects, plots, tables};
+
+/// A ratio as a change: `+6.0 %`.
+pub(super) fn change(ratio: Option<f64>) -> String {
+    match ratio.filter(|r| r.is_finite()) {
+        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+        None => UNKNOWN.to_owned(),
+    }
+}
+
+pub(super) fn checks(findings: &Findings) -> String {
+    if findings.checks.is_empty() {
+        return String::new();
+    }
+    let item = |check: &CheckFinding| {
+        format!(
+            "<li class=\"{verdict}\"><span class=\"level\">{verdict}</span> <code>{}</code> \
+             <div><span class=\"evidence\">{}</span> <span class=\"remedy\">{}</span></div></li>",
+            text(&check.text),
+            sentence(&check.value),
+            sentence(&check.why),
+            verdict = check.verdict,
+        )
+    };
+    let items: String = findings.checks.iter().map(item).collect();
+    format!(
+        "<section id=\"checks\"><h2>Checks</h2><ul class=\"caveats checks\">{items}</ul></section>"
+    )
+}
+
+pub(super) fn comparisons(findings: &Findings) -> String {
+    let all = &findings.comparisons;
+    if all.is_empty() {
+        return String::new();
+    }
+    let row = |c: &Comparison| {
+        let interval = c.ratio.ci95.map_or_else(
+            || UNKNOWN.to_owned(),
+            |(low, high)| format!("{} .. {}", change(Some(low)), change(Some(high))),
+        );
+        let more = c.more_blocks.map_or_else(String::new, |n| format!("{n} more"));
+        vec![
+            if c.way.is_empty() {
+                c.metric.clone()
+            } else {
+                format!("{} \u{b7} {}", c.way, c.metric)
+            },
+            change(c.ratio.value),
+            interval,
+            c.verdict.words().to_owned(),
+            c.p.map_or_else(|| UNKNOWN.to_owned(), probability),
+            c.signed_rank.map_or_else(|| UNKNOWN.to_owned(), |r| probability(r.p)),
+            c.ratio.runs.to_string(),
+            c.detectable.map_or_else(|| UNKNOWN.to_owned(), percent),
+            more,
+        ]
+    };
+    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
+    let head = [
+        "metric",
+        "change",
+        "95 % interval",
+        "verdict",
+        "p",
+        "p by ranks",
+        "blocks",
+        "would have shown",
+        "to decide",
+    ];
+    let notes: String = all
+        .iter()
+        .flat_map(|c| c.notes.iter().map(move |n| (c, n)))
+        .map(|(c, n)| format!("<li><b>{}</b>: {}</li>", text(&c.metric), sentence(n)))
+        .collect();
+    let notes = match notes.as_str() {
+        "" => String::new(),
+        notes => format!("<ul class=\"small notes\">{notes}</ul>"),
+    };
+    format!(
+        "<section id=\"comparisons\"><h2>Against {}</h2><figure>{}</figure>{}\
+         <p class=\"small\">A dot is one block: this way\u{2019}s run by the base\u{2019}s run \
+         beside it. The thick stroke is the estimate, the thin one its 95 % interval; within the \
+         grey zone a difference does not matter. The metric in bold decides.</p>{notes}</section>",
+        text(&all[0].base),
+        effects::svg(findings),
+        tables::table(&head, &rows)
+    )
+}
+
+/// A probability: tiny ones are only said to be tiny.
+fn probability(p: f64) -> String {
+    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
+}
+
+pub(super) fn differences(findings: &Findings) -> String {
+    if findings.differences.is_empty() {
+        return String::new();
+    }
+    let row = |d: &Difference| {
+        let asked = if d.intended { "asked for" } else { "not asked for" };
+        vec![d.name.clone(), d.kind.to_owned(), d.base.clone(), d.other.clone(), asked.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = findings.differences.iter().map(row).collect();
+    format!(
+        "<section id=\"differences\"><h2>What differs</h2>{}</section>",
+        tables::words(&["what", "kind", "base", "other", ""], &rows)
+    )
+}
+
+/// Whether each load came to a steady state, and its stalls; part of the loads' section.
+pub(super) fn steady(findings: &Findings) -> String {
+    let row = |(place, trial): (usize, &TrialFinding)| {
+        let (steady, stalls) = (trial.steady.as_ref()?, trial.stalls.as_ref());
+        let seconds = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), time);
+        let level = match (steady.level, steady.precision) {
+            (Some(level), Some(p)) => format!("{} \u{b1}{}", figure(level), percent(p)),
+            (level, _) => figure_or_dash(level),
+        };
+        Some(vec![
+            plots::name_of_trial(findings, place),
+            steady.verdict.words().to_owned(),
+            seconds(steady.t0_s),
+            level,
+            steady.drift.map_or_else(|| UNKNOWN.to_owned(), |d| change(Some(1.0 + d))),
+            figure_or_dash(steady.n_eff),
+            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| count(s.events.len() as u64)),
+            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| percent(s.lost_share)),
+            seconds(stalls.and_then(|s| s.period_s)),
+            seconds(stalls.and_then(|s| s.longest_silence_s)),
+        ])
+    };
+    let rows: Vec<Vec<String>> = findings.trials.iter().enumerate().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "load",
+        "steady?",
+        "T0",
+        "events/s from T0",
+        "drift",
+        "n eff.",
+        "stalls",
+        "work lost",
+        "one each",
+        "longest silence",
+    ];
+    let causes: String = findings
+        .trials
+        .iter()
+        .enumerate()
+        .flat_map(|(place, trial)| reasons(&plots::name_of_trial(findings, place), trial))
+        .collect();
+    let causes = match causes.as_str() {
+        "" => String::new(),
+        causes => format!("<ul class=\"small notes\">{causes}</ul>"),
+    };
+    format!("<h3>Steady state and stalls</h3>{}{causes}", tables::table(&head, &rows))
+}
+
+/// Why a load is not steady, and what its stalls came with.
+fn reasons(name: &str, trial: &TrialFinding) -> Vec<String> {
+    let why = trial.steady.iter().flat_map(|s| &s.why).map(|why| capital(why));
+    let stalls = trial.stalls.iter();
+    let causes = stalls
+        .clone()
+        .flat_map(|s| &s.causes)
+        .map(|c| format!("Stalls, {}: {} (`{}`, {})", percent(c.share), c.title, c.id, c.evidence));
+    let counters = stalls.clone().flat_map(|s| &s.counters).map(|c| {
+        let (inside, outside) = (figure(c.inside), figure(c.outside));
+        format!("`{}`: {inside} inside stalls, {outside} outside", c.counter)
+    });
+    let notes = stalls.flat_map(|s| &s.notes).map(|n| capital(n));
+    why.chain(causes)
+        .chain(counters)
+        .chain(notes)
+        .map(|line| format!("<li><b>{}</b>: {}</li>", text(name), sentence(&line)))
+        .collect()
+}
+
+pub(super) fn waits(findings: &Findings) -> String {
+    if findings.waits.is_empty() {
+        return String::new();
+    }
+    let row = |w: &WaitFinding| {
+        let t = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), time);
+        let name = match w.operation.as_str() {
+            "" => w.instrument.clone(),
+            operation => format!("{} ({operation})", w.instrument),
+        };
+        let coverage = w.coverage.map(|c| format!(", {}", percent(c))).unwrap_or_default();
+        vec![
+            name,
+            w.value.clone(),
+            count(w.count),
+            time(w.total_s),
+            t(w.average_s),
+            t(w.p50_s),
+            t(w.p90_s),
+            t(w.p99_s),
+            t(w.max_s),
+            format!("{}{coverage}", w.source),
+        ]
+    };
+    let rows: Vec<Vec<String>> = findings.waits.iter().map(row).collect();
+    let head =
+        ["instrument", "value", "waits", "in all", "mean", "p50", "p90", "p99", "max", "from"];
+    let mut notes: Vec<String> = findings.waits.iter().flat_map(|w| w.notes.clone()).collect();
+    let tick = findings.waits.iter().filter_map(|w| w.tick_s).fold(0.0, f64::max);
+    if tick > 0.0 {
+        notes.push(format!("the server's clock steps by {}: nothing is more exact", time(tick)));
+    }
+    notes.dedup();
+    let notes: String =
+        notes.iter().map(|n| format!("<li>{}.</li>", sentence(&capital(n)))).collect();
+    format!(
+        "<section id=\"waits\"><h2>What the server waited for</h2>{}\
+         <ul class=\"small notes\">{notes}</ul></section>",
+        tables::table(&head, &rows)
+    )
+}
+
+pub(super) fn noise(findings: &Findings) -> String {
+    if findings.noise.is_empty() {
+        return String::new();
+    }
+    let row = |n: &NoiseItem| {
+        let value = format!("{} {}", figure(n.value), n.unit).trim_end().to_owned();
+        vec![n.title.to_owned(), n.when.clone(), value, n.level.to_owned(), n.remedy.clone()]
+    };
+    let rows: Vec<Vec<String>> = findings.noise.iter().map(row).collect();
+    format!(
+        "<section id=\"noise\"><h2>How quiet the machine was</h2>{}</section>",
+        tables::words(&["", "when", "value", "", ""], &rows)
+    )
+}
