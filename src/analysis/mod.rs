@@ -5,6 +5,7 @@
 mod answer;
 pub mod capacity;
 mod caveats;
+mod checks;
 mod cost;
 mod counters;
 pub mod figure;
@@ -27,6 +28,7 @@ pub(crate) mod waits;
 mod ways;
 
 pub use caveats::{Caveat, Level, ids as caveat_ids};
+pub use checks::{Judged, judge};
 pub use findings::{
     Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
     DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
@@ -66,7 +68,7 @@ pub fn analyse(run: &Run) -> Findings {
     if run.meta.command == "waits" {
         answer.splice(0..0, waits::sentences(&waits, &wait_groups));
     }
-    Findings {
+    let mut findings = Findings {
         answer,
         caveats,
         allowed,
@@ -88,7 +90,9 @@ pub fn analyse(run: &Run) -> Findings {
         plan: run.plan.clone(),
         folder: None,
         files: Vec::new(),
-    }
+    };
+    findings.checks = checks::of_plan(run, &findings);
+    findings
 }
 
 impl Findings {

@@ -5,6 +5,7 @@
 
 mod argv;
 mod bench;
+mod check;
 mod completion;
 mod connection;
 mod demo;
@@ -131,6 +132,7 @@ fn dispatch(matches: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         .iter()
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
+    check::early(args)?;
     sandbox::sweep(name, desk);
     run(args, desk)
 }

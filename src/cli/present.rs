@@ -2,9 +2,10 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::check;
 use super::desk::Desk;
 use super::fault::Exit;
-use super::report::{findings, write_page, written};
+use super::report::{write_page, written};
 use crate::analysis::{Findings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::Finished;
@@ -13,7 +14,7 @@ use crate::report::{self, FORMATS, Look, ReportFormat};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn flags(command: Command) -> Command {
-    command
+    check::flags(command)
         .arg(
             Arg::new("format")
                 .long("format")
@@ -80,7 +81,7 @@ pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> an
 /// Shows a run on stdout and as a page in its folder, and judges it.
 fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let dir = &finished.dir;
-    let findings = findings(dir)?;
+    let findings = check::findings(dir, args)?;
     if findings.trials.is_empty() && finished.error.is_some() {
         desk.say(&format!("Run    {}", dir.display()));
         return Ok(Exit::Done);
@@ -93,6 +94,9 @@ fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<E
         Ok(_) => {}
         Err(e) => desk.say(&format!("note: no page: {e:#}")),
     }
+    for path in check::write_files(&findings, args)? {
+        desk.say(&format!("wrote  {path}"));
+    }
     Ok(judge(&findings, args.get_flag("strict")))
 }
 
@@ -102,6 +106,6 @@ pub(super) fn judge(findings: &Findings, strict: bool) -> Exit {
     match findings.void() {
         _ if findings.has_failed() => Exit::Negative,
         Some(_) if strict => Exit::Void,
-        _ => Exit::Done,
+        _ => check::verdict(findings, strict),
     }
 }

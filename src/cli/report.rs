@@ -7,10 +7,11 @@ use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{Findings, RawFile, analyse};
-use crate::archive;
+use crate::archive::{self, Run};
 use crate::plan::Mistake;
 use crate::report::{self, FORMATS, Look, ReportFormat};
 
+use super::check;
 use super::desk::Desk;
 use super::fault::Exit;
 
@@ -24,7 +25,7 @@ const HTML: &str = "html";
 pub(super) fn command() -> Command {
     let formats: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name(), f.about()));
-    Command::new("report")
+    let command = Command::new("report")
         .about("Show a run again: as text, JSON, CSV or a page")
         .arg(
             Arg::new("run")
@@ -62,9 +63,17 @@ pub(super) fn command() -> Command {
         )
         .after_help(format!(
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
-             sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json",
+             sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
+             sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
         ))
+        .arg(
+            Arg::new("strict")
+                .long("strict")
+                .action(ArgAction::SetTrue)
+                .help("End with exit code 4 if a check is unsure"),
+        );
+    check::flags(command)
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
@@ -72,7 +81,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
     let format = report::format(name).expect("clap knows only the formats in the list");
     let dir = find(text("run"), Path::new(text("runs-dir")))?;
-    let findings = findings(&dir)?;
+    let findings = check::findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     match file {
         Some(path) => to_file(format, &findings, Path::new(path), desk)?,
@@ -84,11 +93,14 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
             desk.print(&String::from_utf8_lossy(&written(format, &findings, Look { colour })))?;
         }
     }
-    Ok(Exit::Done)
+    for path in check::write_files(&findings, args)? {
+        desk.say(&format!("wrote {path}"));
+    }
+    Ok(check::verdict(&findings, args.get_flag("strict")))
 }
 
 /// The run folder that is meant.
-fn find(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn find(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
     if run == "latest" {
         return archive::latest(runs_dir).map_err(|e| mistake(&e));
     }
@@ -107,7 +119,7 @@ fn mistake(error: &archive::Error) -> anyhow::Error {
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
-pub(super) fn findings(dir: &Path) -> anyhow::Result<Findings> {
+pub(super) fn load(dir: &Path) -> anyhow::Result<(Run, Findings)> {
     let run = archive::load(dir).map_err(|e| mistake(&e))?;
     let mut findings = analyse(&run);
     findings.folder = Some(dir.display().to_string());
@@ -115,7 +127,7 @@ pub(super) fn findings(dir: &Path) -> anyhow::Result<Findings> {
     let mut hashes = archive::hashes(dir);
     findings.files.iter_mut().for_each(|f| f.sha256 = hashes.remove(&f.path));
     findings.files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(findings)
+    Ok((run, findings))
 }
 
 /// The files below a folder; what can't be looked at is left out, as the list is a courtesy.

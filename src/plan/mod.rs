@@ -2,6 +2,7 @@
 //! Opens nothing. Never knows: clap, sockets, threads.
 
 mod capacity;
+mod check;
 mod compare;
 mod file;
 mod nearest;
@@ -9,6 +10,7 @@ mod objective;
 mod options;
 
 pub use capacity::CapacityPlan;
+pub use check::{Asked, Check, checks_in};
 pub use compare::{DecidePlan, METRICS, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{Known, read, write};
 pub use nearest::nearest;

@@ -5,6 +5,9 @@
 mod csv;
 mod html;
 mod json;
+mod junit;
+mod markdown;
+mod openmetrics;
 #[cfg(test)]
 mod samples;
 mod text;
@@ -16,8 +19,16 @@ use crate::analysis::Findings;
 use crate::archive::RunState;
 
 /// All formats, in the order of `sweat report --help`.
-pub const FORMATS: &[&dyn ReportFormat] =
-    &[&text::Text, &json::Json, &csv::Csv, &csv::CsvSummary, &html::Html];
+pub const FORMATS: &[&dyn ReportFormat] = &[
+    &text::Text,
+    &json::Json,
+    &csv::Csv,
+    &csv::CsvSummary,
+    &html::Html,
+    &markdown::Markdown,
+    &junit::Junit,
+    &openmetrics::OpenMetrics,
+];
 
 /// A way to show findings.
 pub trait ReportFormat: Sync {

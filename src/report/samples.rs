@@ -3,7 +3,7 @@
 use crate::analysis::{
     Capacity, CapacityStep, Cause, CheckFinding, Comparison, Difference, Estimate, Findings,
     InsideOutside, Law, NoiseItem, Pair, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
-    Stalls, Steady, SteadyVerdict, Verdict, WaitFinding, analyse, recorded,
+    Stalls, Steady, SteadyVerdict, Verdict, WaitFinding, WaitGroup, WatchCost, analyse, recorded,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
@@ -53,7 +53,7 @@ fn difference(
     intended: bool,
 ) -> Difference {
     let [name, base, other] = [name, base, other].map(str::to_owned);
-    Difference { kind, name, base, other, intended }
+    Difference { kind, name, base, other, intended, way: "O_DIRECT".to_owned() }
 }
 
 fn noise(
@@ -132,6 +132,7 @@ fn steady() -> Steady {
         t0_s: Some(1.0),
         length_s: Some(6.0),
         level: Some(15_100.0),
+        rate: Some(14_900.0),
         drift: Some(-0.004),
         phi: Some(0.21),
         n_eff: Some(44.0),
@@ -204,6 +205,25 @@ pub(super) fn swept() -> Findings {
         notes: vec!["no point lies beyond twice the peak".to_owned()],
     });
     findings.waits = vec![wait(0, "1", "rows", Some(4.1e-7)), wait(0, "4", "summary", None)];
+    findings.wait_groups = vec![WaitGroup {
+        way: "4".to_owned(),
+        value: "4".to_owned(),
+        instrument: findings.waits[0].instrument.clone(),
+        loads: 3,
+        average: Some((7.4e-7, 7.0e-7, 8.1e-7)),
+        waits_per_s: Some(152_000.0),
+        events_per_s: Some(15_200.0),
+        ratio: Some(Estimate { value: Some(0.81), ci95: Some((0.7, 0.93)), runs: 3 }),
+        words: "waits are shorter by 19 %".to_owned(),
+        ..WaitGroup::default()
+    }];
+    findings.watch_cost = Some(WatchCost {
+        share: Estimate { value: Some(0.04), ci95: Some((0.01, 0.07)), runs: 5 },
+        pairs: 5,
+        bare_s: Some(30e-6),
+        watched_s: Some(31.2e-6),
+        words: "gathering costs 4 % of the server's CPU per statement".to_owned(),
+    });
     findings
 }
 

@@ -191,6 +191,43 @@ fn csv_rows_are_as_wide_as_their_head() {
 #[test]
 fn html_is_golden() {
     check_golden("html", &recorded::demo(), "demo.html");
+    golden(shown("html", samples::swept()), "swept.html");
+}
+
+#[test]
+fn junit_is_golden_and_well_formed() {
+    golden(shown("junit", samples::compared()), "compared.junit.xml");
+    let mut hostile = samples::compared();
+    hostile.head.id = recorded::HOSTILE.to_owned();
+    hostile.checks[0].text = format!("</testcase>{}\u{1}", recorded::HOSTILE);
+    hostile.head.state = crate::archive::RunState::Failed;
+    for findings in [samples::compared(), hostile, analyse(&Run::default())] {
+        let text = shown("junit", findings);
+        let body = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
+        balanced(body);
+        assert!(!body.contains(char::is_control) || !body.contains('\u{1}'));
+        let cases = body.matches("<testcase").count();
+        assert!(body.contains(&format!("<testsuites name=\"sweat\" tests=\"{cases}\"")), "{body}");
+        for (name, element) in
+            [("failures", "<failure"), ("errors", "<error"), ("skipped", "<skipped")]
+        {
+            let count = body.matches(element).count();
+            assert!(body.contains(&format!(" {name}=\"{count}\"")), "{name}: {body}");
+        }
+    }
+}
+
+#[test]
+fn markdown_is_golden_and_inert() {
+    golden(shown("markdown", samples::compared()), "compared.md");
+    let text = written("markdown", &recorded::bench());
+    assert!(!text.contains("<script") && !text.contains("<img"), "{text}");
+    // Each row of a table has as many cells as its head, also with a bar in a name.
+    let mut findings = samples::compared();
+    findings.checks[0].text = "p99 a|b < 1s".to_owned();
+    let text = shown("markdown", findings);
+    let row = text.lines().find(|l| l.contains("a\\|b")).unwrap();
+    assert_eq!(row.replace("\\|", "").matches('|').count(), 5, "{row}");
 }
 
 #[test]

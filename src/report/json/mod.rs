@@ -43,6 +43,7 @@ fn report(findings: &Findings) -> Value {
         "answer": findings.answer,
         "void": findings.void().is_some(),
         "caveats": list(&findings.caveats, caveat),
+        "allowed": list(&findings.allowed, caveat),
         "run": {
             "id": head.id,
             "name": head.name,
@@ -73,6 +74,8 @@ fn report(findings: &Findings) -> Value {
         "scaling": findings.scaling.as_ref().map(verdicts::scaling),
         "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity(findings, c)),
         "waits": list(&findings.waits, |w| verdicts::wait(findings, w)),
+        "wait_groups": list(&findings.wait_groups, verdicts::wait_group),
+        "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost),
         "noise": list(&findings.noise, verdicts::noise),
         "checks": list(&findings.checks, verdicts::check),
         "timeline": {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::analysis::{
     Capacity, CapacityStep, CheckFinding, Comparison, Difference, Findings, NoiseItem, Scaling,
-    ScalingPoint, Stalls, Steady, WaitFinding,
+    ScalingPoint, Stalls, Steady, WaitFinding, WaitGroup, WatchCost,
 };
 
 use super::{estimate, list};
@@ -37,6 +37,7 @@ pub(super) fn comparison(comparison: &Comparison) -> Value {
 
 pub(super) fn difference(difference: &Difference) -> Value {
     json!({
+        "way": difference.way,
         "kind": difference.kind,
         "name": difference.name,
         "base": difference.base,
@@ -123,10 +124,45 @@ pub(super) fn wait(findings: &Findings, wait: &WaitFinding) -> Value {
         "p99_s": wait.p99_s,
         "max_s": wait.max_s,
         "tick_s": wait.tick_s,
+        "top_share": wait.top_share,
         "source": wait.source,
         "coverage": wait.coverage,
         "objects": wait.objects,
+        "busiest": wait.busiest,
         "notes": wait.notes,
+    })
+}
+
+pub(super) fn wait_group(group: &WaitGroup) -> Value {
+    let range = |found: Option<(f64, f64, f64)>| {
+        found.map(|(median, least, most)| {
+            json!({
+                "median": number(median), "min": number(least), "max": number(most),
+            })
+        })
+    };
+    json!({
+        "way": group.way,
+        "value": group.value,
+        "instrument": group.instrument,
+        "loads": group.loads,
+        "average_s": range(group.average),
+        "p50_s": range(group.p50),
+        "p99_s": range(group.p99),
+        "waits_per_s": group.waits_per_s,
+        "events_per_s": group.events_per_s,
+        "ratio": group.ratio.map(estimate),
+        "words": group.words,
+    })
+}
+
+pub(super) fn watch_cost(cost: &WatchCost) -> Value {
+    json!({
+        "share": estimate(cost.share),
+        "pairs": cost.pairs,
+        "bare_s": cost.bare_s,
+        "watched_s": cost.watched_s,
+        "words": cost.words,
     })
 }
 
@@ -157,6 +193,7 @@ pub(super) fn steady(steady: &Steady) -> Value {
         "t0_s": steady.t0_s,
         "length_s": steady.length_s,
         "level_per_s": steady.level,
+        "rate_per_s": steady.rate,
         "drift": steady.drift,
         "phi": steady.phi,
         "n_eff": steady.n_eff,

@@ -1,0 +1,286 @@
+//! What had to hold after a run: pass, fail, or unsure where the interval of the measured value lies across the bound.
+//! With several loads the worst one decides. To add a metric: `plan::Metric`, and its arm in `measure::of`.
+
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use crate::archive::{Run, Trial};
+use crate::plan::{Asked, Check, Metric, Objective, Relation, checks_in};
+
+use super::figure::{count, figure, percent, plural, time};
+use super::findings::{CheckFinding, Findings, IntervalFinding, Stalls, TrialFinding};
+use measure::{Measured, Scope};
+
+const PASS: &str = "pass";
+const FAIL: &str = "fail";
+const UNSURE: &str = "unsure";
+
+/// A run with what was found in it.
+pub type Judged<'a> = (&'a Run, &'a Findings);
+
+/// What became of each check. `base` is the run that shares of the base refer to.
+pub fn judge(checks: &[Check], judged: Judged<'_>, base: Option<Judged<'_>>) -> Vec<CheckFinding> {
+    checks.iter().map(|check| one(check, judged, base)).collect()
+}
+
+/// The checks that stand in a run's plan; what can't be read is left to whoever starts the run.
+pub(super) fn of_plan(run: &Run, findings: &Findings) -> Vec<CheckFinding> {
+    let checks: Vec<Check> =
+        checks_in(&run.plan).iter().filter_map(|text| Check::parse(text).ok()).collect();
+    judge(&checks, (run, findings), None)
+}
+
+/// One load's verdict: the verdict, the value and why in words.
+struct Verdict {
+    verdict: &'static str,
+    value: String,
+    why: String,
+}
+
+impl Verdict {
+    fn new(verdict: &'static str, value: impl Into<String>, why: impl Into<String>) -> Verdict {
+        Verdict { verdict, value: value.into(), why: why.into() }
+    }
+    /// How bad: the worst of several loads is shown.
+    fn weight(&self) -> u8 {
+        match self.verdict {
+            FAIL => 2,
+            UNSURE => 1,
+            _ => 0,
+        }
+    }
+}
+
+fn one(check: &Check, judged: Judged<'_>, base: Option<Judged<'_>>) -> CheckFinding {
+    let (run, findings) = judged;
+    let loads = run.trials.iter().zip(&findings.trials).enumerate();
+    let verdicts = loads.map(|(place, load)| {
+        let intervals: Vec<&IntervalFinding> =
+            findings.timeline.intervals.iter().filter(|i| i.trial == place).collect();
+        (load.1, of_load(check, load, &intervals, base))
+    });
+    // Of several that are equally bad the first one.
+    let worst = verdicts.reduce(
+        |worst, next| {
+            if next.1.weight() > worst.1.weight() { next } else { worst }
+        },
+    );
+    let text = check.text.clone();
+    match worst {
+        None => {
+            let (value, why) = ("-".to_owned(), "no load was measured".to_owned());
+            CheckFinding { text, value, verdict: FAIL, why }
+        }
+        Some((trial, Verdict { verdict, value, why })) => {
+            let several = findings.trials.len() > 1;
+            let value = if several { format!("{value} in {}", trial.id) } else { value };
+            CheckFinding { text, value, verdict, why }
+        }
+    }
+}
+
+fn of_load(
+    check: &Check,
+    load: (&Trial, &TrialFinding),
+    intervals: &[&IntervalFinding],
+    base: Option<Judged<'_>>,
+) -> Verdict {
+    let (record, trial) = load;
+    let class = match &check.class {
+        None => None,
+        Some(name) => match record.classes.iter().position(|c| c == name) {
+            Some(class) => Some(class),
+            None => {
+                let why = format!("there is no class {name}, only {}", record.classes.join(", "));
+                return Verdict::new(FAIL, "-", why);
+            }
+        },
+    };
+    let scope = Scope { record, class };
+    match (check.asked, check.share) {
+        (Asked::Steady, _) => steady(trial),
+        (Asked::Stalls(most), _) => stalls(trial.stalls.as_ref(), most),
+        (Asked::Objective(objective), None) => whole(objective, &scope),
+        (Asked::Objective(objective), Some(share)) => {
+            // A class has no percentiles of its own for each interval.
+            match class {
+                Some(_) => Verdict::new(FAIL, "-", "intervals are kept for all classes together"),
+                None => over_time(objective, share, intervals),
+            }
+        }
+        (Asked::OfBase { metric, relation, times }, _) => {
+            let reference = base.and_then(|base| counterpart(base, trial));
+            match reference {
+                Some(record) => {
+                    let other = class.map(|c| &scope.record.classes[c]);
+                    let other = other.and_then(|n| record.classes.iter().position(|c| c == n));
+                    if class.is_some() && other.is_none() {
+                        return Verdict::new(FAIL, "-", "the base has no such class");
+                    }
+                    let reference = Scope { record, class: other };
+                    of_base(metric, relation, times, &scope, &reference)
+                }
+                None => Verdict::new(FAIL, "-", "there is no run to compare with (--base RUN)"),
+            }
+        }
+    }
+}
+
+/// The load of the base that is most like this one: same way and pass, else the first.
+fn counterpart<'a>(base: Judged<'a>, trial: &TrialFinding) -> Option<&'a Trial> {
+    let same = |t: &&Trial| t.way == trial.way && t.pass == trial.pass;
+    base.0.trials.iter().find(same).or_else(|| base.0.trials.first())
+}
+
+fn steady(trial: &TrialFinding) -> Verdict {
+    let Some(steady) = &trial.steady else {
+        return Verdict::new(UNSURE, "-", "the load is too short to tell");
+    };
+    let words = steady.verdict.words();
+    let why = steady.why.join("; ");
+    use super::findings::SteadyVerdict as S;
+    match steady.verdict {
+        S::Steady | S::SteadyWithStalls => {
+            let since = steady.t0_s.map(|t0| format!("from {} on", time(t0)));
+            Verdict::new(PASS, words, since.unwrap_or_default())
+        }
+        S::TooShort => Verdict::new(UNSURE, words, why),
+        S::Warming | S::Slowing | S::Unsteady => Verdict::new(FAIL, words, why),
+    }
+}
+
+fn stalls(stalls: Option<&Stalls>, most: u64) -> Verdict {
+    let Some(stalls) = stalls else {
+        return Verdict::new(UNSURE, "-", "the load is too short to tell stalls");
+    };
+    let found = stalls.events.len() as u64;
+    let lost = format!("{} of the work was lost in them", percent(stalls.lost_share));
+    let value = plural(found, "stall", "stalls");
+    match stalls.resolution_s {
+        _ if found > most => Verdict::new(FAIL, value, lost),
+        None => Verdict::new(UNSURE, value, "it is not known which stalls could be seen"),
+        Some(shortest) => {
+            Verdict::new(PASS, value, format!("any of {} or more would be seen", time(shortest)))
+        }
+    }
+}
+
+/// A value of this metric in words.
+fn words(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Quantile(_) | Metric::Mean | Metric::Longest => time(value),
+        Metric::Errors => percent(value),
+        Metric::Rate => format!("{}/s", figure(value)),
+    }
+}
+
+fn whole(objective: Objective, scope: &Scope<'_>) -> Verdict {
+    let metric = objective.metric;
+    let Some(measured) = measure::of(metric, scope) else {
+        return Verdict::new(UNSURE, "-", "too few events for this number");
+    };
+    let value = words(metric, measured.value);
+    // No error at all is a fact, not an estimate.
+    let measured = Measured { exact: measured.exact || objective.bound == 0.0, ..measured };
+    let (verdict, interval) = straddle(&measured, |value| objective.is_met(value));
+    let why = match measured.interval {
+        _ if measured.exact => String::new(),
+        None => "too little was measured for an interval".to_owned(),
+        Some((low, high)) => {
+            let high = if high.is_finite() { words(metric, high) } else { "unknown".to_owned() };
+            format!("95 % interval {} to {high}, {interval}", words(metric, low))
+        }
+    };
+    Verdict::new(verdict, value, why)
+}
+
+/// Whether both ends of the interval are on the same side.
+fn straddle(measured: &Measured, is_met: impl Fn(f64) -> bool) -> (&'static str, &'static str) {
+    let verdict = |met| if met { PASS } else { FAIL };
+    if measured.exact {
+        return (verdict(is_met(measured.value)), "");
+    }
+    match measured.interval {
+        None => (UNSURE, ""),
+        Some((low, high)) if is_met(low) == is_met(high) => {
+            let met = is_met(low);
+            (verdict(met), if met { "within the bound" } else { "beyond the bound" })
+        }
+        Some(_) => (UNSURE, "which lies across the bound"),
+    }
+}
+
+/// In how many whole intervals it held; that is a fact about this run, so without an interval of its own.
+fn over_time(objective: Objective, share: f64, intervals: &[&IntervalFinding]) -> Verdict {
+    let value = |i: &&&IntervalFinding| match objective.metric {
+        Metric::Quantile(0.5) => i.response.p50_s,
+        Metric::Quantile(0.95) => i.response.p95_s,
+        Metric::Quantile(_) => i.response.p99_s,
+        Metric::Longest => i.response.max_s,
+        Metric::Errors => {
+            let all = i.events + i.errors;
+            (all > 0).then(|| i.errors as f64 / all as f64)
+        }
+        Metric::Rate => i.events_per_s,
+        Metric::Mean => None,
+    };
+    let whole = || intervals.iter().filter(|i| !i.partial);
+    let all = whole().count();
+    let known: Vec<f64> = whole().filter_map(|i| value(&i)).collect();
+    if all == 0 || known.len() * 2 < all {
+        let why = "too few intervals have enough events for this number";
+        return Verdict::new(UNSURE, "-", why);
+    }
+    let met = known.iter().filter(|v| objective.is_met(**v)).count();
+    // An interval without an event is not one in which latency was good.
+    let found = met as f64 / all as f64;
+    let verdict = if found >= share { PASS } else { FAIL };
+    let why = format!("it held in {} of {} intervals", count(met as u64), count(all as u64));
+    Verdict::new(verdict, percent(found), why)
+}
+
+/// The ratio of two independent runs; their intervals add on the logarithmic scale.
+fn of_base(
+    metric: Metric,
+    relation: Relation,
+    times: f64,
+    scope: &Scope<'_>,
+    base: &Scope<'_>,
+) -> Verdict {
+    let both = measure::of(metric, scope).zip(measure::of(metric, base));
+    let Some((measured, base)) = both.filter(|(_, base)| base.value > 0.0) else {
+        return Verdict::new(UNSURE, "-", "too few events for this number");
+    };
+    let ratio = measured.value / base.value;
+    let log_half = |m: &Measured, upper: bool| {
+        let (low, high) = m.interval?;
+        let end = if upper { high / m.value } else { m.value / low };
+        Some(end.ln()).filter(|l| l.is_finite())
+    };
+    let add = |a: Option<f64>, b: Option<f64>| Some(a?.hypot(b?));
+    // The ratio is high where the run is high and the base low.
+    let up = add(log_half(&measured, true), log_half(&base, false));
+    let down = add(log_half(&measured, false), log_half(&base, true));
+    let interval = down.zip(up).map(|(down, up)| (ratio * (-down).exp(), ratio * up.exp()));
+    let compared = Measured { value: ratio, interval, exact: false };
+    let is_met = |value: f64| match relation {
+        Relation::Below => value < times,
+        Relation::AtMost => value <= times,
+        Relation::Above => value > times,
+        Relation::AtLeast => value >= times,
+    };
+    let (verdict, place) = straddle(&compared, is_met);
+    let value = format!("{} of base ({})", percent(ratio), words(metric, measured.value));
+    let why = match interval {
+        None => "too little was measured for an interval".to_owned(),
+        Some((low, high)) => format!(
+            "base {}; 95 % interval {} to {}, {place}; how runs differ among themselves is not in \
+             it",
+            words(metric, base.value),
+            percent(low),
+            percent(high)
+        ),
+    };
+    Verdict::new(verdict, value, why)
+}

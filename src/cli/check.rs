@@ -1,0 +1,197 @@
+//! What must hold (`--check`), what it is held against (`--base`), and files for those who asked for them: JUnit for a
+//! build server, Markdown for its summary, OpenMetrics for a monitor.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::fault::Exit;
+use super::report::{find, load, written};
+use crate::analysis::{self, Findings};
+use crate::archive::Run;
+use crate::plan::{Check, Mistake, Mistakes, checks_in};
+use crate::report::{self, Look};
+
+/// Flags that write a file: name, format, help.
+const FILES: &[(&str, &str, &str)] = &[
+    ("junit", "junit", "Write the checks as JUnit XML, for a build server"),
+    (
+        "markdown",
+        "markdown",
+        "Write a summary as Markdown; the file of GitHub's step summary grows",
+    ),
+    ("openmetrics", "openmetrics", "Write the numbers as OpenMetrics, for a textfile collector"),
+];
+/// Where GitHub's summary of a step goes; others may have written to it.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Adds the flags.
+pub(super) fn flags(mut command: Command) -> Command {
+    command = command
+        .arg(
+            Arg::new("check")
+                .long("check")
+                .value_name("CHECK")
+                .action(ArgAction::Append)
+                .help(
+                    "What must hold, else exit code 1: 'p99 < 20ms', 'errors < 0.1%', 'tps > 5000', \
+                     'stalls == 0', 'steady', 'tps >= 97% of base', 'p99 < 20ms for 95% of seconds'",
+                )
+                .help_heading("Checks"),
+        )
+        .arg(
+            Arg::new("base")
+                .long("base")
+                .value_name("RUN")
+                .help("The run that checks with `of base` mean")
+                .help_heading("Checks"),
+        );
+    for (name, _, help) in FILES {
+        let arg = Arg::new(*name).long(*name).value_name("FILE").help(*help);
+        command = command.arg(arg.help_heading("Checks"));
+    }
+    command
+}
+
+/// What was typed: all values of a flag, also of the subcommand below; none if the command has no such flag.
+fn typed(args: &ArgMatches, name: &str) -> Vec<String> {
+    let here = args.try_get_many::<String>(name).ok().flatten().into_iter().flatten().cloned();
+    let below = args.subcommand().map(|(_, args)| typed(args, name)).unwrap_or_default();
+    here.chain(below).collect()
+}
+
+/// Looks at all that was typed before anything starts.
+///
+/// # Errors
+/// All mistakes together: checks that can't be read, a base that is missing, files that can't be written.
+pub(super) fn early(args: &ArgMatches) -> anyhow::Result<()> {
+    let (mut mistakes, mut needs_base) = (Vec::new(), None);
+    for text in typed(args, "check") {
+        match Check::parse(&text) {
+            Ok(check) if check.needs_base() => needs_base = Some(text),
+            Ok(_) => {}
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let base = typed(args, "base").pop();
+    match (&base, needs_base) {
+        (None, Some(text)) => mistakes.push(Mistake {
+            place: format!("--check {text}"),
+            why: "there is no base to compare with".to_owned(),
+            hint: Some("name a run with --base RUN".to_owned()),
+        }),
+        (Some(run), _) => mistakes.extend(read(run, args).err()),
+        (None, None) => {}
+    }
+    for (name, ..) in FILES {
+        for path in typed(args, name) {
+            // Opening creates it: a typo is told in the first second, not after an hour.
+            if let Err(e) = OpenOptions::new().create(true).append(true).open(&path) {
+                mistakes.push(Mistake {
+                    place: format!("--{name} {path}"),
+                    why: e.to_string(),
+                    hint: Some("name a file in a folder that is there".to_owned()),
+                });
+            }
+        }
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// The run that `--base` names.
+fn read(run: &str, args: &ArgMatches) -> Result<(Run, Findings), Mistake> {
+    let dirs = typed(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
+    let loaded = find(run, Path::new(&dirs)).and_then(|dir| load(&dir));
+    loaded.map_err(|e| Mistake {
+        place: format!("--base {run}"),
+        why: e.root_cause().to_string(),
+        hint: Some("`latest`, a folder, or its name below the runs folder".to_owned()),
+    })
+}
+
+/// A run with what was found in it, and what became of the checks of its plan and of those typed now.
+///
+/// # Errors
+/// When it is no run folder, or a newer sweat wrote it.
+pub(super) fn findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Findings> {
+    let (run, mut findings) = load(dir)?;
+    let mut texts = checks_in(&run.plan);
+    for text in typed(args, "check") {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    let checks = texts.iter().map(|text| Check::parse(text)).collect::<Result<Vec<Check>, _>>()?;
+    let base = typed(args, "base").pop().map(|name| read(&name, args)).transpose()?;
+    let base = base.as_ref().map(|(run, findings)| (run, findings));
+    findings.checks = analysis::judge(&checks, (&run, &findings), base);
+    Ok(findings)
+}
+
+/// Writes the files that were asked for, and says which.
+///
+/// # Errors
+/// The first that can't be written.
+pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for (name, format, _) in FILES {
+        let format = report::format(format).expect("the formats of these flags are in the list");
+        for path in typed(args, name) {
+            let grows = std::env::var_os(STEP_SUMMARY).is_some_and(|file| file == *path.as_str());
+            let mut file = OpenOptions::new();
+            file.create(true).write(true).append(grows).truncate(!grows);
+            let text = written(format, findings, Look::default());
+            file.open(&path)
+                .and_then(|mut file| file.write_all(&text))
+                .with_context(|| format!("write {path}"))?;
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// What the checks mean for the exit code: a failed one is a negative verdict; an unsure one voids if asked to be
+/// strict.
+pub(super) fn verdict(findings: &Findings, strict: bool) -> Exit {
+    let any = |verdict: &str| findings.checks.iter().any(|c| c.verdict == verdict);
+    match () {
+        () if any("fail") => Exit::Negative,
+        () if any("unsure") && strict => Exit::Void,
+        () => Exit::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(words: &[&str]) -> ArgMatches {
+        let words = std::iter::once(&"sweat").chain(words);
+        flags(Command::new("sweat")).try_get_matches_from(words).unwrap()
+    }
+
+    #[test]
+    fn mistakes_are_told_together_before_anything_starts() {
+        let args = matches(&[
+            "--check=tsp > 5",
+            "--check=tps >= 97% of base",
+            "--check=steady",
+            "--junit=/no/such/folder/a.xml",
+        ]);
+        let error = early(&args).unwrap_err();
+        let Mistakes(list) = error.downcast_ref().unwrap();
+        let places: Vec<&str> = list.iter().map(|m| m.place.as_str()).collect();
+        assert_eq!(
+            places,
+            ["--check tsp > 5", "--check tps >= 97% of base", "--junit /no/such/folder/a.xml"]
+        );
+        assert_eq!(list[0].hint.as_deref(), Some("did you mean tps?"));
+        let args = matches(&["--check=tps >= 97% of base", "--base=/no/such/run"]);
+        let error = early(&args).unwrap_err().to_string();
+        assert!(error.starts_with("--base /no/such/run: "), "{error}");
+        assert!(early(&matches(&["--check=stalls == 0"])).is_ok());
+    }
+}

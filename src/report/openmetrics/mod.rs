@@ -1,0 +1,209 @@
+//! OpenMetrics 1.0 text: the final numbers of a run, for a monitor that reads files. Names are stable; units are base
+//! units; what is not known is left out.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::analysis::{Findings, Latency, TrialFinding};
+
+use super::{Look, ReportFormat, state_word};
+
+/// The format.
+pub(super) struct OpenMetrics;
+
+impl ReportFormat for OpenMetrics {
+    fn name(&self) -> &'static str {
+        "openmetrics"
+    }
+    fn about(&self) -> &'static str {
+        "the numbers for a monitor, OpenMetrics text"
+    }
+    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+        let mut text = Text { out: String::new(), run: findings.head.id.clone() };
+        run(findings, &mut text);
+        loads(findings, &mut text);
+        verdicts(findings, &mut text);
+        text.out.push_str("# EOF\n");
+        out.write_all(text.out.as_bytes())
+    }
+}
+
+/// The text so far.
+struct Text {
+    out: String,
+    run: String,
+}
+
+impl Text {
+    /// Begins a family. `unit` is empty or the last part of the name.
+    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+        let _ = writeln!(self.out, "# TYPE {name} {kind}");
+        if !unit.is_empty() {
+            let _ = writeln!(self.out, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(self.out, "# HELP {name} {help}");
+    }
+
+    /// A sample; nothing if the value is not known.
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
+        let Some(value) = value.filter(|v| v.is_finite()) else { return };
+        let _ = write!(self.out, "{name}{{run=\"{}\"", escaped(&self.run));
+        for (label, content) in labels {
+            let _ = write!(self.out, ",{label}=\"{}\"", escaped(content));
+        }
+        let _ = writeln!(self.out, "}} {value}");
+    }
+}
+
+fn escaped(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '"' => out.push_str("\\\""),
+            '\n' => out.push_str("\\n"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn run(findings: &Findings, text: &mut Text) {
+    let head = &findings.head;
+    text.family("sweat_run", "info", "", "What ran.");
+    let server = head.server.as_ref();
+    let server = server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default();
+    let labels = [
+        ("name", head.name.as_str()),
+        ("command", head.command.as_str()),
+        ("version", head.tool_version.as_str()),
+        ("server", server.as_str()),
+        ("state", state_word(head.state)),
+    ];
+    text.sample("sweat_run_info", &labels, Some(1.0));
+    text.family("sweat_run_started_seconds", "gauge", "seconds", "When it began, since 1970.");
+    text.sample("sweat_run_started_seconds", &[], Some(head.origin_unix_ns as f64 / 1e9));
+    text.family("sweat_run_seconds", "gauge", "seconds", "How long it took.");
+    text.sample("sweat_run_seconds", &[], head.seconds);
+}
+
+/// A number of a load: family, unit, help, which.
+type Gauge = (&'static str, &'static str, &'static str, fn(&TrialFinding) -> Option<f64>);
+
+const GAUGES: &[Gauge] = &[
+    ("sweat_load_seconds", "seconds", "Length of the load.", |t| Some(t.seconds)),
+    ("sweat_workers", "", "Sessions that ran events.", |t| Some(t.workers as f64)),
+    ("sweat_events_per_second", "", "Good events per second.", |t| t.events_per_s.value),
+    ("sweat_failed_ratio", "ratio", "Failed events by all.", |t| t.failed_share),
+    ("sweat_steady", "", "1 if the load came to a steady state.", |t| {
+        t.steady.as_ref().map(|s| f64::from(u8::from(s.verdict.is_steady())))
+    }),
+    ("sweat_stalls", "", "How often it stood still.", |t| {
+        t.stalls.as_ref().map(|s| s.events.len() as f64)
+    }),
+    ("sweat_stall_lost_ratio", "ratio", "Share of the work lost in stalls.", |t| {
+        t.stalls.as_ref().map(|s| s.lost_share)
+    }),
+];
+
+fn loads(findings: &Findings, text: &mut Text) {
+    let of = |trial: &TrialFinding| {
+        let (id, way) = (trial.id.clone(), trial.way.clone());
+        [("load", id), ("way", way)]
+    };
+    let borrowed =
+        |labels: &[(&'static str, String); 2]| -> Vec<(&'static str, String)> { labels.to_vec() };
+    text.family("sweat_events", "counter", "", "Events that ended without an error.");
+    for trial in &findings.trials {
+        each(text, "sweat_events_total", &borrowed(&of(trial)), Some(trial.events as f64));
+    }
+    text.family("sweat_errors", "counter", "", "Events that failed, by class, kind and code.");
+    for trial in &findings.trials {
+        for error in &trial.errors {
+            let mut labels = borrowed(&of(trial));
+            labels.push(("class", error.class.clone()));
+            labels.push(("kind", error.kind.clone()));
+            labels.push(("code", error.code.to_string()));
+            each(text, "sweat_errors_total", &labels, Some(error.count as f64));
+        }
+    }
+    for (name, help, latency) in [
+        ("sweat_response_seconds", "From when an event was due to its end.", 0),
+        ("sweat_service_seconds", "From when an event began to its end.", 1),
+        ("sweat_lateness_seconds", "How late sweat itself was.", 2),
+    ] {
+        text.family(name, "summary", "seconds", help);
+        for trial in &findings.trials {
+            let all = [&trial.response, &trial.service, &trial.lateness];
+            summary(text, name, &borrowed(&of(trial)), all[latency]);
+        }
+    }
+    for (name, unit, help, value) in GAUGES {
+        text.family(name, "gauge", unit, help);
+        for trial in &findings.trials {
+            each(text, name, &borrowed(&of(trial)), value(trial));
+        }
+    }
+    text.family(
+        "sweat_cost_per_event",
+        "gauge",
+        "",
+        "What an event cost; the unit is in its name.",
+    );
+    for trial in &findings.trials {
+        for item in &trial.cost {
+            let mut labels = borrowed(&of(trial));
+            labels.push(("cost", item.id.to_owned()));
+            each(text, "sweat_cost_per_event", &labels, item.per_event);
+        }
+    }
+}
+
+fn each(text: &mut Text, name: &str, labels: &[(&'static str, String)], value: Option<f64>) {
+    let labels: Vec<(&str, &str)> = labels.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    text.sample(name, &labels, value);
+}
+
+fn summary(text: &mut Text, name: &str, labels: &[(&'static str, String)], latency: &Latency) {
+    for (quantile, value) in [
+        ("0.5", latency.p50_s),
+        ("0.9", latency.p90_s),
+        ("0.95", latency.p95_s),
+        ("0.99", latency.p99_s),
+        ("0.999", latency.p999_s),
+        ("1.0", latency.max_s),
+    ] {
+        let mut labels = labels.to_vec();
+        labels.push(("quantile", quantile.to_owned()));
+        each(text, name, &labels, value);
+    }
+    each(text, &format!("{name}_count"), labels, Some(latency.events as f64));
+    let sum = latency.mean_s.map(|mean| mean * latency.events as f64);
+    each(text, &format!("{name}_sum"), labels, sum);
+}
+
+fn verdicts(findings: &Findings, text: &mut Text) {
+    text.family("sweat_check", "gauge", "", "1 for the verdict that a check came to.");
+    for check in &findings.checks {
+        let labels = [("check", check.text.as_str()), ("verdict", check.verdict)];
+        text.sample("sweat_check", &labels, Some(1.0));
+    }
+    text.family("sweat_caveat", "gauge", "", "1 for each doubt.");
+    for caveat in &findings.caveats {
+        let labels = [("id", caveat.id), ("level", caveat.level.words())];
+        text.sample("sweat_caveat", &labels, Some(1.0));
+    }
+    text.family("sweat_change_ratio", "gauge", "ratio", "A way by its base; 1.05 is 5 % more.");
+    for comparison in &findings.comparisons {
+        let labels = [
+            ("way", comparison.way.as_str()),
+            ("metric", comparison.metric.as_str()),
+            ("verdict", comparison.verdict.words()),
+        ];
+        text.sample("sweat_change_ratio", &labels, comparison.ratio.value);
+    }
+}
