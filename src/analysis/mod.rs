@@ -12,6 +12,7 @@ pub mod figure;
 mod findings;
 mod heat;
 mod latency;
+pub mod noise;
 mod pulse;
 #[cfg(test)]
 pub(crate) mod recorded;
@@ -44,7 +45,7 @@ pub use steady::{Outlook, Watcher};
 use crate::archive::{Meta, Run};
 
 /// Facts that have a place of their own in the findings.
-const PLACED_FACTS: &[&str] = &["data_bytes", "pool_bytes", "rows"];
+const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "pool_bytes", "rows"];
 
 /// Everything there is to say about a run.
 pub fn analyse(run: &Run) -> Findings {
@@ -54,17 +55,18 @@ pub fn analyse(run: &Run) -> Findings {
     let timeline = timeline::of(run);
     let scaling = scaling::of(run, &trials);
     let capacity = capacity::of(run, &trials);
-    let answer = match (&capacity, &scaling) {
+    let mut answer = match (&capacity, &scaling) {
         (Some(capacity), _) => capacity::sentences(capacity),
         (_, Some(scaling)) => scaling::sentences(scaling),
         _ => answer::sentences(&ways, &trials, &timeline.phases),
     };
-    let doubts = caveats::all(&caveats::Case { run, trials: &trials, ways: &ways, data: &data });
+    let noise = noise::of_run(run);
+    let case = caveats::Case { run, trials: &trials, ways: &ways, data: &data, noise: &noise };
+    let doubts = caveats::all(&case);
     let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
     let (allowed, caveats) = doubts.into_iter().partition(known);
     let waits = waits::all(run);
     let wait_groups = waits::groups(run, &waits);
-    let mut answer = answer::sentences(&ways, &trials, &timeline.phases);
     if run.meta.command == "waits" {
         answer.splice(0..0, waits::sentences(&waits, &wait_groups));
     }
@@ -83,7 +85,7 @@ pub fn analyse(run: &Run) -> Findings {
         waits,
         wait_groups,
         watch_cost: waits::cost(run),
-        noise: Vec::new(),
+        noise,
         checks: Vec::new(),
         timeline,
         settings: settings::all(run),

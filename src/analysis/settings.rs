@@ -52,14 +52,25 @@ pub(super) fn all(run: &Run) -> Vec<Setting> {
     found
 }
 
+/// Whether a variable changes without anybody changing it.
+pub(super) fn moves_by_itself(name: &str) -> bool {
+    NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(name))
+}
+
+/// Whether a value of this origin was set by somebody; not if the origin is unknown.
+pub(super) fn somebody_set(origin: Option<&str>) -> bool {
+    let plain = |origin: &str| origin.to_lowercase().replace('_', "-");
+    origin.is_some_and(|o| !COMPILED_IN.contains(&plain(o).as_str()))
+}
+
 fn one(variable: &VariableRecord) -> Option<Setting> {
     let name = variable.name.to_lowercase();
-    if NOISE.contains(&name.as_str()) {
+    if moves_by_itself(&name) {
         return None;
     }
     let changed_to = variable.end.clone().filter(|end| *end != variable.start);
     let origin = variable.origin.as_ref().map(|o| o.to_lowercase().replace('_', "-"));
-    let non_default = origin.as_ref().is_some_and(|o| !COMPILED_IN.contains(&o.as_str()));
+    let non_default = somebody_set(origin.as_deref());
     let shown = non_default || changed_to.is_some() || ALWAYS.contains(&name.as_str());
     shown.then(|| Setting { name, start: variable.start.clone(), changed_to, origin, non_default })
 }

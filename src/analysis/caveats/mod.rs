@@ -1,13 +1,16 @@
 //! Doubts as data: each named check looks at a run and says what would make its numbers mean less.
 //! To add one: a function here and its line in `CHECKS`, and its row in `docs/reading-results.md`.
 
+mod answers;
+mod asked;
 mod client;
+mod quiet;
 mod server;
 mod story;
 
 use crate::archive::Run;
 
-use super::findings::{DataSize, TrialFinding, WayFinding};
+use super::findings::{DataSize, NoiseItem, TrialFinding, WayFinding};
 
 /// How grave a doubt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,6 +53,7 @@ pub(super) struct Case<'a> {
     pub(super) trials: &'a [TrialFinding],
     pub(super) ways: &'a [WayFinding],
     pub(super) data: &'a DataSize,
+    pub(super) noise: &'a [NoiseItem],
 }
 
 /// A named check.
@@ -63,12 +67,23 @@ const CHECKS: &[(&str, Check)] = &[
     ("CUT", story::cut),
     ("DAMAGE", story::damage),
     (ERRORS, story::errors),
+    ("SUDDENLY-FAST", answers::suddenly_fast),
+    ("NOISE", quiet::noise),
     ("NOT-COLD", server::not_cold),
     ("UNOPENED", client::unopened),
     ("CLIENT-BOUND", client::client_bound),
     ("CLIPPED", client::clipped),
     ("ABANDONED", client::abandoned),
     ("FOREIGN-CPU", server::foreign_cpu),
+    ("THROTTLED", quiet::throttled),
+    ("SWAP", quiet::swap),
+    ("NTP-STEP", quiet::clock_step),
+    ("VARS-CHANGED", asked::vars_changed),
+    ("ERRLOG", answers::errlog),
+    ("EMPTY", answers::empty),
+    ("COLD", answers::cold),
+    ("PAGE-CACHE", answers::page_cache),
+    ("ORDER", asked::order),
     ("DATA-SIZE", server::data_size),
     ("TOO-SHORT", story::too_short),
     ("ONE-RUN", story::one_run),
@@ -76,6 +91,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("SAME-HOST", client::same_host),
     ("CLOSED-LOOP", client::closed_loop),
     ("DURABILITY", server::durability),
+    ("DEFAULTS", asked::defaults),
+    ("DATA-DIST", asked::data_dist),
+    ("PARAM-DIST", asked::param_dist),
+    ("ONE-USER", asked::one_user),
+    ("THINK", asked::think),
+    ("SAME-QUERY", answers::same_query),
+    ("QUERY-CACHE", answers::query_cache),
+    ("TLS", asked::tls),
 ];
 
 /// Ids of all checks.

@@ -5,6 +5,7 @@ use crate::archive::StepRecord;
 use super::super::counters::{rise, variable};
 use super::super::figure::{bytes, figure, percent};
 use super::super::findings::SizeClass;
+use super::super::noise::foreign_share;
 use super::{Case, Caveat, Level};
 
 /// Share of the pages' bytes that must have come from the block device.
@@ -143,7 +144,7 @@ pub(super) fn foreign_cpu(case: &Case<'_>) -> Option<Caveat> {
     let shares = case.trials.iter().filter_map(|trial| {
         let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
         let step = case.run.steps.iter().find(|s| s.number == record.step)?;
-        Some((trial, foreign_share(case, step, record)?))
+        Some((trial, foreign_share(case.run, step, record)?))
     });
     let (trial, share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let level = match share {
@@ -161,21 +162,4 @@ pub(super) fn foreign_cpu(case: &Case<'_>) -> Option<Caveat> {
         ),
         remedy: "stop what else runs here, then run again".to_owned(),
     })
-}
-
-fn foreign_share(
-    case: &Case<'_>,
-    step: &StepRecord,
-    record: &crate::archive::Trial,
-) -> Option<f64> {
-    // A server elsewhere uses none of this machine.
-    let local = case.run.meta.server.as_ref().is_some_and(|s| s.local);
-    let cpus: f64 = case.run.meta.host.get("cpus")?.parse().ok().filter(|c| *c > 0.0)?;
-    let over = |name: &str| rise(&step.before, &step.after, name);
-    let busy = over("cpu.busy_s")?;
-    let server =
-        if local { over("process.cpu_user_s")? + over("process.cpu_system_s")? } else { 0.0 };
-    let ours = (record.cpu_user_ns + record.cpu_system_ns) as f64 / 1e9;
-    let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
-    (seconds > 0.0).then(|| ((busy - server - ours) / (seconds * cpus)).max(0.0))
 }

@@ -237,3 +237,255 @@ fn cpu_of_others() {
     check(&busy(0.1), "FOREIGN-CPU", Level::Warn, "10.0 % of the machine");
     check(&busy(0.2), "FOREIGN-CPU", Level::Void, "20.0 % of the machine");
 }
+
+/// The run with this rise of a counter over its first load.
+fn with_rise(run: &Run, name: &str, rise: f64) -> Run {
+    let mut run = run.clone();
+    let step = run.trials[0].step;
+    let step = run.steps.iter_mut().find(|s| s.number == step).unwrap();
+    let from = *step.before.entry(name.to_owned()).or_insert(10.0);
+    step.after.insert(name.to_owned(), from + rise);
+    run
+}
+
+fn with_option(run: &Run, name: &str, value: &str) -> Run {
+    let mut run = run.clone();
+    run.trials[0].options.insert(name.to_owned(), value.to_owned());
+    run
+}
+
+fn with_variable(run: &Run, name: &str, start: &str, end: &str, origin: &str) -> Run {
+    let mut run = run.clone();
+    run.variables.retain(|v| v.name != name);
+    run.variables.push(VariableRecord {
+        name: name.to_owned(),
+        start: start.to_owned(),
+        end: Some(end.to_owned()),
+        origin: Some(origin.to_owned()),
+    });
+    run
+}
+
+#[test]
+fn a_noisy_machine() {
+    let mut run = recorded::bench();
+    check_none(&run, "NOISE");
+    let step = &mut run.steps[0].noise;
+    step.insert("before.gap.span_ns".to_owned(), 4e8);
+    step.insert("before.gap.lost_ns".to_owned(), 1e6);
+    step.insert("before.cpu.hypervisor".to_owned(), 1.0);
+    check_none(&run, "NOISE");
+    run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 8e6);
+    check(&run, "NOISE", Level::Warn, "time lost on the cores 2.00 % before 01-load");
+    run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 80e6);
+    check(&run, "NOISE", Level::Void, "20.0 %");
+}
+
+#[test]
+fn memory_limits_and_clocks_of_the_machine() {
+    let run = recorded::bench();
+    for id in ["SWAP", "THROTTLED", "NTP-STEP"] {
+        check_none(&run, id);
+    }
+    let swapping =
+        with_rise(&with_rise(&run, "vm.swapped_in_pages", 0.0), "vm.swapped_out_pages", 9.0);
+    check(&swapping, "SWAP", Level::Warn, "9.00 pages during 01-load");
+    check(&with_rise(&run, "cgroup.throttled_s", 1.0), "THROTTLED", Level::Warn, "CPU limit");
+    let mut stepped = run.clone();
+    for (at, offset) in [(0, 0.0), (1_000_000_000, -2.0)] {
+        stepped.samples.push(SampleRecord {
+            began_ns: run.trials[0].began_ns + at,
+            numbers: [("clock.wall_offset_s".to_owned(), offset)].into(),
+            ..SampleRecord::default()
+        });
+    }
+    check(&stepped, "NTP-STEP", Level::Warn, "2 000 ms");
+}
+
+#[test]
+fn keys_that_come_equally_often() {
+    let mut run = recorded::bench();
+    check_none(&run, "DATA-DIST");
+    run.trials[0].workload = "oltp_point_select".to_owned();
+    let typed = |name: &str| with_option(&run, "rand-type", name);
+    check(&typed("uniform"), "DATA-DIST", Level::Note, ": uniform");
+    let special = found(&typed("special"), "DATA-DIST").unwrap().evidence;
+    assert!(special.contains("7") && !special.contains("uniform"), "{special}");
+    let mut lookup = run.clone();
+    lookup.trials[0].workload = "lookup".to_owned();
+    check(&lookup, "DATA-DIST", Level::Note, "take 1.00 %");
+}
+
+#[test]
+fn a_load_that_touches_few_keys() {
+    let mut run = recorded::bench();
+    check_none(&run, "PARAM-DIST");
+    run.meta.facts.insert("rows".to_owned(), 1_200_000.into());
+    check(&run, "PARAM-DIST", Level::Note, "at most 9.52 %");
+    run.meta.facts.insert("rows".to_owned(), 100_000.into());
+    check_none(&run, "PARAM-DIST");
+}
+
+#[test]
+fn one_session_for_many_users() {
+    let mut run = recorded::bench();
+    check(&run, "ONE-USER", Level::Note, "one session");
+    run.trials[0].workers = 2;
+    check_none(&run, "ONE-USER");
+    run.trials[0].workers = 1;
+    run.trials[0].arrival = "poisson 5/s".to_owned();
+    check_none(&run, "ONE-USER");
+}
+
+#[test]
+fn workers_are_rate_by_time() {
+    let mut run = recorded::bench();
+    run.trials[0].failed = vec![crate::recorder::new_histogram(); 2];
+    run.trials[0].ended_ns = run.trials[0].began_ns + 100_000_000_000;
+    let (events, mean) = {
+        let trial = &analyse(&run).trials[0];
+        (trial.events as f64, trial.response.mean_s.unwrap())
+    };
+    // A think time that makes up for the rest of the hundred seconds.
+    let think = 100.0 / events - mean;
+    let words = |s: f64| format!("closed, {}us think time", (s * 1e6).round());
+    run.trials[0].arrival = words(think);
+    check(&run, "THINK", Level::Note, "N = X (R + Z): 1 workers");
+    run.trials[0].arrival = words(think * 0.5);
+    check(&run, "THINK", Level::Warn, "N = X (R + Z)");
+    run.trials[0].arrival = "poisson 5/s".to_owned();
+    check_none(&run, "THINK");
+}
+
+#[test]
+fn the_same_order_in_every_block() {
+    let mut run = recorded::bench();
+    check_none(&run, "ORDER");
+    let first = run.trials[0].clone();
+    let trial =
+        |block, way: &str| crate::archive::Trial { block, way: way.to_owned(), ..first.clone() };
+    run.trials = vec![trial(1, "a"), trial(1, "b"), trial(2, "a"), trial(2, "b")];
+    check(&run, "ORDER", Level::Warn, "a, b in each of 2 blocks");
+    run.trials.swap(2, 3);
+    check_none(&run, "ORDER");
+}
+
+#[test]
+fn variables_that_change_meanwhile() {
+    let run = recorded::bench();
+    check_none(&run, "VARS-CHANGED");
+    let changed = with_variable(&run, "innodb_io_capacity", "200", "2000", "sql");
+    check(&changed, "VARS-CHANGED", Level::Warn, "innodb_io_capacity from 200 to 2000");
+    let mut ours = changed.clone();
+    ours.trials[0].settings.insert("innodb-io-capacity".to_owned(), "2000".to_owned());
+    check_none(&ours, "VARS-CHANGED");
+    check_none(&with_variable(&run, "gtid_binlog_pos", "1", "2", "auto"), "VARS-CHANGED");
+}
+
+#[test]
+fn encrypted_sessions() {
+    let mut run = recorded::bench();
+    check_none(&run, "TLS");
+    run.meta.server.as_mut().unwrap().cipher = Some("TLSv1.3 AES".to_owned());
+    check(&run, "TLS", Level::Note, "TLSv1.3 AES");
+}
+
+#[test]
+fn defaults_that_decide() {
+    let run = recorded::bench();
+    check_none(&run, "DEFAULTS");
+    let pool =
+        with_variable(&run, "innodb_buffer_pool_size", "134217728", "134217728", "compile-time");
+    check(&pool, "DEFAULTS", Level::Note, "innodb_buffer_pool_size = 128 MiB on a machine of 8");
+    let redo = with_variable(&run, "innodb_log_file_size", "100663296", "100663296", "COMPILED");
+    check_none(&redo, "DEFAULTS");
+    let writes = with_rise(&redo, "Innodb_os_log_written", 500e6);
+    check(&writes, "DEFAULTS", Level::Note, "innodb_log_file_size = 96.0 MiB, filled in");
+    let io = with_variable(&run, "innodb_io_capacity", "200", "200", "compile-time");
+    check(&with_rise(&io, "Innodb_pages_written", 90e3), "DEFAULTS", Level::Note, "pages/s");
+}
+
+#[test]
+fn answers_from_caches() {
+    let run = recorded::bench();
+    check_none(&run, "SAME-QUERY");
+    check_none(&run, "QUERY-CACHE");
+    let on = with_variable(&run, "query_cache_size", "1048576", "1048576", "compile-time");
+    check_none(&with_variable(&on, "query_cache_type", "OFF", "OFF", "x"), "QUERY-CACHE");
+    let on = with_variable(&on, "query_cache_type", "ON", "ON", "config");
+    check(&on, "QUERY-CACHE", Level::Note, "query_cache_type = ON");
+    check_none(&with_rise(&on, "Qcache_hits", 100.0), "SAME-QUERY");
+    let cached = with_rise(&on, "Qcache_hits", 60_000.0);
+    check(&cached, "SAME-QUERY", Level::Warn, "50.0 % of the reads of 01-load");
+    check(&with_option(&run, "passes", "7"), "SAME-QUERY", Level::Note, "7 times by each of 1");
+    let read = with_rise(&with_rise(&run, "Innodb_data_read", 200e6), "process.read_bytes", 10e6);
+    check(&read, "PAGE-CACHE", Level::Warn, "the page cache served the rest");
+    let device = with_rise(&with_rise(&run, "Innodb_data_read", 2e8), "process.read_bytes", 2e8);
+    check_none(&device, "PAGE-CACHE");
+}
+
+#[test]
+fn reads_that_find_nothing() {
+    let mut run = recorded::bench();
+    check_none(&run, "EMPTY");
+    run.trials[0].workload = "oltp_point_select".to_owned();
+    check_none(&run, "EMPTY");
+    run.trials[0].tally.rows /= 2;
+    check(&run, "EMPTY", Level::Warn, "50.0 % of 120 000 reads");
+    run.trials[0].workload = "queries".to_owned();
+    check_none(&run, "EMPTY");
+    run.trials[0].tally.rows = 0;
+    check(&run, "EMPTY", Level::Warn, "100 % of");
+}
+
+#[test]
+fn errors_faster_than_answers() {
+    let mut run = recorded::bench();
+    check_none(&run, "SUDDENLY-FAST");
+    run.trials[0].failed[0].record_n(3_000, 2_000).unwrap();
+    check(&run, "SUDDENLY-FAST", Level::Warn, "class point_select in 01-load failed after 3.00 us");
+    let mut slow = recorded::bench();
+    slow.trials[0].failed[0].record_n(300_000, 2_000).unwrap();
+    check_none(&slow, "SUDDENLY-FAST");
+}
+
+#[test]
+fn a_pool_that_still_fills() {
+    let mut run = recorded::bench();
+    check_none(&run, "COLD");
+    run.samples.clear();
+    let mut filled = |each: [f64; 9]| {
+        let mut reads = 0.0;
+        run.samples.clear();
+        run.trials[0].ended_ns = run.trials[0].began_ns + 9_000_000_000;
+        for (place, more) in each.into_iter().enumerate() {
+            reads += more;
+            run.samples.push(SampleRecord {
+                began_ns: run.trials[0].began_ns + place as u64 * 1_000_000_000,
+                numbers: [("Innodb_buffer_pool_reads".to_owned(), reads)].into(),
+                ..SampleRecord::default()
+            });
+        }
+        run.clone()
+    };
+    let filling = filled([0.0, 900.0, 800.0, 500.0, 300.0, 100.0, 50.0, 10.0, 10.0]);
+    check(&filling, "COLD", Level::Warn, "began with 850 page reads/s and ended with 10.0");
+    check_none(&filled([0.0, 900.0, 800.0, 900.0, 900.0, 900.0, 800.0, 900.0, 900.0]), "COLD");
+}
+
+#[test]
+fn lines_in_the_error_log() {
+    let mut run = recorded::bench();
+    check_none(&run, "ERRLOG");
+    let line = "2026-11-21 12:00:00 5 [Warning] Aborted connection 5";
+    run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line]));
+    check(&run, "ERRLOG", Level::Note, "0 new errors and 1 new warnings");
+    let grave = "2026-11-21 12:00:01 0 [ERROR] InnoDB: Operating system error";
+    run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line, grave]));
+    check(
+        &run,
+        "ERRLOG",
+        Level::Warn,
+        "1 new errors and 1 new warnings: 2026-11-21 12:00:01 0 [ERROR]",
+    );
+}

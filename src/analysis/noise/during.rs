@@ -1,0 +1,121 @@
+//! What others did to the machine while a load ran: differences of counters over the load.
+
+use crate::archive::{Run, SampleRecord, StepRecord, Trial};
+
+use super::super::counters::{rise, step_of};
+use super::super::findings::NoiseItem;
+use super::item;
+
+/// All loads.
+pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
+    let mut found = Vec::new();
+    for trial in &run.trials {
+        let Some(step) = step_of(run, trial) else { continue };
+        let when = format!("during {}", trial.id);
+        let mut push = |id, title, value: Option<f64>, unit, bounds: [f64; 3], remedy: &str| {
+            let Some(value) = value.filter(|v| v.is_finite()) else { return };
+            let level = bounds.iter().rposition(|b| value > *b).map_or(0, |place| place + 1);
+            let remedy = if level > 0 { remedy } else { "" };
+            found.push(item(id, title, &when, (value, unit), level, remedy));
+        };
+        let never = f64::INFINITY;
+        push(
+            "foreign_cpu_during",
+            "CPU used by others during the load",
+            foreign_share(run, step, trial).map(|s| 100.0 * s),
+            "%",
+            [never, 3.0, 15.0],
+            "stop what else runs here, then run again",
+        );
+        push(
+            "steal_during",
+            "CPU taken by the hypervisor during the load",
+            machine_share(run, step, "cpu.steal_s").map(|s| 100.0 * s),
+            "%",
+            [never, 0.5, 3.0],
+            "neighbours share this machine: measure on hardware of your own, or at another time",
+        );
+        push(
+            "swap_during",
+            "pages swapped during the load",
+            swapped(step),
+            "pages",
+            [never, 0.0, never],
+            "memory is short: a smaller pool, or fewer programs",
+        );
+        push(
+            "throttled_during",
+            "time the server was kept from running by its CPU limit",
+            throttled_share(step).map(|s| 100.0 * s),
+            "%",
+            [never, 0.0, never],
+            "raise the server's CPU limit, or call the result that of the limit",
+        );
+        push(
+            "clock_step",
+            "largest step of the wall clock during the load",
+            clock_step_s(run, trial).map(|s| 1e3 * s),
+            "ms",
+            [never, 1.0, never],
+            "the clock was set: times of samples and logs don't fit each other; latencies are not touched",
+        );
+    }
+    found
+}
+
+/// CPU that neither the server nor sweat used, as a share of the machine: (busy - server - sweat) / (seconds x CPUs).
+pub(in super::super) fn foreign_share(run: &Run, step: &StepRecord, trial: &Trial) -> Option<f64> {
+    // A server elsewhere uses none of this machine.
+    let local = run.meta.server.as_ref().is_some_and(|s| s.local);
+    let over = |name: &str| rise(&step.before, &step.after, name);
+    let busy = over("cpu.busy_s")?;
+    let server =
+        if local { over("process.cpu_user_s")? + over("process.cpu_system_s")? } else { 0.0 };
+    let ours = (trial.cpu_user_ns + trial.cpu_system_ns) as f64 / 1e9;
+    let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
+    let cpus = cpus(run)?;
+    (seconds > 0.0).then(|| ((busy - server - ours) / (seconds * cpus)).max(0.0))
+}
+
+/// A counter of CPU seconds over the step, as a share of the machine.
+fn machine_share(run: &Run, step: &StepRecord, name: &str) -> Option<f64> {
+    let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
+    let rise = rise(&step.before, &step.after, name)?;
+    let cpus = cpus(run)?;
+    (seconds > 0.0).then(|| rise / (seconds * cpus))
+}
+
+fn cpus(run: &Run) -> Option<f64> {
+    run.meta.host.get("cpus")?.parse().ok().filter(|c| *c > 0.0)
+}
+
+fn swapped(step: &StepRecord) -> Option<f64> {
+    let over = |name: &str| rise(&step.before, &step.after, name);
+    Some(over("vm.swapped_in_pages")? + over("vm.swapped_out_pages")?)
+}
+
+fn throttled_share(step: &StepRecord) -> Option<f64> {
+    let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
+    let rise = rise(&step.before, &step.after, "cgroup.throttled_s")?;
+    (seconds > 0.0).then(|| rise / seconds)
+}
+
+/// A time service that slews moves the clock by up to this much per second.
+const SLEW: f64 = 0.0005;
+
+/// The largest jump of the wall clock against the monotonic one between two samples of a load, seconds, beyond what
+/// slewing explains.
+fn clock_step_s(run: &Run, trial: &Trial) -> Option<f64> {
+    let within = |s: &&SampleRecord| (trial.began_ns..=trial.ended_ns).contains(&s.began_ns);
+    let offsets: Vec<(u64, f64)> = run
+        .samples
+        .iter()
+        .filter(within)
+        .filter_map(|s| Some((s.began_ns, *s.numbers.get("clock.wall_offset_s")?)))
+        .collect();
+    let steps = offsets.windows(2).map(|pair| {
+        let seconds = pair[1].0.saturating_sub(pair[0].0) as f64 / 1e9;
+        ((pair[1].1 - pair[0].1).abs() - SLEW * seconds).max(0.0)
+    });
+    steps.reduce(f64::max)
+}
