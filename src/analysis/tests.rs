@@ -77,7 +77,16 @@ fn a_bench_is_answered_with_its_rate_and_costs() {
     assert!(rates.min < 0.6 * rates.p50, "the stalls are in the spread: {rates:?}");
     assert_eq!(
         ids(&findings),
-        ["ERRORS", "TOO-SHORT", "ONE-RUN", "PROBE-GAP", "SAME-HOST", "CLOSED-LOOP", "DURABILITY"]
+        [
+            "ERRORS",
+            "TOO-SHORT",
+            "ONE-RUN",
+            "PROBE-GAP",
+            "SAME-HOST",
+            "CLOSED-LOOP",
+            "DURABILITY",
+            "ONE-USER"
+        ]
     );
 }
 

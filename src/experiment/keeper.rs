@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::{Listener, Step};
 use crate::archive::{Meta, RunState, StepRecord, Writer};
-use crate::base::{Clock, RealClock, Stop, StopReason};
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{self, Plan};
 use crate::probe::Sample;
 use crate::target::Error;
@@ -119,10 +119,13 @@ impl<'a> Keeper<'a> {
         self.tell(|listener| listener.step_began(step, number, of));
         let result = work(&mut record);
         let ended = self.clock.now();
-        record.ended_ns = result.is_ok().then_some(ended.0);
+        // Work that goes on after what the step is about says itself when that ended.
+        record.ended_ns = result.is_ok().then_some(record.ended_ns.unwrap_or(ended.0));
         self.writer().step(&record);
         if result.is_ok() {
-            self.tell(|listener| listener.step_ended(step, ended.since(began).seconds()));
+            let seconds = ended.0.min(record.ended_ns.unwrap_or(ended.0));
+            let seconds = Nanos(seconds).since(Nanos(record.began_ns)).seconds();
+            self.tell(|listener| listener.step_ended(step, seconds));
         }
         result
     }

@@ -11,6 +11,7 @@ mod keeper;
 mod machine;
 mod order;
 mod preflight;
+mod quiet;
 mod rest;
 mod run;
 mod script;

@@ -13,10 +13,11 @@ use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
 use super::waits::{self, Watch};
-use super::{Listener, facts, preflight, settings};
+use super::{Listener, facts, preflight, quiet, settings};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
-use crate::base::{Stop, StopReason};
+use crate::base::{Clock as _, Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
+use crate::probe::noise::Care;
 use crate::server::journal::Journal;
 use crate::server::{Control, Settings};
 use crate::warm::{self, DumpPlan, STRATEGIES, Scene, Warmed};
@@ -79,8 +80,11 @@ pub fn run_script(
             settings: Settings::new(),
             first_start: None,
             journal: None,
+            care: quiet::care(plan, command),
         };
+        let complaints = quiet::Complaints::so_far(&mut walk.ground);
         let result = walk.all(script);
+        complaints.keep_new(&mut walk.ground, &keeper);
         let back = walk.put_back();
         walk.eyes.close();
         result.and_then(|reached| back.map(|()| reached))
@@ -106,6 +110,8 @@ pub(super) struct Walk<'a, 'k, 'scope> {
     pub(super) first_start: Option<FirstStart>,
     /// What was changed on a server that is not ours.
     pub(super) journal: Option<Journal>,
+    /// How closely to look at the machine beside each load.
+    pub(super) care: Option<Care>,
 }
 
 impl Walk<'_, '_, '_> {
@@ -135,9 +141,21 @@ impl Walk<'_, '_, '_> {
 
     /// One step, with a raw look at server and host before and after.
     fn watched(&mut self, step: &Step, record: &mut StepRecord) -> anyhow::Result<Reached> {
+        let noise = self.care.filter(|_| matches!(step.deed, Deed::Load { .. }));
+        let clock = self.keeper.clock;
+        if let Some(care) = &noise {
+            let pid = self.eyes.pid(&self.ground);
+            quiet::note(&mut record.noise, "before.", care, pid, self.keeper);
+            record.began_ns = clock.now().0;
+        }
         record.before = self.eyes.look(&self.ground, self.keeper);
         let result = self.perform(step, record);
         record.after = self.eyes.look(&self.ground, self.keeper);
+        if let Some(care) = noise.filter(|_| result.is_ok()) {
+            record.ended_ns = Some(clock.now().0);
+            let pid = self.eyes.pid(&self.ground);
+            quiet::note(&mut record.noise, "after.", &care, pid, self.keeper);
+        }
         result
     }
 
