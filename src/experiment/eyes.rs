@@ -38,11 +38,6 @@ impl<'scope> Eyes<'scope> {
         Ok(Eyes { sampler, out, scribe, session: None })
     }
 
-    /// The server's process, if it runs on this machine.
-    pub(super) fn pid(&self, ground: &Ground) -> Option<u32> {
-        ground.pid().or(self.sampler.pid())
-    }
-
     /// Raw counters of this moment; empty where nobody answers.
     pub(super) fn look(&mut self, ground: &Ground, keeper: &Keeper<'_>) -> Counters {
         if self.session.as_ref().is_none_or(|s| !s.is_usable()) {
