@@ -6,6 +6,7 @@ mod answer;
 pub mod capacity;
 mod caveats;
 mod checks;
+mod compare;
 mod cost;
 mod counters;
 pub mod figure;
@@ -30,6 +31,10 @@ mod ways;
 
 pub use caveats::{Caveat, Level, ids as caveat_ids};
 pub use checks::{Judged, judge};
+pub use compare::{
+    Clarity, Sides, clear, compare_runs, detectable_before, differences_of, look_at, metric_name,
+    metric_names,
+};
 pub use findings::{
     Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
     DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
@@ -55,11 +60,6 @@ pub fn analyse(run: &Run) -> Findings {
     let timeline = timeline::of(run);
     let scaling = scaling::of(run, &trials);
     let capacity = capacity::of(run, &trials);
-    let mut answer = match (&capacity, &scaling) {
-        (Some(capacity), _) => capacity::sentences(capacity),
-        (_, Some(scaling)) => scaling::sentences(scaling),
-        _ => answer::sentences(&ways, &trials, &timeline.phases),
-    };
     let noise = noise::of_run(run);
     let case = caveats::Case { run, trials: &trials, ways: &ways, data: &data, noise: &noise };
     let doubts = caveats::all(&case);
@@ -67,6 +67,14 @@ pub fn analyse(run: &Run) -> Findings {
     let (allowed, caveats) = doubts.into_iter().partition(known);
     let waits = waits::all(run);
     let wait_groups = waits::groups(run, &waits);
+    let compared = compare::within(run, &trials);
+    let of_ways = compare::sentences(&compared.comparisons, &[]);
+    let mut answer = match (&capacity, &scaling) {
+        (Some(capacity), _) => capacity::sentences(capacity),
+        (_, Some(scaling)) => [scaling::sentences(scaling), of_ways].concat(),
+        _ if !of_ways.is_empty() => of_ways,
+        _ => answer::sentences(&ways, &trials, &timeline.phases),
+    };
     if run.meta.command == "waits" {
         answer.splice(0..0, waits::sentences(&waits, &wait_groups));
     }
@@ -78,8 +86,8 @@ pub fn analyse(run: &Run) -> Findings {
         data,
         ways,
         trials,
-        comparisons: Vec::new(),
-        differences: Vec::new(),
+        comparisons: compared.comparisons,
+        differences: compared.differences,
         scaling,
         capacity,
         waits,

@@ -8,6 +8,8 @@ mod quiet;
 mod server;
 mod story;
 
+pub(super) use story::{ERROR_SHARE, unexpected};
+
 use crate::archive::Run;
 
 use super::findings::{DataSize, NoiseItem, TrialFinding, WayFinding};
@@ -87,6 +89,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("DATA-SIZE", server::data_size),
     ("TOO-SHORT", story::too_short),
     ("ONE-RUN", story::one_run),
+    ("CONFOUNDED", super::compare::several_at_once),
     ("PROBE-GAP", story::probe_gap),
     ("SAME-HOST", client::same_host),
     ("CLOSED-LOOP", client::closed_loop),

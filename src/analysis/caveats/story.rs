@@ -156,7 +156,8 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
 
 /// ONE-RUN: nothing was repeated, so nothing is known about how much the numbers move by themselves.
 pub(super) fn one_run(case: &Case<'_>) -> Option<Caveat> {
-    (!case.trials.is_empty()).then(|| Caveat {
+    let repeated = case.trials.iter().any(|t| t.block > 1);
+    (!case.trials.is_empty() && !repeated).then(|| Caveat {
         id: "ONE-RUN",
         level: Level::Note,
         evidence: "one run: no interval follows from it, and it is not comparable with others"

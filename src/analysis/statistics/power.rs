@@ -2,7 +2,7 @@
 //! show one. Source: n = ((t(1 - alpha/2) + t(0.8)) sd / difference)^2, both quantiles with n - 1 degrees of freedom
 //! (Cochran and Cox, "Experimental Designs", 2.21).
 
-use super::student::quantile;
+use super::student::{normal_quantile, quantile};
 
 /// Share of experiments that are to show the difference.
 const POWER: f64 = 0.8;
@@ -25,19 +25,11 @@ pub(crate) fn blocks_needed(sd: f64, difference: f64, alpha: f64) -> Option<u32>
         let error = sd / f64::from(n).sqrt();
         detectable(error, f64::from(n - 1), alpha) <= difference
     };
-    let (mut low, mut high) = (1, MOST_BLOCKS);
-    if !enough(high) {
-        return None;
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if enough(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    // The normal curve is narrower than any of Student's: so many blocks are a few too few.
+    let errors = normal_quantile(1.0 - alpha / 2.0) + normal_quantile(POWER);
+    let few = (errors * sd / difference).powi(2);
+    let few = if few < f64::from(MOST_BLOCKS) { few as u32 } else { MOST_BLOCKS };
+    (few.max(2)..=MOST_BLOCKS).find(|n| enough(*n))
 }
 
 #[cfg(test)]

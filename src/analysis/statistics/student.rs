@@ -45,23 +45,33 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     falling_root(|z| 0.5 * erfc(z / SQRT_2), 1.0 - p)
 }
 
-/// Where a function that falls from 0 on takes this value: brackets, then halves.
-fn falling_root(f: impl Fn(f64) -> f64, value: f64) -> f64 {
+/// Where a tail that falls from 0 on has this value: brackets, then the Illinois variant of false position (Dowell and
+/// Jarratt, 1971) on logarithms, in which a tail is nearly a line.
+fn falling_root(tail: impl Fn(f64) -> f64, value: f64) -> f64 {
+    let above = |x: f64| (tail(x) / value).ln();
     let (mut low, mut high) = (0.0, 1.0);
-    while f(high) > value && high < 1e150 {
-        (low, high) = (high, high * 2.0);
+    let (mut at_low, mut at_high) = (above(low), above(high));
+    while at_high > 0.0 && high < 1e150 {
+        (low, at_low) = (high, at_high);
+        high *= 2.0;
+        at_high = above(high);
     }
-    loop {
-        let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            return middle;
+    let mut last = 0.0;
+    for _ in 0..200 {
+        let next = high - at_high * (high - low) / (at_high - at_low);
+        let at_next = above(next);
+        if at_next == 0.0 || !next.is_finite() || (next - last).abs() <= 1e-15 * next.abs() {
+            return next;
         }
-        if f(middle) > value {
-            low = middle;
+        if (at_next > 0.0) == (at_high > 0.0) {
+            at_low *= 0.5;
         } else {
-            high = middle;
+            (low, at_low) = (high, at_high);
         }
+        (high, at_high) = (next, at_next);
+        last = next;
     }
+    high
 }
 
 /// 1 - erf(x): the share of a bell curve beyond x times the square root of 2, both sides.

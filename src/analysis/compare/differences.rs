@@ -1,0 +1,279 @@
+//! What is not the same in what is compared: the ways of a plan, or two runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::archive::{Run, Trial, VariableRecord};
+
+use super::super::counters;
+use super::super::figure::{bytes, figure};
+use super::super::findings::Difference;
+
+/// What stands for something that is not there.
+const NONE: &str = "-";
+/// Data may grow by so much, as a share, and still be the same amount.
+const SAME_SIZE: f64 = 0.05;
+/// Loads may differ so much in length, as a share, and still be as long.
+const SAME_LENGTH: f64 = 0.2;
+
+/// Variables that say where a server lives or who it is, or that move by themselves.
+const VOLATILE: &[&str] = &[
+    "admin_port",
+    "basedir",
+    "bind_address",
+    "character_sets_dir",
+    "datadir",
+    "general_log_file",
+    "hostname",
+    "identity",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_temp_tablespaces_dir",
+    "innodb_tmpdir",
+    "innodb_undo_directory",
+    "insert_id",
+    "last_gtid",
+    "last_insert_id",
+    "lc_messages_dir",
+    "log_bin_basename",
+    "log_bin_index",
+    "log_error",
+    "mysqlx_port",
+    "mysqlx_socket",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "proxy_user",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "relay_log",
+    "relay_log_basename",
+    "relay_log_index",
+    "report_host",
+    "report_port",
+    "secure_file_priv",
+    "server_id",
+    "server_uid",
+    "server_uuid",
+    "slave_load_tmpdir",
+    "replica_load_tmpdir",
+    "slow_query_log_file",
+    "socket",
+    "ssl_ca",
+    "ssl_cert",
+    "ssl_key",
+    "statement_id",
+    "timestamp",
+    "tls_ca",
+    "tmpdir",
+    "version",
+    "version_comment",
+    "version_compile_machine",
+    "version_compile_os",
+    "version_source_revision",
+    "version_ssl_library",
+    "wsrep_node_name",
+];
+/// Beginnings of such variables.
+const VOLATILE_BEGINNINGS: &[&str] = &["gtid_", "caching_sha2_password_private", "sha256_password"];
+/// What the machine's facts hold that decides; memory apart, which differs by a few pages.
+const MACHINE: &[&str] = &["cpu", "cpus", "kernel", "machine"];
+
+/// Whether a variable says nothing about how a server performs.
+fn is_volatile(name: &str) -> bool {
+    VOLATILE.contains(&name) || VOLATILE_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+}
+
+/// What each way of a run changes against the first, as its plan asked.
+pub(super) fn of_ways(run: &Run, ways: &[&str]) -> Vec<Difference> {
+    let Some((base, others)) = ways.split_first() else { return Vec::new() };
+    let first = |way: &str| run.trials.iter().find(|t| t.way == way);
+    let Some(base_trial) = first(base) else { return Vec::new() };
+    let mut found = Vec::new();
+    for way in others {
+        let Some(trial) = first(way) else { continue };
+        let push = |kind, name: &str, base: String, other: String| Difference {
+            kind,
+            name: name.to_owned(),
+            way: (*way).to_owned(),
+            base,
+            other,
+            intended: true,
+        };
+        for name in names(&base_trial.settings, &trial.settings) {
+            let value = |trial: &Trial| match trial.settings.get(name) {
+                Some(value) => value.clone(),
+                None => counters::variable(run, name).unwrap_or(NONE).to_owned(),
+            };
+            let (base, other) = (value(base_trial), value(trial));
+            if base != other {
+                found.push(push("setting", name, base, other));
+            }
+        }
+        for (name, of) in LOAD {
+            if of(base_trial) != of(trial) {
+                found.push(push("load", name, of(base_trial), of(trial)));
+            }
+        }
+        let (before, after) = (warming(run, base), warming(run, way));
+        if before != after {
+            found.push(push("warming", "warm", before, after));
+        }
+    }
+    found
+}
+
+/// Parts of a load, as text.
+type LoadPart = (&'static str, fn(&Trial) -> String);
+
+const LOAD: &[LoadPart] =
+    &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.clone())];
+
+/// What warmed a way.
+fn warming(run: &Run, way: &str) -> String {
+    let steps = run.steps.iter().filter(|s| s.way == way);
+    let strategies: BTreeSet<&str> =
+        steps.filter_map(|s| Some(s.warmed.as_ref()?.strategy.as_str())).collect();
+    if strategies.is_empty() {
+        return NONE.to_owned();
+    }
+    strategies.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn names<'a, V>(a: &'a BTreeMap<String, V>, b: &'a BTreeMap<String, V>) -> BTreeSet<&'a String> {
+    a.keys().chain(b.keys()).collect()
+}
+
+/// What is not the same in two runs. Nobody asked for it, as they were not planned together.
+pub(super) fn of_runs(base: &Run, other: &Run) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut push = |kind: &'static str, name: &str, base: String, other: String| {
+        if base != other {
+            let (name, way) = (name.to_owned(), String::new());
+            found.push(Difference { kind, name, way, base, other, intended: false });
+        }
+    };
+    push("tool", "sweat", base.meta.tool_version.clone(), other.meta.tool_version.clone());
+    for (name, of) in SERVER {
+        push("server", name, of(base), of(other));
+    }
+    for name in MACHINE {
+        let fact = |run: &Run| run.meta.host.get(*name).cloned().unwrap_or_default();
+        push("machine", name, fact(base), fact(other));
+    }
+    let memory = |run: &Run| run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
+    sizes("machine", "memory", memory(base), memory(other), bytes, &mut push);
+    for (name, of) in WORKLOAD {
+        push("workload", name, of(base), of(other));
+    }
+    let options = |run: &Run| run.trials.first().map(|t| t.options.clone()).unwrap_or_default();
+    let (ours, theirs) = (options(base), options(other));
+    for name in names(&ours, &theirs) {
+        let value = |options: &BTreeMap<String, String>| {
+            options.get(name).map_or_else(|| NONE.to_owned(), |v| without_folder(v))
+        };
+        push("workload", name, value(&ours), value(&theirs));
+    }
+    for (name, of) in LOAD {
+        let all = |run: &Run| run.trials.first().map(of).unwrap_or_default();
+        push("load", name, all(base), all(other));
+    }
+    let seconds = |run: &Run| run.trials.first().map(|t| t.ended_ns.saturating_sub(t.began_ns));
+    let length = |run: &Run| seconds(run).map(|ns| ns as f64 / 1e9);
+    if !near(length(base), length(other), SAME_LENGTH) {
+        let text =
+            |run| length(run).map_or_else(|| NONE.to_owned(), |s| format!("{} s", figure(s)));
+        push("length", "seconds", text(base), text(other));
+    }
+    sizes("data", "bytes", fact(base, "data_bytes"), fact(other, "data_bytes"), bytes, &mut push);
+    sizes("data", "rows", fact(base, "rows"), fact(other, "rows"), figure, &mut push);
+    found.extend(settings(&base.variables, &other.variables));
+    found
+}
+
+fn fact(run: &Run, name: &str) -> Option<f64> {
+    counters::fact(run, name)
+}
+
+fn near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => (a - b).abs() <= share * a.max(b),
+        (a, b) => a == b,
+    }
+}
+
+/// A size, where both know it or one does not.
+fn sizes(
+    kind: &'static str,
+    name: &str,
+    base: Option<f64>,
+    other: Option<f64>,
+    words: fn(f64) -> String,
+    push: &mut impl FnMut(&'static str, &str, String, String),
+) {
+    if !near(base, other, SAME_SIZE) {
+        let text = |v: Option<f64>| v.map_or_else(|| NONE.to_owned(), words);
+        push(kind, name, text(base), text(other));
+    }
+}
+
+/// A path without its folder: where a file lies does not matter.
+fn without_folder(value: &str) -> String {
+    value.rsplit('/').next().unwrap_or(value).to_owned()
+}
+
+/// Parts of a run, as text.
+type RunPart = (&'static str, fn(&Run) -> String);
+
+const SERVER: &[RunPart] = &[
+    ("product", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.product.clone())),
+    ("version", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.version.clone())),
+    ("connection", |r| r.meta.server.as_ref().map_or_else(String::new, connection)),
+];
+
+const WORKLOAD: &[RunPart] = &[
+    ("kind", |r| r.trials.first().map_or_else(String::new, |t| t.workload.clone())),
+    ("classes", |r| r.trials.first().map_or_else(String::new, |t| t.classes.join(", "))),
+];
+
+/// How the server was reached, without where.
+fn connection(server: &crate::archive::ServerRecord) -> String {
+    let way = server.address.split(' ').next().unwrap_or_default();
+    let place = if server.local { "same machine" } else { "another machine" };
+    let tls = if server.cipher.is_some() { ", TLS" } else { "" };
+    format!("{way}, {place}{tls}")
+}
+
+/// Variables with their origins.
+fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference> {
+    if base.is_empty() || other.is_empty() {
+        return Vec::new();
+    }
+    let by_name = |all: &[VariableRecord]| -> BTreeMap<String, VariableRecord> {
+        all.iter().map(|v| (v.name.to_lowercase(), v.clone())).collect()
+    };
+    let (ours, theirs) = (by_name(base), by_name(other));
+    let mut found = Vec::new();
+    for name in names(&ours, &theirs) {
+        let value = |of: &BTreeMap<String, VariableRecord>| of.get(name).map(|v| v.start.clone());
+        if is_volatile(name) || value(&ours) == value(&theirs) {
+            continue;
+        }
+        let text = |of: &BTreeMap<String, VariableRecord>| match of.get(name) {
+            Some(VariableRecord { start, origin: Some(origin), .. }) => {
+                format!("{start} ({})", origin.to_lowercase().replace('_', "-"))
+            }
+            Some(VariableRecord { start, .. }) => start.clone(),
+            None => NONE.to_owned(),
+        };
+        found.push(Difference {
+            kind: "setting",
+            name: name.clone(),
+            way: String::new(),
+            base: text(&ours),
+            other: text(&theirs),
+            intended: false,
+        });
+    }
+    found
+}

@@ -1,0 +1,261 @@
+//! Finished runs against each other: they were not planned together, so what differs has to be said.
+
+use std::collections::BTreeSet;
+
+use crate::archive::Run;
+
+use super::super::caveats::{Caveat, Level};
+use super::super::findings::{Difference, Findings, Timeline, TrialFinding};
+use super::super::statistics::correction::ALPHA;
+use super::super::{analyse, caveats};
+use super::judge::{Design, Rule};
+use super::units::{self, Unit};
+use super::{differences, judge, metric_name, words};
+
+/// Differences that make two runs different experiments.
+const OTHER_EXPERIMENT: &[&str] = &["workload", "load", "data"];
+/// Origins that mean that nobody set a variable: it follows from something else.
+const NOT_SET: &[&str] = &["(compile-time)", "(compiled)", "(auto)"];
+/// Factors that an evidence lists.
+const LISTED: usize = 4;
+
+/// How finished runs are compared.
+#[derive(Clone, Debug)]
+pub struct Sides {
+    /// Whether the first of one side belongs to the first of the other, and so on: they ran in turns.
+    pub paired: bool,
+    /// The metric that decides: one of [`super::metric_names`].
+    pub metric: String,
+    /// Differences below this share don't matter.
+    pub margin: f64,
+}
+
+/// What differs between the first runs of both sides. Those of kind `workload`, `load` or `data` make them different
+/// experiments, whose numbers say nothing about each other.
+pub fn differences_of(base: &[Run], other: &[Run]) -> Vec<Difference> {
+    let (Some(first), Some(second)) = (base.first(), other.first()) else { return Vec::new() };
+    differences::of_runs(first, second)
+}
+
+impl Difference {
+    /// Whether runs that differ in this did not do the same thing.
+    pub fn is_another_experiment(&self) -> bool {
+        OTHER_EXPERIMENT.contains(&self.kind)
+    }
+}
+
+/// These runs against those of the base. All trials are in the findings, in the order given, the base first.
+pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
+    let mut differences = differences_of(base, other);
+    let (base_name, name) = names(base, other, &differences);
+    for difference in &mut differences {
+        difference.way.clone_from(&name);
+    }
+    let sides = [(base, base_name.as_str()), (other, name.as_str())];
+    let analysed: Vec<Vec<Findings>> =
+        sides.iter().map(|(runs, _)| runs.iter().map(analyse).collect()).collect();
+    let mut notes = Vec::new();
+    let mut units: Vec<Vec<Unit>> = Vec::new();
+    for ((runs, name), found) in sides.iter().zip(&analysed) {
+        let (side, mut said) = side_units(runs, found, name);
+        units.push(side);
+        said.retain(|note| !notes.contains(note));
+        notes.append(&mut said);
+    }
+    let design = if how.paired { Design::Paired } else { Design::Unpaired };
+    let rule = Rule { alpha: ALPHA, margin: how.margin };
+    let sides: Vec<(&str, Vec<&Unit>)> = sides
+        .iter()
+        .zip(&units)
+        .map(|((_, name), units)| (*name, units.iter().collect()))
+        .collect();
+    let deciding = metric_name(&how.metric).unwrap_or(super::METRIC);
+    let comparisons = judge::all(&sides, design, rule, deciding, &notes);
+    let mut doubts = doubts(base, other, &differences);
+    doubts.extend(inherited(&analysed.concat()));
+    doubts.sort_by_key(|caveat| caveat.level);
+    let trials = trials(&analysed, [&base_name, &name]);
+    let folders: Vec<&str> = base.iter().chain(other).map(|run| run.meta.id.as_str()).collect();
+    let whole = analysed.into_iter().flatten().next_back();
+    let mut findings = whole.unwrap_or_else(|| analyse(&Run::default()));
+    findings.head.id = folders.join(", ");
+    findings.head.command = "compare".to_owned();
+    findings.answer = words::sentences(&comparisons, &differences);
+    findings.caveats = doubts;
+    findings.trials = trials;
+    findings.comparisons = comparisons;
+    findings.differences = differences;
+    findings.ways.clear();
+    findings.scaling = None;
+    findings.capacity = None;
+    findings.waits.clear();
+    findings.wait_groups.clear();
+    findings.watch_cost = None;
+    findings.noise.clear();
+    findings.checks.clear();
+    findings.timeline = Timeline::default();
+    findings
+}
+
+/// Units of one side: each run counts its blocks on.
+fn side_units(runs: &[Run], found: &[Findings], name: &str) -> (Vec<Unit>, Vec<String>) {
+    let loads: Vec<(&Run, &[TrialFinding])> =
+        runs.iter().zip(found).map(|(run, found)| (run, &found.trials[..])).collect();
+    let units = units::all(&loads);
+    let mut own: Vec<Unit> = units.every().to_vec();
+    for unit in &mut own {
+        name.clone_into(&mut unit.way);
+    }
+    let said = units.notes.iter();
+    (own, said.cloned().collect())
+}
+
+/// All loads, each named by its run and side.
+fn trials(analysed: &[Vec<Findings>], names: [&str; 2]) -> Vec<TrialFinding> {
+    let mut all = Vec::new();
+    for (side, name) in analysed.iter().zip(names) {
+        for (number, found) in side.iter().enumerate() {
+            for trial in &found.trials {
+                let mut trial = trial.clone();
+                trial.id = format!("{}/{}", found.head.id, trial.id);
+                trial.way = name.to_owned();
+                trial.block += number as u32;
+                trial.pass = trial.block;
+                all.push(trial);
+            }
+        }
+    }
+    all
+}
+
+/// What the two sides are called: by the one setting or version that differs, else by their plans' names, else by
+/// their place.
+fn names(base: &[Run], other: &[Run], differences: &[Difference]) -> (String, String) {
+    let bare = |value: &str| value.split(" (").next().unwrap_or(value).to_owned();
+    let factors = factors(differences);
+    if let ([name], Some(one)) = (&factors[..], differences.iter().find(|d| is_factor(d))) {
+        if one.kind == "setting" {
+            return (format!("{name}={}", bare(&one.base)), format!("{name}={}", bare(&one.other)));
+        }
+        if one.kind == "server" && one.name == "version" {
+            return (one.base.clone(), one.other.clone());
+        }
+    }
+    let name = |runs: &[Run]| runs.first().map_or_else(String::new, |run| run.meta.name.clone());
+    let (ours, theirs) = (name(base), name(other));
+    if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
+        return (ours, theirs);
+    }
+    ("the base".to_owned(), "the other".to_owned())
+}
+
+/// Whether somebody made this difference, as far as one can see.
+fn is_factor(difference: &Difference) -> bool {
+    let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
+    match difference.kind {
+        "setting" => !(followed(&difference.base) && followed(&difference.other)),
+        "length" => false,
+        _ => true,
+    }
+}
+
+/// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
+fn factors(differences: &[Difference]) -> Vec<String> {
+    let mut factors: Vec<String> = Vec::new();
+    for difference in differences.iter().filter(|d| is_factor(d)) {
+        let factor = match difference.kind {
+            "setting" => difference.name.clone(),
+            "server" if difference.name == "connection" => "the connection".to_owned(),
+            "server" => "the server's version".to_owned(),
+            kind => format!("the {kind}"),
+        };
+        if !factors.contains(&factor) {
+            factors.push(factor);
+        }
+    }
+    factors
+}
+
+/// CONFOUNDED, MIXED and ONE-RUN.
+fn doubts(base: &[Run], other: &[Run], differences: &[Difference]) -> Vec<Caveat> {
+    let mut found = Vec::new();
+    let factors = factors(differences);
+    if factors.len() > 1 {
+        let more = factors.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        found.push(Caveat {
+            id: "CONFOUNDED",
+            level: Level::Warn,
+            evidence: format!(
+                "{} things differ: {}{more}",
+                factors.len(),
+                factors[..factors.len().min(LISTED)].join(", ")
+            ),
+            remedy: "which of them made the difference can't be told: change one at a time"
+                .to_owned(),
+        });
+    }
+    for (side, runs) in [("the base", base), ("the other side", other)] {
+        let unlike: BTreeSet<String> = runs
+            .iter()
+            .skip(1)
+            .flat_map(|run| self::factors(&differences::of_runs(&runs[0], run)))
+            .collect();
+        if let Some(first) = unlike.first() {
+            found.push(Caveat {
+                id: "MIXED",
+                level: Level::Warn,
+                evidence: format!(
+                    "the runs of {side} are not repeats of each other: {first} differs"
+                ),
+                remedy: "compare runs of one thing with runs of another".to_owned(),
+            });
+        }
+    }
+    if base.len().min(other.len()) < 2 {
+        found.push(Caveat {
+            id: "ONE-RUN",
+            level: Level::Warn,
+            evidence: "one run on a side: nothing is known about how much runs vary".to_owned(),
+            remedy: "repeat both, in alternating order, at least 5 times, or let `sweat run` do it"
+                .to_owned(),
+        });
+    }
+    found
+}
+
+/// Doubts about the runs themselves that bear on a comparison, each once.
+fn inherited(found: &[Findings]) -> Vec<Caveat> {
+    let mut all: Vec<Caveat> = Vec::new();
+    for caveat in found.iter().flat_map(|f| &f.caveats) {
+        let grave = caveat.level != Level::Note && caveat.id != "ONE-RUN";
+        if grave && !all.iter().any(|known| known.id == caveat.id) {
+            let with = found.iter().filter(|f| f.caveats.iter().any(|c| c.id == caveat.id)).count();
+            let mut caveat = caveat.clone();
+            caveat.evidence = format!("in {with} of {} runs: {}", found.len(), caveat.evidence);
+            all.push(caveat);
+        }
+    }
+    all
+}
+
+/// CONFOUNDED of a plan whose way changes several settings at once, as it was asked to.
+pub(in super::super) fn several_at_once(case: &caveats::Case<'_>) -> Option<Caveat> {
+    let differences = differences::of_ways(case.run, &super::ways(case.run));
+    let count = |way: &str| differences.iter().filter(|d| d.way == way).count();
+    let most = differences.iter().max_by_key(|d| count(&d.way))?;
+    let names: Vec<&str> =
+        differences.iter().filter(|d| d.way == most.way).map(|d| d.name.as_str()).collect();
+    (names.len() > 1).then(|| Caveat {
+        id: "CONFOUNDED",
+        level: Level::Note,
+        evidence: format!(
+            "`{}` changes {} things at once: {}",
+            most.way,
+            names.len(),
+            names.join(", ")
+        ),
+        remedy: "the difference is that of all together; a way for each would tell them apart"
+            .to_owned(),
+    })
+}

@@ -1,0 +1,105 @@
+//! One way against another. The unit is a whole way in a block, never a second or an event of it: what happens within a
+//! run is alike in a way that the next run is not.
+//! Never knows: files, formats.
+//! Start reading at [`within`]. To add a metric: a row in `metric::METRICS`, and its value in `units.rs`.
+
+mod differences;
+mod foreign;
+mod judge;
+mod looks;
+mod metric;
+mod race;
+#[cfg(test)]
+mod simulated;
+mod units;
+mod words;
+
+use std::collections::BTreeMap;
+
+use crate::archive::{Asked, Run};
+
+use super::findings::{Comparison, Difference, TrialFinding};
+
+pub(super) use foreign::several_at_once;
+pub use foreign::{Sides, compare_runs, differences_of};
+pub use looks::{Clarity, clear, detectable_before, look_at};
+pub use metric::{metric_name, metric_names};
+pub(super) use words::sentences;
+
+use judge::{Design, Rule};
+use units::Unit;
+
+/// What decides if nobody said.
+const METRIC: &str = "events_per_s";
+/// The margin if nobody said.
+const MARGIN: f64 = 0.02;
+
+/// What the ways of a run come to.
+pub(super) struct Compared {
+    pub(super) comparisons: Vec<Comparison>,
+    pub(super) differences: Vec<Difference>,
+}
+
+/// Each way of a run against its first, over its blocks. Nothing with a single way or a single block: nothing follows
+/// from one run each.
+pub(super) fn within(run: &Run, trials: &[TrialFinding]) -> Compared {
+    let ways = ways(run);
+    let differences = differences::of_ways(run, &ways);
+    let blocks = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
+    if ways.len() < 2 || blocks < 2 {
+        return Compared { comparisons: Vec::new(), differences };
+    }
+    let asked = &run.meta.asked;
+    let units = units::all(&[(run, trials)]);
+    let rule = Rule { alpha: looks::level(asked), margin: margin(asked) };
+    let mut notes = units.notes.clone();
+    notes.extend(same_order(run, &ways));
+    notes.extend(looks::note(asked, rule.alpha));
+    let sides: Vec<(&str, Vec<&Unit>)> = ways.iter().map(|way| (*way, units.of(way))).collect();
+    let comparisons = judge::all(&sides, Design::Paired, rule, deciding(asked), &notes);
+    Compared { comparisons, differences }
+}
+
+/// The ways that have loads, the base first: as planned, or else in the order they first ran.
+fn ways(run: &Run) -> Vec<&str> {
+    let ran = run.trials.iter().map(|t| t.way.as_str());
+    let mut ways: Vec<&str> = Vec::new();
+    for way in run.meta.asked.ways.iter().map(String::as_str).chain(ran.clone()) {
+        if !ways.contains(&way) && ran.clone().any(|w| w == way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
+/// The metric that decides.
+fn deciding(asked: &Asked) -> &'static str {
+    metric_name(&asked.metric).unwrap_or(METRIC)
+}
+
+fn margin(asked: &Asked) -> f64 {
+    if asked.metric.is_empty() { MARGIN } else { asked.margin }
+}
+
+/// Says so if every block ran in the same order.
+fn same_order(run: &Run, ways: &[&str]) -> Option<String> {
+    let mut blocks: BTreeMap<u32, Vec<(u64, &str)>> = BTreeMap::new();
+    for trial in &run.trials {
+        blocks.entry(trial.block).or_default().push((trial.began_ns, &trial.way));
+    }
+    let mut orders = blocks.into_values().map(|mut trials| {
+        trials.sort_unstable();
+        let mut order: Vec<&str> = trials.into_iter().map(|(_, way)| way).collect();
+        order.dedup();
+        order
+    });
+    let first = orders.next()?;
+    let mut others = orders.filter(|order| order.len() == first.len()).peekable();
+    others.peek()?;
+    others.all(|order| order == first).then(|| {
+        format!(
+            "every block ran {} in this order: a machine that gets slower or faster by itself looks like a difference",
+            if ways.len() > 4 { "the ways".to_owned() } else { first.join(", ") }
+        )
+    })
+}

@@ -1,0 +1,40 @@
+//! The best of several ways against the second best.
+
+use super::super::findings::Comparison;
+use super::judge::{Design, Rule, Values, judge};
+use super::metric::Metric;
+use super::units::Unit;
+
+/// The best way against the second best, from three ways on. Which two these are was seen in the same numbers, so the
+/// interval is as wide as if the best had been compared with each other way (Bonferroni).
+pub(super) fn best_and_second(
+    sides: &[(&str, Vec<&Unit>)],
+    design: Design,
+    rule: Rule,
+    metric: &Metric,
+) -> Option<Comparison> {
+    if sides.len() < 3 {
+        return None;
+    }
+    let mut ranked: Vec<(f64, &(&str, Vec<&Unit>))> =
+        sides.iter().filter_map(|side| Some((mean(&side.1, metric.name)?, side))).collect();
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if metric.more_is_better {
+        ranked.reverse();
+    }
+    let [(_, best), (_, second), ..] = ranked[..] else { return None };
+    let others = sides.len() - 1;
+    let values = Values::new((second.0, &second.1), (best.0, &best.1), design, metric.name);
+    let rule = Rule { alpha: rule.alpha / others as f64, ..rule };
+    let mut found = judge(&[values], metric, rule).pop()?;
+    found.notes.push(format!(
+        "best against second best, picked by the same numbers: the interval is widened for {others} comparisons"
+    ));
+    Some(found)
+}
+
+/// Mean of the logarithms.
+fn mean(units: &[&Unit], metric: &str) -> Option<f64> {
+    let logs: Vec<f64> = units.iter().filter_map(|u| Some(u.values.get(metric)?.ln())).collect();
+    (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
+}

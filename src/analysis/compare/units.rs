@@ -1,0 +1,190 @@
+//! The units of a comparison: one way in one block, its passes added up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::archive::{IntervalRecord, Run, Trial};
+use crate::recorder::{Histogram, new_histogram};
+
+use super::super::caveats;
+use super::super::figure::percent;
+use super::super::findings::TrialFinding;
+use super::super::latency;
+use super::metric::METRICS;
+
+/// One way in one block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unit {
+    pub(super) way: String,
+    pub(super) block: u32,
+    /// Values by metric; what is not known, or nothing, is absent: it has no logarithm.
+    pub(super) values: BTreeMap<&'static str, f64>,
+}
+
+/// All units that count.
+pub(super) struct Units {
+    units: Vec<Unit>,
+    /// What was left out, and which part of the loads counts, in words.
+    pub(super) notes: Vec<String>,
+}
+
+impl Units {
+    /// All of them, by block.
+    pub(super) fn every(&self) -> &[Unit] {
+        &self.units
+    }
+    /// Those of a way, by block.
+    pub(super) fn of(&self, way: &str) -> Vec<&Unit> {
+        self.units.iter().filter(|unit| unit.way == way).collect()
+    }
+}
+
+/// A load with what was found of it.
+type Load<'a> = (&'a Trial, &'a TrialFinding);
+
+/// All units of these runs. Each further run counts its blocks on.
+pub(super) fn all(runs: &[(&Run, &[TrialFinding])]) -> Units {
+    let mut loads: BTreeMap<(u32, &str), Vec<Load<'_>>> = BTreeMap::new();
+    let mut passed = 0;
+    for (run, trials) in runs {
+        let mut most = 0;
+        for load in run.trials.iter().zip(*trials) {
+            most = most.max(load.0.block);
+            let place = (passed + load.0.block, load.0.way.as_str());
+            loads.entry(place).or_default().push(load);
+        }
+        passed += most;
+    }
+    let mut notes = Vec::new();
+    let void: BTreeSet<(u32, &str)> = loads
+        .iter()
+        .filter_map(|(place, loads)| {
+            let why = loads.iter().find_map(|load| void(load))?;
+            notes.push(format!("left out: {why}"));
+            Some(*place)
+        })
+        .collect();
+    loads.retain(|place, _| !void.contains(place));
+    let unsteady = loads.values().flatten().find(|(_, found)| !is_steady(found));
+    notes.push(match unsteady {
+        None => "from the steady part of each load; costs from the whole load".to_owned(),
+        Some((_, found)) => {
+            let why =
+                found.steady.as_ref().map_or("not known whether steady", |s| s.verdict.words());
+            format!(
+                "from whole loads, as not every load came to a steady state ({}: {why})",
+                found.id
+            )
+        }
+    });
+    let part = if unsteady.is_none() { Part::Steady } else { Part::Whole };
+    let unit = |((block, way), loads): (&(u32, &str), &Vec<Load<'_>>)| Unit {
+        way: (*way).to_owned(),
+        block: *block,
+        values: values(loads, part),
+    };
+    Units { units: loads.iter().map(unit).collect(), notes }
+}
+
+fn is_steady(found: &TrialFinding) -> bool {
+    found.steady.as_ref().is_some_and(|s| s.verdict.is_steady() && s.t0_s.is_some())
+}
+
+/// Why a load can't be compared: the only rules by which runs are left out.
+fn void((trial, found): &Load<'_>) -> Option<String> {
+    let id = &found.id;
+    if trial.reason != "done" {
+        return Some(format!("{id}, which did not reach its end ({}) [CUT]", trial.reason));
+    }
+    if found.events == 0 {
+        return Some(format!("{id}, in which no event ended well [ERRORS]"));
+    }
+    let (_, share) = caveats::unexpected(found);
+    (share > caveats::ERROR_SHARE)
+        .then(|| format!("{id}, in which {} of the events failed [ERRORS]", percent(share)))
+}
+
+/// Which part of a load counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Steady,
+    Whole,
+}
+
+/// What of a load counts.
+struct Counted {
+    events: f64,
+    seconds: f64,
+    response: Histogram,
+}
+
+fn counted((trial, found): &Load<'_>, part: Part) -> Counted {
+    let t0 = found.steady.as_ref().and_then(|s| s.t0_s).filter(|_| part == Part::Steady);
+    let Some(t0) = t0 else {
+        let response = latency::sum(&trial.response);
+        let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
+        return Counted { events: response.len() as f64, seconds, response };
+    };
+    let from = trial.began_ns.saturating_add((t0 * 1e9) as u64);
+    // An interval that T0 cuts belongs to what came before; half a millisecond for rounding.
+    let inside = |i: &&IntervalRecord| i.began_ns + 500_000 >= from && i.ended_ns > i.began_ns;
+    let mut sum = Counted { events: 0.0, seconds: 0.0, response: new_histogram() };
+    for interval in trial.intervals.iter().filter(inside) {
+        sum.events += interval.events.iter().sum::<u64>() as f64;
+        sum.seconds += (interval.ended_ns - interval.began_ns) as f64 / 1e9;
+        interval.response.add_to(&mut sum.response);
+    }
+    sum
+}
+
+/// The values of a unit: its loads one after the other.
+fn values(loads: &[Load<'_>], part: Part) -> BTreeMap<&'static str, f64> {
+    let parts: Vec<Counted> = loads.iter().map(|load| counted(load, part)).collect();
+    let sum = |of: fn(&Counted) -> f64| parts.iter().map(of).sum::<f64>();
+    let (events, seconds) = (sum(|p| p.events), sum(|p| p.seconds));
+    let mut response = new_histogram();
+    for part in &parts {
+        // Same bounds everywhere: what does not fit was cut when it was recorded.
+        let _ = response.add(&part.response);
+    }
+    let response = latency::summary(&response);
+    let mut known: Vec<(&str, Option<f64>)> = vec![
+        ("events_per_s", Some(events / seconds)),
+        ("p50_s", response.p50_s),
+        ("p95_s", response.p95_s),
+        ("p99_s", response.p99_s),
+        ("p999_s", response.p999_s),
+        ("mean_s", response.mean_s),
+        ("kept_share", kept(loads)),
+    ];
+    known.extend(costs(loads));
+    let known: BTreeMap<&str, f64> = known
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite() && *v > 0.0)?)))
+        .collect();
+    METRICS.iter().filter_map(|m| Some((m.name, *known.get(m.name)?))).collect()
+}
+
+/// Share of the work not lost in stalls.
+fn kept(loads: &[Load<'_>]) -> Option<f64> {
+    let lost: Option<Vec<f64>> =
+        loads.iter().map(|(_, found)| Some(found.stalls.as_ref()?.lost_share)).collect();
+    lost.map(|lost| 1.0 - lost.iter().sum::<f64>() / lost.len() as f64)
+}
+
+/// Costs per event, weighed by the events of each load.
+fn costs<'a>(loads: &[Load<'a>]) -> Vec<(&'a str, Option<f64>)> {
+    let Some((_, first)) = loads.first() else { return Vec::new() };
+    let per_event = |found: &TrialFinding, id: &str| {
+        found.cost.iter().find(|item| item.id == id).and_then(|item| item.per_event)
+    };
+    let one = |id: &'static str| {
+        let amounts = loads.iter().map(|(_, found)| {
+            Some((per_event(found, id)? * found.events as f64, found.events as f64))
+        });
+        let amounts: Option<Vec<(f64, f64)>> = amounts.collect();
+        let (amount, events) =
+            amounts?.iter().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        Some(amount / events)
+    };
+    first.cost.iter().map(|item| (item.id, one(item.id))).collect()
+}

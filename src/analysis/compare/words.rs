@@ -1,0 +1,240 @@
+//! What comparisons come to, in sentences.
+
+use super::super::figure::{plural, times};
+use super::super::findings::{Comparison, Difference, Verdict};
+use super::metric::metric;
+
+/// Beyond this ratio a percentage reads badly.
+const MANY_TIMES: f64 = 2.0;
+/// Ways that a sentence lists.
+const LISTED: usize = 6;
+/// The metric beside rate that everybody asks for.
+const TAIL: &str = "p99_s";
+/// The metric of rate.
+const RATE: &str = "events_per_s";
+
+/// The answer: the deciding metric of each way, the best way where there are several, and what else everybody asks for.
+/// Empty without comparisons.
+pub(in super::super) fn sentences(
+    comparisons: &[Comparison],
+    differences: &[Difference],
+) -> Vec<String> {
+    let deciding: Vec<&Comparison> = comparisons.iter().filter(|c| c.decides).collect();
+    let mut answer = Vec::new();
+    match deciding[..] {
+        [] => return answer,
+        [only] => {
+            answer.push(of_pair(only));
+            answer.extend(beside(comparisons, only));
+        }
+        _ => answer.extend(of_sweep(comparisons, &deciding)),
+    }
+    let outside: Vec<String> = differences
+        .iter()
+        .filter(|d| !d.intended)
+        .map(|d| format!("{} {}: {} and {}", d.kind, d.name, d.base, d.other))
+        .collect();
+    match &outside[..] {
+        [] => {}
+        [one] => answer.push(format!("Differs: {one}.")),
+        [first, rest @ ..] => answer.push(format!(
+            "Differs: {first}; and {}.",
+            plural(rest.len() as u64, "thing more", "things more")
+        )),
+    }
+    answer
+}
+
+/// A share with a sign, in percent: `+3.1 %`.
+fn signed(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    if percent.abs() >= 99.5 { format!("{percent:+.0}") } else { format!("{percent:+.1}") }
+}
+
+/// `+27 .. +35 %`, or the same as times.
+fn interval(found: &Comparison) -> String {
+    match found.ratio.ci95 {
+        Some((low, high)) if high > MANY_TIMES || low < 1.0 / MANY_TIMES => {
+            format!("{:.2} .. {:.2} times", low, high)
+        }
+        Some((low, high)) => format!("{} .. {} %", signed(low), signed(high)),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// How much of the metric a way has, against the base: `31 % more events/s than b`.
+fn amount(found: &Comparison, ratio: f64) -> String {
+    let title = metric(&found.metric).map_or(found.metric.as_str(), |m| m.title);
+    let (up, base) = (ratio >= 1.0, &found.base);
+    let share = {
+        let percent = (ratio - 1.0).abs() * 100.0;
+        if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    };
+    let much = ratio > MANY_TIMES || ratio < 1.0 / MANY_TIMES;
+    match (found.metric == RATE, much) {
+        (true, true) => format!("does {} the events/s of {base}", times(ratio)),
+        (true, false) => {
+            format!("does {share} {} events/s than {base}", if up { "more" } else { "fewer" })
+        }
+        (false, true) => format!("has {} the {title} of {base}", times(ratio)),
+        (false, false) => {
+            format!("has a {title} {share} {} than {base}", if up { "higher" } else { "lower" })
+        }
+    }
+}
+
+fn known(found: &Comparison) -> String {
+    let word = if found.pairs.is_empty() { "runs" } else { "blocks" };
+    let one = &word[..word.len() - 1];
+    format!("95 % interval {}, {}", interval(found), plural(found.ratio.runs.into(), one, word))
+}
+
+/// The sentence that stands alone.
+fn of_pair(found: &Comparison) -> String {
+    let Some(ratio) = found.ratio.value else {
+        return format!(
+            "{} can't be compared with {}: {}.",
+            found.way,
+            found.base,
+            found.notes.join("; ")
+        );
+    };
+    if found.ratio.ci95.is_none() {
+        return format!(
+            "{} {}, in one run each: nothing is known about how much runs vary, so this is no answer.",
+            found.way,
+            amount(found, ratio)
+        );
+    }
+    let margin = format!("{} %", trimmed(found.margin * 100.0));
+    match found.verdict {
+        Verdict::Better | Verdict::Worse => {
+            format!(
+                "{} {}, {}: {}.",
+                found.way,
+                amount(found, ratio),
+                known(found),
+                found.verdict.words()
+            )
+        }
+        Verdict::Same => format!(
+            "{} and {} are the same within {margin} in {}: {} %, {}: same.",
+            found.way,
+            found.base,
+            title(found),
+            signed(ratio),
+            known(found)
+        ),
+        Verdict::Unsure => unsure(found, ratio, &margin),
+    }
+}
+
+fn title(found: &Comparison) -> &str {
+    metric(&found.metric).map_or(found.metric.as_str(), |m| m.title)
+}
+
+fn trimmed(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
+    let (low, high) = found.ratio.ci95.unwrap_or((0.0, f64::INFINITY));
+    let detectable = found.detectable.unwrap_or(0.0) * 100.0;
+    let runs = plural(found.ratio.runs.into(), "block", "blocks");
+    let more = found
+        .more_blocks
+        .map(|n| format!("; about {} more would decide", plural(n.into(), "block", "blocks")))
+        .unwrap_or_default();
+    if low <= 1.0 && high >= 1.0 {
+        return format!(
+            "No difference seen between {} and {} in {}: {} %, 95 % interval {}; {runs} could have seen \
+             {detectable:.1} %{more}: unsure.",
+            found.way,
+            found.base,
+            title(found),
+            signed(ratio),
+            interval(found)
+        );
+    }
+    format!(
+        "{} {}, {}: unsure whether by more than {margin}{more}.",
+        found.way,
+        amount(found, ratio),
+        known(found)
+    )
+}
+
+/// The tail of the response times, where rate decides, and rate where something else does.
+fn beside(comparisons: &[Comparison], deciding: &Comparison) -> Option<String> {
+    let name = if deciding.metric == RATE { TAIL } else { RATE };
+    let found = comparisons.iter().find(|c| c.metric == name && c.way == deciding.way)?;
+    let (ratio, _) = found.ratio.value.zip(found.ratio.ci95)?;
+    let label = if name == RATE { "Events/s" } else { "p99" };
+    Some(format!("{label}: {} % ({}), {}.", signed(ratio), interval(found), found.verdict.words()))
+}
+
+/// Several ways against the base: each in short, the best, and whether it is told from the second.
+fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<String> {
+    let base = &deciding[0].base;
+    let mut answer = Vec::new();
+    let metric_name = &deciding[0].metric;
+    let race = comparisons
+        .iter()
+        .find(|c| !c.decides && &c.metric == metric_name && deciding.iter().all(|d| !same(d, c)));
+    if let Some(race) = race {
+        answer.push(best(race));
+    }
+    let mut words: Vec<String> = deciding.iter().take(LISTED).map(|c| in_short(c)).collect();
+    if deciding.len() > LISTED {
+        words.push(format!("{} more in the table", deciding.len() - LISTED));
+    }
+    answer.push(format!("Against {base}: {}.", words.join("; ")));
+    answer
+}
+
+fn same(a: &Comparison, b: &Comparison) -> bool {
+    std::ptr::eq(a, b)
+}
+
+fn best(race: &Comparison) -> String {
+    let (best, second) = (&race.way, &race.base);
+    let ratio = race.ratio.value.unwrap_or(1.0);
+    let blocks = plural(race.ratio.runs.into(), "block", "blocks");
+    match race.verdict {
+        Verdict::Better => format!(
+            "{best} is best in {}: {} % against the second, {second} (interval {}), {blocks}.",
+            title(race),
+            signed(ratio),
+            interval(race)
+        ),
+        Verdict::Same => format!(
+            "{best} and {second} are best in {}, and the same within {} % ({}), {blocks}.",
+            title(race),
+            trimmed(race.margin * 100.0),
+            interval(race)
+        ),
+        _ => format!(
+            "{best} looks best in {}, but is not told from the second, {second}: {} % (interval {}), {blocks}.",
+            title(race),
+            signed(ratio),
+            interval(race)
+        ),
+    }
+}
+
+fn in_short(found: &Comparison) -> String {
+    match (found.ratio.value, found.ratio.ci95) {
+        (Some(ratio), Some(_)) => {
+            format!(
+                "{} {} % ({}) {}",
+                found.way,
+                signed(ratio),
+                interval(found),
+                found.verdict.words()
+            )
+        }
+        (Some(ratio), None) => format!("{} {} % in one run", found.way, signed(ratio)),
+        _ => format!("{} not measured", found.way),
+    }
+}
