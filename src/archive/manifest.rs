@@ -80,7 +80,7 @@ fn walk(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn sum(path: &Path) -> io::Result<(u64, String)> {
+pub(super) fn sum(path: &Path) -> io::Result<(u64, String)> {
     let mut file = std::fs::File::open(path)?;
     let mut hash = digest::Context::new(&digest::SHA256);
     let mut buffer = vec![0; 1 << 16];

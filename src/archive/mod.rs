@@ -5,6 +5,7 @@
 //! runs/2026-11-21T07-40-15Z_demo/
 //!   meta.json          what ran where, when, how it ended (rewritten at each change of state)
 //!   plan.toml          what was asked, without passwords
+//!   plan.lock          what that came to: versions, hashes, seed, variables (runs of written plans)
 //!   steps.jsonl        one line per step: kind, began, ended, raw counters before and after
 //!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog,
 //!                      waits.json if waits were gathered
@@ -19,6 +20,7 @@ mod error;
 mod file;
 mod hlog;
 mod load;
+mod lock;
 mod manifest;
 mod sparse;
 #[cfg(test)]
@@ -32,6 +34,7 @@ pub use convert::{counters, reason_word, variables};
 pub use error::Error;
 pub use hlog::hdr_base64;
 pub use load::{latest, list, load, meta};
+pub use lock::{Lock, lock, sha256};
 pub use manifest::hashes;
 pub use sparse::SparseHistogram;
 pub use types::{

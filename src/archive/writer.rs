@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::error::Error;
 use super::file::{Appended, Compressed, replace};
+use super::lock::{self, Lock};
 use super::trial::{IntervalLine, TrialFile};
 use super::types::{Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord};
 use super::waits::{self, WaitsRecord};
@@ -105,6 +106,12 @@ impl Writer {
     /// Keeps the server's variables; written at the start, and again at the end.
     pub fn variables(&mut self, variables: &[VariableRecord]) {
         let result = replace(&self.dir.join("variables.json"), &json(&variables));
+        self.keep(result);
+    }
+
+    /// Keeps what the plan came to.
+    pub fn lock(&mut self, found: &Lock) {
+        let result = replace(&self.dir.join(lock::NAME), &json(found));
         self.keep(result);
     }
 

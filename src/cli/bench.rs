@@ -14,7 +14,7 @@ use super::fault::{Exit, Hinted};
 use super::{connection, present};
 use crate::plan::{Plan, TargetPlan};
 use crate::workload::{Job, KINDS, Kind};
-use crate::{experiment, target};
+use crate::{experiment, target, workload};
 
 pub(super) use words::workload_first;
 
@@ -34,7 +34,7 @@ pub(super) fn command() -> Command {
              sweat bench null --threads=2 --time=5",
         );
     for kind in KINDS {
-        command = command.subcommand(workload(*kind));
+        command = command.subcommand(words_of(*kind));
     }
     command
 }
@@ -46,7 +46,7 @@ fn everything(command: Command) -> Command {
     connection::sandbox_flags(connection::address_flags(command))
 }
 
-fn workload(kind: &dyn Kind) -> Command {
+fn words_of(kind: &dyn Kind) -> Command {
     let name = kind.name();
     let command = Command::new(name).about(kind.about()).arg(
         Arg::new("what")
@@ -103,8 +103,7 @@ fn arrange(what: &str, plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::R
             .into());
         }
     };
-    let kind = words::kind(&plan.workload.kind)?;
-    let workload = kind.build(&plan.workload.options, target.as_ref())?;
+    let workload = workload::build(&plan.workload.kind, &plan.workload.options, target.as_ref())?;
     let mut line = flags::progress_line(args, desk);
     let mut progress = |p| line.show(&p);
     // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.

@@ -144,13 +144,29 @@ pub(super) fn target(
     desk: &Desk,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
-    let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
     if args.get_flag("sandbox") {
         return Ok(TargetPlan::Sandbox(sandbox(args)?));
     }
     Ok(match planned {
-        TargetPlan::Sandbox(plan) if !typed => TargetPlan::Sandbox(plan.clone()),
+        TargetPlan::None => TargetPlan::Address(address(args, desk)?),
+        planned => over_plan(args, desk, planned)?,
+    })
+}
+
+/// The target of a plan, with the words typed over it. A plan without one has none unless words name it: whose server
+/// that would be is no matter of option files alone.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn over_plan(
+    args: &ArgMatches,
+    desk: &Desk,
+    planned: &TargetPlan,
+) -> anyhow::Result<TargetPlan> {
+    let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
+    Ok(match planned {
         TargetPlan::Address(plan) => TargetPlan::Address(over(plan, args, desk)?),
+        planned if !typed => planned.clone(),
         TargetPlan::None | TargetPlan::Sandbox(_) => TargetPlan::Address(address(args, desk)?),
     })
 }

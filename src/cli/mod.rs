@@ -19,8 +19,10 @@ mod progress;
 mod prompt;
 mod report;
 mod restore;
+mod run;
 mod sandbox;
 mod signals;
+mod step_lines;
 mod warm;
 
 use std::ffi::OsString;
@@ -35,6 +37,7 @@ use fault::Exit;
 const COMMANDS: &[Entry] = &[
     (demo::command, demo::run),
     (bench::command, bench::run),
+    (run::command, run::run),
     (warm::command, warm::run),
     (report::command, report::run),
     (sandbox::command, sandbox::run),

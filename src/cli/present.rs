@@ -9,7 +9,7 @@ use super::report::{write_page, written};
 use crate::analysis::{Findings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::Finished;
-use crate::plan::{Mistake, nearest};
+use crate::plan::{CONSENT, Mistake, nearest};
 use crate::report::{self, FORMATS, Look, ReportFormat};
 
 /// Adds the flags that say how a run is shown and judged.
@@ -34,14 +34,17 @@ pub(super) fn flags(command: Command) -> Command {
         ))
 }
 
-/// The doubts that `--allow` names.
+/// The doubts that `--allow` names, and the words of consent.
 ///
 /// # Errors
 /// Names that no doubt has, together.
 pub(super) fn allowed(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
     let typed = args.get_many::<String>("allow").into_iter().flatten();
-    let ids: Vec<String> = typed.map(|id| id.to_uppercase()).collect();
-    let unknown = ids.iter().filter(|id| caveat_ids().all(|known| known != id.as_str()));
+    let is_consent = |id: &str| CONSENT.contains(&id);
+    let id = |id: &String| if is_consent(id) { id.clone() } else { id.to_uppercase() };
+    let ids: Vec<String> = typed.map(id).collect();
+    let is_known = |id: &str| is_consent(id) || caveat_ids().any(|known| known == id);
+    let unknown = ids.iter().filter(|id| !is_known(id));
     let mistake = |id: &String| Mistake {
         place: "--allow".to_owned(),
         why: format!("no doubt is named {id}"),

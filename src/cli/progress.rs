@@ -113,7 +113,10 @@ fn describe(progress: &Progress, before: u64, elapsed: Nanos) -> String {
     }
     if seconds >= 0.5 && *done > before {
         let rate = (*done - before) as f64 / seconds;
-        text += &format!("  {}/s", grouped(rate as u64));
+        // Seconds per second tell nothing.
+        if *unit != "s" {
+            text += &format!("  {}/s", grouped(rate as u64));
+        }
         if *total > *done {
             let left = Duration::from_secs_f64((*total - *done) as f64 / rate);
             text += &format!("  {} left", time_left(left));

@@ -8,8 +8,6 @@ use crate::plan::{
     LoadPlan, Mistake, OptionSpec, Options, Plan, ProbePlan, SandboxPlan, TargetPlan, WarmPlan,
     WayPlan, WorkloadPlan,
 };
-use crate::warm::STRATEGIES;
-use crate::workload::KINDS;
 use crate::workload::lookup::Table;
 
 /// Length of an interval: short, as the loads take few seconds.
@@ -79,8 +77,7 @@ fn ways() -> Result<Vec<WayPlan>, Vec<Mistake>> {
     let none = WayPlan { name: "none".to_owned(), dump_after: true, ..WayPlan::default() };
     let mut ways = vec![none];
     for strategy in ["scan", "scan_classic", "load"] {
-        let specs =
-            STRATEGIES.iter().find(|s| s.name() == strategy).map_or_else(Vec::new, |s| s.options());
+        let specs = crate::warm::strategy(strategy).map_or_else(|_| Vec::new(), |s| s.options());
         let warm = WarmPlan { strategy: strategy.to_owned(), options: options(specs, &[])? };
         ways.push(WayPlan { name: strategy.to_owned(), warm: vec![warm], ..WayPlan::default() });
     }
@@ -88,7 +85,7 @@ fn ways() -> Result<Vec<WayPlan>, Vec<Mistake>> {
 }
 
 fn workload_specs(name: &str) -> Vec<OptionSpec> {
-    KINDS.iter().find(|k| k.name() == name).map_or_else(Vec::new, |k| k.options())
+    crate::workload::kind(name).map_or_else(|_| Vec::new(), |k| k.options())
 }
 
 fn options(specs: Vec<OptionSpec>, given: &[(&str, String)]) -> Result<Options, Vec<Mistake>> {

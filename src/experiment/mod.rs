@@ -4,6 +4,7 @@
 
 mod change;
 pub mod demo;
+mod dry;
 mod eyes;
 mod facts;
 mod ground;
@@ -12,6 +13,7 @@ mod machine;
 mod order;
 mod preflight;
 mod quiet;
+mod resolved;
 mod rest;
 mod run;
 mod script;
@@ -22,14 +24,15 @@ mod waits;
 mod watch_cost;
 
 pub use change::SET_GLOBAL;
+pub use dry::{Rehearsed, rehearse};
 pub use keeper::Finished;
 pub use order::order;
-pub use run::{run, run_script};
+pub use run::{check, run, run_script};
 pub use script::{Blocks, Clear, Script, SoFar};
 pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
 pub use watch_cost::WithCost;
 
-use crate::archive::ServerRecord;
+use crate::archive::{Lock, ServerRecord};
 use crate::probe::Sample;
 use crate::recorder::Interval;
 use crate::workload::Progress;
@@ -38,6 +41,8 @@ use crate::workload::Progress;
 pub trait Listener: Send {
     /// The server is known.
     fn server(&mut self, _server: &ServerRecord) {}
+    /// What the plan came to is known.
+    fn lock(&mut self, _lock: &Lock) {}
     /// A step begins; `number` counts from 1.
     fn step_began(&mut self, _step: &Step, _number: usize, _of: usize) {}
     /// A step is through.

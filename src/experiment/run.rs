@@ -13,14 +13,14 @@ use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
 use super::waits::{self, Watch};
-use super::{Listener, facts, preflight, quiet, settings};
+use super::{Listener, facts, preflight, quiet, resolved, settings};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
 use crate::probe::noise::Care;
 use crate::server::journal::Journal;
 use crate::server::{Control, Settings};
-use crate::warm::{self, DumpPlan, STRATEGIES, Scene, Warmed};
+use crate::warm::{self, DumpPlan, Scene, Warmed};
 use crate::workload::{Progress, Workload};
 
 /// Runs a plan to its end, its interruption or its failure; what was measured is in the run folder in all cases.
@@ -39,6 +39,15 @@ pub fn run(
     run_script(plan, &mut script, command, stop, listener)
 }
 
+/// What can be found wrong with a plan before any server is started or reached.
+///
+/// # Errors
+/// All mistakes together; or when the sandbox's program can't be asked.
+pub fn check(plan: &Plan) -> anyhow::Result<()> {
+    preflight::check_plan(plan)?;
+    settings::check_before(plan)
+}
+
 /// The same with steps that a script names, one after the other.
 ///
 /// # Errors
@@ -50,8 +59,7 @@ pub fn run_script(
     stop: &Stop,
     listener: &mut dyn Listener,
 ) -> anyhow::Result<Finished> {
-    preflight::check_plan(plan)?;
-    settings::check_before(plan)?;
+    check(plan)?;
     let ground = Ground::reach(plan, stop)?;
     preflight::check(plan, &ground, stop)?;
     waits::check(plan, &ground, stop)?;
@@ -63,6 +71,11 @@ pub fn run_script(
     let keeper = Keeper::begin(plan, command, stop, listener)?;
     if let Some(server) = &record {
         keeper.tell(|listener| listener.server(server));
+    }
+    if plan.blocks > 0 {
+        let lock = resolved::resolve(plan, &ground, record.as_ref(), &keeper.dir(), stop);
+        keeper.writer().lock(&lock);
+        keeper.tell(|listener| listener.lock(&lock));
     }
     keeper.writer().update(|meta| meta.server = record);
     if !plan.prepare {
@@ -224,9 +237,7 @@ impl Walk<'_, '_, '_> {
     }
 
     fn warm(&mut self, plan: &WarmPlan, record: &mut StepRecord) -> anyhow::Result<()> {
-        let strategy = STRATEGIES.iter().find(|s| s.name() == plan.strategy);
-        let strategy =
-            strategy.with_context(|| format!("there is no strategy {:?}", plan.strategy))?;
+        let strategy = warm::strategy(&plan.strategy)?;
         let warmed = self.scene(|scene| strategy.warm(&plan.options, scene))?;
         for note in &warmed.notes {
             self.keeper.note(note);

@@ -10,11 +10,11 @@ use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver;
-use crate::plan::{ArrivalPlan, LoadPlan, Mistake, Plan, WorkloadPlan, nearest};
+use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
 use crate::recorder::{ErrorKind, Recording};
 use crate::server::Settings;
 use crate::target::Target;
-use crate::workload::{Job, KINDS, Kind, Workload};
+use crate::workload::{self, Job, Workload};
 
 /// Which load of a run this is.
 #[derive(Clone, Debug, Default)]
@@ -33,20 +33,6 @@ pub(super) struct Place {
     pub(super) over: Overrides,
 }
 
-/// The kind of workload of this name.
-///
-/// # Errors
-/// A mistake with the nearest known name.
-pub(super) fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
-    let found = KINDS.iter().find(|kind| kind.name() == name).copied();
-    found.ok_or_else(|| Mistake {
-        place: name.to_owned(),
-        why: "no such workload".to_owned(),
-        hint: nearest(name, KINDS.iter().map(|k| k.name()))
-            .map(|near| format!("did you mean {near}?")),
-    })
-}
-
 /// Builds the workload of a plan.
 ///
 /// # Errors
@@ -55,8 +41,7 @@ pub(super) fn build(
     plan: &WorkloadPlan,
     target: Option<&Target>,
 ) -> anyhow::Result<Box<dyn Workload>> {
-    kind(&plan.kind)?
-        .build(&plan.options, target)
+    workload::build(&plan.kind, &plan.options, target)
         .with_context(|| format!("workload {}", plan.kind))
 }
 
@@ -171,7 +156,7 @@ fn options(workload: &WorkloadPlan) -> BTreeMap<String, String> {
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.
-fn arrival(load: &LoadPlan) -> String {
+pub(super) fn arrival(load: &LoadPlan) -> String {
     match load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => "closed".to_owned(),
         ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(think)),
@@ -199,11 +184,5 @@ mod tests {
         assert_eq!(offered(&laid), Some(50.0));
         let even = LoadPlan { arrival: ArrivalPlan::Constant { per_second: 1.0 }, ..plan };
         assert_eq!(load(&even, &over).arrival, ArrivalPlan::Constant { per_second: 50.0 });
-    }
-
-    #[test]
-    fn an_unknown_workload_is_named_with_the_nearest() {
-        let mistake = kind("nul").err().unwrap();
-        assert_eq!(mistake.hint.as_deref(), Some("did you mean null?"));
     }
 }

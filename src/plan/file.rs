@@ -42,7 +42,7 @@ const ORDERS: &[(&str, OrderPlan)] = &[
 ];
 
 /// Words of `allow` that are consent, which can't stand in a file.
-const CONSENT: &[&str] = &["set-global", "ps-setup"];
+pub const CONSENT: &[&str] = &["set-global", "ps-setup"];
 
 /// Words of `arrival`.
 const ARRIVALS: &[&str] = &["closed", "constant", "poisson"];

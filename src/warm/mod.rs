@@ -22,13 +22,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
-use crate::plan::{OptionSpec, Options};
+use crate::plan::{Mistake, OptionSpec, Options, nearest};
 use crate::server::Control;
 use crate::target::{Session, Target};
 use crate::workload::Progress;
 
 /// All strategies, in the order of `sweat warm --help`.
 pub const STRATEGIES: &[&dyn Strategy] = &[&scan::Scan, &load::Load, &scan_classic::ScanClassic];
+
+/// The strategy of this name.
+///
+/// # Errors
+/// A mistake with the nearest known name.
+pub fn strategy(name: &str) -> Result<&'static dyn Strategy, Mistake> {
+    let found = STRATEGIES.iter().find(|strategy| strategy.name() == name).copied();
+    let names = || STRATEGIES.iter().map(|strategy| strategy.name());
+    found.ok_or_else(|| Mistake {
+        place: name.to_owned(),
+        why: "no such strategy".to_owned(),
+        hint: Some(nearest(name, names()).map_or_else(
+            || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean {near}?"),
+        )),
+    })
+}
 
 /// A way to fill the pool.
 pub trait Strategy: Sync {

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
-use crate::plan::{OptionSpec, Options};
+use crate::plan::{Mistake, OptionSpec, Options, nearest};
 use crate::recorder::{ErrorKind, EventError, Outcome, Tally};
 use crate::target::{self, Target};
 
@@ -37,6 +37,55 @@ pub const KINDS: &[&dyn Kind] = &[
     &lookup::Lookup,
 ];
 
+/// The kind of this name.
+///
+/// # Errors
+/// A mistake with the nearest known name.
+pub fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
+    let found = KINDS.iter().find(|kind| kind.name() == name).copied();
+    let names = || KINDS.iter().map(|kind| kind.name());
+    found.ok_or_else(|| Mistake {
+        place: name.to_owned(),
+        why: "no such workload".to_owned(),
+        hint: Some(nearest(name, names()).map_or_else(
+            || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean {near}?"),
+        )),
+    })
+}
+
+/// Builds the workload of this name; the one place where it is asked whether it has the server that it needs.
+///
+/// # Errors
+/// When there is none of that name, it lacks a server, or the options don't fit.
+pub fn build(
+    name: &str,
+    options: &Options,
+    target: Option<&Target>,
+) -> anyhow::Result<Box<dyn Workload>> {
+    let kind = kind(name)?;
+    if kind.needs_target() && target.is_none() {
+        return Err(Mistake {
+            place: name.to_owned(),
+            why: "needs a server".to_owned(),
+            hint: Some(
+                "say where it is with -h HOST -P PORT or -S SOCKET, or use a sandbox".to_owned(),
+            ),
+        }
+        .into());
+    }
+    kind.build(options, target)
+}
+
+/// What a workload would send, in words that are SQL where they can be: for a dry run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Described {
+    /// To make the data.
+    pub prepare: Vec<String>,
+    /// In the load, with holes for values.
+    pub load: Vec<String>,
+}
+
 /// A kind of workload: its name, its options, how to build it.
 pub trait Kind: Sync {
     /// Name on the command line, in plans and reports.
@@ -53,7 +102,7 @@ pub trait Kind: Sync {
     fn ends_by_itself(&self) -> bool {
         false
     }
-    /// Builds it; `target` is `None` only for workloads that need none.
+    /// Builds it; `target` is `None` only for workloads that need none: see [`build`].
     ///
     /// # Errors
     /// When the options or the target don't fit.
@@ -93,6 +142,10 @@ pub trait Workload: Send + Sync {
     /// When they can't be found out or written.
     fn write_statements(&self, _out: &mut dyn std::io::Write) -> anyhow::Result<bool> {
         Ok(false)
+    }
+    /// What it would send. Asks nobody.
+    fn describe(&self) -> Described {
+        Described::default()
     }
     /// Removes what `prepare` made.
     ///
@@ -244,6 +297,26 @@ async fn reopen<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> bool {
         pace.reopened(&result);
         if result.is_ok() {
             return true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_workload_is_named_with_the_nearest() {
+        let mistake = kind("nul").err().unwrap();
+        assert_eq!(mistake.hint.as_deref(), Some("did you mean null?"));
+    }
+
+    #[test]
+    fn whoever_needs_a_server_says_so() {
+        for kind in KINDS.iter().filter(|kind| kind.needs_target()) {
+            let options = Options::check(&kind.options(), &[]).unwrap();
+            let error = build(kind.name(), &options, None).err().unwrap();
+            assert!(error.to_string().ends_with("needs a server"), "{error:#}");
         }
     }
 }

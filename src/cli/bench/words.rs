@@ -18,23 +18,10 @@ use crate::plan::{
     WayPlan, nearest,
 };
 use crate::probe::PROBES;
-use crate::workload::{KINDS, Kind};
+use crate::workload::{KINDS, kind};
 
 /// How long a load runs that is told neither a time nor a number of events.
 const TIME: Duration = Duration::from_secs(10);
-
-/// The kind of workload of this name.
-///
-/// # Errors
-/// A mistake with the nearest known name.
-pub(super) fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
-    let found = KINDS.iter().find(|kind| kind.name() == name).copied();
-    found.ok_or_else(|| Mistake {
-        place: name.to_owned(),
-        why: "no such workload".to_owned(),
-        hint: nearest(name, KINDS.iter().map(|k| k.name())).map(|n| format!("did you mean {n}?")),
-    })
-}
 
 /// Moves the workload's name to the front, since sysbench takes options before it: `bench --tables=4 null run`.
 /// `takes_value` says whether the word after this flag is its value.

@@ -18,6 +18,24 @@ use crate::target::Target;
 /// Rows of a transaction. A cut preparation goes on by whole pieces, so the number is part of the data.
 pub(crate) const PIECE: u64 = 16_000;
 
+/// What filling sends, in words that are SQL where they can be.
+pub(crate) fn describe(source: &dyn Source) -> Vec<String> {
+    let mut list = Vec::new();
+    for (table, name) in source.tables().iter().enumerate() {
+        list.push(source.create(table));
+        if source.rows() > 0 {
+            let columns: Vec<&str> = source.columns().iter().map(|(name, ..)| *name).collect();
+            let rows = source.rows();
+            list.push(format!(
+                "INSERT INTO {name} ({}) VALUES ..., {rows} rows",
+                columns.join(", ")
+            ));
+        }
+        list.extend(source.index(table).map(|(_, sql)| sql));
+    }
+    list
+}
+
 /// Tables to fill. Rows are numbered from 1, and the number is the value of the column `id`.
 pub(crate) trait Source: Sync {
     /// Names of the tables.

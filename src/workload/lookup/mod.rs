@@ -19,7 +19,7 @@ use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, Outcome, Tally};
 use crate::target::{self, Prepared, Session, Target, Value};
 
-use super::{Job, Kind, Part, Seat, Worker, Workload, fill};
+use super::{Described, Job, Kind, Part, Seat, Worker, Workload, fill};
 
 const NAME: &str = "lookup";
 
@@ -64,11 +64,7 @@ impl Kind for Lookup {
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let target = target.cloned().ok_or_else(|| Mistake {
-            place: NAME.to_owned(),
-            why: "needs a server".to_owned(),
-            hint: Some("say where it is with -h or -S, or --sandbox".to_owned()),
-        })?;
+        let target = target.cloned().context("lookup was built without a server")?;
         let rows = options.text("rows").map(|_| options.count("rows"));
         if let Some(rows) = rows {
             if !(1..=i32::MAX as u64).contains(&rows) {
@@ -209,6 +205,18 @@ impl Workload for Searches {
             self.write(Searches::rows(&mut self.target.connect(&Stop::new())?)?, out)?;
         }
         Ok(self.lookups > 0)
+    }
+    fn describe(&self) -> Described {
+        let load = vec![format!("SELECT * FROM {TABLE} WHERE random_str = ?")];
+        let prepare = match self.rows {
+            Some(rows) => fill::describe(&Table::new(rows, self.seed, self.aged)),
+            None => {
+                let mut list = fill::describe(&Table::new(0, self.seed, self.aged));
+                list.push(format!("rows into {TABLE}, for a size of {}", self.size));
+                list
+            }
+        };
+        Described { prepare, load }
     }
     fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;

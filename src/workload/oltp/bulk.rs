@@ -9,7 +9,7 @@ use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, Outcome, Tally};
 use crate::target::{self, Session, Target};
 use crate::workload::fill::{self, Expected};
-use crate::workload::{Job, Kind, Part, Progress, Seat, Worker, Workload};
+use crate::workload::{Described, Job, Kind, Part, Progress, Seat, Worker, Workload};
 
 use super::{needed, table};
 
@@ -105,6 +105,11 @@ impl Workload for Bulk {
             (job.progress)(Progress { label, done, total, unit: "tables" });
         }
         Ok(())
+    }
+    fn describe(&self) -> Described {
+        let table = "CREATE TABLE IF NOT EXISTS sbtestN, for each session".to_owned();
+        let load = "INSERT INTO sbtestN (id, k) VALUES (?, ?), (?, ?), ...".to_owned();
+        Described { prepare: vec![table], load: vec![load] }
     }
     fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         table::drop_tables(&self.target, &table::names(MOST_TABLES), COLUMNS, job)

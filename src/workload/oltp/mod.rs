@@ -12,12 +12,12 @@ mod worker;
 
 use std::sync::OnceLock;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 
 use crate::plan::{Mistake, OptionSpec, Options};
 use crate::target::Target;
 
-use super::{Job, Kind, Part, Seat, Workload};
+use super::{Described, Job, Kind, Part, Seat, Workload};
 
 use self::options::{Action, Settings};
 use self::statement::Statement;
@@ -54,15 +54,7 @@ impl Kind for Oltp {
 
 /// The target of a workload that can't do without one.
 fn needed(target: Option<&Target>, name: &str) -> anyhow::Result<Target> {
-    target.cloned().ok_or_else(|| {
-        anyhow::Error::new(Mistake {
-            place: name.to_owned(),
-            why: "needs a server".to_owned(),
-            hint: Some(
-                "say where it is with -h HOST -P PORT or -S SOCKET, or --sandbox".to_owned(),
-            ),
-        })
-    })
+    target.cloned().with_context(|| format!("{name} was built without a server"))
 }
 
 /// A mix with its options: what all workers share.
@@ -172,6 +164,16 @@ impl Workload for Plot {
     fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let tables = Tables::new(&self.settings, self.rows(), job.seed);
         super::fill::fill(&self.target, &tables, job)
+    }
+    fn describe(&self) -> Described {
+        let tables = Tables::new(&self.settings, self.rows(), 0);
+        let texts = self.texts.iter().map(|(_, text)| text.replace("{}", "N"));
+        let mut load: Vec<String> = texts.collect();
+        if self.transaction {
+            load.insert(0, "BEGIN".to_owned());
+            load.push("COMMIT".to_owned());
+        }
+        Described { prepare: super::fill::describe(&tables), load }
     }
     fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         table::drop_tables(&self.target, &table::names(self.settings.tables), table::COLUMNS, job)

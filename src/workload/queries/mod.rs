@@ -51,9 +51,7 @@ impl Kind for Queries {
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let target = target.cloned().ok_or_else(|| {
-            mistake("queries", "needs a server", "say where it is with -h or -S, or --sandbox")
-        })?;
+        let target = target.cloned().context("queries was built without a server")?;
         Ok(Box::new(Reading::new(options, target)?))
     }
 }

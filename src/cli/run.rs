@@ -1,0 +1,159 @@
+//! `sweat run`: a written plan, from nothing to an answer; or a run that was made, once more.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::step_lines::StepLines;
+use super::{connection, plan_file, present};
+use crate::archive::{self, Lock};
+use crate::base::RealClock;
+use crate::base::units::parse_count;
+use crate::experiment::{self, Blocks, Rehearsed};
+use crate::plan::{Mistake, Mistakes, Plan, TargetPlan};
+use crate::workload;
+
+/// Flags with a value: name, value, help.
+const FLAGS: &[(&str, &str, &str)] = &[
+    ("blocks", "N", "How often each way runs, instead of what the plan says"),
+    ("until-clear", "N", "More blocks until the answer is clear, at most so many in all"),
+    ("name", "TEXT", "Name of the run [default: the plan's]"),
+    ("runs-dir", "DIR", "Where the run's folder goes [default: the plan's, or runs]"),
+    ("server", "PATH", "Program of the sandbox: a mariadbd or mysqld [default: the plan's]"),
+];
+
+pub(super) fn command() -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let mut command = Command::new("run")
+        .about("Run a written plan: ways compared, in blocks, with one answer")
+        .long_about(
+            "Run a written plan: what is compared, on which server and data, how often, and what \
+             decides.\n\nA plan is a TOML file; docs/run.md says what may stand in it, and \
+             docs/plans holds examples. The folder of a run that was made is a plan too: it is run \
+             once more, and what is not the same as then is told.",
+        )
+        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan, or a run's folder"))
+        .arg(switch("dry-run", "Print every step and what it would send, and do nothing"))
+        .arg(switch("quiet", "Show nothing but the summary").short('q'))
+        .arg(switch("plain", "No line that is written over, also on a terminal"))
+        .after_help(
+            "Examples:\n  sweat run docs/plans/flush-log.toml --dry-run\n  \
+             sweat run docs/plans/flush-log.toml\n  \
+             sweat run docs/plans/flush-log.toml --until-clear 20\n  \
+             sweat run plan.toml -h db1 -u bench -p --allow set-global\n  \
+             sweat run runs/2026-11-21T07-40-15Z_flush-log",
+        );
+    for (name, value, help) in FLAGS {
+        command = command.arg(Arg::new(*name).long(*name).value_name(*value).help(*help));
+    }
+    connection::address_flags(present::flags(command))
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
+    let (plan, repeats) = read(&given)?;
+    let plan = lay_over(plan, args, desk)?;
+    if args.get_flag("dry-run") {
+        experiment::check(&plan)?;
+        desk.print(&rehearsal(&experiment::rehearse(&plan)?))?;
+        return Ok(Exit::Done);
+    }
+    let mut listener = StepLines::new(args, desk, &plan, repeats);
+    let mut script = Blocks::new(&plan, &|_| false);
+    let finished = experiment::run_script(&plan, &mut script, "run", &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+/// The plan in a file, or of a run that was made, with what it came to then.
+fn read(given: &Path) -> anyhow::Result<(Plan, Option<Lock>)> {
+    if !given.is_dir() {
+        return Ok((plan_file::read(given)?, None));
+    }
+    // Says what is wrong with a folder that is no run's, or a newer sweat's.
+    archive::meta(given).map_err(|error| Mistake {
+        place: given.display().to_string(),
+        why: error.to_string(),
+        hint: Some(error.hint().to_owned()),
+    })?;
+    Ok((plan_file::read(&given.join("plan.toml"))?, archive::lock(given)?))
+}
+
+/// Lays the words typed over the plan.
+fn lay_over(mut plan: Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let mut mistakes = Vec::new();
+    let text = |name: &str| args.get_one::<String>(name);
+    let mut count = |name: &str| {
+        let read = parse_count(text(name)?);
+        let count = read.ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+        if count.is_none() {
+            mistakes.push(Mistake {
+                place: format!("--{name}"),
+                why: "it is no number of blocks".to_owned(),
+                hint: Some("as in 6".to_owned()),
+            });
+        }
+        count
+    };
+    plan.blocks = count("blocks").unwrap_or(plan.blocks);
+    plan.until_clear = count("until-clear").or(plan.until_clear);
+    if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
+        mistakes.push(Mistake {
+            place: "--until-clear".to_owned(),
+            why: format!("it is no more than the {} blocks of the plan", plan.blocks),
+            hint: Some("the most blocks there may be; or fewer --blocks".to_owned()),
+        });
+    }
+    if let Some(name) = text("name") {
+        plan.name.clone_from(name);
+    }
+    if let Some(dir) = text("runs-dir") {
+        plan.runs_dir = PathBuf::from(dir);
+    }
+    match present::allowed(args) {
+        Ok(ids) => plan.allow.extend(ids),
+        Err(list) => mistakes.extend(list),
+    }
+    let kind = workload::kind(&plan.workload.kind)?;
+    let ends = plan.load.time.is_some() || plan.load.events.is_some() || kind.ends_by_itself();
+    if !ends {
+        mistakes.push(Mistake {
+            place: "load.time".to_owned(),
+            why: "nothing ends the load".to_owned(),
+            hint: Some("add time = \"30s\" to [load]".to_owned()),
+        });
+    }
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    if plan.seed == 0 {
+        plan.seed = RealClock::start().origin_unix_ns() / 1000 % 1_000_000_000;
+    }
+    if kind.needs_target() {
+        plan.target = connection::over_plan(args, desk, &plan.target)?;
+    }
+    if let (TargetPlan::Sandbox(sandbox), Some(path)) = (&mut plan.target, text("server")) {
+        sandbox.server = Some(PathBuf::from(path));
+    }
+    plan.prepare |= matches!(plan.target, TargetPlan::Sandbox(_));
+    Ok(plan)
+}
+
+/// Every step, and below it what it would send.
+fn rehearsal(all: &[Rehearsed]) -> String {
+    let mut text = String::new();
+    for (number, Rehearsed { step, lines }) in all.iter().enumerate() {
+        match step {
+            Some(step) => text += &format!("{number:>3}  {step}\n"),
+            None => text += "     beside all steps\n",
+        }
+        for line in lines {
+            text += &format!("       {line}\n");
+        }
+    }
+    text
+}
