@@ -156,6 +156,19 @@ pub fn show_rate(per_second: f64) -> String {
     format!("{per_second}/s")
 }
 
+/// Reads a share of one: `2%`, `0.02`.
+///
+/// # Errors
+/// When it is no share.
+pub fn parse_share(text: &str) -> Result<f64, UnitError> {
+    let wrong = || UnitError { text: text.to_owned(), what: "a share like 2% or 0.02" };
+    match split(text).ok_or_else(wrong)? {
+        (number, "") => Ok(number),
+        (number, "%") => Ok(number / 100.0),
+        _ => Err(wrong()),
+    }
+}
+
 /// A number of at least 0 and what follows it.
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();

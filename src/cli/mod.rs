@@ -6,6 +6,7 @@
 mod argv;
 mod bench;
 mod check;
+mod compare;
 mod completion;
 mod connection;
 mod demo;
@@ -40,6 +41,7 @@ const COMMANDS: &[Entry] = &[
     (run::command, run::run),
     (warm::command, warm::run),
     (report::command, report::run),
+    (compare::command, compare::run),
     (sandbox::command, sandbox::run),
     (restore::command, restore::run),
     (completion::command, completion::run),

@@ -155,7 +155,7 @@ pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<Path
     Ok(path)
 }
 
-fn to_file(
+pub(super) fn to_file(
     format: &dyn ReportFormat,
     findings: &Findings,
     path: &Path,

@@ -118,11 +118,6 @@ fn mann_whitney_normal(ranks: &[usize], n: usize, sum: usize) -> f64 {
     if variance > 0.0 { super::student::erfc(away / (2.0 * variance).sqrt()) } else { 1.0 }
 }
 
-/// The smallest chance that [`signed_rank_p`] can give for so many differences.
-pub(crate) fn least_signed_rank_p(n: usize) -> f64 {
-    2.0_f64.powi(1 - n.min(1000) as i32).min(1.0)
-}
-
 /// The smallest chance that [`mann_whitney_p`] can give for samples of these sizes: 2 / (n + m choose n).
 pub(crate) fn least_mann_whitney_p(n: usize, m: usize) -> f64 {
     let choices: f64 = (1..=n.min(m)).map(|k| (n.max(m) + k) as f64 / k as f64).product();
@@ -193,8 +188,6 @@ mod tests {
         near(mann_whitney_p(&term, &weeks), 0.254_412_254_412);
         near(mann_whitney_p(&[1.0, 1.0], &[1.0, 1.0, 1.0]), 1.0);
         near(mann_whitney_p(&[], &[1.0]), 1.0);
-        near(least_signed_rank_p(5), 0.0625);
-        near(least_signed_rank_p(6), 0.03125);
     }
 
     #[test]

@@ -11,12 +11,6 @@ const ENOUGH: f64 = 1e-16;
 /// Keeps a continued fraction from dividing by nothing.
 const TINY: f64 = 1e-300;
 
-/// Probability that Student's t with `df` degrees of freedom is at most `t`.
-pub(crate) fn cdf(t: f64, df: f64) -> f64 {
-    let tail = 0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + t * t));
-    if t > 0.0 { 1.0 - tail } else { tail }
-}
-
 /// Probability that Student's t is at least as far from 0 as `t`.
 pub(crate) fn two_sided_p(t: f64, df: f64) -> f64 {
     incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
@@ -163,6 +157,12 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Probability that Student's t with `df` degrees of freedom is at most `t`.
+    fn cdf(t: f64, df: f64) -> f64 {
+        let tail = 0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + t * t));
+        if t > 0.0 { 1.0 - tail } else { tail }
+    }
 
     fn near(got: f64, want: f64, relative: f64) {
         assert!((got - want).abs() <= relative * want.abs(), "{got} is not {want}");

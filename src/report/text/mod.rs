@@ -1,5 +1,6 @@
 //! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
 
+mod compare;
 mod table;
 
 use std::io::{self, Write};
@@ -28,6 +29,7 @@ impl ReportFormat for Text {
     fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()> {
         let paint = Paint { on: look.colour };
         answer(findings, paint, out)?;
+        compare::write(findings, paint, out)?;
         if !findings.ways.is_empty() {
             writeln!(out)?;
             ways(findings).write(WIDTH, out)?;

@@ -1,0 +1,235 @@
+//! `sweat compare`: finished runs against others.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+
+use crate::analysis::{
+    Difference, Findings, Level, Sides, Verdict, compare_runs, differences_of, metric_name,
+    metric_names,
+};
+use crate::archive::{self, Run};
+use crate::base::units::parse_share;
+use crate::plan::{Mistake, Mistakes, nearest};
+use crate::report::{self as formats, FORMATS, Look};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::report;
+
+pub(super) fn command() -> Command {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    Command::new("compare")
+        .about("Compare finished runs: better, worse, same or unsure, and what else differs")
+        .arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .num_args(1..)
+                .required(true)
+                .help("Folders of the runs that are compared, all of the same thing, or `latest`"),
+        )
+        .arg(
+            Arg::new("base")
+                .long("base")
+                .value_name("RUN")
+                .num_args(1..)
+                .action(ArgAction::Append)
+                .required(true)
+                .help("Folders of the runs they are compared with"),
+        )
+        .arg(
+            Arg::new("metric")
+                .long("metric")
+                .value_name("METRIC")
+                .default_value("events_per_s")
+                .help("What decides: events_per_s, p50, p95, p99, p99.9, mean, server_cpu_us, ..."),
+        )
+        .arg(
+            Arg::new("margin")
+                .long("margin")
+                .value_name("SHARE")
+                .default_value("2%")
+                .help("Differences below this don't matter"),
+        )
+        .arg(Arg::new("paired").long("paired").action(ArgAction::SetTrue).help(
+            "The first run belongs to the first of the base, the second to the second, ...: \
+             they ran in turns",
+        ))
+        .arg(
+            Arg::new("force")
+                .long("force")
+                .action(ArgAction::SetTrue)
+                .help("Compare even if workload, load or data are not the same"),
+        )
+        .arg(
+            Arg::new("strict")
+                .long("strict")
+                .action(ArgAction::SetTrue)
+                .help("Exit with 4 if the runs don't tell, or can't carry the claim"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(names))
+                .default_value("text")
+                .help("How to show it"),
+        )
+        .arg(
+            Arg::new("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE")
+                .help("Write to a file instead of standard output"),
+        )
+        .arg(
+            Arg::new("runs-dir")
+                .long("runs-dir")
+                .value_name("DIR")
+                .default_value("runs")
+                .help("Where run folders are"),
+        )
+        .after_help(
+            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means unsure.\n\n\
+             Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
+             sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
+    let dirs = |name: &str| -> anyhow::Result<Vec<PathBuf>> {
+        let given = args.get_many::<String>(name).expect("clap asks for it");
+        given.map(|run| report::find(run, Path::new(text("runs-dir")))).collect()
+    };
+    let (others, bases) = (dirs("run")?, dirs("base")?);
+    let how = how(args, others.len(), bases.len())?;
+    let (base, other) = (load("--base", &bases)?, load("RUN", &others)?);
+    check_sides(&base, &other)?;
+    if !args.get_flag("force") {
+        check_alike(&differences_of(&base, &other))?;
+    }
+    let findings = compare_runs(&base, &other, &how);
+    let format = formats::format(text("format")).expect("clap knows only the formats in the list");
+    match args.get_one::<String>("output").filter(|path| *path != "-") {
+        Some(path) => report::to_file(format, &findings, Path::new(path), desk)?,
+        None => {
+            let colour = desk.terminal.colour && io::stdout().is_terminal();
+            let text = report::written(format, &findings, Look { colour });
+            desk.print(&String::from_utf8_lossy(&text))?;
+        }
+    }
+    Ok(exit(&findings, args.get_flag("strict")))
+}
+
+/// What the verdict means for a script.
+fn exit(findings: &Findings, strict: bool) -> Exit {
+    let verdict = findings.comparisons.iter().find(|c| c.decides).map(|c| c.verdict);
+    let void = findings.caveats.iter().any(|c| c.level == Level::Void);
+    match verdict {
+        _ if strict && void => Exit::Void,
+        Some(Verdict::Worse) => Exit::Negative,
+        Some(Verdict::Unsure) | None if strict => Exit::Void,
+        _ => Exit::Done,
+    }
+}
+
+/// How to compare, from the flags; all mistakes together.
+fn how(args: &ArgMatches, others: usize, bases: usize) -> anyhow::Result<Sides> {
+    let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
+    let mut mistakes = Vec::new();
+    let mut mistake = |place: &str, why: String, hint: String| {
+        mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint) });
+    };
+    let metric = metric_name(text("metric"));
+    if metric.is_none() {
+        let known = metric_names();
+        let near = nearest(text("metric"), known.iter().copied());
+        let near = near.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+        let why = format!("there is no metric {}", text("metric"));
+        mistake("--metric", why, format!("{near}metrics: {}", known.join(", ")));
+    }
+    let margin = parse_share(text("margin")).ok().filter(|share| (0.0..1.0).contains(share));
+    if margin.is_none() {
+        let why = format!("{} is no share below 100 %", text("margin"));
+        mistake("--margin", why, "write 2% or 0.02".to_owned());
+    }
+    let paired = args.get_flag("paired");
+    if paired && others != bases {
+        let why = format!("{others} runs can't be paired with {bases}");
+        mistake("--paired", why, "name as many on both sides, in the order they ran".to_owned());
+    }
+    match (metric, margin) {
+        (Some(metric), Some(margin)) if mistakes.is_empty() => {
+            Ok(Sides { paired, metric: metric.to_owned(), margin })
+        }
+        _ => Err(Mistakes(mistakes).into()),
+    }
+}
+
+/// The runs of one side; all that can't be used are named together.
+fn load(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
+    let (mut runs, mut mistakes) = (Vec::new(), Vec::new());
+    let mut mistake = |why: String, hint: &str| {
+        mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
+    };
+    for dir in dirs {
+        let run = match archive::load(dir) {
+            Ok(run) => run,
+            Err(e) => {
+                mistake(e.to_string(), e.hint());
+                continue;
+            }
+        };
+        let ways: BTreeSet<&str> = run.trials.iter().map(|t| t.way.as_str()).collect();
+        let name = dir.display();
+        if let Some(damage) = run.damage.first() {
+            mistake(
+                format!("{name} is not whole: {damage}"),
+                "compare whole runs; copy the folder again if this is a copy, `sweat report` shows what is left of it",
+            );
+        } else if ways.is_empty() {
+            mistake(
+                format!("{name} holds no load"),
+                "compare runs of `sweat bench` or `sweat run`",
+            );
+        } else if ways.len() > 1 {
+            let ways: Vec<&str> = ways.into_iter().collect();
+            mistake(
+                format!("{name} compares {} ways already: {}", ways.len(), ways.join(", ")),
+                "its report has their comparison: sweat report",
+            );
+        } else {
+            runs.push(run);
+        }
+    }
+    if mistakes.is_empty() { Ok(runs) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// No run may stand twice: that would look like a repeat.
+fn check_sides(base: &[Run], other: &[Run]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    let twice = base.iter().chain(other).find(|run| !seen.insert(&run.meta.id));
+    let Some(run) = twice else { return Ok(()) };
+    let why = format!("{} is named twice", run.meta.id);
+    let hint = Some("each run counts once".to_owned());
+    Err(Mistake { place: "RUN".to_owned(), why, hint }.into())
+}
+
+/// Runs of different experiments say nothing about each other.
+fn check_alike(differences: &[Difference]) -> anyhow::Result<()> {
+    let mistakes: Vec<Mistake> = differences
+        .iter()
+        .filter(|difference| difference.is_another_experiment())
+        .map(|d| Mistake {
+            place: format!("{} {}", d.kind, d.name),
+            why: format!("the base has {}, the other {}: not the same experiment", d.base, d.other),
+            hint: Some(
+                "compare runs that did the same; --force compares these all the same".to_owned(),
+            ),
+        })
+        .collect();
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}

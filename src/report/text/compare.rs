@@ -1,0 +1,183 @@
+//! Comparisons as a table: the deciding metric of each way in full, the others in a line each.
+
+use std::io::{self, Write};
+
+use super::table::{Align, Table};
+use super::{Paint, WIDTH, paragraph, plain};
+use crate::analysis::figure::figure;
+use crate::analysis::{Comparison, Difference, Findings, Level, Verdict};
+
+/// Metrics shown for each way where there are several ways.
+const SWEEP_METRICS: &[&str] = &["events_per_s", "p99_s"];
+/// Differences that a summary lists; JSON and the page have them all.
+const LISTED: usize = 12;
+/// Beyond this ratio a percentage reads badly.
+const MANY_TIMES: f64 = 3.0;
+
+/// Everything about comparisons: nothing where there are none.
+pub(super) fn write(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = findings.comparisons.first() else { return Ok(()) };
+    writeln!(out)?;
+    let several = findings.comparisons.iter().filter(|c| c.decides).count() > 1;
+    let shown = |c: &&Comparison| {
+        c.decides || !several || SWEEP_METRICS.contains(&c.metric.as_str()) || is_race(findings, c)
+    };
+    let mut table = Table::new(&[
+        (if several { "way" } else { "metric" }, Align::Left),
+        ("blocks", Align::Right),
+        ("ratio", Align::Right),
+        ("95 % interval", Align::Right),
+        ("verdict", Align::Left),
+        ("p", Align::Right),
+        ("can see", Align::Right),
+    ]);
+    for comparison in findings.comparisons.iter().filter(shown) {
+        table.row(row(comparison, several, first));
+    }
+    table.write(WIDTH, out)?;
+    let base = plain(&first.base);
+    let line = if several {
+        format!("against {base}; can see: the difference shown in 8 of 10 experiments")
+    } else {
+        format!(
+            "{} against {base}; can see: the difference shown in 8 of 10 experiments",
+            plain(&first.way)
+        )
+    };
+    paragraph(out, "        ", "        ", &line)?;
+    for comparison in findings.comparisons.iter().filter(|c| c.decides || is_race(findings, c)) {
+        details(comparison, several, out)?;
+    }
+    notes(findings, out)?;
+    differences(findings, paint, out)
+}
+
+/// Whether it is the best way against the second best: no deciding one, but of the deciding metric.
+fn is_race(findings: &Findings, comparison: &Comparison) -> bool {
+    let deciding = findings.comparisons.iter().find(|c| c.decides);
+    !comparison.decides && deciding.is_some_and(|d| d.metric == comparison.metric)
+}
+
+fn row(comparison: &Comparison, several: bool, first: &Comparison) -> Vec<String> {
+    let way = plain(&comparison.way);
+    let label = match several {
+        false => comparison.metric.clone(),
+        true if comparison.base != first.base => {
+            format!("{way} (best) : {}", plain(&comparison.base))
+        }
+        true if comparison.metric == first.metric => way,
+        true => format!("{way} {}", comparison.metric),
+    };
+    let mark = match (comparison.verdict, comparison.decides) {
+        (verdict, true) => verdict.words().to_owned(),
+        (Verdict::Unsure, false) => "~".to_owned(),
+        (verdict, false) => verdict.words().to_owned(),
+    };
+    vec![
+        label,
+        comparison.ratio.runs.to_string(),
+        comparison.ratio.value.map_or_else(|| "-".to_owned(), share),
+        comparison.ratio.ci95.map_or_else(
+            || "-".to_owned(),
+            |(low, high)| format!("{} .. {}", share(low), share(high)),
+        ),
+        mark,
+        comparison.p.map_or_else(|| "-".to_owned(), chance),
+        comparison.detectable.map_or_else(|| "-".to_owned(), |d| format!("{:.1} %", d * 100.0)),
+    ]
+}
+
+/// A ratio as a difference in percent, or as times where that reads better.
+fn share(ratio: f64) -> String {
+    if !(1.0 / MANY_TIMES..=MANY_TIMES).contains(&ratio) {
+        return format!("{}x", figure(ratio));
+    }
+    format!("{:+.1} %", (ratio - 1.0) * 100.0)
+}
+
+/// A chance: below one in ten thousand its digits say nothing.
+fn chance(p: f64) -> String {
+    if p < 0.0001 {
+        "<.0001".to_owned()
+    } else {
+        format!("{p:.4}").trim_start_matches('0').to_owned()
+    }
+}
+
+/// The robust check, the runs behind it, and what more it would take.
+fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::Result<()> {
+    let way = if several { format!("{}: ", plain(&comparison.way)) } else { String::new() };
+    if let Some(rank) = comparison.signed_rank {
+        let text = format!(
+            "{way}signed ranks {} ({} .. {}), p {}",
+            share(rank.ratio),
+            share(rank.ci95.0),
+            share(rank.ci95.1),
+            chance(rank.p)
+        );
+        paragraph(out, "Check   ", "Check   ", &text)?;
+    }
+    if !several && comparison.pairs.len() > 1 {
+        let pairs: Vec<String> = comparison
+            .pairs
+            .iter()
+            .map(|p| format!("{}/{}", figure(p.way), figure(p.base)))
+            .collect();
+        paragraph(
+            out,
+            "Blocks  ",
+            "Blocks  ",
+            &format!("{}: {}", comparison.metric, pairs.join(", ")),
+        )?;
+    }
+    if let Some(more) = comparison.more_blocks {
+        let text = format!("{way}about {more} more blocks would decide, if runs vary as they did");
+        paragraph(out, "More    ", "More    ", &text)?;
+    }
+    Ok(())
+}
+
+/// What limits the verdicts, each once.
+fn notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let mut said: Vec<&str> = Vec::new();
+    let deciding = findings.comparisons.iter().filter(|c| c.decides || is_race(findings, c));
+    for note in deciding.flat_map(|c| &c.notes) {
+        if !said.contains(&note.as_str()) {
+            said.push(note);
+            paragraph(out, "Note    ", "Note    ", note)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is not the same, those first that nobody asked for.
+fn differences(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let all = &findings.differences;
+    let mut ordered: Vec<&Difference> = all.iter().filter(|d| !d.intended).collect();
+    ordered.extend(all.iter().filter(|d| d.intended));
+    for difference in ordered.iter().take(LISTED) {
+        let way = if difference.intended {
+            format!("{}: ", plain(&difference.way))
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{way}{} {}: {} -> {}",
+            difference.kind, difference.name, difference.base, difference.other
+        );
+        let painted = if difference.intended {
+            "Differs ".to_owned()
+        } else {
+            paint.level(Level::Warn, "Differs ")
+        };
+        paragraph(out, "Differs ", &painted, &text)?;
+    }
+    if all.len() > LISTED {
+        let text = format!("and {} more, all in --format json", all.len() - LISTED);
+        paragraph(out, "Differs ", "Differs ", &text)?;
+    }
+    if all.is_empty() && findings.head.command == "compare" {
+        paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?;
+    }
+    Ok(())
+}
