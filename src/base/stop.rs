@@ -18,12 +18,20 @@ pub enum StopReason {
 
 /// A flag shared by all threads of a run; the first reason stands.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicU8>);
+pub struct Stop {
+    own: Arc<AtomicU8>,
+    /// The flag of the whole that this one stops a part of.
+    above: Option<Arc<AtomicU8>>,
+}
 
 impl Stop {
     /// A flag that is not set.
     pub fn new() -> Stop {
         Stop::default()
+    }
+    /// A flag for a part of what `self` stops: set with it, and by itself without stopping the rest.
+    pub fn part(&self) -> Stop {
+        Stop { own: Arc::default(), above: Some(self.own.clone()) }
     }
     /// Sets the flag; the first reason given stands.
     pub fn set(&self, reason: StopReason) {
@@ -33,21 +41,53 @@ impl Stop {
             StopReason::TargetLost => 3,
             StopReason::Failed => 4,
         };
-        let _ = self.0.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.own.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
     /// Whether to stop. Cheap enough for every event.
     #[inline]
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
+        self.code() != 0
     }
     /// Why, if set.
     pub fn reason(&self) -> Option<StopReason> {
-        match self.0.load(Ordering::Relaxed) {
+        match self.code() {
             1 => Some(StopReason::Done),
             2 => Some(StopReason::Interrupted),
             3 => Some(StopReason::TargetLost),
             4 => Some(StopReason::Failed),
             _ => None,
         }
+    }
+
+    /// What stops the whole stands over what stops the part.
+    #[inline]
+    fn code(&self) -> u8 {
+        let above = self.above.as_ref().map_or(0, |above| above.load(Ordering::Relaxed));
+        if above == 0 { self.own.load(Ordering::Relaxed) } else { above }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_stands() {
+        let stop = Stop::new();
+        assert_eq!((stop.is_set(), stop.reason()), (false, None));
+        stop.set(StopReason::TargetLost);
+        stop.clone().set(StopReason::Interrupted);
+        assert_eq!(stop.reason(), Some(StopReason::TargetLost));
+    }
+
+    #[test]
+    fn a_part_ends_alone_and_with_the_whole() {
+        let whole = Stop::new();
+        let part = whole.part();
+        part.set(StopReason::Done);
+        assert!(part.is_set() && !whole.is_set());
+        whole.set(StopReason::Interrupted);
+        assert_eq!(part.reason(), Some(StopReason::Interrupted));
+        assert!(whole.part().is_set());
     }
 }

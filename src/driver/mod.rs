@@ -246,7 +246,9 @@ impl Watch<'_> {
         if halted || timed_out || all_begun {
             let since = *over.get_or_insert(now);
             let grace = Nanos::from(self.plan.grace);
-            let grace = if halted { grace.min(SHORT_GRACE) } else { grace };
+            // A load that was told that it is done ends like one whose time is over.
+            let cut = halted && self.load.halt.reason() != Some(StopReason::Done);
+            let grace = if cut { grace.min(SHORT_GRACE) } else { grace };
             if now.since(since) >= grace {
                 self.load.abandon.set(StopReason::Done);
             }

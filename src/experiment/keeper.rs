@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::Context as _;
 
 use super::{Listener, Step};
+use crate::analysis::Watcher;
 use crate::archive::{Meta, RunState, StepRecord, Writer};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::plan::{self, Plan};
@@ -20,6 +21,8 @@ pub(super) struct Keeper<'a> {
     /// Set on Ctrl-C.
     pub(super) stop: &'a Stop,
     writer: Mutex<Writer>,
+    /// Watches the load that runs, if that is to end once it is steady.
+    watcher: Mutex<Option<Watcher>>,
     listener: Mutex<&'a mut dyn Listener>,
 }
 
@@ -60,7 +63,13 @@ impl<'a> Keeper<'a> {
             ..Meta::default()
         };
         let writer = Writer::create(&plan.runs_dir, meta, &plan::write(plan))?;
-        Ok(Keeper { clock, stop, writer: Mutex::new(writer), listener: Mutex::new(listener) })
+        Ok(Keeper {
+            clock,
+            stop,
+            writer: Mutex::new(writer),
+            watcher: Mutex::new(None),
+            listener: Mutex::new(listener),
+        })
     }
 
     /// The run folder.
@@ -71,6 +80,11 @@ impl<'a> Keeper<'a> {
     /// The record. Never ask for it while holding the listener.
     pub(super) fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who watches the load. Never ask for it while holding the listener.
+    pub(super) fn watcher(&self) -> MutexGuard<'_, Option<Watcher>> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells the listener.
@@ -91,7 +105,11 @@ impl<'a> Keeper<'a> {
 
     /// Keeps a sample.
     pub(super) fn sample(&self, sample: &Sample) {
-        self.writer().sample(&sample.into());
+        let record = sample.into();
+        self.writer().sample(&record);
+        if let Some(watcher) = &mut *self.watcher() {
+            watcher.sample(&record);
+        }
         self.tell(|listener| listener.sample(sample));
     }
 

@@ -32,6 +32,7 @@ pub use script::{Blocks, Clear, Script, SoFar};
 pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
 pub use watch_cost::WithCost;
 
+use crate::analysis::Outlook;
 use crate::archive::{Lock, ServerRecord};
 use crate::probe::Sample;
 use crate::recorder::Interval;
@@ -53,6 +54,8 @@ pub trait Listener: Send {
     fn load_began(&mut self, _classes: &[String]) {}
     /// An interval of the load is over.
     fn interval(&mut self, _interval: &Interval) {}
+    /// The load is to run until it is steady, and this is how it looks.
+    fn outlook(&mut self, _outlook: &Outlook) {}
     /// A probe has looked.
     fn sample(&mut self, _sample: &Sample) {}
     /// Something worth a line.

@@ -95,14 +95,24 @@ pub(super) fn run(
         ..Trial::default()
     });
     keeper.tell(|listener| listener.load_began(&classes));
+    let stop = keeper.stop.part();
+    *keeper.watcher() = load.until_steady.then(Watcher::new);
     let mut on_interval = |interval: &_| {
         keeper.writer().interval(interval);
         keeper.tell(|listener| listener.interval(interval));
+        let outlook = keeper.watcher().as_mut().and_then(|watcher| watcher.interval(interval));
+        if let Some(outlook) = outlook {
+            keeper.tell(|listener| listener.outlook(&outlook));
+            if outlook.enough {
+                stop.set(StopReason::Done);
+            }
+        }
     };
     // Both ways of a block draw the same numbers, each block others.
     let seed = plan.seed.wrapping_add(u64::from(place.block.max(1) - 1));
-    let recording =
-        driver::run(&load, seed, workload, keeper.clock, keeper.stop, &mut on_interval)?;
+    let recording = driver::run(&load, seed, workload, keeper.clock, &stop, &mut on_interval);
+    *keeper.watcher() = None;
+    let recording = recording?;
     keeper.writer().end_trial(&recording);
     Ok(recording)
 }
