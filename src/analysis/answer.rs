@@ -2,6 +2,7 @@
 
 use super::figure::{bytes, count, plural, time, times};
 use super::findings::{Phase, Temperature, TrialFinding, WayFinding};
+use super::steady_in_words;
 
 /// A single run can't tell a gain below this from none.
 const GAIN: f64 = 1.1;
@@ -24,7 +25,8 @@ pub(super) fn sentences(
     }
     match trials {
         [] => vec![of_warming(phases)],
-        trials => trials.iter().map(|t| of_load(t, trials.len() > 1)).collect(),
+        [one] => [Some(of_load(one, false)), of_steady(one)].into_iter().flatten().collect(),
+        trials => trials.iter().map(|t| of_load(t, true)).collect(),
     }
 }
 
@@ -126,6 +128,12 @@ fn of_load(trial: &TrialFinding, named: bool) -> String {
         arrival,
         response.join(", "),
     )
+}
+
+/// Whether a load that was long enough to tell came to a steady state.
+fn of_steady(trial: &TrialFinding) -> Option<String> {
+    let steady = trial.steady.as_ref().filter(|s| s.level.is_some() && trial.events > 0)?;
+    Some(format!("It was {}.", steady_in_words(steady)))
 }
 
 fn of_warming(phases: &[Phase]) -> String {

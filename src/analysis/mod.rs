@@ -45,7 +45,7 @@ pub use findings::{
 };
 
 pub use pulse::{Beat, Pulse, Surroundings};
-pub use steady::{Outlook, Watcher};
+pub use steady::{Outlook, Watcher, in_words as steady_in_words};
 
 use crate::archive::{Meta, Run};
 

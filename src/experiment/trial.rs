@@ -6,6 +6,7 @@ use anyhow::Context as _;
 
 use super::keeper::{Keeper, Reached};
 use super::steps::Overrides;
+use crate::analysis::Watcher;
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};

@@ -201,6 +201,10 @@ pub struct LoadPlan {
     pub until_steady: bool,
 }
 
+/// How long a load may take that is to end once it is steady, if nothing else is said: enough for a warm-up of some
+/// minutes and as long again.
+pub const LONGEST_UNTIL_STEADY: Duration = Duration::from_secs(30 * 60);
+
 /// Most workers of a load: beyond it one machine runs out of ports and descriptors.
 pub const MOST_WORKERS: u64 = 100_000;
 

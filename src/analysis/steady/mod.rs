@@ -14,8 +14,10 @@ mod mser;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod words;
 
 pub use watch::{Outlook, Watcher};
+pub use words::in_words;
 
 use super::figure::time;
 use super::findings::{Stalls, Steady, SteadyVerdict};

@@ -1,7 +1,7 @@
 //! The load in plain lines: one per interval.
 
-use crate::analysis::Beat;
 use crate::analysis::figure::{UNKNOWN, figure, time};
+use crate::analysis::{Beat, Outlook, steady_in_words};
 
 /// `[   3 s]  3 998 events/s  p50 1.92 ms  p95 ...`
 pub(super) fn interval(beat: &Beat) -> String {
@@ -27,6 +27,11 @@ pub(super) fn interval(beat: &Beat) -> String {
         line += &format!("  backlog {}", beat.backlog);
     }
     line
+}
+
+/// `[  70 s]  steady from 20.0 s on at 5 000 events/s (known to 0.80 %)`
+pub(super) fn outlook(outlook: &Outlook) -> String {
+    format!("[{:>5.0} s]  {}", outlook.at_s, steady_in_words(&outlook.steady))
 }
 
 #[cfg(test)]

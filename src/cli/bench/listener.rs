@@ -6,8 +6,8 @@ use super::super::desk::Desk;
 use super::super::progress::ProgressLine;
 use super::live::Live;
 use super::{flags, lines};
-use crate::analysis::Pulse;
 use crate::analysis::figure::time;
+use crate::analysis::{Outlook, Pulse};
 use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::{Nanos, kernel};
 use crate::experiment::{Listener, Step};
@@ -120,6 +120,15 @@ impl Listener for Show<'_> {
             Way::Aside => self.desk.say(&lines::interval(beat)),
             Way::Live(Some(live)) => live.draw(&self.pulse),
             Way::Live(None) => {}
+        }
+    }
+
+    fn outlook(&mut self, outlook: &Outlook) {
+        match &mut self.way {
+            Way::Quiet | Way::Live(None) => {}
+            Way::Lines => drop(self.desk.print(&format!("{}\n", lines::outlook(outlook)))),
+            Way::Aside => self.desk.say(&lines::outlook(outlook)),
+            Way::Live(Some(live)) => live.outlook(outlook),
         }
     }
 

@@ -12,7 +12,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::analysis::figure::{UNKNOWN, bytes, count, figure, percent, plural, time};
-use crate::analysis::{Beat, Pulse, Surroundings};
+use crate::analysis::{Beat, Outlook, Pulse, Surroundings, steady_in_words};
 use crate::base::{Clock, Nanos, RealClock, units};
 use crate::plan::{ArrivalPlan, Plan};
 
@@ -20,6 +20,8 @@ use crate::plan::{ArrivalPlan, Plan};
 const REDRAW: Nanos = Nanos(250_000_000);
 /// Lines of the view.
 const HEIGHT: u16 = 9;
+/// Until the first look at how steady a load is.
+const FIRST_OUTLOOK: &str = "looked at from 1 min on";
 /// Columns of the names at the left.
 const NAMES: usize = 9;
 /// Steps of a curve.
@@ -32,6 +34,8 @@ pub(super) struct Live {
     drawn: Option<Nanos>,
     title: String,
     until: String,
+    /// How steady the load is, if that is to end it.
+    outlook: Option<String>,
     style: Style,
     colour: bool,
     _still: Option<Still>,
@@ -43,7 +47,8 @@ impl Live {
     /// # Errors
     /// When the terminal doesn't answer.
     pub(super) fn open(plan: &Plan, server: &str, colour: bool) -> io::Result<Live> {
-        let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
+        let height = HEIGHT + u16::from(plan.load.until_steady);
+        let options = TerminalOptions { viewport: Viewport::Inline(height) };
         let still = Still::make();
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
         Ok(Live {
@@ -52,10 +57,16 @@ impl Live {
             drawn: None,
             title: title(plan, server),
             until: until(plan),
+            outlook: plan.load.until_steady.then(|| FIRST_OUTLOOK.to_owned()),
             style: if colour { Style::new().fg(Color::Cyan) } else { Style::new() },
             colour,
             _still: still,
         })
+    }
+
+    /// Takes in how steady the load is; the next drawing shows it.
+    pub(super) fn outlook(&mut self, outlook: &Outlook) {
+        self.outlook = Some(steady_in_words(&outlook.steady));
     }
 
     /// Draws the state, unless it was drawn just now.
@@ -83,7 +94,7 @@ impl Live {
         let clock = format!("{} {}", minutes(beat.at_s), self.until);
         let room = width.saturating_sub(self.title.chars().count() + clock.chars().count() + 1);
         let title = format!("{}{:room$}{clock}", self.title, "");
-        vec![
+        let mut lines = vec![
             Line::styled(title, bold),
             self.line("events", events_line(beat)),
             self.line("", latency_line(beat)),
@@ -105,7 +116,12 @@ impl Live {
             self.line("host", fitting(host_parts(&around), room_for_parts)),
             self.line("sweat", fitting(own_parts(beat), room_for_parts)),
             self.errors(pulse),
-        ]
+        ];
+        if let Some(outlook) = &self.outlook {
+            let text = outlook.chars().take(room_for_parts).collect();
+            lines.push(self.line("steady?", text));
+        }
+        lines
     }
 
     fn line(&self, name: &str, text: String) -> Line<'static> {
@@ -161,8 +177,12 @@ fn title(plan: &Plan, server: &str) -> String {
 
 fn until(plan: &Plan) -> String {
     match (plan.load.time, plan.load.events) {
+        (Some(time), _) if plan.load.until_steady => {
+            format!("until steady, at most {}", minutes(time.as_secs_f64()))
+        }
         (Some(time), _) => format!("of {}", minutes(time.as_secs_f64())),
         (None, Some(events)) => format!("until {} events", count(events)),
+        (None, None) if plan.load.until_steady => "until steady".to_owned(),
         (None, None) => "until Ctrl-C".to_owned(),
     }
 }

@@ -14,8 +14,8 @@ use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
 use crate::plan::{
-    ArrivalPlan, EnginePlan, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Options, Plan, TargetPlan,
-    WayPlan, nearest,
+    ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes,
+    Options, Plan, TargetPlan, WayPlan, nearest,
 };
 use crate::probe::PROBES;
 use crate::workload::{KINDS, kind};
@@ -152,8 +152,9 @@ fn load(load: &mut LoadPlan, args: &ArgMatches, ends: bool, mistakes: &mut Vec<M
     load.time = told_time.or(load.time).filter(|t| !t.is_zero());
     load.events = told_events.or(load.events).filter(|n| *n > 0);
     let endless = load.time.is_none() && load.events.is_none() && !ends;
+    load.until_steady |= args.get_flag("until-steady");
     if endless && told_time.is_none() {
-        load.time = Some(TIME);
+        load.time = Some(if load.until_steady { LONGEST_UNTIL_STEADY } else { TIME });
     }
     match time(args, "interval", mistakes) {
         Some(interval) if interval < Duration::from_millis(10) => {

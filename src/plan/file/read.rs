@@ -11,8 +11,9 @@ use super::document::{Complaints, Section};
 use super::ways::read_ways;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
-    AddressPlan, ArrivalPlan, DecidePlan, LoadPlan, MOST_WORKERS, Mistake, OptionSpec, Options,
-    Plan, ProbePlan, ResetPlan, SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest,
+    AddressPlan, ArrivalPlan, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
+    OptionSpec, Options, Plan, ProbePlan, ResetPlan, SandboxPlan, SslPlan, TargetPlan,
+    WorkloadPlan, nearest,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -215,8 +216,10 @@ fn names(known: &[(&'static str, Vec<OptionSpec>)]) -> String {
 
 fn read_load(section: &Section<'_>) -> LoadPlan {
     let default = LoadPlan::default();
-    let time = section.time("time").filter(|t| !t.is_zero());
+    let until_steady = section.switch("until-steady").unwrap_or(default.until_steady);
     let events = section.count("events", 0, u64::MAX).filter(|n| *n > 0);
+    let longest = || (until_steady && events.is_none()).then_some(LONGEST_UNTIL_STEADY);
+    let time = section.time("time").or_else(longest).filter(|t| !t.is_zero());
     LoadPlan {
         workers: section.count("workers", 1, MOST_WORKERS).map_or(default.workers, |n| n as usize),
         arrival: read_arrival(section),
@@ -227,7 +230,7 @@ fn read_load(section: &Section<'_>) -> LoadPlan {
         reconnect: section.switch("reconnect").unwrap_or(default.reconnect),
         grace: section.time("grace").unwrap_or(default.grace),
         precise: section.switch("precise").unwrap_or(default.precise),
-        until_steady: section.switch("until-steady").unwrap_or(default.until_steady),
+        until_steady,
     }
 }
 

@@ -1,0 +1,55 @@
+//! The verdict in a few words, for the answer and for eyes that watch a load.
+
+use crate::analysis::figure::{figure_or_dash, percent, time};
+use crate::analysis::findings::{Steady, SteadyVerdict};
+
+/// `steady from 41.0 s on at 30 153 events/s (known to 0.80 %)`, `not steady: it falls by 7.0 % ...`,
+/// `too short to tell: ...`.
+pub fn in_words(steady: &Steady) -> String {
+    let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
+    match steady.verdict {
+        SteadyVerdict::Steady => standing(steady, ""),
+        SteadyVerdict::SteadyWithStalls => standing(steady, ", but for stalls,"),
+        SteadyVerdict::TooShort => format!("too short to call it steady{why}"),
+        SteadyVerdict::Warming => format!("not steady, still warming{why}"),
+        SteadyVerdict::Slowing => format!("not steady, still slowing{why}"),
+        SteadyVerdict::Unsteady => format!("not steady{why}"),
+    }
+}
+
+fn standing(steady: &Steady, but: &str) -> String {
+    let from = match steady.t0_s {
+        Some(t0_s) if t0_s > 0.0 => format!("from {} on", time(t0_s)),
+        _ => "from its start".to_owned(),
+    };
+    let known = steady.precision.map(|p| format!(" (known to {})", percent(p)));
+    let level = figure_or_dash(steady.level);
+    format!("steady {from}{but} at {level} events/s{}", known.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_read_as_sentences() {
+        let mut steady = Steady {
+            verdict: SteadyVerdict::Steady,
+            t0_s: Some(40.0),
+            level: Some(30_153.4),
+            precision: Some(0.008),
+            ..Steady::default()
+        };
+        let level = "at 30 153 events/s (known to 0.80 %)";
+        assert_eq!(in_words(&steady), format!("steady from 40.0 s on {level}"));
+        steady.t0_s = Some(0.0);
+        steady.verdict = SteadyVerdict::SteadyWithStalls;
+        assert_eq!(in_words(&steady), format!("steady from its start, but for stalls, {level}"));
+        steady.verdict = SteadyVerdict::Slowing;
+        steady.why = vec!["it falls by 7.0 %".to_owned(), "more".to_owned()];
+        assert_eq!(in_words(&steady), "not steady, still slowing: it falls by 7.0 %");
+        steady.verdict = SteadyVerdict::TooShort;
+        steady.why.clear();
+        assert_eq!(in_words(&steady), "too short to call it steady");
+    }
+}
