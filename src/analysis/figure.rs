@@ -90,7 +90,7 @@ pub fn time_in_steps(seconds: f64, step_s: f64) -> String {
     let Some((whole, decimals)) = number.split_once('.') else { return text };
     let kept = (0..=decimals.len()).rev().find(|kept| {
         let finest = scale * 10_f64.powi(-i32::try_from(*kept).unwrap_or(0));
-        *kept == 0 || finest * 10.0 > step_s * (1.0 + 1e-9)
+        *kept == 0 || finest >= 10_f64.powf(step_s.log10().round()) * (1.0 - 1e-9)
     });
     match kept.unwrap_or(0) {
         0 => format!("{:.0} {unit}", seconds / scale),
@@ -139,6 +139,22 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_no_digits_finer_than_the_clock() {
+        let cases = [
+            (30.1e-9, 10.036e-9, "30 ns"),
+            (30.1e-9, 0.0, "30.1 ns"),
+            (2.184e-6, 9.6e-9, "2.18 us"),
+            (2.184e-6, 1e-7, "2.2 us"),
+            (2.184e-6, 1e-6, "2 us"),
+            (6.02e-3, 1e-8, "6.02 ms"),
+            (0.0, 1e-8, "0 s"),
+        ];
+        for (seconds, step, text) in cases {
+            assert_eq!(time_in_steps(seconds, step), text, "{seconds} in steps of {step}");
+        }
+    }
 
     #[test]
     fn numbers_read_well() {

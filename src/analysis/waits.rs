@@ -142,10 +142,11 @@ fn value(trial: &Trial) -> String {
     trial.value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// Seconds, no finer than the decade of the clock's tick: with ticks of 10.04 ns whole tens of nanoseconds.
+/// Seconds, no finer than the decade nearest to the clock's tick: with ticks of 9.6 or 10.04 ns whole tens of
+/// nanoseconds.
 fn on_step(ps: f64, tick_ps: Option<u64>) -> f64 {
     let Some(tick) = tick_ps.filter(|tick| *tick > 0) else { return ps / 1e12 };
-    let decade = 10_f64.powf((tick as f64).log10().floor());
+    let decade = 10_f64.powf((tick as f64).log10().round());
     (ps / decade).round() * decade / 1e12
 }
 
@@ -481,3 +482,6 @@ pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<S
 pub(crate) fn short(instrument: &str) -> &str {
     instrument.rsplit('/').next().unwrap_or(instrument)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,8 @@ use crate::plan::{Plan, TargetPlan};
 use crate::workload::{Job, KINDS, Kind};
 use crate::{experiment, target, workload};
 
-pub(super) use words::workload_first;
+pub(super) use listener::Show;
+pub(super) use words::{plan as plan_of, workload_first};
 
 pub(super) fn command() -> Command {
     let mut command = everything(Command::new("bench"))
@@ -35,6 +36,27 @@ pub(super) fn command() -> Command {
         );
     for kind in KINDS {
         command = command.subcommand(words_of(*kind));
+    }
+    command
+}
+
+/// Gives another command that runs loads the words of `bench`: its flags, and each workload with its options. `own` adds
+/// the command's own flags.
+pub(super) fn with_loads(
+    command: Command,
+    own: fn(Command) -> Command,
+    example: fn(&str) -> String,
+) -> Command {
+    let mut command = own(everything(command))
+        .subcommand_value_name("WORKLOAD")
+        .subcommand_help_heading("Workloads")
+        .subcommand_negates_reqs(true)
+        .disable_help_subcommand(true);
+    for kind in KINDS {
+        let sub = Command::new(kind.name()).about(kind.about());
+        let sub = everything(flags::workload(sub, &kind.options()));
+        let words = format!("Examples:\n  {}", example(kind.name()));
+        command = command.subcommand(own(sub).after_help(words));
     }
     command
 }

@@ -24,6 +24,7 @@ mod run;
 mod sandbox;
 mod signals;
 mod step_lines;
+mod waits;
 mod warm;
 
 use std::ffi::OsString;
@@ -40,6 +41,7 @@ const COMMANDS: &[Entry] = &[
     (bench::command, bench::run),
     (run::command, run::run),
     (warm::command, warm::run),
+    (waits::command, waits::run),
     (report::command, report::run),
     (compare::command, compare::run),
     (sandbox::command, sandbox::run),
@@ -122,8 +124,8 @@ fn takes_value(flag: &str) -> bool {
             named && arg.get_action().takes_values() && !arg.is_require_equals_set()
         })
     };
-    let bench = bench::command();
-    takes(&bench) || bench.get_subcommands().any(takes)
+    let commands = [bench::command(), waits::command()];
+    commands.iter().any(|command| takes(command) || command.get_subcommands().any(takes))
 }
 
 /// `-h` is the host, as in every mysql client, so help is `--help` and `-?`.

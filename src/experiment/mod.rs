@@ -8,6 +8,7 @@ mod dry;
 mod eyes;
 mod facts;
 mod ground;
+mod instances;
 mod keeper;
 mod machine;
 mod order;
@@ -25,6 +26,7 @@ mod watch_cost;
 
 pub use change::SET_GLOBAL;
 pub use dry::{Rehearsed, rehearse};
+pub use instances::least_pool_bytes;
 pub use keeper::Finished;
 pub use order::order;
 pub use run::{check, run, run_script};

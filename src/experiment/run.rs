@@ -13,7 +13,7 @@ use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
 use super::waits::{self, Watch};
-use super::{Listener, facts, preflight, quiet, resolved, settings};
+use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
@@ -45,6 +45,7 @@ pub fn run(
 /// All mistakes together; or when the sandbox's program can't be asked.
 pub fn check(plan: &Plan) -> anyhow::Result<()> {
     preflight::check_plan(plan)?;
+    instances::check(plan)?;
     settings::check_before(plan)
 }
 

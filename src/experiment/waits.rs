@@ -94,14 +94,24 @@ impl Place {
     ///
     /// # Errors
     /// When the server refuses; nothing stays changed then.
-    pub(super) fn watch(&self, clock: RealClock, stop: &Stop) -> anyhow::Result<Watch> {
+    pub(super) fn watch(
+        &self,
+        clock: RealClock,
+        stop: &Stop,
+        when: When<'_>,
+    ) -> anyhow::Result<Watch> {
         let mut gatherer = Gatherer::open(&self.target, clock)?;
-        let ours = [gatherer.id()];
+        let (before_load, others) = match when {
+            When::BeforeLoad => (self.own, &[][..]),
+            When::UnderLoad(ours) => (false, ours),
+        };
+        let ours = [others, &[gatherer.id()]].concat();
         let asked = Asked {
             target: &self.target,
             names: &self.names,
             consent: self.consent.as_ref(),
             own: self.own,
+            before_load,
             journal: &self.journal,
             ours: &ours,
         };
@@ -110,6 +120,15 @@ impl Place {
         gatherer.begin(order)?;
         Ok(Watch { instruments, gatherer })
     }
+}
+
+/// When gathering begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum When<'a> {
+    /// Before the sessions of the load are opened.
+    BeforeLoad,
+    /// While it runs; these are connection ids of our own sessions that are no part of it.
+    UnderLoad(&'a [u64]),
 }
 
 /// Waits being gathered. Dropping it puts everything back.
@@ -130,7 +149,7 @@ impl Watch {
         ground: &Ground,
     ) -> anyhow::Result<Option<Watch>> {
         let place = Place::of(plan, ground, &keeper.dir(), keeper.stop)?;
-        place.map(|place| place.watch(keeper.clock, keeper.stop)).transpose()
+        place.map(|place| place.watch(keeper.clock, keeper.stop, When::BeforeLoad)).transpose()
     }
 
     /// Ends: what was gathered goes into the run folder, everything is put back. A server that went away meanwhile is

@@ -9,7 +9,7 @@ use super::run::Walk;
 use super::script::{Blocks, Script, SoFar};
 use super::steps::{Deed, Step};
 use super::trial;
-use super::waits::Place;
+use super::waits::{Place, When};
 use crate::archive::StepRecord;
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::driver;
@@ -122,7 +122,9 @@ impl Windows<'_> {
         session: &mut Session,
         is_over: &dyn Fn() -> bool,
     ) -> anyhow::Result<Sample> {
-        let watch = on.then(|| self.place.watch(self.clock, &Stop::new())).transpose()?;
+        let ours = [session.id()];
+        let watch = || self.place.watch(self.clock, &Stop::new(), When::UnderLoad(&ours));
+        let watch = on.then(watch).transpose()?;
         let began = self.clock.now();
         let before = (self.cpu_s()?, statements(session)?);
         self.sleep(WINDOW, is_over);

@@ -76,6 +76,8 @@ pub enum Word {
     LockWaits,
     /// Table of sessions.
     Processlist,
+    /// Into how many parts the buffer pool is cut; none where it is one.
+    PoolInstances,
     /// Condition that picks the counters of INNODB_METRICS that are on.
     MetricIsOn,
 }
@@ -214,6 +216,8 @@ const ROWS: &[Row] = &[
     row(Word::LockWaits, Table, Oracle, (8, 0, 1), "performance_schema.data_lock_waits"),
     row(Word::Processlist, Table, All, EVER, "information_schema.PROCESSLIST"),
     row(Word::Processlist, Table, Oracle, (8, 0, 22), "performance_schema.processlist"),
+    row(Word::PoolInstances, Variable, All, EVER, "innodb_buffer_pool_instances"),
+    row(Word::PoolInstances, Variable, Maria, (10, 5, 0), ""),
     row(Word::MetricIsOn, Condition, Oracle, EVER, "STATUS = 'enabled'"),
     row(Word::MetricIsOn, Condition, Maria, EVER, "STATUS = 'enabled'"),
     row(Word::MetricIsOn, Condition, Maria, (10, 5, 0), "ENABLED"),

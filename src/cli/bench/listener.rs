@@ -17,7 +17,7 @@ use crate::recorder::Interval;
 use crate::workload::Progress;
 
 /// Shows a run on this terminal.
-pub(super) struct Show<'a> {
+pub(in super::super) struct Show<'a> {
     desk: &'a Desk,
     plan: &'a Plan,
     pulse: Pulse,
@@ -43,7 +43,7 @@ enum Way {
 
 impl<'a> Show<'a> {
     /// A listener as the flags and the terminal want it.
-    pub(super) fn new(plan: &'a Plan, args: &ArgMatches, desk: &'a Desk) -> Show<'a> {
+    pub(in super::super) fn new(plan: &'a Plan, args: &ArgMatches, desk: &'a Desk) -> Show<'a> {
         let flag = |name: &str| args.get_flag(name);
         let text = args.get_one::<String>("format").is_some_and(|f| f == "text");
         let way = match () {

@@ -20,14 +20,17 @@ use crate::plan::{
 use crate::probe::PROBES;
 use crate::workload::{KINDS, kind};
 
+/// Commands that take a workload.
+const COMMANDS: &[&str] = &["bench", "waits"];
 /// How long a load runs that is told neither a time nor a number of events.
 const TIME: Duration = Duration::from_secs(10);
 
 /// Moves the workload's name to the front, since sysbench takes options before it: `bench --tables=4 null run`.
 /// `takes_value` says whether the word after this flag is its value.
 pub(in super::super) fn workload_first(args: &mut [OsString], takes_value: &dyn Fn(&str) -> bool) {
-    let Some(bench) = args.iter().position(|a| a == "bench") else { return };
-    let rest = &mut args[bench + 1..];
+    let is_one = |word: &OsString| COMMANDS.iter().any(|command| word == command);
+    let Some(command) = args.iter().position(is_one) else { return };
+    let rest = &mut args[command + 1..];
     let mut at = 0;
     while at < rest.len() {
         let word = rest[at].to_string_lossy();
@@ -46,7 +49,11 @@ pub(in super::super) fn workload_first(args: &mut [OsString], takes_value: &dyn 
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+pub(in super::super) fn plan(
+    workload: Option<&str>,
+    args: &ArgMatches,
+    desk: &Desk,
+) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let mut plan = start(workload, args)?;
     let specs = kind(&plan.workload.kind)?;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod table;
+mod waits;
 
 use std::io::{self, Write};
 
@@ -43,6 +44,7 @@ impl ReportFormat for Text {
             writeln!(out)?;
             details(only, out)?;
         }
+        waits::waits(findings, out)?;
         errors(findings, out)?;
         caveats(&findings.caveats, paint, out)?;
         allowed(&findings.allowed, out)?;

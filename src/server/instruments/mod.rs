@@ -78,6 +78,8 @@ pub struct Asked<'a> {
     pub consent: Option<&'a Consent>,
     /// Whether the server is ours alone.
     pub own: bool,
+    /// Whether nobody whose waits count is connected yet: then all threads there are can be left out.
+    pub before_load: bool,
     /// Where the journal is kept.
     pub journal: &'a Path,
     /// Connection ids of our own sessions, to be left out.
@@ -258,8 +260,8 @@ fn enabled(session: &mut Session, condition: &str) -> anyhow::Result<Vec<String>
     Ok((0..rows.rows.len()).filter_map(|at| rows.text(at, 0)).collect())
 }
 
-/// Threads to be left out: those in the background, our own session, on a server of ours all there are before the
-/// load; and the kinds of those in the background.
+/// Threads to be left out: those in the background, our own sessions, all there are where the load is yet to come; and
+/// the kinds of those in the background.
 fn threads(session: &mut Session, asked: &Asked<'_>) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     let ours: Vec<String> =
         asked.ours.iter().chain([&session.id()]).map(ToString::to_string).collect();
@@ -273,7 +275,7 @@ fn threads(session: &mut Session, asked: &Asked<'_>) -> anyhow::Result<(Vec<Stri
     for at in 0..rows.rows.len() {
         let text = |column| rows.text(at, column).unwrap_or_default();
         let background = text(2) == "BACKGROUND";
-        if background || asked.own || ours.contains(&text(3)) {
+        if background || asked.before_load || ours.contains(&text(3)) {
             running.push(text(0));
         }
         if background && !kinds.contains(&text(1)) {

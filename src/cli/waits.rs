@@ -1,0 +1,225 @@
+//! `sweat waits`: what a server waits for during a load, by instrument, and what looking costs.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::bench::{self, Show};
+use super::desk::Desk;
+use super::fault::Exit;
+use super::{connection, present};
+use crate::base::units::Size;
+use crate::experiment::{self, WithCost};
+use crate::plan::{
+    ArrivalPlan, Mistake, Mistakes, Options, Plan, SandboxPlan, SweepPlan, TargetPlan, WarmPlan,
+};
+use crate::warm::STRATEGIES;
+
+/// The setting whose sweep needs some care.
+const INSTANCES: &str = "innodb_buffer_pool_instances";
+/// The workload that asks the server for nothing.
+const NOTHING: &str = "null";
+/// Its pause: where there is no load of ours it only keeps the time.
+const THINK: Duration = Duration::from_secs(1);
+/// Blocks of a sweep: fewer give no interval.
+const BLOCKS: u32 = 3;
+/// Most blocks.
+const MOST_BLOCKS: u32 = 1000;
+
+pub(super) fn command() -> Command {
+    bench::with_loads(Command::new("waits"), own_flags, |name| {
+        format!("sweat waits {name} --instrument LOCK_table_cache --sandbox --threads=8 --time=10")
+    })
+    .about("Look what a server waits for during a load")
+    .override_usage("sweat waits --instrument PATTERN [WORKLOAD] [OPTIONS]")
+    .long_about(
+        "Switches on just the instruments asked for, gathers their waits over a load, and puts \
+         everything back. Without a workload it looks at a running server and adds no load of \
+         its own. Times are seconds, no finer than the tick of the server's clock.",
+    )
+    .after_help(
+        "A pattern is an instrument's full name, its last part, a part of it, or has % for \
+         anything.\n\n\
+         Examples:\n  \
+         sweat waits oltp_read_write --instrument LOCK_table_cache --sandbox --threads=8\n  \
+         sweat waits oltp_read_only --instrument hash_table_locks --sandbox --server=/opt/mysql/bin/mysqld --sweep innodb_buffer_pool_instances=1,2,4\n  \
+         sweat waits --instrument buf_pool_mutex --time=10 -h db1 -u root -p --allow ps-setup",
+    )
+}
+
+fn own_flags(command: Command) -> Command {
+    let with = |arg: Arg| arg.help_heading("Waits");
+    command
+        .arg(with(
+            Arg::new("instrument")
+                .long("instrument")
+                .value_name("PATTERN")
+                .required(true)
+                .help("Which waits: an instrument of performance_schema, or a part of its name"),
+        ))
+        .arg(with(
+            Arg::new("sweep")
+                .long("sweep")
+                .value_name("SETTING=A,B,..")
+                .help("The same load at each value of a server setting, `threads` or `rate`"),
+        ))
+        .arg(with(
+            Arg::new("blocks")
+                .long("blocks")
+                .value_name("N")
+                .help("How often each value is tried [default: 3 with --sweep, else 1]"),
+        ))
+        .arg(with(
+            Arg::new("no-cost")
+                .long("no-cost")
+                .action(ArgAction::SetTrue)
+                .help("Don't look what gathering costs, which takes about 20 s more"),
+        ))
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (workload, args) = match args.subcommand() {
+        Some((name, args)) => (Some(name), args),
+        None => (None, args),
+    };
+    let plan = plan(workload, args, desk)?;
+    let mut listener = Show::new(&plan, args, desk);
+    let mut script = WithCost::new(&plan, !args.get_flag("no-cost"));
+    let finished = experiment::run_script(&plan, &mut script, "waits", &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+/// The plan that the words make.
+fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let from_file = args.contains_id("plan");
+    let mut plan = match workload {
+        None if !from_file => without_load(args, desk)?,
+        named => bench::plan_of(named, args, desk)?,
+    };
+    plan.waits = args.get_one::<String>("instrument").cloned().or(plan.waits);
+    let mut mistakes = Vec::new();
+    if let Some(text) = args.get_one::<String>("sweep") {
+        match sweep(text, &plan) {
+            Ok(sweep) => lay_over(&mut plan, sweep, desk)?,
+            Err(mistake) => mistakes.push(mistake),
+        }
+        plan.blocks = BLOCKS;
+    }
+    if let Some(text) = args.get_one::<String>("blocks") {
+        match text.parse::<u32>() {
+            Ok(blocks) if (1..=MOST_BLOCKS).contains(&blocks) => plan.blocks = blocks,
+            _ => mistakes.push(mistake("--blocks", "is no number of blocks", "1 to 1000")),
+        }
+    }
+    if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// A look at a running server.
+fn without_load(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let mut plan = bench::plan_of(Some(NOTHING), args, desk)?;
+    plan.target = connection::target(args, desk, &TargetPlan::None)?;
+    if matches!(plan.target, TargetPlan::Sandbox(_)) {
+        let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
+        return Err(mistake("--sandbox", "a throw-away server waits for nobody", hint).into());
+    }
+    plan.load.workers = 1;
+    plan.load.arrival = ArrivalPlan::Closed { think: THINK };
+    if !args.contains_id("name") {
+        plan.name = "waits".to_owned();
+    }
+    Ok(plan)
+}
+
+fn mistake(place: &str, why: &str, hint: &str) -> Mistake {
+    Mistake { place: place.to_owned(), why: why.to_owned(), hint: Some(hint.to_owned()) }
+}
+
+/// `innodb_buffer_pool_instances=1,2,4`
+fn sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
+    let hint = "as in --sweep innodb_buffer_pool_instances=1,2,4";
+    let wrong = |why: &str| mistake("--sweep", why, hint);
+    let (axis, values) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
+    let values = values.split(',').map(|value| value.trim().to_owned()).collect();
+    let sweep = SweepPlan { axis: axis.trim().replace('-', "_"), values };
+    let template = plan.ways.first().cloned().unwrap_or_default();
+    sweep.ways(&template).map_err(|why| wrong(&why.join("; ")))?;
+    Ok(sweep)
+}
+
+/// Makes the plan's ways those of a sweep. A server of our own is restarted for each value of a setting, and filled again.
+fn lay_over(plan: &mut Plan, sweep: SweepPlan, desk: &Desk) -> anyhow::Result<()> {
+    let mut template = plan.ways.first().cloned().unwrap_or_default();
+    let is_setting = !matches!(sweep.axis.as_str(), "threads" | "rate");
+    if let (TargetPlan::Sandbox(sandbox), true) = (&mut plan.target, is_setting) {
+        if template.warm.is_empty() {
+            template.warm.push(scan()?);
+        }
+        if sweep.axis == INSTANCES {
+            for said in fit_pool(sandbox, &sweep.values) {
+                desk.say(&format!("note: {said}"));
+            }
+        }
+    }
+    let ways = sweep.ways(&template);
+    plan.ways = ways.map_err(|why| mistake("--sweep", &why.join("; "), "see --help"))?;
+    plan.sweep = Some(sweep);
+    Ok(())
+}
+
+/// Reading everything, with its usual options.
+fn scan() -> anyhow::Result<WarmPlan> {
+    let name = "scan";
+    let specs = STRATEGIES.iter().find(|s| s.name() == name).map_or_else(Vec::new, |s| s.options());
+    let options = Options::check(&specs, &[]).map_err(Mistakes)?;
+    Ok(WarmPlan { strategy: name.to_owned(), options })
+}
+
+/// Settings that would change with the number of instances are pinned, where the user has not: the pool is rounded up to
+/// whole chunks per instance, and each instance has a page cleaner. Says what it did.
+fn fit_pool(sandbox: &mut SandboxPlan, values: &[String]) -> Vec<String> {
+    let mut said = Vec::new();
+    let most = values.iter().filter_map(|v| v.parse::<u64>().ok()).max().unwrap_or(1);
+    let is_set = |sandbox: &SandboxPlan, name: &str| {
+        sandbox.settings.iter().any(|(given, _)| given.replace('-', "_") == name)
+    };
+    if sandbox.pool.is_none() && !is_set(sandbox, "innodb_buffer_pool_size") {
+        let bytes = experiment::least_pool_bytes(most);
+        let pool = Size::Bytes(bytes);
+        said.push(format!(
+            "the pool is {pool}: below 1 GiB there is only one instance, and a pool that is no \
+             multiple of {most} chunks would grow with the instances"
+        ));
+        sandbox.pool = Some(pool);
+    }
+    if !is_set(sandbox, "innodb_page_cleaners") {
+        said.push("innodb_page_cleaners is 1: it would follow the instances".to_owned());
+        sandbox.settings.push(("innodb_page_cleaners".to_owned(), "1".to_owned()));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_is_an_axis_and_its_values() {
+        let plan = Plan::default();
+        let found = sweep("innodb-buffer-pool-instances=1, 2,4", &plan).unwrap();
+        assert_eq!(found.axis, INSTANCES);
+        assert_eq!(found.values, ["1", "2", "4"]);
+        assert!(sweep("threads", &plan).unwrap_err().why.contains("no `=`"));
+        assert!(sweep("threads=1,none", &plan).unwrap_err().why.contains("none"));
+    }
+
+    #[test]
+    fn what_follows_the_instances_is_pinned_unless_it_is_given() {
+        let values = ["1".to_owned(), "6".to_owned()];
+        let mut sandbox = SandboxPlan::default();
+        assert_eq!(fit_pool(&mut sandbox, &values).len(), 2);
+        assert_eq!(sandbox.pool, Some(Size::Bytes(1536 << 20)));
+        assert_eq!(sandbox.settings, [("innodb_page_cleaners".to_owned(), "1".to_owned())]);
+        assert!(fit_pool(&mut sandbox, &values).is_empty(), "all is given now");
+    }
+}
