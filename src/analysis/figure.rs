@@ -87,16 +87,12 @@ pub fn time_in_steps(seconds: f64, step_s: f64) -> String {
         "ms" => 1e-3,
         _ => return text,
     };
-    let Some((whole, decimals)) = number.split_once('.') else { return text };
+    let Some((_, decimals)) = number.split_once('.') else { return text };
     let kept = (0..=decimals.len()).rev().find(|kept| {
         let finest = scale * 10_f64.powi(-i32::try_from(*kept).unwrap_or(0));
         *kept == 0 || finest >= 10_f64.powf(step_s.log10().round()) * (1.0 - 1e-9)
     });
-    match kept.unwrap_or(0) {
-        0 => format!("{:.0} {unit}", seconds / scale),
-        kept if kept == decimals.len() => text,
-        kept => format!("{whole}.{} {unit}", &decimals[..kept]),
-    }
+    format!("{:.*} {unit}", kept.unwrap_or(0), seconds / scale)
 }
 
 /// An amount of bytes with a binary unit: `489 MiB`.
