@@ -141,7 +141,8 @@ fn sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
     let wrong = |why: &str| mistake("--sweep", why, hint);
     let (axis, values) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
-    let sweep = SweepPlan { axis: axis.trim().replace('-', "_"), values };
+    let axis = axis.trim().replace('-', "_");
+    let sweep = SweepPlan { axis, values, ..SweepPlan::default() };
     let template = plan.ways.first().cloned().unwrap_or_default();
     sweep.ways(&template).map_err(|why| wrong(&why.join("; ")))?;
     Ok(sweep)
