@@ -2,7 +2,7 @@
 
 use super::figure::{bytes, count, plural, time, times};
 use super::findings::{Phase, Temperature, TrialFinding, WayFinding};
-use super::steady_in_words;
+use super::{stalls, steady_in_words};
 
 /// A single run can't tell a gain below this from none.
 const GAIN: f64 = 1.1;
@@ -25,8 +25,8 @@ pub(super) fn sentences(
     }
     match trials {
         [] => vec![of_warming(phases)],
-        [one] => [Some(of_load(one, false)), of_steady(one)].into_iter().flatten().collect(),
-        trials => trials.iter().map(|t| of_load(t, true)).collect(),
+        [one] => of_load_and_stalls(one, false).chain(of_steady(one)).collect(),
+        trials => trials.iter().flat_map(|t| of_load_and_stalls(t, true)).collect(),
     }
 }
 
@@ -96,6 +96,23 @@ fn payback(cold: &TrialFinding, best: &WayFinding) -> String {
              it pays when nobody waits for the warming."
         )
     }
+}
+
+/// A load, and what its mean hides.
+fn of_load_and_stalls(trial: &TrialFinding, named: bool) -> impl Iterator<Item = String> {
+    let name = if named { format!("{}: ", trial.id) } else { String::new() };
+    let stalls = trial.stalls.as_ref().and_then(stalls::sentence);
+    let hidden = trial
+        .response
+        .p99_s
+        .map_or_else(String::new, |p99| format!(" The mean and a p99 of {} hide that.", time(p99)));
+    let stalls = stalls.map(|stalls| {
+        let feels = trial.stalls.as_ref().is_some_and(|s| {
+            s.events.iter().all(|e| trial.response.p99_s.is_some_and(|p99| p99 < e.seconds / 2.0))
+        });
+        format!("{name}{stalls}.{}", if feels { hidden } else { String::new() })
+    });
+    std::iter::once(of_load(trial, named)).chain(stalls)
 }
 
 fn of_load(trial: &TrialFinding, named: bool) -> String {

@@ -20,6 +20,7 @@ pub(crate) mod recorded;
 mod scaling;
 mod series;
 mod settings;
+mod stalls;
 pub mod statistics;
 mod steady;
 #[cfg(test)]

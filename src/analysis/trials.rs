@@ -2,8 +2,10 @@
 
 use crate::archive::{self, IntervalRecord, Run, Trial};
 
-use super::findings::{ClassFinding, Estimate, RateSpread, Temperature, TrialFinding};
-use super::{cost, counters, latency, steady};
+use super::findings::{
+    ClassFinding, Estimate, RateSpread, Stalls, Steady, Temperature, TrialFinding,
+};
+use super::{cost, counters, latency, stalls, steady};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -24,6 +26,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
     let failed: u64 = trial.failed.iter().map(|h| h.len()).sum();
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
     let tried = events + failed;
+    let (steady, stalls) = steady_and_stalls(run, trial);
     TrialFinding {
         id: trial.id.clone(),
         way: trial.way.clone(),
@@ -56,9 +59,21 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         disk_reads: step.and_then(|s| counters::first_risen(s, DISK_READS)),
         disk_bytes: step.and_then(|s| counters::first_risen(s, DISK_BYTES)),
         cost: cost::per_event(trial, step, events),
-        steady: steady::of(run, trial),
-        stalls: None,
+        steady,
+        stalls,
     }
+}
+
+/// Two passes: the steady state masks slow seconds by itself and gives T0; stalls are looked for from there, and the
+/// steady state heeds them. Where nothing is steady they are looked for from the start.
+fn steady_and_stalls(run: &Run, trial: &Trial) -> (Option<Steady>, Option<Stalls>) {
+    let mut steady = steady::of(run, trial);
+    let t0_s = steady.as_ref().filter(|s| s.verdict.is_steady()).and_then(|s| s.t0_s);
+    let stalls = stalls::of(run, trial, t0_s);
+    if let (Some(steady), Some(stalls)) = (&mut steady, &stalls) {
+        steady::heed_stalls(steady, stalls, trial.began_ns as f64 / 1e9);
+    }
+    (steady, stalls)
 }
 
 fn classes(trial: &Trial) -> Vec<ClassFinding> {

@@ -10,6 +10,7 @@ mod probe;
 mod report;
 mod sandbox;
 mod sandbox_life;
+mod stalls;
 mod target;
 mod target_login;
 mod warm;

@@ -1,7 +1,7 @@
 //! Doubts about ourselves: was the load generator the limit, or in the way?
 
-use super::super::figure::{count, percent, time};
-use super::super::findings::TrialFinding;
+use super::super::figure::{count, percent, plural, time};
+use super::super::findings::{StallKind, TrialFinding};
 use super::{Case, Caveat, Level, where_seen};
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
@@ -135,14 +135,53 @@ fn cpu_split(case: &Case<'_>) -> Option<String> {
     Some(format!("; CPU per event: server {}, sweat {}", time(server / 1e6), time(ours / 1e6)))
 }
 
-/// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come.
+/// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come. Grave where the
+/// server stood still and hardly an event tells of it.
 pub(super) fn closed_loop(case: &Case<'_>) -> Option<Caveat> {
-    let closed = case.trials.iter().any(|t| t.arrival.starts_with("closed"));
-    closed.then(|| Caveat {
+    let closed = |t: &&TrialFinding| t.arrival.starts_with("closed");
+    case.trials.iter().find(closed)?;
+    let silent = case.trials.iter().filter(closed).filter_map(|t| silence(case, t));
+    if let Some((_, evidence)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        return Some(Caveat {
+            id: "CLOSED-LOOP",
+            level: Level::Warn,
+            evidence,
+            remedy: "the percentiles leave these stops out: offer a fixed rate (`--rate`) to see \
+                     what users would feel"
+                .to_owned(),
+        });
+    }
+    Some(Caveat {
         id: "CLOSED-LOOP",
         level: Level::Note,
         evidence: "closed loop: waiting hides stalls, so the high percentiles are too kind"
             .to_owned(),
         remedy: "for latency as users feel it, offer a fixed rate (`--rate`)".to_owned(),
     })
+}
+
+/// Seconds of full stops of a load, and how few events felt them, in words.
+fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, String)> {
+    let stops = trial.stalls.iter().flat_map(|s| &s.events);
+    let stops: Vec<f64> =
+        stops.filter(|s| s.kind == StallKind::FullStop).map(|s| s.seconds).collect();
+    let shortest = stops.iter().copied().reduce(f64::min)?;
+    let all = stops.iter().sum::<f64>();
+    let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
+    // An event that was under way when the server stopped took about as long as the stop.
+    let long = (shortest / 2.0 * 1e9) as u64;
+    let felt: u64 = record.response.iter().map(|h| h.count_between(long, h.high())).sum();
+    let share = felt as f64 / trial.events.max(1) as f64;
+    let evidence = format!(
+        "a closed loop waits with the server: nothing ended for {} in {}{}, but only {} ({}) felt \
+         it, and p99 says {}",
+        time(all),
+        plural(stops.len() as u64, "full stop", "full stops"),
+        where_seen(case, &[trial]),
+        events(felt),
+        percent(share),
+        trial.response.p99_s.map_or_else(|| "nothing".to_owned(), time),
+    );
+    // Where events are so few that the percentiles hold the stops, nothing is hidden.
+    (share < 0.01).then_some((all, evidence))
 }

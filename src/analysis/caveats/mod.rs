@@ -6,6 +6,7 @@ mod asked;
 mod client;
 mod quiet;
 mod server;
+mod stalls;
 mod story;
 
 pub(super) use story::{ERROR_SHARE, unexpected};
@@ -86,6 +87,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("COLD", answers::cold),
     ("PAGE-CACHE", answers::page_cache),
     ("ORDER", asked::order),
+    ("STALLS", stalls::stalls),
     ("DATA-SIZE", server::data_size),
     ("TOO-SHORT", story::too_short),
     ("ONE-RUN", story::one_run),

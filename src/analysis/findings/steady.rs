@@ -112,6 +112,8 @@ pub struct Cause {
     pub evidence: String,
     /// Share of the stalls that carry it, 0 to 1.
     pub share: f64,
+    /// What to do about it.
+    pub remedy: &'static str,
 }
 
 /// A counter compared inside and outside stalls.

@@ -27,6 +27,7 @@ const LOAD: &[(&str, &[&str], &str, &str)] = &[
     ("engine", &[], "ENGINE", "auto, threads or reactor [default: auto]"),
     ("grace", &[], "TIME", "Time for events under way at the end [default: 10s]"),
     ("seed", &[], "N", "Seed of all random numbers; 0 for a new one [default: 0]"),
+    ("probe-interval", &[], "TIME", "Time between two samples [default: as --interval]"),
     ("probes", &[], "LIST", "Probes to sample, with commas [default: all that work]"),
 ];
 

@@ -68,7 +68,16 @@ pub(in super::super) fn plan(
         plan.probes.names = list.split(',').map(|name| name.trim().to_owned()).collect();
         mistakes.extend(plan.probes.names.iter().filter_map(|name| unknown_probe(name)));
     }
-    plan.probes.interval = plan.load.interval;
+    if args.contains_id("interval") || args.get_one::<String>("plan").is_none() {
+        plan.probes.interval = plan.load.interval;
+    }
+    match time(args, "probe-interval", &mut mistakes) {
+        Some(interval) if interval < Duration::from_millis(10) => {
+            mistakes.push(mistake("probe-interval", "it is too short", "at least 10ms"));
+        }
+        Some(interval) => plan.probes.interval = interval,
+        None => {}
+    }
     if let Some(seed) = count(args, "seed", 0, u64::MAX, &mut mistakes) {
         plan.seed = seed;
     }

@@ -1,0 +1,32 @@
+//! Doubts from stalls: what a mean and its percentiles hide.
+
+use super::super::stalls::sentence;
+use super::{Case, Caveat, Level};
+
+/// STALLS: the load stood still now and then; a mean hides it, and if they are short, percentiles do too.
+pub(super) fn stalls(case: &Case<'_>) -> Option<Caveat> {
+    let found = |t: &&super::TrialFinding| t.stalls.as_ref().is_some_and(|s| !s.events.is_empty());
+    let lost = |t: &super::TrialFinding| t.stalls.as_ref().map_or(0.0, |s| s.lost_share);
+    let seen: Vec<_> = case.trials.iter().filter(found).collect();
+    let worst = seen.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)))?;
+    let stalls = worst.stalls.as_ref()?;
+    let more = match seen.len() {
+        0 | 1 => String::new(),
+        loads => format!("; {loads} of {} loads had stalls", case.trials.len()),
+    };
+    let place = super::where_seen(case, &[worst]);
+    let cause = stalls.causes.first();
+    Some(Caveat {
+        id: "STALLS",
+        level: Level::Warn,
+        evidence: format!(
+            "{}{place}{}{more}",
+            sentence(stalls)?,
+            cause.map_or_else(String::new, |c| format!(" ({})", c.evidence)),
+        ),
+        remedy: cause.map_or_else(
+            || "compare the counters inside and outside the stalls".to_owned(),
+            |c| c.remedy.to_owned(),
+        ),
+    })
+}

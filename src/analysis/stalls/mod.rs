@@ -1,0 +1,233 @@
+//! When a load stood still: found in hundredths of a second, told from burstiness, explained by counters.
+//!
+//! Two passes with the steady state: that masks slow seconds by itself and gives T0; stalls are looked for from there;
+//! then the steady state heeds them and says "steady with stalls".
+//! Never knows: files, formats.
+//! Start reading at [`of`]. To add a cause: `rules.rs`.
+
+mod causes;
+mod columns;
+mod detect;
+mod grid;
+mod period;
+mod rules;
+mod stuck;
+#[cfg(test)]
+mod tests;
+
+use crate::archive::{Run, Trial};
+
+use super::figure::{percent, plural, time};
+use super::findings::{Stall, StallKind, Stalls};
+use super::statistics::robust::median;
+use causes::Scene;
+use columns::Span;
+use detect::{Detected, Stretch, detect};
+use grid::Grid;
+use period::period;
+
+/// Shorter loads say nothing about stalls, seconds.
+const SHORTEST_S: f64 = 3.0;
+/// Width in which the depth of a stall is read, seconds.
+const DEPTH_S: f64 = 0.1;
+/// Dips needed before a counter may make stalls of them.
+const DIPS: usize = 3;
+/// Events that hung in a stall end just after it, seconds.
+const AFTER_S: f64 = 0.05;
+/// Lateness of our own that covers this share of a stall may be the stall.
+const OWN_SHARE: f64 = 0.3;
+
+/// The stalls of a load from T0 on, seconds since its first start; from its start where there is none. `None` if it is
+/// too short to say.
+pub(super) fn of(run: &Run, trial: &Trial, t0_s: Option<f64>) -> Option<Stalls> {
+    let from_ns = trial.began_ns + (t0_s.unwrap_or(0.0).max(0.0) * 1e9) as u64;
+    let grid = Grid::of(trial, from_ns).filter(|grid| grid.seconds() >= SHORTEST_S)?;
+    let mut found = detect(&grid);
+    let mut notes = Vec::new();
+    let promoted = promote(run, trial, &grid, &mut found, &mut notes);
+    let mut events: Vec<Stall> =
+        found.stalls.iter().map(|s| stall(trial, &grid, &found, s)).collect();
+    let rhythm = period(&grid, &found.usual, &middles(&found.stalls));
+    add_stuck(trial, &grid, &found, &mut events);
+    let spans: Vec<Span> = events.iter().map(span).collect();
+    let scene = Scene::new(run, trial, whole(&grid), &spans);
+    let any = !events.is_empty();
+    let causes = if any { scene.causes(false) } else { Vec::new() };
+    let counters = if any { scene.counters() } else { Vec::new() };
+    limits(trial, &grid, &found, &events, &mut notes);
+    if any && causes.is_empty() {
+        notes.push(match counters.is_empty() {
+            true => "no counter that was sampled differs inside the stalls".to_owned(),
+            false => "none of the causes that sweat knows is proven; see the counters".to_owned(),
+        });
+    }
+    let expected: f64 = found.usual.iter().sum();
+    let lost: f64 = events.iter().map(|e| e.lost_events).sum();
+    let silence = found.longest_silence as f64 * grid.slot_s;
+    Some(Stalls {
+        dips: if promoted { 0 } else { found.dips.len() },
+        lost_share: if expected > 0.0 { (lost / expected).min(1.0) } else { 0.0 },
+        period_s: rhythm,
+        resolution_s: found.window_s,
+        longest_silence_s: (silence > 0.0).then_some(silence),
+        slowest_by_median: found.slowest,
+        events,
+        causes,
+        counters,
+        notes,
+    })
+}
+
+/// The stalls in a sentence; `None` without any.
+pub(super) fn sentence(stalls: &Stalls) -> Option<String> {
+    let lengths: Vec<f64> = stalls.events.iter().map(|e| e.seconds).collect();
+    let shortest = lengths.iter().copied().reduce(f64::min)?;
+    let longest = lengths.iter().copied().reduce(f64::max)?;
+    let long = match (time(shortest), time(longest)) {
+        (one, other) if one == other => format!("{one} long"),
+        (one, other) => format!("{one} to {other} long"),
+    };
+    let rhythm = stalls.period_s.map_or_else(String::new, |s| format!(", one every {}", time(s)));
+    let cause = stalls.causes.first().map_or_else(String::new, |c| format!(": {}", c.title));
+    Some(format!(
+        "{}{rhythm}, {long}, {} of the work lost{cause}",
+        plural(lengths.len() as u64, "stall", "stalls"),
+        percent(stalls.lost_share),
+    ))
+}
+
+/// Makes stalls of dips that have a rhythm, or that a counter explains better than chance; says whether it did.
+fn promote(
+    run: &Run,
+    trial: &Trial,
+    grid: &Grid,
+    found: &mut Detected,
+    notes: &mut Vec<String>,
+) -> bool {
+    if found.dips.is_empty() {
+        return false;
+    }
+    let mut all = found.stalls.clone();
+    all.append(&mut found.dips.clone());
+    all.sort_by_key(|s| s.slots.start);
+    let dips = plural(found.dips.len() as u64, "dip", "dips");
+    if period(grid, &found.usual, &middles(&all)).is_some() {
+        notes.push(format!("{dips} that burstiness might explain count, as they have a rhythm"));
+        found.stalls = all;
+        return true;
+    }
+    let spans: Vec<Span> = found.dips.iter().map(|s| stretch_span(grid, s)).collect();
+    if spans.len() < DIPS {
+        return false;
+    }
+    let causes = Scene::new(run, trial, whole(grid), &spans).causes(true);
+    let Some(cause) = causes.first() else { return false };
+    notes.push(format!(
+        "{dips} that burstiness might explain count, as counters explain them better: {}",
+        cause.id
+    ));
+    found.stalls = all;
+    true
+}
+
+fn whole(grid: &Grid) -> Span {
+    Span { from_s: grid.began_s, to_s: grid.at(grid.counts.len()) }
+}
+
+fn stretch_span(grid: &Grid, stretch: &Stretch) -> Span {
+    Span { from_s: grid.at(stretch.slots.start), to_s: grid.at(stretch.slots.end) }
+}
+
+fn span(stall: &Stall) -> Span {
+    Span { from_s: stall.began_s, to_s: stall.began_s + stall.seconds }
+}
+
+fn middles(stretches: &[Stretch]) -> Vec<f64> {
+    stretches.iter().map(|s| (s.slots.start + s.slots.end) as f64 / 2.0).collect()
+}
+
+fn stall(trial: &Trial, grid: &Grid, found: &Detected, stretch: &Stretch) -> Stall {
+    let span = stretch_span(grid, stretch);
+    let slots = stretch.slots.clone();
+    let (counts, usual) = (&grid.counts[slots.clone()], &found.usual[slots]);
+    let width = grid.slots(DEPTH_S).min(counts.len()).max(1);
+    let part = |(c, u): (&[f64], &[f64])| {
+        let usual = u.iter().sum::<f64>();
+        if usual > 0.0 { c.iter().sum::<f64>() / usual } else { 1.0 }
+    };
+    let least = counts.windows(width).zip(usual.windows(width)).map(part).fold(1.0, f64::min);
+    Stall {
+        kind: if stretch.silent { StallKind::FullStop } else { StallKind::Slow },
+        began_s: span.from_s,
+        seconds: span.seconds(),
+        depth: 1.0 - least,
+        lost_events: (usual.iter().sum::<f64>() - counts.iter().sum::<f64>()).max(0.0),
+        max_s: longest(trial, span),
+    }
+}
+
+/// Longest response time in the intervals that a stretch touches.
+fn longest(trial: &Trial, span: Span) -> Option<f64> {
+    let (from, to) = (span.from_s * 1e9, (span.to_s + AFTER_S) * 1e9);
+    let touched = |i: &&crate::archive::IntervalRecord| {
+        (i.began_ns as f64) < to && i.ended_ns as f64 > from && !i.response.is_empty()
+    };
+    trial.intervals.iter().filter(touched).map(|i| i.response.max() as f64 / 1e9).reduce(f64::max)
+}
+
+/// Stretches in which events hung, unless they are known already.
+fn add_stuck(trial: &Trial, grid: &Grid, found: &Detected, events: &mut Vec<Stall>) {
+    let whole = whole(grid);
+    for (stretch, share) in stuck::stuck(trial) {
+        let known = events.iter().any(|e| span(e).touches(stretch));
+        if known || stretch.from_s < whole.from_s || stretch.to_s > whole.to_s {
+            continue;
+        }
+        let slot = |at: f64| ((at - grid.began_s) / grid.slot_s) as usize;
+        let slots = slot(stretch.from_s)..slot(stretch.to_s).min(grid.counts.len());
+        let sum = |of: &[f64]| of[slots.clone()].iter().sum::<f64>();
+        events.push(Stall {
+            kind: StallKind::Stuck,
+            began_s: stretch.from_s,
+            seconds: stretch.seconds(),
+            depth: share,
+            lost_events: (sum(&found.usual) - sum(&grid.counts)).max(0.0),
+            max_s: longest(trial, stretch),
+        });
+    }
+    events.sort_by(|a, b| a.began_s.total_cmp(&b.began_s));
+}
+
+/// What limits all this, in words.
+fn limits(trial: &Trial, grid: &Grid, found: &Detected, events: &[Stall], notes: &mut Vec<String>) {
+    if grid.slot_s > 0.05 {
+        notes.push(format!(
+            "the run kept no hundredths of a second: intervals of {} blur shorter stalls",
+            time(grid.slot_s)
+        ));
+    }
+    match found.window_s {
+        Some(window) if window > detect::LONGEST_WINDOW_S && window > grid.slot_s => {
+            notes.push(format!(
+                "resolution {}: shorter stalls can't be told from burstiness (dispersion {}); silences \
+                 of {} and stuck events still count",
+                time(window),
+                super::figure::figure(found.dispersion),
+                time(found.silence_s),
+            ));
+        }
+        _ => {}
+    }
+    if found.slow_end {
+        notes
+            .push("slow to its end: a stall, or workers that had finished; not counted".to_owned());
+    }
+    let lengths: Vec<f64> = events.iter().map(|e| e.seconds).collect();
+    let late = trial.lateness.max() as f64 / 1e9;
+    if median(&lengths).is_some_and(|length| late >= OWN_SHARE * length) {
+        notes.push(format!(
+            "sweat itself began an event {} late in this load: a stall may be its own",
+            time(late)
+        ));
+    }
+}

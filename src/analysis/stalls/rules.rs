@@ -1,0 +1,106 @@
+//! What may make a server stand still, and the counters that prove it. One line per rule.
+//! Never knows: how stalls were found.
+//! To add one: a line in `RULES`, and its row in `docs/reading-results.md`.
+
+use super::columns::METADATA_LOCK;
+
+/// One piece of evidence. Counters that this server lacks prove nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Evidence {
+    /// The first of these counters that exists rises at least `times` as fast as usual, and by `least` a second.
+    Faster { counters: &'static [&'static str], times: f64, least: f64 },
+    /// It comes to at most this share of what is usual.
+    Idle { counters: &'static [&'static str], share: f64 },
+    /// A gauge is at or above a share of the first limit that exists: a counter, or a variable of the server.
+    Near { gauge: &'static [&'static str], limit: &'static [&'static str], share: f64 },
+    /// A gauge is at or above a share of the workers, and `least`.
+    Workers { gauge: &'static str, share: f64, least: f64 },
+}
+
+/// A cause and what proves it: all of its evidence at once.
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) remedy: &'static str,
+    pub(super) evidence: &'static [Evidence],
+}
+
+const fn rule(
+    id: &'static str,
+    title: &'static str,
+    remedy: &'static str,
+    evidence: &'static [Evidence],
+) -> Rule {
+    Rule { id, title, remedy, evidence }
+}
+
+use Evidence::{Faster, Idle, Near, Workers};
+
+/// The most telling first: what stands further down may be its consequence. Near its limit: `seven eighths`, where
+/// asynchronous flushing begins, holds most of the time and proves nothing.
+pub(super) const RULES: &[Rule] = &[
+    rule(
+        "CHECKPOINT",
+        "the redo log was full: InnoDB flushed pages until its checkpoint could move (furious flushing)",
+        "a larger redo log, adaptive flushing on, innodb_io_capacity as the device allows",
+        &[
+            Faster { counters: &["Innodb_buffer_pool_pages_flushed"], times: 10.0, least: 200.0 },
+            Near {
+                gauge: &[
+                    "Innodb_checkpoint_age",
+                    "Innodb_redo_log_current_lsn - Innodb_redo_log_checkpoint_lsn",
+                ],
+                limit: &["Innodb_checkpoint_max_age", "Innodb_redo_log_capacity_resized"],
+                share: 0.97,
+            },
+        ],
+    ),
+    rule(
+        "LOG-WAIT",
+        "commits waited for room in the log buffer",
+        "a larger innodb_log_buffer_size",
+        &[Faster { counters: &["Innodb_log_waits"], times: 4.0, least: 0.5 }],
+    ),
+    rule(
+        "FREE-PAGES",
+        "the buffer pool had no free page, sessions waited for one to be flushed",
+        "a larger pool, a larger innodb_lru_scan_depth, faster writes",
+        &[Faster { counters: &["Innodb_buffer_pool_wait_free"], times: 4.0, least: 0.5 }],
+    ),
+    rule(
+        "METADATA-LOCK",
+        "sessions waited for a metadata lock: DDL, or a transaction that holds up DDL",
+        "run DDL outside the load, end transactions that stay open",
+        &[Workers { gauge: METADATA_LOCK, share: 0.25, least: 1.0 }],
+    ),
+    rule(
+        "ROW-LOCKS",
+        "sessions waited for each other's row locks",
+        "shorter transactions, fewer workers on the same rows",
+        &[Workers { gauge: "Innodb_row_lock_current_waits", share: 0.25, least: 2.0 }],
+    ),
+    rule(
+        "DEVICE",
+        "everything waited for the disk",
+        "see what else writes there; a device with steady latency",
+        &[Faster { counters: &["pressure.io.full_us"], times: 4.0, least: 300_000.0 }],
+    ),
+    rule(
+        "STEAL",
+        "the hypervisor took the CPU away",
+        "a machine whose CPUs are its own",
+        &[Faster { counters: &["cpu.steal_s"], times: 4.0, least: 0.1 }],
+    ),
+    rule(
+        "NO-CPU",
+        "the server's threads waited for a CPU that others used",
+        "stop what else runs there",
+        &[Faster { counters: &["process.threads_waited_for_cpu_s"], times: 3.0, least: 0.8 }],
+    ),
+    rule(
+        "FROZEN",
+        "the server's process did nothing: stopped, or all of its threads waited",
+        "see who stopped it: a debugger, a snapshot, a container limit, a dead disk",
+        &[Idle { counters: &["process.cpu_user_s + process.cpu_system_s"], share: 0.15 }],
+    ),
+];

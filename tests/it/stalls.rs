@@ -1,0 +1,130 @@
+//! Stalls of a real server: stopped for a moment, as seen by an open and by a closed loop at the same time.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use sweat::analysis::{Level, StallKind, TrialFinding, analyse};
+use sweat::archive::{IntervalRecord, Run, ServerRecord, Trial};
+use sweat::base::{Clock, Nanos, RealClock, Stop};
+use sweat::driver;
+use sweat::plan::{AddressPlan, ArrivalPlan, LoadPlan, Options, ProbePlan};
+use sweat::probe::Sampler;
+use sweat::server::Control;
+use sweat::target::Target;
+use sweat::workload::{Job, KINDS, Workload};
+
+use crate::fixture::{self, Fixture};
+
+const LENGTH: Duration = Duration::from_secs(9);
+const STOP: Duration = Duration::from_millis(800);
+/// When the stops begin, after the first event.
+const AT: [Duration; 2] = [Duration::from_millis(2100), Duration::from_millis(6100)];
+
+fn point_select(server: &Fixture) -> Box<dyn Workload> {
+    server.sql("CREATE DATABASE stalls");
+    let plan =
+        AddressPlan { database: Some("stalls".to_owned()), ..server.target().plan().clone() };
+    let target = Target::new(&plan).unwrap();
+    let kind = KINDS.iter().find(|k| k.name() == "oltp_point_select").unwrap();
+    let given = [("tables", "1"), ("table-size", "1000")];
+    let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let options = Options::check(&kind.options(), &given).unwrap();
+    let workload = kind.build(&options, Some(&target)).unwrap();
+    let stop = Stop::new();
+    workload.prepare(&mut Job { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} }).unwrap();
+    workload
+}
+
+/// Stops the server twice; gives when, seconds of the clock.
+fn freeze(server: &Fixture, clock: RealClock, start: Nanos) -> Vec<(f64, f64)> {
+    let pid = i32::try_from(server.sandbox.pid().unwrap()).unwrap();
+    let pid = Pid::from_raw(pid).unwrap();
+    let now = || clock.now().0 as f64 / 1e9;
+    let stop_at = |at: &Duration| {
+        clock.sleep_until(start + Nanos::from(*at));
+        kill_process(pid, Signal::STOP).unwrap();
+        let began = now();
+        clock.sleep_until(clock.now() + Nanos::from(STOP));
+        kill_process(pid, Signal::CONT).unwrap();
+        (began, now())
+    };
+    AT.iter().map(stop_at).collect()
+}
+
+/// One load as a trial, its intervals with it.
+fn load(workload: &dyn Workload, id: &str, arrival: ArrivalPlan, clock: RealClock) -> Trial {
+    let plan = LoadPlan { workers: 4, time: Some(LENGTH), arrival, ..LoadPlan::default() };
+    let mut intervals = Vec::new();
+    let recording = driver::run(&plan, 1, workload, clock, &Stop::new(), &mut |i| {
+        intervals.push(IntervalRecord::from(i));
+    })
+    .unwrap();
+    let words = match arrival {
+        ArrivalPlan::Closed { .. } => "closed",
+        _ => "poisson",
+    };
+    let mut trial = Trial { id: id.to_owned(), arrival: words.to_owned(), ..Trial::default() };
+    trial.fill(&recording);
+    trial.intervals = intervals;
+    trial
+}
+
+#[test]
+fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
+    let server = fixture::mariadb();
+    let workload = point_select(&server);
+    let clock = RealClock::start();
+    let (out, samples) = mpsc::channel();
+    let names = vec!["process".to_owned()];
+    let probes = ProbePlan { names, interval: Duration::from_millis(100) };
+    let pid = server.sandbox.pid();
+    let sampler = Sampler::start(&probes, Some(server.target()), pid, clock, &out).unwrap();
+    let (open, closed, stops) = std::thread::scope(|scope| {
+        let open = scope
+            .spawn(|| load(&*workload, "open", ArrivalPlan::Poisson { per_second: 500.0 }, clock));
+        let closed = scope.spawn(|| {
+            let think = Duration::from_millis(1);
+            load(&*workload, "closed", ArrivalPlan::Closed { think }, clock)
+        });
+        let stops = freeze(&server, clock, clock.now());
+        (open.join().unwrap(), closed.join().unwrap(), stops)
+    });
+    sampler.stop();
+    drop(out);
+    let mut run = Run { trials: vec![open, closed], ..Run::default() };
+    run.samples = samples.iter().map(|s| (&s).into()).collect();
+    run.meta.server = Some(ServerRecord::default());
+    let found = analyse(&run);
+    let [open, closed] = &found.trials[..] else { panic!("two loads") };
+
+    let stop = STOP.as_secs_f64();
+    let p99 = |trial: &TrialFinding| trial.response.p99_s.unwrap();
+    println!("p99 of the open loop {:.3} s, of the closed {:.4} s", p99(open), p99(closed));
+    assert!(p99(open) >= 0.7 * stop, "{}", p99(open));
+    assert!(p99(closed) < 0.3 * stop, "{}", p99(closed));
+
+    for trial in [open, closed] {
+        let stalls = trial.stalls.as_ref().unwrap();
+        for (began, ended) in &stops {
+            let seen = stalls.events.iter().any(|e| {
+                e.kind == StallKind::FullStop
+                    && e.began_s < began + 0.1
+                    && e.began_s + e.seconds > ended - 0.1
+            });
+            assert!(seen, "{}: no full stop from {began} to {ended}: {stalls:?}", trial.id);
+        }
+        assert!(stalls.longest_silence_s.unwrap() > 0.9 * stop);
+        println!("{}: {:?} {:?}", trial.id, stalls.causes, stalls.notes);
+    }
+    // Slots lose nothing: they count as many events as the histograms.
+    for trial in &run.trials {
+        let slots: u64 = trial.intervals.iter().flat_map(|i| &i.slots).map(|n| u64::from(*n)).sum();
+        let events = trial.response.iter().chain(&trial.failed).map(|h| h.len()).sum::<u64>();
+        assert_eq!(slots, events);
+    }
+    let caveat = found.caveats.iter().find(|c| c.id == "CLOSED-LOOP").unwrap();
+    assert_eq!(caveat.level, Level::Warn, "{caveat:?}");
+    assert!(caveat.evidence.contains("full stop"), "{caveat:?}");
+    assert!(caveat.remedy.contains("--rate"), "{caveat:?}");
+}
