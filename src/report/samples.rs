@@ -163,6 +163,7 @@ fn stalls(began_s: f64) -> Stalls {
             title: "the redo log was full and pages had to be written",
             evidence: "checkpoint age 94 % inside, 61 % outside".to_owned(),
             share: 1.0,
+            remedy: "a larger redo log",
         }],
         counters: vec![InsideOutside {
             counter: "pages_written_per_s".to_owned(),
