@@ -62,7 +62,7 @@ pub(super) fn of(run: &Run, trial: &Trial, t0_s: Option<f64>) -> Option<Stalls> 
         });
     }
     let expected: f64 = found.usual.iter().sum();
-    let lost: f64 = events.iter().map(|e| e.lost_events).sum();
+    let lost = events.iter().fold(0.0, |sum, e| sum + e.lost_events);
     let silence = found.longest_silence as f64 * grid.slot_s;
     Some(Stalls {
         dips: if promoted { 0 } else { found.dips.len() },
