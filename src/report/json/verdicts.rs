@@ -203,7 +203,7 @@ pub(super) fn steady(steady: &Steady) -> Value {
 }
 
 pub(super) fn stalls(stalls: &Stalls) -> Value {
-    let seconds: f64 = stalls.events.iter().map(|s| s.seconds).sum();
+    let seconds = stalls.events.iter().fold(0.0, |sum, s| sum + s.seconds);
     json!({
         "count": stalls.events.len(),
         "seconds": number(seconds),
