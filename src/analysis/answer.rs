@@ -25,8 +25,14 @@ pub(super) fn sentences(
     }
     match trials {
         [] => vec![of_warming(phases)],
-        [one] => of_load_and_stalls(one, false).chain(of_steady(one)).collect(),
-        trials => trials.iter().flat_map(|t| of_load_and_stalls(t, true)).collect(),
+        [one] => [Some(of_load(one, false)), of_steady(one), of_stalls(one, false)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        trials => trials
+            .iter()
+            .flat_map(|t| std::iter::once(of_load(t, true)).chain(of_stalls(t, true)))
+            .collect(),
     }
 }
 
@@ -98,21 +104,18 @@ fn payback(cold: &TrialFinding, best: &WayFinding) -> String {
     }
 }
 
-/// A load, and what its mean hides.
-fn of_load_and_stalls(trial: &TrialFinding, named: bool) -> impl Iterator<Item = String> {
+/// What the mean of a load hides.
+fn of_stalls(trial: &TrialFinding, named: bool) -> Option<String> {
+    let stalls = trial.stalls.as_ref()?;
+    let sentence = stalls::sentence(stalls)?;
     let name = if named { format!("{}: ", trial.id) } else { String::new() };
-    let stalls = trial.stalls.as_ref().and_then(stalls::sentence);
-    let hidden = trial
-        .response
-        .p99_s
-        .map_or_else(String::new, |p99| format!(" The mean and a p99 of {} hide that.", time(p99)));
-    let stalls = stalls.map(|stalls| {
-        let feels = trial.stalls.as_ref().is_some_and(|s| {
-            s.events.iter().all(|e| trial.response.p99_s.is_some_and(|p99| p99 < e.seconds / 2.0))
+    // Percentiles that are far below the stalls say nothing of them.
+    let hides = |p99: &f64| stalls.events.iter().all(|e| *p99 < e.seconds / 2.0);
+    let hidden =
+        trial.response.p99_s.filter(hides).map_or_else(String::new, |p99| {
+            format!(" The mean and a p99 of {} hide that.", time(p99))
         });
-        format!("{name}{stalls}.{}", if feels { hidden } else { String::new() })
-    });
-    std::iter::once(of_load(trial, named)).chain(stalls)
+    Some(format!("{name}{sentence}.{hidden}"))
 }
 
 fn of_load(trial: &TrialFinding, named: bool) -> String {
