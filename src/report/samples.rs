@@ -90,6 +90,7 @@ fn comparisons() -> Vec<Comparison> {
         metric: "events_per_s".to_owned(),
         decides: true,
         more_is_better: true,
+        paired: true,
         ratio: ratio(1.06, 1.042, 1.08),
         verdict: Verdict::Better,
         margin: 0.02,

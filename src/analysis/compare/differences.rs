@@ -79,6 +79,9 @@ const VOLATILE_BEGINNINGS: &[&str] = &["gtid_", "caching_sha2_password_private",
 /// What the machine's facts hold that decides; memory apart, which differs by a few pages.
 const MACHINE: &[&str] = &["cpu", "cpus", "kernel", "machine"];
 
+/// Origins that mean that nobody set a variable: it follows from something else.
+const NOT_SET: &[&str] = &["(compile-time)", "(compiled)", "(auto)"];
+
 /// Whether a variable says nothing about how a server performs.
 fn is_volatile(name: &str) -> bool {
     VOLATILE.contains(&name) || VOLATILE_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
@@ -188,6 +191,8 @@ pub(super) fn of_runs(base: &Run, other: &Run) -> Vec<Difference> {
     sizes("data", "bytes", fact(base, "data_bytes"), fact(other, "data_bytes"), bytes, &mut push);
     sizes("data", "rows", fact(base, "rows"), fact(other, "rows"), figure, &mut push);
     found.extend(settings(&base.variables, &other.variables));
+    // What follows from something else comes last.
+    found.sort_by_key(|difference| !is_factor(difference));
     found
 }
 
@@ -256,7 +261,9 @@ fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference
     let mut found = Vec::new();
     for name in names(&ours, &theirs) {
         let value = |of: &BTreeMap<String, VariableRecord>| of.get(name).map(|v| v.start.clone());
-        if is_volatile(name) || value(&ours) == value(&theirs) {
+        let is_path = |value: Option<String>| value.is_some_and(|text| text.starts_with('/'));
+        let both_paths = is_path(value(&ours)) && is_path(value(&theirs));
+        if both_paths || is_volatile(name) || value(&ours) == value(&theirs) {
             continue;
         }
         let text = |of: &BTreeMap<String, VariableRecord>| match of.get(name) {
@@ -276,4 +283,31 @@ fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference
         });
     }
     found
+}
+
+/// Whether somebody made this difference, as far as one can see.
+pub(super) fn is_factor(difference: &Difference) -> bool {
+    let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
+    match difference.kind {
+        "setting" => !(followed(&difference.base) && followed(&difference.other)),
+        "length" => false,
+        _ => true,
+    }
+}
+
+/// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
+pub(super) fn factors(differences: &[Difference]) -> Vec<String> {
+    let mut factors: Vec<String> = Vec::new();
+    for difference in differences.iter().filter(|d| is_factor(d)) {
+        let factor = match difference.kind {
+            "setting" => difference.name.clone(),
+            "server" if difference.name == "connection" => "the connection".to_owned(),
+            "server" => "the server's version".to_owned(),
+            kind => format!("the {kind}"),
+        };
+        if !factors.contains(&factor) {
+            factors.push(factor);
+        }
+    }
+    factors
 }

@@ -14,8 +14,6 @@ use super::{differences, judge, metric_name, words};
 
 /// Differences that make two runs different experiments.
 const OTHER_EXPERIMENT: &[&str] = &["workload", "load", "data"];
-/// Origins that mean that nobody set a variable: it follows from something else.
-const NOT_SET: &[&str] = &["(compile-time)", "(compiled)", "(auto)"];
 /// Factors that an evidence lists.
 const LISTED: usize = 4;
 
@@ -132,8 +130,10 @@ fn trials(analysed: &[Vec<Findings>], names: [&str; 2]) -> Vec<TrialFinding> {
 /// their place.
 fn names(base: &[Run], other: &[Run], differences: &[Difference]) -> (String, String) {
     let bare = |value: &str| value.split(" (").next().unwrap_or(value).to_owned();
-    let factors = factors(differences);
-    if let ([name], Some(one)) = (&factors[..], differences.iter().find(|d| is_factor(d))) {
+    let factors = differences::factors(differences);
+    if let ([name], Some(one)) =
+        (&factors[..], differences.iter().find(|d| differences::is_factor(d)))
+    {
         if one.kind == "setting" {
             return (format!("{name}={}", bare(&one.base)), format!("{name}={}", bare(&one.other)));
         }
@@ -149,37 +149,10 @@ fn names(base: &[Run], other: &[Run], differences: &[Difference]) -> (String, St
     ("the base".to_owned(), "the other".to_owned())
 }
 
-/// Whether somebody made this difference, as far as one can see.
-fn is_factor(difference: &Difference) -> bool {
-    let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
-    match difference.kind {
-        "setting" => !(followed(&difference.base) && followed(&difference.other)),
-        "length" => false,
-        _ => true,
-    }
-}
-
-/// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
-fn factors(differences: &[Difference]) -> Vec<String> {
-    let mut factors: Vec<String> = Vec::new();
-    for difference in differences.iter().filter(|d| is_factor(d)) {
-        let factor = match difference.kind {
-            "setting" => difference.name.clone(),
-            "server" if difference.name == "connection" => "the connection".to_owned(),
-            "server" => "the server's version".to_owned(),
-            kind => format!("the {kind}"),
-        };
-        if !factors.contains(&factor) {
-            factors.push(factor);
-        }
-    }
-    factors
-}
-
 /// CONFOUNDED, MIXED and ONE-RUN.
 fn doubts(base: &[Run], other: &[Run], differences: &[Difference]) -> Vec<Caveat> {
     let mut found = Vec::new();
-    let factors = factors(differences);
+    let factors = differences::factors(differences);
     if factors.len() > 1 {
         let more = factors.len().saturating_sub(LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -199,7 +172,7 @@ fn doubts(base: &[Run], other: &[Run], differences: &[Difference]) -> Vec<Caveat
         let unlike: BTreeSet<String> = runs
             .iter()
             .skip(1)
-            .flat_map(|run| self::factors(&differences::of_runs(&runs[0], run)))
+            .flat_map(|run| differences::factors(&differences::of_runs(&runs[0], run)))
             .collect();
         if let Some(first) = unlike.first() {
             found.push(Caveat {

@@ -174,6 +174,7 @@ fn one(
         metric: metric.name.to_owned(),
         decides: false,
         more_is_better: metric.more_is_better,
+        paired: values.design == Design::Paired,
         ratio: Estimate { value: None, ci95: None, runs: values.runs() as u32 },
         verdict: Verdict::Unsure,
         margin: rule.margin,

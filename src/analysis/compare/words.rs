@@ -1,7 +1,8 @@
 //! What comparisons come to, in sentences.
 
-use super::super::figure::{plural, times};
+use super::super::figure::{figure, plural, times};
 use super::super::findings::{Comparison, Difference, Verdict};
+use super::differences::factors;
 use super::metric::metric;
 
 /// Beyond this ratio a percentage reads badly.
@@ -29,34 +30,41 @@ pub(in super::super) fn sentences(
         }
         _ => answer.extend(of_sweep(comparisons, &deciding)),
     }
-    let outside: Vec<String> = differences
-        .iter()
-        .filter(|d| !d.intended)
-        .map(|d| format!("{} {}: {} and {}", d.kind, d.name, d.base, d.other))
-        .collect();
-    match &outside[..] {
-        [] => {}
-        [one] => answer.push(format!("Differs: {one}.")),
-        [first, rest @ ..] => answer.push(format!(
-            "Differs: {first}; and {}.",
-            plural(rest.len() as u64, "thing more", "things more")
-        )),
+    let outside: Vec<Difference> = differences.iter().filter(|d| !d.intended).cloned().collect();
+    let factors = factors(&outside);
+    if factors.len() > 1 {
+        let listed = factors[..factors.len().min(LISTED)].join(", ");
+        let more = factors.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        answer.push(format!("{} things differ: {listed}{more}.", factors.len()));
     }
     answer
 }
 
-/// A share with a sign, in percent: `+3.1 %`.
-fn signed(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    if percent.abs() >= 99.5 { format!("{percent:+.0}") } else { format!("{percent:+.1}") }
+/// Whether a ratio reads better as times than in percent.
+fn is_many(found: &Comparison) -> bool {
+    let (low, high) = found.ratio.ci95.or(found.ratio.value.map(|v| (v, v))).unwrap_or((1.0, 1.0));
+    high > MANY_TIMES || low < 1.0 / MANY_TIMES
 }
 
-/// `+27 .. +35 %`, or the same as times.
+/// A ratio as `+3.1`, in percent.
+fn signed(ratio: f64) -> String {
+    format!("{:+.1}", (ratio - 1.0) * 100.0)
+}
+
+/// The ratio: `+3.1 %`, or `2.4x`.
+fn change(found: &Comparison) -> String {
+    match found.ratio.value {
+        Some(ratio) if is_many(found) => format!("{}x", figure(ratio)),
+        Some(ratio) => format!("{} %", signed(ratio)),
+        None => "unknown".to_owned(),
+    }
+}
+
+/// `+2.7 .. +3.5 %`, or `2.1 .. 3.0x`.
 fn interval(found: &Comparison) -> String {
     match found.ratio.ci95 {
-        Some((low, high)) if high > MANY_TIMES || low < 1.0 / MANY_TIMES => {
-            format!("{:.2} .. {:.2} times", low, high)
-        }
+        Some((low, high)) if is_many(found) => format!("{} .. {}x", figure(low), figure(high)),
         Some((low, high)) => format!("{} .. {} %", signed(low), signed(high)),
         None => "unknown".to_owned(),
     }
@@ -70,7 +78,7 @@ fn amount(found: &Comparison, ratio: f64) -> String {
         let percent = (ratio - 1.0).abs() * 100.0;
         if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
     };
-    let much = ratio > MANY_TIMES || ratio < 1.0 / MANY_TIMES;
+    let much = is_many(found);
     match (found.metric == RATE, much) {
         (true, true) => format!("does {} the events/s of {base}", times(ratio)),
         (true, false) => {
@@ -83,10 +91,17 @@ fn amount(found: &Comparison, ratio: f64) -> String {
     }
 }
 
+/// `6 blocks`, or `6 runs each` where they are not paired.
+fn runs(found: &Comparison) -> String {
+    if found.paired {
+        plural(found.ratio.runs.into(), "block", "blocks")
+    } else {
+        format!("{} each", plural(found.ratio.runs.into(), "run", "runs"))
+    }
+}
+
 fn known(found: &Comparison) -> String {
-    let word = if found.pairs.is_empty() { "runs" } else { "blocks" };
-    let one = &word[..word.len() - 1];
-    format!("95 % interval {}, {}", interval(found), plural(found.ratio.runs.into(), one, word))
+    format!("95 % interval {}, {}", interval(found), runs(found))
 }
 
 /// The sentence that stands alone.
@@ -118,11 +133,11 @@ fn of_pair(found: &Comparison) -> String {
             )
         }
         Verdict::Same => format!(
-            "{} and {} are the same within {margin} in {}: {} %, {}: same.",
+            "{} and {} are the same within {margin} in {}: {}, {}: same.",
             found.way,
             found.base,
             title(found),
-            signed(ratio),
+            change(found),
             known(found)
         ),
         Verdict::Unsure => unsure(found, ratio, &margin),
@@ -141,19 +156,24 @@ fn trimmed(number: f64) -> String {
 fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
     let (low, high) = found.ratio.ci95.unwrap_or((0.0, f64::INFINITY));
     let detectable = found.detectable.unwrap_or(0.0) * 100.0;
-    let runs = plural(found.ratio.runs.into(), "block", "blocks");
+    let runs = runs(found);
     let more = found
         .more_blocks
-        .map(|n| format!("; about {} more would decide", plural(n.into(), "block", "blocks")))
+        .map(|n| {
+            format!(
+                "; about {n} more {} would decide",
+                if found.paired { "blocks" } else { "runs of each" }
+            )
+        })
         .unwrap_or_default();
     if low <= 1.0 && high >= 1.0 {
         return format!(
-            "No difference seen between {} and {} in {}: {} %, 95 % interval {}; {runs} could have seen \
+            "No difference seen between {} and {} in {}: {}, 95 % interval {}; {runs} could have seen \
              {detectable:.1} %{more}: unsure.",
             found.way,
             found.base,
             title(found),
-            signed(ratio),
+            change(found),
             interval(found)
         );
     }
@@ -169,9 +189,9 @@ fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
 fn beside(comparisons: &[Comparison], deciding: &Comparison) -> Option<String> {
     let name = if deciding.metric == RATE { TAIL } else { RATE };
     let found = comparisons.iter().find(|c| c.metric == name && c.way == deciding.way)?;
-    let (ratio, _) = found.ratio.value.zip(found.ratio.ci95)?;
+    found.ratio.ci95?;
     let label = if name == RATE { "Events/s" } else { "p99" };
-    Some(format!("{label}: {} % ({}), {}.", signed(ratio), interval(found), found.verdict.words()))
+    Some(format!("{label}: {} ({}), {}.", change(found), interval(found), found.verdict.words()))
 }
 
 /// Several ways against the base: each in short, the best, and whether it is told from the second.
@@ -179,9 +199,7 @@ fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<String>
     let base = &deciding[0].base;
     let mut answer = Vec::new();
     let metric_name = &deciding[0].metric;
-    let race = comparisons
-        .iter()
-        .find(|c| !c.decides && &c.metric == metric_name && deciding.iter().all(|d| !same(d, c)));
+    let race = comparisons.iter().find(|c| !c.decides && &c.metric == metric_name);
     if let Some(race) = race {
         answer.push(best(race));
     }
@@ -193,19 +211,14 @@ fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<String>
     answer
 }
 
-fn same(a: &Comparison, b: &Comparison) -> bool {
-    std::ptr::eq(a, b)
-}
-
 fn best(race: &Comparison) -> String {
     let (best, second) = (&race.way, &race.base);
-    let ratio = race.ratio.value.unwrap_or(1.0);
-    let blocks = plural(race.ratio.runs.into(), "block", "blocks");
+    let blocks = runs(race);
     match race.verdict {
         Verdict::Better => format!(
-            "{best} is best in {}: {} % against the second, {second} (interval {}), {blocks}.",
+            "{best} is best in {}: {} against the second, {second} (interval {}), {blocks}.",
             title(race),
-            signed(ratio),
+            change(race),
             interval(race)
         ),
         Verdict::Same => format!(
@@ -215,9 +228,9 @@ fn best(race: &Comparison) -> String {
             interval(race)
         ),
         _ => format!(
-            "{best} looks best in {}, but is not told from the second, {second}: {} % (interval {}), {blocks}.",
+            "{best} looks best in {}, but is not told from the second, {second}: {} (interval {}), {blocks}.",
             title(race),
-            signed(ratio),
+            change(race),
             interval(race)
         ),
     }
@@ -225,16 +238,16 @@ fn best(race: &Comparison) -> String {
 
 fn in_short(found: &Comparison) -> String {
     match (found.ratio.value, found.ratio.ci95) {
-        (Some(ratio), Some(_)) => {
+        (Some(_), Some(_)) => {
             format!(
-                "{} {} % ({}) {}",
+                "{} {} ({}) {}",
                 found.way,
-                signed(ratio),
+                change(found),
                 interval(found),
                 found.verdict.words()
             )
         }
-        (Some(ratio), None) => format!("{} {} % in one run", found.way, signed(ratio)),
+        (Some(_), None) => format!("{} {} in one run", found.way, change(found)),
         _ => format!("{} not measured", found.way),
     }
 }

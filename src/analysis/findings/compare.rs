@@ -40,7 +40,10 @@ pub struct Comparison {
     pub decides: bool,
     /// Whether more is better.
     pub more_is_better: bool,
-    /// The way by the base: 1.05 for 5 % more. From paired log differences; its `runs` are blocks.
+    /// Whether each run of the way belongs to one of the base: they ran in turns, block by block.
+    pub paired: bool,
+    /// The way by the base: 1.05 for 5 % more. From log differences; its `runs` are blocks, or runs of the side that has
+    /// fewer where they are not paired.
     pub ratio: Estimate,
     /// What is to be said.
     pub verdict: Verdict,

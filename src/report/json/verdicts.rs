@@ -21,6 +21,7 @@ pub(super) fn comparison(comparison: &Comparison) -> Value {
         "metric": comparison.metric,
         "decides": comparison.decides,
         "more_is_better": comparison.more_is_better,
+        "paired": comparison.paired,
         "ratio": estimate(comparison.ratio),
         "verdict": comparison.verdict.words(),
         "margin": number(comparison.margin),

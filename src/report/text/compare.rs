@@ -12,7 +12,7 @@ const SWEEP_METRICS: &[&str] = &["events_per_s", "p99_s"];
 /// Differences that a summary lists; JSON and the page have them all.
 const LISTED: usize = 12;
 /// Beyond this ratio a percentage reads badly.
-const MANY_TIMES: f64 = 3.0;
+const MANY_TIMES: f64 = 2.0;
 
 /// Everything about comparisons: nothing where there are none.
 pub(super) fn write(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
@@ -24,8 +24,8 @@ pub(super) fn write(findings: &Findings, paint: Paint, out: &mut dyn Write) -> i
     };
     let mut table = Table::new(&[
         (if several { "way" } else { "metric" }, Align::Left),
-        ("blocks", Align::Right),
-        ("ratio", Align::Right),
+        (if first.paired { "blocks" } else { "runs" }, Align::Right),
+        ("change", Align::Right),
         ("95 % interval", Align::Right),
         ("verdict", Align::Left),
         ("p", Align::Right),
@@ -73,25 +73,37 @@ fn row(comparison: &Comparison, several: bool, first: &Comparison) -> Vec<String
         (Verdict::Unsure, false) => "~".to_owned(),
         (verdict, false) => verdict.words().to_owned(),
     };
+    let (ratio, interval) = shares(comparison);
     vec![
         label,
         comparison.ratio.runs.to_string(),
-        comparison.ratio.value.map_or_else(|| "-".to_owned(), share),
-        comparison.ratio.ci95.map_or_else(
-            || "-".to_owned(),
-            |(low, high)| format!("{} .. {}", share(low), share(high)),
-        ),
+        ratio,
+        interval,
         mark,
         comparison.p.map_or_else(|| "-".to_owned(), chance),
         comparison.detectable.map_or_else(|| "-".to_owned(), |d| format!("{:.1} %", d * 100.0)),
     ]
 }
 
-/// A ratio as a difference in percent, or as times where that reads better.
+/// Ratio and interval: as differences in percent, or as times where one of them is far from 1.
+fn shares(comparison: &Comparison) -> (String, String) {
+    let Some(ratio) = comparison.ratio.value else { return ("-".to_owned(), "-".to_owned()) };
+    let (low, high) = comparison.ratio.ci95.unwrap_or((ratio, ratio));
+    let many = high > MANY_TIMES || low < 1.0 / MANY_TIMES;
+    let number = |ratio: f64| match many {
+        true => figure(ratio),
+        false => format!("{:+.1}", (ratio - 1.0) * 100.0),
+    };
+    let unit = if many { "x" } else { " %" };
+    let interval = match comparison.ratio.ci95 {
+        Some((low, high)) => format!("{} .. {}{unit}", number(low), number(high)),
+        None => "-".to_owned(),
+    };
+    (format!("{}{unit}", number(ratio)), interval)
+}
+
+/// A difference in percent.
 fn share(ratio: f64) -> String {
-    if !(1.0 / MANY_TIMES..=MANY_TIMES).contains(&ratio) {
-        return format!("{}x", figure(ratio));
-    }
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
@@ -121,7 +133,7 @@ fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::R
         let pairs: Vec<String> = comparison
             .pairs
             .iter()
-            .map(|p| format!("{}/{}", figure(p.way), figure(p.base)))
+            .map(|p| format!("{} : {}", figure(p.way), figure(p.base)))
             .collect();
         paragraph(
             out,
@@ -131,7 +143,10 @@ fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::R
         )?;
     }
     if let Some(more) = comparison.more_blocks {
-        let text = format!("{way}about {more} more blocks would decide, if runs vary as they did");
+        let text = format!(
+            "{way}about {more} more {} would decide, if runs vary as they did",
+            if comparison.paired { "blocks" } else { "runs of each" }
+        );
         paragraph(out, "More    ", "More    ", &text)?;
     }
     Ok(())

@@ -12,12 +12,19 @@ pub(super) enum Align {
 /// The first column never gets narrower than this.
 const NARROWEST: usize = 8;
 
-/// The text, or as much of it as fits and two dots.
+/// The text, or as much of its beginning and end as fits and two dots between: names often differ at their end.
 fn cut(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
+    let length = text.chars().count();
+    if length <= width {
         return text.to_owned();
     }
-    text.chars().take(width.saturating_sub(2)).chain("..".chars()).collect()
+    let kept = width.saturating_sub(2);
+    let end = kept / 2;
+    text.chars()
+        .take(kept - end)
+        .chain("..".chars())
+        .chain(text.chars().skip(length - end))
+        .collect()
 }
 
 /// Head and rows of cells.
