@@ -64,7 +64,7 @@ pub fn lock(dir: &Path) -> Result<Option<Lock>, Error> {
 
 /// Variables that differ from server to server by themselves: places and identities.
 const PLACES: &[&str] =
-    &["uuid", "pid", "socket", "dir", "file", "host", "port", "timestamp", "gtid"];
+    &["uuid", "pid", "socket", "dir", "log_error", "log_file", "host", "port", "timestamp", "gtid"];
 
 impl Lock {
     /// What is not the same now, in words: `kernel: Linux 6.1, was Linux 6.0`.

@@ -38,8 +38,9 @@ pub use lock::{Lock, lock, sha256};
 pub use manifest::hashes;
 pub use sparse::SparseHistogram;
 pub use types::{
-    Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord,
-    ServerRecord, StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord, WarmedRecord,
+    Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SIDE_EFFECT,
+    SampleRecord, ServerRecord, StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord,
+    WarmedRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use writer::Writer;

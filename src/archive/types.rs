@@ -151,6 +151,9 @@ pub struct ServerRecord {
     pub sandbox: bool,
 }
 
+/// What a step's note about a side effect begins with.
+pub const SIDE_EFFECT: &str = "side effect: ";
+
 /// One step of the experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {

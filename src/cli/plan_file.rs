@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::plan::{self, Known, METRICS, Mistake, Mistakes, Plan};
+use crate::analysis;
+use crate::plan::{self, Known, Mistake, Mistakes, Plan};
 use crate::probe::PROBES;
 use crate::warm::STRATEGIES;
 use crate::workload::KINDS;
@@ -13,7 +14,7 @@ pub(super) fn known() -> Known {
         workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
         strategies: STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
         probes: PROBES.iter().map(|probe| probe.name()).collect(),
-        metrics: METRICS.to_vec(),
+        metrics: analysis::metric_names(),
     }
 }
 

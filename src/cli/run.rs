@@ -8,7 +8,8 @@ use super::desk::Desk;
 use super::fault::Exit;
 use super::step_lines::StepLines;
 use super::{connection, plan_file, present};
-use crate::archive::{self, Lock};
+use crate::analysis;
+use crate::archive::{self, Lock, Run};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
 use crate::experiment::{self, Blocks, Rehearsed};
@@ -62,8 +63,19 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         desk.print(&rehearsal(&experiment::rehearse(&plan)?))?;
         return Ok(Exit::Done);
     }
+    let quiet = args.get_flag("quiet");
+    if plan.ways.len() > 1 && !quiet {
+        desk.say(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
+    }
+    let is_clear = |run: &Run| {
+        let clarity = analysis::clear(run);
+        if !quiet && !clarity.words.is_empty() {
+            desk.say(&clarity.words);
+        }
+        clarity.ends
+    };
     let mut listener = StepLines::new(args, desk, &plan, repeats);
-    let mut script = Blocks::new(&plan, &|_| false);
+    let mut script = Blocks::new(&plan, &is_clear);
     let finished = experiment::run_script(&plan, &mut script, "run", &desk.stop, &mut listener);
     drop(listener);
     present::conclude(finished?, args, desk)

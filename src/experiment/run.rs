@@ -14,6 +14,7 @@ use super::steps::{Deed, Overrides, Step};
 use super::trial::{self, Place};
 use super::waits::{self, Watch};
 use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
+use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason};
 use crate::plan::{Plan, WarmPlan};
@@ -35,7 +36,7 @@ pub fn run(
     stop: &Stop,
     listener: &mut dyn Listener,
 ) -> anyhow::Result<Finished> {
-    let mut script = Blocks::new(plan, &|_| false);
+    let mut script = Blocks::new(plan, &|run| analysis::clear(run).ends);
     run_script(plan, &mut script, command, stop, listener)
 }
 

@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SET_GLOBAL;
+use crate::archive::SIDE_EFFECT;
 use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest};
 use crate::server::Settings;
 use crate::server::journal::{self, Refusal};
 use crate::server::sandbox::validate;
 use crate::target::{Session, Target};
 
-/// What a note about a side effect begins with.
-const SIDE_EFFECT: &str = "side effect: ";
 /// Variables whose values differ from start to start by themselves.
 const RESTLESS: &[&str] = &[
     "timestamp",

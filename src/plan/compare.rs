@@ -3,25 +3,6 @@
 use super::{MOST_WORKERS, WayPlan};
 use crate::base::units::{Size, parse_count};
 
-/// Metrics that may decide: rates and latencies of a whole load, then costs per event.
-pub const METRICS: &[&str] = &[
-    "events_per_s",
-    "p50_s",
-    "p95_s",
-    "p99_s",
-    "p999_s",
-    "max_s",
-    "mean_s",
-    "server_cpu_us",
-    "context_switches",
-    "pages_read",
-    "pages_written",
-    "redo_bytes",
-    "fsyncs",
-    "bytes_received",
-    "bytes_sent",
-];
-
 /// How the data come back to the same state before each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResetPlan {

@@ -11,7 +11,7 @@ mod options;
 
 pub use capacity::CapacityPlan;
 pub use check::{Asked, Check, checks_in};
-pub use compare::{DecidePlan, METRICS, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
+pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{CONSENT, Known, read, write};
 pub use nearest::nearest;
 pub use objective::{Metric, MetricUnit, Objective, Relation};

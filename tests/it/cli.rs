@@ -12,21 +12,21 @@ use sweat::server::Control as _;
 use crate::fixture::{self, Fixture};
 
 /// The program, in a world of its own: no option files, no home of the user's, its own folder for runs.
-struct World {
-    dir: tempfile::TempDir,
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
 }
 
 impl World {
-    fn new() -> World {
+    pub(crate) fn new() -> World {
         World { dir: tempfile::Builder::new().prefix("sweat-cli-").tempdir().unwrap() }
     }
 
-    fn runs(&self) -> PathBuf {
+    pub(crate) fn runs(&self) -> PathBuf {
         self.dir.path().join("runs")
     }
 
     #[expect(clippy::disallowed_methods, reason = "the test runs the program itself")]
-    fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sweat"));
         command
             .args(words)
@@ -39,37 +39,37 @@ impl World {
         command
     }
 
-    fn run(&self, words: &[&str]) -> Output {
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().expect("the program runs")
     }
 
-    fn start(&self, words: &[&str]) -> Child {
+    pub(crate) fn start(&self, words: &[&str]) -> Child {
         let mut command = self.command(words);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("the program runs")
     }
 
     /// The only run of this world.
-    fn record(&self) -> archive::Run {
+    pub(crate) fn record(&self) -> archive::Run {
         archive::load(&archive::latest(&self.runs()).expect("there is a run")).unwrap()
     }
 }
 
-fn out(output: &Output) -> String {
+pub(crate) fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn err(output: &Output) -> String {
+pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Checks the exit code, showing everything if it is another one.
-fn expect(output: &Output, code: i32) {
+pub(crate) fn expect(output: &Output, code: i32) {
     assert_eq!(output.status.code(), Some(code), "{}\n{}", out(output), err(output));
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
-fn nap(ms: u64) {
+pub(crate) fn nap(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms));
 }
 
@@ -79,7 +79,7 @@ fn now() -> Instant {
 }
 
 /// Waits until a condition holds, at most 20 s.
-fn until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, condition: impl Fn() -> bool) {
     let began = now();
     while !condition() {
         assert!(began.elapsed() < Duration::from_secs(20), "{what}: not within 20 s");
@@ -87,7 +87,7 @@ fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-fn signal(child: &Child, signal: Signal) {
+pub(crate) fn signal(child: &Child, signal: Signal) {
     let pid = Pid::from_child(child);
     kill_process(pid, signal).expect("the program is there");
 }

@@ -8,6 +8,7 @@ mod fixture;
 mod journal;
 mod probe;
 mod report;
+mod run;
 mod sandbox;
 mod sandbox_life;
 mod stalls;

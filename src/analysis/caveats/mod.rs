@@ -91,6 +91,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("DATA-SIZE", server::data_size),
     ("TOO-SHORT", story::too_short),
     ("ONE-RUN", story::one_run),
+    ("SIDE-EFFECT", server::side_effect),
     ("CONFOUNDED", super::compare::several_at_once),
     ("PROBE-GAP", story::probe_gap),
     ("SAME-HOST", client::same_host),

@@ -1,6 +1,6 @@
 //! Doubts about server and machine: size of the data, coldness, durability, others on the machine.
 
-use crate::archive::StepRecord;
+use crate::archive::{SIDE_EFFECT, StepRecord};
 
 use super::super::counters::{rise, variable};
 use super::super::figure::{bytes, figure, percent};
@@ -42,6 +42,27 @@ pub(super) fn data_size(case: &Case<'_>) -> Option<Caveat> {
             class.words()
         ),
         remedy: remedy.to_owned(),
+    })
+}
+
+/// SIDE-EFFECT: a setting that moves others with it, or that the server rounds, is not what differs alone.
+pub(super) fn side_effect(case: &Case<'_>) -> Option<Caveat> {
+    let notes = case.run.steps.iter().flat_map(|s| &s.notes);
+    let mut seen: Vec<&str> = notes.filter_map(|note| note.strip_prefix(SIDE_EFFECT)).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    let first = seen.first()?;
+    let more = match seen.len() {
+        1 => String::new(),
+        n => format!(", and {} more", n - 1),
+    };
+    Some(Caveat {
+        id: "SIDE-EFFECT",
+        level: Level::Warn,
+        evidence: format!("{first}{more}"),
+        remedy: "the ways differ in more than was asked: pin these values in the sandbox, or name \
+                 them with the answer"
+            .to_owned(),
     })
 }
 

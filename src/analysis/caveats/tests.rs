@@ -65,6 +65,23 @@ fn each_check_is_listed_by_the_id_of_its_caveat() {
 }
 
 #[test]
+fn settings_that_move_others_with_them_are_told_once() {
+    let mut run = recorded::demo();
+    check_none(&run, "SIDE-EFFECT");
+    for step in &mut run.steps {
+        step.notes
+            .push("side effect: cleaners is 4, and 1 in the way that started first".to_owned());
+        step.notes.push("side effect: pages is 8, and 2 in the way that started first".to_owned());
+    }
+    check(
+        &run,
+        "SIDE-EFFECT",
+        Level::Warn,
+        "cleaners is 4, and 1 in the way that started first, and 1 more",
+    );
+}
+
+#[test]
 fn errors_by_their_share() {
     let mut run = recorded::bench();
     check(&run, "ERRORS", Level::Warn, "7 of 120 007 events failed (0.00583 %)");
