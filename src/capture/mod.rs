@@ -1,2 +1,149 @@
-//! Statements from the past: readers of logs, the statement type, the read-only filter.
+//! Statements from the past: readers of logs, the statement type, the digest.
 //! Never knows: load, threads.
+//! Start reading at `Recorded`, then `LOG_FORMATS`. To add a format of logs: a folder with a `Format`, and its line in
+//! `LOG_FORMATS`.
+
+pub mod digest;
+mod general_log;
+mod lexer;
+mod log;
+mod slow_log;
+mod time;
+
+pub use log::{Log, LogError, Next};
+
+/// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded<'t> {
+    /// Line of the log on which its text begins, from 1.
+    pub line: u64,
+    /// What it did.
+    pub deed: Deed,
+    /// The statement as bytes, without the log's terminator; the argument of other deeds.
+    pub text: &'t [u8],
+    /// The session's number in its server.
+    pub session: Option<u64>,
+    /// The account it acts as.
+    pub user: &'t [u8],
+    /// Where the session comes from.
+    pub host: &'t [u8],
+    /// The session's default database.
+    pub database: Database<'t>,
+    /// When it began, microseconds since 1970.
+    pub began_us: Option<u64>,
+    /// How long it took, microseconds.
+    pub took_us: Option<u64>,
+    /// How much of that it waited for locks, microseconds.
+    pub locked_us: Option<u64>,
+    /// Rows it gave.
+    pub rows_sent: Option<u64>,
+    /// Rows it looked at.
+    pub rows_examined: Option<u64>,
+    /// Rows it changed.
+    pub rows_affected: Option<u64>,
+    /// Bytes it gave.
+    pub bytes_sent: Option<u64>,
+    /// The server's error number; 0 for none.
+    pub errno: Option<u64>,
+    /// Whether it ran inside a stored program, and was not sent by a client.
+    pub is_inner: bool,
+    /// What is doubtful about it.
+    pub doubt: Doubt,
+}
+
+/// What a session did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deed {
+    /// Ran a statement.
+    #[default]
+    Statement,
+    /// Opened: `Connect`.
+    Connect,
+    /// Changed its default database by a command of the protocol.
+    InitDb,
+    /// Prepared a statement.
+    Prepare,
+    /// Ran a prepared statement: its text has the values filled in.
+    Execute,
+    /// Closed: `Quit`.
+    Quit,
+    /// Another command: `Statistics`, `Close stmt`, ...; the name is the text.
+    Other,
+}
+
+/// What is known of a session's default database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Database<'t> {
+    /// The log does not tell: a session without one, or a log that was cut.
+    #[default]
+    Unknown,
+    /// It has none.
+    None,
+    /// Its name.
+    Named(&'t [u8]),
+}
+
+/// What is doubtful about something recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Doubt {
+    /// Nothing.
+    #[default]
+    Clean,
+    /// Its end was found by taking backslashes for bytes like others.
+    NoEscapes,
+    /// A quote or comment in it has no end; where it ends is a guess by the head that follows.
+    Unbalanced,
+    /// It follows something unbalanced: it may be part of a literal there.
+    Suspect,
+    /// The log ends before it does.
+    Cut,
+}
+
+impl Doubt {
+    /// In words, as in JSON.
+    pub fn words(self) -> &'static str {
+        match self {
+            Doubt::Clean => "clean",
+            Doubt::NoEscapes => "no backslash escapes",
+            Doubt::Unbalanced => "unbalanced",
+            Doubt::Suspect => "suspect",
+            Doubt::Cut => "cut",
+        }
+    }
+}
+
+/// What a format finds at a place of a text.
+#[derive(Debug)]
+enum Step<'t> {
+    /// Something recorded, and where the next one begins.
+    Recorded(Recorded<'t>, usize),
+    /// Bytes up to there that are no record: a banner, or what could not be understood.
+    Skipped {
+        /// Where it ends.
+        next: usize,
+        /// Whether it is a banner of a server that started or rotated, as they belong in logs.
+        is_banner: bool,
+    },
+    /// The text ends before the next record does.
+    More,
+}
+
+/// A format of logs, reading one log: what it has seen so far helps to understand the rest.
+trait Format: Send {
+    /// Looks at a place. `line` is its number; `is_all` says that no more text will come.
+    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, is_all: bool) -> Step<'t>;
+}
+
+/// Name of a format, whether a line begins a record of it, and a fresh reader.
+type LogFormat = (&'static str, fn(&[u8]) -> bool, fn() -> Box<dyn Format>);
+
+/// All formats. The first line of a log that begins a record of one tells which it is.
+const LOG_FORMATS: &[LogFormat] = &[
+    ("slow_log", slow_log::begins, || Box::new(slow_log::SlowLog::default())),
+    ("general_log", general_log::begins, || Box::new(general_log::GeneralLog::default())),
+];
+
+/// Names of all formats.
+pub fn format_names() -> Vec<&'static str> {
+    LOG_FORMATS.iter().map(|(name, ..)| *name).collect()
+}

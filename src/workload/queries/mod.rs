@@ -1,7 +1,6 @@
 //! A file of statements, run as it stands: each worker from the start, or all together once.
 //! Never knows: what the statements do.
 
-mod digest;
 mod script;
 mod split;
 

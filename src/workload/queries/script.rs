@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::plan::Mistake;
 
-use super::digest::digest;
 use super::split::{Piece, split};
+use crate::capture::digest::digest;
 
 /// Classes told apart; statements of all others are one more class.
 const MOST_CLASSES: usize = 64;

@@ -1,0 +1,173 @@
+//! Where a statement ends, byte by byte: quotes and comments hide what stands in them. Pure; never parses.
+
+/// What a backslash means in quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escapes {
+    /// It hides the byte behind it, as by default.
+    Backslash,
+    /// It is a byte like others, under `NO_BACKSLASH_ESCAPES`.
+    None,
+}
+
+/// What a lexer is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// Code: names, numbers, signs.
+    Code,
+    /// `'text'`, `"text"` or `` `name` ``.
+    Quote(u8),
+    /// `/* comment */`; what a server reads as code (`/*! */`) is hidden no less.
+    Comment,
+    /// `-- comment` or `# comment`, up to the end of its line.
+    Line,
+}
+
+impl Inside {
+    /// Whether a statement may end here: its log writes the end right behind a comment without a line's end.
+    pub(super) fn may_end(self) -> bool {
+        matches!(self, Inside::Code | Inside::Line)
+    }
+}
+
+/// Bytes that mean something in code.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"'\"`/#-\n";
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Goes over a text and stops at each line's end.
+pub(super) struct Lexer<'a> {
+    text: &'a [u8],
+    at: usize,
+    inside: Inside,
+    escapes: Escapes,
+}
+
+impl<'a> Lexer<'a> {
+    /// Begins in code at `at`.
+    pub(super) fn new(text: &'a [u8], at: usize, escapes: Escapes) -> Lexer<'a> {
+        Lexer { text, at, inside: Inside::Code, escapes }
+    }
+
+    /// Goes on to behind the next line's end. Gives what it stood in just before that end, and the place of the next
+    /// line; `None` where the text ends first.
+    pub(super) fn next_line(&mut self) -> Option<(Inside, usize)> {
+        loop {
+            let rest = &self.text[self.at..];
+            match self.inside {
+                Inside::Code => {
+                    let step = rest.iter().position(|b| SPECIAL[usize::from(*b)]);
+                    let Some(step) = step else { return self.end() };
+                    self.at += step;
+                    let rest = &rest[step..];
+                    self.at += 1;
+                    match rest[0] {
+                        b'\n' => return Some((Inside::Code, self.at)),
+                        b'#' => self.inside = Inside::Line,
+                        b'-' if is_dash_comment(rest) => self.inside = Inside::Line,
+                        b'-' => {}
+                        b'/' if rest.get(1) == Some(&b'*') => {
+                            self.at += 1;
+                            self.inside = Inside::Comment;
+                        }
+                        b'/' => {}
+                        quote => self.inside = Inside::Quote(quote),
+                    }
+                }
+                Inside::Line => {
+                    let Some(step) = memchr::memchr(b'\n', rest) else { return self.end() };
+                    self.at += step + 1;
+                    self.inside = Inside::Code;
+                    return Some((Inside::Line, self.at));
+                }
+                Inside::Comment => {
+                    let Some(step) = memchr::memchr2(b'\n', b'*', rest) else { return self.end() };
+                    self.at += step + 1;
+                    if rest[step] == b'\n' {
+                        return Some((Inside::Comment, self.at));
+                    }
+                    if rest.get(step + 1) == Some(&b'/') {
+                        self.at += 1;
+                        self.inside = Inside::Code;
+                    }
+                }
+                Inside::Quote(quote) => {
+                    let hides = self.escapes == Escapes::Backslash && quote != b'`';
+                    let step = if hides {
+                        memchr::memchr3(quote, b'\n', b'\\', rest)
+                    } else {
+                        memchr::memchr2(quote, b'\n', rest)
+                    };
+                    let Some(step) = step else { return self.end() };
+                    self.at += step + 1;
+                    match rest[step] {
+                        b'\n' => return Some((self.inside, self.at)),
+                        b'\\' => {
+                            // A hidden line's end is still one, and no statement ends there.
+                            if rest.get(step + 1) != Some(&b'\n') {
+                                self.at = (self.at + 1).min(self.text.len());
+                            }
+                        }
+                        // A doubled quote closes and opens again, which comes to the same.
+                        _ => self.inside = Inside::Code,
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the text ends in, once `next_line` has given `None`.
+    pub(super) fn inside(&self) -> Inside {
+        self.inside
+    }
+
+    fn end(&mut self) -> Option<(Inside, usize)> {
+        self.at = self.text.len();
+        None
+    }
+}
+
+/// Whether two dashes begin a comment: a blank or the end must follow.
+fn is_dash_comment(rest: &[u8]) -> bool {
+    rest.starts_with(b"--") && rest.get(2).is_none_or(|b| b.is_ascii_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str, escapes: Escapes) -> (Vec<Inside>, Inside) {
+        let mut lexer = Lexer::new(text.as_bytes(), 0, escapes);
+        let mut all = Vec::new();
+        while let Some((inside, _)) = lexer.next_line() {
+            all.push(inside);
+        }
+        (all, lexer.inside())
+    }
+
+    #[test]
+    fn quotes_and_comments_hide_ends_of_lines() {
+        use Inside::{Code, Comment, Line, Quote};
+        let of = |text| lines(text, Escapes::Backslash);
+        assert_eq!(of("a\nb"), (vec![Code], Code));
+        assert_eq!(of("'a\n'\n"), (vec![Quote(b'\''), Code], Code));
+        assert_eq!(of("'a''\n'\n\"\n"), (vec![Quote(b'\''), Code, Quote(b'"')], Quote(b'"')));
+        assert_eq!(of("/* '\n */ -- '\n# \"\n1--1\n"), (vec![Comment, Line, Line, Code], Code));
+        assert_eq!(of("`a\\`\n'\\'\n'\n"), (vec![Code, Quote(b'\''), Code], Code));
+        assert_eq!(of("'\\\n'\n"), (vec![Quote(b'\''), Code], Code));
+        assert_eq!(of("a/b-c--\n"), (vec![Line], Code));
+        assert_eq!(of("/**/\n/***\n"), (vec![Code, Comment], Comment));
+        assert_eq!(of("'\\"), (vec![], Quote(b'\'')));
+    }
+
+    #[test]
+    fn without_escapes_a_backslash_hides_nothing() {
+        assert_eq!(lines("'\\'\n", Escapes::None), (vec![Inside::Code], Inside::Code));
+    }
+}

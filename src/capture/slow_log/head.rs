@@ -1,0 +1,383 @@
+//! The lines before a statement: `# Time`, `# User@Host`, keys with values, `use`, `SET timestamp`. Keys are read
+//! whatever they are, as each version brings new ones.
+
+use super::super::time;
+
+/// What stands before a statement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Head<'a> {
+    /// Where the statement begins.
+    pub(super) statement_at: usize,
+    /// Account that the session acts as.
+    pub(super) user: &'a [u8],
+    /// Where it comes from: the name, or the address if there is none.
+    pub(super) host: &'a [u8],
+    /// Whether there is a `# User@Host` at all.
+    pub(super) has_user: bool,
+    /// The session's number in its server.
+    pub(super) session: Option<u64>,
+    /// `Schema:`, where the log has it; empty for none.
+    pub(super) schema: Option<&'a [u8]>,
+    /// What `use` names, as written.
+    pub(super) used: Option<&'a [u8]>,
+    /// `# Time` with its date: microseconds since 1970.
+    pub(super) noted_us: Option<u64>,
+    /// Whether a list of warnings has begun.
+    has_warnings: bool,
+    /// Whether a `# Time` is none.
+    pub(super) has_bad_time: bool,
+    /// `SET timestamp`: microseconds since 1970.
+    pub(super) stamp_us: Option<u64>,
+    /// `Start:`, microseconds since 1970.
+    pub(super) start_us: Option<u64>,
+    /// `Query_time`, microseconds.
+    pub(super) took_us: Option<u64>,
+    /// `Lock_time`, microseconds.
+    pub(super) locked_us: Option<u64>,
+    /// `Rows_sent`.
+    pub(super) rows_sent: Option<u64>,
+    /// `Rows_examined`.
+    pub(super) rows_examined: Option<u64>,
+    /// `Rows_affected`.
+    pub(super) rows_affected: Option<u64>,
+    /// `Bytes_sent`.
+    pub(super) bytes_sent: Option<u64>,
+    /// `Errno` or `Last_errno`.
+    pub(super) errno: Option<u64>,
+    /// Whether it ran inside a stored program.
+    pub(super) is_inner: bool,
+    /// Which keys stand in the lines that every record of a log has, in their order.
+    pub(super) shape: u64,
+}
+
+/// What was found at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Found<'a> {
+    /// A head, whole.
+    Head(Box<Head<'a>>),
+    /// The text ends before it does.
+    Incomplete,
+    /// Something else.
+    Nothing,
+}
+
+/// Reads the head that begins at `at`. `is_all` says that no more text will come.
+pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
+    let mut head = Head::default();
+    let mut at = at;
+    let mut lines = 0;
+    loop {
+        let rest = &text[at..];
+        let end = match memchr::memchr(b'\n', rest) {
+            Some(end) => end,
+            None if is_all => rest.len(),
+            None => return Found::Incomplete,
+        };
+        let line = &rest[..end];
+        let next = (at + end + 1).min(text.len());
+        if line.first() == Some(&b'#') {
+            if line.starts_with(b"# administrator command: ") || (head.has_user && is_user(line)) {
+                break;
+            }
+            head.line(line);
+        } else if line.starts_with(b"SET ") && head.stamp(line) {
+            at = next;
+            break;
+        } else if line.starts_with(b"use ") && lines > 0 && head.used.is_none() {
+            let Some(length) = used(rest, is_all) else { return Found::Incomplete };
+            match length {
+                0 => break,
+                length => {
+                    head.used = Some(&rest[4..length - 2]);
+                    at += length;
+                    lines += 1;
+                    continue;
+                }
+            }
+        } else if head.schema.is_some() && head.took_us.is_none() && holds_key(line) {
+            // A database's name with a line's end in it.
+            head.keys(line, false);
+        } else if head.has_warnings && is_warning(rest) {
+            // A warning's text with a line's end in it.
+        } else {
+            break;
+        }
+        lines += 1;
+        if at == next || next == text.len() && end == rest.len() {
+            at = next;
+            break;
+        }
+        at = next;
+    }
+    head.statement_at = at;
+    if head.has_user || head.took_us.is_some() || head.noted_us.is_some() {
+        Found::Head(Box::new(head))
+    } else {
+        Found::Nothing
+    }
+}
+
+fn is_user(line: &[u8]) -> bool {
+    line.starts_with(b"# User@Host: ") || line.starts_with(b"# User: ")
+}
+
+/// Whether the rest of a head follows, and no other one before.
+fn is_warning(rest: &[u8]) -> bool {
+    let rest = &rest[..rest.len().min(LONGEST_USE)];
+    let stamp = memchr::memmem::find(rest, b"\nSET timestamp=");
+    stamp.is_some_and(|at| memchr::memmem::find(&rest[..at], b"\n# User@Host").is_none())
+}
+
+fn holds_key(line: &[u8]) -> bool {
+    memchr::memmem::find(line, b"QC_").is_some() || memchr::memmem::find(line, b"errno:").is_some()
+}
+
+/// Longest name of a database in bytes, with `use` and quotes, and room to spare.
+const LONGEST_USE: usize = 1_024;
+
+/// Length of `use NAME;` with its line's end; names may hold blanks, semicolons and ends of lines. 0 where it is a
+/// statement: nothing of a head follows it. `None` where the text ends too soon.
+fn used(rest: &[u8], is_all: bool) -> Option<usize> {
+    const STAMP: &[u8] = b"SET ";
+    for found in memchr::memmem::find_iter(rest, b";\n") {
+        let next = &rest[found + 2..];
+        if next.len() < STAMP.len() && !is_all {
+            return None;
+        }
+        if next.starts_with(STAMP) {
+            return Some(found + 2);
+        }
+        if next.is_empty() || next.starts_with(b"# ") || found > LONGEST_USE {
+            return Some(0);
+        }
+        // Old logs have no stamp; there a name of one line is all that can be told.
+        if !rest[..found].contains(&b'\n') {
+            return Some(found + 2);
+        }
+    }
+    if is_all || rest.len() > LONGEST_USE { Some(0) } else { None }
+}
+
+impl<'a> Head<'a> {
+    fn line(&mut self, line: &'a [u8]) {
+        if let Some(value) = line.strip_prefix(b"# Time: ") {
+            self.noted_us = time::read(value);
+            self.has_bad_time |= self.noted_us.is_none();
+        } else if let Some(value) = line.strip_prefix(b"# User@Host: ") {
+            self.user_at_host(value);
+        } else if let Some(value) = line.strip_prefix(b"# User: ") {
+            self.user_at_host(value);
+        } else if line == b"# Warnings" {
+            self.has_warnings = true;
+        } else if line.starts_with(b"# explain: ") || self.has_warnings {
+            // Texts, not keys.
+        } else if line.len() > 2 {
+            self.keys(&line[2..], true);
+        }
+    }
+
+    /// `u[v] @ host [address]  Id: 7`: the account that was authenticated, and the one in brackets that it acts as.
+    fn user_at_host(&mut self, value: &'a [u8]) {
+        self.has_user = true;
+        let (account, rest) = match memchr::memmem::find(value, b" @ ") {
+            Some(at) => (&value[..at], &value[at + 3..]),
+            None => (value, &[][..]),
+        };
+        let inner = account.strip_suffix(b"]").and_then(|a| {
+            let open = memchr::memrchr(b'[', a)?;
+            Some((&a[..open], &a[open + 1..]))
+        });
+        self.user = match inner {
+            Some((_, acts)) if !acts.is_empty() => acts,
+            Some((outer, _)) => outer,
+            None => account,
+        };
+        let Some(open) = memchr::memchr(b'[', rest) else {
+            self.host = rest.trim_ascii();
+            return;
+        };
+        let close = memchr::memchr(b']', &rest[open..]).map_or(rest.len(), |at| open + at);
+        let name = rest[..open].trim_ascii();
+        self.host = if name.is_empty() { &rest[open + 1..close] } else { name };
+        if let Some(more) = rest.get(close + 1..) {
+            self.keys(more, true);
+        }
+    }
+
+    /// `Key: value  Key: value`. A value ends at a blank; that of `Schema` at two, or where the next key begins.
+    fn keys(&mut self, line: &'a [u8], counts: bool) {
+        let mut rest = line.trim_ascii();
+        let mut shape = self.shape;
+        let mut is_kept = false;
+        while let Some((key, after)) = key(rest) {
+            let value_at = after.iter().take_while(|b| **b == b' ').count();
+            let mut value = &after[value_at..];
+            let end = if key == b"Schema" { schema_end(value) } else { word_end(value) };
+            // Two blanks and the next key: the value is empty.
+            let is_empty = value_at != 1 && self::key(value).is_some();
+            let end = if is_empty || value_at == 0 && end == 0 { 0 } else { end };
+            let after = &value[end..];
+            value = &value[..end];
+            is_kept |= matches!(key, b"Query_time" | b"Thread_id" | b"Id" | b"Rows_affected");
+            for byte in key {
+                shape = (shape ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+            self.take(key, value);
+            rest = after.trim_ascii_start();
+        }
+        if is_kept && counts {
+            self.shape = shape;
+        }
+    }
+
+    fn take(&mut self, key: &[u8], value: &'a [u8]) {
+        match key {
+            b"Id" | b"Thread_id" => self.session = number(value).or(self.session),
+            b"Schema" => self.schema = Some(value),
+            b"Query_time" => self.took_us = micros(value),
+            b"Lock_time" => self.locked_us = micros(value),
+            b"Rows_sent" => self.rows_sent = number(value),
+            b"Rows_examined" => self.rows_examined = number(value),
+            b"Rows_affected" => self.rows_affected = number(value),
+            b"Bytes_sent" => self.bytes_sent = number(value),
+            b"Errno" | b"Last_errno" => self.errno = number(value),
+            b"Start" => self.start_us = time::read(value),
+            b"Stored_routine" => self.is_inner = !value.is_empty(),
+            _ => {}
+        }
+    }
+
+    /// `SET last_insert_id=5,insert_id=6,timestamp=1795245124.000123;`: whether it is that line.
+    fn stamp(&mut self, line: &[u8]) -> bool {
+        let Some(mut rest) = line.strip_prefix(b"SET ").and_then(|l| l.strip_suffix(b";")) else {
+            return false;
+        };
+        for name in [&b"last_insert_id="[..], b"insert_id="] {
+            if let Some(after) = rest.strip_prefix(name) {
+                let digits = after.iter().take_while(|b| b.is_ascii_digit()).count();
+                match after[digits..].strip_prefix(b",") {
+                    Some(after) if digits > 0 => rest = after,
+                    _ => return false,
+                }
+            }
+        }
+        let Some(value) = rest.strip_prefix(b"timestamp=") else { return false };
+        let Some(micros) = micros(value) else { return false };
+        self.stamp_us = Some(micros);
+        true
+    }
+}
+
+/// A key at the begin, and what follows its colon.
+fn key(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    (length > 0 && rest.get(length) == Some(&b':')).then(|| (&rest[..length], &rest[length + 1..]))
+}
+
+fn word_end(value: &[u8]) -> usize {
+    memchr::memchr(b' ', value).unwrap_or(value.len())
+}
+
+fn schema_end(value: &[u8]) -> usize {
+    memchr::memmem::find_iter(value, b"  ")
+        .find(|at| key(value[*at..].trim_ascii_start()).is_some())
+        .or_else(|| {
+            let at = word_end(value);
+            (at < value.len() && key(value[at..].trim_ascii_start()).is_some()).then_some(at)
+        })
+        .unwrap_or(value.len())
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    if value.is_empty() || value.len() > 19 {
+        return None;
+    }
+    value.iter().try_fold(0_u64, |n, b| b.is_ascii_digit().then(|| n * 10 + u64::from(b - b'0')))
+}
+
+/// `12.000345` as microseconds.
+fn micros(value: &[u8]) -> Option<u64> {
+    let (whole, part) = match memchr::memchr(b'.', value) {
+        Some(at) => (&value[..at], &value[at + 1..]),
+        None => (value, &[][..]),
+    };
+    let mut micros = number(whole)?.checked_mul(1_000_000)?;
+    let mut unit = 100_000;
+    for digit in part {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        micros += u64::from(digit - b'0') * unit;
+        unit /= 10;
+    }
+    Some(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Head<'_>, &str) {
+        let Found::Head(head) = head(text.as_bytes(), 0, true) else { panic!("no head in {text}") };
+        let at = head.statement_at;
+        (*head, &text[at..])
+    }
+
+    #[test]
+    fn mariadb() {
+        let (head, statement) = read(
+            "# Time: 261121  7:12:08\n# User@Host: u[v] @ localhost [127.0.0.1]\n\
+             # Thread_id: 36  Schema: we ird; db  QC_hit: No\n\
+             # Query_time: 1.000055  Lock_time: 0.000001  Rows_sent: 2  Rows_examined: 3\n\
+             # Rows_affected: 4  Bytes_sent: 11\n#\n# explain: id\tselect_type\n#\n\
+             use `we ird; db`;\nSET timestamp=1795245128;\n#hash: 1\nselect 1;\n",
+        );
+        assert_eq!(statement, "#hash: 1\nselect 1;\n");
+        assert_eq!((head.user, head.host, head.session), (&b"v"[..], &b"localhost"[..], Some(36)));
+        assert_eq!(head.schema, Some(&b"we ird; db"[..]));
+        assert_eq!(head.used, Some(&b"`we ird; db`"[..]));
+        assert_eq!((head.took_us, head.locked_us), (Some(1_000_055), Some(1)));
+        assert_eq!((head.rows_sent, head.rows_examined), (Some(2), Some(3)));
+        assert_eq!((head.rows_affected, head.bytes_sent), (Some(4), Some(11)));
+        assert_eq!(head.stamp_us, Some(1_795_245_128_000_000));
+    }
+
+    #[test]
+    fn mysql_with_extra_keys() {
+        let (head, statement) = read(
+            "# Time: 2026-11-21T07:12:09.637423Z\n\
+             # User@Host: root[root] @  [10.0.0.7]  Id:    34\n\
+             # Query_time: 0.000121  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0 \
+             Thread_id: 34 Errno: 1064 Killed: 0 Bytes_sent: 11  \
+             Start: 2026-11-21T07:12:09.637302Z End: 2026-11-21T07:12:09.637423Z\n\
+             use nl\ndb;\nSET timestamp=1795245129;\n# administrator command: Quit;\n",
+        );
+        assert_eq!(statement, "# administrator command: Quit;\n");
+        assert_eq!((head.host, head.session), (&b"10.0.0.7"[..], Some(34)));
+        assert_eq!(head.used, Some(&b"nl\ndb"[..]));
+        assert_eq!(head.noted_us, Some(1_795_245_129_637_423));
+        assert_eq!(head.start_us, Some(1_795_245_129_637_302));
+        assert_eq!((head.errno, head.bytes_sent), (Some(1064), Some(11)));
+    }
+
+    #[test]
+    fn old_ones_without_a_stamp_and_with_irregular_keys() {
+        let (head, statement) = read(
+            "# Time: 071015 21:43:52\n# User@Host: root[root] @ localhost []\n\
+             # Thread_id: 3  Schema:  Last_errno: 0  Killed: 0\n\
+             # Query_time: 2  Lock_time: 0  Rows_sent: 1  Rows_examined:5 \nuse test;\nselect 1;\n",
+        );
+        assert_eq!(statement, "select 1;\n");
+        assert_eq!((head.schema, head.rows_examined), (Some(&b""[..]), Some(5)));
+        assert_eq!((head.used, head.took_us), (Some(&b"test"[..]), Some(2_000_000)));
+    }
+
+    #[test]
+    fn what_has_no_end_yet_waits_for_more() {
+        let text = "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ h []  Id: 3\n";
+        for cut in 1..text.len() {
+            assert_eq!(head(&text.as_bytes()[..cut], 0, false), Found::Incomplete, "{cut}");
+        }
+        assert_eq!(head(b"select 1;\n", 0, true), Found::Nothing);
+    }
+}

@@ -1,0 +1,369 @@
+//! The slow log of MySQL, MariaDB and Percona Server, in all their dialects.
+//!
+//! A statement ends at `;` and a line's end before the next head, unless it stands in a quote or a comment: a literal
+//! may hold whatever looks like a head. But MariaDB logs what it could not parse, with quotes that have no end. So a
+//! head inside a quote counts only if it is what this very log writes next: the same keys, a session known or newer, a
+//! time that fits. Then what was open is marked unbalanced, and what follows as suspect.
+
+mod head;
+
+use std::collections::HashSet;
+
+use super::lexer::{Escapes, Inside, Lexer};
+use super::{Database, Deed, Doubt, Format, Recorded, Step};
+use head::{Found, Head, head};
+
+/// Whether a line begins a record, or is one of its first.
+pub(super) fn begins(line: &[u8]) -> bool {
+    starts_head(line) || line.starts_with(b"# Query_time: ") || line.starts_with(b"# Thread_id: ")
+}
+
+/// What has been read of a log so far.
+#[derive(Default)]
+pub(super) struct SlowLog {
+    /// The default database of the record before, whatever its session: `use` stands only where it changes.
+    database: Option<Vec<u8>>,
+    /// The database of the record given last.
+    given: Vec<u8>,
+    /// Keys that this log's records have.
+    shape: Option<u64>,
+    /// Sessions seen.
+    sessions: HashSet<u64>,
+    newest_session: u64,
+    /// The latest plausible time seen, microseconds since 1970.
+    clock_us: u64,
+    /// Bytes that are suspect from here on.
+    suspect_bytes: usize,
+}
+
+/// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
+const SUSPECT_BYTES: usize = 1 << 20;
+/// Sessions kept in mind.
+const MOST_SESSIONS: usize = 100_000;
+/// How far a record's time may lie behind the one before: logs are in the order of ends, times those of begins.
+const BACK_US: u64 = 3_600_000_000;
+/// And ahead of it.
+const AHEAD_US: u64 = 86_400_000_000 * 7;
+
+/// Where a statement ends.
+struct End {
+    /// Behind its last byte.
+    statement: usize,
+    /// Where the next record begins.
+    next: usize,
+    doubt: Doubt,
+}
+
+impl Format for SlowLog {
+    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, is_all: bool) -> Step<'t> {
+        if let Some(step) = banner(text, at, is_all) {
+            return step;
+        }
+        let found = match head(text, at, is_all) {
+            Found::Head(found) => *found,
+            Found::Incomplete => return Step::More,
+            Found::Nothing => return skip(text, at, is_all),
+        };
+        let begin = found.statement_at;
+        let rest = &text[begin..];
+        if rest.is_empty() && !is_all {
+            return Step::More;
+        }
+        let is_admin = rest.starts_with(ADMIN);
+        let end = if starts_head(rest) && !is_admin {
+            // A head without a statement.
+            End { statement: begin, next: begin, doubt: Doubt::Clean }
+        } else {
+            match self.end(text, begin, is_all) {
+                Some(end) => end,
+                None => return Step::More,
+            }
+        };
+        let line = line + lines(&text[at..begin]);
+        self.recorded(text, found, &end, line, end.next - at)
+    }
+}
+
+const ADMIN: &[u8] = b"# administrator command: ";
+
+impl SlowLog {
+    fn recorded<'t>(
+        &'t mut self,
+        text: &'t [u8],
+        head: Head<'t>,
+        end: &End,
+        line: u64,
+        bytes: usize,
+    ) -> Step<'t> {
+        let body = &text[head.statement_at..end.statement];
+        let (deed, body) = match body.strip_prefix(ADMIN) {
+            Some(command) => (command_deed(command), command),
+            None => (Deed::Statement, body),
+        };
+        let doubt = match end.doubt {
+            Doubt::Clean if self.suspect_bytes > 0 => Doubt::Suspect,
+            doubt => doubt,
+        };
+        self.suspect_bytes = match doubt {
+            Doubt::Unbalanced => SUSPECT_BYTES,
+            _ => self.suspect_bytes.saturating_sub(bytes),
+        };
+        self.learn(&head, doubt);
+        if let Some(used) = head.used {
+            self.database = Some(unquoted(used));
+        }
+        let database = match (head.schema, &self.database) {
+            (Some(b""), _) => Database::None,
+            (Some(name), _) => Database::Named(name),
+            (None, None) => Database::Unknown,
+            (None, Some(name)) => {
+                self.given.clone_from(name);
+                Database::Named(&self.given)
+            }
+        };
+        let ended = head.noted_us.filter(|us| us % 1_000_000 != 0);
+        let began_us = head
+            .start_us
+            .or_else(|| Some(ended?.saturating_sub(head.took_us.unwrap_or(0))))
+            .or(head.stamp_us)
+            .or(head.noted_us);
+        let recorded = Recorded {
+            line,
+            deed,
+            text: body,
+            session: head.session,
+            user: head.user,
+            host: head.host,
+            database,
+            began_us,
+            took_us: head.took_us,
+            locked_us: head.locked_us,
+            rows_sent: head.rows_sent,
+            rows_examined: head.rows_examined,
+            rows_affected: head.rows_affected,
+            bytes_sent: head.bytes_sent,
+            errno: head.errno,
+            is_inner: head.is_inner,
+            doubt,
+        };
+        Step::Recorded(recorded, end.next)
+    }
+
+    /// Takes note of what this log's heads look like.
+    fn learn(&mut self, head: &Head<'_>, doubt: Doubt) {
+        if doubt == Doubt::Suspect || doubt == Doubt::Unbalanced {
+            return;
+        }
+        self.shape = self.shape.or(Some(head.shape));
+        if let Some(session) = head.session {
+            self.newest_session = self.newest_session.max(session);
+            if self.sessions.len() < MOST_SESSIONS {
+                self.sessions.insert(session);
+            }
+        }
+        if let Some(us) = head.stamp_us.or(head.noted_us) {
+            // A client can set its time; the clock only goes where one record's would not be wildly off.
+            if self.clock_us == 0 || self.fits(us) {
+                self.clock_us = self.clock_us.max(us);
+            }
+        }
+    }
+
+    fn fits(&self, us: u64) -> bool {
+        us.saturating_add(BACK_US) >= self.clock_us && us <= self.clock_us.saturating_add(AHEAD_US)
+    }
+
+    /// Where the statement that begins at `begin` ends; `None` where more text is needed to tell.
+    fn end(&self, text: &[u8], begin: usize, is_all: bool) -> Option<End> {
+        match self.search(text, begin, Escapes::Backslash, is_all)? {
+            Search::End(end) => Some(end),
+            Search::Own(own) => match self.search(text, begin, Escapes::None, is_all)? {
+                Search::End(end) if end.next <= own => {
+                    Some(End { doubt: Doubt::NoEscapes.unless_cut(end.doubt), ..end })
+                }
+                _ => Some(End { statement: own - 2, next: own, doubt: Doubt::Unbalanced }),
+            },
+            Search::Open => match self.search(text, begin, Escapes::None, is_all)? {
+                Search::End(end) => Some(End { doubt: Doubt::NoEscapes, ..end }),
+                _ => Some(End { doubt: Doubt::Unbalanced, ..to_end(text, begin) }),
+            },
+        }
+    }
+
+    fn search(&self, text: &[u8], begin: usize, how: Escapes, is_all: bool) -> Option<Search> {
+        let mut lexer = Lexer::new(text, begin, how);
+        while let Some((inside, next)) = lexer.next_line() {
+            let is_terminated = next >= begin + 2 && text[next - 2] == b';';
+            if !is_terminated {
+                continue;
+            }
+            let rest = &text[next..];
+            if rest.is_empty() {
+                if !is_all {
+                    return None;
+                }
+                if inside.may_end() {
+                    return Some(Search::end(next, Doubt::Clean));
+                }
+                continue;
+            }
+            if rest.len() < LONGEST_START && !is_all && may_start_head(rest) {
+                return None;
+            }
+            if inside.may_end() {
+                if starts_head(rest) || starts_banner(rest, is_all)? {
+                    return Some(Search::end(next, Doubt::Clean));
+                }
+            } else if starts_head(rest) {
+                match head(text, next, is_all) {
+                    Found::Incomplete => return None,
+                    Found::Head(head) if self.is_own(&head) => return Some(Search::Own(next)),
+                    _ => {}
+                }
+            }
+        }
+        if !is_all {
+            return None;
+        }
+        if matches!(lexer.inside(), Inside::Quote(_) | Inside::Comment) {
+            return Some(Search::Open);
+        }
+        Some(Search::End(End { doubt: Doubt::Cut, ..to_end(text, begin) }))
+    }
+
+    /// Whether a head is what this log would write next.
+    fn is_own(&self, head: &Head<'_>) -> bool {
+        let is_known = |session: u64| {
+            self.sessions.contains(&session)
+                || (session > self.newest_session && session < self.newest_session + 1_000_000)
+        };
+        head.has_user
+            && !head.has_bad_time
+            && self.shape.is_none_or(|shape| shape == head.shape)
+            && head.session.is_none_or(is_known)
+            && head.stamp_us.or(head.noted_us).is_none_or(|us| self.fits(us))
+    }
+}
+
+impl Doubt {
+    fn unless_cut(self, found: Doubt) -> Doubt {
+        if found == Doubt::Cut { Doubt::Cut } else { self }
+    }
+}
+
+/// What a search for a statement's end came to.
+enum Search {
+    End(End),
+    /// A head of this log's own stands at this place inside a quote or comment.
+    Own(usize),
+    /// The text ends inside a quote or comment.
+    Open,
+}
+
+impl Search {
+    fn end(next: usize, doubt: Doubt) -> Search {
+        Search::End(End { statement: next - 2, next, doubt })
+    }
+}
+
+fn to_end(text: &[u8], begin: usize) -> End {
+    let trimmed = text[begin..].trim_ascii_end().len();
+    End { statement: begin + trimmed, next: text.len(), doubt: Doubt::Clean }
+}
+
+/// Bytes that tell for sure whether a head begins.
+const LONGEST_START: usize = 12;
+
+fn starts_head(rest: &[u8]) -> bool {
+    rest.starts_with(b"# User@Host:")
+        || (rest.starts_with(b"# Time: ") && rest.get(8).is_some_and(u8::is_ascii_digit))
+        || rest.starts_with(b"# User: ")
+}
+
+fn may_start_head(rest: &[u8]) -> bool {
+    [&b"# User@Host:"[..], b"# Time: 0"]
+        .iter()
+        .any(|start| start.iter().zip(rest).take(8).all(|(a, b)| a == b))
+}
+
+/// Whether the three lines begin here that a server writes when it opens a log. `None` where the text is too short.
+fn starts_banner(rest: &[u8], is_all: bool) -> Option<bool> {
+    const FIRST: &[u8] = b"started with:";
+    match memchr::memchr(b'\n', rest) {
+        Some(end) => Some(
+            rest[..end].trim_ascii_end().ends_with(FIRST)
+                && memchr::memmem::find(&rest[..end], b", Version: ").is_some(),
+        ),
+        None if is_all || rest.len() > 1_000 => Some(false),
+        None => None,
+    }
+}
+
+fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {
+    let rest = &text[at..];
+    if rest.first() == Some(&b'#') {
+        return None;
+    }
+    match starts_banner(rest, is_all) {
+        Some(false) => None,
+        None => Some(Step::More),
+        Some(true) => {
+            let mut ends = memchr::memchr_iter(b'\n', rest);
+            match ends.nth(2) {
+                Some(end) => Some(Step::Skipped { next: at + end + 1, is_banner: true }),
+                None if is_all => Some(Step::Skipped { next: text.len(), is_banner: true }),
+                None => Some(Step::More),
+            }
+        }
+    }
+}
+
+/// Text that no head stands before: up to the next line that begins one.
+fn skip<'t>(text: &[u8], at: usize, is_all: bool) -> Step<'t> {
+    let mut from = at;
+    while let Some(end) = memchr::memchr(b'\n', &text[from..]) {
+        from += end + 1;
+        let rest = &text[from..];
+        if starts_head(rest) || starts_banner(rest, is_all) == Some(true) {
+            return Step::Skipped { next: from, is_banner: false };
+        }
+        if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
+            break;
+        }
+    }
+    if is_all {
+        return Step::Skipped { next: text.len(), is_banner: false };
+    }
+    if from > at { Step::Skipped { next: from, is_banner: false } } else { Step::More }
+}
+
+fn command_deed(command: &[u8]) -> Deed {
+    match command {
+        b"Quit" => Deed::Quit,
+        b"Init DB" => Deed::InitDb,
+        b"Connect" => Deed::Connect,
+        _ => Deed::Other,
+    }
+}
+
+/// The name that `use` was given: MariaDB quotes it, MySQL does not.
+fn unquoted(name: &[u8]) -> Vec<u8> {
+    let inner = name.strip_prefix(b"`").and_then(|n| n.strip_suffix(b"`"));
+    let Some(inner) = inner else { return name.to_vec() };
+    let mut plain = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        plain.push(*byte);
+        if *byte == b'`' {
+            bytes.next();
+        }
+    }
+    plain
+}
+
+fn lines(text: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', text).count() as u64
+}
+
+#[cfg(test)]
+mod tests;

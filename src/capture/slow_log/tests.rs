@@ -1,0 +1,115 @@
+use crate::capture::log::tests::{Owned, all};
+use crate::capture::{Deed, Doubt};
+
+fn sample(name: &str) -> Vec<u8> {
+    let path = format!("{}/tests/data/logs/{name}.slow.log", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(path).unwrap()
+}
+
+/// Records in each log of the servers' own, as counted by the scripts that drove them.
+const COUNTS: &[(&str, usize, u64, u64)] = &[
+    ("mariadb10.11_default", 85, 0, 0),
+    ("mariadb10.11_verbose", 88, 0, 0),
+    ("mdb_after_rotate", 5, 0, 0),
+    ("mdb_before_rotate", 6, 0, 0),
+    ("mdb_completion_order", 4, 0, 0),
+    ("mdb_unbalanced", 26, 3, 1),
+    ("my_after_rotate", 5, 0, 0),
+    ("my_before_rotate", 6, 0, 0),
+    ("my_completion_order", 5, 0, 0),
+    ("my_unbalanced", 21, 0, 1),
+    ("mysql9.7_default", 106, 0, 0),
+    ("mysql9.7_extra", 109, 0, 0),
+];
+
+#[test]
+fn every_record_of_real_logs_is_found() {
+    for (name, records, unbalanced, no_escapes) in COUNTS {
+        let (found, tally) = all(&sample(name), 1 << 20);
+        assert_eq!(
+            (found.len(), tally.unbalanced, tally.no_escapes, tally.skipped_bytes),
+            (*records, *unbalanced, *no_escapes, 0),
+            "{name}: {:?}",
+            tally.skipped
+        );
+    }
+}
+
+#[test]
+fn pieces_of_any_size_give_the_same() {
+    for (name, ..) in COUNTS {
+        let text = sample(name);
+        let whole = all(&text, 1 << 20);
+        for piece in [61, 1000] {
+            assert_eq!(all(&text, piece), whole, "{name} in pieces of {piece}");
+        }
+    }
+}
+
+#[test]
+fn a_head_in_a_literal_is_a_literal() {
+    for name in ["mariadb10.11_default", "mysql9.7_default", "mysql9.7_extra"] {
+        let (found, _) = all(&sample(name), 1 << 20);
+        let hostile: Vec<&Owned> = found.iter().filter(|r| r.text.contains("evil")).collect();
+        assert_eq!(hostile.len(), 1, "{name}");
+        assert!(hostile[0].text.starts_with("select 'x;\n# Time: "), "{name}");
+        assert!(hostile[0].text.ends_with("' as lit"), "{name}");
+        assert_eq!(hostile[0].doubt, Doubt::Clean);
+        assert!(found.iter().all(|r| r.session != Some(999)));
+    }
+}
+
+#[test]
+fn the_database_is_that_of_the_file_where_the_record_has_none() {
+    let of = |name: &str, start: &str| {
+        let (found, _) = all(&sample(name), 1 << 20);
+        found.iter().find(|r| r.text.starts_with(start)).unwrap().database.clone()
+    };
+    for name in ["mariadb10.11_default", "mysql9.7_default"] {
+        assert_eq!(of(name, "select 1 /* a: sbtest */").as_deref(), Some("sbtest"), "{name}");
+        assert_eq!(of(name, "select 2 /* b: db2 */").as_deref(), Some("db2"), "{name}");
+        assert_eq!(of(name, "select 3 /* a again */").as_deref(), Some("sbtest"), "{name}");
+    }
+    assert_eq!(of("mariadb10.11_default", "select 4 /* no db */").as_deref(), Some(""));
+}
+
+#[test]
+fn commands_of_the_protocol_are_told_from_statements() {
+    let (found, _) = all(&sample("mysql9.7_default"), 1 << 20);
+    assert!(found.iter().any(|r| r.deed == Deed::Quit));
+    assert!(found.iter().any(|r| r.deed == Deed::InitDb));
+    let (found, _) = all(&sample("mariadb10.11_default"), 1 << 20);
+    assert!(found.iter().all(|r| r.deed == Deed::Statement));
+}
+
+#[test]
+fn a_log_that_was_cut_loses_only_what_is_cut() {
+    let text = sample("mysql9.7_default");
+    let (whole, _) = all(&text, 1 << 20);
+    let (found, tally) = all(&text[1_600..text.len() - 60], 1 << 20);
+    assert_eq!(tally.skipped.len(), 1, "what is left of the first record");
+    assert_eq!(tally.skipped[0].line, 1);
+    let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
+    let all: Vec<&str> = whole.iter().map(|r| r.text.as_str()).collect();
+    let from = all.windows(3).position(|w| w == &texts[..3]).unwrap();
+    assert_eq!(texts[..texts.len() - 1], all[from..from + texts.len() - 1]);
+    assert!(found[0].database.is_none(), "which database is in use is not known any more");
+}
+
+#[test]
+fn a_perfect_head_in_a_literal_makes_what_follows_suspect() {
+    let record = |text: &str| {
+        format!(
+            "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ localhost []  Id:     3\n\
+             # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n\
+             SET timestamp=1795245129;\n{text};\n"
+        )
+    };
+    let forged = format!("select 'x;\n{}' as lit", record("drop table t"));
+    let log = [record("select 1"), record(&forged), record("select 2")].concat();
+    let (found, _) = all(log.as_bytes(), 1 << 20);
+    let doubts: Vec<Doubt> = found.iter().map(|r| r.doubt).collect();
+    assert_eq!(doubts[0], Doubt::Clean);
+    assert!(!doubts[1..].contains(&Doubt::Clean), "{doubts:?}");
+    assert_eq!(found.last().unwrap().text, "select 2");
+}
