@@ -3,14 +3,17 @@
 //! Start reading at `Recorded`, then `LOG_FORMATS`. To add a format of logs: a folder with a `Format`, and its line in
 //! `LOG_FORMATS`.
 
+pub mod classes;
 pub mod digest;
 mod general_log;
 mod lexer;
 mod log;
+mod redact;
 mod slow_log;
+pub mod source;
 mod time;
 
-pub use log::{Log, LogError, Next};
+pub use log::{Log, LogError, Next, Place, Tally};
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
