@@ -44,6 +44,7 @@ pub use findings::{
     Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost,
     WayFinding,
 };
+pub use findings::{StatementClass, StatementFindings};
 
 pub use pulse::{Beat, Pulse, Surroundings};
 pub use steady::{Outlook, Watcher, in_words as steady_in_words};

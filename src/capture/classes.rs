@@ -12,6 +12,8 @@ use super::{Database, Deed, Recorded};
 pub const MOST_CLASSES: usize = 10_000;
 /// Longest example, bytes.
 const LONGEST_EXAMPLE: usize = 4_096;
+/// The class of statements of nothing but comments and blanks.
+const EMPTY: &[u8] = b"(empty)";
 /// So many times are kept one by one before a histogram takes them.
 const FEW: usize = 32;
 
@@ -80,6 +82,9 @@ impl Classes {
             return;
         }
         digest(recorded.text, &mut self.scratch);
+        if self.scratch.is_empty() {
+            self.scratch.extend_from_slice(EMPTY);
+        }
         let place = match self.places.get(self.scratch.as_slice()) {
             Some(place) => *place,
             None if self.all.len() < MOST_CLASSES => {

@@ -11,6 +11,7 @@ mod completion;
 mod connection;
 mod demo;
 mod desk;
+mod digest;
 mod fault;
 mod login_path;
 mod option_file;
@@ -44,6 +45,7 @@ const COMMANDS: &[Entry] = &[
     (waits::command, waits::run),
     (report::command, report::run),
     (compare::command, compare::run),
+    (digest::command, digest::run),
     (sandbox::command, sandbox::run),
     (restore::command, restore::run),
     (completion::command, completion::run),

@@ -9,11 +9,13 @@ use super::caveats::Caveat;
 
 mod compare;
 mod scaling;
+mod statements;
 mod steady;
 mod waits;
 
 pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
 pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
+pub use statements::{StatementClass, StatementFindings};
 pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
 pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WatchCost};
 

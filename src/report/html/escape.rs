@@ -1,7 +1,7 @@
 //! Text into HTML. Names and errors come from servers and files: nothing reaches the page but through here.
 
 /// Text as content or as the value of a quoted attribute.
-pub(super) fn text(raw: &str) -> String {
+pub(in crate::report) fn text(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {

@@ -7,7 +7,7 @@ mod bars;
 mod capacity;
 mod data;
 mod effects;
-mod escape;
+pub(super) mod escape;
 mod m4;
 mod plot;
 mod plots;
@@ -27,7 +27,7 @@ use super::{Look, ReportFormat};
 use axis::Measure;
 
 /// The style sheet and the script, part of the page.
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The format.

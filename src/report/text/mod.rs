@@ -1,7 +1,7 @@
 //! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
 
 mod compare;
-mod table;
+pub(super) mod table;
 mod waits;
 
 use std::io::{self, Write};

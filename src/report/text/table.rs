@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 /// Where a cell's text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Align {
+pub(in crate::report) enum Align {
     Left,
     Right,
 }
@@ -28,14 +28,14 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// Head and rows of cells.
-pub(super) struct Table {
+pub(in crate::report) struct Table {
     aligns: Vec<Align>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table with these columns.
-    pub(super) fn new(columns: &[(&str, Align)]) -> Table {
+    pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Table {
         Table {
             aligns: columns.iter().map(|c| c.1).collect(),
             rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
@@ -43,13 +43,13 @@ impl Table {
     }
 
     /// Adds a row with a cell for each column.
-    pub(super) fn row(&mut self, cells: Vec<String>) {
+    pub(in crate::report) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
     /// Writes it, two spaces between columns, nothing behind the last. If it is wider than the page, the first
     /// column gives way.
-    pub(super) fn write(&self, page: usize, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::report) fn write(&self, page: usize, out: &mut dyn Write) -> io::Result<()> {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
         };

@@ -1,0 +1,226 @@
+//! `sweat digest`: what kinds of statements a log holds, and what they cost.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::ProgressLine;
+use crate::analysis::{StatementClass, StatementFindings};
+use crate::capture::classes::{Class, Classes};
+use crate::capture::{Log, LogError, Next, Recorded, Tally, source};
+use crate::plan::Mistake;
+use crate::report::STATEMENT_FORMATS;
+use crate::workload::Progress;
+
+/// Bytes between two looks at the stop flag and the progress line.
+const LOOK: u64 = 8 << 20;
+/// Places of lines not understood that a note names.
+const NAMED: usize = 5;
+
+pub(super) fn command() -> Command {
+    let formats: Vec<&str> = STATEMENT_FORMATS.iter().map(|(name, _)| *name).collect();
+    Command::new("digest")
+        .about("Show what kinds of statements a slow or general log holds, and what they cost")
+        .arg(
+            Arg::new("log")
+                .value_name("LOG")
+                .action(ArgAction::Append)
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("Logs, also packed by gzip; folders of them; - for standard input"),
+        )
+        .arg(
+            Arg::new("limit")
+                .long("limit")
+                .value_name("N")
+                .default_value("20")
+                .value_parser(clap::value_parser!(u32).range(1..))
+                .help("Classes to show, those that took most time first"),
+        )
+        .arg(
+            Arg::new("format")
+                .long("format")
+                .value_name("FORMAT")
+                .default_value("text")
+                .value_parser(PossibleValuesParser::new(formats))
+                .help("How to show them"),
+        )
+        .arg(
+            Arg::new("quiet")
+                .short('q')
+                .long("quiet")
+                .action(ArgAction::SetTrue)
+                .help("No progress line"),
+        )
+        .after_help(
+            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server; which it is, is\n\
+             seen from the log. Statements that differ only in literals are one class. Passwords in\n\
+             statements are hidden, other literals are not: the example of a class may hold data.\n\n\
+             Examples:\n  \
+             sweat digest /var/log/mysql/slow.log\n  \
+             sweat digest --limit=50 --format=html logs/ > statements.html\n  \
+             ssh db1 cat /var/log/mysql/slow.log | sweat digest -",
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let given: Vec<PathBuf> = args.get_many("log").into_iter().flatten().cloned().collect();
+    let paths = source::files(&given).map_err(|e| wrong(&given[0], &e.to_string()))?;
+    let mut reading = Reading::new(args, desk, &paths);
+    for path in &paths {
+        reading.read(path)?;
+        if desk.stop.is_set() {
+            break;
+        }
+    }
+    reading.line.finish();
+    let limit = *args.get_one::<u32>("limit").expect("it has a default") as usize;
+    let found = findings(&reading, &paths, limit);
+    let name = args.get_one::<String>("format").expect("it has a default");
+    let format = STATEMENT_FORMATS.iter().find(|(known, _)| known == name);
+    let (_, write) = format.expect("clap knows only the formats in the list");
+    let mut text = Vec::new();
+    write(&found, &mut text).expect("memory takes every write");
+    desk.print(&String::from_utf8_lossy(&text))?;
+    Ok(if desk.stop.is_set() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// A log that can't be read is wrong input.
+fn wrong(path: &Path, why: &str) -> anyhow::Error {
+    let hint =
+        Some("give a log that the server wrote to a file, or - for standard input".to_owned());
+    Mistake { place: path.display().to_string(), why: why.to_owned(), hint }.into()
+}
+
+/// Logs being read.
+struct Reading<'a> {
+    desk: &'a Desk,
+    line: ProgressLine,
+    total_bytes: u64,
+    bytes: u64,
+    classes: Classes,
+    tallies: Vec<Tally>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(args: &ArgMatches, desk: &'a Desk, paths: &[PathBuf]) -> Reading<'a> {
+        let lengths = paths.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
+        Reading {
+            desk,
+            line: ProgressLine::new(desk.terminal, args.get_flag("quiet"), false),
+            total_bytes: lengths.sum(),
+            bytes: 0,
+            classes: Classes::default(),
+            tallies: Vec::new(),
+        }
+    }
+
+    fn read(&mut self, path: &PathBuf) -> anyhow::Result<()> {
+        let mut source = source::open(path).map_err(|e| wrong(path, &e.to_string()))?;
+        let mut log = Log::default();
+        let (mut seen, mut shown) = (0, 0);
+        let (total, before) = (self.total_bytes, self.bytes);
+        let result = log.read(&mut source, &mut |recorded: &Recorded<'_>| {
+            self.classes.add(recorded);
+            seen += recorded.text.len() as u64 + 200;
+            if seen < shown + LOOK {
+                return Next::Continue(());
+            }
+            shown = seen;
+            let done = (before + seen).min(total);
+            self.line.show(&Progress { label: "read".to_owned(), done, total, unit: "bytes" });
+            if self.desk.stop.is_set() { Next::Break(()) } else { Next::Continue(()) }
+        });
+        match result {
+            Ok(()) => {}
+            Err(LogError::Unknown) => {
+                return Err(wrong(path, "it is no slow log and no general log"));
+            }
+            Err(LogError::Io(e)) => {
+                return Err(anyhow::Error::new(e).context(format!("read {}", path.display())));
+            }
+        }
+        self.bytes += log.tally().bytes;
+        self.tallies.push(log.tally().clone());
+        Ok(())
+    }
+}
+
+fn findings(reading: &Reading<'_>, paths: &[PathBuf], limit: usize) -> StatementFindings {
+    let sorted = reading.classes.sorted();
+    let total_us: u64 = sorted.iter().map(|class| class.total_us).sum();
+    let timed: u64 = sorted.iter().map(|class| class.timed).sum();
+    let total_s = (timed > 0).then(|| total_us as f64 / 1e6);
+    StatementFindings {
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        sources: paths.iter().map(|path| path.display().to_string()).collect(),
+        bytes: reading.bytes,
+        records: reading.tallies.iter().map(|tally| tally.records).sum(),
+        statements: sorted.iter().map(|class| class.count).sum(),
+        total_s,
+        classes_in_all: sorted.len(),
+        classes: sorted.iter().take(limit).map(|class| shown(class, total_s)).collect(),
+        notes: notes(reading, paths, timed > 0),
+    }
+}
+
+fn shown(class: &Class, all_s: Option<f64>) -> StatementClass {
+    let seconds = |us: u64| us as f64 / 1e6;
+    let total_s = (class.timed > 0).then(|| seconds(class.total_us));
+    StatementClass {
+        digest: class.digest.clone(),
+        example: class.example.clone(),
+        database: class.database.clone(),
+        count: class.count,
+        errors: class.errors,
+        total_s,
+        share: total_s.zip(all_s).filter(|(_, all)| *all > 0.0).map(|(own, all)| own / all),
+        p50_s: class.quantile_us(0.5).map(seconds),
+        p95_s: class.quantile_us(0.95).map(seconds),
+        p99_s: class.quantile_us(0.99).map(seconds),
+        max_s: (class.timed > 0).then(|| seconds(class.longest_us)),
+        rows_sent: class.rows_sent,
+        rows_examined: class.rows_examined,
+        rows_affected: class.rows_affected,
+        first_unix_s: class.first_us.map(seconds),
+        last_unix_s: class.last_us.map(seconds),
+    }
+}
+
+/// What was left out, and what is doubtful.
+fn notes(reading: &Reading<'_>, paths: &[PathBuf], has_times: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut say = |count: u64, words: &str| {
+        if count > 0 {
+            notes.push(format!("{count} {words}"));
+        }
+    };
+    let sum = |of: fn(&Tally) -> u64| reading.tallies.iter().map(of).sum::<u64>();
+    say(reading.classes.commands(), "records are commands of the protocol, not statements");
+    say(reading.classes.inner(), "statements ran inside stored programs: their CALL counts");
+    say(sum(|t| t.unbalanced), "statements have a quote or comment without an end");
+    say(sum(|t| t.suspect), "records follow one of those and may be part of its text");
+    say(sum(|t| t.no_escapes), "statements end only if a backslash hides nothing");
+    say(sum(|t| t.cut), "statements are cut by the end of the log");
+    for (path, tally) in paths.iter().zip(&reading.tallies) {
+        if tally.skipped_bytes > 0 {
+            let places = tally.skipped.iter().take(NAMED);
+            let lines: Vec<String> = places.map(|place| place.line.to_string()).collect();
+            notes.push(format!(
+                "{}: {} bytes could not be understood, first on line {}",
+                path.display(),
+                tally.skipped_bytes,
+                lines.join(", ")
+            ));
+        }
+    }
+    if !has_times && sum(|t| t.records) > 0 {
+        notes.push("a general log has no times: classes stand by their count".to_owned());
+    }
+    if reading.desk.stop.is_set() {
+        notes.push("interrupted: only what was read so far".to_owned());
+    }
+    notes
+}
