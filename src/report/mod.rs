@@ -11,3 +11,68 @@ mod openmetrics;
 #[cfg(test)]
 mod samples;
 mod statements;
+mod text;
+
+pub use statements::STATEMENT_FORMATS;
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use crate::analysis::Findings;
+use crate::archive::RunState;
+
+/// All formats, in the order of `sweat report --help`.
+pub const FORMATS: &[&dyn ReportFormat] = &[
+    &text::Text,
+    &json::Json,
+    &csv::Csv,
+    &csv::CsvSummary,
+    &html::Html,
+    &markdown::Markdown,
+    &junit::Junit,
+    &openmetrics::OpenMetrics,
+];
+
+/// A way to show findings.
+pub trait ReportFormat: Sync {
+    /// Name on the command line.
+    fn name(&self) -> &'static str;
+    /// One line for the help.
+    fn about(&self) -> &'static str;
+    /// Writes everything.
+    ///
+    /// # Errors
+    /// Only those of `out`.
+    fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// What the reader's screen can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Whether colours may be used; they are never the only sign.
+    pub colour: bool,
+}
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {
+    FORMATS.iter().find(|format| format.name() == name).copied()
+}
+
+/// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
+fn utc(unix_ns: u64) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
+    humantime::format_rfc3339_millis(at).to_string()
+}
+
+/// How far a run came, in one word.
+fn state_word(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Done => "done",
+        RunState::Interrupted => "interrupted",
+        RunState::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests;

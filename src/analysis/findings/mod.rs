@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{ErrorRecord, RunState, ServerRecord, WarmedRecord};
+use crate::archive::{ErrorRecord, RunState, ServerRecord};
 
 use super::caveats::Caveat;
 
@@ -11,12 +11,14 @@ mod compare;
 mod scaling;
 mod statements;
 mod steady;
+mod timeline;
 mod waits;
 
 pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
 pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
 pub use statements::{StatementClass, StatementFindings};
 pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
+pub use timeline::{Heat, IntervalFinding, Phase, Series, Timeline, Unit};
 pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WatchCost};
 
 /// Everything a report shows.
@@ -357,127 +359,6 @@ pub struct WayFinding {
     pub until_first_done_s: Option<f64>,
     /// Proof of coldness and the like, in words.
     pub notes: Vec<String>,
-}
-
-/// What happened over time.
-#[derive(Clone, Debug, Default)]
-pub struct Timeline {
-    /// Where the axis begins: the first step that is not preparation.
-    pub began_s: f64,
-    /// Where it ends.
-    pub ended_s: f64,
-    /// Steps, also those before the axis.
-    pub phases: Vec<Phase>,
-    /// Intervals of all loads.
-    pub intervals: Vec<IntervalFinding>,
-    /// What probes saw.
-    pub series: Vec<Series>,
-    /// How often which response time was, over time.
-    pub heat: Option<Heat>,
-}
-
-/// How often which response time was, over time: counts in cells of time and latency.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heat {
-    /// Length of a column, seconds; the first begins where the axis begins.
-    pub column_s: f64,
-    /// Lower edge of the lowest row, seconds of latency.
-    pub low_s: f64,
-    /// Each row's upper edge by its lower one.
-    pub factor: f64,
-    /// How many rows there are.
-    pub rows: usize,
-    /// Cells that hold an event: column, row, events; in this order.
-    pub cells: Vec<(usize, usize, u64)>,
-}
-
-/// One step.
-#[derive(Clone, Debug)]
-pub struct Phase {
-    /// 1-based place.
-    pub number: u32,
-    /// `prepare`, `restart_cold`, `warm`, `load`, ...
-    pub kind: String,
-    /// Its group; empty if there are none.
-    pub way: String,
-    /// In words.
-    pub label: String,
-    /// When it began, seconds since the origin.
-    pub began_s: f64,
-    /// When it ended, seconds since the origin; the last known time if it was cut.
-    pub ended_s: f64,
-    /// Whether it was cut.
-    pub cut: bool,
-    /// How warm the pool was.
-    pub temperature: Temperature,
-    /// Its load, as an index into the trials.
-    pub trial: Option<usize>,
-    /// What warming did.
-    pub warmed: Option<WarmedRecord>,
-    /// Notes of the step.
-    pub notes: Vec<String>,
-}
-
-/// One interval of a load.
-#[derive(Clone, Copy, Debug)]
-pub struct IntervalFinding {
-    /// Its load, as an index into the trials.
-    pub trial: usize,
-    /// When it began, seconds since the origin.
-    pub began_s: f64,
-    /// Its real length, seconds.
-    pub seconds: f64,
-    /// Whether it is less than half as long as the load's longest: its rate says little.
-    pub partial: bool,
-    /// Good events.
-    pub events: u64,
-    /// Failed events.
-    pub errors: u64,
-    /// Good events per second.
-    pub events_per_s: Option<f64>,
-    /// Response times.
-    pub response: Latency,
-    /// Workers inside an event at its end.
-    pub in_flight: u64,
-    /// Arrivals due and not begun at its end.
-    pub backlog: u64,
-}
-
-impl IntervalFinding {
-    /// The middle of the interval, seconds since the origin: where its point is drawn.
-    pub fn middle_s(&self) -> f64 {
-        self.began_s + self.seconds / 2.0
-    }
-}
-
-/// A series read by probes.
-#[derive(Clone, Debug)]
-pub struct Series {
-    /// Name in JSON and CSV, with its unit.
-    pub id: &'static str,
-    /// For people.
-    pub title: &'static str,
-    /// Unit.
-    pub unit: Unit,
-    /// Counters it was computed from.
-    pub source: &'static str,
-    /// Time in seconds since the origin, and the value there; `None` is a gap.
-    pub points: Vec<(f64, Option<f64>)>,
-}
-
-/// Unit of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A number of things.
-    Count,
-    /// Things per second.
-    PerSecond,
-    /// Bytes.
-    Bytes,
-    /// Bytes per second.
-    BytesPerSecond,
-    /// CPU cores.
-    Cores,
 }
 
 /// One variable of the server.
