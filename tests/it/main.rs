@@ -5,6 +5,7 @@
 
 mod capture;
 mod cli;
+mod compare;
 mod fixture;
 mod journal;
 mod probe;

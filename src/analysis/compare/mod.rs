@@ -11,6 +11,8 @@ mod metric;
 mod race;
 #[cfg(test)]
 mod simulated;
+#[cfg(test)]
+mod tests;
 mod units;
 mod words;
 

@@ -7,6 +7,8 @@ use super::metric::metric;
 
 /// Beyond this ratio a percentage reads badly.
 const MANY_TIMES: f64 = 2.0;
+/// Beyond this ratio no digit matters.
+const FARTHEST: f64 = 10_000.0;
 /// Ways that a sentence lists.
 const LISTED: usize = 6;
 /// The metric beside rate that everybody asks for.
@@ -61,10 +63,19 @@ fn change(found: &Comparison) -> String {
     }
 }
 
+/// A ratio; beyond ten thousand a number says nothing more.
+fn bounded(ratio: f64) -> String {
+    match ratio {
+        r if r > FARTHEST => format!(">{}", figure(FARTHEST)),
+        r if r < 1.0 / FARTHEST => "0".to_owned(),
+        r => figure(r),
+    }
+}
+
 /// `+2.7 .. +3.5 %`, or `2.1 .. 3.0x`.
 fn interval(found: &Comparison) -> String {
     match found.ratio.ci95 {
-        Some((low, high)) if is_many(found) => format!("{} .. {}x", figure(low), figure(high)),
+        Some((low, high)) if is_many(found) => format!("{} .. {}x", bounded(low), bounded(high)),
         Some((low, high)) => format!("{} .. {} %", signed(low), signed(high)),
         None => "unknown".to_owned(),
     }
@@ -155,7 +166,10 @@ fn trimmed(number: f64) -> String {
 
 fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
     let (low, high) = found.ratio.ci95.unwrap_or((0.0, f64::INFINITY));
-    let detectable = found.detectable.unwrap_or(0.0) * 100.0;
+    let detectable = match found.detectable.unwrap_or(0.0) {
+        d if d < 0.5 => format!("{:.1} %", d * 100.0),
+        d => format!("a factor of {}", bounded(d.exp())),
+    };
     let runs = runs(found);
     let more = found
         .more_blocks
@@ -169,7 +183,7 @@ fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
     if low <= 1.0 && high >= 1.0 {
         return format!(
             "No difference seen between {} and {} in {}: {}, 95 % interval {}; {runs} could have seen \
-             {detectable:.1} %{more}: unsure.",
+             {detectable}{more}: unsure.",
             found.way,
             found.base,
             title(found),

@@ -13,6 +13,8 @@ const SWEEP_METRICS: &[&str] = &["events_per_s", "p99_s"];
 const LISTED: usize = 12;
 /// Beyond this ratio a percentage reads badly.
 const MANY_TIMES: f64 = 2.0;
+/// Beyond this ratio a number says nothing more.
+const FARTHEST: f64 = 10_000.0;
 
 /// Everything about comparisons: nothing where there are none.
 pub(super) fn write(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
@@ -81,7 +83,7 @@ fn row(comparison: &Comparison, several: bool, first: &Comparison) -> Vec<String
         interval,
         mark,
         comparison.p.map_or_else(|| "-".to_owned(), chance),
-        comparison.detectable.map_or_else(|| "-".to_owned(), |d| format!("{:.1} %", d * 100.0)),
+        comparison.detectable.map_or_else(|| "-".to_owned(), detectable),
     ]
 }
 
@@ -91,6 +93,8 @@ fn shares(comparison: &Comparison) -> (String, String) {
     let (low, high) = comparison.ratio.ci95.unwrap_or((ratio, ratio));
     let many = high > MANY_TIMES || low < 1.0 / MANY_TIMES;
     let number = |ratio: f64| match many {
+        true if ratio > FARTHEST => format!(">{}", figure(FARTHEST)),
+        true if ratio < 1.0 / FARTHEST => "0".to_owned(),
         true => figure(ratio),
         false => format!("{:+.1}", (ratio - 1.0) * 100.0),
     };
@@ -100,6 +104,14 @@ fn shares(comparison: &Comparison) -> (String, String) {
         None => "-".to_owned(),
     };
     (format!("{}{unit}", number(ratio)), interval)
+}
+
+/// A detectable difference of logarithms: a share while it is small, a factor beyond a half.
+fn detectable(difference: f64) -> String {
+    match difference {
+        d if d < 0.5 => format!("{:.1} %", d * 100.0),
+        d => format!("{}x", figure(d.exp().min(FARTHEST))),
+    }
 }
 
 /// A difference in percent.
@@ -135,12 +147,9 @@ fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::R
             .iter()
             .map(|p| format!("{} : {}", figure(p.way), figure(p.base)))
             .collect();
-        paragraph(
-            out,
-            "Blocks  ",
-            "Blocks  ",
-            &format!("{}: {}", comparison.metric, pairs.join(", ")),
-        )?;
+        let label = if comparison.paired { "Blocks  " } else { "Runs    " };
+        let text = format!("{}, way : base: {}", comparison.metric, pairs.join(", "));
+        paragraph(out, label, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {
         let text = format!(

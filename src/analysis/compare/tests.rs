@@ -1,0 +1,388 @@
+//! Runs made by hand through the whole comparison.
+
+use super::super::caveats::Level;
+use super::super::findings::{Comparison, Findings, Verdict};
+use super::super::{analyse, recorded};
+use super::*;
+use crate::archive::{IntervalRecord, SparseHistogram, Trial};
+use crate::recorder::{Histogram, new_histogram};
+
+const SECOND: u64 = 1_000_000_000;
+const SETTING: &str = "innodb_flush_log_at_trx_commit";
+
+/// Ten seconds of events at this rate, each a thousandth of a thousandth of it long.
+fn load(way: &str, block: u32, rate: u64, began_s: u64) -> Trial {
+    let mut response: Histogram = new_histogram();
+    let latency_ns = SECOND / rate;
+    response.record_n(latency_ns, rate * 10).unwrap();
+    let began_ns = began_s * SECOND;
+    let second = |number: u64| {
+        let mut histogram = new_histogram();
+        histogram.record_n(latency_ns, rate).unwrap();
+        IntervalRecord {
+            began_ns: began_ns + number * SECOND,
+            ended_ns: began_ns + (number + 1) * SECOND,
+            events: vec![rate],
+            errors: vec![0],
+            response: SparseHistogram::from(&histogram),
+            ..IntervalRecord::default()
+        }
+    };
+    Trial {
+        id: format!("{began_s}-{way}-{block}"),
+        way: way.to_owned(),
+        block,
+        workload: "oltp_update_non_index".to_owned(),
+        arrival: "closed".to_owned(),
+        workers: 2,
+        engine: "threads".to_owned(),
+        began_ns,
+        ended_ns: began_ns + 10 * SECOND,
+        reason: "done".to_owned(),
+        classes: vec!["update".to_owned()],
+        service: vec![response.clone()],
+        failed: vec![new_histogram()],
+        response: vec![response],
+        intervals: (0..10).map(second).collect(),
+        ..Trial::default()
+    }
+}
+
+/// A run of these ways: rates block by block, in alternating order.
+fn experiment(ways: &[(&str, &[u64])]) -> Run {
+    let mut run = Run { meta: recorded::bench().meta, ..Run::default() };
+    run.meta.asked = Asked {
+        ways: ways.iter().map(|(way, _)| (*way).to_owned()).collect(),
+        metric: METRIC.to_owned(),
+        margin: MARGIN,
+        blocks: ways[0].1.len() as u32,
+        ..Asked::default()
+    };
+    let mut at = 1;
+    for block in 0..ways[0].1.len() {
+        let mut order: Vec<&(&str, &[u64])> = ways.iter().collect();
+        if block % 2 == 1 {
+            order.reverse();
+        }
+        for (way, rates) in order {
+            run.trials.push(load(way, block as u32 + 1, rates[block], at));
+            at += 20;
+        }
+    }
+    run
+}
+
+fn deciding(findings: &Findings) -> &Comparison {
+    findings.comparisons.iter().find(|c| c.decides).unwrap()
+}
+
+fn near(got: f64, want: f64) {
+    assert!((got - want).abs() < 5e-4 * want.abs(), "{got} is not {want}");
+}
+
+#[test]
+fn a_clear_difference_is_told_with_its_interval() {
+    let run = experiment(&[
+        ("flush=1", &[1000, 1010, 990, 1005, 995, 1000]),
+        ("flush=2", &[1310, 1320, 1300, 1315, 1303, 1312]),
+    ]);
+    let findings = analyse(&run);
+    let found = deciding(&findings);
+    assert_eq!((found.verdict, found.ratio.runs, found.paired), (Verdict::Better, 6, true));
+    near(found.ratio.value.unwrap(), 1.31);
+    let rank = found.signed_rank.unwrap();
+    near(rank.p, 0.03125);
+    assert!(rank.ci95.0 > 1.3 && found.p.unwrap() < 1e-6);
+    assert_eq!(found.pairs.len(), 6);
+    assert_eq!((found.pairs[1].base, found.pairs[1].way), (1010.0, 1320.0));
+    assert!(
+        findings.answer[0]
+            .starts_with("flush=2 does 31 % more events/s than flush=1, 95 % interval +30")
+            && findings.answer[0].ends_with("6 blocks: better."),
+        "{}",
+        findings.answer[0]
+    );
+    // Latencies are one over the rate: lower, so better.
+    let p99 = findings.comparisons.iter().find(|c| c.metric == "p99_s").unwrap();
+    assert_eq!((p99.verdict, p99.decides), (Verdict::Better, false));
+    near(p99.ratio.value.unwrap(), 1.0 / 1.31);
+    assert!(!findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
+}
+
+#[test]
+fn what_five_noisy_blocks_could_not_see_is_said() {
+    let run =
+        experiment(&[("a", &[1000, 1030, 980, 1010, 990]), ("b", &[1020, 1000, 1005, 985, 1010])]);
+    let findings = analyse(&run);
+    let found = deciding(&findings);
+    assert_eq!(found.verdict, Verdict::Unsure);
+    assert!(found.signed_rank.is_none() && found.more_blocks.unwrap() > 5);
+    let answer = &findings.answer[0];
+    assert!(answer.starts_with("No difference seen between b and a in events/s"), "{answer}");
+    let can_see = format!("5 blocks could have seen {:.1} %", found.detectable.unwrap() * 100.0);
+    assert!(answer.contains(&can_see) && answer.contains("more blocks would decide"), "{answer}");
+}
+
+#[test]
+fn within_the_margin_is_the_same() {
+    let run = experiment(&[
+        ("a", &[1000, 1001, 999, 1002, 998, 1000]),
+        ("b", &[1003, 1002, 1000, 1003, 1000, 1001]),
+    ]);
+    let findings = analyse(&run);
+    assert_eq!(deciding(&findings).verdict, Verdict::Same);
+    assert!(
+        findings.answer[0].starts_with("b and a are the same within 2 %"),
+        "{:?}",
+        findings.answer
+    );
+}
+
+#[test]
+fn one_block_has_no_comparison() {
+    let run = experiment(&[("a", &[1000]), ("b", &[2000])]);
+    let findings = analyse(&run);
+    assert!(findings.comparisons.is_empty());
+    assert!(findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
+}
+
+#[test]
+fn one_wild_block_makes_the_two_tests_disagree() {
+    // Five blocks up by 3 %, one up by 60 %: Student's interval is wide, ranks say up; neither a claim.
+    let run = experiment(&[
+        ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
+        ("b", &[1030, 1031, 1029, 1030, 1032, 1600]),
+    ]);
+    assert_eq!(deciding(&analyse(&run)).verdict, Verdict::Unsure);
+    // Student's interval lies below the margin; with one of six the other way the ranks can't say so.
+    let run = experiment(&[
+        ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
+        ("b", &[900, 905, 898, 902, 899, 1001]),
+    ]);
+    let findings = analyse(&run);
+    let found = deciding(&findings);
+    assert!(found.ratio.ci95.unwrap().1 < 0.98);
+    assert_eq!(found.verdict, Verdict::Unsure);
+    assert!(found.notes.iter().any(|n| n.contains("signed ranks do not")), "{:?}", found.notes);
+}
+
+#[test]
+fn blocks_are_left_out_only_by_named_rules() {
+    let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
+    let cut = run.trials.iter_mut().find(|t| t.way == "b" && t.block == 2).unwrap();
+    cut.reason = "interrupted".to_owned();
+    let findings = analyse(&run);
+    let found = deciding(&findings);
+    assert_eq!(found.ratio.runs, 2);
+    assert!(found.notes.iter().any(|n| n.starts_with("left out") && n.contains("[CUT]")));
+    let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
+    for trial in run.trials.iter_mut().filter(|t| t.way == "b") {
+        trial.failed[0].record_n(1000, 500).unwrap();
+    }
+    let findings = analyse(&run);
+    let found = deciding(&findings);
+    assert_eq!((found.ratio.value, found.verdict), (None, Verdict::Unsure));
+    assert!(found.notes.iter().any(|n| n.contains("[ERRORS]")), "{:?}", found.notes);
+}
+
+#[test]
+fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
+    let run = experiment(&[
+        ("8", &[1000, 1002, 998, 1001, 999]),
+        ("16", &[1200, 1203, 1198, 1202, 1199]),
+        ("32", &[1300, 1301, 1299, 1304, 1298]),
+    ]);
+    let findings = analyse(&run);
+    let decided: Vec<&Comparison> = findings.comparisons.iter().filter(|c| c.decides).collect();
+    assert_eq!(decided.len(), 2);
+    assert!(decided.iter().all(|c| c.base == "8" && c.verdict == Verdict::Better));
+    let race = &findings.comparisons[2];
+    assert_eq!((race.way.as_str(), race.base.as_str(), race.decides), ("32", "16", false));
+    assert_eq!(race.verdict, Verdict::Better);
+    assert!(findings.answer[0].starts_with("32 is best in events/s: +8."), "{:?}", findings.answer);
+    assert!(findings.answer[1].starts_with("Against 8: 16 +20"), "{:?}", findings.answer);
+    let close = experiment(&[
+        ("8", &[1000, 1002, 998, 1001]),
+        ("16", &[1290, 1320, 1298, 1305]),
+        ("32", &[1300, 1301, 1299, 1304]),
+    ]);
+    let answer = analyse(&close).answer;
+    assert!(answer[0].contains("not told from the second"), "{answer:?}");
+}
+
+#[test]
+fn the_same_order_in_every_block_is_said() {
+    let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
+    let noted = |run: &Run| {
+        deciding(&analyse(run))
+            .notes
+            .iter()
+            .any(|n| n.contains("every block ran a, b in this order"))
+    };
+    assert!(!noted(&run));
+    run.trials.sort_by(|a, b| (a.block, &a.way).cmp(&(b.block, &b.way)));
+    for (place, trial) in run.trials.iter_mut().enumerate() {
+        trial.began_ns = place as u64 * 20 * SECOND;
+        trial.ended_ns = trial.began_ns + 10 * SECOND;
+    }
+    assert!(noted(&run));
+}
+
+#[test]
+fn growing_experiments_end_when_clear_and_look_only_when_planned() {
+    let rates = |n: usize, step: u64| -> (Vec<u64>, Vec<u64>) {
+        (0..n as u64).map(|b| (1000 + b % 3, 1000 + step + (b * 7) % 5)).unzip()
+    };
+    let after = |n: usize, step: u64| {
+        let (a, b) = rates(n, step);
+        let mut run = experiment(&[("a", &a), ("b", &b)]);
+        run.meta.asked.blocks = 5;
+        run.meta.asked.until_clear = Some(20);
+        clear(&run)
+    };
+    let early = after(3, 300);
+    assert!(!early.ends && early.next == Some(5), "{early:?}");
+    let clear_one = after(5, 300);
+    assert!(clear_one.ends && clear_one.clear, "{clear_one:?}");
+    let between = after(7, 300);
+    assert!(!between.ends && between.next == Some(10), "{between:?}");
+    // Two percent more is on the edge of the margin: never clear, and over after 20.
+    let edge = after(10, 19);
+    assert!(!edge.ends && edge.next == Some(20), "{edge:?}");
+    let over = after(20, 19);
+    assert!(over.ends && !over.clear, "{over:?}");
+}
+
+#[test]
+fn what_will_be_seen_is_said_before() {
+    let said = |blocks, most, cv| detectable_before(blocks, most, cv);
+    assert_eq!(
+        said(5, None, Some(0.02)),
+        "5 blocks can resolve 4.7 % if runs vary by 2.0 % (as measured)"
+    );
+    assert_eq!(
+        said(10, None, Some(0.01)),
+        "10 blocks can resolve 1.4 % if runs vary by 1.0 % (as measured)"
+    );
+    assert!(
+        said(5, Some(20), None).starts_with("5 blocks can resolve 6.0 %"),
+        "{}",
+        said(5, Some(20), None)
+    );
+    assert!(said(5, Some(20), None).contains("20 blocks can resolve"));
+    assert!(said(1, None, None).contains("can't tell a difference"));
+}
+
+/// A run of one load, with a setting.
+fn single(number: u64, rate: u64, flush: &str) -> Run {
+    let mut run = recorded::bench();
+    run.trials = vec![load("", 1, rate, 1)];
+    run.meta.id = format!("run-{number}");
+    let variable = run.variables.iter_mut().find(|v| v.name == SETTING).unwrap();
+    variable.start = flush.to_owned();
+    run
+}
+
+fn sides(paired: bool) -> Sides {
+    Sides { paired, metric: METRIC.to_owned(), margin: MARGIN }
+}
+
+#[test]
+fn finished_runs_say_what_differs() {
+    let base: Vec<Run> =
+        [1000, 1010, 990].iter().zip(1..).map(|(r, n)| single(n, *r, "1")).collect();
+    let other: Vec<Run> =
+        [1310, 1290, 1300].iter().zip(4..).map(|(r, n)| single(n, *r, "2")).collect();
+    let findings = compare_runs(&base, &other, &sides(false));
+    let found = deciding(&findings);
+    assert_eq!((found.verdict, found.paired, found.ratio.runs), (Verdict::Better, false, 3));
+    assert_eq!(
+        (found.way.as_str(), found.base.as_str()),
+        ("innodb_flush_log_at_trx_commit=2", "innodb_flush_log_at_trx_commit=1")
+    );
+    assert!(
+        found.notes.iter().any(|n| n.contains("no smaller one than 0.100")),
+        "{:?}",
+        found.notes
+    );
+    assert_eq!(findings.differences.len(), 1);
+    assert_eq!(findings.differences[0].base, "1 (config)");
+    assert_eq!(findings.trials.len(), 6);
+    assert!(!findings.caveats.iter().any(|c| ["CONFOUNDED", "ONE-RUN", "MIXED"].contains(&c.id)));
+    let paired = compare_runs(&base, &other, &sides(true));
+    assert!(deciding(&paired).paired);
+    let one = compare_runs(&base[..1], &other[..1], &sides(false));
+    assert_eq!(deciding(&one).verdict, Verdict::Unsure);
+    assert!(one.caveats.iter().any(|c| c.id == "ONE-RUN" && c.level == Level::Warn));
+    assert!(one.answer[0].contains("this is no answer"), "{:?}", one.answer);
+}
+
+#[test]
+fn more_than_one_difference_confounds() {
+    let base = [single(1, 1000, "1"), single(2, 1001, "1")];
+    let mut other = [single(3, 1000, "2"), single(4, 1001, "2")];
+    for run in &mut other {
+        run.meta.server.as_mut().unwrap().version = "11.8.2-MariaDB".to_owned();
+        // Where a server lies is no difference.
+        run.meta.server.as_mut().unwrap().address = "unix /elsewhere".to_owned();
+        run.meta.host.insert("name".to_owned(), "elsewhere".to_owned());
+    }
+    let findings = compare_runs(&base, &other, &sides(false));
+    let confounded = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
+    assert_eq!(confounded.level, Level::Warn);
+    assert!(confounded.evidence.starts_with("2 things differ: the server's version, inno"));
+    assert!(
+        findings.answer.iter().any(|s| s.starts_with("2 things differ")),
+        "{:?}",
+        findings.answer
+    );
+    let mixed = compare_runs(&[base[0].clone(), other[0].clone()], &base, &sides(false));
+    assert!(mixed.caveats.iter().any(|c| c.id == "MIXED"));
+}
+
+#[test]
+fn other_workloads_loads_and_data_are_other_experiments() {
+    let base = single(1, 1000, "1");
+    let kinds = |other: &Run| -> Vec<&str> {
+        let differences = differences_of(std::slice::from_ref(&base), std::slice::from_ref(other));
+        differences.iter().filter(|d| d.is_another_experiment()).map(|d| d.kind).collect()
+    };
+    assert!(kinds(&single(2, 1000, "2")).is_empty());
+    let mut other = single(2, 1000, "1");
+    other.trials[0].workload = "oltp_read_only".to_owned();
+    assert_eq!(kinds(&other), ["workload"]);
+    let mut other = single(2, 1000, "1");
+    other.trials[0].workers = 4;
+    assert_eq!(kinds(&other), ["load"]);
+    let mut other = single(2, 1000, "1");
+    other.meta.facts.insert("data_bytes".to_owned(), 1e9.into());
+    assert_eq!(kinds(&other), ["data"]);
+    // The folder of a file is not what it holds.
+    let (mut ours, mut theirs) = (base.clone(), base.clone());
+    ours.trials[0].options.insert("file".to_owned(), "/a/lookups.sql".to_owned());
+    theirs.trials[0].options.insert("file".to_owned(), "/b/lookups.sql".to_owned());
+    let differences = differences_of(&[ours], &[theirs]);
+    assert!(!differences.iter().any(|d| d.kind == "workload"), "{differences:?}");
+}
+
+#[test]
+fn ways_of_a_plan_say_what_they_change() {
+    let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
+    for trial in run.trials.iter_mut().filter(|t| t.way == "b") {
+        trial.settings.insert(SETTING.to_owned(), "2".to_owned());
+        trial.settings.insert("sync_binlog".to_owned(), "0".to_owned());
+    }
+    let findings = analyse(&run);
+    assert!(findings.differences.iter().all(|d| d.intended && d.way == "b" && d.kind == "setting"));
+    assert_eq!(findings.differences.len(), 2);
+    let caveat = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
+    assert_eq!(caveat.level, Level::Note);
+}
+
+#[test]
+fn metrics_have_the_names_people_write() {
+    assert_eq!(metric_name("p99"), Some("p99_s"));
+    assert_eq!(metric_name(" tps "), Some("events_per_s"));
+    assert_eq!(metric_name("p97"), None);
+    assert!(metric_names().contains(&"server_cpu_us"));
+}

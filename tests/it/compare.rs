@@ -1,0 +1,89 @@
+//! `sweat compare`: what can't be compared is refused before anything is said.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+#[expect(clippy::disallowed_methods, reason = "a test of the program itself")]
+fn sweat(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sweat")).current_dir(dir).args(args).output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Runs of `null`, which needs no server, by their names.
+fn runs(loads: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, threads) in loads {
+        let args = ["bench", "null", "--events", "200", "--threads", threads, "--name", name, "-q"];
+        let done = sweat(dir.path(), &args);
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    }
+    dir
+}
+
+fn folder(dir: &TempDir, name: &str) -> String {
+    let mut entries = std::fs::read_dir(dir.path().join("runs")).unwrap();
+    let found = entries.find_map(|e| {
+        let name_of = e.unwrap().file_name().to_string_lossy().into_owned();
+        name_of.ends_with(&format!("_{name}")).then_some(name_of)
+    });
+    found.unwrap()
+}
+
+#[test]
+fn finished_runs_are_compared_in_words_and_json() {
+    let dir = runs(&[("a1", "1"), ("a2", "1"), ("b1", "1"), ("b2", "1")]);
+    let [a1, a2, b1, b2] = ["a1", "a2", "b1", "b2"].map(|name| folder(&dir, name));
+    let args = ["compare", &b1, &b2, "--base", &a1, &a2, "--margin", "90%"];
+    let text = sweat(dir.path(), &args);
+    assert!(matches!(text.status.code(), Some(0 | 1)), "{}", err(&text));
+    assert!(out(&text).contains("events_per_s"), "{}", out(&text));
+    assert!(out(&text).contains("can see: the difference"), "{}", out(&text));
+    let json = sweat(dir.path(), &[&args[..], &["--paired", "--format", "json"]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let first = &report["comparisons"][0];
+    assert_eq!(first["decides"], true);
+    assert_eq!(first["paired"], true);
+    assert_eq!(first["pairs"].as_array().unwrap().len(), 2);
+    assert_eq!(report["trials"].as_array().unwrap().len(), 4);
+    let one = sweat(dir.path(), &["compare", &b1, "--base", &a1, "--strict"]);
+    assert_eq!(one.status.code(), Some(4), "{}", out(&one));
+    assert!(out(&one).contains("ONE-RUN"), "{}", out(&one));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let dir = runs(&[("a", "1"), ("b", "2")]);
+    let (a, b) = (folder(&dir, "a"), folder(&dir, "b"));
+    let refused = |args: &[&str], why: &str| {
+        let done = sweat(dir.path(), &[&["compare"], args].concat());
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {}", out(&done));
+        assert!(err(&done).contains(why), "{args:?}: {}", err(&done));
+        assert!(err(&done).contains("hint: "), "{args:?}: {}", err(&done));
+        assert!(done.stdout.is_empty());
+    };
+    refused(&[&b, "--base", &a], "load workers: the base has 1, the other 2");
+    refused(&[&a, "--base", &a], "named twice");
+    refused(&[&b, "--base", "elsewhere"], "elsewhere is not a run folder");
+    refused(&[&b, "--base", &a, "--metric", "p97"], "there is no metric p97");
+    refused(&[&b, "--base", &a, "--margin", "200%"], "no share below 100 %");
+    let forced = sweat(dir.path(), &["compare", &b, "--base", &a, "--force"]);
+    assert_eq!(forced.status.code(), Some(0), "{}", err(&forced));
+    assert!(out(&forced).contains("load workers: 1 -> 2"), "{}", out(&forced));
+
+    let meta = dir.path().join("runs").join(&b).join("meta.json");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    std::fs::write(&meta, text.replace("\"format\": 1", "\"format\": 99")).unwrap();
+    refused(&[&b, "--base", &a], "has layout 99");
+    std::fs::write(&meta, text).unwrap();
+    std::fs::remove_file(meta.with_file_name("steps.jsonl")).unwrap();
+    refused(&[&b, "--base", &a], "is not whole");
+}
