@@ -10,12 +10,8 @@ use anyhow::Context as _;
 
 use super::arguments::{self, plain};
 use super::{Program, process, settings};
-use crate::base::units::Size;
 use crate::plan::{Mistake, SandboxPlan, nearest};
 use crate::server::Settings;
-
-/// Pool below which MySQL has but one instance, bytes.
-const MANY_INSTANCES: u64 = 1 << 30;
 
 /// Asks the program about the settings of a sandbox and those of each way; all mistakes together. A way is its name and
 /// its settings.
@@ -49,10 +45,6 @@ pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Resul
             let hint = refusal.hint(name, names.as_deref().unwrap_or_default(), &program);
             mistakes.push(Mistake { place: place(name), why: refusal.why, hint: Some(hint) });
         }
-        let with_own: Settings = own.iter().chain(settings).cloned().collect();
-        mistakes.extend(
-            instances(&program, &with_own).map(|m| Mistake { place: place(&m.place), ..m }),
-        );
     }
     mistakes.dedup();
     Ok(mistakes)
@@ -67,9 +59,6 @@ struct Refusal {
 
 impl Refusal {
     fn hint(&self, name: &str, names: &[String], program: &Program) -> String {
-        if plain(name) == "innodb_buffer_pool_instances" && program.is_mariadb() {
-            return "leave it out: MariaDB has one buffer pool since 10.5".to_owned();
-        }
         let near = nearest(&plain(name), names.iter().map(String::as_str));
         match near.filter(|_| self.is_unknown) {
             Some(near) => format!("did you mean {near}?"),
@@ -136,22 +125,6 @@ fn variables(program: &Program) -> anyhow::Result<Vec<String>> {
     let said = process::listen(&program.path, &args).context("list the server's settings")?;
     let table = said.words.lines().skip_while(|line| !line.starts_with("-----"));
     Ok(table.skip(1).filter_map(|l| l.split_whitespace().next()).map(plain).collect())
-}
-
-/// MySQL keeps one instance of a small pool, whatever is asked, and says nothing.
-fn instances(program: &Program, settings: &Settings) -> Option<Mistake> {
-    let last = |wanted: &str| settings.iter().rev().find(|(name, _)| plain(name) == wanted);
-    let (name, count) = last("innodb_buffer_pool_instances")?;
-    let pool = match last("innodb_buffer_pool_size").map(|(_, value)| value.parse()) {
-        Some(Ok(Size::Bytes(bytes))) => bytes,
-        _ => 128 << 20,
-    };
-    let is_wrong = !program.is_mariadb() && pool < MANY_INSTANCES;
-    (is_wrong && count.parse().is_ok_and(|n: u64| n > 1)).then(|| Mistake {
-        place: name.clone(),
-        why: format!("{count} instances need a pool of 1 GiB; below it this server has one"),
-        hint: Some("give the sandbox pool = \"1G\" or more".to_owned()),
-    })
 }
 
 #[cfg(test)]
