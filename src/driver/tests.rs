@@ -362,6 +362,28 @@ fn the_users_stop_ends_the_load_soon_even_if_a_worker_blocks() {
 }
 
 #[test]
+fn who_looks_on_can_say_that_it_is_enough() {
+    on_each_engine(|engine| {
+        let deeds = [Deed::Work; 2];
+        let toy = Toy::new(&deeds);
+        let whole = Stop::new();
+        let stop = whole.part();
+        let plan = LoadPlan { time: None, ..plan(&deeds, engine, 0) };
+        let mut seen = 0;
+        let recording = run(&plan, 1, &toy, toy.clock, &stop, &mut |_| {
+            seen += 1;
+            if seen == 3 {
+                stop.set(StopReason::Done);
+            }
+        })
+        .unwrap();
+        assert_eq!((recording.reason, recording.abandoned), (StopReason::Done, 0));
+        assert!(seen >= 3 && recording.total.seconds() < 2.0, "{}", recording.total.seconds());
+        assert!(!whole.is_set());
+    });
+}
+
+#[test]
 fn the_users_stop_is_heeded_while_sessions_are_being_opened_or_workers_wait() {
     on_each_engine(|engine| {
         for (deeds, arrival) in [

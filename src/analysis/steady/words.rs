@@ -3,7 +3,7 @@
 use crate::analysis::figure::{figure_or_dash, percent, time};
 use crate::analysis::findings::{Steady, SteadyVerdict};
 
-/// `steady from 41.0 s on at 30 153 events/s (known to 0.80 %)`, `not steady: it falls by 7.0 % ...`,
+/// `steady from 41.0 s on at 30 153 events/s (known to 0.800 %)`, `not steady: it falls by 7.0 % ...`,
 /// `too short to tell: ...`.
 pub fn in_words(steady: &Steady) -> String {
     let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
@@ -40,7 +40,7 @@ mod tests {
             precision: Some(0.008),
             ..Steady::default()
         };
-        let level = "at 30 153 events/s (known to 0.80 %)";
+        let level = "at 30 153 events/s (known to 0.800 %)";
         assert_eq!(in_words(&steady), format!("steady from 40.0 s on {level}"));
         steady.t0_s = Some(0.0);
         steady.verdict = SteadyVerdict::SteadyWithStalls;
