@@ -80,6 +80,9 @@ pub fn analyse(run: &Run) -> Findings {
     if run.meta.command == "waits" {
         answer.splice(0..0, waits::sentences(&waits, &wait_groups));
     }
+    if run.meta.command == "aa" {
+        answer.splice(0..0, noise::against_itself(&compared.comparisons));
+    }
     let mut findings = Findings {
         answer,
         caveats,

@@ -5,6 +5,7 @@ mod apply;
 
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::base::units::Size;
@@ -132,6 +133,13 @@ pub(super) fn sandbox_flags(command: Command) -> Command {
                 .requires("sandbox")
                 .help("Its buffer pool, as in 256M"),
         ))
+}
+
+/// Whether the words name a server at all, or option files to find it in.
+pub(super) fn is_named(args: &ArgMatches) -> bool {
+    let named = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
+    let typed = |name: &str| args.value_source(name) == Some(ValueSource::CommandLine);
+    named || args.get_flag("sandbox") || FILE_FLAGS.iter().any(|(name, ..)| typed(name))
 }
 
 /// The target that the words name, a throw-away server or an address. What a plan file names stands over option

@@ -3,6 +3,7 @@
 //! Start reading at `COMMANDS`. To add a command: a file here with `command` (its words) and `run` (what it does),
 //! and its line in `COMMANDS`. A command reads its words into a plan and lets the rooms below do the work.
 
+mod aa;
 mod argv;
 mod bench;
 mod check;
@@ -12,6 +13,7 @@ mod connection;
 mod demo;
 mod desk;
 mod digest;
+mod doctor;
 mod fault;
 mod login_path;
 mod option_file;
@@ -41,6 +43,8 @@ const COMMANDS: &[Entry] = &[
     (demo::command, demo::run),
     (bench::command, bench::run),
     (run::command, run::run),
+    (aa::command, aa::run),
+    (doctor::command, doctor::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
     (report::command, report::run),

@@ -26,10 +26,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
 ];
 
 pub(super) fn command() -> Command {
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
-    let mut command = Command::new("run")
+    flags(Command::new("run"))
         .about("Run a written plan: ways compared, in blocks, with one answer")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
@@ -37,17 +34,25 @@ pub(super) fn command() -> Command {
              docs/plans holds examples. The folder of a run that was made is a plan too: it is run \
              once more, and what is not the same as then is told.",
         )
-        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan, or a run's folder"))
-        .arg(switch("dry-run", "Print every step and what it would send, and do nothing"))
-        .arg(switch("quiet", "Show nothing but the summary").short('q'))
-        .arg(switch("plain", "No line that is written over, also on a terminal"))
         .after_help(
             "Examples:\n  sweat run docs/plans/flush-log.toml --dry-run\n  \
              sweat run docs/plans/flush-log.toml\n  \
              sweat run docs/plans/flush-log.toml --until-clear 20\n  \
              sweat run plan.toml -h db1 -u bench -p --allow set-global\n  \
              sweat run runs/2026-11-21T07-40-15Z_flush-log",
-        );
+        )
+}
+
+/// Adds the words of every command that runs a written plan.
+pub(super) fn flags(command: Command) -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let mut command = command
+        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan, or a run's folder"))
+        .arg(switch("dry-run", "Print every step and what it would send, and do nothing"))
+        .arg(switch("quiet", "Show nothing but the summary").short('q'))
+        .arg(switch("plain", "No line that is written over, also on a terminal"));
     for (name, value, help) in FLAGS {
         command = command.arg(Arg::new(*name).long(*name).value_name(*value).help(*help));
     }
@@ -55,13 +60,9 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
-    let (plan, repeats) = read(&given)?;
-    let plan = lay_over(plan, args, desk)?;
+    let (plan, repeats) = prepared(args, desk)?;
     if args.get_flag("dry-run") {
-        experiment::check(&plan)?;
-        desk.print(&rehearsal(&experiment::rehearse(&plan)?))?;
-        return Ok(Exit::Done);
+        return print_steps(&plan, desk);
     }
     let quiet = args.get_flag("quiet");
     if plan.ways.len() > 1 && !quiet {
@@ -79,6 +80,26 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let finished = experiment::run_script(&plan, &mut script, "run", &desk.stop, &mut listener);
     drop(listener);
     present::conclude(finished?, args, desk)
+}
+
+/// The plan that words and file name together, and what it came to if it is a run's.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn prepared(args: &ArgMatches, desk: &Desk) -> anyhow::Result<(Plan, Option<Lock>)> {
+    let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
+    let (plan, repeats) = read(&given)?;
+    Ok((lay_over(plan, args, desk)?, repeats))
+}
+
+/// Prints what would be done, and does nothing.
+///
+/// # Errors
+/// Mistakes of the plan.
+pub(super) fn print_steps(plan: &Plan, desk: &Desk) -> anyhow::Result<Exit> {
+    experiment::check(plan)?;
+    desk.print(&rehearsal(&experiment::rehearse(plan)?))?;
+    Ok(Exit::Done)
 }
 
 /// The plan in a file, or of a run that was made, with what it came to then.

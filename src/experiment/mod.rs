@@ -4,6 +4,7 @@
 
 mod change;
 pub mod demo;
+pub mod doctor;
 mod dry;
 mod eyes;
 mod facts;

@@ -27,6 +27,13 @@ pub use subject::{Missed, Subject};
 pub use ticks::Ticks;
 
 use crate::base::Nanos;
+use crate::target::Session;
+
+/// Process id of the server at the other end of a session; `None` if it is on another machine, or can't be told for
+/// certain.
+pub fn process_of(session: &mut Session, local: bool) -> Option<u32> {
+    process::find(session, local)
+}
 
 /// All probes.
 pub const PROBES: &[&dyn Kind] = &[

@@ -1,8 +1,10 @@
 //! How quiet the machine was: raw numbers of looks before and after each load, and of the load itself, against
 //! bounds. Bounds are data: `rules`. To add one: a row there.
 
+mod doubled;
 mod during;
 mod rules;
+mod server;
 
 use crate::archive::{Counters, Run};
 
@@ -10,8 +12,10 @@ use super::findings::NoiseItem;
 use super::statistics::power::detectable;
 use super::statistics::robust::{mad, median};
 
+pub(super) use doubled::against_itself;
 pub(super) use during::foreign_share;
 use rules::RULES;
+pub use server::{ServerFacts, ServerItem, judge_server};
 
 /// How a look's level reads, from the best to the worst.
 const LEVELS: [&str; 4] = ["ok", "note", "warn", "void"];
@@ -119,6 +123,12 @@ pub(super) fn of_run(run: &Run) -> Vec<NoiseItem> {
 fn is_experiment(run: &Run) -> bool {
     let first = run.trials.first();
     run.trials.iter().any(|t| first.is_some_and(|f| t.way != f.way || t.block != f.block))
+}
+
+/// The worst level among items: `ok`, `note`, `warn`, `void`.
+pub fn worst_level(items: &[NoiseItem]) -> &'static str {
+    let grade = |item: &NoiseItem| LEVELS.iter().position(|level| *level == item.level);
+    LEVELS[items.iter().filter_map(grade).max().unwrap_or(0)]
 }
 
 /// Of each id the worst item, the first among equals, in the order of their first appearance.

@@ -130,6 +130,23 @@ pub(super) const RULES: &[Rule] = &[
                  commits will cost more elsewhere",
     },
     Rule {
+        id: "ceiling",
+        title: "events without work that sweat can do",
+        unit: "/s",
+        value: |l| l.get("ours.ceiling_per_s"),
+        bounds: [NEVER, NEVER, NEVER],
+        remedy: "",
+    },
+    Rule {
+        id: "lateness",
+        title: "sweat's own lateness (p99)",
+        unit: "us",
+        value: |l| l.get("ours.late_p99_ns").map(|ns| ns / 1e3),
+        bounds: [100.0, 1000.0, NEVER],
+        remedy: "events begin later than they should: latencies below that say little; --precise, \
+                 or a quieter machine",
+    },
+    Rule {
         id: "saving_governors",
         title: "cores whose governor saves power",
         unit: "cores",

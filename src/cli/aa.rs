@@ -1,0 +1,91 @@
+//! `sweat aa`: a plan against itself. What differs between a way and itself is what this machine can't tell apart.
+
+use clap::{ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::run::{flags, prepared};
+use super::step_lines::StepLines;
+use super::{present, run};
+use crate::experiment::{self, Blocks};
+use crate::plan::{Plan, WayPlan};
+
+/// Blocks unless plan or words say more: four differences of freedom are few, ten blocks take twice as long.
+const BLOCKS: u32 = 5;
+/// Names of the way and its double.
+const NAMES: [&str; 2] = ["a", "a-again"];
+
+pub(super) fn command() -> Command {
+    flags(Command::new("aa"))
+        .about("Run a plan against itself: what can this machine tell apart?")
+        .long_about(
+            "Run a plan against itself: its base way twice, as two ways, in blocks.\n\nThe answer \
+             must be `same`. Where it is `unsure`, this machine can't resolve the plan's margin in \
+             so many blocks; where it is `better` or `worse` (1 of 20 by chance), something else \
+             than the server decides.",
+        )
+        .after_help(
+            "Examples:\n  sweat aa docs/plans/flush-log.toml\n  \
+             sweat aa docs/plans/flush-log.toml --blocks 10",
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (plan, repeats) = prepared(args, desk)?;
+    let plan = doubled(plan);
+    if args.get_flag("dry-run") {
+        return run::print_steps(&plan, desk);
+    }
+    let mut listener = StepLines::new(args, desk, &plan, repeats);
+    let mut script = Blocks::new(&plan, &|_| false);
+    let finished = experiment::run_script(&plan, &mut script, "aa", &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+/// The same plan with its base way and the same once more.
+fn doubled(mut plan: Plan) -> Plan {
+    let base = plan.ways.first().cloned().unwrap_or_default();
+    plan.ways = NAMES.map(|name| WayPlan { name: name.to_owned(), ..base.clone() }).into();
+    plan.sweep = None;
+    plan.until_clear = None;
+    plan.checks.clear();
+    plan.question = Some("What differs between a way and itself?".to_owned());
+    if plan.blocks < 2 {
+        plan.blocks = BLOCKS;
+    }
+    if !plan.name.ends_with("-aa") {
+        plan.name += "-aa";
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::SweepPlan;
+
+    #[test]
+    fn the_base_runs_against_its_double() {
+        let way = |name: &str, value: &str| WayPlan {
+            name: name.to_owned(),
+            settings: vec![("innodb_io_capacity".to_owned(), value.to_owned())],
+            ..WayPlan::default()
+        };
+        let plan = Plan {
+            name: "io".to_owned(),
+            ways: vec![way("200", "200"), way("2000", "2000")],
+            sweep: Some(SweepPlan::default()),
+            checks: vec!["p99 < 1ms".to_owned()],
+            ..Plan::default()
+        };
+        let doubled = doubled(plan);
+        let names: Vec<&str> = doubled.ways.iter().map(|w| w.name.as_str()).collect();
+        assert_eq!(names, NAMES);
+        assert_eq!(doubled.ways[0].settings, doubled.ways[1].settings);
+        assert_eq!(doubled.ways[0].settings[0].1, "200");
+        assert_eq!((doubled.blocks, doubled.name.as_str()), (BLOCKS, "io-aa"));
+        assert!(doubled.sweep.is_none() && doubled.checks.is_empty());
+        assert_eq!(super::doubled(Plan { blocks: 3, ..Plan::default() }).blocks, 3);
+    }
+}

@@ -1,0 +1,240 @@
+//! `sweat doctor`: what this machine, this server and sweat itself can resolve, before anything is measured.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
+
+use super::connection;
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::ProgressLine;
+use crate::analysis::NoiseItem;
+use crate::analysis::figure::{bytes, figure, percent};
+use crate::analysis::noise::{self, ServerItem, judge, judge_server, resolvable};
+use crate::experiment::doctor::{Examination, Patient, examine};
+use crate::plan::{Mistake, TargetPlan};
+use crate::probe::noise::Care;
+use crate::workload::Progress;
+
+/// Version of the JSON.
+const SCHEMA: u32 = 1;
+/// Blocks for which it is told what they resolve.
+const BLOCKS: [u32; 3] = [5, 10, 20];
+
+pub(super) fn command() -> Command {
+    let switch = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    let command = Command::new("doctor")
+        .about("Say what this machine can resolve, and what stands in the way")
+        .long_about(
+            "Say what this machine can resolve, and what stands in the way: lost time, other \
+             programs, clocks, memory, disks; how alike the same work is each time; how fast and \
+             how late sweat itself is. With a server: its limits, durability, data and pool, and \
+             what probes may not see. Changes nothing. Takes about ten seconds.",
+        )
+        .arg(
+            Arg::new("dir")
+                .long("dir")
+                .value_name("DIR")
+                .default_value(".")
+                .help("Where flushed writes are timed: the disk that matters"),
+        )
+        .arg(switch("quick", "A glance of two seconds instead: coarse"))
+        .arg(switch("json", "Print JSON"))
+        .arg(switch("strict", "End with exit code 4 if anything would void a run"))
+        .arg(switch("quiet", "No line about what goes on").short('q'))
+        .arg(switch("plain", "No line that is written over, also on a terminal"))
+        .after_help(
+            "Examples:\n  sweat doctor\n  sweat doctor --dir /var/lib/mysql --strict\n  \
+             sweat doctor -S /run/mysqld/mysqld.sock -u root\n  sweat doctor --sandbox --json",
+        );
+    connection::sandbox_flags(connection::address_flags(command))
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let dir = PathBuf::from(args.get_one::<String>("dir").expect("it has a default"));
+    if !dir.is_dir() {
+        let why = format!("{} is no folder", dir.display());
+        return Err(Mistake { place: "--dir".to_owned(), why, hint: None }.into());
+    }
+    let target = match connection::is_named(args) {
+        true => connection::target(args, desk, &TargetPlan::None)?,
+        false => TargetPlan::None,
+    };
+    let quick = args.get_flag("quick");
+    let patient = Patient {
+        target,
+        dir: &dir,
+        care: if quick { Care::SHORT } else { Care::FULL },
+        calibrate: Duration::from_millis(if quick { 300 } else { 1000 }),
+    };
+    let quiet = args.get_flag("quiet") || args.get_flag("json");
+    let mut line = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
+    let found = examine(&patient, &desk.stop, &mut |label, done, total| {
+        line.show(&Progress { label: label.to_owned(), done, total, unit: "parts" });
+    });
+    line.finish();
+    let found = found?;
+    if desk.stop.is_set() {
+        return Ok(Exit::Interrupted);
+    }
+    let items = judge(&found.seen, "now");
+    let server = found.server.as_ref().map(judge_server).unwrap_or_default();
+    let text = match args.get_flag("json") {
+        true => as_json(&found, &items, &server, &dir)?,
+        false => as_text(&found, &items, &server, &dir),
+    };
+    desk.print(&text)?;
+    let void = items.iter().any(|item| item.level == "void");
+    Ok(if void && args.get_flag("strict") { Exit::Void } else { Exit::Done })
+}
+
+fn as_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir: &Path) -> String {
+    let mut text = verdict(found, items);
+    text += &format!("\nMachine  {}\n", machine(found));
+    for item in items {
+        let value = format!("{} {}", figure(item.value), item.unit);
+        text += &row(item.level, item.title, value.trim_end(), &item.remedy);
+    }
+    if let Some(facts) = &found.server {
+        text += &format!("\nServer   {}, {}\n", facts.version, facts.address);
+        for item in server {
+            text += &row(item.level, item.title, &item.value, &item.remedy);
+        }
+    }
+    text += &format!("\nFlushed writes went to {}.\n", dir.display());
+    text
+}
+
+/// A line of the list: what it is, and below it what to do.
+fn row(level: &str, title: &str, value: &str, remedy: &str) -> String {
+    let mut text = format!("{level:<5} {title:<44} {value:>20}\n");
+    if !remedy.is_empty() {
+        text += &format!("      {remedy}\n");
+    }
+    text
+}
+
+/// The answer first.
+fn verdict(found: &Examination, items: &[NoiseItem]) -> String {
+    let voids: Vec<&str> = items.iter().filter(|i| i.level == "void").map(|i| i.title).collect();
+    let mut text = match &voids[..] {
+        [] => String::new(),
+        voids => format!("VOID: a run now would mean nothing: {}.\n", voids.join(", ")),
+    };
+    let resolves = BLOCKS.map(|n| (n, resolvable(&found.seen, n)));
+    let words: Vec<String> = resolves
+        .iter()
+        .filter_map(|(n, share)| Some(format!("{} in {n} blocks", percent((*share)?))))
+        .collect();
+    text += &match &words[..] {
+        [] => "Answer: not known what this machine can resolve.\n".to_owned(),
+        words => format!(
+            "Answer: at best this machine resolves differences of {}.\n        (Loads vary at least \
+             as much as a fixed piece of CPU work does; `sweat aa PLAN` measures how much.)\n",
+            words.join(", ")
+        ),
+    };
+    text
+}
+
+fn machine(found: &Examination) -> String {
+    let fact = |name: &str| found.host.get(name).map(String::as_str);
+    let memory = fact("memory_bytes").and_then(|m| m.parse().ok()).map(bytes);
+    let cpus = fact("cpus").unwrap_or("?");
+    let parts = [
+        Some(format!("{cpus} x {}", fact("cpu").unwrap_or("CPU"))),
+        memory,
+        fact("kernel").map(str::to_owned),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn as_json(
+    found: &Examination,
+    items: &[NoiseItem],
+    server: &[ServerItem],
+    dir: &Path,
+) -> anyhow::Result<String> {
+    let machine: Vec<_> = items
+        .iter()
+        .map(|i| {
+            json!({
+                "id": i.id, "title": i.title, "value": i.value, "unit": i.unit,
+                "level": i.level, "remedy": i.remedy,
+            })
+        })
+        .collect();
+    let of_server: Vec<_> = server
+        .iter()
+        .map(|i| {
+            json!({
+                "id": i.id, "title": i.title, "value": i.value, "level": i.level,
+                "remedy": i.remedy,
+            })
+        })
+        .collect();
+    let resolves = BLOCKS.map(|n| json!({ "blocks": n, "share": resolvable(&found.seen, n) }));
+    let level = noise::worst_level(items);
+    let report = json!({
+        "schema": SCHEMA,
+        "level": level,
+        "host": found.host,
+        "dir": dir,
+        "machine": machine,
+        "resolves": resolves,
+        "server": found.server.as_ref().map(|facts| json!({
+            "version": facts.version, "address": facts.address, "items": of_server,
+        })),
+        "raw": found.seen,
+    });
+    Ok(serde_json::to_string_pretty(&report)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found() -> (Examination, Vec<NoiseItem>) {
+        let mut found = Examination::default();
+        for (name, value) in [
+            ("gap.cpus", 2.0),
+            ("gap.span_ns", 4e9),
+            ("gap.lost_ns", 1e9),
+            ("sentinel.cpu.0_ns", 100.0),
+            ("sentinel.cpu.1_ns", 101.0),
+            ("sentinel.cpu.2_ns", 99.0),
+        ] {
+            found.seen.insert(name.to_owned(), value);
+        }
+        let items = judge(&found.seen, "now");
+        (found, items)
+    }
+
+    #[test]
+    fn the_answer_stands_first_and_each_item_says_what_to_do() {
+        let (found, items) = found();
+        let text = as_text(&found, &items, &[], Path::new("/x"));
+        let mut lines = text.lines();
+        let first = lines.next().unwrap();
+        assert!(first.starts_with("VOID: a run now would mean nothing: time lost"), "{text}");
+        let answer = lines.next().unwrap();
+        assert!(answer.contains("resolves differences of 2.35 % in 5 blocks"), "{text}");
+        let at = text.find("void  time lost on the cores").unwrap();
+        assert!(text[at..].lines().nth(1).unwrap().contains("stop them"), "{text}");
+    }
+
+    #[test]
+    fn the_json_holds_items_and_raw_numbers() {
+        let (found, items) = found();
+        let text = as_json(&found, &items, &[], Path::new("/x")).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["level"], "void");
+        assert_eq!(value["raw"]["gap.lost_ns"], 1e9);
+        assert!(value["server"].is_null());
+        assert_eq!(value["machine"][0]["id"], "lost_time");
+    }
+}
