@@ -96,8 +96,12 @@ fn as_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir:
     let mut text = verdict(found, items);
     text += &format!("\nMachine  {}\n", machine(found));
     for item in items {
-        let value = format!("{} {}", figure(item.value), item.unit);
-        text += &row(item.level, item.title, value.trim_end(), &item.remedy);
+        let value = match item.unit {
+            "" if item.value == 0.0 => "no".to_owned(),
+            "" => "yes".to_owned(),
+            unit => format!("{} {unit}", figure(item.value)),
+        };
+        text += &row(item.level, item.title, &value, &item.remedy);
     }
     if let Some(facts) = &found.server {
         text += &format!("\nServer   {}, {}\n", facts.version, facts.address);

@@ -216,7 +216,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "raid",
         title: "arrays being checked or rebuilt",
-        unit: "",
+        unit: "arrays",
         value: |l| l.get("raid.rebuilding"),
         bounds: [NEVER, 0.0, NEVER],
         remedy: "wait until it is through (/proc/mdstat)",
