@@ -48,6 +48,7 @@ mod tests {
             more_is_better: true,
             ratio: Estimate { value: Some(1.0), ci95: Some((0.99, 1.01)), runs: 5 },
             verdict,
+            paired: true,
             margin: 0.02,
             p: None,
             signed_rank: None,
