@@ -19,6 +19,8 @@ use super::fault::Exit;
 const RUNS_DIR: &str = "runs";
 /// The page a run folder gets.
 const PAGE: &str = "report.html";
+/// The page of several runs, which belongs to none of their folders.
+const OVERLAY: &str = "side-by-side.html";
 /// The format that is a file by nature.
 const HTML: &str = "html";
 
@@ -30,8 +32,12 @@ pub(super) fn command() -> Command {
         .arg(
             Arg::new("run")
                 .value_name("RUN")
+                .num_args(1..)
                 .default_value("latest")
-                .help("The run's folder, its name below the runs folder, or `latest`"),
+                .help(
+                    "The run's folder, its name below the runs folder, or `latest`; of several, \
+                     a page or text with all side by side",
+                ),
         )
         .arg(
             Arg::new("format")
@@ -52,7 +58,7 @@ pub(super) fn command() -> Command {
                 .short('o')
                 .long("output")
                 .value_name("FILE")
-                .help("Write to a file [html: RUN/report.html; others: standard output]"),
+                .help("Write to a file [html: RUN/report.html, of several runs side-by-side.html; others: standard output]"),
         )
         .arg(
             Arg::new("runs-dir")
@@ -63,6 +69,7 @@ pub(super) fn command() -> Command {
         )
         .after_help(format!(
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
+             sweat report RUN1 RUN2 --format html -o both.html\n  \
              sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
@@ -80,7 +87,12 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
     let format = report::format(name).expect("clap knows only the formats in the list");
-    let dir = find(text("run"), Path::new(text("runs-dir")))?;
+    let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
+    let runs_dir = Path::new(text("runs-dir"));
+    if runs.len() > 1 {
+        return several(&runs, runs_dir, name, args, desk);
+    }
+    let dir = find(runs[0], runs_dir)?;
     let findings = check::findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     match file {
@@ -97,6 +109,45 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         desk.say(&format!("wrote {path}"));
     }
     Ok(check::verdict(&findings, args.get_flag("strict")))
+}
+
+/// Several runs side by side.
+fn several(
+    runs: &[&String],
+    runs_dir: &Path,
+    format: &str,
+    args: &ArgMatches,
+    desk: &Desk,
+) -> anyhow::Result<Exit> {
+    if !report::SEVERAL.contains(&format) {
+        return Err(Mistake {
+            place: format!("--format {format}"),
+            why: "it shows one run only".to_owned(),
+            hint: Some(format!("of several runs: {}", report::SEVERAL.join(" or "))),
+        }
+        .into());
+    }
+    if args.get_many::<String>("check").is_some() {
+        return Err(Mistake {
+            place: "--check".to_owned(),
+            why: "it is not clear which of the runs must hold it".to_owned(),
+            hint: Some("report one run, and name another one with --base".to_owned()),
+        }
+        .into());
+    }
+    let load_one = |run: &&String| Ok(load(&find(run, runs_dir)?)?.1);
+    let all = runs.iter().map(load_one).collect::<anyhow::Result<Vec<Findings>>>()?;
+    let mut page = Vec::new();
+    report::side_by_side(&all, format, &mut page).expect("memory takes every write");
+    let file = args.get_one::<String>("output").map(String::as_str);
+    match file.or((format == HTML).then_some(OVERLAY)).filter(|path| *path != "-") {
+        Some(path) => {
+            save(Path::new(path), &page)?;
+            desk.say(&format!("wrote {path}"));
+        }
+        None => desk.print(&String::from_utf8_lossy(&page))?,
+    }
+    Ok(Exit::Done)
 }
 
 /// The run folder that is meant.

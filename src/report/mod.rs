@@ -8,11 +8,13 @@ mod json;
 mod junit;
 mod markdown;
 mod openmetrics;
+mod overlay;
 #[cfg(test)]
 mod samples;
 mod statements;
 mod text;
 
+pub use overlay::{SEVERAL, side_by_side};
 pub use statements::STATEMENT_FORMATS;
 
 use std::io::{self, Write};

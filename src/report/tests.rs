@@ -47,6 +47,11 @@ fn golden(mut found: String, file: &str) {
 fn text_is_golden() {
     check_golden("text", &recorded::demo(), "demo.txt");
     check_golden("text", &recorded::bench(), "bench.txt");
+    for (name, findings) in samples() {
+        let text = shown("text", findings);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+        golden(text, &format!("{name}.txt"));
+    }
 }
 
 #[test]
@@ -270,6 +275,35 @@ fn html_lets_no_text_become_an_element() {
     balanced(&page);
 }
 
+fn both(format: &str) -> String {
+    let mut out = Vec::new();
+    let (mut first, mut second) = (recorded::demo(), recorded::bench());
+    first.meta.name = recorded::HOSTILE.to_owned();
+    second.variables[1].start = "1".to_owned();
+    second.meta.id = format!("{}-{}", second.meta.id, recorded::HOSTILE);
+    let runs = [analyse(&first), analyse(&second), analyse(&Run::default())];
+    side_by_side(&runs, format, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn several_runs_stand_side_by_side() {
+    let page = both("html");
+    balanced(&page);
+    assert!(!page.contains("<img") && page.matches("<script").count() == 2);
+    assert!(page.contains("innodb_flush_log_at_trx_commit"), "settings that differ");
+    // Both loads begin at the left edge.
+    let svg = page.split("<svg id=\"plot-p50\"").nth(1).unwrap();
+    let begins = svg.split("curve c").skip(1).take(2).map(|curve| {
+        let path = curve.split(" d=\"M").nth(1).unwrap();
+        path.split(' ').next().unwrap().parse::<f64>().unwrap()
+    });
+    begins.for_each(|x| assert!((66.0..140.0).contains(&x), "{x}"));
+    let text = both("text");
+    assert!(text.lines().all(|l| l.chars().count() <= 80 && !l.contains('\u{1b}')), "{text}");
+    golden(text, "side-by-side.txt");
+}
+
 /// Everything that was made by hand.
 fn samples() -> [(&'static str, Findings); 3] {
     [
@@ -283,6 +317,7 @@ fn samples() -> [(&'static str, Findings); 3] {
 #[test]
 fn pages() {
     let Some(folder) = std::env::var_os("PAGES") else { return };
+    std::fs::write(std::path::Path::new(&folder).join("both.html"), both("html")).unwrap();
     for (name, findings) in samples() {
         let path = std::path::Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, shown("html", findings)).unwrap();

@@ -92,13 +92,11 @@ fn draw(shown: &[&Comparison], width: f64, left: f64, form: &str) -> String {
 
 fn ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64) {
     let place = |percent: f64| (1.0 + percent / 100.0).ln();
-    // Zero first, then outwards as far as there is room.
+    // Zero first, then from the outside inwards as far as there is room.
     let mut labels: Vec<f64> = LABELS.to_vec();
-    labels.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-    let wanted = |p: &f64| *p == 0.0 || p.abs() >= 0.5;
     let mut taken: Vec<f64> = Vec::new();
     labels.sort_by_key(|p| (*p != 0.0, std::cmp::Reverse((p.abs() * 10.0) as i64)));
-    for percent in labels.into_iter().filter(wanted) {
+    for percent in labels {
         let at = place(percent);
         if at < ends.0 || at > ends.1 || taken.iter().any(|t| (t - x(at)).abs() < 44.0) {
             continue;

@@ -9,6 +9,7 @@ mod data;
 mod effects;
 pub(super) mod escape;
 mod m4;
+mod overlay;
 mod plot;
 mod plots;
 mod record;
@@ -41,21 +42,32 @@ impl ReportFormat for Html {
         "one page with plots, in one file"
     }
     fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
-        let title = escape::text(&format!("{} \u{b7} sweat", findings.head.id));
-        write!(
-            out,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+        let title = format!("{} \u{b7} sweat", findings.head.id);
+        page(&title, &findings.head.tool_version, sections::all(findings), out)
+    }
+}
+
+/// Several runs on one page.
+pub(super) fn side_by_side(runs: &[Findings], out: &mut dyn Write) -> io::Result<()> {
+    let version = runs.first().map_or("", |run| run.head.tool_version.as_str());
+    page("side by side \u{b7} sweat", version, overlay::all(runs), out)
+}
+
+fn page(title: &str, version: &str, parts: Vec<String>, out: &mut dyn Write) -> io::Result<()> {
+    let title = escape::text(title);
+    write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"generator\" content=\"sweat {}\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n",
-            escape::text(&findings.head.tool_version),
-        )?;
-        for section in sections::all(findings) {
-            out.write_all(section.as_bytes())?;
-            out.write_all(b"\n")?;
-        }
-        write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
+        escape::text(version),
+    )?;
+    for section in parts {
+        out.write_all(section.as_bytes())?;
+        out.write_all(b"\n")?;
     }
+    write!(out, "<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
 /// A value of a plot in words.

@@ -208,7 +208,7 @@ fn reads(findings: &Findings) -> Plot {
         x_title: "",
         curves: sampled(
             findings,
-            &[("disk_reads_per_s", 1, Style::Steps), ("read_ahead_per_s", 4, Style::Steps)],
+            &[("disk_reads_per_s", 1, Style::Steps), ("read_ahead_per_s", 0, Style::Steps)],
         ),
     }
 }
@@ -245,7 +245,12 @@ pub(super) fn spectrum(findings: &Findings) -> Plot {
             style: if trial.pass > 1 { Style::Dashed } else { Style::Line },
             points: trial.spectrum.iter().map(|p| (nines(p.quantile), Some(p.latency_s))).collect(),
         })
-        .collect();
+        .collect::<Vec<_>>();
+    spectrum_of(curves)
+}
+
+/// The same from curves over [`nines`].
+pub(super) fn spectrum_of(curves: Vec<Curve>) -> Plot {
     let last = curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
     let labels = (0..=last.ceil() as i32).map(|n| (f64::from(n), quantile(n)));
     Plot {
@@ -278,7 +283,7 @@ fn spectrum_colour(findings: &Findings, trial: usize) -> usize {
 }
 
 /// log10 of 1/(1-q): 0.9 is 1, 0.99 is 2.
-fn nines(quantile: f64) -> f64 {
+pub(super) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).max(1e-12).log10()
 }
 
@@ -297,7 +302,13 @@ pub(super) fn name_of_trial(findings: &Findings, place: usize) -> String {
     let trial = &findings.trials[place];
     match trial.way.as_str() {
         "" => trial.id.clone(),
-        way => format!("{way}, run\u{a0}{}", trial.pass),
+        way if findings.trials.iter().all(|t| t.block <= 1) => {
+            format!("{way}, run\u{a0}{}", trial.pass)
+        }
+        way if findings.trials.iter().all(|t| t.pass <= 1) => {
+            format!("{way}, block\u{a0}{}", trial.block)
+        }
+        way => format!("{way}, block\u{a0}{}, run\u{a0}{}", trial.block, trial.pass),
     }
 }
 
@@ -338,7 +349,7 @@ fn curve(findings: &Findings, series: &Series, colour: usize, style: Style) -> C
     Curve { name: series.title.to_owned(), colour, style, points }
 }
 
-fn style_of(series: &Series) -> Style {
+pub(super) fn style_of(series: &Series) -> Style {
     match series.unit {
         Unit::PerSecond | Unit::BytesPerSecond | Unit::Cores => Style::Steps,
         Unit::Count | Unit::Bytes => Style::Line,

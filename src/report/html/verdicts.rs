@@ -153,12 +153,24 @@ pub(super) fn steady(findings: &Findings) -> String {
         "one each",
         "longest silence",
     ];
-    let causes: String = findings
-        .trials
-        .iter()
-        .enumerate()
-        .flat_map(|(place, trial)| reasons(&plots::name_of_trial(findings, place), trial))
-        .collect();
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for (place, trial) in findings.trials.iter().enumerate() {
+        for line in reasons(trial) {
+            let name = plots::name_of_trial(findings, place);
+            match told.iter_mut().find(|t| t.0 == line) {
+                Some((_, names)) => names.push(name),
+                None => told.push((line, vec![name])),
+            }
+        }
+    }
+    let item = |(line, names): &(String, Vec<String>)| {
+        let who = match &names[..] {
+            [only] => only.clone(),
+            several => format!("{} loads", several.len()),
+        };
+        format!("<li><b>{}</b>: {}</li>", text(&who), sentence(line))
+    };
+    let causes: String = told.iter().map(item).collect();
     let causes = match causes.as_str() {
         "" => String::new(),
         causes => format!("<ul class=\"small notes\">{causes}</ul>"),
@@ -167,7 +179,7 @@ pub(super) fn steady(findings: &Findings) -> String {
 }
 
 /// Why a load is not steady, and what its stalls came with.
-fn reasons(name: &str, trial: &TrialFinding) -> Vec<String> {
+fn reasons(trial: &TrialFinding) -> Vec<String> {
     let why = trial.steady.iter().flat_map(|s| &s.why).map(|why| capital(why));
     let stalls = trial.stalls.iter();
     let causes = stalls
@@ -179,11 +191,7 @@ fn reasons(name: &str, trial: &TrialFinding) -> Vec<String> {
         format!("`{}`: {inside} inside stalls, {outside} outside", c.counter)
     });
     let notes = stalls.flat_map(|s| &s.notes).map(|n| capital(n));
-    why.chain(causes)
-        .chain(counters)
-        .chain(notes)
-        .map(|line| format!("<li><b>{}</b>: {}</li>", text(name), sentence(&line)))
-        .collect()
+    why.chain(causes).chain(counters).chain(notes).collect()
 }
 
 pub(super) fn waits(findings: &Findings) -> String {

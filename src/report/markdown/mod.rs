@@ -75,7 +75,7 @@ fn checks(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.checks.iter().map(|check| {
         vec![
             format!("**{}**", check.verdict),
-            text(&check.text),
+            text(&format!("`{}`", check.text.replace('`', "'"))),
             text(&check.value),
             text(&check.why),
         ]

@@ -1,12 +1,14 @@
 //! The final summary: 80 columns, the answer first, stable enough to copy into a ticket.
 
 mod compare;
+mod loads;
+mod state;
 pub(super) mod table;
 mod waits;
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{bytes, count, figure, figure_or_dash, percent, time, times};
+use crate::analysis::figure::{bytes, figure, figure_or_dash, percent, time, times};
 use crate::analysis::{Caveat, Findings, Latency, Level, TrialFinding, WayFinding};
 
 use super::{Look, ReportFormat};
@@ -30,26 +32,58 @@ impl ReportFormat for Text {
     fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()> {
         let paint = Paint { on: look.colour };
         answer(findings, paint, out)?;
+        state::checks(findings, paint, out)?;
         compare::write(findings, paint, out)?;
-        if !findings.ways.is_empty() {
+        let warmed = |w: &WayFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
+        if findings.ways.iter().any(warmed) {
             writeln!(out)?;
             ways(findings).write(WIDTH, out)?;
             notes(findings, out)?;
         }
         if !findings.trials.is_empty() {
             writeln!(out)?;
-            trials(findings).write(WIDTH, out)?;
+            loads::write(findings, out)?;
         }
         if let [only] = &findings.trials[..] {
             writeln!(out)?;
             details(only, out)?;
         }
         waits::waits(findings, out)?;
-        errors(findings, out)?;
+        state::lines(findings, out)?;
+        loads::errors(findings, out)?;
         caveats(&findings.caveats, paint, out)?;
         allowed(&findings.allowed, out)?;
         writeln!(out)?;
         about(findings, out)
+    }
+}
+
+/// A table for those who have no findings of one run: the first column holds words, the others numbers.
+pub(super) struct Columns {
+    rows: Vec<Vec<String>>,
+}
+
+impl Columns {
+    pub(super) fn new() -> Columns {
+        Columns { rows: Vec::new() }
+    }
+    pub(super) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
+    }
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some((head, rows)) = self.rows.split_first() else {
+            return Ok(());
+        };
+        let align = |place| if place == 0 { Align::Left } else { Align::Right };
+        let head: Vec<(&str, Align)> =
+            head.iter().enumerate().map(|(place, name)| (name.as_str(), align(place))).collect();
+        let mut table = Table::new(&head);
+        rows.iter().for_each(|row| table.row(row.clone()));
+        table.write(WIDTH, out)
+    }
+    /// A paragraph after a label.
+    pub(super) fn line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+        paragraph(out, label, label, text)
     }
 }
 
@@ -178,45 +212,6 @@ fn mebibytes(bytes: f64) -> f64 {
     bytes / 1_048_576.0
 }
 
-/// The load's name: its way and run, or what its folder is called.
-fn name(trial: &TrialFinding) -> String {
-    match trial.way.as_str() {
-        "" => plain(&trial.id),
-        way => format!("{} {}", plain(way), trial.pass),
-    }
-}
-
-/// Rates and response times, a row per load; latencies in milliseconds.
-fn trials(findings: &Findings) -> Table {
-    let mut table = Table::new(&[
-        ("response ms", Align::Left),
-        ("seconds", Align::Right),
-        ("events/s", Align::Right),
-        ("p50", Align::Right),
-        ("p95", Align::Right),
-        ("p99", Align::Right),
-        ("p99.9", Align::Right),
-        ("max", Align::Right),
-        ("err", Align::Right),
-    ]);
-    for trial in &findings.trials {
-        let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
-        let response = &trial.response;
-        table.row(vec![
-            name(trial),
-            figure(trial.seconds),
-            figure_or_dash(trial.events_per_s.value),
-            ms(response.p50_s),
-            ms(response.p95_s),
-            ms(response.p99_s),
-            ms(response.p999_s),
-            ms(response.max_s),
-            count(trial.failed),
-        ]);
-    }
-    table
-}
-
 /// What there is room for with a single load: service times, spread of the rates, costs.
 fn details(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
     let latency = |l: &Latency| {
@@ -252,30 +247,6 @@ fn details(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
         .map(|text| text.trim_end().to_owned())
         .collect();
     line("per event", costs.join(", "))
-}
-
-fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let mut first = true;
-    for trial in &findings.trials {
-        for error in &trial.errors {
-            if first {
-                writeln!(out)?;
-            }
-            first = false;
-            let label = "Error  ";
-            let text = format!(
-                "{} times {} {} in class {} of {}: {}",
-                count(error.count),
-                error.kind,
-                error.code,
-                error.class,
-                trial.id,
-                error.first_text
-            );
-            paragraph(out, label, label, &text)?;
-        }
-    }
-    Ok(())
 }
 
 fn caveats(caveats: &[Caveat], paint: Paint, out: &mut dyn Write) -> io::Result<()> {

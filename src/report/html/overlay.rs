@@ -1,0 +1,251 @@
+//! Several runs on one page: figures side by side, series over one axis that begins with each run's load.
+
+use crate::analysis::{Findings, IntervalFinding, Series};
+
+use super::super::overlay::{change, letter, main_load, notes, rows, settings};
+use super::super::utc;
+use super::axis::{Axis, Measure};
+use super::escape::{sentence, text};
+use super::plot::{Curve, Frame, Ground, Plot, SMALL, Style, TITLE, WIDE};
+use super::sections::{data_element, legend, still_figure, tall_frame};
+use super::{capital, plots, tables};
+
+/// All of it, in order.
+pub(super) fn all(runs: &[Findings]) -> Vec<String> {
+    let main = main_plots(runs);
+    let more = small_plots(runs);
+    let spectrum = (spectrum(runs), tall_frame());
+    let last = main.iter().chain(&more).flat_map(|(plot, _)| &plot.curves);
+    let last = last.flat_map(|c| &c.points).map(|p| p.0).fold(0.0, f64::max);
+    let axis = Axis::time(0.0, last);
+    let ground = Ground::default();
+    let draw = |plots: &[(Plot, Frame)]| -> String {
+        plots.iter().map(|(plot, frame)| figure_of(plot, frame, &axis)).collect()
+    };
+    let mut out = vec![header(runs), "<main>".to_owned(), figures(runs), differences(runs)];
+    out.push(format!(
+        "<section id=\"time\"><h2>Over time, from the begin of each run\u{2019}s load</h2>\
+         <p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to zoom all of them, \
+         double-click to see everything again; a click on a legend hides a curve. <button \
+         id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>{}\
+         <div class=\"pairs\">{}</div></section>",
+        draw(&main),
+        draw(&more)
+    ));
+    let still = [spectrum];
+    out.push(format!(
+        "<section id=\"loads\"><h2>Response times</h2>{}</section>",
+        still_figure(&still, "spectrum")
+    ));
+    out.push("</main>".to_owned());
+    out.push(
+        "<footer><p>All numbers come from the runs\u{2019} raw files.</p></footer>".to_owned(),
+    );
+    let mut plots = main;
+    plots.extend(more);
+    plots.extend(still);
+    out.push(data_element(&plots, &axis, &ground));
+    out
+}
+
+fn name(runs: &[Findings], place: usize) -> String {
+    format!("{} {}", letter(place), runs[place].head.name)
+}
+
+fn header(runs: &[Findings]) -> String {
+    let row = |(place, run): (usize, &Findings)| {
+        let server = run.head.server.as_ref();
+        vec![
+            name(runs, place),
+            run.head.id.clone(),
+            utc(run.head.origin_unix_ns).replace('T', " ").split('.').next().unwrap_or("").into(),
+            server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default(),
+            main_load(run).map(|t| format!("{}, {}", t.workload, t.arrival)).unwrap_or_default(),
+        ]
+    };
+    let list: Vec<Vec<String>> = runs.iter().enumerate().map(row).collect();
+    let notes: String =
+        notes(runs).iter().map(|n| format!("<li>{}.</li>", sentence(&capital(n)))).collect();
+    format!(
+        "<header><div><p class=\"brand\">sweat <span>report</span></p><h1>{} runs side by side\
+         </h1></div><button id=\"theme\" type=\"button\" hidden>dark / light</button></header>\
+         <main><section>{}<ul class=\"small notes\">{notes}</ul></section></main>",
+        runs.len(),
+        tables::words(&["", "run", "began, UTC", "server", "load"], &list)
+    )
+}
+
+fn figures(runs: &[Findings]) -> String {
+    let names: Vec<String> = (0..runs.len()).map(|place| name(runs, place)).collect();
+    let mut head = vec!["figure"];
+    for (place, name) in names.iter().enumerate() {
+        head.push(name);
+        if place > 0 {
+            head.push("against A");
+        }
+    }
+    let rows: Vec<Vec<String>> = rows(runs)
+        .into_iter()
+        .map(|row| {
+            let mut cells = vec![row.title];
+            for (place, (value, ratio)) in row.cells.into_iter().enumerate() {
+                cells.push(value);
+                if place > 0 {
+                    cells.push(change(ratio));
+                }
+            }
+            cells
+        })
+        .collect();
+    format!("<section id=\"comparison\"><h2>Figures</h2>{}</section>", tables::table(&head, &rows))
+}
+
+fn differences(runs: &[Findings]) -> String {
+    let list = settings(runs);
+    if list.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = (0..runs.len()).map(|place| name(runs, place)).collect();
+    let mut head = vec!["setting"];
+    head.extend(names.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = list
+        .into_iter()
+        .map(|(setting, values)| std::iter::once(setting).chain(values).collect())
+        .collect();
+    format!(
+        "<section id=\"differences\"><h2>What differs</h2>{}</section>",
+        tables::words(&head, &rows)
+    )
+}
+
+fn figure_of(plot: &Plot, frame: &Frame, axis: &Axis) -> String {
+    format!(
+        "<figure class=\"plot\" data-plot=\"{}\"><figcaption><h3>{}</h3>{}</figcaption>\
+         <div class=\"scroll\">{}</div></figure>",
+        plot.id,
+        text(&plot.title),
+        legend(plot),
+        plot.svg(frame, axis, &Ground::default())
+    )
+}
+
+/// When the load begins that stands for the run.
+fn began(run: &Findings) -> f64 {
+    main_load(run).map_or(run.timeline.began_s, |t| t.began_s)
+}
+
+/// A curve per run over the intervals of its load.
+fn intervals(
+    runs: &[Findings],
+    style: Style,
+    of: fn(&IntervalFinding) -> Option<f64>,
+) -> Vec<Curve> {
+    let curve = |(place, run): (usize, &Findings)| {
+        let load = main_load(run)?;
+        let trial = run.trials.iter().position(|t| t.id == load.id)?;
+        let mine = run.timeline.intervals.iter().filter(|i| i.trial == trial);
+        let points = mine.map(|i| (i.middle_s() - began(run), of(i))).collect();
+        Some(Curve { name: name(runs, place), colour: place, style, points })
+    };
+    runs.iter().enumerate().filter_map(curve).collect()
+}
+
+fn main_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
+    let frame = Frame {
+        top: SMALL.top,
+        bottom: WIDE.bottom + TITLE,
+        height: WIDE.height + TITLE - WIDE.top + SMALL.top,
+        ..WIDE
+    };
+    let plot = |id, title: &str, measure, log, curves| Plot {
+        id,
+        title: title.to_owned(),
+        about: format!("{title}: a curve for each run, from the begin of its load."),
+        measure,
+        log,
+        x_title: "time since the load began",
+        curves,
+        ..Plot::default()
+    };
+    let rate = |i: &IntervalFinding| i.events_per_s.filter(|_| !i.partial);
+    let all = [
+        plot(
+            "throughput",
+            "Throughput, events per second",
+            Measure::Number,
+            false,
+            intervals(runs, Style::Dots, rate),
+        ),
+        plot(
+            "p50",
+            "Response time, p50",
+            Measure::Latency,
+            true,
+            intervals(runs, Style::Line, |i| i.response.p50_s),
+        ),
+        plot(
+            "p99",
+            "Response time, p99",
+            Measure::Latency,
+            true,
+            intervals(runs, Style::Line, |i| i.response.p99_s),
+        ),
+    ];
+    all.into_iter().filter(|p| !p.is_empty()).map(|p| (p, frame)).collect()
+}
+
+/// What the probes saw, as far as it moved in any run.
+fn small_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
+    let mut ids: Vec<&'static str> = Vec::new();
+    for series in runs.iter().flat_map(|r| &r.timeline.series) {
+        if !ids.contains(&series.id) {
+            ids.push(series.id);
+        }
+    }
+    let plot = |id: &'static str| {
+        let of = |run: &'_ Findings| run.timeline.series.iter().position(|s| s.id == id);
+        let first: &Series =
+            runs.iter().find_map(|run| of(run).map(|place| &run.timeline.series[place]))?;
+        let curve = |(place, run): (usize, &Findings)| {
+            let series = &run.timeline.series[of(run)?];
+            let load = main_load(run)?;
+            let inside = series
+                .points
+                .iter()
+                .filter(|(at, _)| *at >= load.began_s && *at <= load.began_s + load.seconds);
+            let points: Vec<_> = inside.map(|(at, v)| (at - began(run), *v)).collect();
+            Some(Curve {
+                name: name(runs, place),
+                colour: place,
+                style: plots::style_of(series),
+                points,
+            })
+        };
+        let curves: Vec<Curve> = runs.iter().enumerate().filter_map(curve).collect();
+        let mut values = curves.iter().flat_map(|c| &c.points).filter_map(|p| p.1);
+        let start = values.next();
+        values.any(|v| Some(v) != start).then(|| Plot {
+            id,
+            title: capital(first.title),
+            about: format!(
+                "{}: a curve for each run, from {}.",
+                capital(first.title),
+                first.source
+            ),
+            measure: first.unit.into(),
+            curves,
+            ..Plot::default()
+        })
+    };
+    ids.into_iter().filter_map(plot).filter(|p| !p.is_empty()).map(|p| (p, SMALL)).collect()
+}
+
+fn spectrum(runs: &[Findings]) -> Plot {
+    let curve = |(place, run): (usize, &Findings)| {
+        let load = main_load(run)?;
+        let at = |p: &crate::analysis::SpectrumPoint| (plots::nines(p.quantile), Some(p.latency_s));
+        let points = load.spectrum.iter().map(at).collect();
+        Some(Curve { name: name(runs, place), colour: place, style: Style::Line, points })
+    };
+    plots::spectrum_of(runs.iter().enumerate().filter_map(curve).collect())
+}

@@ -1,0 +1,187 @@
+//! Several runs side by side: their figures in a table, their series on one axis that begins with each run's load.
+//! Says nothing about which is better: that is `sweat compare`.
+
+use std::io::{self, Write};
+
+use crate::analysis::figure::{UNKNOWN, figure, percent, time, times};
+use crate::analysis::{Findings, TrialFinding};
+
+use super::html;
+use super::text::Columns;
+
+/// Formats that can show several runs.
+pub const SEVERAL: &[&str] = &["text", "html"];
+
+/// Writes several runs in one of the formats of [`SEVERAL`].
+///
+/// # Errors
+/// Only those of `out`.
+pub fn side_by_side(runs: &[Findings], format: &str, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        "html" => html::side_by_side(runs, out),
+        _ => text(runs, out),
+    }
+}
+
+/// The load that stands for a run: the longest, of several the first.
+pub(super) fn main_load(findings: &Findings) -> Option<&TrialFinding> {
+    let longer = |a: &&TrialFinding, b: &&TrialFinding| {
+        a.seconds.total_cmp(&b.seconds).then(std::cmp::Ordering::Greater)
+    };
+    findings.trials.iter().max_by(longer)
+}
+
+/// One figure of all runs.
+pub(super) struct Row {
+    pub(super) title: String,
+    /// A cell per run: the figure, and its change against the first run.
+    pub(super) cells: Vec<(String, Option<f64>)>,
+}
+
+/// How a figure is read and shown.
+type Figure = (&'static str, fn(&TrialFinding) -> Option<f64>, fn(f64) -> String);
+
+const FIGURES: &[Figure] = &[
+    ("events/s", |t| t.events_per_s.value, figure),
+    ("response p50", |t| t.response.p50_s, time),
+    ("response p95", |t| t.response.p95_s, time),
+    ("response p99", |t| t.response.p99_s, time),
+    ("response p99.9", |t| t.response.p999_s, time),
+    ("longest", |t| t.response.max_s, time),
+    ("failed", |t| t.failed_share, percent),
+    ("slowest interval, events/s", |t| t.rates.map(|r| r.min), figure),
+    ("stalls", |t| t.stalls.as_ref().map(|s| s.events.len() as f64), |n| format!("{n:.0}")),
+    ("work lost in stalls", |t| t.stalls.as_ref().map(|s| s.lost_share), percent),
+];
+
+/// All figures that any run has.
+pub(super) fn rows(runs: &[Findings]) -> Vec<Row> {
+    let loads: Vec<Option<&TrialFinding>> = runs.iter().map(main_load).collect();
+    let row = |title: String, values: Vec<Option<f64>>, show: &dyn Fn(f64) -> String| {
+        let first = values.first().copied().flatten().filter(|v| *v > 0.0);
+        let cell = |(place, value): (usize, &Option<f64>)| {
+            let change = value.zip(first).map(|(v, first)| v / first).filter(|_| place > 0);
+            (value.map_or_else(|| UNKNOWN.to_owned(), show), change)
+        };
+        let cells = values.iter().enumerate().map(cell).collect();
+        values.iter().any(Option::is_some).then_some(Row { title, cells })
+    };
+    let mut rows: Vec<Row> = FIGURES
+        .iter()
+        .filter_map(|(title, of, show)| {
+            row((*title).to_owned(), loads.iter().map(|t| of((*t)?)).collect(), show)
+        })
+        .collect();
+    let mut costs: Vec<(&str, String)> = Vec::new();
+    for item in loads.iter().flatten().flat_map(|t| &t.cost) {
+        if costs.iter().all(|c| c.0 != item.id) {
+            let unit = if item.unit.is_empty() { "" } else { ", " };
+            costs.push((item.id, format!("{} per event{unit}{}", item.title, item.unit)));
+        }
+    }
+    for (id, title) in costs {
+        let of = |t: &&TrialFinding| t.cost.iter().find(|c| c.id == id)?.per_event;
+        let values = loads.iter().map(|t| t.as_ref().and_then(of)).collect();
+        rows.extend(row(title, values, &figure));
+    }
+    rows
+}
+
+/// A ratio as a change: `+6.0 %`; from four times on as that.
+pub(super) fn change(ratio: Option<f64>) -> String {
+    match ratio.filter(|r| r.is_finite()) {
+        None => String::new(),
+        Some(ratio) if ratio >= 4.0 => times(ratio),
+        Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+    }
+}
+
+/// Settings that are not the same in all runs: name, and the value in each.
+pub(super) fn settings(runs: &[Findings]) -> Vec<(String, Vec<String>)> {
+    let mut names: Vec<&str> =
+        runs.iter().flat_map(|r| &r.settings).map(|s| s.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let of = |run: &Findings, name: &str| {
+        let found = run.settings.iter().find(|s| s.name == name);
+        found.map_or_else(|| UNKNOWN.to_owned(), |s| s.start.clone())
+    };
+    let rows = names
+        .into_iter()
+        .map(|name| (name.to_owned(), runs.iter().map(|run| of(run, name)).collect::<Vec<_>>()));
+    // A variable that a run did not keep says nothing.
+    rows.filter(|(_, values)| {
+        let mut known = values.iter().filter(|v| *v != UNKNOWN);
+        let first = known.next();
+        known.any(|v| Some(v) != first)
+    })
+    .collect()
+}
+
+/// What is to be said of all runs before their figures.
+pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if runs.iter().any(|r| r.trials.len() > 1) {
+        notes.push("of several loads in a run the longest is shown".to_owned());
+    }
+    let mut kinds: Vec<&str> =
+        runs.iter().filter_map(main_load).map(|t| t.workload.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.len() > 1 {
+        notes.push(format!("the workloads are not the same: {}", kinds.join(", ")));
+    }
+    for run in runs {
+        if let Some(void) = run.void() {
+            notes.push(format!("{} is void: {} [{}]", run.head.id, void.evidence, void.id));
+        }
+    }
+    notes.push("`sweat compare` says whether a difference is more than noise".to_owned());
+    notes
+}
+
+fn text(runs: &[Findings], out: &mut dyn Write) -> io::Result<()> {
+    for (place, run) in runs.iter().enumerate() {
+        let load = main_load(run).map(|t| format!(", load {}", t.id)).unwrap_or_default();
+        Columns::line(out, &format!("{}  ", letter(place)), &format!("{}{load}", run.head.id))?;
+    }
+    writeln!(out)?;
+    let mut columns = Columns::new();
+    let mut head = vec![String::new()];
+    for place in 0..runs.len() {
+        head.push(letter(place));
+        if place > 0 {
+            head.push(format!("{}/A", letter(place)));
+        }
+    }
+    columns.row(head);
+    for row in rows(runs) {
+        let mut cells = vec![row.title];
+        for (place, (value, ratio)) in row.cells.into_iter().enumerate() {
+            cells.push(value);
+            if place > 0 {
+                cells.push(change(ratio));
+            }
+        }
+        columns.row(cells);
+    }
+    columns.write(out)?;
+    writeln!(out)?;
+    for (name, values) in settings(runs) {
+        let list: Vec<String> =
+            values.iter().enumerate().map(|(p, v)| format!("{} {v}", letter(p))).collect();
+        Columns::line(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;
+    }
+    for note in notes(runs) {
+        Columns::line(out, "note     ", &note)?;
+    }
+    Ok(())
+}
+
+/// A, B, ..: names of runs are too long for a head.
+pub(super) fn letter(place: usize) -> String {
+    match u8::try_from(place) {
+        Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
+        _ => format!("R{}", place + 1),
+    }
+}

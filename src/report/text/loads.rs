@@ -1,0 +1,159 @@
+//! Loads: a row each, or, where ways ran several times, a row per way with its change against the base; errors.
+
+use std::io::{self, Write};
+
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash};
+use crate::analysis::{Comparison, Findings, TrialFinding, Verdict};
+
+use super::table::{Align, Table};
+use super::{WIDTH, paragraph, plain};
+
+/// Up to so many loads stand one by one even if ways ran several times.
+const FEW: usize = 4;
+
+/// A column: its head, the metric that comparisons name it by, its value and the factor to the unit shown.
+type Column = (&'static str, &'static str, fn(&TrialFinding) -> Option<f64>, f64);
+
+const COLUMNS: &[Column] = &[
+    ("seconds", "", |t| Some(t.seconds), 1.0),
+    ("events/s", "events_per_s", |t| t.events_per_s.value, 1.0),
+    ("p50", "p50_s", |t| t.response.p50_s, 1e3),
+    ("p95", "p95_s", |t| t.response.p95_s, 1e3),
+    ("p99", "p99_s", |t| t.response.p99_s, 1e3),
+    ("p99.9", "p999_s", |t| t.response.p999_s, 1e3),
+    ("max", "max_s", |t| t.response.max_s, 1e3),
+];
+
+/// The load's name: its way, block and run, or what its folder is called.
+pub(super) fn name(trial: &TrialFinding) -> String {
+    match (trial.way.as_str(), trial.block) {
+        ("", _) => plain(&trial.id),
+        (way, 0 | 1) => format!("{} {}", plain(way), trial.pass),
+        (way, block) => format!("{} {} (block {block})", plain(way), trial.pass),
+    }
+}
+
+/// Loads of one way and pass.
+type Group<'a> = (String, Vec<&'a TrialFinding>);
+
+fn groups(findings: &Findings) -> Vec<Group<'_>> {
+    let passes = findings.trials.iter().map(|t| t.pass).max().unwrap_or(1);
+    let mut groups: Vec<(String, u32, Vec<&TrialFinding>)> = Vec::new();
+    for trial in &findings.trials {
+        let same =
+            groups.iter_mut().find(|(way, pass, _)| *way == trial.way && *pass == trial.pass);
+        match same {
+            Some((_, _, trials)) => trials.push(trial),
+            None => groups.push((trial.way.clone(), trial.pass, vec![trial])),
+        }
+    }
+    let named = |(way, pass, trials): (String, u32, Vec<_>)| match passes {
+        1 => (way, trials),
+        _ => (format!("{way} {pass}"), trials),
+    };
+    groups.into_iter().map(named).collect()
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        _ if values.is_empty() => None,
+        1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+/// Rates and response times; latencies in milliseconds.
+pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let groups = groups(findings);
+    let many = findings.trials.len() > FEW.max(groups.len());
+    let corner = if many { "median, ms" } else { "response ms" };
+    let mut head = vec![(corner, Align::Left)];
+    head.extend(COLUMNS.iter().map(|c| (c.0, Align::Right)));
+    head.push(("err", Align::Right));
+    let mut table = Table::new(&head);
+    if !many {
+        for trial in &findings.trials {
+            table.row(row(name(trial), &[trial]));
+        }
+        return table.write(WIDTH, out);
+    }
+    for (way, trials) in &groups {
+        table.row(row(format!("{} (x{})", plain(way), trials.len()), trials));
+        let of = |metric: &str| {
+            findings.comparisons.iter().find(|c| c.way == *way && c.metric == metric)
+        };
+        if let Some(any) = findings.comparisons.iter().find(|c| c.way == *way) {
+            let mut cells = vec![format!("  vs {}", plain(&any.base))];
+            cells.extend(COLUMNS.iter().map(|c| of(c.1).map(against).unwrap_or_default()));
+            cells.push(String::new());
+            table.row(cells);
+        }
+    }
+    table.write(WIDTH, out)
+}
+
+fn row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
+    let value = |column: &Column| {
+        median(trials.iter().filter_map(|t| column.2(t)).collect()).map(|v| v * column.3)
+    };
+    let mut cells = vec![name];
+    cells.extend(COLUMNS.iter().map(|column| match column.0 {
+        "seconds" => value(column).map_or_else(|| UNKNOWN.to_owned(), figure),
+        _ => figure_or_dash(value(column)),
+    }));
+    cells.push(count(trials.iter().map(|t| t.failed).sum()));
+    cells
+}
+
+/// A change, or `~` where it is not told from noise or does not matter.
+fn against(comparison: &Comparison) -> String {
+    match (comparison.verdict, comparison.ratio.value) {
+        (Verdict::Better | Verdict::Worse, Some(ratio)) => change(ratio),
+        _ => "~".to_owned(),
+    }
+}
+
+fn change(ratio: f64) -> String {
+    format!("{:+.1}%", (ratio - 1.0) * 100.0)
+}
+
+/// Errors by class and code, over all loads.
+pub(super) fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let mut all: Vec<(&crate::archive::ErrorRecord, u64, Vec<&str>)> = Vec::new();
+    for trial in &findings.trials {
+        for error in &trial.errors {
+            let same = |known: &&mut (&crate::archive::ErrorRecord, u64, Vec<&str>)| {
+                (&known.0.class, &known.0.kind, known.0.code)
+                    == (&error.class, &error.kind, error.code)
+            };
+            match all.iter_mut().find(same) {
+                Some((_, times, loads)) => {
+                    *times += error.count;
+                    loads.push(&trial.id);
+                }
+                None => all.push((error, error.count, vec![&trial.id])),
+            }
+        }
+    }
+    if !all.is_empty() {
+        writeln!(out)?;
+    }
+    for (error, times, loads) in all {
+        let of = match loads[..] {
+            [only] => format!("of {only}"),
+            _ => format!("in {} loads", loads.len()),
+        };
+        let text = format!(
+            "{} times {} {} in class {} {of}: {}",
+            count(times),
+            error.kind,
+            error.code,
+            error.class,
+            error.first_text
+        );
+        paragraph(out, "Error  ", "Error  ", &text)?;
+    }
+    Ok(())
+}
