@@ -166,7 +166,8 @@ mod tests {
             if values.len() >= 2 * LEAST {
                 let ends = starts.iter().skip(1).copied().chain([values.len()]);
                 prop_assert!(starts.iter().zip(ends).all(|(from, to)| to >= from + LEAST));
-                let (found, least) = (total(&values, &starts, 0.6, penalty), least(&values, 0.6, penalty));
+                let found = total(&values, &starts, 0.6, penalty);
+                let least = least(&values, 0.6, penalty);
                 prop_assert!((found - least).abs() < 1e-6, "{found} for {least}");
             }
         }

@@ -49,8 +49,8 @@ pub(super) fn load(mut command: Command) -> Command {
     command
         .arg(switch(
             "until-steady",
-            "Ends it once it is steady, twice in a row 10 s apart; --time is then the longest it may \
-             take [default: 30m]",
+            "Ends it once it is steady, twice in a row 10 s apart; --time is then the longest it \
+             may take [default: 30m]",
         ))
         .arg(switch("reconnect", "Open lost sessions again, and go on"))
         .arg(switch("precise", "Spin before due times instead of sleeping through (open loop)"))
