@@ -27,8 +27,11 @@ const JOIN_S: f64 = 0.5;
 pub(super) const LONGEST_WINDOW_S: f64 = 2.0;
 /// Shortest silence that is a full stop, seconds.
 const SILENCE_S: f64 = 0.3;
-/// Events that would have been expected in a silence, by the dispersion.
+/// Events that would have been expected in a silence, by the dispersion of short cells.
 const SILENCE_EVENTS: f64 = 20.0;
+/// Expected events of such a cell. A rate that comes and goes makes long cells differ; only batches make short ones
+/// differ, and only batches make silences.
+const SHORT_CELL_EVENTS: f64 = 10.0;
 /// A cell needs so many expected events to be called a dip.
 const DIP_EVENTS: f64 = 50.0;
 
@@ -74,7 +77,8 @@ pub(super) fn detect(grid: &Grid) -> Detected {
     let of_slot = |slot: usize| medians.get(slot / second).copied().unwrap_or(last) / second as f64;
     let usual: Vec<f64> = (0..grid.counts.len()).map(of_slot).collect();
     let typical = median(&usual).unwrap_or(0.0) / grid.slot_s;
-    let dispersion = dispersion(grid, &usual);
+    let cell = grid.slots(CELL_S);
+    let dispersion = dispersion(grid, &usual, cell);
     let mut found = Detected {
         usual,
         dispersion,
@@ -91,7 +95,9 @@ pub(super) fn detect(grid: &Grid) -> Detected {
     }
     let window_s = (WINDOW_EVENTS * dispersion / typical).max(CELL_S).max(grid.slot_s);
     found.window_s = Some(window_s);
-    found.silence_s = (SILENCE_EVENTS * dispersion / typical).max(SILENCE_S);
+    let short = grid.slots(SHORT_CELL_EVENTS / typical).min(cell);
+    let batches = self::dispersion(grid, &found.usual, short).min(dispersion);
+    found.silence_s = (SILENCE_EVENTS * batches / typical).max(SILENCE_S);
     let quiet = silences(grid, found.silence_s);
     let slow = if window_s > LONGEST_WINDOW_S && window_s > grid.slot_s {
         Vec::new()
@@ -116,9 +122,8 @@ fn overlap(a: &Range<usize>, b: &Range<usize>, gap: usize) -> bool {
     a.start <= b.end + gap && b.start <= a.end + gap
 }
 
-/// Variance by mean of the counts of cells, 1 at least. From the half above the usual rate only: stalls lie below.
-fn dispersion(grid: &Grid, usual: &[f64]) -> f64 {
-    let cell = grid.slots(CELL_S);
+/// Variance by mean of the counts of cells of so many slots, 1 at least. From the half above the usual rate only: stalls lie below.
+fn dispersion(grid: &Grid, usual: &[f64], cell: usize) -> f64 {
     let counts = grid.cells(cell);
     let expected = usual.chunks_exact(cell).map(|slots| slots.iter().sum::<f64>());
     let above: Vec<f64> =

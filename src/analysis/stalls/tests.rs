@@ -122,6 +122,30 @@ fn a_full_stop_is_found_where_a_slow_spell_could_not_be() {
 }
 
 #[test]
+fn a_full_stop_is_found_in_a_rate_that_comes_and_goes() {
+    // Another rate every 300 ms, between 100 and 1,900: as on a busy machine.
+    let mut rng = Rng::new(12, 0, 0);
+    let (mut rate, mut at) = (1_000.0, 0.0);
+    let mut slots = vec![0u32; 6_000];
+    for (n, slot) in slots.iter_mut().enumerate() {
+        if n % 30 == 0 {
+            rate = 100.0 + 1_800.0 * rng.fraction();
+        }
+        while at < (n + 1) as f64 {
+            *slot += u32::from(at >= n as f64);
+            at += rng.exponential(100.0 / rate);
+        }
+    }
+    let calm = found(&of_slots(&slots));
+    assert!(calm.resolution_s.unwrap() > 2.0 && calm.events.is_empty(), "{calm:?}");
+    slots[3_000..3_080].fill(0);
+    let stalls = found(&of_slots(&slots));
+    let [stop] = &stalls.events[..] else { panic!("{stalls:?}") };
+    assert_eq!(stop.kind, StallKind::FullStop);
+    assert!((stop.began_s - 30.0).abs() < 0.05 && (stop.seconds - 0.8).abs() < 0.05, "{stop:?}");
+}
+
+#[test]
 fn neighbours_are_one_stall_and_ends_are_none() {
     let twice = [(20.0, 0.4, 0.0), (20.8, 0.4, 0.0), (40.0, 0.4, 0.0), (41.0, 0.4, 0.0)];
     let stalls = found(&load(2_000.0, 1.0, 60, &twice, 1));
