@@ -240,29 +240,29 @@ impl Piece {
         let (name, column, limit) = match *evidence {
             Evidence::Faster { counters, times, least } => {
                 let (name, column) = first(counters)?;
-                let column = column.as_rate();
+                let column = column.into_rate();
                 let limit = Limit::AtLeast((times * scene.usual(&column)).max(least));
                 (name, column, limit)
             }
             Evidence::Idle { counters, share } => {
                 let (name, column) = first(counters)?;
-                let column = column.as_rate();
+                let column = column.into_rate();
                 let limit = Limit::AtMost(share * scene.usual(&column));
                 (name, column, limit)
             }
             Evidence::Near { gauge, limit, share } => {
                 let (name, column) = first(gauge)?;
                 let limit = match first(limit) {
-                    Some((_, of)) => Limit::ShareOf(of.as_gauge(), share),
+                    Some((_, of)) => Limit::ShareOf(of.into_gauge(), share),
                     None => {
                         let number = limit.iter().find_map(|name| variable(scene.run, name))?;
                         Limit::ShareOfNumber(number.parse().ok()?, share)
                     }
                 };
-                (name, column.as_gauge(), limit)
+                (name, column.into_gauge(), limit)
             }
             Evidence::Workers { gauge, share, least } => {
-                let column = scene.column(gauge)?.as_gauge();
+                let column = scene.column(gauge)?.into_gauge();
                 (gauge.to_owned(), column, Limit::AtLeast((share * scene.workers).max(least)))
             }
         };

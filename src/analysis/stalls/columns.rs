@@ -137,12 +137,12 @@ impl Column {
     }
 
     /// Its readings, whatever they did.
-    pub(super) fn as_gauge(self) -> Column {
+    pub(super) fn into_gauge(self) -> Column {
         Column { kind: Kind::Gauge, ..self }
     }
 
     /// Its rise, whatever it did: a counter that was reset fell too.
-    pub(super) fn as_rate(self) -> Column {
+    pub(super) fn into_rate(self) -> Column {
         Column { kind: Kind::Rate, ..self }
     }
 

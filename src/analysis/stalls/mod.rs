@@ -209,7 +209,8 @@ fn limits(trial: &Trial, grid: &Grid, found: &Detected, events: &[Stall], notes:
     match found.window_s {
         Some(window) if window > detect::LONGEST_WINDOW_S && window > grid.slot_s => {
             notes.push(format!(
-                "resolution {}: shorter stalls can't be told from burstiness (dispersion {}); silences \
+                "resolution {}: shorter stalls can't be told from burstiness (dispersion {}); \
+                 silences \
                  of {} and stuck events still count",
                 time(window),
                 super::figure::figure(found.dispersion),
