@@ -69,12 +69,15 @@ pub fn analyse(run: &Run) -> Findings {
     let (allowed, caveats) = doubts.into_iter().partition(known);
     let waits = waits::all(run);
     let wait_groups = waits::groups(run, &waits);
-    let compared = compare::within(run, &trials);
+    // Levels of load and steps of a search are no alternatives of which one is better.
+    let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load);
+    let compared =
+        if is_load { compare::Compared::default() } else { compare::within(run, &trials) };
     let of_ways = compare::sentences(&compared.comparisons, &[]);
     let mut answer = match (&capacity, &scaling) {
         (Some(capacity), _) => capacity::sentences(capacity),
-        (_, Some(scaling)) => [scaling::sentences(scaling), of_ways].concat(),
         _ if !of_ways.is_empty() => of_ways,
+        (_, Some(scaling)) => scaling::sentences(scaling),
         _ => answer::sentences(&ways, &trials, &timeline.phases),
     };
     if run.meta.command == "waits" {

@@ -68,6 +68,14 @@ fn everything(command: Command) -> Command {
     connection::sandbox_flags(connection::address_flags(command))
 }
 
+/// The workload named, if any, and the words that belong to it.
+pub(super) fn workload_of(args: &ArgMatches) -> (Option<&str>, &ArgMatches) {
+    match args.subcommand() {
+        Some((name, args)) => (Some(name), args),
+        None => (None, args),
+    }
+}
+
 fn words_of(kind: &dyn Kind) -> Command {
     let name = kind.name();
     let command = Command::new(name).about(kind.about()).arg(
@@ -92,10 +100,7 @@ fn words_of(kind: &dyn Kind) -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (kind, args) = match args.subcommand() {
-        Some((name, args)) => (Some(name), args),
-        None => (None, args),
-    };
+    let (kind, args) = workload_of(args);
     let plan = words::plan(kind, args, desk)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
     match what {

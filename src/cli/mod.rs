@@ -6,6 +6,7 @@
 mod aa;
 mod argv;
 mod bench;
+mod capacity;
 mod check;
 mod compare;
 mod completion;
@@ -27,6 +28,7 @@ mod run;
 mod sandbox;
 mod signals;
 mod step_lines;
+mod sweep;
 mod waits;
 mod warm;
 
@@ -43,6 +45,8 @@ const COMMANDS: &[Entry] = &[
     (demo::command, demo::run),
     (bench::command, bench::run),
     (run::command, run::run),
+    (sweep::command, sweep::run),
+    (capacity::command, capacity::run),
     (aa::command, aa::run),
     (doctor::command, doctor::run),
     (warm::command, warm::run),
@@ -130,7 +134,7 @@ fn takes_value(flag: &str) -> bool {
             named && arg.get_action().takes_values() && !arg.is_require_equals_set()
         })
     };
-    let commands = [bench::command(), waits::command()];
+    let commands = [bench::command(), sweep::command(), capacity::command(), waits::command()];
     commands.iter().any(|command| takes(command) || command.get_subcommands().any(takes))
 }
 

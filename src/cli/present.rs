@@ -109,6 +109,10 @@ pub(super) fn judge(findings: &Findings, strict: bool) -> Exit {
     match findings.void() {
         _ if findings.has_failed() => Exit::Negative,
         Some(_) if strict => Exit::Void,
+        // A search for capacity that confirms no rate has a negative answer.
+        _ if findings.capacity.as_ref().is_some_and(|c| c.confirmed_per_s.is_none()) => {
+            Exit::Negative
+        }
         _ => check::verdict(findings, strict),
     }
 }

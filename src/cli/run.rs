@@ -12,7 +12,7 @@ use crate::analysis;
 use crate::archive::{self, Lock, Run};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
-use crate::experiment::{self, Blocks, Rehearsed};
+use crate::experiment::{self, Rehearsed};
 use crate::plan::{Mistake, Mistakes, Plan, TargetPlan};
 use crate::workload;
 
@@ -76,8 +76,8 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         clarity.ends
     };
     let mut listener = StepLines::new(args, desk, &plan, repeats);
-    let mut script = Blocks::new(&plan, &is_clear);
-    let finished = experiment::run_script(&plan, &mut script, "run", &desk.stop, &mut listener);
+    let mut script = experiment::script(&plan, &is_clear);
+    let finished = experiment::run_script(&plan, &mut *script, "run", &desk.stop, &mut listener);
     drop(listener);
     present::conclude(finished?, args, desk)
 }

@@ -2,6 +2,7 @@
 //! Never knows: clap, formats, colours.
 //! Start reading at `steps`, then `run`. To add a step: a `Deed`, its line in `run::Walk::perform`.
 
+mod capacity;
 mod change;
 pub mod demo;
 pub mod doctor;
@@ -21,6 +22,7 @@ mod run;
 mod script;
 mod settings;
 mod steps;
+mod sweep;
 mod trial;
 mod waits;
 mod watch_cost;
@@ -30,7 +32,7 @@ pub use dry::{Rehearsed, rehearse};
 pub use instances::least_pool_bytes;
 pub use keeper::Finished;
 pub use order::order;
-pub use run::{check, run, run_script};
+pub use run::{check, run, run_script, script};
 pub use script::{Blocks, Clear, Script, SoFar};
 pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
 pub use watch_cost::WithCost;

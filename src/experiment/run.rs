@@ -5,12 +5,14 @@ use std::io::{BufWriter, Write as _};
 
 use anyhow::Context;
 
+use super::capacity::Capacity;
 use super::eyes::Eyes;
 use super::ground::Ground;
 use super::keeper::{Finished, Keeper, Reached};
-use super::script::{Blocks, Script, SoFar};
+use super::script::{Blocks, Clear, Script, SoFar};
 use super::settings::FirstStart;
 use super::steps::{Deed, Overrides, Step};
+use super::sweep::Sweep;
 use super::trial::{self, Place};
 use super::waits::{self, Watch};
 use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
@@ -36,8 +38,18 @@ pub fn run(
     stop: &Stop,
     listener: &mut dyn Listener,
 ) -> anyhow::Result<Finished> {
-    let mut script = Blocks::new(plan, &|run| analysis::clear(run).ends);
-    run_script(plan, &mut script, command, stop, listener)
+    run_script(plan, &mut *script(plan, &|run| analysis::clear(run).ends), command, stop, listener)
+}
+
+/// The script that a plan asks for. `is_clear` is for plans of ways, see `Blocks`.
+pub fn script<'a>(plan: &'a Plan, is_clear: Clear<'a>) -> Box<dyn Script + 'a> {
+    if let Some(capacity) = &plan.capacity {
+        return Box::new(Capacity::new(plan, capacity));
+    }
+    match &plan.sweep {
+        Some(sweep) if sweep.is_load() => Box::new(Sweep::new(plan)),
+        _ => Box::new(Blocks::new(plan, is_clear)),
+    }
 }
 
 /// What can be found wrong with a plan before any server is started or reached.

@@ -129,11 +129,23 @@ impl fmt::Display for Step {
             Deed::Set { settings } => write_settings(f, "set ", settings),
             Deed::Warm { plan } => write!(f, "warm by {}", plan.strategy),
             Deed::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
-            Deed::Load { pass, .. } => write!(f, "load, pass {pass}"),
+            Deed::Load { pass, over } => {
+                write!(f, "load, pass {pass}")?;
+                write_overrides(f, over)
+            }
             Deed::Dump => f.write_str("write down the pages in the pool"),
             Deed::WatchCost => f.write_str("look what gathering waits costs"),
         }
     }
+}
+
+/// What a search asks of a load; levels of a sweep have it in their way's name.
+fn write_overrides(f: &mut fmt::Formatter<'_>, over: &Overrides) -> fmt::Result {
+    let Some(time) = over.time else { return Ok(()) };
+    if let Some(per_second) = over.per_second {
+        write!(f, ", {per_second:.0} events/s")?;
+    }
+    write!(f, ", {:.1} s", time.as_secs_f64())
 }
 
 fn write_settings(f: &mut fmt::Formatter<'_>, word: &str, settings: &Settings) -> fmt::Result {
@@ -180,7 +192,7 @@ pub fn block_steps(plan: &Plan, block: u32) -> Vec<Step> {
 }
 
 /// From the same state to the end of the way's loads.
-fn way_steps(plan: &Plan, way: &WayPlan, block: u32) -> Vec<Step> {
+pub(super) fn way_steps(plan: &Plan, way: &WayPlan, block: u32) -> Vec<Step> {
     let mut deeds = Vec::new();
     match plan.reset {
         ResetPlan::None => {}

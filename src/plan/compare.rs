@@ -102,6 +102,11 @@ impl SweepPlan {
         if wrong.is_empty() { Ok(sweep) } else { Err(wrong) }
     }
 
+    /// Whether the axis is a load, and no setting of the server.
+    pub fn is_load(&self) -> bool {
+        [THREADS, RATE].contains(&&*self.axis)
+    }
+
     /// The values as `read` takes them.
     pub fn texts(&self) -> Vec<String> {
         let mut texts = self.values.clone();

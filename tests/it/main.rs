@@ -13,6 +13,7 @@ mod report;
 mod run;
 mod sandbox;
 mod sandbox_life;
+mod scaling;
 mod stalls;
 mod target;
 mod target_login;

@@ -75,8 +75,8 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
     }
     if capacity.confirmed_per_s.is_some() && goal.confirm_s < LONG_S {
         capacity.notes.push(format!(
-            "confirmed over {} only: what lasts for minutes (redo log, burst allowance of a disk) is not in \
-             it; --confirm 5m sees more",
+            "confirmed over {} only: what lasts for minutes (redo log, burst allowance of a disk) \
+             is not in it; --confirm 5m sees more",
             time(goal.confirm_s)
         ));
     }

@@ -23,6 +23,8 @@ const LOWER: f64 = 0.97;
 const CONFIRMATIONS: usize = 6;
 /// A step that did not tell is repeated so many times longer.
 const LONGER: f64 = 3.0;
+/// A step in which sweat was the limit is tried so many times more.
+const VOIDS: u32 = 2;
 /// Values that shall lie beyond a percentile.
 const BEYOND_QUANTILE: f64 = 100.0;
 /// Shortest step, and longest closed loop, seconds.
@@ -92,6 +94,8 @@ pub struct Search {
     curve: usize,
     /// Whether the step under way repeats one that did not tell.
     is_repeat: bool,
+    /// How often the step under way was void so far.
+    voids: u32,
     confirmations: usize,
     /// The highest rate that passed.
     pub(super) passed: Option<f64>,
@@ -126,6 +130,7 @@ impl Search {
             scale: 0.0,
             curve: 0,
             is_repeat: false,
+            voids: 0,
             confirmations: 0,
             passed: None,
             failed: None,
@@ -145,6 +150,13 @@ impl Search {
     pub fn tell(&mut self, judged: &Judged) -> Verdict {
         let Some(ask) = self.next.take() else { return judged.verdict };
         let rate = ask.per_second.unwrap_or(judged.achieved_per_s);
+        // What we were late for ourselves may be a neighbour's doing: it is tried again.
+        if judged.is_void && self.voids < VOIDS {
+            self.voids += 1;
+            self.next = Some(ask);
+            return Verdict::Unsure;
+        }
+        self.voids = 0;
         if ask.phase == Phase::Burst {
             self.burst(judged);
             return Verdict::Unsure;
@@ -201,8 +213,8 @@ impl Search {
             let floor = (*floor)?;
             (o.bound < FLOOR_FACTOR * floor).then(|| {
                 format!(
-                    "{o} is below {FLOOR_FACTOR} times what the almost unloaded server needs ({} at {} \
-                     events/s): no rate follows from it",
+                    "{o} is below {FLOOR_FACTOR} times what the almost unloaded server needs \
+                     ({} at {} events/s): no rate follows from it",
                     time(floor),
                     figure(rate),
                 )
@@ -217,7 +229,11 @@ impl Search {
             self.go_up();
         } else {
             self.failed = Some((rate, judged.why.clone()));
-            self.notes.push("the almost unloaded server fails already".to_owned());
+            self.notes.push(if judged.is_void {
+                "this machine is too busy to offer even a few events in time".to_owned()
+            } else {
+                "the almost unloaded server fails already".to_owned()
+            });
         }
     }
 
@@ -254,8 +270,8 @@ impl Search {
             self.ask_confirmation(rate * LOWER);
         } else {
             self.notes.push(format!(
-                "{CONFIRMATIONS} confirmations failed, the last at {} events/s: short steps pass there, \
-                 long ones don't",
+                "{CONFIRMATIONS} confirmations failed, the last at {} events/s: short steps pass \
+                 there, long ones don't",
                 figure(rate)
             ));
         }

@@ -205,6 +205,32 @@ fn confirmation_goes_down_step_by_step_and_gives_up() {
 }
 
 #[test]
+fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
+    let mut search = Search::new(goal("p99<40ms"));
+    let told = |rate: Option<f64>, is_void: bool| Judged {
+        offered_per_s: rate,
+        achieved_per_s: rate.unwrap_or(1000.0),
+        p99_s: None,
+        verdict: if is_void { Verdict::Unsure } else { Verdict::Better },
+        is_met: !is_void,
+        is_void,
+        why: "we were late".to_owned(),
+        values: vec![Some(0.01)],
+    };
+    search.tell(&told(None, false));
+    search.tell(&told(Some(50.0), true));
+    assert_eq!(search.next().unwrap().phase, Phase::Unloaded);
+    search.tell(&told(Some(50.0), false));
+    let curve = search.next().unwrap();
+    for _ in 0..2 {
+        assert_eq!(search.tell(&told(curve.per_second, true)), Verdict::Unsure);
+        assert_eq!(search.next(), Some(curve));
+    }
+    assert_eq!(search.tell(&told(curve.per_second, true)), Verdict::Worse);
+    assert_eq!(search.failed, Some((100.0, "we were late".to_owned())));
+}
+
+#[test]
 fn what_does_not_tell_is_run_again_three_times_longer_and_then_taken_as_it_is() {
     let mut search = Search::new(goal("p99<40ms"));
     let unsure = |rate: Option<f64>, is_met: bool| Judged {

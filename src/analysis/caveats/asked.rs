@@ -8,7 +8,7 @@ use super::super::counters::{fact, rise, step_of, variable};
 use super::super::figure::{bytes, count, figure, percent, time};
 use super::super::findings::TrialFinding;
 use super::super::settings::{moves_by_itself, somebody_set};
-use super::{Case, Caveat, Level};
+use super::{Case, Caveat, Level, load};
 
 /// Keys drawn to see how uneven a distribution is.
 const DRAWS: usize = 50_000;
@@ -110,6 +110,10 @@ pub(super) fn param_dist(case: &Case<'_>) -> Option<Caveat> {
 
 /// ONE-USER: one session, one event at a time.
 pub(super) fn one_user(case: &Case<'_>) -> Option<Caveat> {
+    let level = load::one_level(case);
+    if level.is_some() {
+        return level;
+    }
     case.run.meta.server.as_ref()?;
     let one = |t: &TrialFinding| t.workers == 1 && t.arrival.starts_with("closed");
     let all = !case.trials.is_empty() && case.trials.iter().all(one) && case.ways.is_empty();

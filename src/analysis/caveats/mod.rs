@@ -4,6 +4,7 @@
 mod answers;
 mod asked;
 mod client;
+mod load;
 mod quiet;
 mod server;
 mod stalls;

@@ -506,3 +506,16 @@ fn lines_in_the_error_log() {
         "1 new errors and 1 new warnings: 2026-11-21 12:00:01 0 [ERROR]",
     );
 }
+#[test]
+fn one_level_says_nothing_about_scaling() {
+    let mut run = recorded::bench();
+    run.trials[0].value = Some(4.0);
+    check(&run, "ONE-USER", Level::Note, "one session");
+    run.meta.asked.axis = Some("threads".to_owned());
+    check(&run, "ONE-USER", Level::Void, "one level only, threads=4");
+    let mut other = run.trials[0].clone();
+    other.value = Some(8.0);
+    other.workers = 8;
+    run.trials.push(other);
+    check_none(&run, "ONE-USER");
+}

@@ -37,6 +37,7 @@ const METRIC: &str = "events_per_s";
 const MARGIN: f64 = 0.02;
 
 /// What the ways of a run come to.
+#[derive(Default)]
 pub(super) struct Compared {
     pub(super) comparisons: Vec<Comparison>,
     pub(super) differences: Vec<Difference>,

@@ -14,13 +14,9 @@ use super::figure::{figure, percent, plural};
 use super::findings::{Law, Scaling, ScalingPoint, TrialFinding};
 use super::statistics::least_squares::{Datum, aicc};
 use crate::archive::Run;
+use crate::plan::{RATE, THREADS};
 use law::{Interval, fit_law, peaks};
 use two_lines::{TwoLines, fit_two_lines};
-
-/// The axis that the law is about.
-pub(super) const THREADS: &str = "threads";
-/// The axis of an open loop.
-pub(super) const RATE: &str = "rate";
 
 /// Fewer points carry no peak.
 const LEAST_POINTS: usize = 6;
@@ -40,6 +36,11 @@ const APART: f64 = 2.0;
 /// More per thread than the smallest load gives by this share is no scaling, but a cache that warms.
 const SUPERLINEAR: f64 = 1.05;
 
+/// Whether levels of load were swept, and not a setting of the server.
+pub(super) fn is_load(scaling: &Scaling) -> bool {
+    [THREADS, RATE].contains(&&*scaling.axis)
+}
+
 /// How rate grew over a sweep; `None` for a run that is none.
 pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Scaling> {
     let axis = points::axis(run)?;
@@ -54,7 +55,8 @@ fn with_law(mut scaling: Scaling) -> Scaling {
     if data.len() < LEAST_POINTS {
         let levels = plural(data.len() as u64, "level", "levels");
         scaling.notes.push(format!(
-            "no law is fitted: {levels} of load, at least {LEAST_POINTS} are needed (two of them beyond the peak)"
+            "no law is fitted: {levels} of load, at least {LEAST_POINTS} are needed \
+             (two of them beyond the peak)"
         ));
         return scaling;
     }
@@ -155,8 +157,8 @@ fn refusals(
     } else if high > WIDEST * low {
         let high = if high.is_finite() { figure(high) } else { "infinity".to_owned() };
         why.push(format!(
-            "these points put it anywhere between a load of {} and {high}: add levels around it, or \
-             --blocks",
+            "these points put it anywhere between a load of {} and {high}: add levels around it, \
+             or --blocks",
             figure(low)
         ));
     }
@@ -170,10 +172,10 @@ fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
     let best = best.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
     if best.0 > SUPERLINEAR {
         notes.push(format!(
-            "superlinear: a thread does {} of its work at the smallest level when there are {}; that is \
-             no scaling but a cache that warmed, or a machine that woke up, in between",
+            "superlinear: a thread does {} of its work at the smallest level when there are {}; \
+             that is no scaling but a cache that warmed, or a machine that woke up, in between",
             percent(best.0),
-            figure(best.1)
+            level(best.1)
         ));
     } else if law.sigma == 0.0 {
         notes.push(
@@ -186,6 +188,11 @@ fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
             .push(format!("fewer than {LEAST_FOR_SHAPE} levels don't tell the law from two lines"));
     }
     notes
+}
+
+/// A value as it was typed, if it is a whole number: `4`, not `4.00`.
+fn level(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { figure(value) }
 }
 
 /// The answer in sentences, the first one alone enough.
@@ -203,16 +210,16 @@ pub(super) fn sentences(scaling: &Scaling) -> Vec<String> {
     let mut all = vec![format!(
         "The highest rate is {} events/s at {axis}={}, against {} at {axis}={}.",
         shown(best),
-        figure(best.value),
+        level(best.value),
         shown(first),
-        figure(first.value),
+        level(first.value),
     )];
     if let (Some(law), Some((at, low, high)), Some((peak, ..))) =
         (&scaling.law, scaling.peak_n, scaling.peak_rate)
     {
         all.push(format!(
-            "The scalability law has its peak at a load of {} ({} to {}) with {} events/s; contention {}, \
-             coherence {}.",
+            "The scalability law has its peak at a load of {} ({} to {}) with {} events/s; \
+             contention {}, coherence {}.",
             figure(at),
             figure(low),
             figure(high),
@@ -223,7 +230,8 @@ pub(super) fn sentences(scaling: &Scaling) -> Vec<String> {
     } else if let (Some((_, ceiling)), "two lines") = (scaling.two_lines, scaling.better) {
         all.push(format!("It comes to a ceiling of {} events/s.", figure(ceiling)));
     } else if axis == THREADS {
-        all.extend(scaling.notes.iter().find(|n| n.starts_with("no ")).map(|n| format!("{n}.")));
+        let why = scaling.notes.iter().find_map(|note| note.strip_prefix("no "));
+        all.extend(why.map(|why| format!("No {why}.")));
     }
     all
 }

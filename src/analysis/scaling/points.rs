@@ -4,8 +4,8 @@ use super::super::figure::{figure, percent};
 use super::super::findings::{Estimate, ScalingPoint, TrialFinding};
 use super::super::latency;
 use super::super::statistics::student;
-use super::{RATE, THREADS};
 use crate::archive::Run;
+use crate::plan::{RATE, THREADS};
 
 /// The same level at begin and end of a block apart by more than this share: the machine or the server drifted.
 const DRIFT: f64 = 0.03;
@@ -146,7 +146,7 @@ fn drift(trials: &[TrialFinding], cell: &Cell, axis: &str) -> Option<String> {
         format!(
             "drift: {axis}={} gave {} events/s at first and {} when it was run again ({} {}): the \
              points in between are not on one footing",
-            figure(cell.value),
+            super::level(cell.value),
             figure(first),
             figure(again),
             percent(change.abs()),

@@ -21,7 +21,7 @@ use crate::probe::PROBES;
 use crate::workload::{KINDS, kind};
 
 /// Commands that take a workload.
-const COMMANDS: &[&str] = &["bench", "waits"];
+const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
 /// How long a load runs that is told neither a time nor a number of events.
 const TIME: Duration = Duration::from_secs(10);
 
@@ -37,6 +37,12 @@ pub(in super::super) fn workload_first(args: &mut [OsString], takes_value: &dyn 
         if KINDS.iter().any(|kind| kind.name() == word) {
             rest[..=at].rotate_right(1);
             return;
+        }
+        // What a sweep varies stands before the workload too: threads=1,2,4.
+        let is_axis = !word.starts_with('-') && word.contains('=');
+        if is_axis {
+            at += 1;
+            continue;
         }
         if word == "--" || !word.starts_with('-') {
             return;
@@ -125,7 +131,7 @@ fn start(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
         plan.workload.kind = workload.to_owned();
     } else if plan.workload.kind.is_empty() {
         return Err(Mistake {
-            place: "bench".to_owned(),
+            place: "WORKLOAD".to_owned(),
             why: "no workload is named".to_owned(),
             hint: Some(format!("one of {}", names().join(", "))),
         }

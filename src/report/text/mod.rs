@@ -2,6 +2,7 @@
 
 mod compare;
 mod loads;
+mod scaling;
 mod state;
 pub(super) mod table;
 mod waits;
@@ -34,13 +35,23 @@ impl ReportFormat for Text {
         answer(findings, paint, out)?;
         state::checks(findings, paint, out)?;
         compare::write(findings, paint, out)?;
+        if let Some(found) = &findings.scaling {
+            writeln!(out)?;
+            scaling::sweep(found, out)?;
+        }
+        if let Some(found) = &findings.capacity {
+            writeln!(out)?;
+            scaling::capacity(found, out)?;
+        }
+        // Levels and steps stand in the tables above, with all their loads.
+        let is_told = findings.scaling.is_some() || findings.capacity.is_some();
         let warmed = |w: &WayFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
         if findings.ways.iter().any(warmed) {
             writeln!(out)?;
             ways(findings).write(WIDTH, out)?;
             notes(findings, out)?;
         }
-        if !findings.trials.is_empty() {
+        if !findings.trials.is_empty() && !is_told {
             writeln!(out)?;
             loads::write(findings, out)?;
         }

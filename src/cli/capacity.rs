@@ -1,0 +1,145 @@
+//! `sweat capacity`: the highest rate at which objectives hold.
+//! The flags are those of `bench`, but for those that say when events begin.
+
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::step_lines::StepLines;
+use super::{bench, present};
+use crate::base::units::parse_time;
+use crate::experiment;
+use crate::plan::{CapacityPlan, Metric, Mistake, Mistakes, Objective, Plan};
+
+/// Sessions if nothing else is said: enough that the server is the limit and not their number.
+const THREADS: usize = 32;
+/// Flags of a load that the search sets itself.
+const OWN: &[&str] = &["rate", "arrival", "think", "time", "events"];
+/// A step shorter than this is one interval.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+const EXAMPLES: &str = "Examples:\n  \
+    sweat capacity --slo 'p99<20ms' oltp_read_write --sandbox\n  \
+    sweat capacity --slo 'p99<20ms' --slo 'errors<0.1%' oltp_read_only -h db1 -D sbtest\n  \
+    sweat capacity --slo 'p99<5ms' --confirm 20s --step-time 10s oltp_point_select --sandbox";
+
+pub(super) fn command() -> Command {
+    bench::with_loads(Command::new("capacity"), flags, |name| {
+        format!("sweat capacity {name} --slo 'p99<20ms' --sandbox")
+    })
+    .about("Find the highest rate at which objectives hold")
+    .override_usage("sweat capacity --slo 'p99<20ms' WORKLOAD [OPTIONS]")
+    .after_help(format!(
+        "A closed loop sets the scale, an almost unloaded step the floor; then rates rise until \
+         an objective fails, a bisection closes in, and a long step confirms.\n\
+         Exit code 0: a rate is confirmed; 1: none is, or the objective is at the unloaded \
+         latency.\n\n{EXAMPLES}"
+    ))
+}
+
+fn flags(command: Command) -> Command {
+    let time = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("TIME").help(help).help_heading("Search")
+    };
+    command
+        .arg(
+            Arg::new("slo")
+                .long("slo")
+                .value_name("OBJECTIVE")
+                .action(ArgAction::Append)
+                .help("What shall hold: 'p99<20ms', 'p99.9<100ms', 'errors<0.1%'")
+                .help_heading("Search"),
+        )
+        .arg(time("confirm", "How long the last step confirms [default: 5m]"))
+        .arg(time("step-time", "Longest step of the search [default: 60s]"))
+        .arg(time("settle", "Time at the begin of each step that does not count [default: 3s]"))
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (kind, args) = bench::workload_of(args);
+    let plan = plan(kind, args, desk)?;
+    let mut listener = StepLines::new(args, desk, &plan, None);
+    let finished = experiment::run(&plan, "capacity", &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let mut mistakes = Vec::new();
+    let given = OWN.iter().filter(|name| args.get_one::<String>(name).is_some());
+    mistakes.extend(given.map(|name| Mistake {
+        place: format!("--{name}"),
+        why: "the search sets it".to_owned(),
+        hint: Some(format!("leave out --{name}; --step-time and --confirm say how long")),
+    }));
+    let mut capacity = CapacityPlan::default();
+    let slo = args.get_many::<String>("slo").into_iter().flatten();
+    for text in slo {
+        match objective(text) {
+            Ok(objective) => capacity.objectives.push(objective),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let none = capacity.objectives.is_empty() && args.get_one::<String>("slo").is_none();
+    let mut time = |name: &str, least: Duration, default: Duration| {
+        let Some(text) = args.get_one::<String>(name) else { return default };
+        let read = parse_time(text).ok().filter(|time| *time >= least);
+        if read.is_none() {
+            mistakes.push(Mistake {
+                place: format!("--{name}"),
+                why: format!("`{text}` is no time of at least {} s", least.as_secs()),
+                hint: Some("as in 20s".to_owned()),
+            });
+        }
+        read.unwrap_or(default)
+    };
+    capacity.confirm = time("confirm", SHORTEST, capacity.confirm);
+    capacity.step_time = time("step-time", SHORTEST, capacity.step_time);
+    capacity.settle = time("settle", Duration::ZERO, capacity.settle);
+    if none {
+        mistakes.push(Mistake {
+            place: "--slo".to_owned(),
+            why: "no objective is named".to_owned(),
+            hint: Some("as in --slo 'p99<20ms'".to_owned()),
+        });
+    }
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    let mut plan = bench::plan_of(kind, args, desk)?;
+    if args.get_one::<String>("threads").is_none() {
+        plan.load.workers = THREADS;
+    }
+    // Steps have times of their own.
+    (plan.load.time, plan.load.events) = (None, None);
+    plan.capacity = Some(capacity);
+    plan.blocks = 1;
+    Ok(plan)
+}
+
+fn objective(text: &str) -> Result<Objective, Mistake> {
+    let objective = Objective::parse("--slo", text)?;
+    if objective.metric == Metric::Rate || !objective.is_upper_bound() {
+        return Err(Mistake {
+            place: format!("--slo {text}"),
+            why: "the highest rate is what is searched for".to_owned(),
+            hint: Some("name what shall stay low, as in 'p99<20ms' or 'errors<0.1%'".to_owned()),
+        });
+    }
+    Ok(objective)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objectives_are_what_shall_stay_low() {
+        assert!(objective("p99<20ms").is_ok() && objective("errors<=0.1%").is_ok());
+        for text in ["tps>500", "p99>20ms", "p99<20", "p9x<1ms"] {
+            assert!(objective(text).unwrap_err().hint.is_some(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `sweat sweep`: one load at several levels or with several values of a setting.
+//! The flags are those of `bench`; what is varied stands before them.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::step_lines::StepLines;
+use super::{bench, present};
+use crate::base::units::parse_count;
+use crate::experiment;
+use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest};
+
+const EXAMPLES: &str = "Examples:\n  \
+    sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
+    sweat sweep threads=1..64 oltp_read_write -h db1 -u bench -p -D sbtest --time=30 --blocks=3\n  \
+    sweat sweep rate=1000,2000,4000 oltp_read_only --sandbox --threads=32\n  \
+    sweat sweep innodb_flush_log_at_trx_commit=1,2 oltp_write_only --sandbox --blocks=5\n\n\
+    `1..64` stands for 1, 2, 4, 8, ... 64. `threads=1..` doubles until more threads bring no more, \
+    then looks around the best level.";
+
+pub(super) fn command() -> Command {
+    bench::with_loads(Command::new("sweep"), flags, |name| {
+        format!("sweat sweep {name} threads=1,2,4.. --sandbox")
+    })
+    .about("Run a load at several levels, or with several values of a setting")
+    .override_usage("sweat sweep AXIS=V1,V2,.. WORKLOAD [OPTIONS]")
+    .after_help(format!(
+        "AXIS is threads, rate, or a setting of the server.\n\n{EXAMPLES}\n\n\
+         Each workload has options of its own: `sweat sweep WORKLOAD --help` lists them."
+    ))
+}
+
+fn flags(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("axis")
+                .value_name("AXIS=V1,V2,..")
+                .help("What is varied: threads, rate, or a setting of the server"),
+        )
+        .arg(
+            Arg::new("blocks").long("blocks").value_name("N").help(
+                "How often the whole sweep is repeated, each time in another order [default: 1]",
+            ),
+        )
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Print the steps and do nothing"),
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (kind, args) = bench::workload_of(args);
+    let plan = plan(kind, args, desk)?;
+    if args.get_flag("dry-run") {
+        desk.print(&rehearsed(&plan))?;
+        return Ok(Exit::Done);
+    }
+    let mut listener = StepLines::new(args, desk, &plan, None);
+    let finished = experiment::run(&plan, "sweep", &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+/// The steps, as far as they are known before.
+fn rehearsed(plan: &Plan) -> String {
+    let steps = experiment::steps(plan);
+    let lines = steps.iter().enumerate().map(|(n, step)| format!("{:>3}  {step}\n", n + 1));
+    let mut text: String = lines.collect();
+    if plan.sweep.as_ref().is_some_and(|sweep| sweep.doubles) {
+        text +=
+            "     then twice the last level until it is enough, and two levels around the best\n";
+    }
+    if plan.sweep.as_ref().is_some_and(SweepPlan::is_load) {
+        text += "     and the first level once more, to see drift\n";
+    }
+    text
+}
+
+fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+    let mut mistakes = Vec::new();
+    let mut plan = bench::plan_of(kind, args, desk)?;
+    match args.get_one::<String>("axis").map(|text| read(text)) {
+        Some(Ok(sweep)) => plan.sweep = Some(sweep),
+        Some(Err(list)) => mistakes.extend(list),
+        None if plan.sweep.is_some() => {}
+        None => mistakes.push(Mistake {
+            place: "sweep".to_owned(),
+            why: "nothing is varied".to_owned(),
+            hint: Some("say what, as in threads=1,2,4,8".to_owned()),
+        }),
+    }
+    mistakes.extend(blocks(&mut plan, args));
+    if let Some(sweep) = &plan.sweep {
+        let template = plan.ways.first().cloned().unwrap_or_default();
+        match sweep.ways(&sweep.template(&[template])) {
+            Ok(ways) => plan.ways = ways,
+            Err(list) => mistakes.extend(list.into_iter().map(|why| of_axis(&sweep.axis, why))),
+        }
+        mistakes.extend(conflict(&sweep.axis, args));
+    }
+    plan.order = OrderPlan::Shuffled;
+    if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
+}
+
+fn blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
+    plan.blocks = plan.blocks.max(1);
+    let text = args.get_one::<String>("blocks")?;
+    let count = parse_count(text).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+    plan.blocks = count.unwrap_or(plan.blocks);
+    count.is_none().then(|| Mistake {
+        place: "--blocks".to_owned(),
+        why: format!("`{text}` is no number of blocks"),
+        hint: Some("as in 3".to_owned()),
+    })
+}
+
+/// The axis can't be fixed by a flag at once.
+fn conflict(axis: &str, args: &ArgMatches) -> Option<Mistake> {
+    let given = args.get_one::<String>(if axis == RATE { RATE } else { THREADS });
+    let is_axis = axis == RATE || axis == THREADS;
+    given.filter(|_| is_axis).map(|_| Mistake {
+        place: format!("--{axis}"),
+        why: format!("{axis} is what is varied"),
+        hint: Some(format!("leave out --{axis}")),
+    })
+}
+
+fn of_axis(axis: &str, why: String) -> Mistake {
+    Mistake { place: axis.to_owned(), why, hint: Some("as in threads=1,2,4,8".to_owned()) }
+}
+
+/// Reads `threads=1,2,4..64`.
+fn read(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
+    let mistake = |why: String, hint: &str| {
+        vec![Mistake { place: text.to_owned(), why, hint: Some(hint.to_owned()) }]
+    };
+    let Some((axis, values)) = text.split_once('=') else {
+        let hint = "threads, rate or a setting and its values, as in threads=1,2,4,8";
+        return Err(mistake("what is varied has no values".to_owned(), hint));
+    };
+    let axis = axis.trim();
+    let is_word = axis.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+    if axis.is_empty() || !is_word {
+        let hint = "threads, rate, or the name of a setting";
+        return Err(mistake(format!("`{axis}` is no name of a setting"), hint));
+    }
+    if let Some(near) = nearest(axis, [THREADS, RATE]).filter(|near| *near != axis) {
+        let why = format!("`{axis}` can't be varied");
+        return Err(mistake(why, &format!("did you mean {near}?")));
+    }
+    let axis =
+        if [THREADS, RATE].contains(&axis) { axis.to_owned() } else { axis.replace('-', "_") };
+    let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
+    let values: Vec<String> = values.into_iter().filter(|v| !v.is_empty()).collect();
+    SweepPlan::read(&axis, &values)
+        .map_err(|list| list.into_iter().map(|why| of_axis(&axis, why)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_read_with_its_values() {
+        let sweep = read("threads=1, 2,4..16").unwrap();
+        assert_eq!((sweep.axis.as_str(), sweep.values.len()), ("threads", 5));
+        assert!(read("threads=1,2,4..").unwrap().doubles);
+        assert_eq!(read("innodb-io-capacity=200,400").unwrap().axis, "innodb_io_capacity");
+    }
+
+    #[test]
+    fn what_is_no_axis_is_told_with_what_is() {
+        for (text, hint) in [
+            ("threads", "as in threads=1,2,4,8"),
+            ("thread=1,2", "did you mean threads?"),
+            ("=1", "threads, rate, or the name of a setting"),
+            ("a;b=1", "threads, rate, or the name of a setting"),
+            ("threads=8..4", "as in threads=1,2,4,8"),
+            ("rate=100..", "as in threads=1,2,4,8"),
+        ] {
+            let mistakes = read(text).expect_err(text);
+            assert!(mistakes[0].hint.as_ref().unwrap().contains(hint), "{text}: {mistakes:?}");
+        }
+    }
+}
