@@ -97,8 +97,8 @@ fn words(
             ("this server has no such variable".to_owned(), hint)
         }
         Refusal::ReadOnly => (
-            "it can only be set when the server starts: that needs a restart, and this server is not \
-             ours"
+            "it can only be set when the server starts: that needs a restart, and this server \
+             is not ours"
                 .to_owned(),
             Some("use [sandbox], whose server is restarted for each way".to_owned()),
         ),

@@ -94,7 +94,8 @@ fn wrong_settings_are_all_told_before_anything_is_started() {
     let said = refused(
         &FLUSH.replace(
             "innodb_flush_log_at_trx_commit = 2",
-            "innodb_flush_log_at_trx_comit = 2\ninnodb_io_capacity = 1\ninnodb_flush_method = \"O_SYNC\"\ninnodb_thread_concurrency = 4",
+            "innodb_flush_log_at_trx_comit = 2\ninnodb_io_capacity = 1\n\
+             innodb_flush_method = \"O_SYNC\"\ninnodb_thread_concurrency = 4",
         ),
         &[],
     );

@@ -167,11 +167,15 @@ pub(super) fn one_run(case: &Case<'_>) -> Option<Caveat> {
     })
 }
 
-/// PROBE-GAP: a probe had nothing to say, other than while the server was being restarted.
+/// How long a probe may take to find a server again that was restarted.
+const FOUND_AGAIN_NS: u64 = 2_000_000_000;
+
+/// PROBE-GAP: a probe had nothing to say, other than while the server was stopped or being restarted.
 pub(super) fn probe_gap(case: &Case<'_>) -> Option<Caveat> {
     let restarting = |ns: u64| {
         case.run.steps.iter().any(|s| {
-            s.kind.starts_with("restart") && s.began_ns <= ns && s.ended_ns.is_none_or(|e| ns <= e)
+            let stops = ["restart", "restore", "snapshot"].iter().any(|k| s.kind.starts_with(k));
+            stops && s.began_ns <= ns && s.ended_ns.is_none_or(|e| ns <= e + FOUND_AGAIN_NS)
         })
     };
     let mut gaps: BTreeMap<(&str, &str), u64> = BTreeMap::new();
