@@ -20,8 +20,7 @@ use super::fault::Exit;
 use super::report;
 
 pub(super) fn command() -> Command {
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    Command::new("compare")
+    let command = Command::new("compare")
         .about("Compare finished runs: better, worse, same or unsure, and what else differs")
         .arg(
             Arg::new("run")
@@ -69,6 +68,18 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Exit with 4 if the runs don't tell, or can't carry the claim"),
         )
+        .after_help(
+            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means unsure.\n\n\
+             Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
+             sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
+        );
+    output(command)
+}
+
+/// Adds the flags of how and where to show it.
+fn output(command: Command) -> Command {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    command
         .arg(
             Arg::new("format")
                 .long("format")
@@ -90,11 +101,6 @@ pub(super) fn command() -> Command {
                 .value_name("DIR")
                 .default_value("runs")
                 .help("Where run folders are"),
-        )
-        .after_help(
-            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means unsure.\n\n\
-             Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
-             sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
         )
 }
 
@@ -188,7 +194,8 @@ fn load(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
         if let Some(damage) = run.damage.first() {
             mistake(
                 format!("{name} is not whole: {damage}"),
-                "compare whole runs; copy the folder again if this is a copy, `sweat report` shows what is left of it",
+                "compare whole runs; copy the folder again if this is a copy, `sweat report` \
+                 shows what is left of it",
             );
         } else if ways.is_empty() {
             mistake(

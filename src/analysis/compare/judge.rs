@@ -293,8 +293,8 @@ fn mann_whitney(values: &Values, rule: Rule, found: &mut Comparison) {
     let p = rank::mann_whitney_p(&base, &way);
     let least = rank::least_mann_whitney_p(base.len(), way.len());
     found.notes.push(format!(
-        "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller one than {} is \
-         possible with so many runs)",
+        "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller \
+         one than {} is possible with so many runs)",
         way.len(),
         base.len(),
         figure(p),

@@ -43,8 +43,8 @@ pub(super) fn note(asked: &Asked, level: f64) -> Option<String> {
     (looks.at.len() > 1).then(|| {
         let at: Vec<String> = looks.at.iter().map(u32::to_string).collect();
         format!(
-            "looked at after {} blocks: each look has a chance of {:.2} % for a false answer, and intervals are \
-             widened to it, so that all together have {:.0} %",
+            "looked at after {} blocks: each look has a chance of {:.2} % for a false answer, \
+             and intervals are widened to it, so that all together have {:.0} %",
             at.join(", "),
             level * 100.0,
             ALPHA * 100.0

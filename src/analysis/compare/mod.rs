@@ -101,7 +101,8 @@ fn same_order(run: &Run, ways: &[&str]) -> Option<String> {
     others.peek()?;
     others.all(|order| order == first).then(|| {
         format!(
-            "every block ran {} in this order: a machine that gets slower or faster by itself looks like a difference",
+            "every block ran {} in this order: a machine that gets slower or faster by itself \
+             looks like a difference",
             if ways.len() > 4 { "the ways".to_owned() } else { first.join(", ") }
         )
     })

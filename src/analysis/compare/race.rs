@@ -28,7 +28,8 @@ pub(super) fn best_and_second(
     let rule = Rule { alpha: rule.alpha / others as f64, ..rule };
     let mut found = judge(&[values], metric, rule).pop()?;
     found.notes.push(format!(
-        "best against second best, picked by the same numbers: the interval is widened for {others} comparisons"
+        "best against second best, picked by the same numbers: the interval is widened for \
+         {others} comparisons"
     ));
     Some(found)
 }

@@ -58,7 +58,7 @@ pub(super) fn all(runs: &[(&Run, &[TrialFinding])]) -> Units {
     let void: BTreeSet<(u32, &str)> = loads
         .iter()
         .filter_map(|(place, loads)| {
-            let why = loads.iter().find_map(|load| void(load))?;
+            let why = loads.iter().find_map(void)?;
             notes.push(format!("left out: {why}"));
             Some(*place)
         })

@@ -127,7 +127,8 @@ fn of_pair(found: &Comparison) -> String {
     };
     if found.ratio.ci95.is_none() {
         return format!(
-            "{} {}, in one run each: nothing is known about how much runs vary, so this is no answer.",
+            "{} {}, in one run each: nothing is known about how much runs vary, so this is no \
+             answer.",
             found.way,
             amount(found, ratio)
         );
@@ -182,8 +183,8 @@ fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
         .unwrap_or_default();
     if low <= 1.0 && high >= 1.0 {
         return format!(
-            "No difference seen between {} and {} in {}: {}, 95 % interval {}; {runs} could have seen \
-             {detectable}{more}: unsure.",
+            "No difference seen between {} and {} in {}: {}, 95 % interval {}; {runs} could have \
+             seen {detectable}{more}: unsure.",
             found.way,
             found.base,
             title(found),
@@ -242,7 +243,8 @@ fn best(race: &Comparison) -> String {
             interval(race)
         ),
         _ => format!(
-            "{best} looks best in {}, but is not told from the second, {second}: {} (interval {}), {blocks}.",
+            "{best} looks best in {}, but is not told from the second, {second}: {} (interval \
+             {}), {blocks}.",
             title(race),
             change(race),
             interval(race)

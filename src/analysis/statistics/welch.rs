@@ -84,7 +84,7 @@ mod tests {
         let unpaired = welch(&DRUG_1, &DRUG_2).unwrap();
         near(unpaired.value / unpaired.error, 1.860813467486853);
         near(unpaired.df, 17.776473516178495);
-        near(unpaired.p(0.0), 0.07939414018735820);
+        near(unpaired.p(0.0), 0.079_394_140_187_358_2);
     }
 
     #[test]
