@@ -5,6 +5,7 @@ mod flags;
 mod lines;
 mod listener;
 mod live;
+mod stream;
 mod words;
 
 use clap::{Arg, ArgMatches, Command};

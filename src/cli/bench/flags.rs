@@ -95,6 +95,14 @@ pub(super) fn output(command: Command) -> Command {
                 .action(ArgAction::SetTrue)
                 .help("A line per interval, also on a terminal"),
         );
+    let command = command.arg(
+        Arg::new("progress")
+            .long("progress")
+            .value_name("FORMAT")
+            .value_parser(["auto", "json"])
+            .default_value("auto")
+            .help("json: an object per interval on standard error, for programs"),
+    );
     present::flags(command)
 }
 

@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use super::super::desk::Desk;
 use super::super::progress::ProgressLine;
 use super::live::Live;
-use super::{flags, lines};
+use super::{flags, lines, stream};
 use crate::analysis::figure::time;
 use crate::analysis::{Outlook, Pulse};
 use crate::archive::{SampleRecord, ServerRecord};
@@ -25,6 +25,8 @@ pub(in super::super) struct Show<'a> {
     /// Product and version, once known.
     server: String,
     way: Way,
+    /// Loads begun so far.
+    loads: u32,
     /// What was said while the view stood there; it is told when the view has gone.
     held: Vec<String>,
 }
@@ -37,6 +39,8 @@ enum Way {
     Lines,
     /// A line each on stderr, since stdout is for a format that programs read.
     Aside,
+    /// A JSON object each on stderr.
+    Stream,
     /// A view of the whole load; `None` until the load begins.
     Live(Option<Box<Live>>),
 }
@@ -47,6 +51,7 @@ impl<'a> Show<'a> {
         let flag = |name: &str| args.get_flag(name);
         let text = args.get_one::<String>("format").is_some_and(|f| f == "text");
         let way = match () {
+            () if is_stream(args) => Way::Stream,
             () if flag("quiet") => Way::Quiet,
             () if desk.terminal.live && !flag("plain") => Way::Live(None),
             () if text => Way::Lines,
@@ -54,11 +59,20 @@ impl<'a> Show<'a> {
         };
         let progress = flags::progress_line(args, desk);
         let server = String::new();
-        Show { desk, plan, pulse: Pulse::default(), progress, server, way, held: Vec::new() }
+        Show {
+            desk,
+            plan,
+            pulse: Pulse::default(),
+            progress,
+            server,
+            way,
+            loads: 0,
+            held: Vec::new(),
+        }
     }
 
     fn is_quiet(&self) -> bool {
-        matches!(self.way, Way::Quiet)
+        matches!(self.way, Way::Quiet | Way::Stream)
     }
 
     /// Takes the view away and tells what was held back.
@@ -100,6 +114,7 @@ impl Listener for Show<'_> {
 
     fn load_began(&mut self, _classes: &[String]) {
         self.progress.finish();
+        self.loads += 1;
         self.pulse = Pulse::begin(own_cpu());
         if let Way::Live(view) = &mut self.way {
             match Live::open(self.plan, &self.server, self.desk.terminal.colour) {
@@ -117,6 +132,7 @@ impl Listener for Show<'_> {
             Way::Quiet => {}
             // A closed stdout ends the program when the summary is printed; the load itself goes on.
             Way::Lines => drop(self.desk.print(&format!("{}\n", lines::interval(beat)))),
+            Way::Stream => self.desk.say(&stream::interval(beat, self.loads)),
             Way::Aside => self.desk.say(&lines::interval(beat)),
             Way::Live(Some(live)) => live.draw(&self.pulse),
             Way::Live(None) => {}
@@ -125,7 +141,7 @@ impl Listener for Show<'_> {
 
     fn outlook(&mut self, outlook: &Outlook) {
         match &mut self.way {
-            Way::Quiet | Way::Live(None) => {}
+            Way::Quiet | Way::Stream | Way::Live(None) => {}
             Way::Lines => drop(self.desk.print(&format!("{}\n", lines::outlook(outlook)))),
             Way::Aside => self.desk.say(&lines::outlook(outlook)),
             Way::Live(Some(live)) => live.outlook(outlook),
@@ -137,6 +153,9 @@ impl Listener for Show<'_> {
     }
 
     fn note(&mut self, text: &str) {
+        if matches!(self.way, Way::Stream) {
+            self.desk.say(&stream::note(text));
+        }
         if self.is_quiet() {
             return;
         }
@@ -146,6 +165,12 @@ impl Listener for Show<'_> {
             self.desk.say(&format!("note: {text}"));
         }
     }
+}
+
+/// Whether programs read the progress. Commands without the flag have no stream.
+fn is_stream(args: &ArgMatches) -> bool {
+    let typed = args.try_get_one::<String>("progress").ok().flatten();
+    typed.is_some_and(|format| format == "json")
 }
 
 fn own_cpu() -> Nanos {

@@ -2,6 +2,7 @@
 
 use crate::analysis::figure::{figure, figure_or_dash};
 use crate::analysis::{Capacity, CapacityStep, Findings, Verdict};
+use crate::plan::{Metric, Objective};
 
 use super::axis::{Axis, Measure, label};
 use super::capital;
@@ -37,8 +38,15 @@ pub(super) fn plot(findings: &Findings) -> Option<Plot> {
         let name = format!("confirmed: {}", figure(confirmed));
         curves.push(curve(&name, 2, Style::Dashed, upright(confirmed)));
     }
-    curves.retain(|c| !c.points.is_empty());
     let last = steps.last().map_or(1.0, |s| rate(s));
+    for text in &capacity.objectives {
+        let objective = Objective::parse("", text).ok();
+        if let Some(bound) = objective.filter(|o| o.metric == Metric::Quantile(0.99)) {
+            let level = vec![(0.0, Some(bound.bound)), (last, Some(bound.bound))];
+            curves.push(curve(text, 1, Style::Dashed, level));
+        }
+    }
+    curves.retain(|c| !c.points.is_empty());
     let ticks = Axis::linear(last / 1.02, Measure::Number).ticks;
     Some(Plot {
         id: "capacity",

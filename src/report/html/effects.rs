@@ -25,7 +25,7 @@ pub(super) fn svg(findings: &Findings) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    draw(&shown, 1000.0, 250.0, "wide") + &draw(&shown, 400.0, 130.0, "narrow")
+    draw(&shown, 1000.0, 250.0, "wide") + &draw(&shown, 400.0, 116.0, "narrow")
 }
 
 fn usable(ratio: Option<f64>) -> Option<f64> {
@@ -50,7 +50,7 @@ fn range(shown: &[&Comparison]) -> (f64, f64) {
 }
 
 fn draw(shown: &[&Comparison], width: f64, left: f64, form: &str) -> String {
-    let right = if form == "wide" { 190.0 } else { 84.0 };
+    let right = if form == "wide" { 190.0 } else { 112.0 };
     let (low, high) = range(shown);
     let inner = width - left - right;
     let x = |ln: f64| left + (ln - low) / (high - low) * inner;

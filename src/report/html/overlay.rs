@@ -76,7 +76,7 @@ fn header(runs: &[Findings]) -> String {
 }
 
 fn figures(runs: &[Findings]) -> String {
-    let names: Vec<String> = (0..runs.len()).map(|place| name(runs, place)).collect();
+    let names: Vec<String> = (0..runs.len()).map(letter).collect();
     let mut head = vec!["figure"];
     for (place, name) in names.iter().enumerate() {
         head.push(name);
@@ -105,7 +105,7 @@ fn differences(runs: &[Findings]) -> String {
     if list.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = (0..runs.len()).map(|place| name(runs, place)).collect();
+    let names: Vec<String> = (0..runs.len()).map(letter).collect();
     let mut head = vec!["setting"];
     head.extend(names.iter().map(String::as_str));
     let rows: Vec<Vec<String>> = list

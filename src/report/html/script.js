@@ -394,6 +394,7 @@
     if (!figure) continue;
     const plot = { spec, svg, off: new Set(), range: spec.range || [0, 1], shades: svg.querySelector("g.shades") };
     svg.classList.add("live");
+    svg.classList.toggle("still", !!spec.labels);
     plots.push(plot);
     draw(plot);
     listen(plot);
