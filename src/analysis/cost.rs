@@ -29,6 +29,13 @@ const SOURCES: &[Source] = &[
         scale: 1e6,
     },
     Source {
+        id: "server_switches",
+        title: "context switches of the server",
+        unit: "",
+        counters: &["process.voluntary_switches", "process.involuntary_switches"],
+        scale: 1.0,
+    },
+    Source {
         id: "context_switches",
         title: "context switches, whole machine",
         unit: "",

@@ -6,6 +6,7 @@
 mod capture;
 mod cli;
 mod compare;
+mod doctor;
 mod fixture;
 mod journal;
 mod probe;

@@ -1,7 +1,9 @@
 //! Doubts about ourselves: was the load generator the limit, or in the way?
 
+use super::super::counters::step_of;
 use super::super::figure::{count, percent, plural, time};
 use super::super::findings::{StallKind, TrialFinding};
+use super::super::noise::foreign_share;
 use super::{Case, Caveat, Level, where_seen};
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
@@ -132,7 +134,16 @@ fn cpu_split(case: &Case<'_>) -> Option<String> {
     let cost = |id: &str| trial.cost.iter().find(|c| c.id == id)?.per_event;
     let ours = cost("client_user_us")? + cost("client_system_us")?;
     let server = cost("server_cpu_us")?;
-    Some(format!("; CPU per event: server {}, sweat {}", time(server / 1e6), time(ours / 1e6)))
+    let others = case
+        .run
+        .trials
+        .iter()
+        .find(|t| t.id == trial.id)
+        .and_then(|record| foreign_share(case.run, step_of(case.run, record)?, record))
+        .map(|share| format!("; others used {} of the machine", percent(share)))
+        .unwrap_or_default();
+    let (server, ours) = (time(server / 1e6), time(ours / 1e6));
+    Some(format!("; CPU per event: server {server}, sweat {ours}{others}"))
 }
 
 /// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come. Grave where the

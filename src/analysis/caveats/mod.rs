@@ -90,6 +90,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("ORDER", asked::order),
     ("STALLS", stalls::stalls),
     ("DATA-SIZE", server::data_size),
+    ("NOT-STEADY", story::not_steady),
     ("TOO-SHORT", story::too_short),
     ("ONE-RUN", story::one_run),
     ("SIDE-EFFECT", server::side_effect),

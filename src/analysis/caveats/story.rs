@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::archive::RunState;
 
 use super::super::figure::{count, percent, plural, time};
-use super::super::findings::TrialFinding;
-use super::{Case, Caveat, Level};
+use super::super::findings::{SteadyVerdict, Temperature, TrialFinding};
+use super::{Case, Caveat, Level, where_seen};
 
 /// Unexpected errors above this share of all events make a run fail.
 pub(in super::super) const ERROR_SHARE: f64 = 0.001;
@@ -134,7 +134,7 @@ fn first_error(case: &Case<'_>) -> String {
 pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
     let shortest = case.trials.iter().map(|t| t.seconds).min_by(f64::total_cmp)?;
     if shortest >= STEADY_S {
-        return None;
+        return short_of_steady(case);
     }
     let fixed_work = !case.ways.is_empty();
     let what = if case.trials.len() == 1 { "the load took" } else { "the shortest load took" };
@@ -151,6 +151,44 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
         level,
         evidence: format!("{what} {}: too short to be called steady", time(shortest)),
         remedy: remedy.to_owned(),
+    })
+}
+
+/// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
+fn short_of_steady(case: &Case<'_>) -> Option<Caveat> {
+    let open =
+        |t: &&TrialFinding| t.steady.as_ref().is_some_and(|s| s.verdict == SteadyVerdict::TooShort);
+    let seen: Vec<&TrialFinding> = case.trials.iter().filter(open).collect();
+    let why = seen.first()?.steady.as_ref()?.why.first().cloned().unwrap_or_default();
+    Some(Caveat {
+        id: "TOO-SHORT",
+        level: Level::Note,
+        evidence: format!(
+            "too short to tell whether it is steady{}: {why}",
+            where_seen(case, &seen)
+        ),
+        remedy: "run longer, or with --until-steady".to_owned(),
+    })
+}
+
+/// NOT-STEADY: a load long enough to tell was still rising, falling or changing its level. Void where the load was to
+/// run until it is steady.
+pub(super) fn not_steady(case: &Case<'_>) -> Option<Caveat> {
+    let restless = |t: &&TrialFinding| {
+        // A cold load is one that fills the pool: nobody expects it to be steady.
+        let meant = matches!(t.temperature, Temperature::Cold | Temperature::Warming);
+        let verdict = t.steady.as_ref().map(|s| s.verdict);
+        !meant && verdict.is_some_and(|v| !v.is_steady() && v != SteadyVerdict::TooShort)
+    };
+    let seen: Vec<&TrialFinding> = case.trials.iter().filter(restless).collect();
+    let steady = seen.first()?.steady.as_ref()?;
+    let asked = case.run.plan.lines().any(|line| line.trim() == "until_steady = true");
+    let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
+    Some(Caveat {
+        id: "NOT-STEADY",
+        level: if asked { Level::Void } else { Level::Warn },
+        evidence: format!("{}{}{why}", steady.verdict.words(), where_seen(case, &seen)),
+        remedy: "the rate is not the server's lasting one: run longer, or until steady".to_owned(),
     })
 }
 

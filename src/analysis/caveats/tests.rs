@@ -157,7 +157,7 @@ fn short_runs() {
     run.trials[0].ended_ns = began + 30_000_000_000;
     check(&run, "TOO-SHORT", Level::Note, "took 30.0 s");
     run.trials[0].ended_ns = began + 60_000_000_000;
-    check_none(&run, "TOO-SHORT");
+    check(&run, "TOO-SHORT", Level::Note, "too short to tell whether it is steady");
     check(&recorded::demo(), "TOO-SHORT", Level::Note, "the shortest load took");
 }
 
@@ -506,6 +506,7 @@ fn lines_in_the_error_log() {
         "1 new errors and 1 new warnings: 2026-11-21 12:00:01 0 [ERROR]",
     );
 }
+
 #[test]
 fn one_level_says_nothing_about_scaling() {
     let mut run = recorded::bench();
@@ -518,4 +519,46 @@ fn one_level_says_nothing_about_scaling() {
     other.workers = 8;
     run.trials.push(other);
     check_none(&run, "ONE-USER");
+}
+
+#[test]
+fn loads_that_never_settle() {
+    let steady = |verdict| crate::analysis::Steady {
+        verdict,
+        t0_s: None,
+        length_s: None,
+        level: None,
+        rate: None,
+        drift: Some(-0.2),
+        phi: None,
+        n_eff: None,
+        precision: None,
+        why: vec!["drift -20 %".to_owned()],
+    };
+    let run = recorded::bench();
+    let mut findings = analyse(&run);
+    let mut level = |verdict, plan: &str| {
+        let mut run = run.clone();
+        run.plan = plan.to_owned();
+        findings.trials[0].steady = Some(steady(verdict));
+        let (trials, data) = (&findings.trials, &findings.data);
+        let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
+        story::not_steady(&case).map(|c| (c.level, c.evidence))
+    };
+    use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
+    let slowing = "slowing: drift -20 %".to_owned();
+    assert_eq!(level(Slowing, ""), Some((Level::Warn, slowing.clone())));
+    assert_eq!(level(Slowing, "[load]\nuntil_steady = true\n"), Some((Level::Void, slowing)));
+    assert_eq!(level(Steady, ""), None);
+    assert_eq!(level(TooShort, ""), None);
+    findings.trials[0].seconds = 90.0;
+    let (trials, data) = (&findings.trials, &findings.data);
+    let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
+    let short = story::too_short(&case).map(|c| (c.level, c.evidence));
+    let evidence = "too short to tell whether it is steady: drift -20 %".to_owned();
+    assert_eq!(short, Some((Level::Note, evidence)));
+    findings.trials[0].steady = Some(steady(Steady));
+    let (trials, data) = (&findings.trials, &findings.data);
+    let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
+    assert_eq!(story::too_short(&case), None);
 }
