@@ -18,5 +18,6 @@ mod scaling;
 mod stalls;
 mod target;
 mod target_login;
+mod waits;
 mod warm;
 mod workload;
