@@ -250,7 +250,7 @@ fn every_dependency_has_its_reason() {
 /// The folders of a room that are plugins, and the list they must be in.
 const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("workload", "KINDS", &["fill"]),
-    ("probe", "PROBES", &["noise"]),
+    ("probe", "PROBES", &["noise", "waits"]),
     ("warm", "STRATEGIES", &[]),
     ("report", "FORMATS", &[]),
 ];

@@ -4,11 +4,16 @@
 //! waits where these were read in time, of a sample of them where reads found rows all through the load, else there are none.
 //! performance_schema tells picoseconds; no number here is finer than the tick seen in the times.
 
+mod cost;
+mod groups;
+
+pub(super) use cost::cost;
+pub(super) use groups::groups;
+
 use crate::archive::{InstrumentRecord, OperationRecord, Run, SampleRecord, Trial, WaitsRecord};
 
 use super::figure::{figure, percent, plural, time_in_steps};
-use super::findings::{Estimate, WaitFinding, WaitGroup, WatchCost};
-use super::statistics::student;
+use super::findings::{WaitFinding, WaitGroup};
 
 /// Share of the waits whose rows stand for all.
 const AS_GOOD_AS_ALL: f64 = 0.95;
@@ -21,9 +26,7 @@ const TOP: f64 = 0.001;
 /// From this share of all waiting on the longest waits are worth a note.
 const HEAVY: f64 = 0.2;
 /// How far the server's clock may be from ours beyond what the reads themselves take.
-const CLOCK: f64 = 0.01;
-/// Name of the samples of windows with and without gathering.
-const WINDOWS: &str = "watch_cost";
+const CLOCK: f64 = 0.1;
 
 /// One finding per load, instrument and operation; the one without operation is of all of them and comes first.
 pub(super) fn all(run: &Run) -> Vec<WaitFinding> {
@@ -263,194 +266,6 @@ fn waited_for_cpu(run: &Run, trial: &Trial) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let seconds = last.0.checked_sub(first.0).filter(|ns| *ns > 0)? as f64 / 1e9;
     Some(((last.1 - first.1) / seconds).max(0.0))
-}
-
-/// Instruments by way, where there are several loads; in the order of the ways.
-pub(super) fn groups(run: &Run, findings: &[WaitFinding]) -> Vec<WaitGroup> {
-    let whole: Vec<&WaitFinding> = findings.iter().filter(|f| f.operation.is_empty()).collect();
-    let way = |f: &WaitFinding| run.trials[f.trial].way.clone();
-    let mut keys: Vec<(String, String)> = Vec::new();
-    for finding in &whole {
-        let key = (finding.instrument.clone(), way(finding));
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    if whole.len() <= keys.iter().filter(|key| key.0 == keys[0].0).count() && keys.len() <= 1 {
-        return Vec::new();
-    }
-    // Each instrument's ways together, in the order in which the ways are written if they have values.
-    keys.sort_by(|a, b| a.0.cmp(&b.0).then(rank(run, &a.1).total_cmp(&rank(run, &b.1))));
-    let of = |key: &(String, String)| -> Vec<&WaitFinding> {
-        whole.iter().copied().filter(|f| f.instrument == key.0 && way(f) == key.1).collect()
-    };
-    keys.iter()
-        .map(|key| {
-            let base = keys.iter().find(|other| other.0 == key.0).filter(|base| *base != key);
-            group(run, key, &of(key), &base.map(&of).unwrap_or_default())
-        })
-        .collect()
-}
-
-/// Where a way stands: by its value, else by its first load.
-fn rank(run: &Run, way: &str) -> f64 {
-    let first = run.trials.iter().position(|trial| trial.way == way);
-    first.map_or(0.0, |at| run.trials[at].value.unwrap_or(at as f64))
-}
-
-fn group(
-    run: &Run,
-    key: &(String, String),
-    own: &[&WaitFinding],
-    base: &[&WaitFinding],
-) -> WaitGroup {
-    let trial = |f: &WaitFinding| &run.trials[f.trial];
-    let seconds = |t: &Trial| t.ended_ns.saturating_sub(t.began_ns) as f64 / 1e9;
-    let middle = |of: &dyn Fn(&WaitFinding) -> Option<f64>| spread(own, of).map(|s| s.0);
-    let ratio = ratio(run, own, base);
-    WaitGroup {
-        way: key.1.clone(),
-        value: own.first().map(|f| f.value.clone()).unwrap_or_default(),
-        instrument: key.0.clone(),
-        loads: u32::try_from(own.len()).unwrap_or(u32::MAX),
-        average: spread(own, &|f| f.average_s),
-        p50: spread(own, &|f| f.p50_s),
-        p99: spread(own, &|f| f.p99_s),
-        waits_per_s: middle(&|f| Some(f.count as f64 / seconds(trial(f)))),
-        events_per_s: middle(&|f| {
-            let events: u64 = trial(f).response.iter().map(|h| h.len()).sum();
-            Some(events as f64 / seconds(trial(f)))
-        }),
-        words: verdict(ratio.as_ref()),
-        ratio,
-    }
-}
-
-/// Median, least and most; `None` where one is not known.
-fn spread(
-    findings: &[&WaitFinding],
-    of: &dyn Fn(&WaitFinding) -> Option<f64>,
-) -> Option<(f64, f64, f64)> {
-    let mut values: Vec<f64> = findings.iter().map(|f| of(f)).collect::<Option<_>>()?;
-    values.sort_by(f64::total_cmp);
-    Some((median(&values)?, *values.first()?, *values.last()?))
-}
-
-/// The median of sorted values.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let half = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(sorted[half]),
-        _ => Some((sorted[half - 1] + sorted[half]) / 2.0),
-    }
-}
-
-/// Mean wait by that of the base, in the same block.
-fn ratio(run: &Run, own: &[&WaitFinding], base: &[&WaitFinding]) -> Option<Estimate> {
-    let place = |f: &WaitFinding| (run.trials[f.trial].block, run.trials[f.trial].pass);
-    // From sums and counts: means in the finding are rounded to the tick.
-    let mean =
-        |f: &WaitFinding| (f.count > 0 && f.total_s > 0.0).then(|| f.total_s / f.count as f64);
-    let pairs = own.iter().filter_map(|f| {
-        let other = base.iter().find(|other| place(other) == place(f))?;
-        Some((mean(f)? / mean(other)?).ln())
-    });
-    of_logs(&pairs.collect::<Vec<_>>())
-}
-
-/// A ratio from its logarithms: geometric mean and, from three on, Student's interval.
-fn of_logs(logs: &[f64]) -> Option<Estimate> {
-    let n = logs.len();
-    if n == 0 {
-        return None;
-    }
-    let mean = logs.iter().sum::<f64>() / n as f64;
-    let ci95 = (n >= 3).then(|| {
-        let variance = logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-        let half = student::quantile(0.975, (n - 1) as f64) * (variance / n as f64).sqrt();
-        ((mean - half).exp(), (mean + half).exp())
-    });
-    let runs = u32::try_from(n).unwrap_or(u32::MAX);
-    Some(Estimate { value: Some(mean.exp()), ci95, runs })
-}
-
-/// What a ratio of mean waits means.
-fn verdict(ratio: Option<&Estimate>) -> String {
-    let Some(Estimate { value: Some(value), ci95, runs }) = ratio else { return String::new() };
-    let shown = format!("mean wait {} times the first way's", figure(*value));
-    match ci95 {
-        None => format!(
-            "{shown}: {} can't tell a difference",
-            plural(u64::from(*runs), "block", "blocks")
-        ),
-        Some((low, high)) if *low <= 1.0 && *high >= 1.0 => {
-            format!("{shown} ({} to {}): no difference is seen", figure(*low), figure(*high))
-        }
-        Some((low, high)) => {
-            let word = if *value < 1.0 { "shorter" } else { "longer" };
-            format!("{shown} ({} to {}): {word}", figure(*low), figure(*high))
-        }
-    }
-}
-
-/// What gathering cost, from windows of one load with and without it.
-pub(super) fn cost(run: &Run) -> Option<WatchCost> {
-    let windows: Vec<(bool, f64)> =
-        run.samples.iter().filter(|s| s.probe == WINDOWS).filter_map(window).collect();
-    let pairs: Vec<f64> = windows.chunks_exact(2).filter_map(log_of_pair).collect();
-    let ratio = of_logs(&pairs)?;
-    let share = |v: f64| v - 1.0;
-    let share = Estimate {
-        value: ratio.value.map(share),
-        ci95: ratio.ci95.map(|(low, high)| (share(low), share(high))),
-        runs: ratio.runs,
-    };
-    let middle = |on: bool| {
-        let mut of: Vec<f64> = windows.iter().filter(|w| w.0 == on).map(|w| w.1).collect();
-        of.sort_by(f64::total_cmp);
-        median(&of)
-    };
-    Some(WatchCost {
-        words: cost_words(&share, pairs.len()),
-        share,
-        pairs: pairs.len(),
-        bare_s: middle(false),
-        watched_s: middle(true),
-    })
-}
-
-/// Whether it was gathered in a window, and the server's CPU time per statement, seconds.
-fn window(sample: &SampleRecord) -> Option<(bool, f64)> {
-    let number = |name: &str| sample.numbers.get(name).copied();
-    let statements = number("statements").filter(|n| *n > 0.0)?;
-    let cpu = number("server_cpu_s").filter(|s| *s > 0.0)?;
-    Some((number("on")? > 0.5, cpu / statements))
-}
-
-fn log_of_pair(pair: &[(bool, f64)]) -> Option<f64> {
-    match pair {
-        [(true, on), (false, off)] | [(false, off), (true, on)] => Some((on / off).ln()),
-        _ => None,
-    }
-}
-
-fn cost_words(share: &Estimate, pairs: usize) -> String {
-    let Some(value) = share.value else { return String::new() };
-    let signed = |v: f64| format!("{}{}", if v >= 0.0 { "+" } else { "" }, percent(v));
-    let how = format!("in {} of windows of one load", plural(pairs as u64, "pair", "pairs"));
-    match share.ci95 {
-        None => format!("{} server CPU per statement {how}: too few to be sure", signed(value)),
-        Some((low, high)) => {
-            let verdict = if low <= 0.0 && high >= 0.0 { ": within noise" } else { "" };
-            format!(
-                "{} server CPU per statement ({} to {}) {how}{verdict}",
-                signed(value),
-                signed(low),
-                signed(high)
-            )
-        }
-    }
 }
 
 /// The answer of a run that was made to see waits: a sentence per instrument, or per way where there are several.

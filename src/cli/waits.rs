@@ -42,7 +42,8 @@ pub(super) fn command() -> Command {
          anything.\n\n\
          Examples:\n  \
          sweat waits oltp_read_write --instrument LOCK_table_cache --sandbox --threads=8\n  \
-         sweat waits oltp_read_only --instrument hash_table_locks --sandbox --server=/opt/mysql/bin/mysqld --sweep innodb_buffer_pool_instances=1,2,4\n  \
+         sweat waits oltp_read_only --instrument hash_table_locks --sandbox \
+         --server=/opt/mysql/bin/mysqld --sweep innodb_buffer_pool_instances=1,2,4\n  \
          sweat waits --instrument buf_pool_mutex --time=10 -h db1 -u root -p --allow ps-setup",
     )
 }

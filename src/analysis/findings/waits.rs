@@ -71,6 +71,8 @@ pub struct WaitGroup {
     pub ratio: Option<Estimate>,
     /// What follows, in words: `no difference is seen`, ...
     pub words: String,
+    /// What limits it, in words, of all loads together.
+    pub notes: Vec<String>,
 }
 
 /// What gathering waits costs the server.

@@ -1,3 +1,4 @@
+use super::cost::WINDOWS;
 use super::*;
 use crate::archive::Counters;
 

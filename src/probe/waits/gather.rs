@@ -207,11 +207,12 @@ impl Drainer {
         self.waits.ended = self.clock.now();
         // Summaries first: waits of the last moment must not be rows without being counted.
         let after = Summaries::read(&mut self.session, &self.order.names)?;
+        // The newest wait of the last read is as old as the end of the load: it tells nothing about clocks.
+        self.waits.calibration = calibration(&self.marks);
         if self.order.rows {
             self.drain()?;
         }
         self.waits.tick_ps = self.ring.tick_ps();
-        self.waits.calibration = calibration(&self.marks);
         let fresh = self.order.fresh;
         let names = self.order.names.iter();
         self.waits.instruments = names

@@ -16,14 +16,13 @@ pub(super) fn waits(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
     } else {
         ways(findings, out)?;
     }
-    let mut told: Vec<&String> = Vec::new();
-    for finding in &findings.waits {
-        for note in &finding.notes {
-            if !told.contains(&note) {
-                told.push(note);
-                let label = format!("{}: ", name(&finding.instrument, &finding.value));
-                paragraph(out, &label, &label, note)?;
-            }
+    let alone = findings.waits.iter().filter(|_| findings.wait_groups.is_empty());
+    let alone = alone.map(|w| (name(&w.instrument, &w.value), &w.notes));
+    let grouped = findings.wait_groups.iter().map(|g| (place(g), &g.notes));
+    for (label, notes) in alone.chain(grouped) {
+        let label = format!("{label}: ");
+        for note in notes {
+            paragraph(out, &label, &label, note)?;
         }
     }
     timer(first, out)?;
@@ -31,6 +30,11 @@ pub(super) fn waits(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
         paragraph(out, "looking   ", "looking   ", &cost.words)?;
     }
     Ok(())
+}
+
+/// The value of a way, or its name.
+fn place(group: &WaitGroup) -> String {
+    if group.value.is_empty() { plain(&group.way) } else { plain(&group.value) }
 }
 
 /// The last part of an instrument's name, with the value of a sweep.
@@ -88,7 +92,7 @@ fn ways(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
             findings.wait_groups.iter().filter(|g| g.instrument == instrument).collect();
         by_way(&name(instrument, ""), &of, step).write(WIDTH, out)?;
         for group in of.iter().filter(|group| !group.words.is_empty()) {
-            let label = format!("{}: ", plain(&group.way));
+            let label = format!("{}: ", place(group));
             paragraph(out, &label, &label, &group.words)?;
         }
     }
@@ -110,9 +114,8 @@ fn by_way(title: &str, groups: &[&WaitGroup], step: f64) -> Table {
     ]);
     let shown = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), |v| time_in_steps(v, step));
     for group in groups {
-        let label = if group.value.is_empty() { &group.way } else { &group.value };
         table.row(vec![
-            plain(label),
+            place(group),
             group.loads.to_string(),
             shown(group.average.map(|a| a.0)),
             shown(group.average.map(|a| a.1)),
