@@ -11,8 +11,8 @@ use sweat::archive;
 use crate::fixture::{self, Fixture};
 
 /// All switches of performance_schema that sweat ever touches. Threads by name: a thread may come and go.
-const SETUP: &str = "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments ORDER BY NAME; \
-    SELECT NAME, ENABLED FROM performance_schema.setup_consumers ORDER BY NAME; \
+const SETUP: &str = "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments \
+    ORDER BY NAME; SELECT NAME, ENABLED FROM performance_schema.setup_consumers ORDER BY NAME; \
     SELECT DISTINCT NAME, INSTRUMENTED FROM performance_schema.threads WHERE TYPE = 'BACKGROUND' \
     ORDER BY NAME, INSTRUMENTED";
 /// The one of MySQL alone.
