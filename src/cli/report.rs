@@ -29,16 +29,10 @@ pub(super) fn command() -> Command {
     let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name(), f.about()));
     let command = Command::new("report")
         .about("Show a run again: as text, JSON, CSV or a page")
-        .arg(
-            Arg::new("run")
-                .value_name("RUN")
-                .num_args(1..)
-                .default_value("latest")
-                .help(
-                    "The run's folder, its name below the runs folder, or `latest`; of several, \
+        .arg(Arg::new("run").value_name("RUN").num_args(1..).default_value("latest").help(
+            "The run's folder, its name below the runs folder, or `latest`; of several, \
                      a page or text with all side by side",
-                ),
-        )
+        ))
         .arg(
             Arg::new("format")
                 .long("format")
@@ -53,13 +47,10 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Short for --format csv-summary"),
         )
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .help("Write to a file [html: RUN/report.html, of several runs side-by-side.html; others: standard output]"),
-        )
+        .arg(Arg::new("output").short('o').long("output").value_name("FILE").help(
+            "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
+                     others: standard output]",
+        ))
         .arg(
             Arg::new("runs-dir")
                 .long("runs-dir")

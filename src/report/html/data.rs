@@ -102,7 +102,8 @@ fn one(plot: &Plot, frame: &Frame, times: &mut Times) -> Value {
         "main": plot.x_labels.is_none() && frame.width >= WIDE.width,
         "xTitle": plot.x_title,
         "shades": plot.shades.as_ref().map(|s| {
-            json!({ "column": round(s.column_s), "low": s.low_s, "high": s.high_s(), "rows": s.rows })
+            let (low, high) = (s.low_s, s.high_s());
+            json!({ "column": round(s.column_s), "low": low, "high": high, "rows": s.rows })
         }),
         "frame": [frame.width, frame.height, frame.left, frame.right, frame.top, frame.bottom],
         "curves": curves,

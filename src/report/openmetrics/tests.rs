@@ -122,8 +122,11 @@ impl Reader {
     }
 }
 
+/// Names and values of labels, and what follows them.
+type Labels<'a> = (Vec<(String, String)>, &'a str);
+
 /// Labels up to the closing brace, and what follows it.
-fn labels(text: &str) -> Result<(Vec<(String, String)>, &str), String> {
+fn labels(text: &str) -> Result<Labels<'_>, String> {
     let (mut found, mut rest) = (Vec::<(String, String)>::new(), text);
     loop {
         if let Some(rest) = rest.strip_prefix('}') {
