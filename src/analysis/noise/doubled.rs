@@ -13,11 +13,12 @@ pub(in super::super) fn against_itself(comparisons: &[Comparison]) -> Vec<String
     let detectable = detectable.unwrap_or_default();
     let first = match found.verdict {
         Verdict::Same => format!(
-            "This machine can resolve {margin} in {blocks} blocks: a way against itself is the same."
+            "This machine can resolve {margin} in {blocks} blocks: a way against itself is the \
+             same."
         ),
         Verdict::Unsure => format!(
-            "This machine can't resolve {margin} in {blocks} blocks: a way against itself leaves it \
-             open.{}",
+            "This machine can't resolve {margin} in {blocks} blocks: a way against itself leaves \
+             it open.{}",
             more(found)
         ),
         Verdict::Better | Verdict::Worse => format!(

@@ -57,7 +57,7 @@ pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
             clock_step_s(run, trial).map(|s| 1e3 * s),
             "ms",
             [never, 1.0, never],
-            "the clock was set: times of samples and logs don't fit each other; latencies are not touched",
+            "the clock was set: times of samples and logs don't fit each other, latencies stand",
         );
     }
     found

@@ -157,8 +157,8 @@ fn drift(before: &Look<'_>, after: &Look<'_>, name: &str, compared: bool) -> Opt
         (true, false) => 1,
         (false, _) => 0,
     };
-    let remedy = "the machine itself became slower or faster meanwhile: loads before and after are not \
-                  comparable; find out why (heat, credits, neighbours) and run again";
+    let remedy = "the machine itself became slower or faster meanwhile: loads before and after are \
+                  not comparable; find out why (heat, credits, neighbours) and run again";
     let remedy = if level > 0 { remedy } else { "" };
     let title = "fixed CPU work after the load by before it";
     Some(item("cpu_drift", title, &format!("over {name}"), (100.0 * moved, "%"), level, remedy))

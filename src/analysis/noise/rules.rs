@@ -52,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         unit: "%",
         value: |l| Some(100.0 * l.get("gap.steal_s")? / (l.get("gap.span_ns")? / 1e9)),
         bounds: [NEVER, 0.5, 3.0],
-        remedy: "neighbours share this machine: measure on hardware of your own, or at another time",
+        remedy: "neighbours share this machine: measure on hardware of your own, or later",
     },
     Rule {
         id: "pressure_cpu",
@@ -68,8 +68,8 @@ pub(super) const RULES: &[Rule] = &[
         unit: "%",
         value: |l| l.pressure("io"),
         bounds: [NEVER, 5.0, NEVER],
-        remedy: "something reads or writes although nothing is measured yet; a server flushes after \
-                 making data: let it settle",
+        remedy: "something reads or writes although nothing is measured yet; a server flushes \
+                 after making data: let it settle",
     },
     Rule {
         id: "pressure_memory",
