@@ -205,13 +205,13 @@ impl Drainer {
     /// The last reads.
     fn end(&mut self, before: &Summaries) -> anyhow::Result<Waits> {
         self.waits.ended = self.clock.now();
-        // Summaries first: waits of the last moment must not be rows without being counted.
-        let after = Summaries::read(&mut self.session, &self.order.names)?;
         // The newest wait of the last read is as old as the end of the load: it tells nothing about clocks.
         self.waits.calibration = calibration(&self.marks);
         if self.order.rows {
             self.drain()?;
         }
+        // After the rows: each of them has been counted then.
+        let after = Summaries::read(&mut self.session, &self.order.names)?;
         self.waits.tick_ps = self.ring.tick_ps();
         let fresh = self.order.fresh;
         let names = self.order.names.iter();
