@@ -22,6 +22,9 @@ const GROWTH: f64 = 5.0;
 /// Our own lateness may be this share of the tightest objective.
 const OWN_SHARE: f64 = 0.1;
 
+/// How the reason of a step begins in which sweat and not the server was the limit.
+pub const LIMIT: &str = "the load generator is the limit";
+
 /// What was seen in a step, after its settling time.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -132,7 +135,7 @@ impl Seen {
         let tightest = times.fold(f64::INFINITY, f64::min);
         (late > OWN_SHARE * tightest).then(|| {
             format!(
-                "the load generator is the limit: its own lateness has p99 {}, more than {} of {}",
+                "{LIMIT}: its own lateness has p99 {}, more than {} of {}",
                 time(late),
                 percent(OWN_SHARE),
                 time(tightest)

@@ -13,7 +13,7 @@ use super::findings::{Capacity, CapacityStep, TrialFinding, Verdict};
 use crate::archive::{Run, Trial};
 use crate::plan::{Mistake, Objective};
 
-pub use judge::{Judged, Seen, judge};
+pub use judge::{Judged, LIMIT, Seen, judge};
 pub use search::{Ask, Goal, Phase, Search};
 
 /// A confirmation shorter than this (seconds) sees no full cycle of flushing, nor of a disk's burst allowance.
@@ -32,7 +32,9 @@ pub fn search(goal: &Goal, trials: &[Trial]) -> (Search, Vec<(usize, Ask, Judged
         }
         let seen = Seen::of(trial, goal.settle_s, ask.seconds);
         let mut judged = judge(&seen, &goal.objectives);
-        judged.verdict = search.tell(&judged);
+        let told = search.tell(&judged);
+        // The search goes on below such a step; of the server it says nothing.
+        judged.verdict = if judged.is_void { Verdict::Unsure } else { told };
         if ask.phase == Phase::Burst {
             judged.why = "a closed loop, which sets the scale".to_owned();
         }
@@ -68,7 +70,9 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
         ..Capacity::default()
     };
     if let (Some((rate, why)), None) = (&search.failed, &capacity.ill_posed) {
-        (capacity.first_failing_per_s, capacity.why) = (Some(*rate), Some(why.clone()));
+        let is_server = !why.starts_with(LIMIT);
+        capacity.first_failing_per_s = is_server.then_some(*rate);
+        capacity.why = Some(why.clone());
     }
     if search.next().is_some() {
         capacity.notes.push("the search was cut before its end".to_owned());
@@ -113,13 +117,19 @@ pub(super) fn sentences(capacity: &Capacity) -> Vec<String> {
         (None, None) => format!("No rate is confirmed that holds {objectives}."),
     };
     let mut all = vec![first];
-    if let (Some(rate), Some(why)) = (capacity.first_failing_per_s, &capacity.why) {
-        all.push(format!("It fails at {} events/s: {why}.", figure(rate)));
+    match (capacity.first_failing_per_s, &capacity.why) {
+        (Some(rate), Some(why)) => {
+            all.push(format!("It fails at {} events/s: {why}.", figure(rate)));
+        }
+        (None, Some(why)) => all.push(format!("No step failed for the server's sake: {why}.")),
+        (_, None) => {}
     }
-    let unsure = capacity.steps.iter().filter(|s| s.verdict == Verdict::Unsure).count();
-    // The closed loop has no verdict and is none of them.
-    if unsure > 1 {
-        let steps = plural(unsure as u64 - 1, "step", "steps");
+    let is_unsure = |s: &&CapacityStep| {
+        s.verdict == Verdict::Unsure && s.offered_per_s.is_some() && !s.why.starts_with(LIMIT)
+    };
+    let unsure = capacity.steps.iter().filter(is_unsure).count();
+    if unsure > 0 {
+        let steps = plural(unsure as u64, "step", "steps");
         all.push(format!("{steps} did not tell at once and ran again, longer."));
     }
     all

@@ -38,7 +38,7 @@ impl Queue {
         let Some(rate) = ask.per_second else {
             // A closed loop keeps all servers busy.
             let mut free = [0.0; SERVERS];
-            while let Some(server) = free.iter_mut().filter(|f| **f < ask.seconds).next() {
+            while let Some(server) = free.iter_mut().find(|f| **f < ask.seconds) {
                 let began = *server;
                 *server += self.rng.exponential(SERVICE_S);
                 note(began, *server);
@@ -253,4 +253,24 @@ fn what_does_not_tell_is_run_again_three_times_longer_and_then_taken_as_it_is() 
     assert!(((again.seconds - 3.0) / (first.seconds - 3.0) - 3.0).abs() < 1e-9);
     assert_eq!(search.tell(&unsure(again.per_second, false)), Verdict::Worse);
     assert_eq!(search.next().unwrap().phase, Phase::Bisect);
+}
+
+#[test]
+fn the_answer_tells_the_server_s_limit_from_ours() {
+    let capacity = |first: Option<f64>, why: &str| Capacity {
+        objectives: vec!["p99 < 20ms".to_owned()],
+        confirmed_per_s: Some(5_000.0),
+        first_failing_per_s: first,
+        why: Some(why.to_owned()),
+        ..Capacity::default()
+    };
+    assert_eq!(
+        sentences(&capacity(Some(5_100.0), "p99 21.0 ms")),
+        [
+            "The server holds 5 000 events/s with p99 < 20ms.",
+            "It fails at 5 100 events/s: p99 21.0 ms."
+        ]
+    );
+    let ours = format!("{LIMIT}: late");
+    assert!(sentences(&capacity(None, &ours))[1].starts_with("No step failed for the server"));
 }

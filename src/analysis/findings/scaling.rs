@@ -66,7 +66,7 @@ pub struct CapacityStep {
     pub achieved_per_s: f64,
     /// 99th percentile of the response time, seconds.
     pub p99_s: Option<f64>,
-    /// Whether the objectives were met: better for pass, worse for fail.
+    /// Whether the objectives were met: better for pass, worse for fail, unsure for a step that says nothing.
     pub verdict: Verdict,
     /// Why, in words.
     pub why: String,

@@ -89,8 +89,8 @@ fn data(points: &[ScalingPoint]) -> Vec<Datum> {
         let y = p.events_per_s.value.filter(|y| *y > 0.0)?;
         Some((p.concurrency.unwrap_or(p.value), y, points::relative_variance(&p.events_per_s)))
     };
-    let all: Vec<(f64, f64, Option<(f64, f64)>)> = points.iter().filter_map(known).collect();
-    let pooled: Vec<f64> = all.iter().filter_map(|(_, _, v)| v.map(|(v, _)| v)).collect();
+    let all: Vec<_> = points.iter().filter_map(known).collect();
+    let pooled: Vec<f64> = all.iter().filter_map(|(_, _, own)| Some((*own)?.0)).collect();
     let pooled_mean = pooled.iter().sum::<f64>() / pooled.len().max(1) as f64;
     let is_known = !pooled.is_empty() && pooled_mean > 0.0;
     let weight = |y: f64, own: Option<(f64, f64)>| match own {
@@ -148,7 +148,7 @@ fn refusals(
         let far = if at > FURTHEST * largest {
             format!("more than {FURTHEST} times the highest level measured")
         } else {
-            format!("{}", figure(at))
+            figure(at)
         };
         why.push(format!(
             "it would lie at a load of {far}, and the highest measured is {}: add higher levels",

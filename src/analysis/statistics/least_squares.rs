@@ -15,25 +15,23 @@ pub(crate) struct Datum {
     pub(crate) weight: f64,
 }
 
+/// Gives its value at x with these parameters, and the derivatives by each of them.
+pub(crate) type Model<'a, const P: usize> = dyn Fn(&[f64; P], f64) -> (f64, [f64; P]) + 'a;
+
 /// Steps after which it gives up getting closer.
 const MOST_STEPS: usize = 500;
 /// A step that moves no parameter by more than this share of it is the last one.
 const CLOSE: f64 = 1e-13;
 
 /// The weighted sum of squared residuals.
-pub(crate) fn squares<const P: usize>(
-    data: &[Datum],
-    model: &dyn Fn(&[f64; P], f64) -> (f64, [f64; P]),
-    at: &[f64; P],
-) -> f64 {
+pub(crate) fn squares<const P: usize>(data: &[Datum], model: &Model<'_, P>, at: &[f64; P]) -> f64 {
     data.iter().map(|d| d.weight * (d.y - model(at, d.x).0).powi(2)).sum()
 }
 
-/// The parameters with the least weighted sum of squares near `start`, within `bounds` (lowest, highest). `model`
-/// gives its value at x and the derivatives by each parameter.
+/// The parameters with the least weighted sum of squares near `start`, within `bounds` (lowest, highest).
 pub(crate) fn fit<const P: usize>(
     data: &[Datum],
-    model: &dyn Fn(&[f64; P], f64) -> (f64, [f64; P]),
+    model: &Model<'_, P>,
     start: [f64; P],
     bounds: &[(f64, f64); P],
 ) -> [f64; P] {
@@ -51,10 +49,8 @@ pub(crate) fn fit<const P: usize>(
             let stuck = (at[i] <= low && slope[i] <= 0.0) || (at[i] >= high && slope[i] >= 0.0);
             if stuck {
                 // Without it: its row says that it does not move.
-                for other in 0..P {
-                    matrix[i][other] = 0.0;
-                    matrix[other][i] = 0.0;
-                }
+                matrix[i] = [0.0; P];
+                matrix.iter_mut().for_each(|row| row[i] = 0.0);
                 matrix[i][i] = 1.0;
                 slope[i] = 0.0;
             } else {
@@ -89,7 +85,7 @@ pub(crate) fn fit<const P: usize>(
 /// The normal equations of a step: J'WJ and J'Wr.
 fn normal<const P: usize>(
     data: &[Datum],
-    model: &dyn Fn(&[f64; P], f64) -> (f64, [f64; P]),
+    model: &Model<'_, P>,
     at: &[f64; P],
 ) -> ([[f64; P]; P], [f64; P]) {
     let (mut matrix, mut slope) = ([[0.0; P]; P], [0.0; P]);

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::table::{Align, Table};
 use super::{WIDTH, paragraph, plain};
+use crate::analysis::capacity::LIMIT;
 use crate::analysis::figure::{UNKNOWN, figure, figure_or_dash, percent};
 use crate::analysis::{Capacity, Scaling, Verdict};
 
@@ -105,6 +106,7 @@ pub(super) fn capacity(capacity: &Capacity, out: &mut dyn Write) -> io::Result<(
     for step in &capacity.steps {
         let verdict = match step.verdict {
             _ if step.phase == BURST => "closed loop",
+            _ if step.why.starts_with(LIMIT) => "void",
             Verdict::Better => "pass",
             Verdict::Worse => "fail",
             Verdict::Same | Verdict::Unsure => "unsure, again",
