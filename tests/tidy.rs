@@ -252,7 +252,7 @@ const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("workload", "KINDS", &["fill"]),
     ("probe", "PROBES", &["noise", "waits"]),
     ("warm", "STRATEGIES", &[]),
-    ("report", "FORMATS", &[]),
+    ("report", "FORMATS", &["statements"]),
 ];
 
 #[test]

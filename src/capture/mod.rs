@@ -117,6 +117,10 @@ impl Doubt {
 
 /// What a format finds at a place of a text.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, never kept; a box would be an allocation per record"
+)]
 enum Step<'t> {
     /// Something recorded, and where the next one begins.
     Recorded(Recorded<'t>, usize),

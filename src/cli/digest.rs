@@ -117,7 +117,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn read(&mut self, path: &PathBuf) -> anyhow::Result<()> {
+    fn read(&mut self, path: &Path) -> anyhow::Result<()> {
         let mut source = source::open(path).map_err(|e| wrong(path, &e.to_string()))?;
         let mut log = Log::default();
         let (mut seen, mut shown) = (0, 0);

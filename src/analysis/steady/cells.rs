@@ -46,9 +46,10 @@ impl Cells {
                 continue;
             }
             let per_cell = span.events as f64 / (to - from);
-            for cell in from as usize..(to.ceil() as usize).min(whole) {
+            let last = (to.ceil() as usize).min(whole);
+            for (cell, events) in events.iter_mut().enumerate().take(last).skip(from as usize) {
                 let share = (to.min(cell as f64 + 1.0) - from.max(cell as f64)).max(0.0);
-                events[cell] += per_cell * share;
+                *events += per_cell * share;
             }
         }
         Cells { step_s, rates: events.into_iter().map(|n| n / step_s).collect() }

@@ -240,8 +240,11 @@ fn is_banner_line(line: &[u8]) -> bool {
             && line.ends_with(b"Argument")
 }
 
+/// User and host.
+type Account<'t> = (&'t [u8], &'t [u8]);
+
 /// `u@localhost on shop using TCP/IP`: user and host, and the database.
-fn connect(argument: &[u8]) -> ((&[u8], &[u8]), Option<&[u8]>) {
+fn connect(argument: &[u8]) -> (Account<'_>, Option<&[u8]>) {
     let (account, rest) = match memchr::memmem::find(argument, b" on ") {
         Some(at) => (&argument[..at], &argument[at + 4..]),
         None => (argument, &[][..]),
