@@ -37,8 +37,9 @@ pub(super) fn flags(mut command: Command) -> Command {
                 .value_name("CHECK")
                 .action(ArgAction::Append)
                 .help(
-                    "What must hold, else exit code 1: 'p99 < 20ms', 'errors < 0.1%', 'tps > 5000', \
-                     'stalls == 0', 'steady', 'tps >= 97% of base', 'p99 < 20ms for 95% of seconds'",
+                    "What must hold, else exit code 1: 'p99 < 20ms', 'errors < 0.1%', \
+                     'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', \
+                     'p99 < 20ms for 95% of seconds'",
                 )
                 .help_heading("Checks"),
         )

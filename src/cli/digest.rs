@@ -55,9 +55,10 @@ pub(super) fn command() -> Command {
                 .help("No progress line"),
         )
         .after_help(
-            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server; which it is, is\n\
-             seen from the log. Statements that differ only in literals are one class. Passwords in\n\
-             statements are hidden, other literals are not: the example of a class may hold data.\n\n\
+            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server; which it \
+             is, is seen\nfrom the log. Statements that differ only in literals are one class. \
+             Passwords in statements\nare hidden, other literals are not: the example of a class \
+             may hold data.\n\n\
              Examples:\n  \
              sweat digest /var/log/mysql/slow.log\n  \
              sweat digest --limit=50 --format=html logs/ > statements.html\n  \

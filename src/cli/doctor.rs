@@ -137,8 +137,9 @@ fn verdict(found: &Examination, items: &[NoiseItem]) -> String {
     text += &match &words[..] {
         [] => "Answer: not known what this machine can resolve.\n".to_owned(),
         words => format!(
-            "Answer: at best this machine resolves differences of {}.\n        (Loads vary at least \
-             as much as a fixed piece of CPU work does; `sweat aa PLAN` measures how much.)\n",
+            "Answer: at best this machine resolves differences of {}.\n        (Loads vary \
+             at least as much as a fixed piece of CPU work does; `sweat aa PLAN` measures how \
+             much.)\n",
             words.join(", ")
         ),
     };

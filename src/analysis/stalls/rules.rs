@@ -41,7 +41,8 @@ use Evidence::{Faster, Idle, Near, Workers};
 pub(super) const RULES: &[Rule] = &[
     rule(
         "CHECKPOINT",
-        "the redo log was full: pages were flushed until the checkpoint could move (furious flushing)",
+        "the redo log was full: pages were flushed until the checkpoint could move (furious \
+         flushing)",
         "a larger redo log, adaptive flushing on, innodb_io_capacity as the device allows",
         &[
             Faster { counters: &["Innodb_buffer_pool_pages_flushed"], times: 10.0, least: 200.0 },
