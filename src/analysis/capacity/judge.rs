@@ -17,8 +17,10 @@ const ACHIEVED: f64 = 0.98;
 /// So many deviations of a Poisson count are chance, not the server.
 const CHANCE: f64 = 3.0;
 /// A backlog that grows by this factor from the first to the last third of a step, and to so many rounds of all
-/// sessions, will not stop growing.
+/// sessions, will not stop growing; if what waits there waits for at least this share of the tightest objective, or,
+/// where none is a time, for that many seconds.
 const GROWTH: f64 = 5.0;
+const WAIT_SHARE: f64 = 0.5;
 /// Our own lateness may be this share of the tightest objective.
 const OWN_SHARE: f64 = 0.1;
 
@@ -111,7 +113,8 @@ impl Seen {
     }
 
     /// A queue that grows through the step.
-    fn grows(&self) -> Option<String> {
+    fn grows(&self, objectives: &[Objective]) -> Option<String> {
+        let rate = self.offered_per_s?;
         let third = self.backlog.len() / 3;
         if third == 0 {
             return None;
@@ -119,7 +122,9 @@ impl Seen {
         let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
         let first = mean(&self.backlog[..third]);
         let last = mean(&self.backlog[self.backlog.len() - third..]);
-        (last > GROWTH * first.max(self.workers as f64)).then(|| {
+        let grows = last > GROWTH * first.max(self.workers as f64);
+        let waits = last / rate > WAIT_SHARE * tightest(objectives).min(1.0);
+        (grows && waits).then(|| {
             format!(
                 "the backlog grows, from {} to {} arrivals that wait",
                 figure(first),
@@ -131,8 +136,7 @@ impl Seen {
     /// Our own lateness against the tightest time asked for.
     fn own_limit(&self, objectives: &[Objective]) -> Option<String> {
         let late = self.lateness_p99_s?;
-        let times = objectives.iter().filter(|o| is_time(o)).map(|o| o.bound);
-        let tightest = times.fold(f64::INFINITY, f64::min);
+        let tightest = tightest(objectives);
         (late > OWN_SHARE * tightest).then(|| {
             format!(
                 "{LIMIT}: its own lateness has p99 {}, more than {} of {}",
@@ -147,6 +151,12 @@ impl Seen {
 /// Whether the objective bounds a time.
 pub(super) fn is_time(objective: &Objective) -> bool {
     matches!(objective.metric, Metric::Quantile(_) | Metric::Mean | Metric::Longest)
+}
+
+/// The tightest of the times asked for, seconds; infinite if none is.
+fn tightest(objectives: &[Objective]) -> f64 {
+    let times = objectives.iter().filter(|o| is_time(o)).map(|o| o.bound);
+    times.fold(f64::INFINITY, f64::min)
 }
 
 /// Judges a step.
@@ -179,7 +189,7 @@ pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
             (false, true) => unsure.push(words),
         }
     }
-    let other: Vec<String> = seen.falls_short().into_iter().chain(seen.grows()).collect();
+    let other: Vec<String> = seen.falls_short().into_iter().chain(seen.grows(objectives)).collect();
     if let Some(limit) = seen.own_limit(objectives) {
         (judged.is_void, judged.is_met) = (true, false);
         (judged.verdict, judged.why) = (Verdict::Unsure, limit);
@@ -308,8 +318,11 @@ mod tests {
             judge(&Seen { offered_per_s: Some(1015.0), ..seen(5.0) }, &slo).verdict,
             Verdict::Better
         );
-        let grows = Seen { backlog: (0..30).map(|n| n * 5).collect(), ..seen(5.0) };
-        assert!(judge(&grows, &slo).why.contains("the backlog grows, from 22.5 to 122"));
+        let grows = Seen { backlog: (0..30).map(|n| n * 50).collect(), ..seen(5.0) };
+        assert!(judge(&grows, &slo).why.contains("the backlog grows, from 225 to 1 225"));
+        // The same growth, of a wait that nobody would notice.
+        let hiccup = Seen { backlog: (0..30).map(|n| n * 5).collect(), ..seen(5.0) };
+        assert_eq!(judge(&hiccup, &slo).verdict, Verdict::Better);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::super::figure::{figure, time};
 use super::super::findings::Verdict;
-use super::judge::{Judged, is_time};
+use super::judge::{Judged, LIMIT, is_time};
 use crate::plan::{Metric, Objective};
 
 /// Share of the closed loop's rate that counts as unloaded.
@@ -184,6 +184,10 @@ impl Search {
             self.failed = Some((rate, judged.why.clone()));
         }
         match ask.phase {
+            Phase::Confirm if judged.is_void => {
+                let note = "no confirmation: sweat itself was late in each of its attempts";
+                self.notes.push(note.to_owned());
+            }
             Phase::Confirm => self.confirm(rate, verdict),
             _ if self.ill_posed.is_some() => self.go_up(),
             _ => self.go_on(),
@@ -253,6 +257,10 @@ impl Search {
     fn go_on(&mut self) {
         match (self.passed, &self.failed) {
             (Some(_), None) => self.go_up(),
+            // Closing in on our own limit would say nothing about the server's.
+            (Some(passed), Some((_, why))) if why.starts_with(LIMIT) => {
+                self.ask_confirmation(passed);
+            }
             (Some(passed), Some((failed, _))) if failed / passed > CLOSE => {
                 self.ask(Phase::Bisect, (passed * failed).sqrt());
             }

@@ -214,7 +214,7 @@ fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
         verdict: if is_void { Verdict::Unsure } else { Verdict::Better },
         is_met: !is_void,
         is_void,
-        why: "we were late".to_owned(),
+        why: format!("{LIMIT}: late"),
         values: vec![Some(0.01)],
     };
     search.tell(&told(None, false));
@@ -227,7 +227,13 @@ fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
         assert_eq!(search.next(), Some(curve));
     }
     assert_eq!(search.tell(&told(curve.per_second, true)), Verdict::Worse);
-    assert_eq!(search.failed, Some((100.0, "we were late".to_owned())));
+    assert_eq!(search.failed, Some((100.0, format!("{LIMIT}: late"))));
+    // No bisection towards our own limit; and none of the confirmations below it would be better.
+    let confirm = search.next().unwrap();
+    assert_eq!((confirm.phase, confirm.per_second), (Phase::Confirm, Some(50.0)));
+    (0..3).for_each(|_| drop(search.tell(&told(Some(50.0), true))));
+    assert_eq!((search.next(), search.confirmed), (None, None));
+    assert!(search.notes[0].starts_with("no confirmation"), "{:?}", search.notes);
 }
 
 #[test]
