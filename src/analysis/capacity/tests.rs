@@ -231,7 +231,9 @@ fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
     // No bisection towards our own limit; and none of the confirmations below it would be better.
     let confirm = search.next().unwrap();
     assert_eq!((confirm.phase, confirm.per_second), (Phase::Confirm, Some(50.0)));
-    (0..3).for_each(|_| drop(search.tell(&told(Some(50.0), true))));
+    for _ in 0..3 {
+        search.tell(&told(Some(50.0), true));
+    }
     assert_eq!((search.next(), search.confirmed), (None, None));
     assert!(search.notes[0].starts_with("no confirmation"), "{:?}", search.notes);
 }
