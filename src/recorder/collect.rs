@@ -276,14 +276,13 @@ fn sum_tally(lanes: &[Arc<LaneCells>]) -> Tally {
     all
 }
 
-/// Workers inside an event. `ended` is read first: an event that begins meanwhile counts, one that ends does not
-/// make the number negative.
+/// Workers inside an event: each is inside one or none, however many it has begun between the two loads.
 fn in_flight(lanes: &[Arc<LaneCells>]) -> u64 {
-    let one = |lane: &Arc<LaneCells>| {
+    let is_inside = |lane: &&Arc<LaneCells>| {
         let ended = lane.ended.load(Relaxed);
-        lane.began.load(Relaxed).saturating_sub(ended)
+        lane.began.load(Relaxed) > ended
     };
-    lanes.iter().map(one).sum()
+    lanes.iter().filter(is_inside).count() as u64
 }
 
 fn difference(now: &Tally, before: &Tally) -> Tally {
