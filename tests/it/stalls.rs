@@ -46,8 +46,10 @@ fn freeze(server: &Fixture, clock: RealClock, start: Nanos) -> Vec<(f64, f64)> {
         kill_process(pid, Signal::STOP).unwrap();
         let began = now();
         clock.sleep_until(clock.now() + Nanos::from(STOP));
+        // Until here it was stopped for sure; this thread may have to wait for a processor at any time.
+        let ended = now();
         kill_process(pid, Signal::CONT).unwrap();
-        (began, now())
+        (began, ended)
     };
     AT.iter().map(stop_at).collect()
 }
