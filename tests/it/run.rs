@@ -22,7 +22,7 @@ name = "flush"
 question = "what does a flush at each commit cost?"
 seed = 7
 reset = "snapshot"
-settle = "4s"
+settle = "1s"
 blocks = 2
 [sandbox]
 pool = "32M"
