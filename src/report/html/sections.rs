@@ -20,7 +20,7 @@ pub(super) fn all(findings: &Findings) -> Vec<String> {
         header(findings),
         "<main>".to_owned(),
         answer(findings),
-        caveats(&findings.caveats),
+        caveats(findings),
         verdicts::checks(findings),
         comparison(findings),
         verdicts::comparisons(findings),
@@ -147,8 +147,9 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
     tiles
 }
 
-fn caveats(caveats: &[Caveat]) -> String {
-    if caveats.is_empty() {
+fn caveats(findings: &Findings) -> String {
+    let (caveats, allowed) = (&findings.caveats, &findings.allowed);
+    if caveats.is_empty() && allowed.is_empty() {
         return String::new();
     }
     let item = |caveat: &Caveat| {
@@ -173,6 +174,12 @@ fn caveats(caveats: &[Caveat]) -> String {
     }
     if !notes.is_empty() {
         out += &format!("<ul class=\"caveats\">{notes}</ul>");
+    }
+    if !allowed.is_empty() {
+        let known: Vec<String> =
+            allowed.iter().map(|c| format!("`{}` ({})", c.id, c.level.words())).collect();
+        let words = format!("{} allowed by the user: {}.", allowed.len(), known.join(", "));
+        out += &format!("<p>{}</p>", sentence(&words));
     }
     out + "</section>"
 }

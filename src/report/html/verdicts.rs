@@ -2,7 +2,7 @@
 
 use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, time};
 use crate::analysis::{
-    CheckFinding, Comparison, Difference, Findings, NoiseItem, TrialFinding, WaitFinding,
+    CheckFinding, Comparison, Difference, Findings, NoiseItem, TrialFinding, WaitFinding, WaitGroup,
 };
 
 use super::escape::{sentence, text};
@@ -230,10 +230,54 @@ pub(super) fn waits(findings: &Findings) -> String {
     let notes: String =
         notes.iter().map(|n| format!("<li>{}.</li>", sentence(&capital(n)))).collect();
     format!(
-        "<section id=\"waits\"><h2>What the server waited for</h2>{}\
+        "<section id=\"waits\"><h2>What the server waited for</h2>{}{}{}\
          <ul class=\"small notes\">{notes}</ul></section>",
-        tables::table(&head, &rows)
+        wait_groups(findings),
+        tables::table(&head, &rows),
+        watch_cost(findings),
     )
+}
+
+/// Waits by way, over all its loads.
+fn wait_groups(findings: &Findings) -> String {
+    if findings.wait_groups.len() < 2 {
+        return String::new();
+    }
+    let row = |g: &WaitGroup| {
+        let middle = |range: Option<(f64, f64, f64)>| match range {
+            Some((middle, low, high)) => {
+                format!("{} ({} to {})", time(middle), time(low), time(high))
+            }
+            None => UNKNOWN.to_owned(),
+        };
+        let ratio = g.ratio.as_ref().and_then(|r| Some((r.value?, r.ci95))).map(|(value, ci95)| {
+            let range = ci95.map(|(low, high)| format!(" ({} to {})", figure(low), figure(high)));
+            format!("{}{}", figure(value), range.unwrap_or_default())
+        });
+        vec![
+            if g.way.is_empty() { g.value.clone() } else { g.way.clone() },
+            g.instrument.clone(),
+            g.loads.to_string(),
+            middle(g.average),
+            middle(g.p99),
+            figure_or_dash(g.waits_per_s),
+            figure_or_dash(g.events_per_s),
+            ratio.unwrap_or_else(|| UNKNOWN.to_owned()),
+            g.words.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = findings.wait_groups.iter().map(row).collect();
+    let head = [
+        "way", "instrument", "loads", "mean wait", "p99", "waits/s", "events/s", "by the first",
+        "verdict",
+    ];
+    tables::table(&head, &rows)
+}
+
+/// What gathering the waits costs the server.
+fn watch_cost(findings: &Findings) -> String {
+    let cost = findings.watch_cost.as_ref();
+    cost.map(|c| format!("<p>{}</p>", sentence(&capital(&c.words)))).unwrap_or_default()
 }
 
 pub(super) fn noise(findings: &Findings) -> String {

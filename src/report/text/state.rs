@@ -153,7 +153,7 @@ fn stalls(findings: &Findings) -> Vec<String> {
     lines
 }
 
-/// What was not quiet; `quiet` if all was.
+/// What was not quiet, notes apart; `quiet` if all was.
 fn noise(findings: &Findings) -> Option<String> {
     if findings.noise.is_empty() {
         return None;
@@ -161,7 +161,7 @@ fn noise(findings: &Findings) -> Option<String> {
     let loud: Vec<String> = findings
         .noise
         .iter()
-        .filter(|n| n.level != "ok")
+        .filter(|n| !matches!(n.level, "ok" | "note"))
         .map(|n| {
             let value = format!("{} {}", figure(n.value), n.unit);
             let when = if n.when.is_empty() { String::new() } else { format!(" {}", n.when) };
