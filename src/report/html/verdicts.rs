@@ -268,7 +268,14 @@ fn wait_groups(findings: &Findings) -> String {
     };
     let rows: Vec<Vec<String>> = findings.wait_groups.iter().map(row).collect();
     let head = [
-        "way", "instrument", "loads", "mean wait", "p99", "waits/s", "events/s", "by the first",
+        "way",
+        "instrument",
+        "loads",
+        "mean wait",
+        "p99",
+        "waits/s",
+        "events/s",
+        "by the first",
         "verdict",
     ];
     tables::table(&head, &rows)
