@@ -88,7 +88,7 @@ fn an_open_sweep_finds_its_levels_and_ends_by_itself() {
 fn a_search_for_capacity_confirms_a_rate_with_a_loose_objective() {
     let dir = world();
     let search =
-        ["capacity", "--slo", "p99<10s", "--settle=0.1s", "--step-time=0.3s", "--confirm=1s"];
+        ["capacity", "--slo", "p99<10s", "--settle=0.1s", "--step-time=1s", "--confirm=1s"];
     let words = [&search, LOAD, &["--threads=8"]].concat();
     let text = expect(&run(&dir, &words), &[0, 1]);
     let findings = findings(&dir);
@@ -112,7 +112,7 @@ fn a_search_for_capacity_confirms_a_rate_with_a_loose_objective() {
 fn an_objective_below_the_unloaded_latency_is_ill_posed_and_exits_with_1() {
     let dir = world();
     let search =
-        ["capacity", "--slo", "mean<1us", "--settle=0.1s", "--step-time=0.3s", "--confirm=0.3s"];
+        ["capacity", "--slo", "mean<1us", "--settle=0.1s", "--step-time=1s", "--confirm=1s"];
     let words = [&search, LOAD, &["--threads=4"]].concat();
     let text = expect(&run(&dir, &words), &[1]);
     // A microsecond is less than our own lateness too: then the steps are void, and no rate follows either.
