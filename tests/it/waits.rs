@@ -255,7 +255,8 @@ fn a_sandbox_tells_every_wait_and_what_looking_costs() {
     assert!(wait.p50_s.is_some() && wait.p99_s.is_some() && wait.top_share.is_some(), "{wait:?}");
     let parts: u64 =
         findings.waits.iter().filter(|w| !w.operation.is_empty()).map(|w| w.count).sum();
-    let all = parts <= wait.count && parts as f64 >= 0.99 * wait.count as f64;
+    // Rows and summary are read one after the other, while the server goes on.
+    let all = (parts as f64 / wait.count as f64 - 1.0).abs() < 0.01;
     assert!(parts == 0 || all, "{:?}", findings.waits);
     // A point select opens its table once: waits go with events, so nothing but the load was counted.
     let events = findings.trials[0].events;
