@@ -1,5 +1,7 @@
 //! What is left of a statement without its literals: the statements that have it in common are one class.
 
+use super::lexer::is_dash_comment;
+
 /// Longest digest, in bytes; what follows makes no difference.
 const LONGEST: usize = 1000;
 
@@ -25,9 +27,7 @@ pub fn digest(statement: &[u8], out: &mut Vec<u8>) {
                 1
             }
             b'#' => blank(out, line(rest)),
-            b'-' if rest.starts_with(b"--") && rest.get(2).is_none_or(u8::is_ascii_whitespace) => {
-                blank(out, line(rest))
-            }
+            b'-' if is_dash_comment(rest) => blank(out, line(rest)),
             b'/' if rest.starts_with(b"/*") && !matches!(rest.get(2), Some(b'!' | b'+')) => {
                 let end = rest.windows(2).skip(2).position(|w| w == b"*/");
                 blank(out, end.map_or(rest.len(), |end| end + 4))
@@ -102,7 +102,8 @@ fn line(rest: &[u8]) -> usize {
     rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
 }
 
-fn quoted(text: &[u8], quote: u8) -> usize {
+/// Length of a quoted text with its quotes; all that is left if it has no end.
+pub(super) fn quoted(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(b) = text.get(at) {
         match b {

@@ -134,8 +134,23 @@ impl<'a> Lexer<'a> {
 }
 
 /// Whether two dashes begin a comment: a blank or the end must follow.
-fn is_dash_comment(rest: &[u8]) -> bool {
+pub fn is_dash_comment(rest: &[u8]) -> bool {
     rest.starts_with(b"--") && rest.get(2).is_none_or(|b| b.is_ascii_whitespace())
+}
+
+/// A name that may stand in backticks, without them.
+pub(super) fn unquoted(name: &[u8]) -> Vec<u8> {
+    let inner = name.strip_prefix(b"`").and_then(|n| n.strip_suffix(b"`"));
+    let Some(inner) = inner else { return name.to_vec() };
+    let mut plain = Vec::with_capacity(inner.len());
+    let mut bytes = inner.iter();
+    while let Some(byte) = bytes.next() {
+        plain.push(*byte);
+        if *byte == b'`' {
+            bytes.next();
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

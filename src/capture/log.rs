@@ -60,6 +60,8 @@ pub struct Tally {
 /// One log.
 pub struct Log {
     format: Option<Box<dyn Format>>,
+    /// What was read last; made once, as a pipe may give little at a time.
+    piece: Vec<u8>,
     text: Vec<u8>,
     /// Where the next record begins.
     at: usize,
@@ -72,7 +74,15 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Log {
-        Log { format: None, text: Vec::new(), at: 0, line: 1, wanted: 0, tally: Tally::default() }
+        Log {
+            format: None,
+            piece: vec![0; PIECE],
+            text: Vec::new(),
+            at: 0,
+            line: 1,
+            wanted: 0,
+            tally: Tally::default(),
+        }
     }
 }
 
@@ -92,17 +102,12 @@ impl Log {
         on: &mut dyn FnMut(&Recorded<'_>) -> Next,
     ) -> Result<(), LogError> {
         loop {
-            let length = self.text.len();
-            self.text.resize(length + PIECE, 0);
-            let read = match source.read(&mut self.text[length..]) {
+            let read = match source.read(&mut self.piece) {
                 Ok(read) => read,
-                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => 0,
-                Err(e) => {
-                    self.text.truncate(length);
-                    return Err(e.into());
-                }
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e.into()),
             };
-            self.text.truncate(length + read);
+            self.text.extend_from_slice(&self.piece[..read]);
             self.tally.bytes += read as u64;
             if self.walk(read == 0, on)?.is_break() || read == 0 {
                 return Ok(());

@@ -13,6 +13,7 @@ mod slow_log;
 pub mod source;
 mod time;
 
+pub use lexer::is_dash_comment;
 pub use log::{Log, LogError, Next, Place, Tally};
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.

@@ -1,16 +1,15 @@
 //! Statements without their secrets. MariaDB writes passwords into its logs as they were typed.
 
+use super::digest::quoted;
+
 /// Words behind which a quoted text is a secret.
 const SECRET: &[&str] = &[
     "identified by",
     "identified with",
     "password",
-    "master_password",
-    "source_password",
     "authentication_string",
     "aes_encrypt",
     "aes_decrypt",
-    "old_password",
     "ssl_passphrase",
 ];
 /// What stands in place of a secret.
@@ -39,7 +38,8 @@ fn hide(text: &str) -> String {
     while let Some(found) = text[at..].find(['\'', '"']) {
         let open = at + found;
         out.push_str(&text[at..open]);
-        let close = close(text, open);
+        let rest = &text.as_bytes()[open..];
+        let close = open + quoted(rest, rest[0]);
         let before = &lower[floor(&lower, open.saturating_sub(NEAR))..open];
         if SECRET.iter().any(|word| before.contains(word)) {
             out.push_str(HIDDEN);
@@ -55,22 +55,6 @@ fn hide(text: &str) -> String {
 /// The nearest place at or before `at` where a letter begins.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// Behind the quote that closes the one at `open`, or the end.
-fn close(text: &str, open: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = open + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 1,
-            b if b == bytes[open] && bytes.get(at + 1) == Some(&b) => at += 1,
-            b if b == bytes[open] => return at + 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -12,6 +12,12 @@ pub struct Gone {
     pub offers: &'static [&'static str],
 }
 
+/// Names of instruments as a list in SQL.
+pub fn instrument_list(names: &[String]) -> String {
+    let quoted = names.iter().map(|n| format!("'{}'", n.replace('\\', "").replace('\'', "''")));
+    quoted.collect::<Vec<_>>().join(", ")
+}
+
 /// Name, makers, first version without it, what to say.
 type Row = (&'static str, Makers, Version, Gone);
 

@@ -27,5 +27,5 @@ pub use control::Rows;
 pub use dialect::{Word, WordKind};
 pub use error::{Error, is_retryable};
 pub use identity::{Identity, Product, Version};
-pub use instruments::Gone;
+pub use instruments::{Gone, instrument_list};
 pub use session::{Prepared, Reply, Session, Value};

@@ -5,17 +5,11 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::cli::{err, out};
+
 #[expect(clippy::disallowed_methods, reason = "a test of the program itself")]
 fn sweat(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sweat")).current_dir(dir).args(args).output().unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Runs of `null`, which needs no server, by their names.

@@ -5,6 +5,8 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::cli::{err, out};
+
 fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs/demo-v1")
 }
@@ -33,14 +35,6 @@ fn copy_tree(from: &Path, to: &Path) {
 #[expect(clippy::disallowed_methods, reason = "a test of the program itself")]
 fn sweat(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sweat")).current_dir(dir).args(args).output().unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

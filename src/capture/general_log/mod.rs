@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::lexer::{Escapes, Inside, Lexer};
+use super::lexer::{Escapes, Inside, Lexer, unquoted};
 use super::{Database, Deed, Doubt, Format, Recorded, Step, time};
 
 /// Whether a line begins a record.
@@ -267,11 +267,7 @@ fn use_name(statement: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     let name = rest.trim_ascii();
-    let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii();
-    match name.strip_prefix(b"`").and_then(|n| n.strip_suffix(b"`")) {
-        Some(inner) => Some(String::from_utf8_lossy(inner).replace("``", "`").into_bytes()),
-        None => Some(name.to_vec()),
-    }
+    Some(unquoted(name.strip_suffix(b";").unwrap_or(name).trim_ascii()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod head;
 
 use std::collections::HashSet;
 
-use super::lexer::{Escapes, Inside, Lexer};
+use super::lexer::{Escapes, Inside, Lexer, unquoted};
 use super::{Database, Deed, Doubt, Format, Recorded, Step};
 use head::{Found, Head, head};
 
@@ -344,21 +344,6 @@ fn command_deed(command: &[u8]) -> Deed {
         b"Connect" => Deed::Connect,
         _ => Deed::Other,
     }
-}
-
-/// The name that `use` was given: MariaDB quotes it, MySQL does not.
-fn unquoted(name: &[u8]) -> Vec<u8> {
-    let inner = name.strip_prefix(b"`").and_then(|n| n.strip_suffix(b"`"));
-    let Some(inner) = inner else { return name.to_vec() };
-    let mut plain = Vec::with_capacity(inner.len());
-    let mut bytes = inner.iter();
-    while let Some(byte) = bytes.next() {
-        plain.push(*byte);
-        if *byte == b'`' {
-            bytes.next();
-        }
-    }
-    plain
 }
 
 fn lines(text: &[u8]) -> u64 {

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use super::ring::{Ring, Row};
 use super::{Calibration, Instrument, Waits};
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
-use crate::target::{Rows, Session, Target};
+use crate::target::{Rows, Session, Target, instrument_list};
 
 /// Time between two reads of the ring.
 const EVERY: Nanos = Nanos(1_000_000_000);
@@ -184,7 +184,7 @@ impl Drainer {
              WHERE TIMER_END > {} AND EVENT_NAME IN ({})",
             if several { ", EVENT_NAME" } else { "" },
             self.ring.since_ps(),
-            quoted(names)
+            instrument_list(names)
         );
         let began = self.clock.now();
         let rows = self.session.rows(&sql).context("read events_waits_history_long")?;
@@ -248,7 +248,7 @@ struct Summaries {
 
 impl Summaries {
     fn read(session: &mut Session, names: &[String]) -> anyhow::Result<Summaries> {
-        let list = quoted(names);
+        let list = instrument_list(names);
         let mut summaries = Summaries::default();
         let rows = session
             .rows(&format!(
@@ -301,11 +301,6 @@ impl Summaries {
             operations: Vec::new(),
         }
     }
-}
-
-fn quoted(names: &[String]) -> String {
-    let quoted = names.iter().map(|name| format!("'{}'", name.replace(['\'', '\\'], "")));
-    quoted.collect::<Vec<_>>().join(", ")
 }
 
 fn number(rows: &Rows, row: usize, column: usize) -> u64 {

@@ -14,8 +14,8 @@ use anyhow::Context as _;
 use super::journal::{Consent, Journal, Switch};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::plan::Mistake;
-use crate::target::{Session, Target};
-use names::{missing, quoted, select};
+use crate::target::{Session, Target, instrument_list};
+use names::{missing, select};
 
 /// Tables whose rows are forgotten before a load, on servers of our own.
 const FORGET: &[&str] = &[
@@ -105,7 +105,7 @@ pub fn are_on(session: &mut Session, names: &[String]) -> anyhow::Result<bool> {
     let sql = format!(
         "SELECT COUNT(*) FROM performance_schema.setup_instruments \
          WHERE NAME IN ({}) AND ENABLED = 'YES' AND TIMED = 'YES'",
-        quoted(names)
+        instrument_list(names)
     );
     Ok(session.scalar(&sql)?.and_then(|n| n.parse::<usize>().ok()) == Some(names.len()))
 }
@@ -135,7 +135,7 @@ impl Instruments {
         };
         let journal = Journal::open(asked.journal, asked.target, consent, stop)?;
         let journal = on.journal.insert(journal);
-        let was_on = enabled(journal.session(), &format!("IN ({})", quoted(asked.names)))?;
+        let was_on = enabled(journal.session(), &format!("IN ({})", instrument_list(asked.names)))?;
         on.were_off = asked.names.iter().filter(|name| !was_on.contains(name)).cloned().collect();
         switch_on(journal, asked)?;
         if asked.own {
@@ -298,7 +298,7 @@ fn counts(session: &mut Session, names: &[String]) -> anyhow::Result<Vec<(String
         "SELECT EVENT_NAME, COUNT_STAR \
          FROM performance_schema.events_waits_summary_global_by_event_name \
          WHERE EVENT_NAME IN ({}) ORDER BY EVENT_NAME",
-        quoted(names)
+        instrument_list(names)
     );
     let rows = session.rows(&sql)?;
     let count = |at: usize| rows.text(at, 1).and_then(|n| n.parse().ok()).unwrap_or(0);

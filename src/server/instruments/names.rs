@@ -8,12 +8,6 @@ pub(super) const MOST: usize = 16;
 /// Most names offered instead.
 const OFFERED: usize = 5;
 
-/// Names as a list in SQL.
-pub(super) fn quoted(names: &[String]) -> String {
-    let quoted = names.iter().map(|n| format!("'{}'", n.replace('\\', "").replace('\'', "''")));
-    quoted.collect::<Vec<_>>().join(", ")
-}
-
 /// The last part of a name: what people call the instrument.
 fn last(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)

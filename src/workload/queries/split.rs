@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::capture::is_dash_comment;
+
 /// A statement in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -151,11 +153,6 @@ fn quoted(text: &[u8], quote: u8) -> Option<usize> {
         }
         at += 2;
     }
-}
-
-/// Whether two dashes begin a comment: a blank or the end must follow.
-fn is_dash_comment(rest: &[u8]) -> bool {
-    rest.starts_with(b"--") && rest.get(2).is_none_or(|b| b.is_ascii_whitespace())
 }
 
 /// Bytes up to the line's end, without it.
