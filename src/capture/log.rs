@@ -133,7 +133,8 @@ impl Log {
         while self.at < self.text.len() && next.is_continue() {
             let from = self.at;
             match format.step(&self.text, from, self.line, is_all) {
-                Step::Recorded(recorded, end) => {
+                Step::Recorded(mut recorded, end) => {
+                    recorded.raw = &self.text[from..end];
                     self.tally.take(recorded.doubt);
                     self.at = end;
                     next = on(&recorded);

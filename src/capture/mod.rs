@@ -8,6 +8,7 @@ pub mod digest;
 mod general_log;
 mod lexer;
 mod log;
+pub mod read_only;
 mod redact;
 mod slow_log;
 pub mod source;
@@ -53,6 +54,8 @@ pub struct Recorded<'t> {
     pub is_inner: bool,
     /// What is doubtful about it.
     pub doubt: Doubt,
+    /// All its bytes in the log, with its head and terminator.
+    pub raw: &'t [u8],
 }
 
 /// What a session did.

@@ -8,6 +8,7 @@ mod file;
 mod nearest;
 mod objective;
 mod options;
+mod replay;
 
 pub use capacity::CapacityPlan;
 pub use check::{Asked, Check, checks_in};
@@ -16,6 +17,7 @@ pub use file::{CONSENT, Known, read, write};
 pub use nearest::nearest;
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
+pub use replay::{TimingPlan, WritesPlan};
 
 use std::path::PathBuf;
 use std::time::Duration;

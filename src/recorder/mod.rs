@@ -7,6 +7,7 @@
 mod cells;
 mod collect;
 mod lane;
+mod replayed;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod types;
 
 pub use collect::{Ending, Recorder};
 pub use lane::Writer;
+pub use replayed::{LeftOut, Replayed, ReplayedClass};
 pub use types::{
     ClassId, ClassTotals, DIGITS, ErrorCount, ErrorKind, EventError, HIGHEST_NS, Histogram,
     Interval, LOWEST_NS, Outcome, Record, Recording, Tally, Unopened, new_histogram,

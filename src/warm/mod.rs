@@ -5,6 +5,7 @@
 mod catalog;
 mod dump;
 mod gauge;
+pub mod hotset;
 mod inventory;
 pub mod load;
 mod names;

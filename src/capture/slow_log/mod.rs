@@ -145,6 +145,7 @@ impl SlowLog {
             errno: head.errno,
             is_inner: head.is_inner,
             doubt,
+            raw: b"",
         };
         Step::Recorded(recorded, end.next)
     }
