@@ -1,9 +1,9 @@
 //! What a replay has to tell beyond its events: classes before and after, and what was left out.
 
-use super::Histogram;
+use super::{Histogram, new_histogram};
 
 /// What became of a log's statements. Plain sums, so those of several replays add.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replayed {
     /// Sessions of the log.
     pub sessions: u64,
@@ -17,6 +17,13 @@ pub struct Replayed {
     pub ends_inferred: u64,
     /// How uncertain the recorded times are, microseconds: 1,000,000 where the log has whole seconds.
     pub uncertainty_us: u64,
+    /// From the first statement sent to the last one by the log's clock, microseconds; 0 where the log has no times.
+    pub span_us: u64,
+    /// How far behind its schedule each statement began, nanoseconds, whoever was to blame; empty where there is no
+    /// schedule of the log's (fast, or at a rate).
+    pub lag_ns: Histogram,
+    /// The longest lag of the statements that were due in each second of the load, nanoseconds.
+    pub lag_by_second_ns: Vec<u64>,
     /// Classes of statements, those that took most time first.
     pub classes: Vec<ReplayedClass>,
     /// What was left out, and why; most first.
@@ -25,8 +32,27 @@ pub struct Replayed {
     pub notes: Vec<String>,
 }
 
+impl Default for Replayed {
+    fn default() -> Replayed {
+        Replayed {
+            sessions: 0,
+            sessions_at_once: 0,
+            records: 0,
+            sent: 0,
+            ends_inferred: 0,
+            uncertainty_us: 0,
+            span_us: 0,
+            lag_ns: new_histogram(),
+            lag_by_second_ns: Vec::new(),
+            classes: Vec::new(),
+            left_out: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// One class of statements, before (as recorded) and after (as replayed).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReplayedClass {
     /// What its statements have in common.
     pub digest: String,
@@ -52,6 +78,25 @@ pub struct ReplayedClass {
     pub replayed_ns: Histogram,
     /// Batches of statements in the order sent: count, and the sum of ln(replayed / recorded).
     pub batches: Vec<(u64, f64)>,
+}
+
+impl Default for ReplayedClass {
+    fn default() -> ReplayedClass {
+        ReplayedClass {
+            digest: String::new(),
+            example: String::new(),
+            count: 0,
+            errors_in_both: 0,
+            errors_new: 0,
+            errors_gone: 0,
+            first_error: None,
+            rows_compared: 0,
+            rows_differing: 0,
+            recorded_ns: new_histogram(),
+            replayed_ns: new_histogram(),
+            batches: Vec::new(),
+        }
+    }
 }
 
 /// Statements left out for one reason.

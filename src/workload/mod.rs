@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
 use crate::plan::{Mistake, OptionSpec, Options, nearest};
-use crate::recorder::{ErrorKind, EventError, Outcome, Tally};
+use crate::recorder::{ErrorKind, EventError, Outcome, Replayed, Tally};
 use crate::target::{self, Target};
 
 pub use crate::target::Error as OpenError;
@@ -146,6 +146,10 @@ pub trait Workload: Send + Sync {
     /// What it would send. Asks nobody.
     fn describe(&self) -> Described {
         Described::default()
+    }
+    /// After a load: what a replay has to tell of it beyond its events. `None` where nothing was replayed.
+    fn replayed(&self) -> Option<Replayed> {
+        None
     }
     /// Removes what `prepare` made.
     ///
