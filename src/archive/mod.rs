@@ -8,7 +8,7 @@
 //!   plan.lock          what that came to: versions, hashes, seed, variables (runs of written plans)
 //!   steps.jsonl        one line per step: kind, began, ended, raw counters before and after
 //!   trials/01-none-1/  one folder per load: trial.json (totals), intervals.jsonl, histograms.hlog,
-//!                      waits.json if waits were gathered
+//!                      waits.json if waits were gathered, replay.json if it was a replay
 //!   raw/<probe>.jsonl.gz   raw samples
 //!   variables.json     the server's variables at start and end, with origin
 //!   log.txt            notes in words
@@ -22,6 +22,7 @@ mod hlog;
 mod load;
 mod lock;
 mod manifest;
+mod replay;
 mod sparse;
 #[cfg(test)]
 mod tests;

@@ -61,6 +61,14 @@ impl SparseHistogram {
     }
 }
 
+impl From<Vec<(u64, u64)>> for SparseHistogram {
+    /// From its cells, lowest first.
+    fn from(cells: Vec<(u64, u64)>) -> SparseHistogram {
+        let count = cells.iter().fold(0_u64, |sum, cell| sum.saturating_add(cell.1));
+        SparseHistogram { cells, count }
+    }
+}
+
 impl From<&Histogram> for SparseHistogram {
     fn from(full: &Histogram) -> SparseHistogram {
         let cells = full

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::SparseHistogram;
 use super::hlog::{self, Part};
 use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
-use super::waits;
+use super::{replay, waits};
 use crate::recorder::{Histogram, new_histogram};
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
@@ -219,6 +219,7 @@ pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
         }
     }
     trial.waits = waits::load(dir, &mut note);
+    trial.replayed = replay::load(dir, &mut note);
     Some(trial)
 }
 

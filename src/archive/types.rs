@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{SparseHistogram, WaitsRecord};
-use crate::recorder::{Histogram, new_histogram};
+use crate::recorder::{Histogram, Replayed, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
 /// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
@@ -268,6 +268,8 @@ pub struct Trial {
     pub intervals: Vec<IntervalRecord>,
     /// What the server waited for, if that was gathered.
     pub waits: Option<WaitsRecord>,
+    /// What a replay has to tell, if it was one.
+    pub replayed: Option<Replayed>,
 }
 
 impl Default for Trial {
@@ -305,6 +307,7 @@ impl Default for Trial {
             cpu_system_ns: 0,
             intervals: Vec::new(),
             waits: None,
+            replayed: None,
         }
     }
 }

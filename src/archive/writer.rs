@@ -14,9 +14,9 @@ use super::lock::{self, Lock};
 use super::trial::{IntervalLine, TrialFile};
 use super::types::{Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord};
 use super::waits::{self, WaitsRecord};
-use super::{FORMAT, hlog, manifest};
+use super::{FORMAT, hlog, manifest, replay};
 use crate::base::Nanos;
-use crate::recorder::{Interval, Recording};
+use crate::recorder::{Interval, Recording, Replayed};
 
 /// Room that must be free on the disk before a run begins, in bytes.
 const NEEDED_BYTES: u64 = 32 << 20;
@@ -163,6 +163,13 @@ impl Writer {
     pub fn waits(&mut self, id: &str, waits: &WaitsRecord) {
         let path = self.dir.join("trials").join(clean(id)).join(waits::FILE);
         let result = replace(&path, &json(waits));
+        self.keep(result);
+    }
+
+    /// Keeps what a replay has to tell of the load of this id, open or ended.
+    pub fn replayed(&mut self, id: &str, replayed: &Replayed) {
+        let path = self.dir.join("trials").join(clean(id)).join(replay::FILE);
+        let result = replace(&path, &json_line(&replay::ReplayFile::from(replayed)));
         self.keep(result);
     }
 

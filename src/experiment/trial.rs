@@ -115,6 +115,9 @@ pub(super) fn run(
     *keeper.watcher() = None;
     let recording = recording?;
     keeper.writer().end_trial(&recording);
+    if let Some(replayed) = workload.replayed() {
+        keeper.writer().replayed(&name(place), &replayed);
+    }
     Ok(recording)
 }
 
