@@ -2,6 +2,10 @@
 //! the same data files, ranges of keys for any server with the same rows.
 //! Never knows: experiments, reports.
 
+mod warmth;
+
+pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
+
 use serde::{Deserialize, Serialize};
 
 /// A hot set as saved.
@@ -32,6 +36,10 @@ pub struct Origin {
     pub page_bytes: u32,
     /// Pages of its pool.
     pub pool_pages: u64,
+    /// Accesses to pages of its pool per second when saved (`Innodb_buffer_pool_read_requests`); `None` if it was not
+    /// watched long enough to tell.
+    #[serde(default)]
+    pub accesses_per_s: Option<f64>,
 }
 
 /// The hot part of one index.
@@ -51,7 +59,7 @@ pub struct HotIndex {
     pub index_id: u64,
     /// Length of the tablespace's file in pages, when saved.
     pub file_pages: u64,
-    /// Columns of its key, in order.
+    /// Columns of its key, in order; those of the primary key behind those of a secondary index, if the ranges name them.
     pub key: Vec<String>,
     /// Hot pages, the hottest first: number of the page, and its place in the order of heat of the whole pool, 0 for
     /// the hottest.
@@ -62,11 +70,15 @@ pub struct HotIndex {
     pub whole: Option<String>,
 }
 
-/// Keys from one to another, both of them part of it.
+/// Keys of leaves that lie side by side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeyRange {
-    /// First key, as SQL literals, one per column; empty for "from the begin".
+    /// First key, as SQL literals, one per column; empty for "from the begin". `NULL` is a literal too.
     pub low: Vec<String>,
+    /// First key of the last leaf: where the leaves are the same, reading from `low` to this key touches all of them and
+    /// none behind. The same as `low` if there is one leaf; empty if not known.
+    #[serde(default)]
+    pub last: Vec<String>,
     /// First key behind the range; empty for "to the end".
     pub high: Vec<String>,
     /// Pages it covers.
