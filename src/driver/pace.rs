@@ -16,6 +16,8 @@ pub(super) trait Waiter {
     fn now(&self) -> Nanos;
     /// Resolves at `at`, or earlier: whoever waits looks again.
     fn poll_until(&mut self, at: Nanos) -> Poll<()>;
+    /// The task waits for something else: it shall be polled at `end` at the latest, and when the load is halted.
+    fn watch(&mut self, end: Nanos);
     /// Resolves when the worker may open its session; `false` if the load was stopped meanwhile.
     fn poll_enter(&mut self) -> Poll<bool>;
     /// The session is open, or could not be opened.
@@ -52,6 +54,8 @@ pub(super) struct Pacer<'a, W: Waiter> {
     first: bool,
     /// `now` is older than what the worker does next: it stood aside in between.
     resumed: bool,
+    /// What the worker was told of the time, if it had to wait before it could say when its next event is due.
+    told: Option<Nanos>,
     turn: u32,
     lost: bool,
     /// Attempts to open a lost session: when the next may be made, and the pause before the one after.
@@ -82,6 +86,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             waiting: false,
             first: true,
             resumed: true,
+            told: None,
             turn: 0,
             lost: false,
             attempt: None,
@@ -93,9 +98,15 @@ impl<'a, W: Waiter> Pacer<'a, W> {
     #[inline]
     fn take(&mut self, own: Option<Nanos>) -> Option<Nanos> {
         let own = own?;
-        let stale = self.now;
+        let told = self.told.take();
+        if told.is_some() {
+            // It waited for what it needs, which is neither the server's time nor our lateness.
+            self.now = self.waiter.now();
+            self.behind = Nanos(0);
+        }
+        let stale = told.unwrap_or(self.now);
         let resumed = std::mem::take(&mut self.resumed);
-        if resumed {
+        if resumed && told.is_none() {
             self.now = self.waiter.now();
             self.behind = self.behind + self.now.since(stale);
         }
@@ -108,7 +119,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
                 let pause = if std::mem::take(&mut self.first) { Nanos(0) } else { *think };
                 let at = own + pause;
                 // A worker that wants to begin now does so now, however late it got its turn.
-                Some(if resumed && at == stale { self.now } else { at })
+                Some(if at == stale { self.now } else { at })
             }
             Arrival::Open(schedule) => {
                 let ticket = self.load.take_ticket()?;
@@ -191,6 +202,15 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         self.now
     }
 
+    fn poll_over(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        self.told.get_or_insert(self.now);
+        if self.load.halt.is_set() || self.waiter.now() >= self.end {
+            return Poll::Ready(());
+        }
+        self.waiter.watch(self.end);
+        Poll::Pending
+    }
+
     fn poll_begin(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
         let waited = self.waiting;
         if waited {
@@ -212,18 +232,20 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         Poll::Ready(on)
     }
 
-    fn end(&mut self, outcome: Outcome, tally: &Tally) {
+    fn end(&mut self, outcome: Outcome, tally: &Tally) -> Record {
         self.now = self.waiter.now();
+        let (intended, started, ended) = (self.intended, self.started, self.now);
+        let record = Record { outcome, intended, started, ended };
         if outcome.error.is_some_and(|e| e.kind != ErrorKind::Server) {
             if self.load.abandon.is_set() {
                 self.writer.abandon();
-                return;
+                return record;
             }
         } else {
             self.pause = Nanos(0);
         }
-        let (intended, started, ended) = (self.intended, self.started, self.now);
-        self.writer.end(&Record { outcome, intended, started, ended }, tally);
+        self.writer.end(&record, tally);
+        record
     }
 
     fn error_text(&mut self, error: EventError, text: &str) {

@@ -64,6 +64,10 @@ impl Waiter for Pending<'_> {
         Poll::Pending
     }
 
+    fn watch(&mut self, end: Nanos) {
+        reactor::wake_at(end);
+    }
+
     fn poll_enter(&mut self) -> Poll<bool> {
         if self.load.halt.is_set() {
             return Poll::Ready(false);

@@ -86,6 +86,11 @@ impl Waiter for InWorld<'_> {
         self.0.wake_at(at + self.0.oversleep.get());
         Poll::Pending
     }
+    fn watch(&mut self, end: Nanos) {
+        if end < Nanos(u64::MAX) {
+            self.0.wake_at(end);
+        }
+    }
     fn poll_enter(&mut self) -> Poll<bool> {
         Poll::Ready(true)
     }
@@ -122,7 +127,7 @@ impl Worker for Toy<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         Ok(())
     }
-    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
         if self.script.recorded.get() {
             self.script.due.borrow_mut().pop_front().map(|offset| START + offset)
         } else {

@@ -40,6 +40,9 @@ impl Waiter for Blocking<'_> {
         Poll::Ready(())
     }
 
+    /// Whoever blocks this thread looks again by itself: see `block_on`.
+    fn watch(&mut self, _: Nanos) {}
+
     fn poll_enter(&mut self) -> Poll<bool> {
         Poll::Ready(self.load.enter_gate())
     }

@@ -9,12 +9,12 @@ pub mod oltp;
 pub mod queries;
 
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
 use crate::plan::{Mistake, OptionSpec, Options, nearest};
-use crate::recorder::{ErrorKind, EventError, Outcome, Replayed, Tally};
+use crate::recorder::{ErrorKind, EventError, Outcome, Record, Replayed, Tally};
 use crate::target::{self, Target};
 
 pub use crate::target::Error as OpenError;
@@ -205,10 +205,13 @@ pub trait Worker {
     async fn open(&mut self) -> Result<(), target::Error>;
     /// Runs one event.
     async fn event(&mut self, tally: &mut Tally) -> Outcome;
-    /// When the worker itself wants its next event: now, at a recorded time, or never again.
-    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    /// When the worker itself wants its next event: at once (`now` as it was given), at a recorded time, or never
+    /// again. It may wait for what it needs to know that; its future is dropped when the load is over.
+    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
         Some(now)
     }
+    /// Hears of the times of the event that has just ended.
+    fn ended(&mut self, _record: &Record) {}
     /// Text of the last server error, for the first of each code.
     fn error_text(&self) -> &str {
         ""
@@ -227,10 +230,12 @@ pub trait Pace {
     fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The time at the end of the last event; before the first one, when the load began.
     fn now(&self) -> Nanos;
+    /// The worker can't yet say when it wants its next event: resolves when the load is over before it can.
+    fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()>;
     /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::due` said.
     fn poll_begin(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
-    /// Notes the end of the event.
-    fn end(&mut self, outcome: Outcome, tally: &Tally);
+    /// Notes the end of the event; gives its times.
+    fn end(&mut self, outcome: Outcome, tally: &Tally) -> Record;
     /// Notes the text of an error; the first of each code is kept.
     fn error_text(&mut self, error: EventError, text: &str);
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
@@ -275,13 +280,13 @@ impl<W: Worker> Seat for W {
 /// The one loop that every event of every mode goes through.
 async fn live<W: Worker>(worker: &mut W, pace: &mut dyn Pace) {
     loop {
-        let own = worker.due(pace.now());
+        let Some(own) = next_due(worker, pace).await else { return };
         if !poll_fn(|cx| pace.poll_begin(cx, own)).await {
             return;
         }
         let mut tally = Tally::default();
         let outcome = worker.event(&mut tally).await;
-        pace.end(outcome, &tally);
+        worker.ended(&pace.end(outcome, &tally));
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
             if error.kind != ErrorKind::Server && !reopen(worker, pace).await {
@@ -289,6 +294,17 @@ async fn live<W: Worker>(worker: &mut W, pace: &mut dyn Pace) {
             }
         }
     }
+}
+
+/// What the worker says of its next event; `None` if the load is over before it can say.
+#[inline]
+async fn next_due<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> Option<Option<Nanos>> {
+    let mut due = pin!(worker.due(pace.now()));
+    poll_fn(|cx| match due.as_mut().poll(cx) {
+        Poll::Ready(own) => Poll::Ready(Some(own)),
+        Poll::Pending => pace.poll_over(cx).map(|()| None),
+    })
+    .await
 }
 
 /// Opens a lost session again, as often as the load allows.

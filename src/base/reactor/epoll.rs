@@ -6,9 +6,10 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Wake, Waker};
 
-use rustix::event::epoll;
+use rustix::event::{EventfdFlags, epoll, eventfd};
 
 use super::Task;
 use super::wait::Found;
@@ -18,8 +19,50 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Inner>>> = const { RefCell::new(None) };
 }
 
+/// What the loop's own bell says in place of a task's number.
+const BELL: u64 = u64::MAX;
+
+/// What other threads may touch.
+struct Door {
+    /// Rung when the list of called tasks is no longer empty.
+    bell: OwnedFd,
+    called: Mutex<Vec<usize>>,
+}
+
+/// Wakes one task, from any thread.
+struct Call {
+    door: Arc<Door>,
+    task: usize,
+}
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let is_here = CURRENT.with_borrow(|current| match current {
+            Some(inner) if Arc::ptr_eq(&inner.door, &self.door) => {
+                inner.woken.borrow_mut().push(self.task);
+                true
+            }
+            _ => false,
+        });
+        if is_here {
+            return;
+        }
+        let mut called = self.door.called.lock().unwrap_or_else(PoisonError::into_inner);
+        called.push(self.task);
+        if called.len() == 1 {
+            // It fails only when it was rung 2^64 times and never heard.
+            let _ = rustix::io::write(&self.door.bell, &1u64.to_ne_bytes());
+        }
+    }
+}
+
 struct Inner {
     epoll: OwnedFd,
+    door: Arc<Door>,
     clock: RealClock,
     task: Cell<usize>,
     timers: RefCell<Timers>,
@@ -179,8 +222,12 @@ impl Reactor {
     /// # Errors
     /// When the kernel gives no epoll descriptor.
     pub fn new(clock: RealClock, precise: bool) -> io::Result<Reactor> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &bell, epoll::EventData::new_u64(BELL), flags(false))?;
         let inner = Inner {
-            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            epoll,
+            door: Arc::new(Door { bell, called: Mutex::default() }),
             clock,
             task: Cell::new(0),
             timers: RefCell::default(),
@@ -209,15 +256,21 @@ impl Reactor {
     }
 
     fn turn(&self, tasks: &mut [Option<Task<'_>>], abandoned: &dyn Fn() -> bool) -> io::Result<()> {
+        let call = |task| Waker::from(Arc::new(Call { door: self.inner.door.clone(), task }));
+        let wakers: Vec<Waker> = (0..tasks.len()).map(call).collect();
         let mut left = tasks.iter().flatten().count();
         for index in 0..tasks.len() {
-            left -= self.poll(tasks, index);
+            left -= self.poll(tasks, &wakers, index);
         }
         let mut found = Found::new();
         let mut due = Vec::with_capacity(tasks.len());
         while left > 0 && !abandoned() {
             for index in found.wait(&self.inner.epoll, self.patience())? {
-                left -= self.poll(tasks, index);
+                if index == BELL as usize {
+                    self.answer(&mut due);
+                } else {
+                    left -= self.poll(tasks, &wakers, index);
+                }
             }
             // What is woken or falls due while these are polled waits for the next turn: sockets get theirs too.
             if self.inner.timers.borrow().next().is_some() {
@@ -225,10 +278,17 @@ impl Reactor {
             }
             due.append(&mut self.inner.woken.borrow_mut());
             for index in due.drain(..) {
-                left -= self.poll(tasks, index);
+                left -= self.poll(tasks, &wakers, index);
             }
         }
         Ok(())
+    }
+
+    /// Hears which tasks other threads have called.
+    fn answer(&self, due: &mut Vec<usize>) {
+        // Silent first: whoever calls after the list was taken rings again.
+        let _ = rustix::io::read(&self.inner.door.bell, &mut [0; 8]);
+        due.append(&mut self.inner.door.called.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How long to wait for readiness: until the next timer, at most 100 ms, not at all if a task was woken.
@@ -243,10 +303,10 @@ impl Reactor {
     }
 
     /// Polls one task; gives 1 if that ended it.
-    fn poll(&self, tasks: &mut [Option<Task<'_>>], index: usize) -> usize {
+    fn poll(&self, tasks: &mut [Option<Task<'_>>], wakers: &[Waker], index: usize) -> usize {
         let Some(task) = tasks.get_mut(index).and_then(Option::as_mut) else { return 0 };
         self.inner.task.set(index);
-        if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+        if task.as_mut().poll(&mut Context::from_waker(&wakers[index])).is_pending() {
             return 0;
         }
         tasks[index] = None;

@@ -8,6 +8,8 @@
 //! the kernel has nothing more. Whoever waits for a time asks again each time it pends; of several times a task has
 //! asked for, the earliest counts. A task may be polled without reason at any time.
 //!
+//! What happens on other threads wakes a task by the waker it was polled with, from anywhere.
+//!
 //! Only Linux has epoll; elsewhere a reactor can't be made and only the engine `threads` runs.
 //! Never knows: what the tasks do, sockets' protocols.
 
@@ -22,7 +24,10 @@ mod wait;
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
 
 #[cfg(not(target_os = "linux"))]
 pub use absent::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at, wake_in};
@@ -32,14 +37,31 @@ pub use epoll::{Attachment, Reactor, attach, current_task, is_running, wake, wak
 /// A task: one worker's life.
 pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// Runs a future whose sockets all block; it never pends.
-///
-/// # Panics
-/// If the future pends, which means that it was made for a reactor.
+/// How long a blocked thread waits at most before it polls again unasked.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Wakes a thread that is parked.
+struct Parked(Thread);
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread. Sockets made here block, so that those futures never pend; one that waits for another
+/// thread parks this one until its waker is used, and is polled now and then without that.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("a blocking session's future never pends"),
+    if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        return output;
+    }
+    let waker = Waker::from(Arc::new(Parked(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        thread::park_timeout(LOOK);
     }
 }

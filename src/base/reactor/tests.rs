@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
-use std::task::Poll;
+use std::sync::Mutex;
+use std::task::{Poll, Waker};
 
 use super::*;
 use crate::base::clock::{Clock, Nanos, RealClock};
@@ -137,6 +138,80 @@ fn a_task_wakes_another_and_an_ended_one_is_left_alone() {
     });
     reactor.run(&mut [Some(waiting), Some(telling)], &never).unwrap();
     assert!(clock.now() < Nanos(95 * MS), "the wake-up did not wait for the next look round");
+}
+
+/// What another thread tells.
+#[derive(Default)]
+struct Told {
+    said: u32,
+    waker: Option<Waker>,
+}
+
+/// Waits until another thread has said so much.
+async fn hear(told: &Mutex<Told>, much: u32) {
+    poll_fn(|cx| {
+        let mut told = told.lock().unwrap();
+        if told.said >= much {
+            return Poll::Ready(());
+        }
+        told.waker = Some(cx.waker().clone());
+        Poll::Pending
+    })
+    .await;
+}
+
+fn say(told: &Mutex<Told>) {
+    let mut told = told.lock().unwrap();
+    told.said += 1;
+    if let Some(waker) = told.waker.take() {
+        waker.wake();
+    }
+}
+
+#[test]
+fn another_thread_wakes_tasks_and_no_call_is_lost() {
+    const SAYINGS: u32 = 2000;
+    let clock = RealClock::start();
+    let reactor = Reactor::new(clock, false).unwrap();
+    let told: [Mutex<Told>; 3] = Default::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 0..SAYINGS {
+                told.iter().for_each(say);
+                if n % 500 == 0 {
+                    clock.sleep_until(clock.now() + Nanos(MS));
+                }
+            }
+        });
+        let mut tasks: Vec<Option<Task<'_>>> = told
+            .iter()
+            .map(|told| {
+                let task: Task<'_> = Box::pin(async move {
+                    for much in 1..=SAYINGS {
+                        hear(told, much).await;
+                    }
+                });
+                Some(task)
+            })
+            .collect();
+        reactor.run(&mut tasks, &never).unwrap();
+    });
+    assert!(clock.now() < Nanos(90 * MS), "a lost call is found after 100 ms by the look round only");
+}
+
+#[test]
+fn a_blocked_thread_is_woken_by_another() {
+    let (clock, told) = (RealClock::start(), Mutex::new(Told::default()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..20 {
+                clock.sleep_until(clock.now() + Nanos(200_000));
+                say(&told);
+            }
+        });
+        block_on(hear(&told, 20));
+    });
+    assert!(clock.now() < Nanos(100 * MS), "20 looks of 20 ms would be 400");
 }
 
 #[test]

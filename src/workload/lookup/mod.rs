@@ -290,7 +290,7 @@ impl Worker for Lister<'_> {
         Outcome { class: ClassId(0), error: result.err() }
     }
 
-    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
         let Searcher { searches, part, rows, done, .. } = &self.0;
         (part.worker + done * part.workers < searches.list(*rows).len()).then_some(now)
     }

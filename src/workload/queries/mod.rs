@@ -218,7 +218,7 @@ impl Worker for Reader<'_> {
         Ok(())
     }
 
-    fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
         let number = self.take();
         if self.reading.total.is_some_and(|total| number >= total) {
             return None;
@@ -286,7 +286,7 @@ mod tests {
 
     /// The next statement of a worker, as text.
     fn next(reader: &mut Reader<'_>) -> Option<String> {
-        reader.due(Nanos(5)).map(|at| {
+        block_on(reader.due(Nanos(5))).map(|at| {
             assert_eq!(at, Nanos(5));
             String::from_utf8_lossy(reader.reading.script.bytes(reader.next)).into_owned()
         })
