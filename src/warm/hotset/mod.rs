@@ -1,9 +1,14 @@
 //! The hot set: what is hot in a server's pool, hottest first, in a form that outlives the server: lists of pages for
 //! the same data files, ranges of keys for any server with the same rows.
 //! Never knows: experiments, reports.
+//!
+//! Order: place 0 is the hottest page of the pool. Keys are SQL literals that mean the same on every server, in
+//! sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
 
+mod range;
 mod warmth;
 
+pub use range::condition;
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 
 use serde::{Deserialize, Serialize};
@@ -59,8 +64,14 @@ pub struct HotIndex {
     pub index_id: u64,
     /// Length of the tablespace's file in pages, when saved.
     pub file_pages: u64,
-    /// Columns of its key, in order; those of the primary key behind those of a secondary index, if the ranges name them.
-    pub key: Vec<String>,
+    /// Columns of its key, in order: those of a secondary index are followed by the primary key's.
+    pub key: Vec<KeyColumn>,
+    /// Whether this is the index that holds the rows.
+    #[serde(default)]
+    pub clustered: bool,
+    /// Pages of the whole index, leaves and others, as far as known; 0 if not.
+    #[serde(default)]
+    pub index_pages: u64,
     /// Hot pages, the hottest first: number of the page, and its place in the order of heat of the whole pool, 0 for
     /// the hottest.
     pub pages: Vec<(u32, u64)>,
@@ -70,19 +81,41 @@ pub struct HotIndex {
     pub whole: Option<String>,
 }
 
-/// Keys of leaves that lie side by side.
+/// A column of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type as the origin says it: `int(11) unsigned`, `varchar(64)`.
+    #[serde(rename = "type")]
+    pub sql_type: String,
+    /// The collation of text: the order of keys is that of the origin's collation.
+    #[serde(default)]
+    pub collation: Option<String>,
+    /// Whether values may be NULL; NULL comes before everything else.
+    #[serde(default)]
+    pub nullable: bool,
+    /// Whether the index runs from the largest to the smallest value of this column.
+    #[serde(default)]
+    pub descending: bool,
+}
+
+/// Keys from `low`, which is part of it, to `high`, which is the first key behind it, in the order of the index.
+/// A bound may have fewer values than the key has columns: it then stands for all keys that begin with these values,
+/// so a short `low` begins before the first of them and a short `high` ends behind the last of them. No values at
+/// all: from the begin of the index, to its end. [`condition`] says it in SQL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeyRange {
-    /// First key, as SQL literals, one per column; empty for "from the begin". `NULL` is a literal too.
+    /// First key, as SQL literals (`NULL` among them), one per column.
     pub low: Vec<String>,
     /// First key of the last leaf: where the leaves are the same, reading from `low` to this key touches all of them and
     /// none behind. The same as `low` if there is one leaf; empty if not known.
     #[serde(default)]
     pub last: Vec<String>,
-    /// First key behind the range; empty for "to the end".
+    /// First key behind the range.
     pub high: Vec<String>,
-    /// Pages it covers.
+    /// Leaves it covers: those that were hot, and a few between them.
     pub pages: u64,
-    /// Mean place of its pages in the order of heat.
+    /// Mean place of its hot pages in the order of heat.
     pub heat: u64,
 }
