@@ -15,13 +15,15 @@ pub mod source;
 mod time;
 
 pub use lexer::is_dash_comment;
-pub use log::{Log, LogError, Next, Place, Tally};
+pub use log::{Log, LogError, News, Next, Place, Tally};
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded<'t> {
     /// Line of the log on which its text begins, from 1.
     pub line: u64,
+    /// Where in the log its bytes begin, bytes from where reading began.
+    pub offset: u64,
     /// What it did.
     pub deed: Deed,
     /// The statement as bytes, without the log's terminator; the argument of other deeds.
@@ -100,8 +102,12 @@ pub enum Doubt {
     NoEscapes,
     /// A quote or comment in it has no end; where it ends is a guess by the head that follows.
     Unbalanced,
-    /// It follows something unbalanced: it may be part of a literal there.
+    /// It follows something unbalanced, or the begin of a log that was cut: it may be part of a literal there. Not to
+    /// be sent if it writes.
     Suspect,
+    /// It looks whole, and was given as nothing came behind it for a while: more of it may come. Not to be sent if it
+    /// writes; see [`Log::patient`].
+    Early,
     /// The log ends before it does.
     Cut,
 }
@@ -114,6 +120,7 @@ impl Doubt {
             Doubt::NoEscapes => "no backslash escapes",
             Doubt::Unbalanced => "unbalanced",
             Doubt::Suspect => "suspect",
+            Doubt::Early => "early",
             Doubt::Cut => "cut",
         }
     }
@@ -128,21 +135,48 @@ impl Doubt {
 enum Step<'t> {
     /// Something recorded, and where the next one begins.
     Recorded(Recorded<'t>, usize),
-    /// Bytes up to there that are no record: a banner, or what could not be understood.
-    Skipped {
-        /// Where it ends.
-        next: usize,
-        /// Whether it is a banner of a server that started or rotated, as they belong in logs.
-        is_banner: bool,
-    },
+    /// Bytes up to there that are no record.
+    Skipped(usize, Skipped),
     /// The text ends before the next record does.
     More,
 }
 
+/// What is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skipped {
+    /// What a server writes when it starts or rotates, as it belongs in logs.
+    Banner,
+    /// More of a record that was given early.
+    Rest,
+    /// What could not be understood.
+    Strange,
+}
+
+/// What comes behind the text that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    /// More.
+    More,
+    /// Perhaps more, but nothing came for a while: a last record that looks whole is to be given.
+    Quiet,
+    /// Nothing.
+    Nothing,
+}
+
+impl Ahead {
+    /// Whether all of the log is there.
+    fn is_all(self) -> bool {
+        self == Ahead::Nothing
+    }
+}
+
 /// A format of logs, reading one log: what it has seen so far helps to understand the rest.
 trait Format: Send {
-    /// Looks at a place. `line` is its number; `is_all` says that no more text will come.
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, is_all: bool) -> Step<'t>;
+    /// Looks at a place; `line` is its number.
+    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t>;
+
+    /// The log's begin is missing: the first heads may stand in a literal that began before.
+    fn lacks_begin(&mut self);
 }
 
 /// Name of a format, whether a line begins a record of it, and a fresh reader.

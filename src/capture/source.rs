@@ -2,14 +2,18 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// First bytes of a zstd file.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+/// Bytes of the longest of these.
+const LONGEST_MARK: usize = 4;
 
 /// Files of these paths, those of folders by name, which is by time for logs that were rotated; hidden files are left
 /// out. `-` stands for standard input.
@@ -40,26 +44,107 @@ fn is_hidden(path: &Path) -> bool {
 /// Opens one of them, unpacked if it is packed.
 ///
 /// # Errors
-/// When it can't be opened, or is packed by a means that we can't unpack.
-pub fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    let mut source: Box<dyn Read> =
-        if path.as_os_str() == "-" { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
-    let mut begin = [0; 4];
-    let mut length = 0;
-    while length < begin.len() {
-        match source.read(&mut begin[length..])? {
-            0 => break,
-            read => length += read,
+/// When it can't be opened.
+pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    let file = file(path)?;
+    Ok(Box::new(Unpacked::Begin(Box::new(file), Vec::new())))
+}
+
+/// Opens one that is still being written: standard input, or a named pipe. It gives `ErrorKind::WouldBlock` when nothing
+/// came for 200 ms, as [`Log::listen`](super::Log::listen) wants it. A plain file ends where it ends.
+///
+/// # Errors
+/// When it can't be opened.
+pub fn open_live(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    let file = file(path)?;
+    Ok(Box::new(Unpacked::Begin(Box::new(Live(file)), Vec::new())))
+}
+
+/// Standard input without the library's buffer, in which a wait could not see what is there.
+fn file(path: &Path) -> io::Result<File> {
+    if path.as_os_str() == "-" {
+        Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+    } else {
+        File::open(path)
+    }
+}
+
+/// How long nothing must come before a live source says so.
+const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// A file that may have nothing for a while.
+struct Live(File);
+
+impl Read for Live {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        if poll(&mut fds, Some(&QUIET))? == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.0.read(out)
+    }
+}
+
+/// What is packed as the text in it. How, is seen from the first bytes.
+enum Unpacked {
+    /// Not all of these are there yet.
+    Begin(Box<dyn Read + Send>, Vec<u8>),
+    Open(Box<dyn Read + Send>),
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self {
+                Unpacked::Open(source) => return source.read(out),
+                Unpacked::Begin(source, begin) => {
+                    let mut more = [0; LONGEST_MARK];
+                    let read = source.read(&mut more[..LONGEST_MARK - begin.len()])?;
+                    begin.extend_from_slice(&more[..read]);
+                    if read == 0 || begin.len() == LONGEST_MARK {
+                        let source = std::mem::replace(source, Box::new(io::empty()));
+                        *self = Unpacked::Open(unpack(source, std::mem::take(begin))?);
+                    }
+                }
+            }
         }
     }
-    let begin = begin[..length].to_vec();
+}
+
+fn unpack(source: Box<dyn Read + Send>, begin: Vec<u8>) -> io::Result<Box<dyn Read + Send>> {
     let (is_gzip, is_zstd) = (begin.starts_with(GZIP), begin.starts_with(ZSTD));
     let whole = io::Cursor::new(begin).chain(source);
-    if is_zstd {
-        let why = "it is packed by zstd; unpack it first: `zstdcat FILE | sweat digest -`";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    Ok(if is_gzip {
+        Box::new(Packed { name: "gzip", source: MultiGzDecoder::new(whole) })
+    } else if is_zstd {
+        Box::new(Packed { name: "zstd", source: zstd::stream::read::Decoder::new(whole)? })
+    } else {
+        Box::new(whole)
+    })
+}
+
+/// A source that is unpacked, with errors that say what is wrong.
+struct Packed<R> {
+    name: &'static str,
+    source: R,
+}
+
+impl<R: Read> Read for Packed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        use io::ErrorKind::{Interrupted, InvalidData, InvalidInput, Other, UnexpectedEof};
+        self.source.read(out).map_err(|e| match e.kind() {
+            Interrupted => e,
+            UnexpectedEof => {
+                let why = format!("it is packed by {} and was cut: its end is missing", self.name);
+                io::Error::new(UnexpectedEof, why)
+            }
+            InvalidData | InvalidInput | Other => {
+                let why = format!("it is packed by {} and damaged: {e}", self.name);
+                io::Error::new(InvalidData, why)
+            }
+            _ => e,
+        })
     }
-    Ok(if is_gzip { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) })
 }
 
 #[cfg(test)]
@@ -86,7 +171,85 @@ mod tests {
         let texts: Vec<String> = found.iter().map(|p| read(p)).collect();
         assert_eq!(texts, ["packed", "plain", "x"]);
         assert!(open(&dir.path().join("none")).is_err());
-        std::fs::write(dir.path().join("z"), [0x28, 0xb5, 0x2f, 0xfd, 0]).unwrap();
-        assert!(open(&dir.path().join("z")).err().unwrap().to_string().contains("zstd"));
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut pack = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        pack.write_all(text).unwrap();
+        pack.finish().unwrap()
+    }
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        let mut pack = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        pack.include_checksum(true).unwrap();
+        pack.write_all(text).unwrap();
+        pack.finish().unwrap()
+    }
+
+    /// Reads to the end or the error.
+    fn unpacked(bytes: Vec<u8>) -> (Vec<u8>, Option<io::Error>) {
+        let mut source = Unpacked::Begin(Box::new(io::Cursor::new(bytes)), Vec::new());
+        let (mut text, mut piece) = (Vec::new(), [0; 100]);
+        loop {
+            match source.read(&mut piece) {
+                Ok(0) => return (text, None),
+                Ok(read) => text.extend_from_slice(&piece[..read]),
+                Err(e) => return (text, Some(e)),
+            }
+        }
+    }
+
+    #[test]
+    fn packed_parts_that_follow_each_other_are_one() {
+        for pack in [gzip, zstd] {
+            let (text, error) = unpacked([pack(b"one "), pack(b""), pack(b"two")].concat());
+            assert_eq!((text, error.is_none()), (b"one two".to_vec(), true));
+        }
+        for short in [&b""[..], b"a", b"abcd", b"abcde"] {
+            assert_eq!(unpacked(short.to_vec()).0, short);
+        }
+    }
+
+    #[test]
+    fn what_was_cut_gives_what_is_there_and_says_so() {
+        let text: Vec<u8> =
+            (0..200_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
+        for pack in [gzip, zstd] {
+            let packed = pack(&text);
+            let (found, error) = unpacked(packed[..packed.len() / 2].to_vec());
+            assert!(error.unwrap().to_string().ends_with("was cut: its end is missing"));
+            assert!(found.len() > 100_000 && text.starts_with(&found), "{}", found.len());
+            let mut damaged = packed;
+            let middle = damaged.len() / 2;
+            damaged[middle..middle + 40].fill(0xff);
+            let (_, error) = unpacked(damaged);
+            assert!(error.unwrap().to_string().contains("and damaged: "));
+        }
+    }
+
+    #[test]
+    fn a_live_source_says_when_it_has_nothing() {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let mut writer = File::from(writer);
+        let live = Box::new(Live(File::from(reader)));
+        let mut source = Unpacked::Begin(live, Vec::new());
+        let (mut text, mut piece) = (Vec::new(), [0; 100]);
+        let mut drain = |text: &mut Vec<u8>| loop {
+            match source.read(&mut piece) {
+                Ok(0) => return true,
+                Ok(read) => text.extend_from_slice(&piece[..read]),
+                Err(e) => {
+                    assert_eq!(e.kind(), io::ErrorKind::WouldBlock);
+                    return false;
+                }
+            }
+        };
+        for part in zstd(b"hello").chunks(5) {
+            assert!(!drain(&mut text));
+            writer.write_all(part).unwrap();
+        }
+        drop(writer);
+        assert!(drain(&mut text));
+        assert_eq!(text, b"hello");
     }
 }

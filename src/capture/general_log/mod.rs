@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::lexer::{Escapes, Inside, Lexer, unquoted};
-use super::{Database, Deed, Doubt, Format, Recorded, Step, time};
+use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step, time};
 
 /// Whether a line begins a record.
 pub(super) fn begins(line: &[u8]) -> bool {
@@ -24,7 +24,14 @@ pub(super) struct GeneralLog {
     given: Vec<u8>,
     /// Whether lines of this log have a date of the new kind.
     is_new: Option<bool>,
+    /// Bytes that are suspect from here on.
+    suspect_bytes: usize,
+    /// Whether the record before was given early: more of it may come.
+    was_early: bool,
 }
+
+/// So many bytes behind something unbalanced may be part of a literal there.
+const SUSPECT_BYTES: usize = 1 << 20;
 
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
@@ -102,26 +109,58 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
 }
 
 impl Format for GeneralLog {
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, is_all: bool) -> Step<'t> {
+    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
         let rest = &text[at..];
         let end = memchr::memchr(b'\n', rest);
-        if end.is_none() && !is_all {
+        if end.is_none() && !ahead.is_all() {
             return Step::More;
         }
         let first = &rest[..end.unwrap_or(rest.len())];
         let Some(found) = prefix(first) else {
-            let next = at + end.map_or(rest.len(), |end| end + 1);
-            return Step::Skipped { next, is_banner: is_banner_line(first) };
+            return self.no_record(text, at, first, ahead);
         };
+        self.was_early = false;
         let begin = at + found.length;
         let ended = if matches!(found.deed, Deed::Statement | Deed::Execute | Deed::Prepare) {
-            self.end(text, begin, is_all)
+            self.end(text, begin, ahead)
         } else {
             Some((at + first.len(), Doubt::Clean))
         };
         let Some((end, doubt)) = ended else { return Step::More };
         let next = (end + 1).min(text.len());
+        self.was_early = doubt == Doubt::Early;
+        let doubt = match doubt {
+            Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
+            doubt => doubt,
+        };
+        self.suspect_bytes = match doubt {
+            Doubt::Unbalanced => SUSPECT_BYTES,
+            _ => self.suspect_bytes.saturating_sub(next - at),
+        };
         self.recorded(&found, &text[begin.min(end)..end], line, doubt, next)
+    }
+
+    fn lacks_begin(&mut self) {
+        self.suspect_bytes = SUSPECT_BYTES;
+    }
+}
+
+impl GeneralLog {
+    /// A line that begins no record: a banner, or the rest of what was given early, up to the next record outside its
+    /// quotes: it must not become one of its own.
+    fn no_record(&self, text: &[u8], at: usize, line: &[u8], ahead: Ahead) -> Step<'static> {
+        let next = (at + line.len() + 1).min(text.len());
+        if is_banner_line(line) {
+            return Step::Skipped(next, Skipped::Banner);
+        }
+        if !self.was_early {
+            return Step::Skipped(next, Skipped::Strange);
+        }
+        let ahead = if ahead.is_all() { ahead } else { Ahead::More };
+        match self.end(text, at, ahead) {
+            Some((end, _)) => Step::Skipped((end + 1).min(text.len()), Skipped::Rest),
+            None => Step::More,
+        }
     }
 }
 
@@ -186,30 +225,33 @@ impl GeneralLog {
     }
 
     /// Where the argument that begins at `begin` ends: before the line's end that the next record follows.
-    fn end(&self, text: &[u8], begin: usize, is_all: bool) -> Option<(usize, Doubt)> {
-        match self.search(text, begin, Escapes::Backslash, is_all)? {
-            (end, true) => Some((end, Doubt::Clean)),
-            (own, false) => match self.search(text, begin, Escapes::None, is_all)? {
-                (end, true) if end <= own => Some((end, Doubt::NoEscapes)),
+    fn end(&self, text: &[u8], begin: usize, ahead: Ahead) -> Option<(usize, Doubt)> {
+        match self.search(text, begin, Escapes::Backslash, ahead)? {
+            (end, true, doubt) => Some((end, doubt)),
+            (own, false, _) => match self.search(text, begin, Escapes::None, ahead)? {
+                (end, true, _) if end <= own => Some((end, Doubt::NoEscapes)),
                 _ => Some((own, Doubt::Unbalanced)),
             },
         }
     }
 
-    /// The end, and whether it stands outside quotes and comments.
+    /// The end, whether it stands outside quotes and comments, and its doubt then.
     fn search(
         &self,
         text: &[u8],
         begin: usize,
         how: Escapes,
-        is_all: bool,
-    ) -> Option<(usize, bool)> {
+        ahead: Ahead,
+    ) -> Option<(usize, bool, Doubt)> {
+        let is_all = ahead.is_all();
         let mut lexer = Lexer::new(text, begin, how);
         while let Some((inside, next)) = lexer.next_line() {
             let rest = &text[next..];
             let end = memchr::memchr(b'\n', rest);
             if end.is_none() && !is_all {
-                return None;
+                let is_early = rest.is_empty() && ahead == Ahead::Quiet && inside.may_end();
+                let is_early = is_early && how == Escapes::Backslash;
+                return is_early.then_some((next - 1, true, Doubt::Early));
             }
             let line = &rest[..end.unwrap_or(rest.len())];
             let is_next = match prefix(line) {
@@ -217,11 +259,12 @@ impl GeneralLog {
                 None => inside.may_end() && is_banner_line(line),
             };
             if is_next || (line.is_empty() && end.is_none()) {
-                return Some((next - 1, inside.may_end()));
+                return Some((next - 1, inside.may_end(), Doubt::Clean));
             }
         }
         let is_whole = !matches!(lexer.inside(), Inside::Quote(_) | Inside::Comment);
-        is_all.then(|| (begin + text[begin..].trim_ascii_end().len(), is_whole))
+        let end = begin + text[begin..].trim_ascii_end().len();
+        is_all.then_some((end, is_whole, Doubt::Clean))
     }
 
     /// Whether a line is what this log would write next.

@@ -10,7 +10,8 @@ mod head;
 use std::collections::HashSet;
 
 use super::lexer::{Escapes, Inside, Lexer, unquoted};
-use super::{Database, Deed, Doubt, Format, Recorded, Step};
+use super::log::line_count;
+use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
 use head::{Found, Head, head};
 
 /// Whether a line begins a record, or is one of its first.
@@ -34,6 +35,9 @@ pub(super) struct SlowLog {
     clock_us: u64,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
+    lacks_begin: bool,
+    /// Whether the record before was given early: more of it may come.
+    was_early: bool,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
@@ -55,7 +59,14 @@ struct End {
 }
 
 impl Format for SlowLog {
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, is_all: bool) -> Step<'t> {
+    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
+        let is_all = ahead.is_all();
+        if self.was_early {
+            match self.rest_of_early(text, at, is_all) {
+                Some(step) => return step,
+                None => self.was_early = false,
+            }
+        }
         if let Some(step) = banner(text, at, is_all) {
             return step;
         }
@@ -74,13 +85,19 @@ impl Format for SlowLog {
             // A head without a statement.
             End { statement: begin, next: begin, doubt: Doubt::Clean }
         } else {
-            match self.end(text, begin, is_all) {
+            match self.end(text, begin, ahead) {
                 Some(end) => end,
                 None => return Step::More,
             }
         };
-        let line = line + lines(&text[at..begin]);
+        self.was_early = end.doubt == Doubt::Early;
+        let line = line + line_count(&text[at..begin]);
         self.recorded(text, found, &end, line, end.next - at)
+    }
+
+    fn lacks_begin(&mut self) {
+        self.suspect_bytes = SUSPECT_BYTES;
+        self.lacks_begin = true;
     }
 }
 
@@ -101,7 +118,7 @@ impl SlowLog {
             None => (Deed::Statement, body),
         };
         let doubt = match end.doubt {
-            Doubt::Clean if self.suspect_bytes > 0 => Doubt::Suspect,
+            Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
             doubt => doubt,
         };
         self.suspect_bytes = match doubt {
@@ -145,14 +162,38 @@ impl SlowLog {
             errno: head.errno,
             is_inner: head.is_inner,
             doubt,
-            raw: b"",
+            ..Recorded::default()
         };
         Step::Recorded(recorded, end.next)
     }
 
+    /// What follows a record that was given early, where it is no head: the rest of that record, up to the next head
+    /// outside its quotes. It must not become a record of its own. `None` where the next record begins.
+    fn rest_of_early(&self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+        let rest = &text[at..];
+        if starts_head(rest) {
+            return None;
+        }
+        if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
+            return Some(Step::More);
+        }
+        match starts_banner(rest, is_all) {
+            Some(true) => return None,
+            Some(false) => {}
+            None => return Some(Step::More),
+        }
+        let ahead = if is_all { Ahead::Nothing } else { Ahead::More };
+        Some(match self.end(text, at, ahead) {
+            Some(end) => Step::Skipped(end.next, Skipped::Rest),
+            None => Step::More,
+        })
+    }
+
     /// Takes note of what this log's heads look like.
     fn learn(&mut self, head: &Head<'_>, doubt: Doubt) {
-        if doubt == Doubt::Suspect || doubt == Doubt::Unbalanced {
+        // Without the log's begin there is nothing better to learn from.
+        let is_suspect = doubt == Doubt::Suspect && !self.lacks_begin;
+        if is_suspect || doubt == Doubt::Unbalanced {
             return;
         }
         self.shape = self.shape.or(Some(head.shape));
@@ -175,23 +216,24 @@ impl SlowLog {
     }
 
     /// Where the statement that begins at `begin` ends; `None` where more text is needed to tell.
-    fn end(&self, text: &[u8], begin: usize, is_all: bool) -> Option<End> {
-        match self.search(text, begin, Escapes::Backslash, is_all)? {
+    fn end(&self, text: &[u8], begin: usize, ahead: Ahead) -> Option<End> {
+        match self.search(text, begin, Escapes::Backslash, ahead)? {
             Search::End(end) => Some(end),
-            Search::Own(own) => match self.search(text, begin, Escapes::None, is_all)? {
+            Search::Own(own) => match self.search(text, begin, Escapes::None, ahead)? {
                 Search::End(end) if end.next <= own => {
                     Some(End { doubt: Doubt::NoEscapes.unless_cut(end.doubt), ..end })
                 }
                 _ => Some(End { statement: own - 2, next: own, doubt: Doubt::Unbalanced }),
             },
-            Search::Open => match self.search(text, begin, Escapes::None, is_all)? {
+            Search::Open => match self.search(text, begin, Escapes::None, ahead)? {
                 Search::End(end) => Some(End { doubt: Doubt::NoEscapes, ..end }),
                 _ => Some(End { doubt: Doubt::Unbalanced, ..to_end(text, begin) }),
             },
         }
     }
 
-    fn search(&self, text: &[u8], begin: usize, how: Escapes, is_all: bool) -> Option<Search> {
+    fn search(&self, text: &[u8], begin: usize, how: Escapes, ahead: Ahead) -> Option<Search> {
+        let is_all = ahead.is_all();
         let mut lexer = Lexer::new(text, begin, how);
         while let Some((inside, next)) = lexer.next_line() {
             let is_terminated = next >= begin + 2 && text[next - 2] == b';';
@@ -200,13 +242,16 @@ impl SlowLog {
             }
             let rest = &text[next..];
             if rest.is_empty() {
-                if !is_all {
-                    return None;
+                match ahead {
+                    Ahead::Quiet if inside.may_end() && how == Escapes::Backslash => {
+                        return Some(Search::end(next, Doubt::Early));
+                    }
+                    Ahead::More | Ahead::Quiet => return None,
+                    Ahead::Nothing if inside.may_end() => {
+                        return Some(Search::end(next, Doubt::Clean));
+                    }
+                    Ahead::Nothing => continue,
                 }
-                if inside.may_end() {
-                    return Some(Search::end(next, Doubt::Clean));
-                }
-                continue;
             }
             if rest.len() < LONGEST_START && !is_all && may_start_head(rest) {
                 return None;
@@ -311,8 +356,8 @@ fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {
         Some(true) => {
             let mut ends = memchr::memchr_iter(b'\n', rest);
             match ends.nth(2) {
-                Some(end) => Some(Step::Skipped { next: at + end + 1, is_banner: true }),
-                None if is_all => Some(Step::Skipped { next: text.len(), is_banner: true }),
+                Some(end) => Some(Step::Skipped(at + end + 1, Skipped::Banner)),
+                None if is_all => Some(Step::Skipped(text.len(), Skipped::Banner)),
                 None => Some(Step::More),
             }
         }
@@ -326,16 +371,16 @@ fn skip<'t>(text: &[u8], at: usize, is_all: bool) -> Step<'t> {
         from += end + 1;
         let rest = &text[from..];
         if starts_head(rest) || starts_banner(rest, is_all) == Some(true) {
-            return Step::Skipped { next: from, is_banner: false };
+            return Step::Skipped(from, Skipped::Strange);
         }
         if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
             break;
         }
     }
     if is_all {
-        return Step::Skipped { next: text.len(), is_banner: false };
+        return Step::Skipped(text.len(), Skipped::Strange);
     }
-    if from > at { Step::Skipped { next: from, is_banner: false } } else { Step::More }
+    if from > at { Step::Skipped(from, Skipped::Strange) } else { Step::More }
 }
 
 fn command_deed(command: &[u8]) -> Deed {
@@ -345,10 +390,6 @@ fn command_deed(command: &[u8]) -> Deed {
         b"Connect" => Deed::Connect,
         _ => Deed::Other,
     }
-}
-
-fn lines(text: &[u8]) -> u64 {
-    memchr::memchr_iter(b'\n', text).count() as u64
 }
 
 #[cfg(test)]
