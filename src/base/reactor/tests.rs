@@ -196,7 +196,10 @@ fn another_thread_wakes_tasks_and_no_call_is_lost() {
             .collect();
         reactor.run(&mut tasks, &never).unwrap();
     });
-    assert!(clock.now() < Nanos(90 * MS), "a lost call is found after 100 ms by the look round only");
+    assert!(
+        clock.now() < Nanos(90 * MS),
+        "a lost call is found after 100 ms by the look round only"
+    );
 }
 
 #[test]

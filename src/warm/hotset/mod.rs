@@ -5,9 +5,11 @@
 //! Order: place 0 is the hottest page of the pool. Keys are SQL literals that mean the same on every server, in
 //! sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
 
+mod file;
 mod range;
 mod warmth;
 
+pub use file::{FORMAT_VERSION, read, write};
 pub use range::condition;
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 
@@ -74,6 +76,7 @@ pub struct HotIndex {
     pub index_pages: u64,
     /// Hot pages, the hottest first: number of the page, and its place in the order of heat of the whole pool, 0 for
     /// the hottest.
+    #[serde(with = "file::pages")]
     pub pages: Vec<(u32, u64)>,
     /// Ranges of keys that cover the hot leaves, the hottest first; none where keys could not be read.
     pub ranges: Vec<KeyRange>,
