@@ -10,8 +10,10 @@ mod lexer;
 mod log;
 pub mod read_only;
 mod redact;
+mod sessions;
 mod slow_log;
 pub mod source;
+pub mod table_log;
 mod time;
 
 pub use lexer::is_dash_comment;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use sweat::base::Stop;
 use sweat::base::random::Rng;
-use sweat::capture::{Database, Deed, Doubt, Log, Next};
+use sweat::capture::table_log::{TableKind, TableLog, TablePlace};
+use sweat::capture::{Database, Deed, Doubt, Log, Next, Recorded};
 use sweat::server::Control as _;
 
 use crate::fixture::{self, Fixture};
@@ -66,20 +67,23 @@ fn drive(server: &Fixture, seed: u64) -> Sent {
     sent
 }
 
+/// Keeps what is ours.
+fn take(found: &mut Sent, r: &Recorded<'_>) -> Next {
+    let text = String::from_utf8(r.text.to_vec()).unwrap();
+    let is_ours = r.deed == Deed::Statement && text.starts_with("select ");
+    if let (true, Database::Named(name)) = (is_ours, r.database) {
+        assert_eq!(r.doubt, Doubt::Clean, "{text}");
+        assert!(r.began_us.is_some() && r.session.is_some(), "{text}");
+        found.push((String::from_utf8_lossy(name).into_owned(), text));
+    }
+    Next::Continue(())
+}
+
 /// The statements of a log that ours sent, with their databases.
 fn read(path: PathBuf) -> Sent {
     let mut file = std::fs::File::open(path).unwrap();
     let (mut log, mut found) = (Log::default(), Sent::new());
-    log.read(&mut file, &mut |r| {
-        let text = String::from_utf8(r.text.to_vec()).unwrap();
-        let is_ours = r.deed == Deed::Statement && text.starts_with("select ");
-        if let (true, Database::Named(name)) = (is_ours, r.database) {
-            assert_eq!(r.doubt, Doubt::Clean, "{text}");
-            found.push((String::from_utf8_lossy(name).into_owned(), text));
-        }
-        Next::Continue(())
-    })
-    .unwrap();
+    log.read(&mut file, &mut |r| take(&mut found, r)).unwrap();
     assert_eq!(log.tally().skipped, [], "nothing is left over");
     found
 }
@@ -90,26 +94,51 @@ const LOGGING: &[(&str, &str)] = &[
     ("general_log", "ON"),
     ("slow_query_log_file", "slow.log"),
     ("general_log_file", "general.log"),
+    ("log_output", "FILE,TABLE"),
 ];
+
+/// The same of a log in a table.
+fn read_table(server: &Fixture, kind: TableKind) -> Sent {
+    let mut session = server.target().connect(&Stop::new()).unwrap();
+    let mut log = TableLog::open(&mut session, kind).unwrap();
+    let mut found = Sent::new();
+    let look = log.look(&mut session, &mut |r| take(&mut found, r)).unwrap();
+    assert!(!look.has_more && !look.was_rotated && !look.has_gap, "{look:?}");
+    let again = log.look(&mut session, &mut |r| panic!("{r:?} is given twice")).unwrap();
+    assert_eq!(again.records, 0);
+    found
+}
+
+/// Each session's statements stand in their order; those of another may come first, as the server logs a statement when
+/// it has answered it.
+fn compare(found: &Sent, sent: &Sent, what: &str) {
+    for database in ["one", "two"] {
+        let of = |all: &Sent| -> Sent {
+            all.iter().filter(|(name, _)| name == database).cloned().collect()
+        };
+        let (found, sent) = (of(found), of(sent));
+        for (place, (found, sent)) in found.iter().zip(&sent).enumerate() {
+            assert_eq!(found, sent, "{what}, statement {place}");
+        }
+        assert_eq!(found.len(), sent.len(), "{what}");
+    }
+}
 
 /// A server strips blanks and one semicolon at the end; a comment's end counts as the statement's.
 fn what_was_sent_is_read(server: &Fixture) {
     let sent = drive(server, 7);
     let data = server.sandbox.datadir().to_owned();
     for name in ["slow.log", "general.log"] {
-        let found = read(data.join(name));
-        // Each session's statements stand in their order; those of another may come first, as the server logs a
-        // statement when it has answered it.
-        for database in ["one", "two"] {
-            let of = |all: &Sent| -> Sent {
-                all.iter().filter(|(name, _)| name == database).cloned().collect()
-            };
-            let (found, sent) = (of(&found), of(&sent));
-            for (place, (found, sent)) in found.iter().zip(&sent).enumerate() {
-                assert_eq!(found, sent, "{name}, statement {place}");
-            }
-            assert_eq!(found.len(), sent.len(), "{name}");
+        compare(&read(data.join(name)), &sent, name);
+    }
+    // MariaDB's tables hold no characters of four bytes.
+    let is_mariadb = server.sql("select version()").contains("MariaDB");
+    for (kind, smile) in [(TableKind::Slow, "?"), (TableKind::General, "\\xF0\\x9F\\x98\\x80")] {
+        let mut sent = sent.clone();
+        if is_mariadb {
+            sent.iter_mut().for_each(|(_, text)| *text = text.replace('\u{1f600}', smile));
         }
+        compare(&read_table(server, kind), &sent, &format!("table {kind:?}"));
     }
 }
 
@@ -133,4 +162,74 @@ fn what_was_sent_to_mysql_is_read() {
         let Some(server) = fixture::mysql_with(&settings) else { return };
         what_was_sent_is_read(&server);
     }
+}
+
+/// Statements of a session of its own, all at the same time for a clock that is told so.
+fn say(server: &Fixture, from: u64, to: u64) {
+    let mut session = server.target().connect(&Stop::new()).unwrap();
+    session.command("set timestamp = 1700000000").unwrap();
+    for n in from..to {
+        session.command(&format!("do 'number {n}', 1")).unwrap();
+        session.command("do 'the same'").unwrap();
+    }
+}
+
+/// Neither lost nor given twice, whatever becomes of the table.
+fn rotations_of_a_table(server: &Fixture) {
+    let target = server.target();
+    let mut session = target.connect(&Stop::new()).unwrap();
+    let mut log = TableLog::open(&mut session, TableKind::Slow).unwrap();
+    let (mut numbers, mut same) = (Vec::new(), 0);
+    let mut take = |r: &Recorded<'_>| {
+        let text = String::from_utf8_lossy(r.text);
+        if let Some(n) = text.strip_prefix("do 'number ").and_then(|t| t.strip_suffix("', 1")) {
+            numbers.push(n.parse::<u64>().unwrap());
+        }
+        same += u64::from(text == "do 'the same'");
+        Next::Continue(())
+    };
+    say(server, 100, 101);
+    log.skip_to_end(&mut session).unwrap();
+    say(server, 0, 5);
+    log.look(&mut session, &mut take).unwrap();
+    say(server, 5, 10);
+    server.sql(
+        "create table mysql.slow_log_new like mysql.slow_log; \
+         rename table mysql.slow_log to mysql.slow_log_old, mysql.slow_log_new to mysql.slow_log",
+    );
+    say(server, 10, 15);
+    let kept = log.place().to_string();
+    // Another process of ours goes on.
+    let mut session = target.connect(&Stop::new()).unwrap();
+    let mut log = TableLog::open(&mut session, TableKind::Slow).unwrap();
+    log.resume(TablePlace::parse(&kept).unwrap());
+    // One at a time, by an eater who is full each time.
+    loop {
+        let look = log
+            .look(&mut session, &mut |r| {
+                let _ = take(r);
+                Next::Break(())
+            })
+            .unwrap();
+        assert!(!look.has_gap);
+        if look.records == 0 {
+            break;
+        }
+    }
+    server.sql("truncate table mysql.slow_log");
+    say(server, 15, 20);
+    let look = log.look(&mut session, &mut take).unwrap();
+    assert!(look.was_rotated && look.has_gap, "what was not read before is lost, and said to be");
+    assert_eq!((numbers, same), ((0..20).collect(), 20));
+}
+
+#[test]
+fn a_table_that_is_rotated_loses_nothing_on_mariadb() {
+    rotations_of_a_table(&fixture::with(LOGGING));
+}
+
+#[test]
+fn a_table_that_is_rotated_loses_nothing_on_mysql() {
+    let Some(server) = fixture::mysql_with(LOGGING) else { return };
+    rotations_of_a_table(&server);
 }

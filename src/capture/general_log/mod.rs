@@ -2,10 +2,11 @@
 //! where the next one begins on a line of its own outside quotes and comments; MariaDB also logs what it could not
 //! parse, so inside them a line counts if its session is known and it fits the log's way to write.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::lexer::{Escapes, Inside, Lexer, unquoted};
-use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step, time};
+use super::lexer::{Escapes, Inside, Lexer};
+use super::sessions::Databases;
+use super::{Ahead, Deed, Doubt, Format, Recorded, Skipped, Step, time};
 
 /// Whether a line begins a record.
 pub(super) fn begins(line: &[u8]) -> bool {
@@ -15,13 +16,11 @@ pub(super) fn begins(line: &[u8]) -> bool {
 /// What has been read of a log so far.
 #[derive(Default)]
 pub(super) struct GeneralLog {
-    /// Default database by session; absent for a session that was open before the log began.
-    databases: HashMap<u64, Option<Vec<u8>>>,
+    databases: Databases,
     sessions: HashSet<u64>,
     newest_session: u64,
     /// Time of the line before, for those that have none.
     clock_us: Option<u64>,
-    given: Vec<u8>,
     /// Whether lines of this log have a date of the new kind.
     is_new: Option<bool>,
     /// Bytes that are suspect from here on.
@@ -70,6 +69,11 @@ const COMMANDS: &[(&[u8], Deed)] = &[
     (b"Subscribe Group Replication Stream", Deed::Other),
     (b"Query Attributes", Deed::Other),
 ];
+
+/// What a command does; `None` for one that we don't know.
+pub(super) fn command_deed(name: &[u8]) -> Option<Deed> {
+    COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, deed)| *deed)
+}
 
 /// What a line of its own begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,48 +183,16 @@ impl GeneralLog {
         if self.sessions.len() < MOST_SESSIONS {
             self.sessions.insert(found.session);
         }
-        let (mut user, mut host) = (&b""[..], &b""[..]);
-        let mut text = argument;
-        match found.deed {
-            Deed::Connect => {
-                let (account, database) = connect(argument);
-                (user, host) = account;
-                self.databases.insert(found.session, database.map(<[u8]>::to_vec));
-            }
-            Deed::InitDb => {
-                self.databases.insert(found.session, Some(argument.to_vec()));
-            }
-            Deed::Quit => {
-                self.databases.remove(&found.session);
-            }
-            Deed::Statement => {
-                if let Some(name) = use_name(argument) {
-                    self.databases.insert(found.session, Some(name));
-                }
-            }
-            Deed::Other => text = found.command,
-            Deed::Prepare | Deed::Execute => {}
-        }
-        let database = match self.databases.get(&found.session) {
-            None => Database::Unknown,
-            Some(None) => Database::None,
-            Some(Some(name)) => {
-                self.given.clone_from(name);
-                Database::Named(&self.given)
-            }
-        };
-        let recorded = Recorded {
+        let mut recorded = Recorded {
             line,
             deed: found.deed,
-            text,
+            text: if found.deed == Deed::Other { found.command } else { argument },
             session: Some(found.session),
-            user,
-            host,
-            database,
             began_us: self.clock_us,
             doubt,
             ..Recorded::default()
         };
+        self.databases.fill(&mut recorded);
         Step::Recorded(recorded, next)
     }
 
@@ -281,36 +253,6 @@ fn is_banner_line(line: &[u8]) -> bool {
         || line.starts_with(b"Tcp port: ")
         || (line.starts_with(b"Time ") || line.starts_with(b"Time\t"))
             && line.ends_with(b"Argument")
-}
-
-/// User and host.
-type Account<'t> = (&'t [u8], &'t [u8]);
-
-/// `u@localhost on shop using TCP/IP`: user and host, and the database.
-fn connect(argument: &[u8]) -> (Account<'_>, Option<&[u8]>) {
-    let (account, rest) = match memchr::memmem::find(argument, b" on ") {
-        Some(at) => (&argument[..at], &argument[at + 4..]),
-        None => (argument, &[][..]),
-    };
-    let account = match memchr::memrchr(b'@', account) {
-        Some(at) => (&account[..at], &account[at + 1..]),
-        None => (account, &[][..]),
-    };
-    let name = match memchr::memmem::rfind(rest, b" using ") {
-        Some(at) => &rest[..at],
-        None => rest.strip_prefix(b"using ").map_or(rest, |_| &[][..]),
-    };
-    (account, (!name.is_empty()).then_some(name))
-}
-
-/// The database that `USE name` names.
-fn use_name(statement: &[u8]) -> Option<Vec<u8>> {
-    let (word, rest) = statement.trim_ascii().split_at_checked(4)?;
-    if !word.eq_ignore_ascii_case(b"use ") {
-        return None;
-    }
-    let name = rest.trim_ascii();
-    Some(unquoted(name.strip_suffix(b";").unwrap_or(name).trim_ascii()))
 }
 
 #[cfg(test)]

@@ -176,32 +176,11 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// `u[v] @ host [address]  Id: 7`: the account that was authenticated, and the one in brackets that it acts as.
     fn user_at_host(&mut self, value: &'a [u8]) {
         self.has_user = true;
-        let (account, rest) = match memchr::memmem::find(value, b" @ ") {
-            Some(at) => (&value[..at], &value[at + 3..]),
-            None => (value, &[][..]),
-        };
-        let inner = account.strip_suffix(b"]").and_then(|a| {
-            let open = memchr::memrchr(b'[', a)?;
-            Some((&a[..open], &a[open + 1..]))
-        });
-        self.user = match inner {
-            Some((_, acts)) if !acts.is_empty() => acts,
-            Some((outer, _)) => outer,
-            None => account,
-        };
-        let Some(open) = memchr::memchr(b'[', rest) else {
-            self.host = rest.trim_ascii();
-            return;
-        };
-        let close = memchr::memchr(b']', &rest[open..]).map_or(rest.len(), |at| open + at);
-        let name = rest[..open].trim_ascii();
-        self.host = if name.is_empty() { &rest[open + 1..close] } else { name };
-        if let Some(more) = rest.get(close + 1..) {
-            self.keys(more, true);
-        }
+        let rest;
+        (self.user, self.host, rest) = account(value);
+        self.keys(rest, true);
     }
 
     /// `Key: value  Key: value`. A value ends at a blank; that of `Schema` at two, or where the next key begins.
@@ -266,6 +245,29 @@ impl<'a> Head<'a> {
         self.stamp_us = Some(micros);
         true
     }
+}
+
+/// `u[v] @ host [address]  Id: 7`: the account that a session acts as (in brackets; before them stands the one that was
+/// authenticated), where it comes from, and the rest.
+pub(in crate::capture) fn account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let (account, rest) = match memchr::memmem::find(value, b" @ ") {
+        Some(at) => (&value[..at], &value[at + 3..]),
+        None => (value, &[][..]),
+    };
+    let inner = account.strip_suffix(b"]").and_then(|a| {
+        let open = memchr::memrchr(b'[', a)?;
+        Some((&a[..open], &a[open + 1..]))
+    });
+    let user = match inner {
+        Some((_, acts)) if !acts.is_empty() => acts,
+        Some((outer, _)) => outer,
+        None => account,
+    };
+    let Some(open) = memchr::memchr(b'[', rest) else { return (user, rest.trim_ascii(), &[]) };
+    let close = memchr::memchr(b']', &rest[open..]).map_or(rest.len(), |at| open + at);
+    let name = rest[..open].trim_ascii();
+    let host = if name.is_empty() { &rest[open + 1..close] } else { name };
+    (user, host, rest.get(close + 1..).unwrap_or_default())
 }
 
 /// A key at the begin, and what follows its colon.

@@ -14,6 +14,8 @@ use super::log::line_count;
 use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
 use head::{Found, Head, head};
 
+pub(super) use head::account;
+
 /// Whether a line begins a record, or is one of its first.
 pub(super) fn begins(line: &[u8]) -> bool {
     starts_head(line) || line.starts_with(b"# Query_time: ") || line.starts_with(b"# Thread_id: ")
