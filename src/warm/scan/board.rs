@@ -10,11 +10,13 @@ use crate::warm::Event;
 
 /// A piece of an index to read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Task {
+pub(in crate::warm) struct Task {
     pub unit: usize,
     pub condition: String,
     /// Estimated.
     pub pages: u64,
+    /// What it is told by when it has been read; `None` if nobody wants to hear of it.
+    pub mark: Option<u64>,
 }
 
 /// What a session shall do next.
@@ -47,13 +49,13 @@ struct State {
 }
 
 /// The queue.
-pub(super) struct Board {
+pub(in crate::warm) struct Board {
     units: Vec<Unit>,
     states: Vec<State>,
     next: usize,
     cutting: usize,
     tasks: VecDeque<Task>,
-    pub gate: Gate,
+    pub(super) gate: Gate,
     rate: Rate,
     began: Nanos,
     /// Not all units fit the pool: each is read to its end before the next begins, so that at most one is left in
@@ -71,6 +73,7 @@ pub(super) struct Board {
     tables: HashMap<(String, String), Mark>,
     databases: HashMap<String, Mark>,
     events: Vec<Event>,
+    done: Vec<u64>,
     failures: Vec<String>,
 }
 
@@ -84,7 +87,7 @@ struct Mark {
 
 impl Board {
     /// A board with all units in the order of their priority, for a pool that has room for so many pages.
-    pub(super) fn new(units: Vec<Unit>, rate: Rate, began: Nanos, room: u64) -> Board {
+    pub(in crate::warm) fn new(units: Vec<Unit>, rate: Rate, began: Nanos, room: u64) -> Board {
         let one_by_one = units.iter().map(|u| u.pages).sum::<u64>() > room;
         let mut tables: HashMap<(String, String), Mark> = HashMap::new();
         let mut databases: HashMap<String, Mark> = HashMap::new();
@@ -114,8 +117,31 @@ impl Board {
             tables,
             databases,
             events: Vec::new(),
+            done: Vec::new(),
             failures: Vec::new(),
         }
+    }
+
+    /// A board whose first `planned` units are cut already, into these pieces in this order; all others are cut and
+    /// read behind them.
+    pub(in crate::warm) fn planned(
+        units: Vec<Unit>,
+        planned: usize,
+        tasks: Vec<Task>,
+        rate: Rate,
+        began: Nanos,
+    ) -> Board {
+        let mut board = Board::new(units, rate, began, u64::MAX);
+        for unit in 0..planned {
+            board.begin(unit);
+            board.states[unit].cut = true;
+        }
+        for task in &tasks {
+            board.states[task.unit].tasks_left += 1;
+        }
+        board.next = planned;
+        board.tasks = tasks.into();
+        board
     }
 
     pub(super) fn unit(&self, unit: usize) -> &Unit {
@@ -196,6 +222,7 @@ impl Board {
         self.running -= 1;
         self.pages_running -= task.pages;
         self.pages_done += task.pages;
+        self.done.extend(task.mark);
         let state = &mut self.states[task.unit];
         state.tasks_left -= 1;
         state.tasks_done += 1;
@@ -263,6 +290,11 @@ impl Board {
     /// What happened since the last look.
     pub(super) fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Marks of pieces that were read since the last look.
+    pub(super) fn done(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.done)
     }
 
     /// What failed, in words, and how often.

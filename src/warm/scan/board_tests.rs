@@ -33,7 +33,7 @@ fn board_for(rate: Rate, room: u64) -> Board {
 }
 
 fn task(unit: usize, pages: u64) -> Task {
-    Task { unit, condition: String::new(), pages }
+    Task { unit, condition: String::new(), pages, mark: None }
 }
 
 /// Takes a unit and cuts it into `pieces` of 50 pages.

@@ -87,6 +87,7 @@ impl Crew<'_> {
                     unit: index,
                     condition,
                     pages: (unit.pages as f64 * share).ceil() as u64,
+                    mark: None,
                 };
                 board.cut_into(index, conditions.into_iter().map(task).collect());
             }
@@ -95,7 +96,7 @@ impl Crew<'_> {
                 if board.gate == Gate::Closed {
                     board.cut_into(
                         index,
-                        vec![Task { unit: index, condition: String::new(), pages: 0 }],
+                        vec![Task { unit: index, condition: String::new(), pages: 0, mark: None }],
                     );
                 } else {
                     board.cut_failed(index, &why);

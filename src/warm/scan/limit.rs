@@ -5,7 +5,7 @@ use crate::warm::Warmth;
 
 /// When the pool counts as full.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fill {
+pub(in crate::warm) enum Fill {
     /// When its free pages are gone.
     Whole,
     /// When this share of it holds data, 0 to 1.
@@ -27,6 +27,14 @@ impl Fill {
         }
     }
 
+    /// That the pool is full, in words.
+    pub(super) fn full_in_words(self) -> String {
+        match self {
+            Fill::Share(share) => format!("{:.0} % of the pool hold data", share * 100.0),
+            _ => "the pool is full".to_owned(),
+        }
+    }
+
     /// Whether enough was read since a look to tell by it whether the pool still grows.
     pub(super) fn can_tell(before: &Warmth, now: &Warmth) -> bool {
         now.pages_read.saturating_sub(before.pages_read) > (now.pages_total / 128).max(64)
@@ -41,7 +49,7 @@ impl Fill {
     }
 
     /// Pages that still go into the pool.
-    pub(super) fn room(self, now: &Warmth) -> u64 {
+    pub(in crate::warm) fn room(self, now: &Warmth) -> u64 {
         match self {
             Fill::Endless => u64::MAX,
             Fill::Whole => now.pages_free,
@@ -78,7 +86,7 @@ pub(super) fn next_look(now: &Warmth, read: u64, since: Nanos) -> Nanos {
 
 /// A limit on what is read per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate {
+pub(in crate::warm) struct Rate {
     /// Pages per second; infinite for no limit.
     pub pages: f64,
 }

@@ -8,7 +8,7 @@ use crate::warm::names::quote;
 
 /// One B-tree to read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unit {
+pub(in crate::warm) struct Unit {
     pub database: String,
     pub table: String,
     /// Empty if the table has none.
@@ -18,7 +18,7 @@ pub(super) struct Unit {
     /// Estimated pages.
     pub pages: u64,
     /// First column and how its values are written, if the index can be cut.
-    pub first: Option<(String, Kind)>,
+    pub(super) first: Option<(String, Kind)>,
     /// Whether that column may be NULL.
     pub nullable: bool,
     /// Only the first characters of the column are in the index: rows are looked up while it is read.
@@ -33,7 +33,7 @@ pub(super) struct Unit {
 
 /// Which columns beside the key the clustered scan reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Blobs {
+pub(in crate::warm) enum Blobs {
     /// None: pages outside the rows stay where they are.
     Leave,
     /// All long columns, so that their own pages are read too.
@@ -65,7 +65,7 @@ const LONG: &[&str] = &[
 
 impl Unit {
     /// `` `db`.`table`.`index` ``, for people.
-    pub(super) fn label(&self) -> String {
+    pub(in crate::warm) fn label(&self) -> String {
         let partition = match self.partition.as_str() {
             "" => String::new(),
             name => format!(" partition {name}"),
@@ -74,7 +74,7 @@ impl Unit {
     }
 
     /// The statement that reads the part of the index that a condition names; all of it without one.
-    pub(super) fn statement(&self, condition: &str) -> String {
+    pub(in crate::warm) fn statement(&self, condition: &str) -> String {
         let condition = if condition.is_empty() { &self.whole } else { condition };
         let mut sql = format!("SELECT /* sweat warm */ {} FROM {}", self.measure, self.from);
         if !condition.is_empty() {
@@ -114,7 +114,7 @@ impl Unit {
 }
 
 /// The units of a table, and what is left out with the reason.
-pub(super) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String>) -> Vec<Unit> {
+pub(in crate::warm) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String>) -> Vec<Unit> {
     let clustered = table.clustered().map(|i| i.name.clone());
     let partitions =
         if table.partitions.is_empty() { vec![String::new()] } else { table.partitions.clone() };

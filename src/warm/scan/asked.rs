@@ -1,0 +1,169 @@
+//! What a scan was asked to do, understood; the limits that others who read tables know too.
+
+use super::limit::{Fill, Rate};
+use super::unit::{Blobs, Order};
+use crate::base::units::Size;
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::warm::names::chosen;
+use crate::warm::{Choice, Warmth};
+
+/// What was asked, understood.
+pub(super) struct Asked {
+    pub tables: Vec<Choice>,
+    pub order: Order,
+    pub blobs: Blobs,
+    pub limits: Limits,
+}
+
+/// How many read, how fast, and when it is enough.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::warm) struct Limits {
+    pub sessions: u64,
+    rate: Option<RatePlan>,
+    pub fill: Fill,
+    pub max_running: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum RatePlan {
+    Bytes(u64),
+    Pages(f64),
+}
+
+impl Asked {
+    pub(super) fn read(options: &Options) -> Result<Asked, Mistakes> {
+        let mut mistakes = Vec::new();
+        let tables = chosen(options).unwrap_or_else(|mistake| {
+            mistakes.push(mistake);
+            Vec::new()
+        });
+        let limits = Limits::read(options, &mut mistakes);
+        let order = match options.text("order").unwrap_or_default() {
+            "size" => Order::Size,
+            "name" => Order::Name,
+            _ => Order::Use,
+        };
+        let blobs = if options.switch("blobs") { Blobs::Read } else { Blobs::Leave };
+        match limits {
+            Some(limits) if mistakes.is_empty() => Ok(Asked { tables, order, blobs, limits }),
+            _ => Err(Mistakes(mistakes)),
+        }
+    }
+}
+
+/// The options that [`Limits::read`] reads.
+pub(in crate::warm) fn limit_options() -> Vec<OptionSpec> {
+    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+    vec![
+        spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
+        spec("rate", OptionKind::Text, "", "Most to read per second: 50MiB, or 3000 pages"),
+        spec(
+            "fill",
+            OptionKind::Text,
+            "on",
+            "Stop when the pool is full (on), when this share holds data (90%), or never (off)",
+        ),
+        spec(
+            "max-running",
+            OptionKind::Count,
+            "0",
+            "Pause while more than this many other sessions run a statement; 0 for no limit",
+        ),
+    ]
+}
+
+impl Limits {
+    /// Reads the options; `None` where there are mistakes, which are told together.
+    pub(in crate::warm) fn read(options: &Options, mistakes: &mut Vec<Mistake>) -> Option<Limits> {
+        let before = mistakes.len();
+        let mut wrong = |place: &str, why: String, hint: &str| {
+            mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
+        };
+        let given = |name: &str| options.text(name).unwrap_or_default();
+        let fill = Fill::read(given("fill"));
+        if fill.is_none() {
+            let why = format!("`{}` is no share of the pool", given("fill"));
+            wrong("--fill", why, "on, off or 90%");
+        }
+        let rate = read_rate(given("rate"));
+        if rate.is_none() {
+            wrong("--rate", format!("`{}` is no rate", given("rate")), "as in 50MiB or 3000 pages");
+        }
+        let sessions = options.count("sessions");
+        if !(1..=256).contains(&sessions) {
+            let why = format!("{sessions} sessions make no sense");
+            wrong("--sessions", why, "1 to 256, usually 8");
+        }
+        let max_running = options.count("max-running");
+        match (fill, rate, mistakes.len() == before) {
+            (Some(fill), Some(rate), true) => Some(Limits { sessions, rate, fill, max_running }),
+            _ => None,
+        }
+    }
+
+    /// The limit on what is read per second, in pages of this server.
+    pub(in crate::warm) fn rate(&self, pool: &Warmth) -> Rate {
+        let pages = match self.rate {
+            None => f64::INFINITY,
+            Some(RatePlan::Pages(pages)) => pages,
+            Some(RatePlan::Bytes(bytes)) => bytes as f64 / pool.page_bytes.max(1) as f64,
+        };
+        Rate { pages }
+    }
+}
+
+/// `50MiB`, `3000 pages`; nothing is no limit.
+fn read_rate(text: &str) -> Option<Option<RatePlan>> {
+    let text = text.trim().trim_end_matches("/s");
+    if text.is_empty() {
+        return Some(None);
+    }
+    for unit in ["pages", "page", "p"] {
+        if let Some(number) = text.strip_suffix(unit) {
+            let pages: f64 = number.trim().parse().ok()?;
+            return (pages > 0.0 && pages.is_finite()).then_some(Some(RatePlan::Pages(pages)));
+        }
+    }
+    match text.parse() {
+        Ok(Size::Bytes(bytes)) if bytes > 0 => Some(Some(RatePlan::Bytes(bytes))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warm::Strategy as _;
+
+    fn read(given: &[(&str, &str)]) -> Result<Asked, Mistakes> {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Asked::read(&Options::check(&super::super::Scan.options(), &given).unwrap())
+    }
+
+    #[test]
+    fn defaults_are_all_tables_eight_sessions_until_full() {
+        let asked = read(&[]).unwrap();
+        assert!(asked.tables.is_empty());
+        let Limits { sessions, rate, fill, max_running } = asked.limits;
+        assert_eq!((sessions, asked.order, fill), (8, Order::Use, Fill::Whole));
+        assert_eq!((rate, asked.blobs, max_running), (None, Blobs::Leave, 0));
+    }
+
+    #[test]
+    fn all_mistakes_are_told_together() {
+        let given = [("tables", "a.b.c"), ("rate", "fast"), ("fill", "0%"), ("sessions", "0")];
+        let Err(Mistakes(mistakes)) = read(&given) else { panic!("four mistakes") };
+        let places: Vec<_> = mistakes.iter().map(|m| m.place.as_str()).collect();
+        assert_eq!(places, ["--tables", "--fill", "--rate", "--sessions"]);
+    }
+
+    #[test]
+    fn rates_are_bytes_or_pages() {
+        assert_eq!(read_rate(""), Some(None));
+        assert_eq!(read_rate("50MiB"), Some(Some(RatePlan::Bytes(50 << 20))));
+        assert_eq!(read_rate("50MiB/s"), Some(Some(RatePlan::Bytes(50 << 20))));
+        assert_eq!(read_rate("3000 pages"), Some(Some(RatePlan::Pages(3000.0))));
+        assert_eq!(read_rate("2x-pool"), None);
+        assert_eq!(read_rate("0 pages"), None);
+    }
+}
