@@ -16,6 +16,7 @@ mod desk;
 mod digest;
 mod doctor;
 mod fault;
+mod hotset;
 mod login_path;
 mod option_file;
 mod plan_file;

@@ -16,6 +16,7 @@ use crate::warm::{
 use super::connection;
 use super::desk::Desk;
 use super::fault::Exit;
+use super::hotset;
 use super::progress::{ProgressLine, grouped};
 
 pub(super) fn command() -> Command {
@@ -30,14 +31,18 @@ pub(super) fn command() -> Command {
              sweat warm status -h db1 -u monitor -p\n  \
              sweat warm dump --pct 100 --allow dump && sweat warm load --allow load",
         );
-    for strategy in STRATEGIES {
+    for strategy in STRATEGIES.iter().filter(|s| s.name() != hotset::NAME) {
         command = command.subcommand(strategy_command(*strategy));
     }
+    command = command.subcommand(hotset::command());
     command.subcommand(dump_command()).subcommand(status_command())
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let (name, args) = args.subcommand().expect("clap asks for one");
+    if name == hotset::NAME {
+        return hotset::run(args, desk);
+    }
     match STRATEGIES.iter().find(|s| s.name() == name) {
         Some(strategy) => warm(*strategy, args, desk),
         None if name == "dump" => write_list(args, desk),
@@ -46,7 +51,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
 }
 
 /// The words that all of these commands know.
-fn words(command: Command) -> Command {
+pub(super) fn words(command: Command) -> Command {
     let example = format!(
         "Examples:\n  sweat warm {} -S /run/mysqld/mysqld.sock -u root",
         command.get_name()
@@ -67,7 +72,7 @@ fn words(command: Command) -> Command {
         .arg(Arg::new("quiet").long("quiet").action(ArgAction::SetTrue).help("Show no progress"))
 }
 
-fn strategy_command(strategy: &dyn Strategy) -> Command {
+pub(super) fn strategy_command(strategy: &dyn Strategy) -> Command {
     let mut command = Command::new(strategy.name()).about(strategy.about());
     let specs = strategy.options();
     if reads_tables(&specs) {
@@ -94,6 +99,10 @@ fn strategy_command(strategy: &dyn Strategy) -> Command {
         };
         if !spec.default.is_empty() && spec.kind != OptionKind::Switch {
             arg = arg.help(format!("{} [default: {}]", spec.help, spec.default));
+        }
+        // What a strategy is about needs no flag.
+        if spec.name == "file" {
+            arg = Arg::new(spec.name).required(true).help(spec.help);
         }
         command = command.arg(arg.value_name(shown));
     }
@@ -145,13 +154,16 @@ fn status_command() -> Command {
 }
 
 /// Fills the pool.
-fn warm(strategy: &dyn Strategy, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn warm(
+    strategy: &dyn Strategy,
+    args: &ArgMatches,
+    desk: &Desk,
+) -> anyhow::Result<Exit> {
     let plan = connection::address(args, desk)?;
     let specs = strategy.options();
     let mut given = given(args, &specs, plan.database.as_deref());
-    let allows = specs.iter().any(|s| s.name == "allow");
-    if allows && is_sandbox(&plan) {
-        given.push(("allow".to_owned(), strategy.name().to_owned()));
+    if let (Some(word), true) = (consent(&specs), is_sandbox(&plan)) {
+        given.push(("allow".to_owned(), word.to_owned()));
     }
     let options = Options::check(&specs, &given).map_err(Mistakes)?;
     let target = Target::new(&plan)?;
@@ -188,6 +200,14 @@ fn warm(strategy: &dyn Strategy, args: &ArgMatches, desk: &Desk) -> anyhow::Resu
         w if w.failed > 0 => Exit::Failed,
         _ => Exit::Done,
     })
+}
+
+/// The word by which a strategy is allowed to change a server, if it ever does.
+fn consent(specs: &[OptionSpec]) -> Option<&'static str> {
+    match specs.iter().find(|s| s.name == "allow")?.kind {
+        OptionKind::Choice(words) => words.first().copied(),
+        _ => None,
+    }
 }
 
 /// Whether the address is the socket of one of our own sandboxes: those we may change without being asked to.

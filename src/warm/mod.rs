@@ -29,7 +29,8 @@ use crate::target::{Session, Target};
 use crate::workload::Progress;
 
 /// All strategies, in the order of `sweat warm --help`.
-pub const STRATEGIES: &[&dyn Strategy] = &[&scan::Scan, &load::Load, &scan_classic::ScanClassic];
+pub const STRATEGIES: &[&dyn Strategy] =
+    &[&scan::Scan, &load::Load, &hotset::Load, &scan_classic::ScanClassic];
 
 /// The strategy of this name.
 ///

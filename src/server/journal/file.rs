@@ -1,7 +1,8 @@
 //! The journal on disk: a line of JSON per fact, on disk before the deed it announces.
 //!
 //! The first line says which server. `{"change": ..}` announces a change of a variable, `{"became": ..}` says what the
-//! server made of it; `{"rows": ..}` announces one of rows of performance_schema; `{"over": true}` says that the last
+//! server made of it; `{"rows": ..}` announces one of rows of performance_schema, `{"stand_in": ..}` a file of ours in
+//! place of one of the server's; `{"over": true}` says that the last
 //! change still open is no more.
 
 use std::fs::{File, OpenOptions};
@@ -13,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::AddressPlan;
 use crate::server::sandbox::ProcessId;
+
+use super::stand_in::StandIn;
 
 /// Name of the journal in a run folder.
 pub const FILE: &str = "journal.jsonl";
@@ -59,6 +62,7 @@ pub(super) struct RowsChange {
 pub(super) enum Entry {
     Variable(Change),
     Rows(RowsChange),
+    StandIn(StandIn),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -67,6 +71,7 @@ enum Line {
     Journal { format: u32, consent: String, server: Address, tool: Option<ProcessId> },
     Change(Change),
     Rows(RowsChange),
+    StandIn(StandIn),
     Became(Option<String>),
     Over(bool),
 }
@@ -123,6 +128,7 @@ impl Log {
                 Line::Journal { tool: by, .. } => tool = by,
                 Line::Change(change) => open.push(Entry::Variable(change)),
                 Line::Rows(change) => open.push(Entry::Rows(change)),
+                Line::StandIn(one) => open.push(Entry::StandIn(one)),
                 Line::Became(value) => became(&mut open, value),
                 Line::Over(_) => {
                     open.pop();
@@ -155,6 +161,7 @@ impl Log {
         self.write(&match &entry {
             Entry::Variable(change) => Line::Change(change.clone()),
             Entry::Rows(change) => Line::Rows(change.clone()),
+            Entry::StandIn(one) => Line::StandIn(one.clone()),
         })?;
         self.open.push(entry);
         Ok(())

@@ -7,6 +7,7 @@
 
 mod file;
 mod refusal;
+mod stand_in;
 mod switches;
 
 use std::path::{Path, PathBuf};
@@ -152,6 +153,20 @@ impl Journal {
         Ok(change.keys.len())
     }
 
+    /// Puts an empty file of ours where the server looks for one of its own, which is kept aside. Write to it in place:
+    /// a new file under that name would be taken for the server's.
+    ///
+    /// # Errors
+    /// When there is one kept aside already, or the folder can't be written to.
+    pub fn stand_in(&mut self, path: &Path) -> anyhow::Result<()> {
+        let one = stand_in::prepare(path)?;
+        if let Err(error) = self.log.note(Entry::StandIn(one.clone())) {
+            let _ = stand_in::undo(&one);
+            return Err(error);
+        }
+        stand_in::begin(&one)
+    }
+
     /// A session on the server that the journal is about.
     pub fn session(&mut self) -> &mut Session {
         &mut self.session
@@ -242,6 +257,7 @@ fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
         match &entry {
             Entry::Variable(change) => undo_variable(change, session, &mut undone)?,
             Entry::Rows(change) => undone.back.push(switches::undo(session, change)?),
+            Entry::StandIn(one) => undone.back.push(stand_in::undo(one)?),
         }
         log.forget_last()?;
     }

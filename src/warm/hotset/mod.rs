@@ -6,10 +6,12 @@
 //! sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
 
 mod file;
+mod load;
 mod range;
 mod warmth;
 
 pub use file::{FORMAT_VERSION, read, write};
+pub use load::Load;
 pub use range::condition;
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 

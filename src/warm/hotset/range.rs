@@ -15,6 +15,24 @@ pub fn condition(key: &[KeyColumn], range: &KeyRange) -> String {
     }
 }
 
+/// What follows WHERE to touch every leaf of a range and none behind, on a server whose leaves are the same: a scan up
+/// to the end of a range would go on to the leaf behind it to see that it is through. `None` where the range does not
+/// know its last leaf.
+pub(super) fn touching(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
+    if range.last.is_empty() {
+        return None;
+    }
+    if range.last == range.low {
+        let parts = key.iter().zip(&range.low).map(|(column, value)| equal(column, value));
+        return Some(parts.collect::<Vec<_>>().join(" AND "));
+    }
+    let high = bound(key, &range.last, Side::To { whole: false })?;
+    Some(match bound(key, &range.low, Side::From) {
+        Some(low) => format!("{low} AND {high}"),
+        None => high,
+    })
+}
+
 /// Which end of the range, and whether `high` has a value for every column and so ends before its own key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -95,6 +113,19 @@ mod tests {
             said(&key, &["1", "2"], &["5", "6"]),
             "(`a` > 1 OR (`a` = 1 AND (`b` > 2 OR `b` = 2))) AND (`a` < 5 OR (`a` = 5 AND `b` < 6))"
         );
+    }
+
+    #[test]
+    fn same_leaves_are_touched_up_to_the_first_key_of_the_last() {
+        let key = [column("a", true, false), column("b", false, false)];
+        let said = |low: &[&str], last: &[&str]| {
+            let words = |w: &[&str]| w.iter().map(|v| (*v).to_owned()).collect();
+            touching(&key, &KeyRange { low: words(low), last: words(last), ..KeyRange::default() })
+        };
+        assert_eq!(said(&["1", "2"], &["1", "2"]).unwrap(), "`a` = 1 AND `b` = 2");
+        assert_eq!(said(&["NULL", "2"], &["NULL", "2"]).unwrap(), "`a` IS NULL AND `b` = 2");
+        assert!(said(&[], &["4", "5"]).unwrap().ends_with("(`a` = 4 AND (`b` < 5 OR `b` = 5)))"));
+        assert_eq!(said(&["1", "2"], &[]), None);
     }
 
     #[test]

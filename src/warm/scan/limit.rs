@@ -93,7 +93,7 @@ pub(in crate::warm) struct Rate {
 
 impl Rate {
     /// When a piece may begin, given the pages of all pieces begun before it, counted from the scan's start.
-    pub(super) fn due(self, began: Nanos, pages_before: u64) -> Nanos {
+    pub(in crate::warm) fn due(self, began: Nanos, pages_before: u64) -> Nanos {
         if self.pages.is_finite() {
             began + Nanos((pages_before as f64 / self.pages * 1e9) as u64)
         } else {
@@ -102,7 +102,7 @@ impl Rate {
     }
 
     /// The largest piece under this limit: what half a second may read.
-    pub(super) fn largest_piece(self) -> u64 {
+    pub(in crate::warm) fn largest_piece(self) -> u64 {
         if self.pages.is_finite() { ((self.pages / 2.0) as u64).max(1) } else { u64::MAX }
     }
 }

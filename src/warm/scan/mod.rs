@@ -128,7 +128,7 @@ fn reads(session: &mut Session) -> Reads {
 const NAMED: usize = 12;
 
 /// Adds to the notes how it ended.
-pub(super) fn summary(outcome: &Outcome, limits: &Limits, warmed: &mut Warmed) {
+pub(in crate::warm) fn summary(outcome: &Outcome, limits: &Limits, warmed: &mut Warmed) {
     let Outcome { end, left_out: left, failures, .. } = outcome;
     let notes = &mut warmed.notes;
     if *end == End::Full && !left.is_empty() {

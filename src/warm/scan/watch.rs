@@ -69,15 +69,8 @@ pub(in crate::warm) fn work_off(
         working: AtomicUsize::new(sessions as usize),
         broken: Mutex::new(None),
     };
-    let mut watch = Watch {
-        limits,
-        label,
-        crew: &crew,
-        before,
-        last: before,
-        mark: before,
-        end: End::Through,
-    };
+    let mut watch =
+        Watch { limits, label, crew: &crew, before, last: before, mark: before, end: End::Through };
     let noted = std::thread::scope(|scope| {
         for place in 0..sessions as usize {
             let crew = &crew;

@@ -1,0 +1,41 @@
+//! `sweat warm hotset`: what is hot in a pool, brought to a server.
+
+use clap::{ArgMatches, Command};
+
+use crate::warm;
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::warm::{strategy_command, warm as fill};
+
+/// Name of the group, and of the strategy behind `load`.
+pub(super) const NAME: &str = "hotset";
+
+pub(super) fn command() -> Command {
+    Command::new(NAME)
+        .about("Bring what is hot in one server's pool to another's, or back after a restart")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .after_help(
+            "Examples:\n  \
+             sweat warm hotset load hot.zst -S /run/mysqld/mysqld.sock\n  \
+             sweat warm hotset load hot.zst -h standby --rate 100MiB --max-running 8\n  \
+             sweat warm hotset load hot.zst --resume",
+        )
+        .subcommand(
+            strategy_command(&warm::hotset::Load)
+                .name("load")
+                .about("Bring a saved hot set to a server, the hottest first")
+                .after_help(
+                    "Examples:\n  \
+                     sweat warm hotset load hot.zst -S /run/mysqld/mysqld.sock\n  \
+                     sweat warm hotset load hot.zst --allow load\n  \
+                     sweat warm hotset load hot.zst -h standby --rate 100MiB --resume",
+                ),
+        )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let (_, args) = args.subcommand().expect("clap asks for one");
+    fill(&warm::hotset::Load, args, desk)
+}

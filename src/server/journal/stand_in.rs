@@ -1,0 +1,165 @@
+//! A file of ours where the server looks for one of its own, which is kept aside meanwhile and put back.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+
+/// A file, and what tells ours from the server's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StandIn {
+    /// Where the server looks.
+    pub(super) path: PathBuf,
+    /// The number of our file: the server makes a new one when it writes its own.
+    pub(super) inode: u64,
+}
+
+/// What the kept one is called.
+fn aside(path: &Path) -> PathBuf {
+    with_ending(path, "sweat-aside")
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    PathBuf::from(name)
+}
+
+fn inode(path: &Path) -> anyhow::Result<Option<u64>> {
+    match path.symlink_metadata() {
+        Ok(meta) => Ok(Some(meta.ino())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("look at {}", path.display())),
+    }
+}
+
+/// Makes our file beside the place it is for; nothing of the server's is touched yet.
+pub(super) fn prepare(path: &Path) -> anyhow::Result<StandIn> {
+    let kept = aside(path);
+    anyhow::ensure!(
+        inode(&kept)?.is_none(),
+        "{} is there: a sweat that was killed has kept the server's file there\n\
+         hint: run `sweat restore` with the journal it names, or move the file back",
+        kept.display()
+    );
+    let ours = with_ending(path, "sweat-new");
+    let make = || {
+        let mut file = File::create(&ours)?;
+        // The server runs as another user. There is nothing in it but numbers.
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        file.write_all(b"")?;
+        file.sync_all()
+    };
+    make().with_context(|| format!("make {}", ours.display()))?;
+    let inode = inode(&ours)?.context("the file that was just made is gone")?;
+    Ok(StandIn { path: path.to_owned(), inode })
+}
+
+/// Puts our file in place, the server's aside.
+pub(super) fn begin(one: &StandIn) -> anyhow::Result<()> {
+    let StandIn { path, .. } = one;
+    let swap = || {
+        if path.exists() {
+            std::fs::rename(path, aside(path))?;
+        }
+        std::fs::rename(with_ending(path, "sweat-new"), path)
+    };
+    swap().with_context(|| format!("put our file in the place of {}", path.display()))
+}
+
+/// Puts the server's file back. One that the server has written meanwhile is newer than the kept one and stays.
+pub(super) fn undo(one: &StandIn) -> anyhow::Result<String> {
+    let StandIn { path, inode: ours } = one;
+    let (kept, fresh) = (aside(path), with_ending(path, "sweat-new"));
+    let put = || -> anyhow::Result<()> {
+        if inode(&fresh)? == Some(*ours) {
+            std::fs::remove_file(&fresh)?;
+        }
+        match (inode(path)?, inode(&kept)?) {
+            (Some(there), kept_there) if there != *ours => {
+                if kept_there.is_some() {
+                    std::fs::remove_file(&kept)?;
+                }
+            }
+            (_, Some(_)) => std::fs::rename(&kept, path)?,
+            (Some(_), None) => std::fs::remove_file(path)?,
+            (None, None) => {}
+        }
+        Ok(())
+    };
+    put().with_context(|| format!("put {} back", path.display()))?;
+    Ok(path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &Path) -> Option<String> {
+        std::fs::read_to_string(path).ok()
+    }
+
+    fn names(dir: &Path) -> usize {
+        std::fs::read_dir(dir).unwrap().count()
+    }
+
+    #[test]
+    fn the_servers_file_comes_back_whenever_we_are_killed() {
+        for killed_after in 0..3 {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("ib_buffer_pool");
+            std::fs::write(&path, "its own").unwrap();
+            let one = prepare(&path).unwrap();
+            match killed_after {
+                0 => {}
+                1 => std::fs::rename(&path, aside(&path)).unwrap(),
+                _ => {
+                    begin(&one).unwrap();
+                    std::fs::write(&path, "ours").unwrap();
+                    assert_eq!(read(&aside(&path)).unwrap(), "its own");
+                }
+            }
+            undo(&one).unwrap();
+            assert_eq!(read(&path).as_deref(), Some("its own"), "killed after {killed_after}");
+            assert_eq!(names(dir.path()), 1);
+            undo(&one).unwrap();
+            assert_eq!(read(&path).as_deref(), Some("its own"), "once more is no harm");
+        }
+    }
+
+    #[test]
+    fn where_there_was_none_there_is_none_after() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ib_buffer_pool");
+        let one = prepare(&path).unwrap();
+        begin(&one).unwrap();
+        assert!(path.exists());
+        undo(&one).unwrap();
+        assert_eq!(names(dir.path()), 0);
+    }
+
+    #[test]
+    fn what_the_server_wrote_meanwhile_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ib_buffer_pool");
+        std::fs::write(&path, "its old").unwrap();
+        let one = prepare(&path).unwrap();
+        begin(&one).unwrap();
+        std::fs::write(dir.path().join("new"), "its new").unwrap();
+        std::fs::rename(dir.path().join("new"), &path).unwrap();
+        undo(&one).unwrap();
+        assert_eq!(read(&path).as_deref(), Some("its new"));
+        assert_eq!(names(dir.path()), 1);
+    }
+
+    #[test]
+    fn a_kept_file_is_never_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ib_buffer_pool");
+        std::fs::write(aside(&path), "kept").unwrap();
+        assert!(prepare(&path).unwrap_err().to_string().contains("sweat restore"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Lists of pages for the server's own load: short ones, the hottest pages first, read one after the other.
+//!
+//! A server sorts what it loads by place, so one long list loses the order of heat. And what it loads goes to the head of
+//! the old part of its LRU list: with the smallest old part it takes (5 %) pages stay in the order in which the
+//! lists came.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::base::{Clock, Nanos, RealClock};
+use crate::server::journal::Journal;
+use crate::target::{Product, Session};
+use crate::warm::gauge::{status_text, text};
+use crate::warm::load::State;
+use crate::warm::scan::Limits;
+use crate::warm::{Scene, Warmth, gauge, server_file};
+use crate::workload::Progress;
+
+/// A page: tablespace, number.
+pub(in crate::warm::hotset) type Page = (u32, u32);
+
+/// Where the server looks for a list that we write.
+pub(super) struct Shelf {
+    path: PathBuf,
+}
+
+/// Name of our list on servers that let us choose one.
+const NAME: &str = "sweat_hot_set";
+const FILENAME: &str = "innodb_buffer_pool_filename";
+const STATUS: &str = "Innodb_buffer_pool_load_status";
+
+impl Shelf {
+    /// Gets a place for lists ready; all of it is put back with the journal.
+    pub(super) fn open(session: &mut Session, journal: &mut Journal) -> anyhow::Result<Shelf> {
+        let target = session.target().clone();
+        let own = server_file(session, &target)?;
+        anyhow::ensure!(
+            own.bytes.is_some() || own.is_missing,
+            "the server's data folder is not on this machine, or not open to us"
+        );
+        if session.identity().product == Product::MariaDb {
+            journal.stand_in(&own.path)?;
+            return Ok(Shelf { path: own.path });
+        }
+        let path = own.path.with_file_name(NAME);
+        journal.stand_in(&path)?;
+        journal.set(FILENAME, NAME)?;
+        Ok(Shelf { path })
+    }
+}
+
+/// What a load by lists did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loaded {
+    /// Pages in the lists that the server was given.
+    pub pages_listed: u64,
+    /// Whether it was stopped.
+    pub cut: bool,
+}
+
+/// Pages of a list: about this many lists in all, so that order is kept.
+const LISTS: usize = 24;
+const LEAST: usize = 128;
+const MOST: usize = 8_192;
+
+/// Pages of each list.
+pub(super) fn list_pages(all: usize, largest: u64) -> usize {
+    let most = usize::try_from(largest).unwrap_or(usize::MAX).clamp(1, MOST);
+    all.div_ceil(LISTS).max(LEAST).min(most)
+}
+
+/// Has the server load lists, in this order, and tells `on_list` after each.
+///
+/// # Errors
+/// When the server refuses, or the list can't be written.
+pub(super) fn load(
+    lists: &[&[Page]],
+    shelf: &Shelf,
+    limits: &Limits,
+    session: &mut Session,
+    scene: &mut Scene<'_>,
+    on_list: &mut dyn FnMut(&[Page]) -> anyhow::Result<()>,
+) -> anyhow::Result<Loaded> {
+    let clock = scene.clock;
+    let mut done = Loaded::default();
+    let total = lists.iter().map(|list| list.len() as u64).sum();
+    let mut now = gauge(session)?;
+    let rate = limits.rate(&now);
+    let began = clock.now();
+    for list in lists {
+        while !scene.stop.is_set() {
+            let calm = limits.max_running == 0 || now.threads_running <= limits.max_running + 1;
+            if calm && rate.due(began, done.pages_listed) <= clock.now() {
+                break;
+            }
+            clock.sleep_until(clock.now() + Nanos(5_000_000));
+            now = gauge(session)?;
+        }
+        if scene.stop.is_set() {
+            done.cut = true;
+            return Ok(done);
+        }
+        write(shelf, list)?;
+        now = one(session, clock, list.len() as u64, now.pages_read)?;
+        done.pages_listed += list.len() as u64;
+        on_list(list)?;
+        let label = "hotset".to_owned();
+        (scene.progress)(Progress { label, done: done.pages_listed, total, unit: "pages" });
+    }
+    Ok(done)
+}
+
+fn write(shelf: &Shelf, list: &[Page]) -> anyhow::Result<()> {
+    let mut lines = String::with_capacity(list.len() * 12);
+    for (space, page) in list {
+        let _ = writeln!(lines, "{space},{page}");
+    }
+    // In place: the file must stay the one that the journal knows.
+    std::fs::write(&shelf.path, lines)
+        .with_context(|| format!("write the list {}", shelf.path.display()))
+}
+
+/// How long to wait for a list of which nothing seems to come.
+const QUIET: Nanos = Nanos(40_000_000);
+const LOOK: Nanos = Nanos(2_000_000);
+
+/// One list. The server's words tell seconds only, so a load that follows another within one shows by the pages read;
+/// one that reads none (all there, or none to be found) is taken for done after a quiet while.
+fn one(
+    session: &mut Session,
+    clock: RealClock,
+    listed: u64,
+    read_before: u64,
+) -> anyhow::Result<Warmth> {
+    let was = status_text(session, STATUS)?;
+    session
+        .command("SET GLOBAL innodb_buffer_pool_load_now = ON")
+        .context("have the server load a list")?;
+    let (mut last, mut moved, mut seen) = (read_before, clock.now(), false);
+    loop {
+        let words = status_text(session, STATUS)?;
+        let now = gauge(session)?;
+        if now.pages_read != last {
+            (last, moved) = (now.pages_read, clock.now());
+        }
+        let state = State::read(&words);
+        seen |= words != was;
+        if let (State::Failed(why), true) = (&state, seen) {
+            bail!("the server could not load our list: {why}");
+        }
+        let all = now.pages_read.saturating_sub(read_before) >= listed;
+        if state.is_end() && (seen || all || clock.now().since(moved) > QUIET) {
+            return Ok(now);
+        }
+        clock.sleep_until(clock.now() + LOOK);
+    }
+}
+
+/// Which of these tablespaces' pages are in the pool. The server looks at all of its pool.
+pub(in crate::warm::hotset) fn resident(
+    session: &mut Session,
+    spaces: &HashSet<u32>,
+) -> anyhow::Result<HashSet<Page>> {
+    let mut list: Vec<String> = spaces.iter().map(u32::to_string).collect();
+    list.sort();
+    if list.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let sql = format!(
+        "SELECT SPACE, PAGE_NUMBER FROM information_schema.INNODB_BUFFER_PAGE \
+         WHERE SPACE IN ({}) AND PAGE_STATE IN ('FILE_PAGE', 'NOT_USED_FILE')",
+        list.join(",")
+    );
+    let rows = session.rows(&sql).context("look at the pages of the pool")?;
+    let number = |row: &[_], at| text(row, at).and_then(|v: String| v.parse().ok());
+    Ok(rows.rows.iter().filter_map(|row| Some((number(row, 0)?, number(row, 1)?))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_short_enough_for_order_and_long_enough_to_be_worth_it() {
+        assert_eq!(list_pages(240, u64::MAX), 128);
+        assert_eq!(list_pages(30_000, u64::MAX), 1_250);
+        assert_eq!(list_pages(10_000_000, u64::MAX), 8_192);
+        assert_eq!(list_pages(30_000, 50), 50, "a slow rate");
+    }
+}

@@ -1,0 +1,95 @@
+//! What the server has of a hot set's tables: their columns and indexes, and where their pages lie.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+
+use super::plan::{Layout, Place};
+use crate::target::{Error, Product, Session};
+use crate::warm::catalog::{self, Table};
+use crate::warm::gauge::text;
+use crate::warm::hotset::HotSet;
+use crate::warm::names::{Choice, text_literal};
+
+/// The tables of a hot set that are there.
+pub(in crate::warm::hotset) fn tables(
+    session: &mut Session,
+    hot: &HotSet,
+) -> anyhow::Result<Vec<Table>> {
+    let mut wanted: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for index in &hot.indexes {
+        let names = wanted.entry(&index.database).or_default();
+        let name = text_literal(&index.table);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut there = Vec::new();
+    for (database, names) in wanted {
+        let sql = format!(
+            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = {} AND TABLE_NAME IN ({}) AND ENGINE = 'InnoDB'",
+            text_literal(database),
+            names.join(",")
+        );
+        let rows = session.rows(&sql).context("look for the tables of the hot set")?;
+        let choice = |row: &Vec<_>| Some(Choice { database: text(row, 0)?, table: text(row, 1) });
+        there.extend(rows.rows.iter().filter_map(choice));
+    }
+    if there.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(catalog::read(session, &there)?.tables)
+}
+
+/// Numbers in one statement.
+const AT_ONCE: usize = 1_000;
+
+/// Where the server has indexes of these numbers. Without the privilege to see it nothing is the same.
+pub(in crate::warm::hotset) fn layout(
+    session: &mut Session,
+    hot: &HotSet,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Layout> {
+    let mut ids: Vec<String> = hot.indexes.iter().map(|i| i.index_id.to_string()).collect();
+    ids.sort();
+    ids.dedup();
+    // Names of tables are written as those of files here, those of their tablespaces are not.
+    let (own, name) = match session.identity().product {
+        Product::MariaDb => ("INNODB_SYS_", "t.NAME"),
+        _ => ("INNODB_", "COALESCE(IF(s.SPACE_TYPE = 'Single', s.NAME, NULL), t.NAME)"),
+    };
+    let mut found = Layout::new();
+    for some in ids.chunks(AT_ONCE) {
+        let sql = format!(
+            "SELECT i.SPACE, i.INDEX_ID, i.NAME, {name}, \
+             COALESCE(s.FILE_SIZE DIV s.PAGE_SIZE, 0) FROM information_schema.{own}INDEXES i \
+             JOIN information_schema.{own}TABLES t ON t.TABLE_ID = i.TABLE_ID \
+             LEFT JOIN information_schema.{own}TABLESPACES s ON s.SPACE = i.SPACE \
+             WHERE i.INDEX_ID IN ({})",
+            some.join(",")
+        );
+        let rows = match session.rows(&sql) {
+            Ok(rows) => rows,
+            Err(Error::Server { text, .. }) => {
+                notes.push(format!(
+                    "where pages lie can't be seen, so they are read by their keys: {text}"
+                ));
+                return Ok(Layout::new());
+            }
+            Err(error) => return Err(error).context("look where indexes lie"),
+        };
+        for row in &rows.rows {
+            let number = |at| text(row, at).and_then(|v: String| v.parse::<u64>().ok());
+            let (Some(space), Some(id)) = (number(0), number(1)) else { continue };
+            let Ok(space) = u32::try_from(space) else { continue };
+            let place = Place {
+                index: text(row, 2).unwrap_or_default(),
+                table: text(row, 3).unwrap_or_default(),
+                file_pages: number(4).unwrap_or(0),
+            };
+            found.insert((space, id), place);
+        }
+    }
+    Ok(found)
+}
