@@ -1,14 +1,34 @@
 //! The read-only filter: an allow-list over our own tokens. What it does not know is refused.
 //! Never knows: sessions, servers.
-//! Executable comments are code here; a WITH is followed to its verb.
+//! Executable comments are code here; a WITH is followed to its verb. Where sql_mode or a server's version decides how a
+//! statement is read, it is judged in every reading, and all must agree.
+//! Start reading at `rule`; the tokens are in `tokens.rs`, what a statement's first word leads to in `verbs.rs`.
+//! To let more through: a name in `functions.rs` or `sets.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
+
+mod functions;
+mod reads;
+mod sets;
+pub(super) mod statement;
+mod tables;
+#[cfg(test)]
+mod tests;
+pub(super) mod tokens;
+mod verbs;
 
 use std::borrow::Cow;
+
+pub use tables::{Temporary, tables, temporary};
+use tokens::{Escapes, Tokens, Unread};
+use verbs::{Judged, judge};
 
 /// What the user allows beyond the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
     /// Stored functions that may be called, in lower case, as `name` or `database.name`; `*` for all.
     pub functions: Vec<String>,
+    /// Views of the target that call what is not allowed, in lower case, without their database: statements that name
+    /// one are refused. `views::load` finds them.
+    pub views: Vec<String>,
 }
 
 /// What the filter says of a statement.
@@ -58,6 +78,10 @@ pub enum Refusal {
     Temporary(String),
     /// Its text is not in the log (`PREPARE s FROM ...`), or only the expanded one is wanted.
     Prepared,
+    /// It reads a view that calls a function that was not allowed, or whose text we may not see; the name.
+    View(String),
+    /// It is longer than what is looked at.
+    Long,
 }
 
 impl Refusal {
@@ -75,14 +99,100 @@ impl Refusal {
             Refusal::Secret => "a secret was taken out of it",
             Refusal::Temporary(_) => "uses a temporary table",
             Refusal::Prepared => "text of a prepared statement",
+            Refusal::View(_) => "reads a view that calls a function",
+            Refusal::Long => "too long to be looked at",
+        }
+    }
+
+    /// The name it is about, if there is one.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Refusal::Verb(name)
+            | Refusal::Function(name)
+            | Refusal::UnknownFunction(name)
+            | Refusal::Setting(name)
+            | Refusal::Temporary(name)
+            | Refusal::View(name) => Some(name),
+            _ => None,
         }
     }
 }
 
 /// Rules on one statement.
-pub fn rule<'t>(statement: &'t [u8], _allowed: &Allowed) -> Ruling<'t> {
-    // Until the lists are there, nothing is known, so all is refused.
-    let verb = statement.split(|b| !b.is_ascii_alphabetic()).next().unwrap_or_default();
-    let verb = String::from_utf8_lossy(&verb[..verb.len().min(32)]).to_ascii_uppercase();
-    Ruling::Refused(if verb.is_empty() { Refusal::Unreadable } else { Refusal::Verb(verb) })
+pub fn rule<'t>(statement: &'t [u8], allowed: &Allowed) -> Ruling<'t> {
+    match judged(statement, allowed) {
+        Ok((Judged::Read(cuts), text)) if cuts.is_empty() => Ruling::Read(Cow::Borrowed(text)),
+        Ok((Judged::Read(cuts), text)) => {
+            let text = without(text, cuts);
+            // What is left must be a statement that reads, by itself.
+            match judged(&text, allowed) {
+                Ok((Judged::Read(more), rest)) if more.is_empty() && rest == text => {
+                    Ruling::Read(Cow::Owned(text))
+                }
+                Err(refusal) => Ruling::Refused(refusal),
+                Ok(_) => Ruling::Refused(Refusal::Unreadable),
+            }
+        }
+        Ok((Judged::Set, text)) => Ruling::Set(Cow::Borrowed(text)),
+        Ok((Judged::Begin { is_snapshot }, _)) => Ruling::Begin { is_snapshot },
+        Ok((Judged::End, _)) => Ruling::End,
+        Ok((Judged::Use(name), _)) => Ruling::Use(name),
+        Ok((Judged::Write, _)) => Ruling::Write,
+        Err(refusal) => Ruling::Refused(refusal),
+    }
+}
+
+/// Judges a statement in every reading that differs; gives it without what stands behind its end.
+fn judged<'t>(text: &'t [u8], allowed: &Allowed) -> Result<(Judged, &'t [u8]), Refusal> {
+    let mut found: Option<(Judged, &'t [u8])> = None;
+    let mut is_empty = false;
+    for variant in readings(text)? {
+        match statement::Statement::new(text, variant).and_then(|s| judge(&s, allowed)) {
+            // For servers that skip its comments there is nothing to do.
+            Err(Refusal::Empty) => is_empty = true,
+            Err(refusal) => return Err(refusal),
+            Ok(one) => match &found {
+                None => found = Some(one),
+                Some(other) if *other == one => {}
+                Some(_) => return Err(Refusal::Unreadable),
+            },
+        }
+    }
+    found.ok_or(if is_empty { Refusal::Empty } else { Refusal::Unreadable })
+}
+
+/// Every way in which servers may read a statement, by sql_mode and version. Where a server would only say that it
+/// can't, the way is left out.
+fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> {
+    let modes: &[Escapes] = if memchr::memchr(b'\\', text).is_some() {
+        &[Escapes::Both, Escapes::Single, Escapes::None]
+    } else {
+        &[Escapes::Both]
+    };
+    let mut different: Vec<Tokens> = Vec::new();
+    for mode in modes {
+        match Tokens::read(text, *mode) {
+            Ok(tokens) if different.iter().any(|other| other.is_same(&tokens)) => {}
+            Ok(tokens) => different.push(tokens),
+            Err(Unread::Invalid) => {}
+            Err(Unread::Unclear) => return Err(Refusal::Unreadable),
+            Err(Unread::Long) => return Err(Refusal::Long),
+        }
+    }
+    Ok(different.into_iter().flat_map(Tokens::variants).collect())
+}
+
+/// A text without some of its bytes.
+fn without(text: &[u8], mut cuts: Vec<reads::Cut>) -> Vec<u8> {
+    cuts.sort_unstable();
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    for (from, to) in cuts {
+        out.extend_from_slice(&text[at..from]);
+        out.push(b' ');
+        at = to;
+    }
+    out.extend_from_slice(&text[at..]);
+    out.truncate(out.trim_ascii_end().len());
+    out
 }

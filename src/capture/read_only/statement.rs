@@ -1,0 +1,186 @@
+//! One statement in one reading: its tokens with their parentheses, and small questions about them. Pure; judges nothing.
+
+use super::Refusal;
+use super::tokens::{Kind, Token};
+
+/// One statement.
+#[derive(Debug)]
+pub(in crate::capture) struct Statement<'t> {
+    text: &'t [u8],
+    tokens: Vec<Token>,
+    /// For each opening parenthesis where it closes, for each closing one where it opens.
+    pairs: Vec<u32>,
+    /// Hints: what optimizers read in comments.
+    hints: Vec<Token>,
+    /// Where the statement ends, without what stands at its end besides.
+    end: usize,
+}
+
+impl<'t> Statement<'t> {
+    /// Puts a reading's tokens together.
+    pub(in crate::capture) fn new(
+        text: &'t [u8],
+        all: Vec<Token>,
+    ) -> Result<Statement<'t>, Refusal> {
+        let (hints, mut tokens): (Vec<Token>, Vec<Token>) =
+            all.into_iter().partition(|token| token.kind == Kind::Hint);
+        let mut end = text.len();
+        let is_end = |token: &Token| token.kind == Kind::Sign && token.of(text) == b";";
+        while let Some(last) = tokens.pop_if(|last| is_end(last)) {
+            end = last.from as usize;
+        }
+        if tokens.is_empty() {
+            return Err(Refusal::Empty);
+        }
+        if tokens.iter().any(is_end) {
+            return Err(Refusal::Several);
+        }
+        if hints.last().is_some_and(|hint| hint.from as usize > end) {
+            return Err(Refusal::Unreadable);
+        }
+        let mut statement = Statement { text, pairs: vec![0; tokens.len()], tokens, hints, end };
+        let mut open = Vec::new();
+        for at in 0..statement.tokens.len() {
+            if statement.is_sign(at, b'(') {
+                open.push(at);
+            } else if statement.is_sign(at, b')') {
+                let from = open.pop().ok_or(Refusal::Unreadable)?;
+                statement.pairs[from] = at as u32;
+                statement.pairs[at] = from as u32;
+            }
+        }
+        if open.is_empty() { Ok(statement) } else { Err(Refusal::Unreadable) }
+    }
+
+    /// Number of tokens.
+    pub(in crate::capture) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// The statement's bytes, without the `;` at its end.
+    pub(in crate::capture) fn text(&self) -> &'t [u8] {
+        &self.text[..self.end]
+    }
+
+    /// Its hints.
+    pub(in crate::capture) fn hints(&self) -> &[Token] {
+        &self.hints
+    }
+
+    /// What kind of token stands there.
+    pub(in crate::capture) fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|token| token.kind)
+    }
+
+    /// First byte of a token, or the end of the statement.
+    pub(in crate::capture) fn from(&self, at: usize) -> usize {
+        self.tokens.get(at).map_or(self.end, |token| token.from as usize)
+    }
+
+    /// Behind the last byte of a token.
+    pub(in crate::capture) fn to(&self, at: usize) -> usize {
+        self.tokens.get(at).map_or(self.end, |token| token.to as usize)
+    }
+
+    /// The bytes of a token; none behind the end.
+    pub(in crate::capture) fn bytes(&self, at: usize) -> &'t [u8] {
+        self.tokens.get(at).map_or(b"", |token| token.of(self.text))
+    }
+
+    /// Whether a token is this word, unquoted; in capitals.
+    pub(in crate::capture) fn is(&self, at: usize, word: &str) -> bool {
+        self.kind(at) == Some(Kind::Word) && self.bytes(at).eq_ignore_ascii_case(word.as_bytes())
+    }
+
+    /// Whether a token is one of these words, unquoted.
+    pub(in crate::capture) fn is_any(&self, at: usize, words: &[&str]) -> bool {
+        words.iter().any(|word| self.is(at, word))
+    }
+
+    /// Whether these words stand there.
+    pub(in crate::capture) fn are(&self, at: usize, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(nth, word)| self.is(at + nth, word))
+    }
+
+    /// Whether a token is this sign.
+    pub(in crate::capture) fn is_sign(&self, at: usize, sign: u8) -> bool {
+        self.kind(at) == Some(Kind::Sign) && self.bytes(at) == [sign]
+    }
+
+    /// Whether the token before is this sign.
+    pub(in crate::capture) fn follows_sign(&self, at: usize, sign: u8) -> bool {
+        at > 0 && self.is_sign(at - 1, sign)
+    }
+
+    /// Where a parenthesis closes or opens.
+    pub(in crate::capture) fn pair(&self, at: usize) -> usize {
+        self.pairs.get(at).map_or(0, |pair| *pair as usize)
+    }
+
+    /// Whether a token can be a name.
+    pub(in crate::capture) fn is_name(&self, at: usize) -> bool {
+        matches!(self.kind(at), Some(Kind::Word | Kind::Name | Kind::Double))
+    }
+
+    /// A token as a name, without quotes, in lower case.
+    pub(in crate::capture) fn name(&self, at: usize) -> String {
+        String::from_utf8_lossy(&self.plain(at)).to_lowercase()
+    }
+
+    /// A token as a name or text, without its quotes; backslashes are left as they are.
+    pub(in crate::capture) fn plain(&self, at: usize) -> Vec<u8> {
+        let bytes = self.bytes(at);
+        match self.kind(at) {
+            Some(Kind::Name | Kind::Double | Kind::Text) => {
+                let mut plain = Vec::with_capacity(bytes.len());
+                let mut inner = bytes[1..bytes.len() - 1].iter();
+                while let Some(byte) = inner.next() {
+                    plain.push(*byte);
+                    if *byte == bytes[0] {
+                        inner.next();
+                    }
+                }
+                plain
+            }
+            _ => bytes.to_vec(),
+        }
+    }
+
+    /// A token's word in capitals, cut to a size for people.
+    pub(in crate::capture) fn shown(&self, at: usize) -> String {
+        let bytes = self.bytes(at);
+        String::from_utf8_lossy(&bytes[..bytes.len().min(32)]).to_ascii_uppercase()
+    }
+
+    /// Whether a word right behind a name and a point is a name itself, whatever it says: `t.update`.
+    pub(in crate::capture) fn is_member(&self, at: usize) -> bool {
+        at >= 2
+            && self.follows_sign(at, b'.')
+            && self.tokens[at].is_joined
+            && self.tokens[at - 1].is_joined
+            && matches!(self.kind(at - 2), Some(Kind::Word | Kind::Name))
+            && !self.bytes(at - 2).starts_with(b"\\")
+    }
+
+    /// Behind a name with its database, if it has one: `a`, `a.b`. `None` where there is no name.
+    pub(in crate::capture) fn behind_name(&self, at: usize) -> Option<usize> {
+        if !self.is_name(at) {
+            return None;
+        }
+        if self.is_sign(at + 1, b'.') {
+            return self.is_name(at + 2).then_some(at + 3);
+        }
+        Some(at + 1)
+    }
+
+    /// Whether between two parentheses there are names only: `(a, b)`.
+    pub(in crate::capture) fn is_name_list(&self, open: usize) -> bool {
+        let close = self.pair(open);
+        let inner = open + 1..close;
+        !inner.is_empty()
+            && inner.clone().all(|at| {
+                if (at - open) % 2 == 1 { self.is_name(at) } else { self.is_sign(at, b',') }
+            })
+            && inner.len() % 2 == 1
+    }
+}
