@@ -1,7 +1,6 @@
 //! Percentiles, from histograms that were added, never from percentiles that were averaged.
 
-use crate::archive::SparseHistogram;
-use crate::recorder::{Histogram, new_histogram};
+use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
 use super::findings::{Latency, SpectrumPoint};
 
@@ -54,6 +53,29 @@ pub(super) fn summary(histogram: &Histogram) -> Latency {
         p99_s: at(histogram, 0.99),
         p999_s: at(histogram, 0.999),
         p9999_s: at(histogram, 0.9999),
+        max_s: Some(histogram.max() as f64 / 1e9),
+    }
+}
+
+/// Summary of a histogram that keeps its filled cells only.
+pub(super) fn of_cells(histogram: &SparseHistogram) -> Latency {
+    let at = |quantile| {
+        carried(histogram.len(), quantile)
+            .then(|| histogram.value_at_quantile(quantile) as f64 / 1e9)
+    };
+    if histogram.is_empty() {
+        return Latency::default();
+    }
+    Latency {
+        events: histogram.len(),
+        mean_s: Some(histogram.mean() / 1e9),
+        min_s: histogram.cells().first().map(|cell| cell.0 as f64 / 1e9),
+        p50_s: at(0.5),
+        p90_s: at(0.9),
+        p95_s: at(0.95),
+        p99_s: at(0.99),
+        p999_s: at(0.999),
+        p9999_s: at(0.9999),
         max_s: Some(histogram.max() as f64 / 1e9),
     }
 }

@@ -17,6 +17,7 @@ pub mod noise;
 mod pulse;
 #[cfg(test)]
 pub(crate) mod recorded;
+pub(crate) mod replay;
 mod scaling;
 mod series;
 mod settings;
@@ -37,6 +38,10 @@ pub use compare::{
     metric_names,
 };
 pub use findings::{
+    Behind, LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, StatementClass,
+    StatementFindings,
+};
+pub use findings::{
     Capacity, CapacityStep, Cause, CheckFinding, ClassFinding, Comparison, CostItem, Counted,
     DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
     Law, NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
@@ -44,7 +49,6 @@ pub use findings::{
     Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost,
     WayFinding,
 };
-pub use findings::{StatementClass, StatementFindings};
 
 pub use pulse::{Beat, Pulse, Surroundings};
 pub use steady::{Outlook, Watcher, in_words as steady_in_words};
@@ -74,12 +78,22 @@ pub fn analyse(run: &Run) -> Findings {
     let compared =
         if is_load { compare::Compared::default() } else { compare::within(run, &trials) };
     let of_ways = compare::sentences(&compared.comparisons, &[]);
+    let of_ways_told = !of_ways.is_empty();
     let mut answer = match (&capacity, &scaling) {
         (Some(capacity), _) => capacity::sentences(capacity),
         _ if !of_ways.is_empty() => of_ways,
         (_, Some(scaling)) => scaling::sentences(scaling),
         _ => answer::sentences(&ways, &trials, &timeline.phases),
     };
+    let replays = replay::all(run);
+    let replay_changes = replay::within(run);
+    if !replays.is_empty() {
+        // What was replayed comes first, unless ways of it are compared.
+        let at = if of_ways_told { answer.len() } else { 0 };
+        let told =
+            replay::of_changes(&replay_changes).into_iter().chain(replay::sentences(&replays));
+        answer.splice(at..at, told);
+    }
     if run.meta.command == "waits" {
         answer.splice(0..0, waits::sentences(&waits, &wait_groups));
     }
@@ -98,6 +112,8 @@ pub fn analyse(run: &Run) -> Findings {
         differences: compared.differences,
         scaling,
         capacity,
+        replays,
+        replay_changes,
         waits,
         wait_groups,
         watch_cost: waits::cost(run),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::{
     Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
-    SparseHistogram, StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord, Writer,
+    StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord, Writer,
 };
 use crate::base::{Nanos, StopReason};
 use crate::recorder::{ClassTotals, Histogram, Interval, Recording, Tally, new_histogram};
@@ -405,7 +405,7 @@ impl World {
             ended_ns: self.now,
             errors: vec![0; by_class.len()],
             events: by_class,
-            response: SparseHistogram::from(&response),
+            response: (&response).into(),
             tally: TallyRecord { reads: events, rows: events, ..TallyRecord::default() },
             reconnects: 0,
             in_flight: 1,

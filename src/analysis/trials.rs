@@ -5,7 +5,7 @@ use crate::archive::{self, IntervalRecord, Run, Trial};
 use super::findings::{
     ClassFinding, Estimate, RateSpread, Stalls, Steady, Temperature, TrialFinding,
 };
-use super::{cost, counters, latency, stalls, steady};
+use super::{cost, counters, latency, replay, stalls, steady};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -34,7 +34,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         block: trial.block,
         value: trial.value,
         workload: trial.workload.clone(),
-        arrival: trial.arrival.clone(),
+        arrival: replay::timing(trial).unwrap_or_else(|| trial.arrival.clone()),
         workers: trial.workers,
         engine: trial.engine.clone(),
         reason: trial.reason.clone(),
@@ -51,6 +51,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         lateness: latency::summary(&trial.lateness),
         classes: classes(trial),
         failed,
+        failed_as_recorded: as_recorded(trial).min(failed),
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
         errors: trial.errors.clone(),
         reconnects: trial.reconnects,
@@ -67,6 +68,10 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
 /// Two passes: the steady state masks slow seconds by itself and gives T0; stalls are looked for from there, and the
 /// steady state heeds them. Where nothing is steady they are looked for from the start.
 fn steady_and_stalls(run: &Run, trial: &Trial) -> (Option<Steady>, Option<Stalls>) {
+    if replay::timing(trial).is_some() {
+        // The log's own quiet moments are no stalls, and its traffic is as steady as it was.
+        return (None, None);
+    }
     let mut steady = steady::of(run, trial);
     let t0_s = steady.as_ref().filter(|s| s.verdict.is_steady()).and_then(|s| s.t0_s);
     let stalls = stalls::of(run, trial, t0_s);
@@ -74,6 +79,12 @@ fn steady_and_stalls(run: &Run, trial: &Trial) -> (Option<Steady>, Option<Stalls
         steady::heed_stalls(steady, stalls, trial.began_ns as f64 / 1e9);
     }
     (steady, stalls)
+}
+
+/// Statements of a replay that failed when they were recorded too.
+fn as_recorded(trial: &Trial) -> u64 {
+    let classes = trial.replayed.iter().flat_map(|told| &told.classes);
+    classes.map(|class| class.errors_in_both).sum()
 }
 
 fn classes(trial: &Trial) -> Vec<ClassFinding> {

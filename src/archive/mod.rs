@@ -23,7 +23,6 @@ mod load;
 mod lock;
 mod manifest;
 mod replay;
-mod sparse;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -37,7 +36,6 @@ pub use hlog::hdr_base64;
 pub use load::{latest, list, load, meta};
 pub use lock::{Lock, lock, sha256};
 pub use manifest::hashes;
-pub use sparse::SparseHistogram;
 pub use types::{
     Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SIDE_EFFECT,
     SampleRecord, ServerRecord, StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord,

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::SparseHistogram;
 use super::hlog::{self, Part};
 use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
-use crate::recorder::{Histogram, new_histogram};
+use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SparseHistogram, WaitsRecord};
-use crate::recorder::{Histogram, Replayed, new_histogram};
+use super::WaitsRecord;
+use crate::recorder::{Histogram, Replayed, SparseHistogram, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
 /// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are

@@ -6,7 +6,7 @@ use super::ground::Ground;
 use super::keeper::Keeper;
 use super::steps::blocks;
 use crate::archive::{Asked, AskedCapacity, ServerRecord};
-use crate::base::Stop;
+use crate::base::{Clock as _, RealClock, Stop};
 use crate::plan::{CapacityPlan, Objective, Plan};
 
 /// The server, from its own words.
@@ -24,6 +24,38 @@ pub(super) fn server(ground: &Ground, stop: &Stop) -> anyhow::Result<Option<Serv
         local: target.is_local(),
         sandbox: ground.is_own(),
     }))
+}
+
+/// Name of the fact.
+const ROUND_TRIP: &str = "round_trip_us";
+/// Round trips taken before those that count, and those.
+const TRIPS: (usize, usize) = (3, 9);
+
+/// Adds how long the way to the server and back takes with next to nothing to do there, microseconds; asked once.
+pub(super) fn write_round_trip(keeper: &Keeper<'_>, ground: &Ground) {
+    if keeper.writer().meta().facts.contains_key(ROUND_TRIP) {
+        return;
+    }
+    if let Some(us) = round_trip_us(ground, keeper.clock, keeper.stop) {
+        keeper.writer().update(|meta| {
+            meta.facts.insert(ROUND_TRIP.to_owned(), json!(us));
+        });
+    }
+}
+
+/// The median of a few trips; `None` where the server does not answer.
+fn round_trip_us(ground: &Ground, clock: RealClock, stop: &Stop) -> Option<f64> {
+    let mut session = ground.target()?.connect(stop).ok()?;
+    let mut took = Vec::new();
+    for trip in 0..TRIPS.0 + TRIPS.1 {
+        let began = clock.now();
+        session.command("do 0").ok()?;
+        if trip >= TRIPS.0 {
+            took.push(clock.now().since(began).0);
+        }
+    }
+    took.sort_unstable();
+    Some(took[took.len() / 2] as f64 / 1e3)
 }
 
 /// What the plan asks, for findings; nothing for a load or a demonstration, whose plans count no blocks.

@@ -219,7 +219,7 @@ impl Walk<'_, '_, '_> {
             over: over.clone(),
         };
         let watch = Watch::begin(self.plan, self.keeper, &self.ground)?;
-        let recording = trial::run(self.keeper, self.plan, self.workload, &place)?;
+        let recording = trial::run(self.keeper, self.plan, self.workload, &place, &self.ground)?;
         if let Some(watch) = watch {
             watch.end(self.keeper, &trial::name(&place))?;
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 
+use super::facts;
+use super::ground::Ground;
 use super::keeper::{Keeper, Reached};
 use super::steps::Overrides;
 use crate::analysis::Watcher;
@@ -75,6 +77,7 @@ pub(super) fn run(
     plan: &Plan,
     workload: &dyn Workload,
     place: &Place,
+    ground: &Ground,
 ) -> anyhow::Result<Recording> {
     let classes = workload.classes();
     let load = load(&plan.load, &place.over);
@@ -117,6 +120,7 @@ pub(super) fn run(
     keeper.writer().end_trial(&recording);
     if let Some(replayed) = workload.replayed() {
         keeper.writer().replayed(&name(place), &replayed);
+        facts::write_round_trip(keeper, ground);
     }
     Ok(recording)
 }

@@ -9,6 +9,7 @@ mod collect;
 mod lane;
 mod replayed;
 mod slots;
+mod sparse;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -16,6 +17,7 @@ mod types;
 pub use collect::{Ending, Recorder};
 pub use lane::Writer;
 pub use replayed::{LeftOut, Replayed, ReplayedClass};
+pub use sparse::SparseHistogram;
 pub use types::{
     ClassId, ClassTotals, DIGITS, ErrorCount, ErrorKind, EventError, HIGHEST_NS, Histogram,
     Interval, LOWEST_NS, Outcome, Record, Recording, Tally, Unopened, new_histogram,

@@ -6,6 +6,7 @@ mod asked;
 mod client;
 mod load;
 mod quiet;
+mod replay;
 mod server;
 mod stalls;
 mod story;
@@ -76,6 +77,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("NOT-COLD", server::not_cold),
     ("UNOPENED", client::unopened),
     ("CLIENT-BOUND", client::client_bound),
+    ("BEHIND", replay::behind),
+    ("PART-LOAD", replay::part_load),
+    ("OTHER-ROWS", replay::other_rows),
     ("CLIPPED", client::clipped),
     ("ABANDONED", client::abandoned),
     ("FOREIGN-CPU", server::foreign_cpu),
@@ -96,6 +100,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("SIDE-EFFECT", server::side_effect),
     ("CONFOUNDED", super::compare::several_at_once),
     ("PROBE-GAP", story::probe_gap),
+    ("TWO-CLOCKS", replay::two_clocks),
+    ("WHOLE-SECONDS", replay::whole_seconds),
     ("SAME-HOST", client::same_host),
     ("CLOSED-LOOP", client::closed_loop),
     ("DURABILITY", server::durability),

@@ -79,7 +79,7 @@ fn is_expected(kind: &str, code: u16) -> bool {
 pub(in super::super) fn unexpected(trial: &TrialFinding) -> (u64, f64) {
     let expected: u64 =
         trial.errors.iter().filter(|e| is_expected(&e.kind, e.code)).map(|e| e.count).sum();
-    let unexpected = trial.failed.saturating_sub(expected);
+    let unexpected = trial.failed.saturating_sub(expected.max(trial.failed_as_recorded));
     let tried = trial.events + trial.failed;
     (unexpected, if tried == 0 { 0.0 } else { unexpected as f64 / tried as f64 })
 }

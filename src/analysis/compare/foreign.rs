@@ -7,7 +7,7 @@ use crate::archive::Run;
 use super::super::caveats::{Caveat, Level};
 use super::super::findings::{Difference, Findings, Timeline, TrialFinding};
 use super::super::statistics::correction::ALPHA;
-use super::super::{analyse, caveats};
+use super::super::{analyse, caveats, replay};
 use super::judge::{Design, Rule};
 use super::units::{self, Unit};
 use super::{differences, judge, metric_name, words};
@@ -84,6 +84,10 @@ pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
     findings.comparisons = comparisons;
     findings.differences = differences;
     findings.ways.clear();
+    findings.replay_changes =
+        replay::between_runs((&base_name, base), (&name, other), how.paired, how.margin);
+    findings.answer.extend(replay::of_changes(&findings.replay_changes));
+    findings.replays.clear();
     findings.scaling = None;
     findings.capacity = None;
     findings.waits.clear();

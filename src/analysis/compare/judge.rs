@@ -200,8 +200,7 @@ fn one(
         found.verdict = verdict(place.side, metric.more_is_better);
     } else if place.p <= rule.alpha {
         found.notes.push(
-            "its interval alone would decide, but several ways were compared at once (Holm)"
-                .to_owned(),
+            "its interval alone would decide, but several were compared at once (Holm)".to_owned(),
         );
     }
     check(values, place.side, rule, &mut found);

@@ -3,6 +3,7 @@
 //! Never knows: files, formats.
 //! Start reading at [`within`]. To add a metric: a row in `metric::METRICS`, and its value in `units.rs`.
 
+mod batches;
 mod differences;
 mod foreign;
 mod judge;
@@ -22,6 +23,7 @@ use crate::archive::{Asked, Run};
 
 use super::findings::{Comparison, Difference, TrialFinding};
 
+pub(super) use batches::{FEWEST as FEWEST_BATCHES, Sided, batch_verdicts, means, verdicts};
 pub(super) use foreign::several_at_once;
 pub use foreign::{Sides, compare_runs, differences_of};
 pub use looks::{Clarity, clear, detectable_before, look_at};

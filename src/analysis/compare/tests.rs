@@ -4,7 +4,8 @@ use super::super::caveats::Level;
 use super::super::findings::{Comparison, Findings, Verdict};
 use super::super::{analyse, recorded};
 use super::*;
-use crate::archive::{IntervalRecord, SparseHistogram, Trial};
+use crate::archive::{IntervalRecord, Trial};
+use crate::recorder::SparseHistogram;
 use crate::recorder::{Histogram, new_histogram};
 
 const SECOND: u64 = 1_000_000_000;

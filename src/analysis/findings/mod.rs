@@ -8,6 +8,7 @@ use crate::archive::{ErrorRecord, RunState, ServerRecord};
 use super::caveats::Caveat;
 
 mod compare;
+mod replay;
 mod scaling;
 mod statements;
 mod steady;
@@ -15,6 +16,7 @@ mod timeline;
 mod waits;
 
 pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
+pub use replay::{Behind, LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding};
 pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
 pub use statements::{StatementClass, StatementFindings};
 pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
@@ -46,6 +48,10 @@ pub struct Findings {
     pub scaling: Option<Scaling>,
     /// What the server holds under an objective.
     pub capacity: Option<Capacity>,
+    /// What came of replays, one entry per way.
+    pub replays: Vec<ReplayFinding>,
+    /// Classes of replayed statements in one way, or run, against those in the base.
+    pub replay_changes: Vec<ReplayChange>,
     /// What the server waited for.
     pub waits: Vec<WaitFinding>,
     /// The same by way, where a way has several loads or there are several ways.
@@ -288,6 +294,8 @@ pub struct TrialFinding {
     pub classes: Vec<ClassFinding>,
     /// Events that failed.
     pub failed: u64,
+    /// Those of them that failed in the recording too; 0 for what is no replay.
+    pub failed_as_recorded: u64,
     /// Failed by all, 0 to 1.
     pub failed_share: Option<f64>,
     /// Errors by class and code.

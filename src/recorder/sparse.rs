@@ -1,7 +1,7 @@
-//! A histogram with only its filled cells: a few KB instead of 264, so that an hour of intervals
-//! fits in memory.
+//! A histogram with only its filled cells: a few KB instead of 264, so that an hour of intervals, or thousands of
+//! classes, fit in memory.
 
-use crate::recorder::{Histogram, new_histogram};
+use super::types::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS, new_histogram};
 
 /// The filled cells of a [`Histogram`], lowest first. Same bounds and digits, so nothing is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,42 @@ pub struct SparseHistogram {
 }
 
 impl SparseHistogram {
+    /// Counts a value; what is beyond the bounds counts as the nearest of them.
+    pub fn record(&mut self, ns: u64) {
+        self.record_n(ns, 1);
+    }
+
+    /// The same for so many of them.
+    pub fn record_n(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        // A full histogram's cells end there.
+        let last = HIGHEST_NS.next_power_of_two() - 1;
+        let cell = highest_of_cell(ns.clamp(LOWEST_NS, last));
+        self.count = self.count.saturating_add(count);
+        match self.cells.binary_search_by_key(&cell, |known| known.0) {
+            Ok(place) => self.cells[place].1 = self.cells[place].1.saturating_add(count),
+            Err(place) => self.cells.insert(place, (cell, count)),
+        }
+    }
+
+    /// Adds the values of another one.
+    pub fn add(&mut self, other: &SparseHistogram) {
+        other.cells.iter().for_each(|(value, count)| self.record_n(*value, *count));
+    }
+
+    /// Mean, nanoseconds; 0 if there are none.
+    pub fn mean(&self) -> f64 {
+        let sum: f64 = self.cells.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
+        if self.count == 0 { 0.0 } else { sum / self.count as f64 }
+    }
+
+    /// How many values are above this one.
+    pub fn above(&self, ns: u64) -> u64 {
+        self.cells.iter().filter(|cell| cell.0 > ns).map(|cell| cell.1).sum()
+    }
+
     /// How many values.
     pub fn len(&self) -> u64 {
         self.count
@@ -62,10 +98,11 @@ impl SparseHistogram {
 }
 
 impl From<Vec<(u64, u64)>> for SparseHistogram {
-    /// From its cells, lowest first.
+    /// From values and how many there are of each.
     fn from(cells: Vec<(u64, u64)>) -> SparseHistogram {
-        let count = cells.iter().fold(0_u64, |sum, cell| sum.saturating_add(cell.1));
-        SparseHistogram { cells, count }
+        let mut all = SparseHistogram::default();
+        cells.into_iter().for_each(|(ns, count)| all.record_n(ns, count));
+        all
     }
 }
 
@@ -77,6 +114,14 @@ impl From<&Histogram> for SparseHistogram {
             .collect();
         SparseHistogram { cells, count: full.len() }
     }
+}
+
+/// The highest value that a full histogram does not tell from this one.
+fn highest_of_cell(ns: u64) -> u64 {
+    // Cells double their width each time the values do, from where there are more than 10^digits to a doubling.
+    let cells = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
+    let shift = (ns | (cells - 1)).ilog2() + 1 - cells.ilog2();
+    ns | ((1 << shift) - 1)
 }
 
 #[cfg(test)]
@@ -97,6 +142,14 @@ mod tests {
             for q in [0.01, 0.5, 0.95, 0.99, 0.999, 1.0] {
                 prop_assert_eq!(sparse.value_at_quantile(q), full.value_at_quantile(q));
             }
+            let mut one_by_one = SparseHistogram::default();
+            values.iter().for_each(|ns| one_by_one.record(*ns));
+            prop_assert_eq!(&one_by_one, &sparse);
+            let mut twice = one_by_one.clone();
+            twice.add(&sparse);
+            prop_assert_eq!(twice.len(), 2 * full.len());
+            prop_assert_eq!(twice.cells().len(), sparse.cells().len());
+            prop_assert!((sparse.mean() - full.mean()).abs() <= full.mean() * 1e-3);
             let again = sparse.histogram();
             for cell in full.iter_recorded() {
                 prop_assert_eq!(again.count_at(cell.value_iterated_to()), cell.count_at_value());

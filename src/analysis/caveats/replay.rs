@@ -1,0 +1,160 @@
+//! Doubts about a replay: late, only a part, of other data, against times of another clock.
+
+use crate::archive::Trial;
+
+use super::super::figure::{count, percent, plural, time};
+use super::super::replay::BEHIND_S;
+use super::{Case, Caveat, Level};
+
+/// Statements behind the schedule above this share are no hiccup.
+const LATE_SHARE: f64 = 0.01;
+/// A load that lacks more than this share of the records is another load.
+const PART_SHARE: f64 = 0.1;
+/// Another number of rows in more than this share of the statements: the data are others.
+const ROWS_SHARE: f64 = 0.01;
+/// Times of a log that are off by more than this say little about the order of statements.
+const WHOLE_SECONDS_US: u64 = 500_000;
+
+fn replays<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Trial> {
+    case.run.trials.iter().filter(|trial| trial.replayed.is_some())
+}
+
+/// BEHIND: statements began later than the schedule says.
+pub(super) fn behind(case: &Case<'_>) -> Option<Caveat> {
+    let limit_ns = (BEHIND_S * 1e9) as u64;
+    let mut worst: Option<(&Trial, f64)> = None;
+    for trial in replays(case) {
+        let lag = trial.replayed.as_ref().map(|told| &told.lag_ns)?;
+        if lag.is_empty() {
+            continue;
+        }
+        let share = lag.above(limit_ns) as f64 / lag.len() as f64;
+        if worst.is_none_or(|(_, most)| share > most) {
+            worst = Some((trial, share));
+        }
+    }
+    let (trial, share) = worst.filter(|(_, share)| *share > 0.0)?;
+    let told = trial.replayed.as_ref()?;
+    let is_late = |ns: &u64| *ns > limit_ns;
+    let from = told.lag_by_second_ns.iter().position(is_late);
+    let from = from.map_or_else(String::new, |s| format!(", first in second {}", s + 1));
+    let at_end = match told.lag_by_second_ns.last().is_some_and(is_late) {
+        true => ", and at the end still",
+        false => "",
+    };
+    Some(Caveat {
+        id: "BEHIND",
+        level: if share > LATE_SHARE { Level::Warn } else { Level::Note },
+        evidence: format!(
+            "{} of the statements of {} began more than {} after their time{from}{at_end}; the \
+             latest by {}",
+            percent(share),
+            trial.id,
+            time(BEHIND_S),
+            time(told.lag_ns.max() as f64 / 1e9),
+        ),
+        remedy: "from there on the load is not the recorded one: response times hold the waiting, \
+                 service times don't; look whether server or client was too slow (CLIENT-BOUND)"
+            .to_owned(),
+    })
+}
+
+/// PART-LOAD: what was left out did not load the server.
+pub(super) fn part_load(case: &Case<'_>) -> Option<Caveat> {
+    let (mut left_out, mut records) = (0, 0);
+    for told in replays(case).filter_map(|trial| trial.replayed.as_ref()) {
+        left_out += told.left_out.iter().map(|left| left.count).sum::<u64>();
+        records += told.records;
+    }
+    let trial = replays(case).next()?;
+    let share = left_out as f64 / records.max(1) as f64;
+    let writes = trial.options.get("writes").map_or("drop", String::as_str);
+    if left_out == 0 && writes == "execute" {
+        return None;
+    }
+    let about_writes = match writes {
+        "execute" => "",
+        "where" => "; of writes the read half was sent",
+        "probe" => "; of writes the read half and probes of indexes were sent",
+        _ => "; writes were left out",
+    };
+    Some(Caveat {
+        id: "PART-LOAD",
+        level: if share > PART_SHARE { Level::Warn } else { Level::Note },
+        evidence: format!(
+            "{} of {} were not sent ({}){about_writes}",
+            count(left_out),
+            plural(records, "record", "records"),
+            percent(share)
+        ),
+        remedy: "it is not the load that was recorded: locks, redo and flushing of writes are \
+                 missing, so times under it are too kind"
+            .to_owned(),
+    })
+}
+
+/// OTHER-ROWS: statements gave another number of rows than recorded.
+pub(super) fn other_rows(case: &Case<'_>) -> Option<Caveat> {
+    let classes = replays(case).filter_map(|t| t.replayed.as_ref()).flat_map(|t| &t.classes);
+    let (mut compared, mut differing) = (0, 0);
+    for class in classes {
+        compared += class.rows_compared;
+        differing += class.rows_differing;
+    }
+    let share = differing as f64 / compared.max(1) as f64;
+    (differing > 0).then(|| Caveat {
+        id: "OTHER-ROWS",
+        level: if share > ROWS_SHARE { Level::Warn } else { Level::Note },
+        evidence: format!(
+            "{} of {} gave another number of rows than recorded ({})",
+            count(differing),
+            plural(compared, "statement", "statements"),
+            percent(share)
+        ),
+        remedy: "the data are not those of the recording: give the target a copy from when the \
+                 log begins, or heed only classes whose rows agree"
+            .to_owned(),
+    })
+}
+
+/// TWO-CLOCKS: recorded times are the server's, replayed ones ours.
+pub(super) fn two_clocks(case: &Case<'_>) -> Option<Caveat> {
+    let mut told = replays(case).filter_map(|trial| trial.replayed.as_ref());
+    told.find(|told| told.classes.iter().any(|class| !class.batches.is_empty()))?;
+    let round_trip = super::super::counters::fact(case.run, "round_trip_us")
+        .map_or_else(String::new, |us| format!(", {} to a server at rest", time(us / 1e6)));
+    Some(Caveat {
+        id: "TWO-CLOCKS",
+        level: Level::Note,
+        evidence: format!(
+            "recorded times were taken by the server, replayed ones by the client: those include \
+             the way there and back{round_trip}"
+        ),
+        remedy: "a class whose median is longer by no more than that is not called slower; to \
+                 compare two states of a server replay on both and compare the replays"
+            .to_owned(),
+    })
+}
+
+/// WHOLE-SECONDS: the log tells when statements began to the second only.
+pub(super) fn whole_seconds(case: &Case<'_>) -> Option<Caveat> {
+    let coarse = |trial: &&Trial| {
+        trial
+            .replayed
+            .as_ref()
+            .is_some_and(|told| told.uncertainty_us >= WHOLE_SECONDS_US && !told.lag_ns.is_empty())
+    };
+    let trial = replays(case).find(coarse)?;
+    let us = trial.replayed.as_ref()?.uncertainty_us;
+    Some(Caveat {
+        id: "WHOLE-SECONDS",
+        level: Level::Note,
+        evidence: format!(
+            "the log tells when statements began to within {}, as MariaDB's does: inside that the \
+             schedule is inferred from the order of the records",
+            time(us as f64 / 1e6)
+        ),
+        remedy: "bursts within a second may be other than they were; rates per second hold"
+            .to_owned(),
+    })
+}

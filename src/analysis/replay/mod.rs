@@ -1,0 +1,139 @@
+//! What came of replays: were they on time, what failed, what took longer, what was left out.
+//! Never knows: files, formats, SQL.
+//! Start reading at [`all`].
+
+mod changes;
+mod classes;
+#[cfg(test)]
+pub(crate) mod made;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::archive::{Run, Trial};
+use crate::recorder::{LeftOut, Replayed, ReplayedClass, SparseHistogram};
+
+use super::counters::fact;
+use super::findings::{Behind, LeftOutFinding, ReplayFinding};
+use super::latency;
+
+pub(super) use changes::{between_runs, within};
+pub(super) use words::{of_changes, sentences};
+
+/// A statement that begins later than this after its time is behind the schedule. People and pools of sessions feel
+/// it, and no scheduler of a machine that is not overloaded is as late.
+pub(super) const BEHIND_S: f64 = 0.1;
+/// Edges of the histogram of lags, seconds.
+const EDGES: &[f64] = &[
+    0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0,
+    10.0, 30.0, 60.0, 300.0,
+];
+/// Differences below this share don't matter if nobody said otherwise.
+const MARGIN: f64 = 0.02;
+
+/// The replays of a run, by way, in the order they ran.
+pub(super) fn all(run: &Run) -> Vec<ReplayFinding> {
+    let mut ways: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (place, trial) in run.trials.iter().enumerate() {
+        if trial.replayed.is_none() {
+            continue;
+        }
+        match ways.iter_mut().find(|(way, _)| *way == trial.way) {
+            Some((_, places)) => places.push(place),
+            None => ways.push((&trial.way, vec![place])),
+        }
+    }
+    ways.into_iter().map(|(way, places)| one(run, way, places)).collect()
+}
+
+/// The margin that was asked for.
+fn margin(run: &Run) -> f64 {
+    let asked = &run.meta.asked;
+    if asked.metric.is_empty() { MARGIN } else { asked.margin }
+}
+
+fn seconds(us: u64) -> f64 {
+    us as f64 / 1e6
+}
+
+fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
+    let mut told = Replayed::default();
+    for place in &places {
+        run.trials[*place].replayed.iter().for_each(|one| told.add(one));
+    }
+    let first = &run.trials[places[0]];
+    let round_trip_s = fact(run, "round_trip_us").map(|us| us / 1e6);
+    let classes = classes::all(&told, margin(run), round_trip_s);
+    let sum = |of: fn(&ReplayedClass) -> u64| told.classes.iter().map(of).sum();
+    let reason = |left: &LeftOut| LeftOutFinding {
+        reason: left.reason.clone(),
+        count: left.count,
+        example: left.example.clone(),
+    };
+    ReplayFinding {
+        way: way.to_owned(),
+        sessions: told.sessions,
+        sessions_at_once: told.sessions_at_once,
+        records: told.records,
+        sent: told.sent,
+        ends_inferred: told.ends_inferred,
+        span_s: (told.span_us > 0).then(|| seconds(told.span_us)),
+        uncertainty_s: seconds(told.uncertainty_us),
+        timing: timing(first).unwrap_or_else(|| first.arrival.clone()),
+        writes: first.options.get("writes").cloned().unwrap_or_default(),
+        lag: latency::of_cells(&told.lag_ns),
+        lag_bins: bins(&told.lag_ns),
+        lag_by_second: told.lag_by_second_ns.iter().map(|ns| *ns as f64 / 1e9).collect(),
+        behind: behind(&told),
+        errors: [sum(|c| c.errors_in_both), sum(|c| c.errors_new), sum(|c| c.errors_gone)],
+        rows_compared: sum(|c| c.rows_compared),
+        rows_differing: sum(|c| c.rows_differing),
+        classes,
+        left_out: told.left_out.iter().map(|left| left.count).sum(),
+        reasons: told.left_out.iter().map(reason).collect(),
+        round_trip_s,
+        notes: told.notes,
+        trials: places,
+    }
+}
+
+/// How the statements of a replay that follows the log's schedule are timed: `as recorded, 2x`.
+pub(super) fn timing(trial: &Trial) -> Option<String> {
+    trial.replayed.as_ref().filter(|told| !told.lag_ns.is_empty())?;
+    let speed = trial.options.get("speed").map(|text| text.trim_start_matches('x'));
+    let speed = speed.and_then(|text| text.parse::<f64>().ok()).filter(|speed| *speed != 1.0);
+    Some(speed.map_or_else(|| "as recorded".to_owned(), |speed| format!("as recorded, {speed}x")))
+}
+
+/// The histogram of lags, from the first edge that has something to the last.
+fn bins(lag: &SparseHistogram) -> Vec<(Option<f64>, u64)> {
+    let mut bins: Vec<(Option<f64>, u64)> = EDGES.iter().map(|edge| (Some(*edge), 0)).collect();
+    bins.push((None, 0));
+    for (ns, count) in lag.cells() {
+        let place = EDGES.partition_point(|edge| *edge < *ns as f64 / 1e9);
+        bins[place].1 += count;
+    }
+    let first = bins.iter().position(|bin| bin.1 > 0).unwrap_or(bins.len());
+    let last = bins.iter().rposition(|bin| bin.1 > 0).map_or(first, |last| last + 1);
+    bins[first..last].to_vec()
+}
+
+/// When statements began too late, if any did.
+fn behind(told: &Replayed) -> Option<Behind> {
+    let limit_ns = (BEHIND_S * 1e9) as u64;
+    let is_late = |ns: &u64| *ns > limit_ns;
+    let longest = told.lag_by_second_ns.iter().copied().max().unwrap_or(told.lag_ns.max());
+    if !is_late(&longest) {
+        return None;
+    }
+    let late = told.lag_ns.above(limit_ns);
+    let from = told.lag_by_second_ns.iter().position(is_late).unwrap_or(0);
+    Some(Behind {
+        from_s: from as f64,
+        seconds: told.lag_by_second_ns.iter().filter(|ns| is_late(ns)).count() as u64,
+        of_seconds: told.lag_by_second_ns.len() as u64,
+        at_end: told.lag_by_second_ns.last().is_some_and(is_late),
+        longest_s: longest as f64 / 1e9,
+        share: late as f64 / told.lag_ns.len().max(1) as f64,
+    })
+}

@@ -1,0 +1,206 @@
+//! The answer of a replay in sentences; the first stands alone.
+
+use super::super::figure::{count, figure, percent, plural, time};
+use super::super::findings::{
+    Comparison, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
+};
+
+/// Characters of a digest in a sentence.
+const DIGEST: usize = 60;
+
+/// All sentences about the replays of a run.
+pub(in super::super) fn sentences(replays: &[ReplayFinding]) -> Vec<String> {
+    let mut answer = Vec::new();
+    for replay in replays {
+        let name = if replays.len() > 1 { format!("{}: ", replay.way) } else { String::new() };
+        answer.push(format!("{name}{}", first(replay)));
+        if replays.len() == 1 {
+            answer.extend(most_slowed(replay));
+        }
+        answer.extend(schedule(replay).map(|text| format!("{name}{text}")));
+        if replays.len() == 1 {
+            answer.extend(left_out(replay));
+        }
+    }
+    answer
+}
+
+/// How many classes have this verdict.
+fn with(classes: &[ReplayClassFinding], verdict: Verdict) -> usize {
+    classes.iter().filter(|c| c.change.as_ref().is_some_and(|c| c.verdict == verdict)).count()
+}
+
+/// `2 are slower, 1 faster, 5 the same, 12 unsure`.
+fn tally(numbers: [usize; 4]) -> String {
+    let words = ["slower", "faster", "the same", "unsure"];
+    let parts = numbers.iter().zip(words).filter(|(number, _)| **number > 0);
+    let parts: Vec<String> = parts.map(|(number, word)| format!("{number} {word}")).collect();
+    parts.join(", ")
+}
+
+fn first(replay: &ReplayFinding) -> String {
+    if replay.sent == 0 {
+        return format!(
+            "No statement was sent: all of {} were left out.",
+            plural(replay.records, "record", "records")
+        );
+    }
+    let classes = &replay.classes;
+    let timed = classes.iter().filter(|class| class.change.is_some()).count();
+    let sent = format!(
+        "{} of {}",
+        plural(replay.sent, "statement", "statements"),
+        plural(replay.sessions, "session", "sessions")
+    );
+    let verdict = if timed > 0 {
+        let judged = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Unsure];
+        format!(
+            "Of {} of statements, replayed against recorded: {}",
+            plural(timed as u64, "class", "classes"),
+            tally(judged.map(|verdict| with(classes, verdict)))
+        )
+    } else {
+        format!("Replayed {sent}; the log has no times to compare with")
+    };
+    let sent = if timed > 0 { format!(" ({sent})") } else { String::new() };
+    format!("{verdict}{sent}; {}{}.", errors(replay), rows(replay))
+}
+
+fn errors(replay: &ReplayFinding) -> String {
+    let [both, new, gone] = replay.errors;
+    let mut text = match new {
+        0 => "no new errors".to_owned(),
+        new => {
+            let of = replay.classes.iter().filter(|class| class.errors[1] > 0).count();
+            let of = plural(of as u64, "class", "classes");
+            format!("{} in {of}", plural(new, "new error", "new errors"))
+        }
+    };
+    if both > 0 {
+        text += &format!(", {} as recorded", count(both));
+    }
+    if gone > 0 {
+        text += &format!(", {} gone", count(gone));
+    }
+    text
+}
+
+fn rows(replay: &ReplayFinding) -> String {
+    match (replay.rows_compared, replay.rows_differing) {
+        (0, _) => String::new(),
+        (_, 0) => "; all gave as many rows as recorded".to_owned(),
+        (all, other) => format!(
+            "; {} of {} gave another number of rows",
+            count(other),
+            plural(all, "statement", "statements")
+        ),
+    }
+}
+
+/// A digest as far as it fits a sentence.
+fn short(digest: &str) -> String {
+    let one_line = digest.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "");
+    if one_line.chars().count() <= DIGEST {
+        return one_line;
+    }
+    one_line.chars().take(DIGEST - 2).chain("..".chars()).collect()
+}
+
+/// `3.2x (95 % interval 2.9 .. 3.5x)`, or `+12 %`.
+fn change(change: &Comparison) -> Option<String> {
+    let ratio = change.ratio.value?;
+    let many = !(0.5..=2.0).contains(&ratio);
+    let one = |ratio: f64| match many {
+        true => figure(ratio),
+        false => format!("{:+.1}", (ratio - 1.0) * 100.0),
+    };
+    let unit = if many { "x" } else { " %" };
+    let interval = change.ratio.ci95.map_or_else(String::new, |(low, high)| {
+        format!(" (95 % interval {} .. {}{unit})", one(low), one(high))
+    });
+    Some(format!("{}{unit}{interval}", one(ratio)))
+}
+
+/// The class that lost most time by being slower.
+fn most_slowed(replay: &ReplayFinding) -> Option<String> {
+    let lost = |class: &ReplayClassFinding| {
+        let more = class.replayed.mean_s? - class.recorded.mean_s?;
+        Some(more * class.count as f64)
+    };
+    let is_worse = |class: &&ReplayClassFinding| {
+        class.change.as_ref().is_some_and(|change| change.verdict == Verdict::Worse)
+    };
+    let slowed = replay.classes.iter().filter(is_worse);
+    let worst = slowed.max_by(|a, b| lost(a).unwrap_or(0.0).total_cmp(&lost(b).unwrap_or(0.0)))?;
+    let times = |label: &str, of: fn(&super::super::Latency) -> Option<f64>| {
+        let (before, after) = (of(&worst.recorded)?, of(&worst.replayed)?);
+        Some(format!(", {label} {} -> {}", time(before), time(after)))
+    };
+    Some(format!(
+        "Most time went to `{}`: {}{}.",
+        short(&worst.digest),
+        change(worst.change.as_ref()?)?,
+        times("p95", |l| l.p95_s).or_else(|| times("p50", |l| l.p50_s)).unwrap_or_default()
+    ))
+}
+
+/// Whether it was on time.
+fn schedule(replay: &ReplayFinding) -> Option<String> {
+    if replay.lag.events == 0 {
+        return None;
+    }
+    let lag = |label: &str, value: Option<f64>| value.map(|v| format!("{label} {}", time(v)));
+    let parts = [
+        lag("p50", replay.lag.p50_s),
+        lag("p99", replay.lag.p99_s),
+        lag("longest", replay.lag.max_s),
+    ];
+    let lags = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    Some(match &replay.behind {
+        None => format!("It kept to its schedule ({}): lag {lags}.", replay.timing),
+        Some(behind) => format!(
+            "It was behind its schedule ({}) from {} on by up to {}, {} of its \
+             statements: lag {lags}.",
+            replay.timing,
+            time(behind.from_s),
+            time(behind.longest_s),
+            percent(behind.share),
+        ),
+    })
+}
+
+fn left_out(replay: &ReplayFinding) -> Option<String> {
+    let most = replay.reasons.first().filter(|_| replay.left_out > 0)?;
+    let share = replay.left_out as f64 / replay.records.max(1) as f64;
+    Some(format!(
+        "{} of {} were left out ({}), most of all for this: {} ({}).",
+        count(replay.left_out),
+        plural(replay.records, "record", "records"),
+        percent(share),
+        most.reason,
+        count(most.count)
+    ))
+}
+
+/// What came of classes in each way, or in other runs, against the base.
+pub(in super::super) fn of_changes(changes: &[ReplayChange]) -> Vec<String> {
+    let mut ways: Vec<(&str, &str)> = Vec::new();
+    for one in changes {
+        let pair = (one.change.way.as_str(), one.change.base.as_str());
+        if !ways.contains(&pair) {
+            ways.push(pair);
+        }
+    }
+    ways.into_iter()
+        .map(|(way, base)| {
+            let own: Vec<&ReplayChange> = changes.iter().filter(|c| c.change.way == way).collect();
+            let judged = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Unsure];
+            let number = |verdict| own.iter().filter(|one| one.change.verdict == verdict).count();
+            format!(
+                "Of {} of statements replayed in both, with `{way}` against `{base}`: {}.",
+                plural(own.len() as u64, "class", "classes"),
+                tally(judged.map(number))
+            )
+        })
+        .collect()
+}
