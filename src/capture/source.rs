@@ -1,5 +1,7 @@
 //! Where logs come from: files, compressed files, folders of them, standard input.
 
+use std::cmp::Reverse;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd as _;
@@ -15,8 +17,8 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of the longest of these.
 const LONGEST_MARK: usize = 4;
 
-/// Files of these paths, those of folders by name, which is by time for logs that were rotated; hidden files are left
-/// out. `-` stands for standard input.
+/// Files of these paths; of folders all that are in them and not hidden. What was rotated stands together, where the
+/// first of it is named, the oldest first: `slow.log.2`, `slow.log.1.gz`, `slow.log`. `-` stands for standard input.
 ///
 /// # Errors
 /// When a path is not there or a folder can't be listed.
@@ -34,7 +36,53 @@ pub fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         entries.sort();
         found.extend(entries);
     }
-    Ok(found)
+    Ok(in_order(found))
+}
+
+fn in_order(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut logs: Vec<(OsString, Vec<(Age, PathBuf)>)> = Vec::new();
+    for path in paths {
+        let (log, age) = rotated(&path);
+        match logs.iter_mut().find(|(known, _)| *known == log) {
+            Some((_, files)) => files.push((age, path)),
+            None => logs.push((log, vec![(age, path)])),
+        }
+    }
+    let files = logs.into_iter().flat_map(|(_, mut files)| {
+        files.sort();
+        files
+    });
+    files.map(|(_, path)| path).collect()
+}
+
+/// Which of the files that a log was rotated into; the oldest is the least.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Age {
+    /// `.3`: so many rotations ago.
+    Rotations(Reverse<u32>),
+    /// `-20261121`: of that time.
+    Since(String),
+    /// The one that is written.
+    Current,
+}
+
+/// The path of the log that a file was rotated from, and how old it is. Packed or not makes no difference.
+fn rotated(path: &Path) -> (OsString, Age) {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+        return (path.as_os_str().to_owned(), Age::Current);
+    };
+    let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    let plain = plain.unwrap_or(name);
+    let is_mark = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '_' | ':' | 'T' | 'Z');
+    let log = plain.trim_end_matches(is_mark);
+    let mark = plain[log.len()..].trim_start_matches(['.', '-', '_']);
+    let age = match mark.parse() {
+        _ if log.is_empty() || mark.is_empty() => Age::Current,
+        Ok(number) if mark.len() <= 4 => Age::Rotations(Reverse(number)),
+        _ => Age::Since(mark.to_owned()),
+    };
+    let log = if matches!(age, Age::Current) { plain } else { log };
+    (path.with_file_name(log).into_os_string(), age)
 }
 
 fn is_hidden(path: &Path) -> bool {
@@ -171,6 +219,32 @@ mod tests {
         let texts: Vec<String> = found.iter().map(|p| read(p)).collect();
         assert_eq!(texts, ["packed", "plain", "x"]);
         assert!(open(&dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn what_was_rotated_is_read_from_the_oldest_on() {
+        let of = |names: &[&str]| {
+            let found = files(&names.iter().map(PathBuf::from).collect::<Vec<_>>()).unwrap();
+            found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        // As a shell gives `slow.log*`.
+        assert_eq!(
+            of(&["d/slow.log", "d/slow.log.1", "d/slow.log.10.gz", "d/slow.log.2.zst"]),
+            "d/slow.log.10.gz d/slow.log.2.zst d/slow.log.1 d/slow.log"
+        );
+        assert_eq!(
+            of(&["slow.log", "slow.log-20261121.gz", "slow.log-20261120", "a.log", "slow.log.1"]),
+            "slow.log.1 slow.log-20261120 slow.log-20261121.gz slow.log a.log"
+        );
+        assert_eq!(
+            of(&["b/s.log", "a/s.log.1", "-", "b/s.log.1"]),
+            "b/s.log.1 b/s.log a/s.log.1 -"
+        );
+        assert_eq!(
+            of(&["q.log.2026-11-21.10", "q.log.2026-11-21.09", "q.log", "10"]),
+            "q.log.2026-11-21.09 q.log.2026-11-21.10 q.log 10"
+        );
+        assert_eq!(of(&["mysql5.7_b.log", "mysql5.6_b.log"]), "mysql5.7_b.log mysql5.6_b.log");
     }
 
     fn gzip(text: &[u8]) -> Vec<u8> {

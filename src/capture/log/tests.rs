@@ -1,0 +1,187 @@
+//! One log, in pieces, in quiet whiles, from its midst.
+
+use super::*;
+use crate::capture::{Database, Deed};
+
+/// What was recorded, on its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::capture) struct Owned {
+    pub line: u64,
+    pub deed: Deed,
+    pub text: String,
+    pub session: Option<u64>,
+    pub database: Option<String>,
+    pub began_us: Option<u64>,
+    pub doubt: Doubt,
+}
+
+/// Everything in a log, given to us in pieces of so many bytes.
+pub(in crate::capture) fn all(text: &[u8], piece: usize) -> (Vec<Owned>, Tally) {
+    struct Pieces<'a>(&'a [u8], usize);
+    impl Read for Pieces<'_> {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            let length = self.0.len().min(self.1).min(out.len());
+            out[..length].copy_from_slice(&self.0[..length]);
+            self.0 = &self.0[length..];
+            Ok(length)
+        }
+    }
+    let (mut log, mut found) = (Log::default(), Vec::new());
+    log.read(&mut Pieces(text, piece), &mut |r| {
+        found.push(Owned {
+            line: r.line,
+            deed: r.deed,
+            text: String::from_utf8_lossy(r.text).into_owned(),
+            session: r.session,
+            database: match r.database {
+                Database::Unknown => None,
+                Database::None => Some(String::new()),
+                Database::Named(name) => Some(String::from_utf8_lossy(name).into_owned()),
+            },
+            began_us: r.began_us,
+            doubt: r.doubt,
+        });
+        Next::Continue(())
+    })
+    .unwrap();
+    (found, log.tally().clone())
+}
+
+/// Hears a log that comes in these parts, with a quiet while behind each: texts with their doubts.
+fn heard(mut log: Log, parts: &[&str]) -> (Vec<(String, Doubt)>, Tally) {
+    let mut found = Vec::new();
+    let on = &mut |r: &Recorded<'_>| {
+        found.push((String::from_utf8_lossy(r.text).into_owned(), r.doubt));
+        Next::Continue(())
+    };
+    for part in parts {
+        assert!(log.push(part.as_bytes(), on).unwrap().is_continue());
+        assert!(log.pause(on).unwrap().is_continue());
+        assert!(log.pause(on).unwrap().is_continue());
+    }
+    assert!(log.finish(on).unwrap().is_continue());
+    let bytes: usize = parts.iter().map(|part| part.len()).sum();
+    assert_eq!((log.offset(), log.tally().bytes), (bytes as u64, bytes as u64));
+    (found, log.tally().clone())
+}
+
+/// Of a session that this log can't have.
+const FORGED: &str = "# User@Host: u[u] @ h []  Id: 99999999\n# Query_time: 0.1\n";
+
+const HEAD: &str = "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ h []  Id:     3\n\
+     # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n\
+     SET timestamp=1795245129;\n";
+
+#[test]
+fn what_looks_whole_is_given_in_a_quiet_while_and_once() {
+    let one = format!("{HEAD}select 1;\n");
+    let two = format!("{HEAD}select 2 -- end;\n");
+    let (found, tally) = heard(Log::default(), &[&one, &two, &one]);
+    let early = |text: &str| (text.to_owned(), Doubt::Early);
+    assert_eq!(found, [early("select 1"), early("select 2 -- end"), early("select 1")]);
+    assert_eq!((tally.records, tally.early, tally.skipped_bytes), (3, 3, 0));
+    let (found, _) = heard(Log::default().patient(), &[&one, &two]);
+    assert!(found.iter().all(|(_, doubt)| *doubt == Doubt::Clean), "{found:?}");
+    let line = "2026-11-21T07:12:06.155357Z\t   27 Query\tselect 1\n";
+    let (found, tally) = heard(Log::default(), &[line, line]);
+    assert_eq!(found, [early("select 1"), early("select 1")]);
+    assert_eq!(tally.skipped_bytes, 0);
+}
+
+#[test]
+fn a_record_that_comes_in_parts_is_one_wherever_it_is_cut() {
+    let text = format!(
+        "{HEAD}select 1;\n{HEAD}use x;\nselect 'a;\n{FORGED}drop table t;\n' -- it's\n, 2;\n\
+             {HEAD}do 3;\n"
+    );
+    let text = text.replace(&format!("{HEAD}use x;\n"), &HEAD.replace("SET", "use x;\nSET"));
+    let (whole, _) = heard(Log::default().patient(), &[&text]);
+    assert_eq!(whole.len(), 3);
+    for cut in 0..text.len() {
+        let (found, tally) = heard(Log::default(), &[&text[..cut], &text[cut..]]);
+        let texts: Vec<&String> = found.iter().map(|(text, _)| text).collect();
+        assert_eq!(texts, whole.iter().map(|(text, _)| text).collect::<Vec<_>>(), "{cut}");
+        assert_eq!(tally.skipped_bytes, 0, "{cut}");
+    }
+    let text = "2026-11-21T07:12:06.155357Z\t   27 Query\tselect 'a\n\t\t    99 Quit\t\nb'\n\
+                2026-11-21T07:12:06.155358Z\t   28 Quit\t\n";
+    for cut in 0..text.len() {
+        let (found, _) = heard(Log::default(), &[&text[..cut], &text[cut..]]);
+        assert_eq!(found.len(), 2, "{cut}: {found:?}");
+    }
+}
+
+#[test]
+fn what_comes_after_a_record_was_given_early_is_no_record() {
+    let (begin, rest) = ("create procedure p() begin\nselect 1;\n", "select '\n");
+    let parts =
+        [&format!("{HEAD}{begin}"), rest, FORGED, "drop table t;\n';\nend;\n", HEAD, "do 1;\n"];
+    let (found, tally) = heard(Log::default(), &parts);
+    let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["create procedure p() begin\nselect 1", "do 1"]);
+    assert_eq!(tally.continued, 1);
+    let line = "2026-11-21T07:12:06.155357Z\t   27 Query\t";
+    let parts =
+        [line, "select 1\n", "from '\n", "\t\t    99 Query\t", "x'\n", "where 1\n", line, "do 1\n"];
+    let (found, tally) = heard(Log::default(), &parts);
+    let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["select 1", "do 1"]);
+    assert_eq!(tally.continued, 1);
+}
+
+#[test]
+fn a_log_may_be_attached_to_in_the_midst_of_anything() {
+    let long = "x;\nno head".repeat(20_000);
+    let text = format!("{long}\n# User@Host, not\n{HEAD}select 1;\n");
+    let (found, tally) = heard(Log::attached(), &[&text[..70_000], &text[70_000..]]);
+    assert_eq!(found, [("select 1".to_owned(), Doubt::Suspect)]);
+    assert_eq!(tally.skipped_bytes as usize, text.find("# Time").unwrap());
+    let long = format!("{}# User@Host: e[e] @ h []\nselect 1;\n", "x".repeat(BEGIN));
+    let (found, _) = heard(Log::attached(), &[&long]);
+    assert_eq!(found, []);
+    let (found, _) = heard(Log::attached(), &[&format!("{HEAD}select 1;\n")]);
+    assert_eq!(found[0].1, Doubt::Early, "nothing is missing");
+}
+
+#[test]
+fn a_source_may_have_nothing_for_a_while() {
+    struct Slow(Vec<Option<String>>);
+    impl Read for Slow {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.pop() {
+                None => Ok(0),
+                Some(None) => Err(std::io::ErrorKind::WouldBlock.into()),
+                Some(Some(text)) => text.as_bytes().read(out),
+            }
+        }
+    }
+    let one = || Some(format!("{HEAD}select 1;\n"));
+    let mut source = Slow(vec![one(), None, one(), None, None, one()]);
+    let (mut log, mut seen) = (Log::default(), String::new());
+    let mut stops = 1;
+    while stops < 4 {
+        log.listen(&mut source, &mut |news| {
+            seen.push(if matches!(news, News::Idle) { '.' } else { 'r' });
+            let is_stop = seen.len() == stops;
+            if is_stop { Next::Break(()) } else { Next::Continue(()) }
+        })
+        .unwrap();
+        stops += 1;
+    }
+    log.listen(&mut source, &mut |news| {
+        seen.push(if matches!(news, News::Idle) { '.' } else { 'r' });
+        Next::Continue(())
+    })
+    .unwrap();
+    assert_eq!(seen, "r.rr");
+}
+
+#[test]
+fn what_is_no_log_is_refused_and_nothing_is_nothing() {
+    let on = &mut |_: &Recorded<'_>| Next::Continue(());
+    let mut log = Log::default();
+    assert!(matches!(log.read(&mut &b"hello\nworld\n"[..], on), Err(LogError::Unknown)));
+    let mut log = Log::default();
+    log.read(&mut &b"\n\n"[..], on).unwrap();
+    assert_eq!(log.tally().records, 0);
+}
