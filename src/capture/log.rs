@@ -135,6 +135,11 @@ impl Log {
         self.offset
     }
 
+    /// The line that the next record begins on, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
     /// Reads a source to its end, or until `on` says so; each record is given to `on` as soon as it is whole.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::fault::Exit;
 use super::progress::ProgressLine;
 use crate::analysis::{StatementClass, StatementFindings};
 use crate::capture::classes::{Class, Classes};
-use crate::capture::{Log, LogError, Next, Recorded, Tally, source};
+use crate::capture::{Log, LogError, News, Next, Tally, source};
 use crate::plan::Mistake;
 use crate::report::STATEMENT_FORMATS;
 use crate::workload::Progress;
@@ -29,7 +29,7 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::Append)
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Logs, also packed by gzip; folders of them; - for standard input"),
+                .help("Logs, also packed by gzip or zstd; folders of them; - for standard input"),
         )
         .arg(
             Arg::new("limit")
@@ -71,21 +71,24 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let paths = source::files(&given).map_err(|e| wrong(&given[0], &e.to_string()))?;
     let mut reading = Reading::new(args, desk, &paths);
     for path in &paths {
-        reading.read(path)?;
+        reading.read(path, given.contains(path))?;
         if desk.stop.is_set() {
             break;
         }
     }
     reading.line.finish();
     let limit = *args.get_one::<u32>("limit").expect("it has a default") as usize;
-    let found = findings(&reading, &paths, limit);
+    let found = findings(&reading, limit);
     let name = args.get_one::<String>("format").expect("it has a default");
     let format = STATEMENT_FORMATS.iter().find(|(known, _)| known == name);
     let (_, write) = format.expect("clap knows only the formats in the list");
     let mut text = Vec::new();
     write(&found, &mut text).expect("memory takes every write");
     desk.print(&String::from_utf8_lossy(&text))?;
-    Ok(if desk.stop.is_set() { Exit::Interrupted } else { Exit::Done })
+    if desk.stop.is_set() {
+        return Ok(Exit::Interrupted);
+    }
+    reading.broken.map_or(Ok(Exit::Done), Err)
 }
 
 /// A log that can't be read is wrong input.
@@ -102,7 +105,12 @@ struct Reading<'a> {
     total_bytes: u64,
     bytes: u64,
     classes: Classes,
-    tallies: Vec<Tally>,
+    /// Logs read, with what was read of each.
+    tallies: Vec<(PathBuf, Tally)>,
+    /// Files of folders that are no logs.
+    others: Vec<PathBuf>,
+    /// Why a log could not be read to its end.
+    broken: Option<anyhow::Error>,
 }
 
 impl<'a> Reading<'a> {
@@ -115,55 +123,65 @@ impl<'a> Reading<'a> {
             bytes: 0,
             classes: Classes::default(),
             tallies: Vec::new(),
+            others: Vec::new(),
+            broken: None,
         }
     }
 
-    fn read(&mut self, path: &Path) -> anyhow::Result<()> {
-        let mut source = source::open(path).map_err(|e| wrong(path, &e.to_string()))?;
-        let mut log = Log::default();
+    /// Reads a log. What is none is wrong where it was named, and left out where it only lies in a folder.
+    fn read(&mut self, path: &Path, is_named: bool) -> anyhow::Result<()> {
+        let mut source = source::open_live(path).map_err(|e| wrong(path, &e.to_string()))?;
+        let mut log = Log::default().patient();
         let (mut seen, mut shown) = (0, 0);
         let (total, before) = (self.total_bytes, self.bytes);
-        let result = log.read(&mut source, &mut |recorded: &Recorded<'_>| {
-            self.classes.add(recorded);
-            seen += recorded.text.len() as u64 + 200;
-            if seen < shown + LOOK {
-                return Next::Continue(());
+        let result = log.listen(&mut source, &mut |news| {
+            if let News::Recorded(recorded) = news {
+                self.classes.add(recorded);
+                seen += recorded.raw.len() as u64;
+                if seen < shown + LOOK {
+                    return Next::Continue(());
+                }
+                shown = seen;
+                let done = (before + seen).min(total);
+                self.line.show(&Progress { label: "read".to_owned(), done, total, unit: "bytes" });
             }
-            shown = seen;
-            let done = (before + seen).min(total);
-            self.line.show(&Progress { label: "read".to_owned(), done, total, unit: "bytes" });
             if self.desk.stop.is_set() { Next::Break(()) } else { Next::Continue(()) }
         });
         match result {
             Ok(()) => {}
+            Err(LogError::Unknown) if !is_named => {
+                self.others.push(path.to_owned());
+                return Ok(());
+            }
             Err(LogError::Unknown) => {
                 return Err(wrong(path, "it is no slow log and no general log"));
             }
             Err(LogError::Io(e)) => {
-                return Err(anyhow::Error::new(e).context(format!("read {}", path.display())));
+                let why = format!("{e}; read as far as line {}", log.line());
+                self.broken = self.broken.take().or(Some(wrong(path, &why)));
             }
         }
         self.bytes += log.tally().bytes;
-        self.tallies.push(log.tally().clone());
+        self.tallies.push((path.to_owned(), log.tally().clone()));
         Ok(())
     }
 }
 
-fn findings(reading: &Reading<'_>, paths: &[PathBuf], limit: usize) -> StatementFindings {
+fn findings(reading: &Reading<'_>, limit: usize) -> StatementFindings {
     let sorted = reading.classes.sorted();
     let total_us: u64 = sorted.iter().map(|class| class.total_us).sum();
     let timed: u64 = sorted.iter().map(|class| class.timed).sum();
     let total_s = (timed > 0).then(|| total_us as f64 / 1e6);
     StatementFindings {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        sources: paths.iter().map(|path| path.display().to_string()).collect(),
+        sources: reading.tallies.iter().map(|(path, _)| path.display().to_string()).collect(),
         bytes: reading.bytes,
-        records: reading.tallies.iter().map(|tally| tally.records).sum(),
+        records: reading.tallies.iter().map(|(_, tally)| tally.records).sum(),
         statements: sorted.iter().map(|class| class.count).sum(),
         total_s,
         classes_in_all: sorted.len(),
         classes: sorted.iter().take(limit).map(|class| shown(class, total_s)).collect(),
-        notes: notes(reading, paths, timed > 0),
+        notes: notes(reading, timed > 0),
     }
 }
 
@@ -191,21 +209,25 @@ fn shown(class: &Class, all_s: Option<f64>) -> StatementClass {
 }
 
 /// What was left out, and what is doubtful.
-fn notes(reading: &Reading<'_>, paths: &[PathBuf], has_times: bool) -> Vec<String> {
+fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
     let mut notes = Vec::new();
     let mut say = |count: u64, words: &str| {
         if count > 0 {
             notes.push(format!("{count} {words}"));
         }
     };
-    let sum = |of: fn(&Tally) -> u64| reading.tallies.iter().map(of).sum::<u64>();
+    let sum =
+        |of: fn(&Tally) -> u64| reading.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
     say(reading.classes.commands(), "records are commands of the protocol, not statements");
     say(reading.classes.inner(), "statements ran inside stored programs: their CALL counts");
     say(sum(|t| t.unbalanced), "statements have a quote or comment without an end");
-    say(sum(|t| t.suspect), "records follow one of those and may be part of its text");
+    say(
+        sum(|t| t.suspect),
+        "records follow one of those, or a begin that was cut: maybe no records",
+    );
     say(sum(|t| t.no_escapes), "statements end only if a backslash hides nothing");
     say(sum(|t| t.cut), "statements are cut by the end of the log");
-    for (path, tally) in paths.iter().zip(&reading.tallies) {
+    for (path, tally) in &reading.tallies {
         if tally.skipped_bytes > 0 {
             let places = tally.skipped.iter().take(NAMED);
             let lines: Vec<String> = places.map(|place| place.line.to_string()).collect();
@@ -216,6 +238,12 @@ fn notes(reading: &Reading<'_>, paths: &[PathBuf], has_times: bool) -> Vec<Strin
                 lines.join(", ")
             ));
         }
+    }
+    for path in &reading.others {
+        notes.push(format!("{}: no slow log and no general log, left out", path.display()));
+    }
+    if let Some(broken) = &reading.broken {
+        notes.push(format!("not all was read: {broken}"));
     }
     if !has_times && sum(|t| t.records) > 0 {
         notes.push("a general log has no times: classes stand by their count".to_owned());
