@@ -16,13 +16,19 @@ use crate::recorder::{EventError, Tally};
 /// Bytes of a file sent in one packet.
 const PIECE: usize = 256 * 1024;
 
+/// A row of a control-plane statement, as text; `None` is NULL.
+pub type Row = Vec<Option<Vec<u8>>>;
+
+/// Told each row as it comes.
+type Sink<'a> = &'a mut (dyn FnMut(Row) + Send);
+
 /// Rows of a control-plane statement, as text.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     /// Column names.
     pub columns: Vec<String>,
     /// Values; `None` is NULL.
-    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    pub rows: Vec<Row>,
 }
 
 impl Rows {
@@ -46,6 +52,20 @@ impl Session {
         self.check_blocking()?;
         let result = block_on(self.fetch(sql));
         self.after(result)
+    }
+
+    /// Control plane, blocking: tells each row of one statement as it comes, and keeps none.
+    ///
+    /// # Errors
+    /// As [`Error`] tells apart.
+    pub fn each_row(
+        &mut self,
+        sql: &str,
+        on_row: &mut (dyn FnMut(Row) + Send),
+    ) -> Result<(), Error> {
+        self.check_blocking()?;
+        let result = block_on(self.ask(sql, Some(on_row)));
+        self.after(result).map(|_| ())
     }
 
     /// Control plane, blocking: first column of the first row.
@@ -84,8 +104,12 @@ impl Session {
     /// # Errors
     /// As [`Error`] tells apart.
     pub async fn fetch(&mut self, sql: &str) -> Result<Rows, Error> {
+        self.ask(sql, None).await
+    }
+
+    async fn ask(&mut self, sql: &str, sink: Option<Sink<'_>>) -> Result<Rows, Error> {
         self.begin().map_err(|event| self.error(event))?;
-        let event = match self.exchange(sql).await {
+        let event = match self.exchange(sql, sink).await {
             Ok(Ok(rows)) => {
                 self.end();
                 return Ok(rows);
@@ -96,14 +120,18 @@ impl Session {
         Err(self.error(event))
     }
 
-    async fn exchange(&mut self, sql: &str) -> Result<Result<Rows, EventError>, Broken> {
+    async fn exchange(
+        &mut self,
+        sql: &str,
+        mut sink: Option<Sink<'_>>,
+    ) -> Result<Result<Rows, EventError>, Broken> {
         let write =
             |out: &mut Vec<u8>| Ok(encode::command(out, Command::COM_QUERY, sql.as_bytes()));
         self.channel.send(write).await?;
         let mut rows = Rows::default();
         let mut packet = Vec::new();
         loop {
-            let status = match self.result(&mut rows, &mut packet).await? {
+            let status = match self.result(&mut rows, &mut packet, &mut sink).await? {
                 Ok(status) => status,
                 Err(event) => return Ok(Err(event)),
             };
@@ -118,6 +146,7 @@ impl Session {
         &mut self,
         rows: &mut Rows,
         packet: &mut Vec<u8>,
+        sink: &mut Option<Sink<'_>>,
     ) -> Result<Result<u16, EventError>, Broken> {
         let parting = self.channel.packet(packet).await?;
         match packet.first() {
@@ -155,7 +184,10 @@ impl Session {
                         false => packet::end(packet)?.status,
                     };
                 }
-                Some(_) => result.rows.push(packet::text_row(packet, count)?),
+                Some(_) => match sink {
+                    Some(told) => told(packet::text_row(packet, count)?),
+                    None => result.rows.push(packet::text_row(packet, count)?),
+                },
             }
         };
         if rows.columns.is_empty() {

@@ -23,7 +23,7 @@ mod tls;
 mod wire;
 
 pub use address::Target;
-pub use control::Rows;
+pub use control::{Row, Rows};
 pub use dialect::{Word, WordKind};
 pub use error::{Error, is_retryable};
 pub use identity::{Identity, Product, Version};

@@ -17,6 +17,8 @@ pub(super) struct Column {
     pub name: String,
     /// Lower case, without length: `varchar`.
     pub data_type: String,
+    /// As the server says it, with length, signs and words: `decimal(10,2) unsigned`.
+    pub full_type: String,
     pub charset: Option<String>,
     pub collation: Option<String>,
     pub nullable: bool,
@@ -35,6 +37,8 @@ pub(super) struct Part {
     pub column: Option<String>,
     /// Only the first characters are in the index.
     pub cut: bool,
+    /// The index runs from the largest to the smallest value.
+    pub descending: bool,
 }
 
 /// An index of a table.
@@ -218,6 +222,7 @@ fn column(row: &Named<'_>) -> Column {
     Column {
         name: row.text("COLUMN_NAME"),
         data_type: row.text("DATA_TYPE").to_lowercase(),
+        full_type: row.text("COLUMN_TYPE"),
         charset: optional("CHARACTER_SET_NAME"),
         collation: optional("COLLATION_NAME"),
         nullable: row.text("IS_NULLABLE") == "YES",
@@ -241,6 +246,7 @@ fn index_part(table: &mut Table, row: &Named<'_>) {
     let part = Part {
         column: Some(row.text("COLUMN_NAME")).filter(|v| !v.is_empty()),
         cut: !row.text("SUB_PART").is_empty(),
+        descending: row.text("COLLATION") == "D",
     };
     table.indexes.last_mut().expect("pushed above if there was none").parts.push(part);
 }
@@ -340,7 +346,7 @@ mod tests {
     use super::*;
 
     fn index(name: &str, unique: bool, columns: &[&str]) -> Index {
-        let part = |c: &&str| Part { column: Some((*c).to_owned()), cut: false };
+        let part = |c: &&str| Part { column: Some((*c).to_owned()), ..Part::default() };
         Index {
             name: name.to_owned(),
             unique,

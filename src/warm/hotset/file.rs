@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::{HotIndex, HotSet, Origin};
+use super::{HotSet, Origin};
 use crate::plan::{Mistake, Mistakes};
 
 /// Version of the form that we write; we read all up to it.
@@ -245,7 +245,7 @@ pub(super) mod pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::warm::hotset::{KeyColumn, KeyRange};
+    use crate::warm::hotset::{HotIndex, KeyColumn, KeyRange};
     use proptest::prelude::*;
 
     fn hot(pages: Vec<(u32, u64)>) -> HotSet {

@@ -20,7 +20,7 @@ fn board_for(rate: Rate, room: u64) -> Board {
                 name: name.to_owned(),
                 unique: name == "PRIMARY",
                 kind: "BTREE".to_owned(),
-                parts: vec![Part { column: Some("id".to_owned()), cut: false }],
+                parts: vec![Part { column: Some("id".to_owned()), ..Part::default() }],
                 ignored: false,
             })
             .to_vec(),

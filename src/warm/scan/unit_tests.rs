@@ -12,7 +12,7 @@ fn column(name: &str, data_type: &str, nullable: bool) -> Column {
 }
 
 fn index(name: &str, parts: &[&str]) -> Index {
-    let part = |c: &&str| Part { column: Some((*c).to_owned()), cut: false };
+    let part = |c: &&str| Part { column: Some((*c).to_owned()), ..Part::default() };
     Index {
         name: name.to_owned(),
         unique: name == "PRIMARY",
@@ -96,9 +96,10 @@ fn indexes_that_no_scan_reads_are_named() {
 fn a_cut_or_computed_first_part_keeps_the_index_in_one_piece() {
     let mut table = table();
     table.indexes[1].parts[0].cut = true;
-    table
-        .indexes
-        .push(Index { parts: vec![Part { column: None, cut: false }], ..index("expression", &[]) });
+    table.indexes.push(Index {
+        parts: vec![Part { column: None, ..Part::default() }],
+        ..index("expression", &[])
+    });
     let units = units(&table, Blobs::Leave, &mut Vec::new());
     assert!(units[1].first.is_none() && units[2].first.is_none());
     let (cut, expression) = (units[1].statement(""), units[2].statement(""));

@@ -14,7 +14,7 @@ fn column(name: &str, data_type: &str) -> Column {
 }
 
 fn index(name: &str, columns: &[&str]) -> Index {
-    let part = |c: &&str| Part { column: Some((*c).to_owned()), cut: false };
+    let part = |c: &&str| Part { column: Some((*c).to_owned()), ..Part::default() };
     Index {
         name: name.to_owned(),
         unique: name == "PRIMARY",
