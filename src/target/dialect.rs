@@ -20,6 +20,8 @@ pub enum Word {
     VariablesWithOrigin,
     /// Limits each SELECT of the session; `{seconds}` or `{milliseconds}` stands for the time.
     LimitStatements,
+    /// Lets a session only read, from its next transaction on.
+    ReadOnlySession,
     /// What stands before a statement to run and explain it.
     ExplainAnalyze,
     /// Transaction isolation of a session.
@@ -156,6 +158,7 @@ const OLD_ORIGIN: &str = "SELECT VARIABLE_NAME, VARIABLE_VALUE, NULL, NULL \
     FROM performance_schema.global_variables";
 
 const ORACLE_LIMIT: &str = "SET SESSION max_execution_time = {milliseconds}";
+const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
 const MARIA_LIMIT: &str = "SET SESSION max_statement_time = {seconds}";
 
 #[rustfmt::skip]
@@ -174,6 +177,8 @@ const ROWS: &[Row] = &[
     row(Word::VariablesWithOrigin, Statement, Maria, EVER, MARIA_ORIGIN),
     row(Word::LimitStatements, Statement, Oracle, (5, 7, 8), ORACLE_LIMIT),
     row(Word::LimitStatements, Statement, Maria, EVER, MARIA_LIMIT),
+    row(Word::ReadOnlySession, Statement, Oracle, (5, 6, 5), READ_ONLY),
+    row(Word::ReadOnlySession, Statement, Maria, (10, 0, 0), READ_ONLY),
     row(Word::ExplainAnalyze, Prefix, Oracle, (8, 0, 18), "EXPLAIN ANALYZE"),
     row(Word::ExplainAnalyze, Prefix, Maria, EVER, "ANALYZE"),
     row(Word::IsolationVariable, Variable, All, EVER, "tx_isolation"),

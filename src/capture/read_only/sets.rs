@@ -15,8 +15,8 @@ const HARMLESS: &[&str] = &[
     "net_read_timeout", "net_write_timeout", "optimizer_prune_level", "optimizer_search_depth",
     "optimizer_switch", "optimizer_use_condition_selectivity", "query_cache_type", "rand_seed1",
     "rand_seed2", "sql_auto_is_null", "sql_big_selects", "sql_notes", "sql_quote_show_create",
-    "sql_safe_updates", "sql_warnings", "time_zone", "timestamp", "transaction_isolation",
-    "tx_isolation", "unique_checks", "wait_timeout",
+    "sql_warnings", "time_zone", "timestamp", "transaction_isolation", "tx_isolation",
+    "unique_checks", "wait_timeout",
 ];
 
 /// Variables whose value decides how bytes are read: only character sets whose every byte below 0x80 is ASCII, in

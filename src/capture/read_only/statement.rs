@@ -26,8 +26,8 @@ impl<'t> Statement<'t> {
             all.into_iter().partition(|token| token.kind == Kind::Hint);
         let mut end = text.len();
         let is_end = |token: &Token| token.kind == Kind::Sign && token.of(text) == b";";
-        while let Some(last) = tokens.pop_if(|last| is_end(last)) {
-            end = last.from as usize;
+        while tokens.last().is_some_and(is_end) {
+            end = tokens.pop().map_or(end, |last| last.from as usize);
         }
         if tokens.is_empty() {
             return Err(Refusal::Empty);

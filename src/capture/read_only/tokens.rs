@@ -247,7 +247,12 @@ impl Reader<'_> {
         }
         let digits = inside[skipped..].iter().take_while(|b| b.is_ascii_digit()).count();
         let follows_blank = inside.get(skipped + digits).is_none_or(u8::is_ascii_whitespace);
-        if !matches!(digits, 0 | 5) && !(digits == 6 && follows_blank) {
+        let is_version = match digits {
+            0 | 5 => true,
+            6 => follows_blank,
+            _ => false,
+        };
+        if !is_version {
             return Err(Unread::Unclear);
         }
         let number = self.tokens.comments.len() as u8 + 1;
