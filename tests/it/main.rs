@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod doctor;
 mod fixture;
+mod hotset_load;
 mod journal;
 mod probe;
 mod report;

@@ -7,11 +7,15 @@
 
 mod file;
 mod load;
+mod look;
+mod order;
 mod range;
 mod warmth;
 
 pub use file::{FORMAT_VERSION, read, write};
 pub use load::Load;
+pub use look::{Look, look};
+pub use order::order_kept;
 pub use range::condition;
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 

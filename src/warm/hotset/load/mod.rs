@@ -22,8 +22,8 @@ use crate::warm::{Event, Scene, Strategy, Warmed, Warmth, gauge, guarded, open};
 use native::Shelf;
 pub(in crate::warm::hotset) use native::{Page, resident};
 pub(in crate::warm::hotset) use place::{layout, tables};
-pub(in crate::warm::hotset) use plan::{Match, Way, matches};
-use plan::{mark, tasks};
+pub(in crate::warm::hotset) use plan::{Match, matches, samples};
+use plan::{Way, mark, tasks};
 use resume::{Record, Start};
 
 /// The strategy.
@@ -318,7 +318,7 @@ impl Ground<'_> {
         };
         let mut places: Vec<usize> = served.iter().copied().filter(known).collect();
         places.sort_unstable();
-        let statements = plan::samples(places.iter().map(|at| &found[*at]));
+        let statements = samples(places.iter().map(|at| &found[*at]));
         let sampled = statements.len();
         let warm = probe(&mut self.lead, &statements)?;
         // A few may have gone again from a pool that is nearly full.
@@ -365,12 +365,12 @@ impl Ground<'_> {
         let outcome = work_off(job, &mut self.lead, scene, on_event, &mut on_done)?;
         summary(&outcome, limits, warmed);
         if outcome.end == End::Through {
-            let statements = plan::samples(ranges.iter().copied());
+            let statements = samples(ranges.iter().copied());
             let warm = probe(&mut self.lead, &statements)?;
             if warm * 4 < statements.len() * 3 {
                 warmed.notes.push(format!(
-                    "of {} places of the hot set looked at again only {warm} are in the pool: it is \
-                     too small, or others push pages out",
+                    "of {} places of the hot set looked at again only {warm} are in the pool: it \
+                     is too small, or others push pages out",
                     statements.len()
                 ));
             }

@@ -1,0 +1,256 @@
+//! Hot sets brought to servers: all of it comes, in order, nothing else changes, and what can't come is said.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sweat::base::{Clock, RealClock, Stop, StopReason};
+use sweat::plan::Options;
+use sweat::server::{Control, Settings};
+use sweat::target::{Product, Session, Target};
+use sweat::warm::hotset::{self, HotIndex, HotSet, KeyColumn, KeyRange, Look, Origin, look};
+use sweat::warm::{STRATEGIES, Scene, Warmed, gauge};
+
+use crate::fixture::{self, Fixture};
+
+const ROWS: u64 = 24_000;
+
+/// A server of each product that is there, with rows whose secondary keys are scattered, cold.
+fn servers() -> Vec<Fixture> {
+    // Nothing is read but what is asked for, so that pages can be counted.
+    let settings = [
+        ("innodb_buffer_pool_size", "48M"),
+        ("innodb_lru_scan_depth", "100"),
+        ("innodb_read_ahead_threshold", "0"),
+    ];
+    let mut all = vec![fixture::with(&settings)];
+    all.extend(fixture::mysql_with(&settings));
+    for server in &mut all {
+        fill(server);
+        restart(server);
+    }
+    all
+}
+
+fn fill(server: &Fixture) {
+    let mut session = open(server.target());
+    for sql in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (id INT NOT NULL PRIMARY KEY, code CHAR(32) CHARACTER SET latin1 \
+         NOT NULL, pad CHAR(200) CHARACTER SET latin1 NOT NULL, KEY code (code)) STATS_PERSISTENT=1",
+        "CREATE TABLE shop.few (a INT NOT NULL, b INT NOT NULL, pad CHAR(200) NOT NULL, \
+         PRIMARY KEY (a, b))",
+    ] {
+        session.command(sql).unwrap();
+    }
+    let row = |id: u64| format!("({id},MD5({id}),'x')");
+    for from in (0..ROWS).step_by(4_000) {
+        let rows: Vec<_> = (from..from + 4_000).map(row).collect();
+        session.command(&format!("INSERT INTO shop.orders VALUES {}", rows.join(","))).unwrap();
+    }
+    let rows: Vec<_> = (0..4_000u32).map(|i| format!("({},{},'y')", i / 100, i % 100)).collect();
+    session.command(&format!("INSERT INTO shop.few VALUES {}", rows.join(","))).unwrap();
+    session.command("ANALYZE TABLE shop.orders, shop.few").unwrap();
+}
+
+fn open(target: &Target) -> Session {
+    target.connect(&Stop::new()).expect("a session")
+}
+
+fn restart(server: &mut Fixture) {
+    server.sandbox.stop().expect("the sandbox stops");
+    server.sandbox.start(&Settings::new()).expect("the sandbox starts");
+}
+
+/// What users do: look up a third of the orders by their codes.
+fn work(server: &Fixture) -> u64 {
+    let mut session = open(server.target());
+    let before = gauge(&mut session).unwrap().pages_read;
+    for id in (8_000..16_000).step_by(7) {
+        let sql = format!("SELECT pad FROM shop.orders FORCE INDEX (code) WHERE code = MD5({id})");
+        assert_eq!(session.rows(&sql).unwrap().rows.len(), 1);
+    }
+    gauge(&mut session).unwrap().pages_read - before
+}
+
+/// The hot set of a server, by hand: its pages of `shop` from the pool, and these ranges of keys.
+fn taken(server: &Fixture) -> HotSet {
+    let mut session = open(server.target());
+    let own = if session.identity().product == Product::MariaDb { "SYS_" } else { "" };
+    let rows = session
+        .rows(&format!(
+            "SELECT i.NAME, i.SPACE, i.INDEX_ID, s.FILE_SIZE DIV 16384, SUBSTRING_INDEX(t.NAME, '/', -1) \
+             FROM information_schema.INNODB_{own}INDEXES i \
+             JOIN information_schema.INNODB_{own}TABLES t ON t.TABLE_ID = i.TABLE_ID \
+             JOIN information_schema.INNODB_{own}TABLESPACES s ON s.SPACE = i.SPACE \
+             WHERE t.NAME LIKE 'shop/%'"
+        ))
+        .unwrap();
+    let number = |at: usize, column| rows.text(at, column).unwrap().parse::<u64>().unwrap();
+    let mut ranks: HashMap<String, Vec<(u32, u64)>> = HashMap::new();
+    for (rank, (table, index, page)) in pages(&mut session).into_iter().enumerate() {
+        ranks.entry(format!("{table}.{index}")).or_default().push((page, rank as u64));
+    }
+    let index = |at: usize| {
+        let (table, index) = (rows.text(at, 4).unwrap(), rows.text(at, 0).unwrap());
+        let pages = ranks.get(&format!("{table}.{index}")).cloned().unwrap_or_default();
+        let (key, ranges) = ranges(&table, &index, pages.len() as u64);
+        HotIndex {
+            database: "shop".to_owned(),
+            table,
+            clustered: index == "PRIMARY",
+            index,
+            space: number(at, 1) as u32,
+            index_id: number(at, 2),
+            file_pages: number(at, 3),
+            key,
+            pages,
+            ranges,
+            ..HotIndex::default()
+        }
+    };
+    let mut indexes: Vec<HotIndex> = (0..rows.rows.len()).map(index).collect();
+    indexes.retain(|index| !index.pages.is_empty());
+    assert!(indexes.iter().map(|i| i.pages.len()).sum::<usize>() > 150, "{indexes:?}");
+    let origin = Origin {
+        product: session.identity().product.name().to_owned(),
+        page_bytes: 16_384,
+        accesses_per_s: Some(10_000.0),
+        ..Origin::default()
+    };
+    HotSet { format_version: 1, origin, indexes, notes: Vec::new() }
+}
+
+/// Pages of `shop` in the pool: table, index, number; the hottest first.
+fn pages(session: &mut Session) -> Vec<(String, String, u32)> {
+    let rows = session
+        .rows(
+            "SELECT REPLACE(SUBSTRING_INDEX(TABLE_NAME, '.', -1), '`', ''), INDEX_NAME, PAGE_NUMBER \
+             FROM information_schema.INNODB_BUFFER_PAGE_LRU WHERE TABLE_NAME LIKE '`shop`.%' \
+             ORDER BY LRU_POSITION DESC",
+        )
+        .unwrap();
+    let text = |at, column| rows.text(at, column).unwrap();
+    (0..rows.rows.len())
+        .map(|at| (text(at, 0), text(at, 1), text(at, 2).parse().unwrap()))
+        .collect()
+}
+
+/// Ranges of keys that hold what `work` looks up, hottest first by their places here.
+fn ranges(table: &str, index: &str, pages: u64) -> (Vec<KeyColumn>, Vec<KeyRange>) {
+    let column = |name: &str| KeyColumn { name: name.to_owned(), ..KeyColumn::default() };
+    let range = |low: &[String], high: &[String], heat| KeyRange {
+        low: low.to_vec(),
+        high: high.to_vec(),
+        pages: (pages / 8).max(1),
+        heat,
+        ..KeyRange::default()
+    };
+    let number = |n: u64| n.to_string();
+    match (table, index) {
+        ("orders", "PRIMARY") => {
+            let from = |i: u64| [number(8_000 + i * 1_000)];
+            let all = (0..8).map(|i| range(&from(i), &from(i + 1), i * 10)).collect();
+            (vec![column("id")], all)
+        }
+        ("orders", _) => {
+            // Codes are evenly spread, so all of them are hot.
+            let at = |i: u64| [format!("_latin1 '{i:x}'"), number(0)];
+            let mut all: Vec<_> = (0..15).map(|i| range(&at(i), &at(i + 1), i * 10 + 5)).collect();
+            all.push(range(&at(15), &[], 155));
+            (vec![column("code"), column("id")], all)
+        }
+        _ => {
+            let from = |a: u64, b: u64| [number(a), number(b)];
+            (vec![column("a"), column("b")], vec![range(&from(3, 50), &from(21, 7), 7)])
+        }
+    }
+}
+
+fn kept(server: &Fixture, hot: &HotSet) -> PathBuf {
+    let path = server.dir.path().join("hot");
+    hotset::write(hot, &path).unwrap();
+    path
+}
+
+fn load_until(
+    server: &mut Fixture,
+    hot: &Path,
+    given: &[(&str, &str)],
+    is_ours: bool,
+    stop: &Stop,
+) -> anyhow::Result<Warmed> {
+    let strategy = STRATEGIES.iter().find(|s| s.name() == "hotset").expect("in the list");
+    let mut all = vec![("file".to_owned(), hot.display().to_string())];
+    all.extend(given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
+    let options = Options::check(&strategy.options(), &all).expect("good options");
+    let target = server.target().clone();
+    let control = is_ours.then_some(&mut server.sandbox as &mut dyn Control);
+    let mut scene = Scene {
+        target: &target,
+        control,
+        clock: RealClock::start(),
+        stop,
+        progress: &mut |p| assert!(p.total == 0 || p.done <= p.total, "{p:?}"),
+    };
+    strategy.warm(&options, &mut scene)
+}
+
+fn load(server: &mut Fixture, hot: &Path, given: &[(&str, &str)]) -> Warmed {
+    load_until(server, hot, given, true, &Stop::new()).expect("the load goes well")
+}
+
+/// All global variables, and the files of lists in the data folder.
+fn state(server: &Fixture) -> (BTreeMap<String, String>, Vec<(String, String)>) {
+    let rows = open(server.target()).rows("SHOW GLOBAL VARIABLES").unwrap();
+    let variables =
+        (0..rows.rows.len()).map(|i| (rows.text(i, 0).unwrap(), rows.text(i, 1).unwrap()));
+    let variables = variables.collect();
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(server.sandbox.datadir()).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.contains("buffer_pool") || name.contains("sweat") {
+            files.push((name, std::fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+    files.sort();
+    (variables, files)
+}
+
+fn share_there(server: &Fixture, hot: &HotSet, how: Look) -> f64 {
+    let mut session = open(server.target());
+    let pool = gauge(&mut session).unwrap();
+    let found = look(&mut session, hot, &pool, how).unwrap();
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+    hotset::warmth(hot, &found).share
+}
+
+const BY_PAGES: Look = Look { pages: true, rows: false };
+const BY_ROWS: Look = Look { pages: false, rows: true };
+
+#[test]
+fn the_same_server_has_its_pages_back_after_a_restart() {
+    for mut server in servers() {
+        let own = server.sandbox.datadir().join("ib_buffer_pool");
+        let cold = work(&server);
+        assert!(cold > 200, "{cold}");
+        let hot = taken(&server);
+        let file = kept(&server, &hot);
+        assert!((share_there(&server, &hot, BY_PAGES) - 1.0).abs() < 1e-9);
+        for (by, most) in [("pages", cold / 100), ("keys", cold / 100), ("auto", cold / 100)] {
+            restart(&mut server);
+            std::fs::write(&own, "0,1\n").unwrap();
+            let before = state(&server);
+            assert!(share_there(&server, &hot, BY_PAGES) < 0.1);
+            let warmed = load(&mut server, &file, &[("by", by)]);
+            assert!(!warmed.cut && warmed.failed == 0, "{by}: {:?}", warmed.notes);
+            assert_eq!(warmed.notes, [] as [String; 0], "{by}");
+            assert_eq!(state(&server), before, "{by}");
+            let share = share_there(&server, &hot, BY_PAGES);
+            assert!(share > 0.98, "{by}: {share}");
+            let late = work(&server);
+            assert!(late <= most, "{by}: {late} of {cold} pages were read afterwards");
+            assert!(!file.with_extension("progress").exists());
+        }
+    }
+}
