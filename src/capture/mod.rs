@@ -15,6 +15,7 @@ mod slow_log;
 pub mod source;
 pub mod table_log;
 mod time;
+pub mod writes;
 
 pub use lexer::is_dash_comment;
 pub use log::{Log, LogError, News, Next, Place, Tally};

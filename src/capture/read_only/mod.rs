@@ -19,6 +19,7 @@ use std::borrow::Cow;
 
 pub use tables::{Temporary, tables, temporary};
 use tokens::{Escapes, Tokens, Unread};
+pub(super) use verbs::behind_with;
 use verbs::{Judged, judge};
 
 /// What the user allows beyond the list.
@@ -163,7 +164,7 @@ fn judged<'t>(text: &'t [u8], allowed: &Allowed) -> Result<(Judged, &'t [u8]), R
 
 /// Every way in which servers may read a statement, by sql_mode and version. Where a server would only say that it
 /// can't, the way is left out.
-fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> {
+pub(super) fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> {
     let modes: &[Escapes] = if memchr::memchr(b'\\', text).is_some() {
         &[Escapes::Both, Escapes::Single, Escapes::None]
     } else {

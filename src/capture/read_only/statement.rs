@@ -1,5 +1,7 @@
 //! One statement in one reading: its tokens with their parentheses, and small questions about them. Pure; judges nothing.
 
+use std::ops::Range;
+
 use super::Refusal;
 use super::tokens::{Kind, Token};
 
@@ -85,6 +87,14 @@ impl<'t> Statement<'t> {
     /// The bytes of a token; none behind the end.
     pub(in crate::capture) fn bytes(&self, at: usize) -> &'t [u8] {
         self.tokens.get(at).map_or(b"", |token| token.of(self.text))
+    }
+
+    /// The bytes of some tokens and of what stands between them.
+    pub(in crate::capture) fn slice(&self, tokens: &Range<usize>) -> &'t [u8] {
+        if tokens.is_empty() {
+            return b"";
+        }
+        &self.text[self.from(tokens.start)..self.to(tokens.end - 1)]
     }
 
     /// Whether a token is this word, unquoted; in capitals.
