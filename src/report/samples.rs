@@ -4,6 +4,7 @@ use crate::analysis::{
     Capacity, CapacityStep, Cause, CheckFinding, Comparison, Difference, Estimate, Findings,
     InsideOutside, Law, NoiseItem, Pair, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
     Stalls, Steady, SteadyVerdict, Verdict, WaitFinding, WaitGroup, WatchCost, analyse, recorded,
+    replay,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
@@ -249,6 +250,16 @@ fn wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFind
         notes: vec!["rows cover 31 % of the waits".to_owned()],
         ..WaitFinding::default()
     }
+}
+
+/// A replay.
+pub(super) fn replayed() -> Findings {
+    analyse(&replay::made::run())
+}
+
+/// Two ways under the same replayed traffic, in six blocks.
+pub(super) fn replayed_in_two_ways() -> Findings {
+    analyse(&replay::made::in_two_ways())
 }
 
 /// A search for capacity.

@@ -100,9 +100,9 @@ fn json_is_golden_and_as_the_schema_says() {
     cut.meta.ended_ns = None;
     let runs = [recorded::demo(), recorded::bench(), cut, Run::default()];
     let mut texts: Vec<String> = runs.iter().map(|run| written("json", run)).collect();
-    let [mut ab, sweep, capacity] = [samples::compared(), samples::swept(), samples::searched()];
-    ab.comparisons[0].margin = f64::NAN;
-    texts.extend([ab, sweep, capacity].map(|findings| shown("json", findings)));
+    let mut samples = samples();
+    samples[0].1.comparisons[0].margin = f64::NAN;
+    texts.extend(samples.map(|(_, findings)| shown("json", findings)));
     for text in texts {
         let report: Value = serde_json::from_str(&text).unwrap();
         let mut wrong = Vec::new();
@@ -305,11 +305,13 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, Findings); 3] {
+fn samples() -> [(&'static str, Findings); 5] {
     [
         ("compared", samples::compared()),
         ("swept", samples::swept()),
         ("searched", samples::searched()),
+        ("replayed", samples::replayed()),
+        ("replayed-ways", samples::replayed_in_two_ways()),
     ]
 }
 

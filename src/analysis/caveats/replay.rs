@@ -69,7 +69,7 @@ pub(super) fn part_load(case: &Case<'_>) -> Option<Caveat> {
     let trial = replays(case).next()?;
     let share = left_out as f64 / records.max(1) as f64;
     let writes = trial.options.get("writes").map_or("drop", String::as_str);
-    if left_out == 0 && writes == "execute" {
+    if left_out == 0 && matches!(writes, "drop" | "execute") {
         return None;
     }
     let about_writes = match writes {

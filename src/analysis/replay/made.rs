@@ -106,3 +106,30 @@ pub(crate) fn run() -> Run {
     trial.replayed = Some(replayed());
     run
 }
+
+/// Two classes, of which one takes so many times as long as otherwise.
+pub(crate) fn slowed(by: f64, seed: u64) -> Replayed {
+    let one = |digest: &str, times, seed| class(digest, 1500, 1e6, times, seed);
+    Replayed {
+        sent: 3000,
+        classes: vec![one("select a", 1.4 * by, seed), one("select b", 1.2, seed + 50)],
+        ..Replayed::default()
+    }
+}
+
+/// Two ways in six blocks: in `b` one class takes half as long again.
+pub(crate) fn in_two_ways() -> Run {
+    let mut run = run();
+    let only = run.trials.remove(0);
+    for block in 1..=6u32 {
+        for (way, by) in [("a", 1.0), ("b", 1.5)] {
+            let mut trial = only.clone();
+            trial.id = format!("{block}-{way}");
+            way.clone_into(&mut trial.way);
+            trial.block = block;
+            trial.replayed = Some(slowed(by, u64::from(block) * 7));
+            run.trials.push(trial);
+        }
+    }
+    run
+}

@@ -49,8 +49,8 @@ fn the_answer_says_what_changed_whether_it_was_on_time_and_what_was_left_out() {
         "Of 5 classes of statements, replayed against recorded: 1 slower, 1 faster, 1 the same, 2 \
          unsure (7 240 statements of 40 sessions); 40 new errors in 1 class, 2 as recorded; \
          12 of 7 210 statements gave another number of rows.",
-        "Most time went to `select * from orders where customer=? order by at limit ?`: 2.98x (95 \
-         % interval 2.96 .. 3.00x), p95 5.82 ms",
+        "Most time was lost in `select * from orders where customer=? order by at limit ?`: 2.98x \
+         (95 % interval 2.96 .. 3.00x), p95 5.82 ms",
         "It was behind its schedule (as recorded) from 20.0 s on by up to 1.80 s, 0.552 % of its \
          statements: lag p50 60.",
         "2 760 of 10 000 records were left out (27.6 %), most of all for this: a write (2 700).",
@@ -106,30 +106,9 @@ fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
     assert_eq!(verdict_of(&better[0]), "better");
 }
 
-fn slowed(by: f64, seed: u64) -> Replayed {
-    let class = |digest: &str, times, seed| made::class(digest, 1500, 1e6, times, seed);
-    Replayed {
-        sent: 3000,
-        classes: vec![class("select a", 1.4 * by, seed), class("select b", 1.2, seed + 50)],
-        ..Replayed::default()
-    }
-}
-
 #[test]
 fn ways_are_compared_class_by_class_over_their_blocks() {
-    let mut run = made::run();
-    let only = run.trials.remove(0);
-    for block in 1..=6u32 {
-        for (way, by) in [("a", 1.0), ("b", 1.5)] {
-            let mut trial = only.clone();
-            trial.id = format!("{block}-{way}");
-            way.clone_into(&mut trial.way);
-            trial.block = block;
-            trial.replayed = Some(slowed(by, u64::from(block) * 7));
-            run.trials.push(trial);
-        }
-    }
-    let findings = analyse(&run);
+    let findings = analyse(&made::in_two_ways());
     assert_eq!(findings.replays.len(), 2);
     assert_eq!((findings.replays[0].sent, findings.replays[1].trials.len()), (18_000, 6));
     let changes: Vec<_> = findings
@@ -153,7 +132,7 @@ fn finished_replays_are_compared_too() {
     let run = |id: &str, by, seed| {
         let mut run = made::run();
         run.meta.id = id.to_owned();
-        run.trials[0].replayed = Some(slowed(by, seed));
+        run.trials[0].replayed = Some(made::slowed(by, seed));
         run
     };
     let how = Sides { paired: false, metric: "p99_s".to_owned(), margin: 0.02 };

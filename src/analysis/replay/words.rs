@@ -137,7 +137,7 @@ fn most_slowed(replay: &ReplayFinding) -> Option<String> {
         Some(format!(", {label} {} -> {}", time(before), time(after)))
     };
     Some(format!(
-        "Most time went to `{}`: {}{}.",
+        "Most time was lost in `{}`: {}{}.",
         short(&worst.digest),
         change(worst.change.as_ref()?)?,
         times("p95", |l| l.p95_s).or_else(|| times("p50", |l| l.p50_s)).unwrap_or_default()

@@ -1,6 +1,7 @@
 //! JSON, schema version 1 (`docs/schema/report-v1.json`): durations in seconds, instants in RFC 3339 UTC, what is not
 //! known is `null`. Inside version 1 keys are only added.
 
+mod replay;
 mod verdicts;
 
 use std::io::{self, Write};
@@ -73,6 +74,8 @@ fn report(findings: &Findings) -> Value {
         "differences": list(&findings.differences, verdicts::difference),
         "scaling": findings.scaling.as_ref().map(verdicts::scaling),
         "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity(findings, c)),
+        "replays": list(&findings.replays, |r| replay::replay(r, &ids(findings, &r.trials))),
+        "replay_changes": list(&findings.replay_changes, replay::change),
         "waits": list(&findings.waits, |w| verdicts::wait(findings, w)),
         "wait_groups": list(&findings.wait_groups, verdicts::wait_group),
         "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost),
@@ -89,6 +92,11 @@ fn report(findings: &Findings) -> Value {
             json!({ "path": f.path, "bytes": f.bytes, "sha256": f.sha256 })
         }),
     })
+}
+
+/// Names of loads.
+fn ids(findings: &Findings, trials: &[usize]) -> Vec<String> {
+    trials.iter().map(|trial| findings.trials[*trial].id.clone()).collect()
 }
 
 fn list<T>(items: &[T], of: impl Fn(&T) -> Value) -> Value {

@@ -2,6 +2,7 @@
 
 mod compare;
 mod loads;
+mod replay;
 mod scaling;
 mod state;
 pub(super) mod table;
@@ -35,6 +36,7 @@ impl ReportFormat for Text {
         answer(findings, paint, out)?;
         state::checks(findings, paint, out)?;
         compare::write(findings, paint, out)?;
+        replay::write(findings, out)?;
         if let Some(found) = &findings.scaling {
             writeln!(out)?;
             scaling::sweep(found, out)?;

@@ -1,0 +1,85 @@
+//! Replays. Times in seconds.
+
+use serde_json::{Value, json};
+
+use crate::analysis::{Behind, ReplayChange, ReplayClassFinding, ReplayFinding};
+
+use super::verdicts::comparison;
+use super::{latency, list};
+
+pub(super) fn replay(replay: &ReplayFinding, trials: &[String]) -> Value {
+    let bins = list(&replay.lag_bins, |(edge, number)| json!([edge, number]));
+    let reasons = list(&replay.reasons, |reason| {
+        let (line, text) = reason.example.clone().unzip();
+        json!({ "reason": reason.reason, "records": reason.count, "line": line, "example": text })
+    });
+    json!({
+        "way": replay.way,
+        "trials": trials,
+        "timing": replay.timing,
+        "writes": replay.writes,
+        "sessions": replay.sessions,
+        "sessions_at_once": replay.sessions_at_once,
+        "ends_inferred": replay.ends_inferred,
+        "records": replay.records,
+        "sent": replay.sent,
+        "span_s": replay.span_s,
+        "uncertainty_s": replay.uncertainty_s,
+        "round_trip_s": replay.round_trip_s,
+        "lag": latency(&replay.lag),
+        "lag_bins": bins,
+        "lag_by_second": replay.lag_by_second,
+        "behind": replay.behind.as_ref().map(behind),
+        "errors": errors(replay.errors),
+        "rows_compared": replay.rows_compared,
+        "rows_differing": replay.rows_differing,
+        "classes": list(&replay.classes, class),
+        "left_out": replay.left_out,
+        "left_out_why": reasons,
+        "notes": replay.notes,
+    })
+}
+
+fn behind(behind: &Behind) -> Value {
+    json!({
+        "from_s": behind.from_s,
+        "seconds": behind.seconds,
+        "of_seconds": behind.of_seconds,
+        "at_end": behind.at_end,
+        "longest_s": behind.longest_s,
+        "share": behind.share,
+    })
+}
+
+fn errors([as_recorded, new, gone]: [u64; 3]) -> Value {
+    json!({ "as_recorded": as_recorded, "new": new, "gone": gone })
+}
+
+fn class(class: &ReplayClassFinding) -> Value {
+    let (code, text) = class.first_error.clone().unzip();
+    json!({
+        "digest": class.digest,
+        "example": class.example,
+        "sent": class.count,
+        "share": class.share,
+        "recorded": latency(&class.recorded),
+        "replayed": latency(&class.replayed),
+        "errors": errors(class.errors),
+        "first_error_code": code,
+        "first_error": text,
+        "rows_compared": class.rows_compared,
+        "rows_differing": class.rows_differing,
+        "change": class.change.as_ref().map(comparison),
+    })
+}
+
+pub(super) fn change(change: &ReplayChange) -> Value {
+    json!({
+        "digest": change.digest,
+        "base": latency(&change.base),
+        "way": latency(&change.way),
+        "errors_new_base": change.errors_new.0,
+        "errors_new_way": change.errors_new.1,
+        "change": comparison(&change.change),
+    })
+}

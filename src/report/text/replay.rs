@@ -1,0 +1,261 @@
+//! A replay: its classes before and after, its schedule, its new errors, what was left out.
+
+use std::io::{self, Write};
+
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, plural, time};
+use crate::analysis::{
+    Comparison, Findings, Latency, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
+};
+
+use super::table::{Align, Table};
+use super::{WIDTH, paragraph, plain};
+
+/// Classes that are always shown, those that took most time.
+const FIRST: usize = 10;
+/// Classes shown at most: behind the first only those with something to tell.
+const MOST: usize = 25;
+/// Reasons shown.
+const REASONS: usize = 12;
+/// Edges of the histogram of lags here, seconds.
+const COARSE: &[f64] = &[0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0];
+/// Characters of a bar.
+const BAR: f64 = 30.0;
+
+pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    changes(&findings.replay_changes, out)?;
+    for replay in &findings.replays {
+        let tells = replay.errors[1] > 0 || !replay.reasons.is_empty() || !replay.notes.is_empty();
+        if findings.replays.len() > 1 && (tells || findings.replay_changes.is_empty()) {
+            writeln!(out, "\nReplay `{}`", plain(&replay.way))?;
+        }
+        if findings.replay_changes.is_empty() {
+            classes(replay, out)?;
+            schedule(replay, out)?;
+        } else {
+            failing(replay, out)?;
+        }
+        left_out(replay, out)?;
+        for note in &replay.notes {
+            paragraph(out, "replay    ", "replay    ", note)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a class has something to tell beyond its times.
+fn tells(class: &ReplayClassFinding) -> bool {
+    let is_worse = class.change.as_ref().is_some_and(|c| c.verdict == Verdict::Worse);
+    is_worse || class.errors[1] > 0 || class.rows_differing > 0
+}
+
+fn classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+    let numbered = replay.classes.iter().enumerate();
+    let shown = numbered.filter(|(place, class)| *place < FIRST || tells(class)).take(MOST);
+    let shown: Vec<(usize, &ReplayClassFinding)> = shown.collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let mut table = table("sent");
+    for (place, class) in &shown {
+        let change = class.change.as_ref();
+        let cells = cells(&class.recorded, &class.replayed, change);
+        let number = format!("#{}", place + 1);
+        table.row([number, count(class.count)].into_iter().chain(cells).collect());
+    }
+    table.write(WIDTH, out)?;
+    for (place, class) in &shown {
+        let label = format!("#{:<8} ", place + 1);
+        paragraph(out, &label, &label, &told(class))?;
+    }
+    let more = replay.classes.len() - shown.len();
+    if more > 0 {
+        writeln!(out, "{} more, in the page and in JSON", plural(more as u64, "class", "classes"))?;
+    }
+    Ok(())
+}
+
+/// A row is a class: a number, a count, three percentiles twice, the change, the verdict.
+fn table(second: &str) -> Table {
+    let right = Align::Right;
+    Table::new(&[
+        ("ms", Align::Left),
+        (second, right),
+        ("p50", right),
+        ("now", right),
+        ("p95", right),
+        ("now", right),
+        ("p99", right),
+        ("now", right),
+        ("change", right),
+        ("verdict", Align::Left),
+    ])
+}
+
+fn cells(
+    before: &Latency,
+    after: &Latency,
+    change: Option<&Comparison>,
+) -> impl Iterator<Item = String> {
+    let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+    let of =
+        [(before.p50_s, after.p50_s), (before.p95_s, after.p95_s), (before.p99_s, after.p99_s)];
+    let ratio = change.and_then(|c| c.ratio.value);
+    let verdict = change.map_or(UNKNOWN, |c| c.verdict.words());
+    of.into_iter()
+        .flat_map(move |(before, after)| [ms(before), ms(after)])
+        .chain([ratio.map_or_else(|| UNKNOWN.to_owned(), signed), verdict.to_owned()])
+}
+
+/// `+12 %`, or `3.0x` where a percentage reads badly.
+fn signed(ratio: f64) -> String {
+    match ratio {
+        ratio if (0.995..1.005).contains(&ratio) => "0 %".to_owned(),
+        ratio if (0.5..2.0).contains(&ratio) => format!("{:+.0} %", (ratio - 1.0) * 100.0),
+        ratio => format!("{}x", figure(ratio)),
+    }
+}
+
+/// Statement, errors, rows, and what limits the verdict.
+fn told(class: &ReplayClassFinding) -> String {
+    let mut parts = vec![cut(&class.digest, 300)];
+    parts.extend(errors(class));
+    if class.rows_differing > 0 {
+        let of = count(class.rows_compared);
+        parts.push(format!("{} of {of} gave another number of rows", count(class.rows_differing)));
+    }
+    parts.extend(class.change.iter().flat_map(|change| &change.notes).cloned());
+    parts.join(" - ")
+}
+
+fn errors(class: &ReplayClassFinding) -> Option<String> {
+    let [both, new, gone] = class.errors;
+    let mut parts = Vec::new();
+    if new > 0 {
+        let first = class.first_error.as_ref();
+        let first = first.map_or_else(String::new, |(code, text)| format!(": {code} {text}"));
+        parts.push(format!("{}{first}", plural(new, "new error", "new errors")));
+    }
+    if both > 0 {
+        parts.push(format!("{} as recorded", plural(both, "error", "errors")));
+    }
+    if gone > 0 {
+        parts.push(format!("{} gone", plural(gone, "error", "errors")));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// As much of a text as fits.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 2).chain("..".chars()).collect()
+}
+
+/// Classes with new errors, where the table is about ways.
+fn failing(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+    for class in replay.classes.iter().filter(|class| class.errors[1] > 0).take(MOST) {
+        let text = format!("{}: {}", cut(&class.digest, 120), errors(class).unwrap_or_default());
+        paragraph(out, "new       ", "new       ", &text)?;
+    }
+    Ok(())
+}
+
+/// How far behind its schedule statements began, as a histogram.
+fn schedule(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+    if replay.lag_bins.is_empty() {
+        return Ok(());
+    }
+    let mut bins: Vec<(Option<f64>, u64)> = Vec::new();
+    for (edge, number) in &replay.lag_bins {
+        let coarse = edge.and_then(|edge| COARSE.iter().copied().find(|c| edge <= *c));
+        match bins.last_mut().filter(|last| last.0 == coarse) {
+            Some(last) => last.1 += number,
+            None => bins.push((coarse, *number)),
+        }
+    }
+    writeln!(out)?;
+    let mut table = Table::new(&[
+        ("lag behind the schedule", Align::Left),
+        ("statements", Align::Right),
+        ("share", Align::Right),
+        ("", Align::Left),
+    ]);
+    let mut from = None;
+    for (edge, number) in &bins {
+        let share = *number as f64 / replay.lag.events.max(1) as f64;
+        let label = match (from, edge) {
+            (None, Some(edge)) => format!("up to {}", time(*edge)),
+            (Some(_), Some(edge)) => format!("      {}", time(*edge)),
+            (Some(from), None) => format!("beyond {}", time(from)),
+            (None, None) => "all".to_owned(),
+        };
+        let bar = "#".repeat((share * BAR).ceil() as usize);
+        table.row(vec![label, count(*number), percent(share), bar]);
+        from = *edge;
+    }
+    table.write(WIDTH, out)
+}
+
+fn left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+    if replay.reasons.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    for reason in replay.reasons.iter().take(REASONS) {
+        let example = reason
+            .example
+            .as_ref()
+            .map_or_else(String::new, |(line, text)| format!(" - line {line}: {}", cut(text, 100)));
+        let label = format!("left out  {:>9}  ", count(reason.count));
+        paragraph(out, &label, &label, &format!("{}{example}", reason.reason))?;
+    }
+    let more = replay.reasons.iter().skip(REASONS);
+    let (reasons, records) = more.fold((0, 0), |(n, sum), one| (n + 1, sum + one.count));
+    if reasons > 0 {
+        let reasons = plural(reasons, "reason", "reasons");
+        writeln!(out, "left out  {:>9}  for {reasons} more", count(records))?;
+    }
+    Ok(())
+}
+
+/// Classes in one way, or run, against those in the base.
+fn changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
+    let mut ways: Vec<(&str, &str)> = Vec::new();
+    for one in all {
+        let pair = (one.change.way.as_str(), one.change.base.as_str());
+        if !ways.contains(&pair) {
+            ways.push(pair);
+        }
+    }
+    for (way, base) in ways {
+        writeln!(out, "\nClasses with {} against {}", plain(way), plain(base))?;
+        let own = all.iter().filter(|one| one.change.way == way).enumerate();
+        let is_told = |one: &ReplayChange| {
+            matches!(one.change.verdict, Verdict::Worse | Verdict::Better) || {
+                one.errors_new.1 > one.errors_new.0
+            }
+        };
+        let shown: Vec<(usize, &ReplayChange)> =
+            own.filter(|(place, one)| *place < FIRST || is_told(one)).take(MOST).collect();
+        let mut table = table("sent");
+        for (place, one) in &shown {
+            let cells = cells(&one.base, &one.way, Some(&one.change));
+            let number = format!("#{}", place + 1);
+            table.row([number, count(one.way.events)].into_iter().chain(cells).collect());
+        }
+        table.write(WIDTH, out)?;
+        for (place, one) in &shown {
+            let label = format!("#{:<8} ", place + 1);
+            let mut parts = vec![cut(&one.digest, 300)];
+            if one.errors_new != (0, 0) {
+                let (base, way) = one.errors_new;
+                parts.push(format!("new errors {}, in the base {}", count(way), count(base)));
+            }
+            parts.extend(one.change.notes.iter().cloned());
+            paragraph(out, &label, &label, &parts.join(" - "))?;
+        }
+    }
+    Ok(())
+}
