@@ -9,7 +9,7 @@ mod general_log;
 mod lexer;
 mod log;
 pub mod read_only;
-mod redact;
+pub mod redact;
 mod sessions;
 mod slow_log;
 pub mod source;

@@ -18,7 +18,7 @@ const HIDDEN: &str = "'<secret>'";
 const NEAR: usize = 48;
 
 /// A statement as text: secrets hidden, bytes that are no text replaced, and cut to `longest` bytes.
-pub(super) fn redacted(statement: &[u8], longest: usize) -> String {
+pub fn redacted(statement: &[u8], longest: usize) -> String {
     let cut = &statement[..statement.len().min(longest)];
     let text = String::from_utf8_lossy(cut);
     let mut out = hide(&text);

@@ -124,6 +124,22 @@ impl Session {
         self.receive(tally, sent).await
     }
 
+    /// Changes the default database by the protocol's own command, whose name needs no quotes.
+    ///
+    /// # Errors
+    /// The text of a server error is in `error_text`.
+    pub async fn choose(
+        &mut self,
+        tally: &mut Tally,
+        database: &[u8],
+    ) -> Result<Reply, EventError> {
+        self.begin()?;
+        let sent =
+            self.channel.send(|out| Ok(encode::command(out, Command::COM_INIT_DB, database)));
+        let sent = sent.await;
+        self.receive(tally, sent).await
+    }
+
     /// Runs a prepared statement, reads and forgets all results. Hot path: no allocation.
     /// The tally gets rows and bytes, as with `execute`.
     ///

@@ -7,6 +7,7 @@ pub mod lookup;
 pub mod null;
 pub mod oltp;
 pub mod queries;
+pub mod replay;
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -35,6 +36,7 @@ pub const KINDS: &[&dyn Kind] = &[
     &oltp::BulkInsert,
     &queries::Queries,
     &lookup::Lookup,
+    &replay::Replay,
 ];
 
 /// The kind of this name.

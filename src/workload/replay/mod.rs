@@ -1,0 +1,174 @@
+//! Recorded traffic, sent again: each session of a log on a connection of its own, its statements in their order and at
+//! their times. A worker is a seat that plays one session after the other, so thousands of sessions need few threads.
+//! Never knows: how logs are written, clocks.
+//! Start reading at `seat`; what it is given comes from `feed` by way of `hall`.
+
+mod book;
+mod feed;
+mod guard;
+mod hall;
+mod item;
+mod round;
+mod seat;
+mod setup;
+mod source;
+mod survey;
+mod temporary;
+mod timeline;
+mod track;
+mod turn;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use anyhow::Context as _;
+
+use crate::base::Stop;
+use crate::plan::{OptionSpec, Options};
+use crate::recorder::Replayed;
+use crate::target::Target;
+
+use super::{Kind, Part, Seat, Workload};
+
+use self::feed::{Feed, Sink};
+use self::hall::Taken;
+use self::item::{Item, Sort};
+use self::round::Round;
+use self::seat::Player;
+use self::setup::Setup;
+use self::survey::Ends;
+
+/// The kind `replay`.
+pub struct Replay;
+
+impl Kind for Replay {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+    fn about(&self) -> &'static str {
+        "the sessions of a log, as they were recorded"
+    }
+    fn options(&self) -> Vec<OptionSpec> {
+        setup::options()
+    }
+    fn ends_by_itself(&self) -> bool {
+        true
+    }
+    fn build(
+        &self,
+        options: &Options,
+        target: Option<&Target>,
+    ) -> anyhow::Result<Box<dyn Workload>> {
+        let target = target.cloned().context("replay was built without a server")?;
+        Ok(Box::new(Log::new(Setup::new(options)?, target)))
+    }
+}
+
+/// What is in a log, without a server.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// What a replay of it would have to tell: `sent` is what would be sent, classes have only what was recorded.
+    pub replayed: Replayed,
+    /// Workers that the load needs for as many sessions at once.
+    pub seats: usize,
+}
+
+/// Looks through the logs that the options name, as a replay would, and sends nothing. A stream is read to its end.
+///
+/// # Errors
+/// When the options don't fit, or a log can't be opened.
+pub fn survey(options: &Options, stop: &Stop) -> anyhow::Result<Survey> {
+    let setup = Setup::new(options)?;
+    setup.check()?;
+    let ends = (!setup.is_stream()).then(|| Ends::find(&setup, stop));
+    let account = Feed::new(&setup, ends.as_ref()).run(&mut Count(stop));
+    let seats = setup.seats(ends.as_ref().map(|ends| ends.at_once));
+    Ok(Survey { replayed: account.replayed(), seats })
+}
+
+/// Workers that a load of this kind needs so that each session of the logs has a seat when it begins: `--sessions`, or as
+/// many as the log has at once, or 1,000 for a stream.
+///
+/// # Errors
+/// When the options don't fit, or a log can't be opened.
+pub fn seats(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
+    let setup = Setup::new(options)?;
+    setup.check()?;
+    let knows = setup.sessions.is_some() || setup.is_stream();
+    Ok(setup.seats((!knows).then(|| Ends::find(&setup, stop).at_once)))
+}
+
+/// Counts what would be sent.
+struct Count<'a>(&'a Stop);
+
+impl Sink for Count<'_> {
+    fn begin(&mut self, _: Taken) {}
+    fn item(&mut self, _: u64, item: Item) {
+        if let Some(class) = item.class {
+            class.note_before(&item.before);
+        }
+    }
+    fn end(&mut self, _: u64) {}
+    fn is_full(&self) -> bool {
+        self.0.is_set()
+    }
+}
+
+/// Logs to replay on a server.
+struct Log {
+    setup: Arc<Setup>,
+    target: Target,
+    /// What a first look found out; nothing for a stream.
+    ends: OnceLock<Option<Arc<Ends>>>,
+    /// The load under way, or the last one.
+    round: Mutex<Option<Arc<Round>>>,
+}
+
+impl Log {
+    fn new(setup: Setup, target: Target) -> Log {
+        Log { setup: Arc::new(setup), target, ends: OnceLock::new(), round: Mutex::new(None) }
+    }
+
+    fn ends(&self) -> Option<Arc<Ends>> {
+        let find = || {
+            let setup = &self.setup;
+            (!setup.is_stream()).then(|| Arc::new(Ends::find(setup, &Stop::new())))
+        };
+        self.ends.get_or_init(find).clone()
+    }
+}
+
+impl Workload for Log {
+    fn classes(&self) -> Vec<String> {
+        Sort::ALL.iter().map(|(_, name)| (*name).to_owned()).collect()
+    }
+
+    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+        let mut current = self.round.lock().unwrap_or_else(PoisonError::into_inner);
+        let round = match &*current {
+            Some(round) if round.seats.load(Ordering::Relaxed) < part.workers => round.clone(),
+            _ => {
+                let round = Round::begin(&self.setup, self.ends(), part.workers);
+                let round = Arc::new(round.context("begin to read the log")?);
+                *current = Some(round.clone());
+                round
+            }
+        };
+        round.seats.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Player::new(round, self.target.clone(), part)))
+    }
+
+    /// Whether the logs can be opened and the server be logged in to. Looks through the logs, so that a load can begin at
+    /// once.
+    fn check(&self) -> anyhow::Result<()> {
+        self.setup.check()?;
+        self.target.connect(&Stop::new())?;
+        self.ends();
+        Ok(())
+    }
+
+    fn replayed(&self) -> Option<Replayed> {
+        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        round.map(|round| round.replayed())
+    }
+}

@@ -1,0 +1,207 @@
+//! What a replay is told.
+
+use std::path::{Path, PathBuf};
+
+use crate::capture::read_only::Allowed;
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
+
+/// Seats for a log whose end is not known.
+const STREAM_SEATS: u64 = 1_000;
+/// Most seats that a log may ask for by itself.
+const MOST_SEATS: u64 = 20_000;
+/// Most classes told apart.
+const MOST_CLASSES: u64 = 10_000;
+
+/// When statements begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum When {
+    /// As far apart as recorded, so many times as fast.
+    Recorded { speed: f64 },
+    /// Each session's statements one right after the other.
+    Fast,
+    /// When the load's arrival says, in the order of the file.
+    Arrival,
+}
+
+/// All that a replay can be told.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    /// Logs, in order.
+    pub(super) logs: Vec<PathBuf>,
+    pub(super) when: When,
+    pub(super) writes: WritesPlan,
+    /// Seats asked for; `None` for as many as the log needs.
+    pub(super) sessions: Option<u64>,
+    /// The log begins where its sessions do.
+    pub(super) from_start: bool,
+    /// Default database where the log does not tell.
+    pub(super) database: Option<Vec<u8>>,
+    pub(super) allowed: Allowed,
+    /// Whether statements are told that it is the time at which they were recorded.
+    pub(super) recorded_now: bool,
+    pub(super) classes: usize,
+    /// Whether a statement is left out that was sent before with the same literals.
+    pub(super) once: bool,
+}
+
+pub(super) fn options() -> Vec<OptionSpec> {
+    use OptionKind::{Choice, Count, Number, Switch, Text};
+    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+    let choice = |words| Choice(words);
+    vec![
+        spec("log", Text, "", "logs: files, folders, - for standard input; several by commas"),
+        spec(
+            "timing",
+            choice(&["recorded", "fast", "arrival"]),
+            "recorded",
+            "when statements begin",
+        ),
+        spec("speed", Number, "1", "so many times as fast as recorded"),
+        spec("writes", choice(WritesPlan::WORDS), "drop", "what becomes of statements that write"),
+        spec("sessions", Count, "0", "sessions at once; 0 for as many as the log has"),
+        spec("from-start", Switch, "off", "the log begins where its sessions do"),
+        spec("database", Text, "", "default database where the log does not tell"),
+        spec(
+            "allow-functions",
+            Text,
+            "",
+            "stored functions that may be called, by commas; * for all",
+        ),
+        spec("now", choice(&["actual", "recorded"]), "actual", "what NOW() gives"),
+        spec("classes", Count, "10000", "classes of statements told apart"),
+        spec("once", Switch, "off", "leave out what was sent before with the same literals"),
+    ]
+}
+
+impl Setup {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// All mistakes together.
+    pub(super) fn new(options: &Options) -> Result<Setup, Mistakes> {
+        let mut mistakes = Vec::new();
+        let mut wrong = |place: &str, why: &str, hint: &str| {
+            mistakes.push(Mistake {
+                place: place.to_owned(),
+                why: why.to_owned(),
+                hint: Some(hint.to_owned()),
+            });
+        };
+        let logs: Vec<PathBuf> = listed(options, "log").map(PathBuf::from).collect();
+        if logs.is_empty() {
+            wrong(
+                "--log",
+                "there is no log to replay",
+                "name a file, a folder, or - to read a pipe",
+            );
+        }
+        let speed = options.number("speed");
+        if speed <= 0.0 {
+            wrong("--speed", "must be above 0", "as in 2 for twice as fast");
+        }
+        let when = match options.text("timing") {
+            Some("fast") => When::Fast,
+            Some("arrival") => When::Arrival,
+            _ => When::Recorded { speed },
+        };
+        if !matches!(when, When::Recorded { .. }) && options.text("speed").is_some_and(|s| s != "1")
+        {
+            wrong(
+                "--speed",
+                "means something only with --timing recorded",
+                "leave one of them out",
+            );
+        }
+        let classes = options.count("classes");
+        if classes == 0 || classes > MOST_CLASSES {
+            wrong("--classes", "must be 1 to 10,000", "as in 1000");
+        }
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
+        let functions = listed(options, "allow-functions").map(str::to_ascii_lowercase).collect();
+        Ok(Setup {
+            logs,
+            when,
+            writes: options.text("writes").and_then(WritesPlan::read).unwrap_or_default(),
+            sessions: Some(options.count("sessions")).filter(|count| *count > 0),
+            from_start: options.switch("from-start"),
+            database: options.text("database").map(|name| name.as_bytes().to_vec()),
+            allowed: Allowed { functions },
+            recorded_now: options.text("now") == Some("recorded"),
+            classes: classes as usize,
+            once: options.switch("once"),
+        })
+    }
+
+    /// Looks whether the logs can be opened.
+    ///
+    /// # Errors
+    /// Names the first that can't.
+    pub(super) fn check(&self) -> Result<(), Mistake> {
+        let wrong = |place: &Path, why: std::io::Error| Mistake {
+            place: place.display().to_string(),
+            why: why.to_string(),
+            hint: Some("is the path right, and may it be read?".to_owned()),
+        };
+        for log in self.logs.iter().filter(|log| log.as_os_str() != "-") {
+            if log.is_dir() {
+                std::fs::read_dir(log).map(drop).map_err(|e| wrong(log, e))?;
+            } else if log.is_file() {
+                std::fs::File::open(log).map(drop).map_err(|e| wrong(log, e))?;
+            } else {
+                // A named pipe must not be opened twice.
+                std::fs::metadata(log).map(drop).map_err(|e| wrong(log, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the end of the log can't be known before it is there.
+    pub(super) fn is_stream(&self) -> bool {
+        self.logs.iter().any(|log| {
+            log.as_os_str() == "-"
+                || std::fs::metadata(log).is_ok_and(|m| !m.is_file() && !m.is_dir())
+        })
+    }
+
+    /// Seats for a log that has so many sessions at once; `None` where that is not known.
+    pub(super) fn seats(&self, at_once: Option<u64>) -> usize {
+        let own = at_once.map_or(STREAM_SEATS, |at_once| at_once.clamp(1, MOST_SEATS));
+        self.sessions.unwrap_or(own) as usize
+    }
+}
+
+fn listed<'o>(options: &'o Options, name: &str) -> impl Iterator<Item = &'o str> {
+    options.text(name).unwrap_or("").split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(given: &[(&str, &str)]) -> Result<Setup, Mistakes> {
+        let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Setup::new(&Options::check(&options(), &given).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_said_is_safe() {
+        let setup = setup(&[("log", "a.log, b.log")]).unwrap();
+        assert_eq!(setup.logs, [PathBuf::from("a.log"), PathBuf::from("b.log")]);
+        assert_eq!(setup.writes, WritesPlan::Drop);
+        assert_eq!(setup.when, When::Recorded { speed: 1.0 });
+        assert!(setup.allowed.functions.is_empty() && !setup.from_start && !setup.recorded_now);
+        assert_eq!((setup.seats(Some(7)), setup.seats(None)), (7, 1000));
+        assert!(!setup.is_stream());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named_together() {
+        let given = [("speed", "0"), ("classes", "0")];
+        let places: Vec<_> = setup(&given).unwrap_err().0.into_iter().map(|m| m.place).collect();
+        assert_eq!(places, ["--log", "--speed", "--classes"]);
+        assert!(setup(&[("log", "-"), ("timing", "fast"), ("speed", "2")]).is_err());
+        assert!(setup(&[("log", "-")]).unwrap().is_stream());
+    }
+}

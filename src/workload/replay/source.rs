@@ -1,0 +1,55 @@
+//! Goes through the logs of a replay, one after the other, files and live sources alike.
+
+use super::setup::Setup;
+use crate::capture::{Log, News, Next, Recorded, source};
+
+/// What comes of the logs.
+pub(super) enum Step<'r, 't> {
+    Recorded(&'r Recorded<'t>),
+    /// Nothing for a while, or the end of a log.
+    Idle,
+    /// A log can't be read, or not further; in words.
+    Failed(String),
+    /// So many bytes of a log were read, now that it is through.
+    Read(u64),
+}
+
+/// Reads all logs; `on` says whether to go on.
+pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
+    let files = match source::files(&setup.logs) {
+        Ok(files) => files,
+        Err(e) => {
+            on(Step::Failed(format!("the logs can't be listed: {e}")));
+            return;
+        }
+    };
+    for path in files {
+        let mut source = match source::open_live(&path) {
+            Ok(source) => source,
+            Err(e) => {
+                if !on(Step::Failed(format!("{}: {e}", path.display()))) {
+                    return;
+                }
+                continue;
+            }
+        };
+        let mut log = Log::default();
+        let mut goes_on = true;
+        let result = log.listen(&mut *source, &mut |news| {
+            goes_on = match news {
+                News::Recorded(recorded) => on(Step::Recorded(recorded)),
+                News::Idle => on(Step::Idle),
+            };
+            if goes_on { Next::Continue(()) } else { Next::Break(()) }
+        });
+        if !goes_on {
+            return;
+        }
+        if let Err(e) = result {
+            on(Step::Failed(format!("{}: {e}", path.display())));
+        }
+        if !on(Step::Idle) || !on(Step::Read(log.tally().bytes)) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A first look through logs that are plain files: how many sessions there are at once, where each ends, and which begin
+//! inside a transaction. So a replay need not guess.
+
+use super::setup::Setup;
+use super::source::{Step, walk};
+use super::timeline::{Stamp, Timeline};
+use super::track::Tracker;
+use crate::base::Stop;
+
+/// What a first look found out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    /// Number of the last record of each session.
+    last: Vec<u64>,
+    /// Whether each begins inside a transaction.
+    cut: Vec<bool>,
+    /// When the first statement began, microseconds since 1970.
+    pub(super) first_us: i64,
+    /// Sessions at once.
+    pub(super) at_once: u64,
+    pub(super) records: u64,
+    /// Bytes of the logs as they were read.
+    pub(super) bytes: u64,
+}
+
+impl Ends {
+    /// Whether a session ends with this record.
+    pub(super) fn is_last(&self, session: u64, record: u64) -> bool {
+        self.last.get(session as usize) == Some(&record)
+    }
+
+    /// Whether a session begins inside a transaction.
+    pub(super) fn is_cut(&self, session: u64) -> bool {
+        self.cut.get(session as usize).copied().unwrap_or(false)
+    }
+
+    /// Looks through the logs; what can't be read ends there, as it will when it is replayed.
+    pub(super) fn find(setup: &Setup, stop: &Stop) -> Ends {
+        let mut ends = Ends { first_us: i64::MAX, ..Ends::default() };
+        let mut tracker = Tracker::looking(setup);
+        let mut timeline = Timeline::new();
+        let mut spans: Vec<Span> = Vec::new();
+        walk(setup, &mut |step| {
+            match step {
+                Step::Recorded(recorded) => {
+                    let seen = tracker.take(recorded);
+                    let session = seen.session as usize;
+                    if session == ends.last.len() {
+                        ends.last.push(0);
+                        ends.cut.push(false);
+                        spans.push(Span {
+                            first: tracker.records(),
+                            begin_us: i64::MAX,
+                            end_us: i64::MIN,
+                        });
+                    }
+                    ends.last[session] = tracker.records();
+                    ends.cut[session] |= seen.is_cut;
+                    let stamp = Stamp::of(recorded, seen.has_own_clock);
+                    let took_us = stamp.took_us as i64;
+                    timeline
+                        .place(stamp, (session, took_us), &mut |w, at| widen(&mut spans, w, at));
+                }
+                Step::Idle => timeline.flush(&mut |what, at| widen(&mut spans, what, at)),
+                Step::Failed(_) => {}
+                Step::Read(bytes) => ends.bytes += bytes,
+            }
+            !stop.is_set()
+        });
+        timeline.flush(&mut |what, at| widen(&mut spans, what, at));
+        ends.records = tracker.records();
+        ends.first_us = spans.iter().map(|span| span.begin_us).min().unwrap_or(0);
+        let by_order = spans.iter().zip(&ends.last).map(|(s, last)| (s.first as i64, *last as i64));
+        let by_time = spans.iter().map(|span| (span.begin_us, span.end_us));
+        ends.at_once = at_once(by_order).max(at_once(by_time));
+        ends
+    }
+}
+
+/// From a session's begin to its end.
+struct Span {
+    /// Number of its first record.
+    first: u64,
+    begin_us: i64,
+    end_us: i64,
+}
+
+/// Something of a session began then and took so long.
+fn widen(spans: &mut [Span], (session, took_us): (usize, i64), at: i64) {
+    let span = &mut spans[session];
+    span.begin_us = span.begin_us.min(at);
+    span.end_us = span.end_us.max(at + took_us);
+}
+
+/// How many spans overlap at most; each is there at its end too.
+fn at_once(spans: impl Iterator<Item = (i64, i64)>) -> u64 {
+    let (mut begins, mut ends): (Vec<i64>, Vec<i64>) = spans.unzip();
+    begins.sort_unstable();
+    ends.sort_unstable();
+    let (mut most, mut gone) = (0, 0);
+    for (begun, begin) in begins.iter().enumerate() {
+        while ends[gone] < *begin {
+            gone += 1;
+        }
+        most = most.max(begun + 1 - gone);
+    }
+    most as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_that_touch_overlap() {
+        let most = |spans: &[(i64, i64)]| at_once(spans.iter().copied());
+        assert_eq!(most(&[]), 0);
+        assert_eq!(most(&[(1, 2), (3, 4), (5, 5)]), 1);
+        assert_eq!(most(&[(1, 3), (3, 4), (2, 9), (10, 11)]), 3);
+    }
+}

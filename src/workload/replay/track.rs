@@ -1,0 +1,419 @@
+//! Which session a record belongs to, and what is to be played of it. Knows of a session what decides that: whether its
+//! transaction was cut, its default database, its temporary tables.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use super::item::Sort;
+use super::setup::Setup;
+use super::survey::Ends;
+use super::temporary::Temporary;
+use crate::capture::read_only::{Refusal, Ruling, rule};
+use crate::capture::{Database, Deed, Doubt, Recorded};
+use crate::plan::WritesPlan;
+
+/// Sessions kept in mind whose end was not seen.
+const MOST_OPEN: usize = 100_000;
+
+/// A session that has not ended as far as we know.
+struct Open {
+    number: u64,
+    /// Of account and host, where the log tells.
+    account: Option<u64>,
+    database: Option<Arc<[u8]>>,
+    /// Whether nothing of a transaction that began before the log can be left of it.
+    is_settled: bool,
+    /// Whether it has set its own clock.
+    has_own_clock: bool,
+    /// Whether it has said which character set its statements are in.
+    has_names: bool,
+    temporary: Temporary,
+    last_record: u64,
+}
+
+/// What becomes of a record.
+#[derive(Debug)]
+pub(super) enum Fate<'t> {
+    /// It is no statement, and nothing is missing without it.
+    Nothing,
+    /// Its session opens.
+    Opens,
+    /// It is left out.
+    Left(Cow<'static, str>),
+    /// It is sent, in this form.
+    Sent(Sort, Cow<'t, [u8]>),
+}
+
+/// What a record means.
+#[derive(Debug)]
+pub(super) struct Seen<'t> {
+    /// Its session's number among the log's sessions.
+    pub(super) session: u64,
+    /// A session before, of the same number in its server, that has ended.
+    pub(super) before_ended: Option<u64>,
+    pub(super) fate: Fate<'t>,
+    /// Whether it ends a transaction that began before the log.
+    pub(super) is_cut: bool,
+    /// Whether its session ends with it.
+    pub(super) is_last: bool,
+    pub(super) database: Option<Arc<[u8]>>,
+    pub(super) has_own_clock: bool,
+    /// Whether its bytes are in the character set that sessions begin with.
+    pub(super) is_default_names: bool,
+}
+
+/// Sessions of a log.
+pub(super) struct Tracker<'a> {
+    setup: &'a Setup,
+    /// Where sessions end, if the log was looked through before.
+    ends: Option<&'a Ends>,
+    /// This is that look: what becomes of statements is not asked.
+    only_looks: bool,
+    open: HashMap<u64, Open>,
+    sessions: u64,
+    records: u64,
+    newest: u64,
+    pub(super) ends_inferred: u64,
+    has_forgotten: bool,
+}
+
+impl<'a> Tracker<'a> {
+    pub(super) fn new(setup: &'a Setup, ends: Option<&'a Ends>) -> Tracker<'a> {
+        Tracker {
+            setup,
+            ends,
+            only_looks: false,
+            open: HashMap::new(),
+            sessions: 0,
+            records: 0,
+            newest: 0,
+            ends_inferred: 0,
+            has_forgotten: false,
+        }
+    }
+
+    /// For a first look through.
+    pub(super) fn looking(setup: &'a Setup) -> Tracker<'a> {
+        Tracker { only_looks: true, ..Tracker::new(setup, None) }
+    }
+
+    /// Records seen.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Sessions seen.
+    pub(super) fn sessions(&self) -> u64 {
+        self.sessions
+    }
+
+    /// Sessions whose end was not seen.
+    pub(super) fn left_open(&self) -> u64 {
+        self.open.len() as u64
+    }
+
+    /// Whether sessions were forgotten as there were too many.
+    pub(super) fn has_forgotten(&self) -> bool {
+        self.has_forgotten
+    }
+
+    /// Takes the next record of the log.
+    pub(super) fn take<'t>(&mut self, recorded: &Recorded<'t>) -> Seen<'t> {
+        self.records += 1;
+        let (id, before_ended) = self.find(recorded);
+        let open = self.open.get_mut(&id).expect("it was just put there");
+        open.last_record = self.records;
+        let session = open.number;
+        open.note_database(recorded, self.setup);
+        let was_settled = open.is_settled;
+        let boundary = open.note_boundary(recorded);
+        let is_cut = !was_settled && boundary == Some(Boundary::End);
+        let fate = match () {
+            () if self.only_looks => {
+                open.note_clock(recorded.text);
+                Fate::Nothing
+            }
+            () if is_cut && is_statement(recorded) => Fate::Left(CUT.into()),
+            () => open.fate(recorded, self.setup, self.ends.is_some()),
+        };
+        let mut seen = Seen {
+            session,
+            before_ended,
+            fate,
+            is_cut,
+            is_last: false,
+            database: open.database.clone(),
+            has_own_clock: open.has_own_clock,
+            is_default_names: !open.has_names,
+        };
+        let is_quit = recorded.deed == Deed::Quit || is_reset(recorded);
+        let is_inferred = self.ends.is_some_and(|ends| ends.is_last(session, self.records));
+        if is_quit || is_inferred {
+            self.ends_inferred += u64::from(!is_quit);
+            self.open.remove(&id);
+            seen.is_last = true;
+        }
+        seen
+    }
+
+    /// The session of a record, opened if it is new; and the one that had its number before.
+    fn find(&mut self, recorded: &Recorded<'_>) -> (u64, Option<u64>) {
+        let account = account(recorded);
+        // Logs of old tell no session: then an account is one.
+        let id = recorded.session.or(account).unwrap_or(0);
+        let connects = recorded.deed == Deed::Connect;
+        let is_other = |open: &Open| {
+            connects || matches!((open.account, account), (Some(then), Some(now)) if then != now)
+        };
+        let mut before_ended = None;
+        if self.open.get(&id).is_some_and(is_other) {
+            before_ended = self.open.remove(&id).map(|open| open.number);
+            self.ends_inferred += 1;
+        }
+        let open = self.open.entry(id).or_insert_with(|| {
+            let number = self.sessions;
+            self.sessions += 1;
+            // A number above all that the log has told so far was given out after it began.
+            let is_young = self.newest > 0 && id > self.newest;
+            let is_cut = self.ends.is_some_and(|ends| ends.is_cut(number));
+            Open {
+                number,
+                account,
+                database: None,
+                is_settled: self.setup.from_start
+                    || connects
+                    || is_young
+                    || self.ends.is_some() && !is_cut,
+                has_own_clock: false,
+                has_names: false,
+                temporary: Temporary::default(),
+                last_record: self.records,
+            }
+        });
+        open.account = open.account.or(account);
+        self.newest = self.newest.max(id);
+        if self.open.len() > MOST_OPEN && self.ends.is_none() && !self.only_looks {
+            self.forget();
+        }
+        (id, before_ended)
+    }
+
+    /// Forgets the half of the sessions that have not spoken for longest.
+    fn forget(&mut self) {
+        let mut last: Vec<u64> = self.open.values().map(|open| open.last_record).collect();
+        self.has_forgotten = true;
+        let middle = last.len() / 2;
+        let (_, median, _) = last.select_nth_unstable(middle);
+        let median = *median;
+        self.open.retain(|_, open| open.last_record >= median);
+    }
+}
+
+/// A number for account and host, where the log tells both.
+fn account(recorded: &Recorded<'_>) -> Option<u64> {
+    if recorded.user.is_empty() {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    (recorded.user, recorded.host).hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+fn is_statement(recorded: &Recorded<'_>) -> bool {
+    matches!(recorded.deed, Deed::Statement | Deed::Execute)
+        && !recorded.is_inner
+        && matches!(recorded.doubt, Doubt::Clean | Doubt::Early)
+}
+
+/// Whether a session begins anew with it, on the connection that it has.
+fn is_reset(recorded: &Recorded<'_>) -> bool {
+    recorded.deed == Deed::Other && matches!(recorded.text, b"Reset Connection" | b"Change user")
+}
+
+impl Open {
+    fn note_database(&mut self, recorded: &Recorded<'_>, setup: &Setup) {
+        match recorded.database {
+            Database::Named(name) => {
+                if self.database.as_deref() != Some(name) {
+                    self.database = Some(name.into());
+                }
+            }
+            Database::None => self.database = None,
+            Database::Unknown => {
+                if let (None, Some(name)) = (&self.database, &setup.database) {
+                    self.database = Some(name.as_slice().into());
+                }
+            }
+        }
+    }
+
+    /// Takes note of what begins or ends a transaction.
+    fn note_boundary(&mut self, recorded: &Recorded<'_>) -> Option<Boundary> {
+        let boundary = boundary(recorded.text).filter(|_| is_statement(recorded))?;
+        self.is_settled = true;
+        Some(boundary)
+    }
+
+    fn fate<'t>(&mut self, recorded: &Recorded<'t>, setup: &Setup, is_known: bool) -> Fate<'t> {
+        match recorded.deed {
+            Deed::Statement | Deed::Execute => {}
+            Deed::Connect => return Fate::Opens,
+            Deed::Prepare => return Fate::Left("text of a prepared statement".into()),
+            Deed::InitDb | Deed::Quit | Deed::Other => return Fate::Nothing,
+        }
+        if recorded.is_inner {
+            return Fate::Left("inside a stored program".into());
+        }
+        match recorded.doubt {
+            Doubt::Clean | Doubt::Early => {}
+            doubt => return Fate::Left(format!("doubtful: {}", doubt.words()).into()),
+        }
+        if is_known && !self.is_settled {
+            return Fate::Left(CUT.into());
+        }
+        self.ruled(recorded, setup)
+    }
+
+    fn ruled<'t>(&mut self, recorded: &Recorded<'t>, setup: &Setup) -> Fate<'t> {
+        let text = recorded.text;
+        let executes = setup.writes == WritesPlan::Execute;
+        if let Some(name) = self.temporary.used_by(text).filter(|_| !executes) {
+            return Fate::Left(format!("uses a temporary table: {name}").into());
+        }
+        self.temporary.note(text);
+        let fate = match rule(text, &setup.allowed) {
+            Ruling::Read(sent) => {
+                Fate::Sent(Sort::Read, if executes { Cow::Borrowed(text) } else { sent })
+            }
+            Ruling::Set(sent) => {
+                self.note_names(text);
+                self.note_clock(text);
+                return Fate::Sent(Sort::Set, sent);
+            }
+            Ruling::Begin { is_snapshot } => {
+                return Fate::Sent(
+                    Sort::Transaction,
+                    match (executes, is_snapshot) {
+                        (true, _) => Cow::Borrowed(text),
+                        (false, true) => {
+                            Cow::Borrowed(b"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+                        }
+                        (false, false) => Cow::Borrowed(b"START TRANSACTION READ ONLY"),
+                    },
+                );
+            }
+            Ruling::End => {
+                let is_commit =
+                    words(text).next().is_some_and(|w| w.eq_ignore_ascii_case(b"commit"));
+                let end: &[u8] = if is_commit { b"COMMIT" } else { b"ROLLBACK" };
+                return Fate::Sent(Sort::Transaction, Cow::Borrowed(end));
+            }
+            Ruling::Use(name) => {
+                self.database = Some(name.into());
+                return Fate::Nothing;
+            }
+            Ruling::Write => self.write(text, setup),
+            Ruling::Refused(_) if executes && is_own_work(text) => {
+                Fate::Sent(Sort::Write, Cow::Borrowed(text))
+            }
+            Ruling::Refused(refusal) => Fate::Left(reason(&refusal)),
+        };
+        match fate {
+            Fate::Sent(..) if recorded.database == Database::Unknown && self.database.is_none() => {
+                Fate::Left("its default database is not known (--database)".into())
+            }
+            fate => fate,
+        }
+    }
+
+    /// What becomes of a statement that would write.
+    fn write<'t>(&self, text: &'t [u8], setup: &Setup) -> Fate<'t> {
+        match setup.writes {
+            WritesPlan::Execute if !self.is_settled => Fate::Left(CUT.into()),
+            WritesPlan::Execute => Fate::Sent(Sort::Write, Cow::Borrowed(text)),
+            WritesPlan::Drop => Fate::Left("writes".into()),
+            WritesPlan::Where | WritesPlan::Probe => {
+                Fate::Sent(Sort::ReadHalf, Cow::Borrowed(text))
+            }
+        }
+    }
+
+    /// Takes note of a session that says which character set its statements are in.
+    fn note_names(&mut self, text: &[u8]) {
+        let says = |word: &[u8]| {
+            word.eq_ignore_ascii_case(b"names")
+                || word.eq_ignore_ascii_case(b"character_set_client")
+        };
+        self.has_names |= words(text).take(8).any(says);
+    }
+
+    /// Takes note of a session that sets its clock, or stops to.
+    fn note_clock(&mut self, text: &[u8]) {
+        let mut words = words(text).take(8);
+        if !words.next().is_some_and(|word| word.eq_ignore_ascii_case(b"set")) {
+            return;
+        }
+        if words.any(|word| word.eq_ignore_ascii_case(b"timestamp")) {
+            let value = words.next().unwrap_or_default();
+            self.has_own_clock = !(value.eq_ignore_ascii_case(b"default") || value == b"0");
+        }
+    }
+}
+
+const CUT: &str = "its transaction began before the log";
+
+/// What begins or ends a transaction, or tells that there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Boundary {
+    Begin,
+    End,
+}
+
+/// Whether a statement is one, by its first words.
+pub(super) fn boundary(text: &[u8]) -> Option<Boundary> {
+    let mut words = words(text);
+    let first = words.next()?;
+    let is = |word: &[u8], name: &str| word.eq_ignore_ascii_case(name.as_bytes());
+    let second = words.next().unwrap_or_default();
+    if is(first, "begin") || is(first, "start") && is(second, "transaction") {
+        Some(Boundary::Begin)
+    } else if is(first, "commit") || is(first, "rollback") && !is(second, "to") {
+        Some(Boundary::End)
+    } else if is(first, "set") {
+        let mut all = std::iter::once(second).chain(words.take(3));
+        all.any(|word| is(word, "autocommit")).then_some(Boundary::Begin)
+    } else {
+        None
+    }
+}
+
+/// Why a statement is refused, with the name that tells which.
+fn reason(refusal: &Refusal) -> Cow<'static, str> {
+    match refusal.name() {
+        Some(name) => format!("{}: {name}", refusal.words()).into(),
+        None => refusal.words().into(),
+    }
+}
+
+/// What is sent beside reads and writes where a user lets all be done: temporary tables and stored procedures.
+fn is_own_work(text: &[u8]) -> bool {
+    let mut words = words(text).map(<[u8]>::to_ascii_lowercase);
+    let first = words.next().unwrap_or_default();
+    match first.as_slice() {
+        b"call" => true,
+        b"create" | b"drop" => words.next().is_some_and(|word| word == b"temporary"),
+        _ => false,
+    }
+}
+
+/// Words of a statement, without comments at its begin.
+pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text.trim_ascii_start();
+    while rest.starts_with(b"/*") && !rest.starts_with(b"/*!") {
+        let end = memchr::memmem::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
+        rest = rest[end..].trim_ascii_start();
+    }
+    rest.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).filter(|word| !word.is_empty())
+}
