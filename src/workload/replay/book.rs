@@ -21,6 +21,8 @@ const MOST_REASONS: usize = 200;
 /// Statements kept in mind to know them again; beyond, all are forgotten.
 const MOST_SEEN: usize = 2_000_000;
 
+const GROWS: &str = "it grows with what it holds";
+
 /// Times in little memory: one by one while they are few, to one percent when they are many.
 #[derive(Clone, Debug)]
 enum Times {
@@ -37,11 +39,11 @@ impl Times {
                 let mut many = hdrhistogram::Histogram::new(2).expect("two digits are allowed");
                 many.auto(true);
                 for time in few.iter().chain([&ns]) {
-                    many.saturating_record(*time);
+                    many.record(*time).expect(GROWS);
                 }
                 *self = Times::Many(Box::new(many));
             }
-            Times::Many(many) => many.saturating_record(ns),
+            Times::Many(many) => many.record(ns).expect(GROWS),
         }
     }
 

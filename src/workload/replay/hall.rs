@@ -235,7 +235,9 @@ impl Hall {
     /// Has the session given up that has been idle for longest, if another waits for a seat that no end will free.
     fn make_room(&self, state: &mut State) {
         let must = !self.knows_ends || self.is_full.load(SeqCst);
-        if !must || state.waiting.is_empty() || !state.free.is_empty() {
+        // A seat without a session is on its way to take one.
+        let has_free = state.has_seat < state.seats as u64;
+        if !must || state.waiting.is_empty() || has_free {
             return;
         }
         if let Some((_, (session, waker))) = state.idle.pop_first() {
@@ -278,7 +280,7 @@ impl Hall {
         let Some(line) = state.lines.get_mut(&session) else { return Poll::Ready(Got::Ended) };
         if !line.queue.is_empty() {
             line.is_given_up = false;
-            std::mem::swap(items, &mut line.queue);
+            items.append(&mut line.queue);
             return Poll::Ready(Got::Items);
         }
         if line.has_ended || is_over || line.is_given_up {

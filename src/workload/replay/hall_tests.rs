@@ -1,1 +1,203 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::task::{Context, Wake};
 
+use super::super::item::Sort;
+use super::*;
+use crate::base::reactor::block_on;
+use crate::base::{Clock, Nanos, RealClock};
+
+fn item(number: u64, bytes: usize) -> Item {
+    Item {
+        text: vec![b'x'; bytes].into(),
+        sort: Sort::Read,
+        class: None,
+        before: super::super::book::Before::default(),
+        database: None,
+        is_binary: false,
+        now_us: None,
+        number,
+        at_us: number,
+    }
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Bell(AtomicUsize);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+fn bell() -> (Arc<Bell>, Waker) {
+    let bell = Arc::new(Bell::default());
+    (bell.clone(), Waker::from(bell))
+}
+
+#[test]
+fn a_seat_gets_the_first_session_and_its_statements_in_order() {
+    let hall = Hall::new(1, true, Bounds::default());
+    let (rung, waker) = bell();
+    assert!(hall.poll_session(0, &waker).is_pending());
+    hall.put(7, item(1, 1));
+    hall.put(3, item(2, 1));
+    hall.put(7, item(3, 1));
+    assert_eq!(rung.0.load(SeqCst), 1);
+    let taken = Taken { session: 7, begins_us: 1, number: 1 };
+    assert_eq!(hall.poll_session(0, &waker), Poll::Ready(Some(taken)));
+    let mut items = VecDeque::new();
+    assert_eq!(hall.poll_items(7, &waker, &mut items), Poll::Ready(Got::Items));
+    assert!(items.drain(..).map(|item| item.number).eq([1, 3]));
+    assert!(hall.poll_items(7, &waker, &mut items).is_pending());
+    hall.end(7);
+    assert_eq!(rung.0.load(SeqCst), 2);
+    assert_eq!(hall.poll_items(7, &waker, &mut items), Poll::Ready(Got::Ended));
+    assert!(hall.poll_session(0, &waker).is_ready());
+    hall.close();
+    assert_eq!(hall.poll_items(3, &waker, &mut items), Poll::Ready(Got::Items));
+    assert_eq!(hall.poll_items(3, &waker, &mut items), Poll::Ready(Got::Ended));
+    assert_eq!(hall.poll_session(0, &waker), Poll::Ready(None));
+    assert_eq!(hall.counts(), Counts { sessions: 2, at_once: 1, given_up: 0, dropped: 0 });
+}
+
+#[test]
+fn the_session_idle_for_longest_gives_up_its_seat_where_ends_are_not_known() {
+    let hall = Hall::new(2, false, Bounds::default());
+    let (_, waker) = bell();
+    let mut items = VecDeque::new();
+    for session in [1, 2] {
+        hall.put(session, item(session, 1));
+        assert!(hall.poll_session(session as usize, &waker).is_ready());
+        assert!(hall.poll_items(session, &waker, &mut items).is_ready());
+        assert!(hall.poll_items(session, &waker, &mut items).is_pending());
+    }
+    // Session 1 speaks again, so 2 has been idle for longer.
+    hall.put(1, item(3, 1));
+    assert!(hall.poll_items(1, &waker, &mut items).is_ready());
+    assert!(hall.poll_items(1, &waker, &mut items).is_pending());
+    hall.put(9, item(4, 1));
+    assert!(hall.poll_items(1, &waker, &mut items).is_pending());
+    assert_eq!(hall.poll_items(2, &waker, &mut items), Poll::Ready(Got::GivenUp));
+    assert_eq!(hall.poll_session(2, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(9)));
+    // It speaks again: a session like a new one.
+    hall.put(2, item(5, 1));
+    assert_eq!(hall.poll_items(1, &waker, &mut items), Poll::Ready(Got::GivenUp));
+    assert_eq!(hall.poll_session(1, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(2)));
+    assert_eq!(hall.counts().given_up, 2);
+}
+
+#[test]
+fn where_ends_are_known_nobody_gives_up_before_the_hall_is_full() {
+    let hall = Hall::new(1, true, Bounds::default());
+    let (_, waker) = bell();
+    let mut items = VecDeque::new();
+    hall.put(1, item(1, 1));
+    assert!(hall.poll_session(0, &waker).is_ready());
+    assert!(hall.poll_items(1, &waker, &mut items).is_ready());
+    assert!(hall.poll_items(1, &waker, &mut items).is_pending());
+    hall.put(2, item(2, 1));
+    assert!(hall.poll_items(1, &waker, &mut items).is_pending());
+}
+
+/// A reader that puts statements of interleaved sessions into a hall that is far too small, and seats that play them on
+/// threads of their own: all come through, each session's in order, whatever waits for whom.
+fn crowd(sessions: u64, each: u64, seats: usize, knows_ends: bool, pause: bool) -> Counts {
+    let bounds = Bounds { bytes: 2_000, items: 20 };
+    let hall = Hall::new(seats, knows_ends, bounds);
+    let played = Mutex::new(HashMap::<u64, Vec<u64>>::new());
+    let clock = RealClock::start();
+    std::thread::scope(|scope| {
+        for seat in 0..seats {
+            let (hall, played) = (&hall, &played);
+            scope.spawn(move || {
+                while let Some(taken) = block_on(std::future::poll_fn(|cx: &mut Context<'_>| {
+                    hall.poll_session(seat, cx.waker())
+                })) {
+                    let mut items = VecDeque::new();
+                    while block_on(std::future::poll_fn(|cx: &mut Context<'_>| {
+                        hall.poll_items(taken.session, cx.waker(), &mut items)
+                    })) == Got::Items
+                    {
+                        for item in items.drain(..) {
+                            if pause {
+                                clock.sleep_until(clock.now() + Nanos(20_000));
+                            }
+                            hall.done(&item);
+                            played
+                                .lock()
+                                .unwrap()
+                                .entry(taken.session)
+                                .or_default()
+                                .push(item.number);
+                        }
+                    }
+                }
+                hall.leave(seat);
+            });
+        }
+        let mut number = 0;
+        for round in 0..each {
+            for session in 0..sessions {
+                number += 1;
+                // Some are longer than the hall is large.
+                let bytes = if number % 50 == 0 { 5_000 } else { 100 };
+                assert!(hall.put(session, item(number, bytes)));
+                if knows_ends && round + 1 == each {
+                    hall.end(session);
+                }
+            }
+        }
+        hall.close();
+    });
+    let played = played.into_inner().unwrap();
+    assert_eq!(played.len() as u64, sessions);
+    for numbers in played.values() {
+        assert_eq!(numbers.len() as u64, each);
+        assert!(numbers.is_sorted(), "{numbers:?}");
+    }
+    assert_eq!((hall.bytes.load(SeqCst), hall.items.load(SeqCst)), (0, 0));
+    hall.counts()
+}
+
+#[test]
+fn a_crowd_of_sessions_passes_through_few_seats_and_little_room() {
+    for knows_ends in [false, true] {
+        for pause in [false, true] {
+            let counts = crowd(40, 10, 3, knows_ends, pause);
+            assert!(counts.given_up > 0, "all are open until the end: {counts:?}");
+            assert!(counts.at_once <= 3);
+            let counts = crowd(40, 10, 40, knows_ends, pause);
+            assert_eq!(counts.given_up, 0);
+        }
+    }
+    crowd(5, 200, 1, true, false);
+}
+
+#[test]
+fn a_reader_that_waits_for_room_ends_with_the_last_seat() {
+    let hall = Hall::new(1, true, Bounds { bytes: 10, items: 10 });
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| hall.put(1, item(1, 1000)));
+        RealClock::start().sleep_until(Nanos(5_000_000));
+        hall.leave(0);
+        assert!(!reader.join().unwrap());
+    });
+}
+
+#[test]
+fn a_session_that_is_dropped_takes_nothing_more() {
+    let hall = Hall::new(2, true, Bounds::default());
+    let (_, waker) = bell();
+    hall.put(1, item(1, 1));
+    hall.put(1, item(2, 1));
+    assert!(hall.poll_session(0, &waker).is_ready());
+    assert_eq!(hall.drop_session(1, &mut VecDeque::new()), 2);
+    hall.put(1, item(3, 1));
+    assert_eq!((hall.items.load(SeqCst), hall.counts().dropped), (0, 1));
+    hall.end(1);
+    // The number is free for another.
+    hall.put(1, item(4, 1));
+    assert!(hall.poll_session(0, &waker).is_ready());
+}

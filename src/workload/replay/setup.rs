@@ -127,7 +127,7 @@ impl Setup {
             sessions: Some(options.count("sessions")).filter(|count| *count > 0),
             from_start: options.switch("from-start"),
             database: options.text("database").map(|name| name.as_bytes().to_vec()),
-            allowed: Allowed { functions },
+            allowed: Allowed { functions, ..Allowed::default() },
             recorded_now: options.text("now") == Some("recorded"),
             classes: classes as usize,
             once: options.switch("once"),
