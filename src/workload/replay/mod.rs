@@ -5,7 +5,6 @@
 
 mod book;
 mod feed;
-mod guard;
 mod hall;
 mod item;
 mod round;

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use super::guard::Guard;
 use super::hall::{Got, Taken};
 use super::item::{Item, Sort};
 use super::round::Round;
@@ -102,8 +101,8 @@ impl Player {
     async fn connect(&mut self) -> Result<(), target::Error> {
         self.session = None;
         let mut session = self.target.open(&self.part.abandon).await?;
-        let guard = Guard::new(session.identity(), self.reads_only());
-        guard.put_on(&mut session).await?;
+        let guard = &self.round.setup.guard;
+        guard.set_up(&mut session).await?;
         if let Some(playing) = &mut self.playing {
             for setting in &playing.settings {
                 // What the server refuses now, it has refused before.
@@ -114,7 +113,7 @@ impl Player {
                 }
             }
             if !playing.settings.is_empty() {
-                guard.put_on(&mut session).await?;
+                guard.set_up(&mut session).await?;
             }
             playing.is_cut |= playing.was_open && playing.is_in_transaction;
             playing.was_open = true;
@@ -210,9 +209,9 @@ impl Player {
         };
         let tally = &mut Tally::default();
         if playing.needs_guard {
-            Guard::new(session.identity(), self.round.setup.writes != WritesPlan::Execute)
-                .renew(session)
-                .await?;
+            if let Some(again) = self.round.setup.guard.again(session.identity()) {
+                session.execute(tally, again.as_bytes()).await?;
+            }
             playing.needs_guard = false;
         }
         if item.database.is_some() && playing.database != item.database {

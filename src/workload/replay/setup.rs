@@ -1,9 +1,11 @@
 //! What a replay is told.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::capture::read_only::Allowed;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
+use crate::target::Guard;
 
 /// Seats for a log whose end is not known.
 const STREAM_SEATS: u64 = 1_000;
@@ -23,6 +25,9 @@ pub(super) enum When {
     Arrival,
 }
 
+/// Longest wait for a lock where writes are executed: the servers' own default.
+const LOCK_WAIT: Duration = Duration::from_secs(50);
+
 /// All that a replay can be told.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
@@ -40,12 +45,14 @@ pub(super) struct Setup {
     /// Whether statements are told that it is the time at which they were recorded.
     pub(super) recorded_now: bool,
     pub(super) classes: usize,
+    /// What sessions are held to.
+    pub(super) guard: Guard,
     /// Whether a statement is left out that was sent before with the same literals.
     pub(super) once: bool,
 }
 
 pub(super) fn options() -> Vec<OptionSpec> {
-    use OptionKind::{Choice, Count, Number, Switch, Text};
+    use OptionKind::{Choice, Count, Number, Switch, Text, Time};
     let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
     let choice = |words| Choice(words);
     vec![
@@ -68,6 +75,7 @@ pub(super) fn options() -> Vec<OptionSpec> {
             "stored functions that may be called, by commas; * for all",
         ),
         spec("now", choice(&["actual", "recorded"]), "actual", "what NOW() gives"),
+        spec("statement-limit", Time, "60s", "longest time of a statement; 0 for no limit"),
         spec("classes", Count, "10000", "classes of statements told apart"),
         spec("once", Switch, "off", "leave out what was sent before with the same literals"),
     ]
@@ -120,16 +128,24 @@ impl Setup {
             return Err(Mistakes(mistakes));
         }
         let functions = listed(options, "allow-functions").map(str::to_ascii_lowercase).collect();
+        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
+        let time_limit = options.time("statement-limit").filter(|limit| !limit.is_zero());
+        let mut guard = Guard { time_limit, ..Guard::default() };
+        if writes == WritesPlan::Execute {
+            guard.is_read_only = false;
+            guard.lock_wait = LOCK_WAIT;
+        }
         Ok(Setup {
             logs,
             when,
-            writes: options.text("writes").and_then(WritesPlan::read).unwrap_or_default(),
+            writes,
             sessions: Some(options.count("sessions")).filter(|count| *count > 0),
             from_start: options.switch("from-start"),
             database: options.text("database").map(|name| name.as_bytes().to_vec()),
             allowed: Allowed { functions, ..Allowed::default() },
             recorded_now: options.text("now") == Some("recorded"),
             classes: classes as usize,
+            guard,
             once: options.switch("once"),
         })
     }

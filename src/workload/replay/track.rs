@@ -293,16 +293,8 @@ impl Open {
                 return Fate::Sent(Sort::Set, sent);
             }
             Ruling::Begin { is_snapshot } => {
-                return Fate::Sent(
-                    Sort::Transaction,
-                    match (executes, is_snapshot) {
-                        (true, _) => Cow::Borrowed(text),
-                        (false, true) => {
-                            Cow::Borrowed(b"START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
-                        }
-                        (false, false) => Cow::Borrowed(b"START TRANSACTION READ ONLY"),
-                    },
-                );
+                let begin = setup.guard.begin(is_snapshot).as_bytes();
+                return Fate::Sent(Sort::Transaction, Cow::Borrowed(begin));
             }
             Ruling::End => {
                 let is_commit =
