@@ -262,3 +262,220 @@ fn the_same_server_has_its_pages_back_after_a_restart() {
         }
     }
 }
+
+#[test]
+fn a_server_with_the_same_rows_elsewhere_is_warmed_by_keys() {
+    let mut all = servers();
+    let hot: Vec<HotSet> = all.iter().map(taken_after_work).collect();
+    // Each to each: also from one product to the other, both ways.
+    for server in &mut all {
+        let cold = {
+            restart(server);
+            work(server)
+        };
+        for hot in &hot {
+            let other = hot.origin.product != open(server.target()).identity().product.name();
+            let mut hot = hot.clone();
+            // Numbers that are those of nothing here.
+            hot.indexes.iter_mut().for_each(|i| i.index_id += if other { 0 } else { 100_000 });
+            let file = kept(server, &hot);
+            restart(server);
+            let before = state(server);
+            let warmed = load(server, &file, &[]);
+            assert!(!warmed.cut && warmed.failed == 0, "{:?}", warmed.notes);
+            assert_eq!(state(server), before);
+            let late = work(server);
+            assert!(late <= cold / 20, "{late} of {cold} pages were read afterwards");
+            let share = share_there(server, &hot, BY_ROWS);
+            assert!(share > 0.95, "{share}");
+        }
+    }
+}
+
+fn taken_after_work(server: &Fixture) -> HotSet {
+    work(server);
+    let mut session = open(server.target());
+    session.rows("SELECT COUNT(pad) FROM shop.few WHERE a BETWEEN 4 AND 20").unwrap();
+    taken(server)
+}
+
+#[test]
+fn ranges_of_keys_use_the_index_they_name() {
+    for mut server in servers() {
+        let hot = taken_after_work(&server);
+        let file = kept(&server, &hot);
+        server.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON");
+        load(&mut server, &file, &[("by", "keys"), ("rate", "100000 pages")]);
+        server.sql("SET GLOBAL general_log = OFF");
+        let mut session = open(server.target());
+        let sent = "SELECT DISTINCT CONVERT(argument USING utf8mb4) FROM mysql.general_log \
+                    WHERE argument LIKE 'SELECT /* sweat warm */%'";
+        let sent = session.rows(sent).unwrap();
+        let mut tables = Vec::new();
+        for at in 0..sent.rows.len() {
+            let sql = sent.text(at, 0).unwrap();
+            let plan = session.rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
+            let column = |name| plan.text(0, plan.column(name).unwrap()).unwrap_or_default();
+            let (access, key) = (column("type"), column("key"));
+            assert!(["range", "const", "ref"].contains(&access.as_str()), "{sql}: {access}");
+            assert!(sql.contains(&format!("FORCE INDEX (`{key}`)")), "{sql}: {key}");
+            if access == "range" && key == "PRIMARY" && sql.contains("`few`") {
+                let rows: u64 = column("rows").parse().unwrap();
+                assert!(rows < 3_000, "both columns bound the range: {rows} rows: {sql}");
+            }
+            tables.push(key);
+        }
+        assert!(tables.len() > 4 && tables.iter().any(|k| k == "code"), "{tables:?}");
+    }
+}
+
+#[test]
+fn what_was_dropped_or_rebuilt_is_said_or_read_by_its_keys() {
+    for mut server in servers() {
+        let hot = taken_after_work(&server);
+        let file = kept(&server, &hot);
+        server.sql("ALTER TABLE shop.orders DROP INDEX code; DROP TABLE shop.few");
+        server.sql("OPTIMIZE TABLE shop.orders");
+        restart(&mut server);
+        let warmed = load(&mut server, &file, &[]);
+        let notes = warmed.notes.join("\n");
+        assert!(notes.contains("shop.orders.code is left out: there is no such index"), "{notes}");
+        assert!(notes.contains("shop.few.PRIMARY is left out: there is no such table"), "{notes}");
+        let mut session = open(server.target());
+        let before = gauge(&mut session).unwrap().pages_read;
+        let sql = "SELECT COUNT(pad) FROM shop.orders FORCE INDEX (PRIMARY) \
+                   WHERE id >= 8000 AND id < 16000";
+        session.rows(sql).unwrap();
+        let late = gauge(&mut session).unwrap().pages_read - before;
+        assert!(late <= 2, "{late} pages of the rebuilt table were read afterwards");
+    }
+}
+
+#[test]
+fn an_index_that_is_named_otherwise_ordered_is_scanned_whole() {
+    for mut server in servers() {
+        let mut hot = taken_after_work(&server);
+        for index in hot.indexes.iter_mut().filter(|i| i.index == "code") {
+            index.index_id += 100_000;
+            index.key[0].collation = Some("latin1_bin".to_owned());
+        }
+        hot.indexes.retain(|i| i.index == "code");
+        let file = kept(&server, &hot);
+        restart(&mut server);
+        let warmed = load(&mut server, &file, &[]);
+        let notes = warmed.notes.join("\n");
+        assert!(notes.contains("shop.orders.code is scanned whole: code is ordered by"), "{notes}");
+        let mut session = open(server.target());
+        let before = gauge(&mut session).unwrap().pages_read;
+        session.rows("SELECT COUNT(code) FROM shop.orders FORCE INDEX (code)").unwrap();
+        assert!(gauge(&mut session).unwrap().pages_read - before <= 2);
+    }
+}
+
+#[test]
+fn pages_that_the_server_leaves_out_in_silence_are_found_by_their_keys() {
+    for mut server in servers() {
+        let cold = work(&server);
+        let mut hot = taken(&server);
+        for index in &mut hot.indexes {
+            // Numbers of pages beyond the file, as after a rebuild that nobody noticed.
+            index.pages.iter_mut().for_each(|(page, _)| *page += 1_000_000);
+        }
+        let file = kept(&server, &hot);
+        restart(&mut server);
+        let warmed = load(&mut server, &file, &[("by", "pages")]);
+        let notes = warmed.notes.join("\n");
+        assert!(notes.contains("without a word: it is read by its keys"), "{notes}");
+        let late = work(&server);
+        assert!(late <= cold / 20, "{late} of {cold} pages were read afterwards");
+    }
+}
+
+#[test]
+fn equal_numbers_with_rows_elsewhere_are_noticed() {
+    for mut server in servers() {
+        let cold = work(&server);
+        let mut hot = taken(&server);
+        for index in hot.indexes.iter_mut().filter(|i| i.index == "PRIMARY" && i.table == "orders")
+        {
+            // The right number of pages of the right index, but not those where the rows are.
+            let there: Vec<u32> = index.pages.iter().map(|(page, _)| *page).collect();
+            let others = (40..index.file_pages as u32).filter(|page| !there.contains(page));
+            let ranks = index.pages.iter().map(|(_, rank)| *rank);
+            index.pages = others.zip(ranks).collect();
+            index.ranges.iter_mut().for_each(|range| range.last = range.low.clone());
+        }
+        hot.indexes.retain(|i| i.index == "PRIMARY" && i.table == "orders");
+        let file = kept(&server, &hot);
+        restart(&mut server);
+        let warmed = load(&mut server, &file, &[("by", "pages")]);
+        let notes = warmed.notes.join("\n");
+        assert!(notes.contains("everything is read by its keys"), "{notes}");
+        let mut session = open(server.target());
+        let before = gauge(&mut session).unwrap().pages_read;
+        session.rows("SELECT COUNT(pad) FROM shop.orders WHERE id >= 8000 AND id < 16000").unwrap();
+        let late = gauge(&mut session).unwrap().pages_read - before;
+        assert!(late <= cold / 20, "{late} of {cold}");
+    }
+}
+
+#[test]
+fn a_load_that_was_cut_goes_on_where_it_was() {
+    for by in ["pages", "keys"] {
+        for mut server in servers() {
+            let hot = taken_after_work(&server);
+            let file = kept(&server, &hot);
+            restart(&mut server);
+            let before = state(&server);
+            let stop = Stop::new();
+            let later = stop.clone();
+            std::thread::spawn(move || {
+                let clock = RealClock::start();
+                clock.sleep_until(clock.now() + Duration::from_millis(900).into());
+                later.set(StopReason::Interrupted);
+            });
+            let given = [("by", by), ("rate", "128 pages")];
+            let first = load_until(&mut server, &file, &given, true, &stop).unwrap();
+            assert!(first.cut && first.pages_read > 30, "{by}: {first:?}");
+            assert_eq!(state(&server), before, "{by}");
+            let there = share_there(&server, &hot, BY_PAGES);
+            assert!(there < 0.9, "{by}: {there}");
+            let second = load(&mut server, &file, &[("by", by), ("resume", "on")]);
+            assert!(!second.cut, "{by}: {second:?}");
+            let all = share_there(&server, &hot, BY_PAGES);
+            assert!(all > 0.98, "{by}: {all}, before {there}: {:?}", second.notes);
+            let third = load(&mut server, &file, &[("by", by), ("resume", "on")]);
+            assert!(third.notes[0].contains("no record"), "{by}: {:?}", third.notes);
+        }
+    }
+}
+
+#[test]
+fn without_consent_nothing_is_set_and_pages_are_read_by_their_keys() {
+    for mut server in servers() {
+        let cold = work(&server);
+        let hot = taken(&server);
+        let file = kept(&server, &hot);
+        restart(&mut server);
+        let before = state(&server);
+        let stop = Stop::new();
+        let refused = load_until(&mut server, &file, &[("by", "pages")], false, &stop).unwrap_err();
+        assert!(refused.to_string().contains("--allow load"), "{refused:#}");
+        let loads = "SELECT VARIABLE_VALUE FROM PLACE.global_status \
+                     WHERE VARIABLE_NAME = 'Innodb_buffer_pool_load_status'";
+        let maria = open(server.target()).identity().product == Product::MariaDb;
+        let place = if maria { "information_schema" } else { "performance_schema" };
+        let loads = &loads.replace("PLACE", place);
+        let untouched = server.sql(loads);
+        load_until(&mut server, &file, &[], false, &stop).unwrap();
+        assert_eq!(state(&server), before);
+        assert_eq!(server.sql(loads), untouched, "no load was asked for");
+        let late = work(&server);
+        assert!(late <= cold / 20, "{late} of {cold} pages were read afterwards");
+        restart(&mut server);
+        load_until(&mut server, &file, &[("by", "pages"), ("allow", "load")], false, &stop)
+            .unwrap();
+        assert_ne!(server.sql(loads), untouched);
+        assert_eq!(state(&server), before);
+    }
+}

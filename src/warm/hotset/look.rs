@@ -30,8 +30,8 @@ pub fn look(
     how: Look,
 ) -> anyhow::Result<Resident> {
     let mut found = Resident::default();
-    let places = layout(session, hot, &mut found.notes)?;
     let catalog = tables(session, hot)?;
+    let places = layout(session, hot, &mut found.notes)?;
     let all = matches(hot, &catalog, &places, pool.page_bytes, &mut found.notes);
     let (same, other): (Vec<&Match<'_>>, Vec<&Match<'_>>) =
         all.iter().partition(|one| one.is_same && how.pages);

@@ -133,8 +133,9 @@ fn run(
     let mut lead = open(scene.target, abandon)?;
     let before = gauge(&mut lead)?;
     let mut notes = Vec::new();
-    let places = layout(&mut lead, hot, &mut notes)?;
+    // In this order: a server that has just started knows nothing of files of tables that nobody has opened.
     let catalog = tables(&mut lead, hot)?;
+    let places = layout(&mut lead, hot, &mut notes)?;
     let mut found = matches(hot, &catalog, &places, before.page_bytes, &mut notes);
     let start = start(&mut lead, scene)?;
     let record = Record::open(&asked.file, &start, asked.resume, &mut notes);

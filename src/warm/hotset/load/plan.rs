@@ -132,7 +132,7 @@ fn key_columns(index: &Index, clustered: Option<&Index>) -> Vec<String> {
     columns
 }
 
-/// Whether the server has the same index under the same numbers, in a file that is no shorter.
+/// Whether the server has the same index under the same numbers, in a file that is no shorter as far as it tells.
 fn lies_the_same(hot: &HotIndex, layout: &Layout) -> bool {
     let Some(place) = layout.get(&(hot.space, hot.index_id)) else { return false };
     let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
@@ -142,7 +142,8 @@ fn lies_the_same(hot: &HotIndex, layout: &Layout) -> bool {
     let same_table = !plain(&hot.database)
         || !plain(&hot.table)
         || (database == hot.database && table == hot.table);
-    same_table && place.index == hot.index && place.file_pages >= hot.file_pages
+    let long_enough = place.file_pages == 0 || place.file_pages >= hot.file_pages;
+    same_table && place.index == hot.index && long_enough
 }
 
 /// Ranges in one statement: enough that sending it does not matter, few enough that the optimizer looks at them in no
