@@ -23,6 +23,7 @@ mod plan_file;
 mod present;
 mod progress;
 mod prompt;
+mod readiness;
 mod report;
 mod restore;
 mod run;

@@ -18,6 +18,7 @@ use super::desk::Desk;
 use super::fault::Exit;
 use super::hotset;
 use super::progress::{ProgressLine, grouped};
+use super::readiness;
 
 pub(super) fn command() -> Command {
     let mut command = Command::new("warm")
@@ -150,7 +151,11 @@ fn status_command() -> Command {
                 .default_value("20")
                 .help("How many indexes to print as text"),
         );
-    words(command)
+    words(readiness::words(command)).after_help(
+        "Examples:\n  \
+         sweat warm status -h db1 -u monitor -p\n  \
+         sweat warm status -h standby --hotset hot.zst --budget 200",
+    )
 }
 
 /// Fills the pool.
@@ -369,6 +374,9 @@ fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let target = Target::new(&connection::address(args, desk)?)?;
     let mut session = target.connect(&desk.stop)?;
     let warmth = gauge(&mut session)?;
+    if let Some(file) = args.get_one::<String>("hotset") {
+        return readiness::run(file, args, &mut session, &warmth, desk);
+    }
     let pay = args.get_flag("per-index");
     if pay && warmth.total_bytes() > ASK_ABOVE_BYTES && !args.get_flag("yes") {
         let mistake = Mistake {

@@ -1,0 +1,227 @@
+//! `sweat warm status --hotset FILE`: how much of a hot set is in a pool, and whether the server could take over.
+
+use std::path::Path;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
+
+use crate::plan::{Mistake, Mistakes};
+use crate::target::Session;
+use crate::warm::hotset::{HotSet, HotWarmth, Look, Readiness, look, read, readiness, warmth};
+use crate::warm::{Warmth, estimate_seconds};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::grouped;
+
+/// Largest pool, in bytes, whose every page is looked at without asking again.
+const ASK_ABOVE_BYTES: u64 = 32 << 30;
+
+/// The words that ask for it.
+pub(super) fn words(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("hotset")
+                .long("hotset")
+                .value_name("FILE")
+                .help("Say how much of this hot set is in the pool, by index"),
+        )
+        .arg(
+            Arg::new("budget")
+                .long("budget")
+                .value_name("READS")
+                .value_parser(clap::value_parser!(f64))
+                .requires("hotset")
+                .help("Most extra reads from disk per second after a failover; exit code 1 beyond"),
+        )
+        .arg(
+            Arg::new("accesses")
+                .long("accesses")
+                .value_name("N")
+                .value_parser(clap::value_parser!(f64))
+                .requires("hotset")
+                .help("Accesses to pages per second to expect, instead of the hot set's own"),
+        )
+        .arg(
+            Arg::new("no-rows").long("no-rows").action(ArgAction::SetTrue).requires("hotset").help(
+                "Read no rows where page numbers differ: an index is taken for as warm as full",
+            ),
+        )
+}
+
+/// Looks, prints, judges.
+pub(super) fn run(
+    file: &str,
+    args: &ArgMatches,
+    session: &mut Session,
+    pool: &Warmth,
+    desk: &Desk,
+) -> anyhow::Result<Exit> {
+    let hot = read(Path::new(file))?;
+    let budget = args.get_one::<f64>("budget").copied();
+    let accesses = args.get_one::<f64>("accesses").copied().or(hot.origin.accesses_per_s);
+    if budget.is_some() && accesses.is_none() {
+        return Err(Mistakes(vec![Mistake {
+            place: "--budget".to_owned(),
+            why: "the hot set does not say how many accesses to pages its server had".to_owned(),
+            hint: Some("give their number per second with --accesses".to_owned()),
+        }])
+        .into());
+    }
+    let mut notes = Vec::new();
+    let pages = pool.total_bytes() <= ASK_ABOVE_BYTES || args.get_flag("yes");
+    if !pages {
+        notes.push(format!(
+            "pages are not told apart: that would take the server about {:.0} s; --yes has it do that",
+            estimate_seconds(pool)
+        ));
+    }
+    let how = Look { pages, rows: !args.get_flag("no-rows") };
+    let resident = look(session, &hot, pool, how)?;
+    notes.extend(resident.notes.iter().cloned());
+    let found = warmth(&hot, &resident);
+    let ready =
+        accesses.map(|accesses| readiness(&found, accesses, budget.unwrap_or(f64::INFINITY)));
+    if args.get_one::<String>("format").is_some_and(|f| f == "json") {
+        desk.print(&as_json(&found, accesses, ready, budget, &notes))?;
+    } else {
+        let top = args.get_one::<usize>("top").copied().unwrap_or(20);
+        desk.print(&as_text(&hot, &found, ready, budget, top))?;
+        for note in &notes {
+            desk.print(&format!("note: {note}\n"))?;
+        }
+    }
+    Ok(match (budget, ready) {
+        (Some(_), Some(ready)) if !ready.is_ready => Exit::Negative,
+        _ => Exit::Done,
+    })
+}
+
+fn as_text(
+    hot: &HotSet,
+    found: &HotWarmth,
+    ready: Option<Readiness>,
+    budget: Option<f64>,
+    top: usize,
+) -> String {
+    let mut text = format!(
+        "hot set of {} {}: {:.1} % of its heat is in the pool ({} hot pages)\n",
+        hot.origin.product,
+        hot.origin.version,
+        found.share * 100.0,
+        grouped(found.pages_hot)
+    );
+    if !found.indexes.is_empty() {
+        text += &format!("{:>10}  {:>10}  {:>7}  index\n", "resident", "hot", "warm");
+    }
+    for line in found.indexes.iter().take(top) {
+        let partition = match line.partition.as_str() {
+            "" => String::new(),
+            name => format!(" partition {name}"),
+        };
+        let about = if line.is_exact { "" } else { " (estimated)" };
+        text += &format!(
+            "{:>10}  {:>10}  {:>5.1} %  {}.{}.{}{partition}{about}\n",
+            grouped(line.pages_resident.round() as u64),
+            grouped(line.pages_hot),
+            line.share * 100.0,
+            line.database,
+            line.table,
+            line.index
+        );
+    }
+    if found.indexes.len() > top {
+        text += &format!("... and {} more (--top)\n", found.indexes.len() - top);
+    }
+    if let Some(ready) = ready {
+        text += &format!(
+            "after a failover: about {} extra reads in the first second\n",
+            grouped(ready.extra_reads_per_s.round() as u64)
+        );
+        if let Some(budget) = budget {
+            let verdict = if ready.is_ready { "ready" } else { "not ready" };
+            text += &format!(
+                "{verdict} for failover: the budget is {} per second\n",
+                grouped(budget.round() as u64)
+            );
+        }
+    }
+    text
+}
+
+fn as_json(
+    found: &HotWarmth,
+    accesses: Option<f64>,
+    ready: Option<Readiness>,
+    budget: Option<f64>,
+    notes: &[String],
+) -> String {
+    let line = |l: &crate::warm::hotset::IndexWarmth| {
+        json!({
+            "database": l.database,
+            "table": l.table,
+            "partition": l.partition,
+            "index": l.index,
+            "pages_hot": l.pages_hot,
+            "pages_resident": l.pages_resident,
+            "share": l.share,
+            "is_exact": l.is_exact,
+        })
+    };
+    let value = json!({
+        "share": found.share,
+        "pages_hot": found.pages_hot,
+        "indexes": found.indexes.iter().map(line).collect::<Vec<_>>(),
+        "accesses_per_s": accesses,
+        "extra_reads_per_s": ready.map(|r| r.extra_reads_per_s),
+        "budget_per_s": budget,
+        "is_ready": budget.and(ready).map(|r| r.is_ready),
+        "notes": notes,
+    });
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warm::hotset::IndexWarmth;
+
+    fn found() -> HotWarmth {
+        let index = IndexWarmth {
+            database: "shop".to_owned(),
+            table: "orders".to_owned(),
+            index: "PRIMARY".to_owned(),
+            pages_hot: 2_000,
+            pages_resident: 1_000.0,
+            share: 0.75,
+            ..IndexWarmth::default()
+        };
+        HotWarmth {
+            share: 0.75,
+            indexes: vec![index],
+            pages_hot: 2_000,
+            missing: vec![(1e-3, 1_000.0)],
+        }
+    }
+
+    #[test]
+    fn warmth_and_verdict_are_said() {
+        let ready = readiness(&found(), 1e6, 100.0);
+        let text = as_text(&HotSet::default(), &found(), Some(ready), Some(100.0), 20);
+        assert!(text.contains("75.0 % of its heat is in the pool (2 000 hot pages)"), "{text}");
+        assert!(text.contains("1 000       2 000   75.0 %  shop.orders.PRIMARY (estimated)"));
+        assert!(text.contains("about 1 000 extra reads in the first second"), "{text}");
+        assert!(text.ends_with("not ready for failover: the budget is 100 per second\n"), "{text}");
+        let unasked = as_text(&HotSet::default(), &found(), Some(ready), None, 20);
+        assert!(!unasked.contains("ready for failover"));
+    }
+
+    #[test]
+    fn a_verdict_is_only_given_where_a_budget_was() {
+        let ready = readiness(&found(), 1e6, f64::INFINITY);
+        let text = as_json(&found(), Some(1e6), Some(ready), None, &[]);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(value["is_ready"].is_null());
+        assert_eq!(value["indexes"][0]["pages_hot"], 2_000);
+    }
+}
