@@ -11,6 +11,7 @@ mod log;
 pub mod read_only;
 pub mod redact;
 mod sessions;
+pub mod ship;
 mod slow_log;
 pub mod source;
 pub mod table_log;
