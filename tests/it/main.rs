@@ -11,6 +11,7 @@ mod fixture;
 mod hotset_load;
 mod journal;
 mod probe;
+mod replay;
 mod report;
 mod run;
 mod sandbox;
