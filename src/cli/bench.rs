@@ -13,7 +13,7 @@ use clap::{Arg, ArgMatches, Command};
 use super::desk::Desk;
 use super::fault::{Exit, Hinted};
 use super::{connection, present};
-use crate::plan::{Plan, TargetPlan};
+use crate::plan::{OptionSpec, Plan, TargetPlan};
 use crate::workload::{Job, KINDS, Kind};
 use crate::{experiment, target, workload};
 
@@ -35,7 +35,7 @@ pub(super) fn command() -> Command {
              sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \
              sweat bench null --threads=2 --time=5",
         );
-    for kind in KINDS {
+    for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
         command = command.subcommand(words_of(*kind));
     }
     command
@@ -53,13 +53,25 @@ pub(super) fn with_loads(
         .subcommand_help_heading("Workloads")
         .subcommand_negates_reqs(true)
         .disable_help_subcommand(true);
-    for kind in KINDS {
+    for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
         let sub = Command::new(kind.name()).about(kind.about());
         let sub = everything(flags::workload(sub, &kind.options()));
         let words = format!("Examples:\n  {}", example(kind.name()));
         command = command.subcommand(own(sub).after_help(words));
     }
     command
+}
+
+/// The words of a command for one workload: those of `bench`, and of the workload's options these.
+pub(super) fn own_command(command: Command, specs: &[OptionSpec]) -> Command {
+    everything(flags::workload(command, specs))
+        .mut_arg("think", |arg| arg.hide(true))
+        .mut_arg("until-steady", |arg| arg.hide(true))
+}
+
+/// The id of a workload's option among the words.
+pub(super) fn own_id(option: &str) -> String {
+    format!("{}{option}", flags::OWN)
 }
 
 /// Everything but the workload's own options.

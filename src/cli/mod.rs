@@ -24,6 +24,7 @@ mod present;
 mod progress;
 mod prompt;
 mod readiness;
+mod replay;
 mod report;
 mod restore;
 mod run;
@@ -53,6 +54,7 @@ const COMMANDS: &[Entry] = &[
     (doctor::command, doctor::run),
     (warm::command, warm::run),
     (waits::command, waits::run),
+    (replay::command, replay::run),
     (report::command, report::run),
     (compare::command, compare::run),
     (digest::command, digest::run),

@@ -104,6 +104,17 @@ pub trait Kind: Sync {
     fn ends_by_itself(&self) -> bool {
         false
     }
+    /// Whether it has a command of its own, and is none of the loads that `bench` and its like know.
+    fn has_command(&self) -> bool {
+        false
+    }
+    /// How many workers its options ask for by themselves, as a log asks for its sessions; `None` leaves that to the load.
+    ///
+    /// # Errors
+    /// When the options don't fit, or what they name can't be read.
+    fn workers(&self, _options: &Options, _stop: &Stop) -> anyhow::Result<Option<usize>> {
+        Ok(None)
+    }
     /// Builds it; `target` is `None` only for workloads that need none: see [`build`].
     ///
     /// # Errors

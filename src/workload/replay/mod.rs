@@ -53,6 +53,12 @@ impl Kind for Replay {
     fn ends_by_itself(&self) -> bool {
         true
     }
+    fn has_command(&self) -> bool {
+        true
+    }
+    fn workers(&self, options: &Options, stop: &Stop) -> anyhow::Result<Option<usize>> {
+        seats(options, stop).map(Some)
+    }
     fn build(
         &self,
         options: &Options,

@@ -1,0 +1,155 @@
+//! `sweat replay`: recorded traffic sent again, and what came of it against what was recorded.
+
+mod survey;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::bench::{self, Show};
+use super::desk::Desk;
+use super::fault::Exit;
+use super::present;
+use crate::experiment;
+use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan};
+use crate::workload;
+
+/// The workload.
+const KIND: &str = "replay";
+/// Options of the workload that the command has words of its own for.
+const OWN: &[&str] = &["log", "sessions", "database", "speed"];
+/// When statements begin at the rate of the load.
+const AT_RATE: &str = "arrival";
+
+pub(super) fn command() -> Command {
+    let command = Command::new(KIND)
+        .about("Send recorded traffic again, and compare with what was recorded")
+        .long_about(
+            "Send the traffic of slow or general logs again: one session per recorded session, its \
+             statements in their order and at their times. Without words to the contrary only \
+             what reads is sent, inside read-only transactions.",
+        )
+        .arg(
+            Arg::new("log")
+                .value_name("LOG")
+                .action(ArgAction::Append)
+                .help("Logs, also packed; folders of them; - for standard input")
+                .required_unless_present("plan"),
+        )
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Say what would be sent and what not, by class and by reason; no server"),
+        )
+        .arg(
+            Arg::new("speed")
+                .long("speed")
+                .value_name("xN")
+                .help("So many times as fast as recorded [default: x1]"),
+        )
+        .after_help(
+            "What is sent, and how a server is kept from harm: docs/safety.md; how to capture, \
+             and how to read the result: docs/replay.md.\n\n\
+             Examples:\n  \
+             sweat replay slow.log --dry-run\n  \
+             sweat replay slow.log -h copy1 -u replay -p\n  \
+             sweat replay logs/ --speed x2 --writes where --source db1 -h copy1 -u replay -p\n  \
+             sweat replay slow.log --timing fast --sessions 32 -S /run/mysqld/mysqld.sock\n  \
+             sweat replay slow.log --rate 2000 --arrival constant -h copy1\n  \
+             ssh db1 tail -F slow.log | sweat replay - -h copy1 --time 10m",
+        );
+    bench::own_command(command, &specs())
+        .mut_arg("threads", |arg| arg.help("Sessions at once [default: as many as the log has]"))
+}
+
+/// Options of the workload that are flags as they are.
+fn specs() -> Vec<OptionSpec> {
+    let all = workload::kind(KIND).map(|kind| kind.options()).unwrap_or_default();
+    all.into_iter().filter(|spec| !OWN.contains(&spec.name)).collect()
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let only_looks = args.get_flag("dry-run");
+    let mut plan = bench::plan_of(Some(KIND), args, desk)?;
+    options(&mut plan, args)?;
+    if only_looks {
+        return survey::show(&plan.workload.options, args, desk);
+    }
+    seats(&mut plan, args, desk)?;
+    experiment::check(&plan)?;
+    let mut listener = Show::new(&plan, args, desk);
+    let finished = experiment::run(&plan, KIND, &desk.stop, &mut listener);
+    drop(listener);
+    present::conclude(finished?, args, desk)
+}
+
+/// Adds the options that the command has words of its own for.
+///
+/// # Errors
+/// All mistakes together.
+fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
+    let mut mistakes = Vec::new();
+    let mut given: Vec<(String, String)> =
+        plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let logs: Vec<&String> = args.get_many("log").into_iter().flatten().collect();
+    for log in &logs {
+        if log.contains(',') {
+            mistakes.push(Mistake {
+                place: (*log).clone(),
+                why: "a comma in a log's name would make two of it".to_owned(),
+                hint: Some("name its folder, or a link to it".to_owned()),
+            });
+        }
+    }
+    let mut give = |name: &str, value: String| given.push((name.to_owned(), value));
+    if !logs.is_empty() {
+        let logs: Vec<&str> = logs.iter().map(|log| log.as_str()).collect();
+        give("log", logs.join(","));
+    }
+    if let Some(speed) = args.get_one::<String>("speed") {
+        give("speed", speed.trim_matches('x').to_owned());
+    }
+    if let Some(database) = args.get_one::<String>("database") {
+        give("database", database.clone());
+    }
+    if let Some(sessions) = args.get_one::<String>("threads") {
+        give("sessions", sessions.clone());
+    }
+    let is_open = !matches!(plan.load.arrival, ArrivalPlan::Closed { .. });
+    let timing = args.get_one::<String>(&bench::own_id("timing"));
+    match (is_open, timing.map(String::as_str)) {
+        (true, None | Some(AT_RATE)) => give("timing", AT_RATE.to_owned()),
+        (true, Some(timing)) => mistakes.push(Mistake {
+            place: format!("--timing {timing}"),
+            why: "a rate says itself when statements begin".to_owned(),
+            hint: Some("leave out --rate, or --timing".to_owned()),
+        }),
+        (false, Some(AT_RATE)) => mistakes.push(Mistake {
+            place: "--timing arrival".to_owned(),
+            why: "there is no rate".to_owned(),
+            hint: Some("add --rate=1000".to_owned()),
+        }),
+        (false, _) => {}
+    }
+    let specs = workload::kind(KIND)?.options();
+    match Options::check(&specs, &given) {
+        Ok(options) => plan.workload.options = options,
+        Err(list) => mistakes.extend(list),
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// As many workers as the log has sessions at once, unless told how many.
+///
+/// # Errors
+/// When a log can't be read.
+fn seats(plan: &mut Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
+    if args.contains_id("threads") {
+        return Ok(());
+    }
+    if !args.get_flag("quiet") {
+        desk.say("looking through the log");
+    }
+    let kind = workload::kind(KIND)?;
+    plan.load.workers = kind.workers(&plan.workload.options, &desk.stop)?.unwrap_or(1);
+    Ok(())
+}
