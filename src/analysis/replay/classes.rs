@@ -13,13 +13,15 @@ const CLIENT_S: f64 = 100e-6;
 /// The same in round trips to a server that has nothing to do: under load both sides wait for a CPU now and then.
 const ROUND_TRIPS: f64 = 3.0;
 
-/// All classes, those that took most time first.
+/// All classes, those that took most time first. `late_s` is how late the client itself was now and then: as long may it
+/// have taken to see an answer.
 pub(super) fn all(
     told: &Replayed,
     margin: f64,
     round_trip_s: Option<f64>,
+    late_s: f64,
 ) -> Vec<ReplayClassFinding> {
-    let floor_s = CLIENT_S.max(round_trip_s.unwrap_or(0.0) * ROUND_TRIPS);
+    let floor_s = CLIENT_S.max(round_trip_s.unwrap_or(0.0) * ROUND_TRIPS).max(late_s);
     let timed = told.classes.iter().filter(|class| !class.batches.is_empty());
     let batches: Vec<&[(u64, f64)]> = timed.map(|class| &class.batches[..]).collect();
     let mut changes = batch_verdicts(("recorded", "replayed"), &batches, margin).into_iter();
@@ -60,8 +62,8 @@ fn excuse(change: &mut Comparison, more_s: Option<f64>, floor_s: f64) {
         change.verdict = Verdict::Unsure;
         change.more_blocks = None;
         change.notes.push(format!(
-            "its median is {} longer, and the way to the server and back may take {}: the \
-             recorded times are the server's own",
+            "its median is {} longer, and the way to the server and back, with a client that \
+             waits for a CPU, may take {}: the recorded times are the server's own",
             time(more_s.max(0.0)),
             time(floor_s)
         ));

@@ -63,7 +63,10 @@ fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
     }
     let first = &run.trials[places[0]];
     let round_trip_s = fact(run, "round_trip_us").map(|us| us / 1e6);
-    let classes = classes::all(&told, margin(run), round_trip_s);
+    let late = places.iter().map(|place| run.trials[*place].lateness.clone());
+    let late = latency::summary(&latency::sum(&late.collect::<Vec<_>>()));
+    let late_s = late.p90_s.or(late.max_s).unwrap_or(0.0);
+    let classes = classes::all(&told, margin(run), round_trip_s, late_s);
     let sum = |of: fn(&ReplayedClass) -> u64| told.classes.iter().map(of).sum();
     let reason = |left: &LeftOut| LeftOutFinding {
         reason: left.reason.clone(),

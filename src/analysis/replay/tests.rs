@@ -93,16 +93,19 @@ fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
         ..Replayed::default()
     };
     // Thrice as long, but by 80 us.
-    let quick = classes::all(&told(40_000.0, 3.0), 0.02, None);
+    let quick = classes::all(&told(40_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&quick[0]), "unsure");
     assert!(quick[0].change.as_ref().unwrap().notes[0].contains("the way to the server"));
-    let slow = classes::all(&told(400_000.0, 3.0), 0.02, None);
+    let slow = classes::all(&told(400_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&slow[0]), "worse");
     // A round trip of 300 us excuses that too.
-    let far = classes::all(&told(400_000.0, 3.0), 0.02, Some(300e-6));
+    let far = classes::all(&told(400_000.0, 3.0), 0.02, Some(300e-6), 0.0);
     assert_eq!(verdict_of(&far[0]), "unsure");
+    // So does a client that began events late by as much.
+    let busy = classes::all(&told(400_000.0, 3.0), 0.02, None, 1e-3);
+    assert_eq!(verdict_of(&busy[0]), "unsure");
     // Being faster needs no excuse.
-    let better = classes::all(&told(40_000.0, 0.5), 0.02, Some(300e-6));
+    let better = classes::all(&told(40_000.0, 0.5), 0.02, Some(300e-6), 0.0);
     assert_eq!(verdict_of(&better[0]), "better");
 }
 
