@@ -45,6 +45,8 @@ pub struct Tally {
     pub suspect: u64,
     /// Among them that end only where backslashes are bytes like others.
     pub no_escapes: u64,
+    /// Among them that texts of clients in a head could imitate.
+    pub free_text: u64,
     /// Among them given as nothing came behind them for a while.
     pub early: u64,
     /// Among those of which more came later: what was given is not all of them.
@@ -328,6 +330,7 @@ impl Tally {
             Doubt::NoEscapes => self.no_escapes += 1,
             Doubt::Unbalanced => self.unbalanced += 1,
             Doubt::Suspect => self.suspect += 1,
+            Doubt::FreeText => self.free_text += 1,
             Doubt::Early => self.early += 1,
             Doubt::Cut => self.cut += 1,
         }

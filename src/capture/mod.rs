@@ -4,6 +4,8 @@
 //! `LOG_FORMATS`.
 
 pub mod classes;
+#[cfg(test)]
+mod dialects;
 pub mod digest;
 mod general_log;
 mod lexer;
@@ -109,6 +111,9 @@ pub enum Doubt {
     /// It follows something unbalanced, or the begin of a log that was cut: it may be part of a literal there. Not to
     /// be sent if it writes.
     Suspect,
+    /// Its head, or one just before, holds texts that clients have a say in (`# explain`, `# Warnings`, a name with a
+    /// line's end in it), and that are not marked off: they could imitate a record. Not to be sent if it writes.
+    FreeText,
     /// It looks whole, and was given as nothing came behind it for a while: more of it may come. Not to be sent if it
     /// writes; see [`Log::patient`].
     Early,
@@ -117,6 +122,11 @@ pub enum Doubt {
 }
 
 impl Doubt {
+    /// Whether it is for sure what a session did, so that it may be sent even if it writes.
+    pub fn is_certain(self) -> bool {
+        matches!(self, Doubt::Clean | Doubt::NoEscapes)
+    }
+
     /// In words, as in JSON.
     pub fn words(self) -> &'static str {
         match self {
@@ -124,6 +134,7 @@ impl Doubt {
             Doubt::NoEscapes => "no backslash escapes",
             Doubt::Unbalanced => "unbalanced",
             Doubt::Suspect => "suspect",
+            Doubt::FreeText => "free text",
             Doubt::Early => "early",
             Doubt::Cut => "cut",
         }

@@ -5,6 +5,11 @@ use std::collections::HashMap;
 use super::lexer::unquoted;
 use super::{Database, Deed, Recorded};
 
+/// What stands in a connect that failed.
+const DENIED: &[u8] = b"Access denied for user";
+/// The command by which a session becomes that of another account, with another database.
+const CHANGE_USER: &[u8] = b"Change user";
+
 /// Default database by session; absent for a session that was open before the log began.
 #[derive(Debug, Default)]
 pub(super) struct Databases {
@@ -13,26 +18,34 @@ pub(super) struct Databases {
 }
 
 impl Databases {
-    /// Takes note of what a session did, whose argument is its text, and fills in what is known of it: the account of a
-    /// connect, the database of all.
-    pub(super) fn fill<'t>(&'t mut self, recorded: &mut Recorded<'t>) {
+    /// Takes note of what a session did, and fills in what is known of it: the account of a connect, the database of all.
+    pub(super) fn fill<'t>(&'t mut self, recorded: &mut Recorded<'t>, argument: &'t [u8]) {
         let session = recorded.session.unwrap_or(0);
         match recorded.deed {
+            Deed::Connect if argument.starts_with(DENIED) => {
+                recorded.deed = Deed::Quit;
+                self.all.remove(&session);
+            }
             Deed::Connect => {
-                let ((user, host), database) = connect(recorded.text);
+                let ((user, host), database) = connect(argument);
                 (recorded.user, recorded.host) = (user, host);
                 self.all.insert(session, database.map(<[u8]>::to_vec));
             }
             Deed::InitDb => {
-                self.all.insert(session, Some(recorded.text.to_vec()));
+                self.all.insert(session, Some(argument.to_vec()));
             }
             Deed::Quit => {
                 self.all.remove(&session);
             }
             Deed::Statement => {
-                if let Some(name) = use_name(recorded.text) {
+                if let Some(name) = use_name(argument) {
                     self.all.insert(session, Some(name));
                 }
+            }
+            Deed::Other if recorded.text == CHANGE_USER => {
+                let ((user, host), database) = connect(argument);
+                (recorded.user, recorded.host) = (user, host);
+                self.all.insert(session, database.map(<[u8]>::to_vec));
             }
             Deed::Other | Deed::Prepare | Deed::Execute => {}
         }

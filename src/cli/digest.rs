@@ -225,6 +225,7 @@ fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
         sum(|t| t.suspect),
         "records follow one of those, or a begin that was cut: maybe no records",
     );
+    say(sum(|t| t.free_text), "records could be imitated by the explain or warnings of another");
     say(sum(|t| t.no_escapes), "statements end only if a backslash hides nothing");
     say(sum(|t| t.cut), "statements are cut by the end of the log");
     for (path, tally) in &reading.tallies {

@@ -21,8 +21,7 @@ pub(super) struct GeneralLog {
     newest_session: u64,
     /// Time of the line before, for those that have none.
     clock_us: Option<u64>,
-    /// Whether lines of this log have a date of the new kind.
-    is_new: Option<bool>,
+    way: Option<Way>,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     /// Whether the record before was given early: more of it may come.
@@ -75,11 +74,24 @@ pub(super) fn command_deed(name: &[u8]) -> Option<Deed> {
     COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, deed)| *deed)
 }
 
+/// How a log writes its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// `2026-11-21T07:12:06.155357Z\t   27 Query\tselect`: MySQL from 5.7 on.
+    Iso,
+    /// `261121  7:12:04\t    29 Query\tselect`, later `\t\t    29 Query\tselect`: MySQL from 5.1 on, MariaDB.
+    Tabs,
+    /// `071007 21:55:24\t     42 Query       select`: MySQL 5.0.
+    Padded,
+    /// The same without any tab: before.
+    Blanks,
+}
+
 /// What a line of its own begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Prefix<'t> {
     time_us: Option<u64>,
-    is_new: Option<bool>,
+    way: Way,
     session: u64,
     command: &'t [u8],
     deed: Deed,
@@ -87,29 +99,52 @@ struct Prefix<'t> {
     length: usize,
 }
 
-/// `2026-11-21T07:12:06.155357Z\t   27 Query\t`, `261121  7:12:04\t    29 Query\t` or `\t\t    29 Query\t`.
+/// Width of a date of the old kind, and of the column of commands where it is padded.
+const SHORT_DATE: usize = 15;
+const COMMAND_WIDTH: usize = 11;
+/// Blanks before a session's number where a line has neither date nor tab.
+const FEWEST_BLANKS: usize = 16;
+
 fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
-    let tab = memchr::memchr(b'\t', line)?;
-    let (time_us, is_new, mut at) = match &line[..tab] {
-        b"" => (None, None, tab + 1 + usize::from(line.get(tab + 1) == Some(&b'\t'))),
-        stamp if stamp.len() >= 14 => {
-            let is_new = stamp.get(4) == Some(&b'-');
-            (Some(time::read(stamp)?), Some(is_new), tab + 1)
+    let is_blank = line.len() > SHORT_DATE && line[SHORT_DATE] == b' ';
+    let (time_us, way, from) = match *line.first()? {
+        b'\t' => (None, Way::Tabs, 1 + usize::from(line.get(1) == Some(&b'\t'))),
+        b' ' if line.iter().take(FEWEST_BLANKS).all(|b| *b == b' ') => (None, Way::Blanks, 0),
+        b'0'..=b'9' if is_blank && line[6] == b' ' => {
+            (Some(time::read(&line[..SHORT_DATE])?), Way::Blanks, SHORT_DATE)
+        }
+        b'0'..=b'9' => {
+            let tab = memchr::memchr(b'\t', &line[..line.len().min(40)]).filter(|at| *at >= 14)?;
+            let way = if line[4] == b'-' { Way::Iso } else { Way::Tabs };
+            (Some(time::read(&line[..tab])?), way, tab + 1)
         }
         _ => return None,
     };
-    at += line[at..].iter().take_while(|b| **b == b' ').count();
+    let mut at = from + line[from..].iter().take_while(|b| **b == b' ').count();
     let digits = line[at..].iter().take_while(|b| b.is_ascii_digit()).count();
     let session = std::str::from_utf8(&line[at..at + digits]).ok()?.parse().ok()?;
     at += digits;
     let rest = line.get(at..)?.strip_prefix(b" ")?;
     at += 1;
     // An argument may be empty and its tab be missing.
-    let length = memchr::memchr(b'\t', rest).unwrap_or(rest.len());
-    let (name, deed) =
-        *COMMANDS.iter().find(|(name, _)| *name == rest[..length].trim_ascii_end())?;
-    let length = (at + length + 1).min(line.len());
-    Some(Prefix { time_us, is_new, session, command: name, deed, length })
+    let is_tab = |name: &[u8]| rest[name.len()..].first().is_none_or(|b| *b == b'\t');
+    let is_padded = |name: &[u8]| {
+        let pad = COMMAND_WIDTH.saturating_sub(name.len());
+        rest[name.len()..].trim_ascii_end().is_empty()
+            || rest.get(name.len()..name.len() + pad).is_some_and(|pad| pad.trim_ascii().is_empty())
+    };
+    let begins = |name: &[u8]| rest.starts_with(name);
+    let tabbed = COMMANDS.iter().find(|(name, _)| begins(name) && is_tab(name));
+    if let Some((name, deed)) = tabbed.filter(|_| way != Way::Blanks) {
+        let length = (at + name.len() + 1).min(line.len());
+        return Some(Prefix { time_us, way, session, command: name, deed: *deed, length });
+    }
+    // Longer names stand behind those that they begin with.
+    let padded = COMMANDS.iter().rfind(|(name, _)| begins(name) && is_padded(name));
+    let (name, deed) = padded.filter(|_| way != Way::Iso)?;
+    let way = if way == Way::Tabs { Way::Padded } else { way };
+    let length = (at + name.len().max(COMMAND_WIDTH) + 1).min(line.len());
+    Some(Prefix { time_us, way, session, command: name, deed: *deed, length })
 }
 
 impl Format for GeneralLog {
@@ -120,7 +155,7 @@ impl Format for GeneralLog {
             return Step::More;
         }
         let first = &rest[..end.unwrap_or(rest.len())];
-        let Some(found) = prefix(first) else {
+        let Some(found) = self.prefix(first) else {
             return self.no_record(text, at, first, ahead);
         };
         self.was_early = false;
@@ -150,6 +185,11 @@ impl Format for GeneralLog {
 }
 
 impl GeneralLog {
+    /// What a line begins with, if it is written as the lines before.
+    fn prefix<'t>(&self, line: &'t [u8]) -> Option<Prefix<'t>> {
+        prefix(line).filter(|found| self.way.is_none_or(|way| way == found.way))
+    }
+
     /// A line that begins no record: a banner, or the rest of what was given early, up to the next record outside its
     /// quotes: it must not become one of its own.
     fn no_record(&self, text: &[u8], at: usize, line: &[u8], ahead: Ahead) -> Step<'static> {
@@ -177,12 +217,16 @@ impl GeneralLog {
         doubt: Doubt,
         next: usize,
     ) -> Step<'t> {
-        self.is_new = self.is_new.or(found.is_new);
+        self.way = self.way.or(Some(found.way));
         self.clock_us = found.time_us.or(self.clock_us);
         self.newest_session = self.newest_session.max(found.session);
         if self.sessions.len() < MOST_SESSIONS {
             self.sessions.insert(found.session);
         }
+        let argument = match found.deed {
+            Deed::Prepare | Deed::Execute => without_number(argument),
+            _ => argument,
+        };
         let mut recorded = Recorded {
             line,
             deed: found.deed,
@@ -192,7 +236,7 @@ impl GeneralLog {
             doubt,
             ..Recorded::default()
         };
-        self.databases.fill(&mut recorded);
+        self.databases.fill(&mut recorded, argument);
         Step::Recorded(recorded, next)
     }
 
@@ -226,7 +270,7 @@ impl GeneralLog {
                 return is_early.then_some((next - 1, true, Doubt::Early));
             }
             let line = &rest[..end.unwrap_or(rest.len())];
-            let is_next = match prefix(line) {
+            let is_next = match self.prefix(line) {
                 Some(found) => inside.may_end() || self.is_own(&found),
                 None => inside.may_end() && is_banner_line(line),
             };
@@ -243,8 +287,15 @@ impl GeneralLog {
     fn is_own(&self, found: &Prefix<'_>) -> bool {
         let is_known = self.sessions.contains(&found.session)
             || (found.session > self.newest_session && found.deed == Deed::Connect);
-        is_known && (found.is_new.is_none() || found.is_new == self.is_new)
+        is_known
     }
+}
+
+/// Old servers write a statement's number before its text: `[1] select 5`.
+fn without_number(text: &[u8]) -> &[u8] {
+    let Some(rest) = text.strip_prefix(b"[") else { return text };
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    rest[digits..].strip_prefix(b"] ").unwrap_or(text)
 }
 
 fn is_banner_line(line: &[u8]) -> bool {

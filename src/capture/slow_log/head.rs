@@ -22,8 +22,14 @@ pub(super) struct Head<'a> {
     pub(super) used: Option<&'a [u8]>,
     /// `# Time` with its date: microseconds since 1970.
     pub(super) noted_us: Option<u64>,
+    /// Whether that has fractions of a second, as MySQL writes them: it is when the statement ended.
+    pub(super) is_noted_end: bool,
+    /// Whether its times are those of begins, as in MariaDB.
+    pub(super) is_mariadb: bool,
     /// Whether a list of warnings has begun.
     has_warnings: bool,
+    /// Whether there are texts that a client has a say in, and that are not marked off.
+    pub(super) has_free_text: bool,
     /// Whether a `# Time` is none.
     pub(super) has_bad_time: bool,
     /// `SET timestamp`: microseconds since 1970.
@@ -83,12 +89,21 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
         } else if line.starts_with(b"SET ") && head.stamp(line) {
             at = next;
             break;
+        } else if line.starts_with(b"SET ") && is_numbers(line) {
+            // Old logs have no stamp behind the numbers; but a client may set them too, and then no statement follows.
+            let after = text.get(next..).unwrap_or_default();
+            if after.len() < 2 && !is_all {
+                return Found::Incomplete;
+            }
+            at = if after.is_empty() || after.starts_with(b"# ") { at } else { next };
+            break;
         } else if line.starts_with(b"use ") && lines > 0 && head.used.is_none() {
             let Some(length) = used(rest, is_all) else { return Found::Incomplete };
             match length {
                 0 => break,
                 length => {
                     head.used = Some(&rest[4..length - 2]);
+                    head.has_free_text |= memchr::memchr(b'\n', &rest[..length - 1]).is_some();
                     at += length;
                     lines += 1;
                     continue;
@@ -96,6 +111,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             }
         } else if head.schema.is_some() && head.took_us.is_none() && holds_key(line) {
             // A database's name with a line's end in it.
+            head.has_free_text = true;
             head.keys(line, false);
         } else if head.has_warnings && is_warning(rest) {
             // A warning's text with a line's end in it.
@@ -135,16 +151,22 @@ fn holds_key(line: &[u8]) -> bool {
 /// Longest name of a database in bytes, with `use` and quotes, and room to spare.
 const LONGEST_USE: usize = 1_024;
 
+/// Bytes that tell what stands behind `use`.
+const LONGEST_NEXT: usize = 13;
+
 /// Length of `use NAME;` with its line's end; names may hold blanks, semicolons and ends of lines. 0 where it is a
 /// statement: nothing of a head follows it. `None` where the text ends too soon.
 fn used(rest: &[u8], is_all: bool) -> Option<usize> {
     const STAMP: &[u8] = b"SET ";
     for found in memchr::memmem::find_iter(rest, b";\n") {
         let next = &rest[found + 2..];
-        if next.len() < STAMP.len() && !is_all {
+        if next.len() < LONGEST_NEXT && !is_all && !next.contains(&b'\n') {
             return None;
         }
         if next.starts_with(STAMP) {
+            return Some(found + 2);
+        }
+        if next.starts_with(b"# ") && is_user(next) || next.starts_with(b"# Time: ") {
             return Some(found + 2);
         }
         if next.is_empty() || next.starts_with(b"# ") || found > LONGEST_USE {
@@ -162,6 +184,7 @@ impl<'a> Head<'a> {
     fn line(&mut self, line: &'a [u8]) {
         if let Some(value) = line.strip_prefix(b"# Time: ") {
             self.noted_us = time::read(value);
+            self.is_noted_end = value.get(4) == Some(&b'-');
             self.has_bad_time |= self.noted_us.is_none();
         } else if let Some(value) = line.strip_prefix(b"# User@Host: ") {
             self.user_at_host(value);
@@ -169,8 +192,11 @@ impl<'a> Head<'a> {
             self.user_at_host(value);
         } else if line == b"# Warnings" {
             self.has_warnings = true;
-        } else if line.starts_with(b"# explain: ") || self.has_warnings {
+            self.has_free_text = true;
+        } else if self.has_warnings {
             // Texts, not keys.
+        } else if line.starts_with(b"# explain: ") {
+            self.has_free_text = true;
         } else if line.len() > 2 {
             self.keys(&line[2..], true);
         }
@@ -211,8 +237,8 @@ impl<'a> Head<'a> {
 
     fn take(&mut self, key: &[u8], value: &'a [u8]) {
         match key {
-            b"Id" | b"Thread_id" => self.session = number(value).or(self.session),
-            b"Schema" => self.schema = Some(value),
+            b"Id" | b"Thread_id" | b"Conn_ID" => self.session = number(value).or(self.session),
+            b"Schema" | b"DB" => self.schema = Some(value),
             b"Query_time" => self.took_us = micros(value),
             b"Lock_time" => self.locked_us = micros(value),
             b"Rows_sent" => self.rows_sent = number(value),
@@ -220,6 +246,7 @@ impl<'a> Head<'a> {
             b"Rows_affected" => self.rows_affected = number(value),
             b"Bytes_sent" => self.bytes_sent = number(value),
             b"Errno" | b"Last_errno" => self.errno = number(value),
+            b"QC_hit" => self.is_mariadb = true,
             b"Start" => self.start_us = time::read(value),
             b"Stored_routine" => self.is_inner = !value.is_empty(),
             _ => {}
@@ -268,6 +295,18 @@ pub(in crate::capture) fn account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
     let name = rest[..open].trim_ascii();
     let host = if name.is_empty() { &rest[open + 1..close] } else { name };
     (user, host, rest.get(close + 1..).unwrap_or_default())
+}
+
+/// `SET last_insert_id=5,insert_id=6;`: as a head's line without the time.
+fn is_numbers(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"SET ").and_then(|l| l.strip_suffix(b";")) else {
+        return false;
+    };
+    rest.split(|b| *b == b',').all(|part| {
+        let value = [&b"last_insert_id="[..], b"insert_id="];
+        let value = value.iter().find_map(|name| part.strip_prefix(*name));
+        value.is_some_and(|value| number(value).is_some())
+    })
 }
 
 /// A key at the begin, and what follows its colon.

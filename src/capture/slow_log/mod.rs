@@ -38,12 +38,16 @@ pub(super) struct SlowLog {
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     lacks_begin: bool,
+    /// Bytes that texts in a head before could have written.
+    free_text_bytes: usize,
     /// Whether the record before was given early: more of it may come.
     was_early: bool,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
 const SUSPECT_BYTES: usize = 1 << 20;
+/// So many bytes the texts in a head may take up: an alias of 256 letters for each of 61 tables, ten warnings of 512.
+const FREE_TEXT_BYTES: usize = 64 << 10;
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
 /// How far a record's time may lie behind the one before: logs are in the order of ends, times those of begins.
@@ -121,10 +125,17 @@ impl SlowLog {
         };
         let doubt = match end.doubt {
             Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
+            Doubt::Clean | Doubt::Early if head.has_free_text || self.free_text_bytes > 0 => {
+                Doubt::FreeText
+            }
             doubt => doubt,
         };
+        self.free_text_bytes = match head.has_free_text {
+            true => FREE_TEXT_BYTES,
+            false => self.free_text_bytes.saturating_sub(bytes),
+        };
         self.suspect_bytes = match doubt {
-            Doubt::Unbalanced => SUSPECT_BYTES,
+            Doubt::Unbalanced | Doubt::Cut => SUSPECT_BYTES,
             _ => self.suspect_bytes.saturating_sub(bytes),
         };
         self.learn(&head, doubt);
@@ -140,12 +151,7 @@ impl SlowLog {
                 Database::Named(&self.given)
             }
         };
-        let ended = head.noted_us.filter(|us| us % 1_000_000 != 0);
-        let began_us = head
-            .start_us
-            .or_else(|| Some(ended?.saturating_sub(head.took_us.unwrap_or(0))))
-            .or(head.stamp_us)
-            .or(head.noted_us);
+        let began_us = self.began(&head);
         let recorded = Recorded {
             line,
             deed,
@@ -167,6 +173,21 @@ impl SlowLog {
             ..Recorded::default()
         };
         Step::Recorded(recorded, end.next)
+    }
+
+    /// When a statement began, microseconds since 1970. MariaDB notes that; MySQL notes when it ended, in `# Time`, and
+    /// from 8.0.14 on the second of its begin in the stamp. A head without a time is of the second of the one before.
+    fn began(&self, head: &Head<'_>) -> Option<u64> {
+        let took_us = head.took_us.unwrap_or(0);
+        let known = (self.clock_us > 0).then_some(self.clock_us);
+        if head.is_noted_end {
+            return head.start_us.or(head.noted_us.map(|ended| ended.saturating_sub(took_us)));
+        }
+        let noted = head.stamp_us.or(head.noted_us).or(known);
+        match head.is_mariadb {
+            true => noted,
+            false => head.start_us.or(noted.map(|ended| ended.saturating_sub(took_us))),
+        }
     }
 
     /// What follows a record that was given early, where it is no head: the rest of that record, up to the next head
@@ -207,13 +228,16 @@ impl SlowLog {
         }
         if let Some(us) = head.stamp_us.or(head.noted_us) {
             // A client can set its time; the clock only goes where one record's would not be wildly off.
-            if self.clock_us == 0 || self.fits(us) {
+            if self.fits(us) {
                 self.clock_us = self.clock_us.max(us);
             }
         }
     }
 
     fn fits(&self, us: u64) -> bool {
+        if self.clock_us == 0 {
+            return true;
+        }
         us.saturating_add(BACK_US) >= self.clock_us && us <= self.clock_us.saturating_add(AHEAD_US)
     }
 
@@ -227,6 +251,10 @@ impl SlowLog {
                 }
                 _ => Some(End { statement: own - 2, next: own, doubt: Doubt::Unbalanced }),
             },
+            Search::Cut(at) => {
+                let statement = begin + text[begin..at].trim_ascii_end().len();
+                Some(End { statement, next: at, doubt: Doubt::Cut })
+            }
             Search::Open => match self.search(text, begin, Escapes::None, ahead)? {
                 Search::End(end) => Some(End { doubt: Doubt::NoEscapes, ..end }),
                 _ => Some(End { doubt: Doubt::Unbalanced, ..to_end(text, begin) }),
@@ -239,10 +267,15 @@ impl SlowLog {
         let mut lexer = Lexer::new(text, begin, how);
         while let Some((inside, next)) = lexer.next_line() {
             let is_terminated = next >= begin + 2 && text[next - 2] == b';';
+            let rest = &text[next..];
             if !is_terminated {
+                if rest.first() == Some(&b'#') {
+                    if let Some(cut) = self.cut(text, begin, (inside, next), is_all)? {
+                        return Some(cut);
+                    }
+                }
                 continue;
             }
-            let rest = &text[next..];
             if rest.is_empty() {
                 match ahead {
                     Ahead::Quiet if inside.may_end() && how == Escapes::Backslash => {
@@ -279,6 +312,35 @@ impl SlowLog {
         Some(Search::End(End { doubt: Doubt::Cut, ..to_end(text, begin) }))
     }
 
+    /// A head behind something that does not end: the server died, or the disk was full. It counts outside quotes, and
+    /// behind a banner anywhere, if it is what this log would write next. `None` where the text is too short.
+    fn cut(
+        &self,
+        text: &[u8],
+        begin: usize,
+        (inside, at): (Inside, usize),
+        is_all: bool,
+    ) -> Option<Option<Search>> {
+        let rest = &text[at..];
+        if !starts_head(rest) {
+            let is_short = rest.len() < LONGEST_START && !is_all && may_start_head(rest);
+            return if is_short { None } else { Some(None) };
+        }
+        let banner = banner_before(&text[begin..at]).map(|from| begin + from);
+        if banner.is_none() && !inside.may_end() {
+            return Some(None);
+        }
+        match head(text, at, is_all) {
+            Found::Incomplete => None,
+            Found::Head(head)
+                if banner.is_some() || head.stamp_us.is_some() && self.is_own(&head) =>
+            {
+                Some(Some(Search::Cut(banner.unwrap_or(at))))
+            }
+            _ => Some(None),
+        }
+    }
+
     /// Whether a head is what this log would write next.
     fn is_own(&self, head: &Head<'_>) -> bool {
         let is_known = |session: u64| {
@@ -304,6 +366,8 @@ enum Search {
     End(End),
     /// A head of this log's own stands at this place inside a quote or comment.
     Own(usize),
+    /// The next record, or a banner, stands at this place behind something that does not end.
+    Cut(usize),
     /// The text ends inside a quote or comment.
     Open,
 }
@@ -345,6 +409,17 @@ fn starts_banner(rest: &[u8], is_all: bool) -> Option<bool> {
         None if is_all || rest.len() > 1_000 => Some(false),
         None => None,
     }
+}
+
+/// Where a banner begins that a text ends in, if it does. What was cut may stand before it on its first line.
+fn banner_before(text: &[u8]) -> Option<usize> {
+    let mut ends = memchr::memrchr_iter(b'\n', text);
+    let (third, second, first) = (ends.next()?, ends.next()?, ends.next()?);
+    let from = ends.next().map_or(0, |end| end + 1);
+    let is_banner = text[second..third].trim_ascii_end().ends_with(b"Argument")
+        && text[first + 1..].starts_with(b"Tcp port: ")
+        && starts_banner(&text[from..], true) == Some(true);
+    is_banner.then_some(from)
 }
 
 fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {

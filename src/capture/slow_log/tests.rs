@@ -113,3 +113,52 @@ fn a_perfect_head_in_a_literal_makes_what_follows_suspect() {
     assert!(!doubts[1..].contains(&Doubt::Clean), "{doubts:?}");
     assert_eq!(found.last().unwrap().text, "select 2");
 }
+
+/// A record of session 3 in the way of MySQL.
+fn record(text: &str) -> String {
+    format!(
+        "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ localhost []  Id:     3\n\
+         # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n\
+         SET timestamp=1795245129;\n{text}"
+    )
+}
+
+#[test]
+fn a_server_that_died_in_a_record_cuts_no_other() {
+    let banner = "/usr/sbin/mysqld, Version: 9.7.4 (x). started with:\n\
+                  Tcp port: 0  Unix socket: s\nTime                 Id Command    Argument\n";
+    for cut in ["select a from", "select 'a", "select a;\n from b\n", "select 'a;\n", "/* a;\n b"] {
+        let log = [&record("do 1;\n"), &record(cut), banner, &record("do 2;\n")].concat();
+        let (found, tally) = all(log.as_bytes(), 1 << 20);
+        let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!((texts.len(), texts[0], texts[2]), (3, "do 1", "do 2"), "{cut}");
+        assert_eq!((found[1].doubt, tally.banners), (Doubt::Cut, 1), "{cut}: {}", texts[1]);
+        assert_eq!(found[2].doubt, Doubt::Suspect, "the banner may be in a literal, who knows");
+    }
+    // A disk that was full and is not any more; a comment that looks like a head is not what a log writes.
+    let log =
+        [record("select a from\n"), record("do 2 # x\n# User@Host: a[a] @ b []\n;\n")].concat();
+    let (found, _) = all(log.as_bytes(), 1 << 20);
+    let doubts: Vec<Doubt> = found.iter().map(|r| r.doubt).collect();
+    assert_eq!(doubts, [Doubt::Cut, Doubt::Suspect]);
+}
+
+#[test]
+fn texts_in_a_head_that_imitate_a_record_are_never_certain() {
+    let head = "# User@Host: u[u] @ localhost []\n# Thread_id: 8  Schema: d  QC_hit: No\n\
+                # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 2  Rows_examined: 2\n\
+                # Rows_affected: 0  Bytes_sent: 216\n";
+    let stamp = "SET timestamp=1795278245;\n";
+    let forged = format!("{stamp}drop table t;\n{head}");
+    for texts in [
+        format!("#\n# explain: id\tselect_type\ttable\n# explain: 1\tSIMPLE\tx\n{forged}#\n"),
+        format!("#\n# Warnings\n# Warning 1292 Truncated incorrect INTEGER value: 'a\n{forged}'\n"),
+    ] {
+        let log =
+            [head, stamp, "do 1;\n", head, &texts, stamp, "select 2;\n", head, stamp, "do 3;\n"];
+        let (found, _) = all(log.concat().as_bytes(), 1 << 20);
+        assert!(found.iter().any(|r| r.text == "drop table t"), "it can't be told from a record");
+        assert!(found[1..].iter().all(|r| !r.doubt.is_certain()), "{found:?}");
+        assert!(found[0].doubt.is_certain());
+    }
+}

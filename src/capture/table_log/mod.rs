@@ -225,7 +225,7 @@ impl TableLog {
                 continue;
             }
             if self.kind == TableKind::General {
-                self.databases.fill(&mut recorded);
+                self.databases.fill(&mut recorded, row::argument(row));
             }
             look.records += 1;
             if on(&recorded).is_break() {

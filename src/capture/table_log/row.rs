@@ -154,8 +154,13 @@ fn deed(command: &[u8]) -> Deed {
     }
 }
 
+/// The argument of a command in the general log.
+pub(super) fn argument(row: &Row) -> &[u8] {
+    bytes(row, 4)
+}
+
 fn general(row: &Row) -> Recorded<'_> {
-    let (command, argument) = (bytes(row, 3), bytes(row, 4));
+    let (command, argument) = (bytes(row, 3), argument(row));
     let deed = command_deed(command).unwrap_or(Deed::Other);
     let (user, host, _) = account(bytes(row, 1));
     Recorded {
