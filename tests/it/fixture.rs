@@ -1,11 +1,13 @@
 //! Servers for tests: each test gets its own, in a private folder; templates are shared so that a start takes moments.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use sweat::base::Stop;
 use sweat::plan::SandboxPlan;
-use sweat::server::Control;
 use sweat::server::sandbox::{Home, Life, Sandbox, Terms};
+use sweat::server::{Control, Settings};
 use sweat::target::Target;
 
 /// A running server; ends with the value.
@@ -84,6 +86,51 @@ impl Fixture {
     pub(crate) fn sql(&self, statements: &str) -> String {
         sql(&self.sandbox.meta().socket, statements)
     }
+}
+
+impl Fixture {
+    /// Fills an empty server and leaves it cold: by statements the first time, by a copy of the data from then on.
+    pub(crate) fn filled_with<'a>(
+        &mut self,
+        name: &str,
+        statements: impl Iterator<Item = &'a str> + Clone,
+    ) {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let mut hash = DefaultHasher::new();
+        statements.clone().for_each(|s| s.hash(&mut hash));
+        self.sandbox.meta().version.hash(&mut hash);
+        let templates = home(self.dir.path()).templates;
+        let kept = templates.join(format!("{name}-{:x}", hash.finish()));
+        let data = self.sandbox.datadir().to_owned();
+        let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+        if kept.exists() {
+            drop(guard);
+            self.sandbox.stop().expect("the sandbox stops");
+            std::fs::remove_dir_all(&data).expect("the data can be removed");
+            copy(&kept, &data);
+        } else {
+            let mut session = self.target().connect(&Stop::new()).expect("a session");
+            for statement in statements {
+                session.rows(statement).unwrap_or_else(|e| panic!("{statement}: {e}"));
+            }
+            self.sandbox.stop().expect("the sandbox stops");
+            let fresh = kept.with_extension(std::process::id().to_string());
+            copy(&data, &fresh);
+            // Another process may have been faster; then its copy serves as well.
+            if std::fs::rename(&fresh, &kept).is_err() {
+                std::fs::remove_dir_all(&fresh).expect("our own copy can be removed");
+            }
+        }
+        self.sandbox.start(&Settings::new()).expect("the sandbox starts");
+    }
+}
+
+/// Copies a folder.
+#[expect(clippy::disallowed_methods, reason = "tests may copy a folder by the system's means")]
+pub(crate) fn copy(from: &Path, to: &Path) {
+    let arguments = ["-a", "--reflink=auto", "--sparse=always"];
+    let done = std::process::Command::new("cp").args(arguments).arg(from).arg(to).status();
+    assert!(done.expect("cp runs").success());
 }
 
 /// The same over any socket.

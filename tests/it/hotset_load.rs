@@ -15,42 +15,52 @@ use crate::fixture::{self, Fixture};
 
 const ROWS: u64 = 24_000;
 
+/// Nothing is read but what is asked for, so that pages can be counted.
+const SETTINGS: &[(&str, &str)] = &[
+    ("innodb_buffer_pool_size", "48M"),
+    ("innodb_lru_scan_depth", "100"),
+    ("innodb_read_ahead_threshold", "0"),
+];
+
 /// A server of each product that is there, with rows whose secondary keys are scattered, cold.
 fn servers() -> Vec<Fixture> {
-    // Nothing is read but what is asked for, so that pages can be counted.
-    let settings = [
-        ("innodb_buffer_pool_size", "48M"),
-        ("innodb_lru_scan_depth", "100"),
-        ("innodb_read_ahead_threshold", "0"),
-    ];
-    let mut all = vec![fixture::with(&settings)];
-    all.extend(fixture::mysql_with(&settings));
-    for server in &mut all {
-        fill(server);
-        restart(server);
-    }
+    let mut all = vec![maria()];
+    all.extend(fixture::mysql_with(SETTINGS));
+    all.iter_mut().skip(1).for_each(fill);
     all
 }
 
-fn fill(server: &Fixture) {
-    let mut session = open(server.target());
-    for sql in [
+/// The first of them, where products make no difference.
+fn maria() -> Fixture {
+    let mut server = fixture::with(SETTINGS);
+    fill(&mut server);
+    server
+}
+
+fn fill(server: &mut Fixture) {
+    let rows = statements();
+    server.filled_with("orders", rows.iter().map(String::as_str));
+}
+
+fn statements() -> Vec<String> {
+    let mut all: Vec<String> = [
         "CREATE DATABASE shop",
         "CREATE TABLE shop.orders (id INT NOT NULL PRIMARY KEY, code CHAR(32) CHARACTER SET latin1 \
-         NOT NULL, pad CHAR(200) CHARACTER SET latin1 NOT NULL, KEY code (code)) STATS_PERSISTENT=1",
+         NOT NULL, pad CHAR(200) CHARACTER SET latin1 NOT NULL, KEY code (code))",
         "CREATE TABLE shop.few (a INT NOT NULL, b INT NOT NULL, pad CHAR(200) NOT NULL, \
          PRIMARY KEY (a, b))",
-    ] {
-        session.command(sql).unwrap();
-    }
+    ]
+    .map(str::to_owned)
+    .to_vec();
     let row = |id: u64| format!("({id},'{}','x')", code(id));
     for from in (0..ROWS).step_by(4_000) {
         let rows: Vec<_> = (from..from + 4_000).map(row).collect();
-        session.command(&format!("INSERT INTO shop.orders VALUES {}", rows.join(","))).unwrap();
+        all.push(format!("INSERT INTO shop.orders VALUES {}", rows.join(",")));
     }
     let rows: Vec<_> = (0..4_000u32).map(|i| format!("({},{},'y')", i / 100, i % 100)).collect();
-    session.command(&format!("INSERT INTO shop.few VALUES {}", rows.join(","))).unwrap();
-    session.command("ANALYZE TABLE shop.orders, shop.few").unwrap();
+    all.push(format!("INSERT INTO shop.few VALUES {}", rows.join(",")));
+    all.push("ANALYZE TABLE shop.orders, shop.few".to_owned());
+    all
 }
 
 /// The code of an order: as good as random.
@@ -331,7 +341,7 @@ fn ranges_of_keys_use_the_index_they_name() {
 
 #[test]
 fn what_was_dropped_or_rebuilt_is_said_or_read_by_its_keys() {
-    for mut server in servers() {
+    for mut server in [maria()] {
         let hot = taken_after_work(&server);
         let file = kept(&server, &hot);
         server.sql("ALTER TABLE shop.orders DROP INDEX code; DROP TABLE shop.few");
@@ -353,7 +363,7 @@ fn what_was_dropped_or_rebuilt_is_said_or_read_by_its_keys() {
 
 #[test]
 fn an_index_that_is_named_otherwise_ordered_is_scanned_whole() {
-    for mut server in servers() {
+    for mut server in [maria()] {
         let mut hot = taken_after_work(&server);
         for index in hot.indexes.iter_mut().filter(|i| i.index == "code") {
             index.index_id += 100_000;
@@ -393,7 +403,7 @@ fn pages_that_the_server_leaves_out_in_silence_are_found_by_their_keys() {
 
 #[test]
 fn equal_numbers_with_rows_elsewhere_are_noticed() {
-    for mut server in servers() {
+    for mut server in [maria()] {
         let cold = work(&server);
         let mut hot = taken(&server);
         for index in hot.indexes.iter_mut().filter(|i| i.index == "PRIMARY" && i.table == "orders")
@@ -477,5 +487,91 @@ fn without_consent_nothing_is_set_and_pages_are_read_by_their_keys() {
             .unwrap();
         assert_ne!(server.sql(loads), untouched);
         assert_eq!(state(&server), before);
+    }
+}
+
+#[test]
+fn a_copy_of_the_data_folder_has_the_same_pages() {
+    for mut server in servers() {
+        let cold = work(&server);
+        let hot = taken(&server);
+        let file = kept(&server, &hot);
+        let is_mysql = open(server.target()).identity().product != Product::MariaDb;
+        let empty = || if is_mysql { fixture::mysql_with(SETTINGS) } else { None };
+        let mut other = empty().unwrap_or_else(|| fixture::with(SETTINGS));
+        server.sandbox.stop().unwrap();
+        other.sandbox.stop().unwrap();
+        let data = other.sandbox.datadir().to_owned();
+        std::fs::remove_dir_all(&data).unwrap();
+        fixture::copy(server.sandbox.datadir(), &data);
+        let _ = std::fs::remove_file(data.join("auto.cnf"));
+        other.sandbox.start(&Settings::new()).unwrap();
+        let warmed = load(&mut other, &file, &[("by", "pages")]);
+        assert_eq!(warmed.notes, [] as [String; 0]);
+        let late = work(&other);
+        assert!(late <= cold / 100, "{late} of {cold} pages were read afterwards");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests may start the program")]
+fn what_a_killed_load_left_is_put_back_by_restore() {
+    for server in servers() {
+        work(&server);
+        let hot = taken(&server);
+        let file = kept(&server, &hot);
+        std::fs::write(server.sandbox.datadir().join("ib_buffer_pool"), "0,1\n").unwrap();
+        let before = state(&server);
+        let socket = server.sandbox.meta().socket.clone();
+        let sweat = |words: &[&str]| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"));
+            command.env("SWEAT_HOME", server.dir.path()).args(words).arg("-S").arg(&socket);
+            command
+        };
+        let hot = file.to_str().unwrap();
+        let words =
+            ["warm", "hotset", "load", hot, "-u", "root", "--allow", "load", "--rate", "200 pages"];
+        let mut killed = sweat(&words).spawn().unwrap();
+        let clock = RealClock::start();
+        while state(&server).1 == before.1 && clock.now().seconds() < 5.0 {
+            clock.sleep_until(clock.now() + Duration::from_millis(20).into());
+        }
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        let left = state(&server);
+        assert_ne!(left.0["innodb_old_blocks_pct"], before.0["innodb_old_blocks_pct"]);
+        assert_ne!(left.1, before.1, "our list is still there");
+        let journals = std::fs::read_dir(server.dir.path().join("journal")).unwrap();
+        let journal = journals.flatten().next().expect("a journal").path();
+        let restored = sweat(&["restore", journal.to_str().unwrap(), "-u", "root"]).status();
+        assert!(restored.unwrap().success());
+        assert_eq!(state(&server), before);
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests may start the program")]
+fn the_verdict_on_a_failover_is_an_exit_code() {
+    for mut server in servers() {
+        let hot = taken_after_work(&server);
+        let file = kept(&server, &hot);
+        let status = |server: &Fixture, budget: &str| {
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"))
+                .args(["warm", "status", "-u", "root", "--budget", budget, "--hotset"])
+                .arg(&file)
+                .arg("-S")
+                .arg(&server.sandbox.meta().socket)
+                .output()
+                .unwrap();
+            (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+        };
+        let (code, text) = status(&server, "10");
+        assert!(code == 0 && text.contains("\nready for failover"), "{code}: {text}");
+        assert!(text.contains("100.0 %  shop.orders.PRIMARY\n"), "{text}");
+        restart(&mut server);
+        let (code, text) = status(&server, "10");
+        assert!(code == 1 && text.contains("not ready for failover"), "{code}: {text}");
+        let (code, _) = status(&server, "1000000");
+        assert_eq!(code, 0);
     }
 }

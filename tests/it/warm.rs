@@ -1,9 +1,6 @@
 //! Warming: everything is read, nothing is left changed, and what was not done is said.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use sweat::base::{Clock, Nanos, RealClock, Secret, Stop, StopReason};
@@ -30,41 +27,10 @@ fn zoos(pool: &str) -> Vec<Fixture> {
     all
 }
 
-/// Puts the zoo into a server: statements the first time, a copy of the data from then on.
+/// Puts the zoo into a server.
 fn fill(server: &mut Fixture) {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let statements = include_str!("warm/zoo.sql");
-    let mut hash = DefaultHasher::new();
-    (statements, &server.sandbox.meta().version).hash(&mut hash);
-    let kept = fixture::home(server.dir.path()).templates.join(format!("zoo-{:x}", hash.finish()));
-    let data = server.sandbox.datadir().to_owned();
-    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
-    if kept.exists() {
-        drop(guard);
-        server.sandbox.stop().expect("the sandbox stops");
-        std::fs::remove_dir_all(&data).expect("the data can be removed");
-        copy(&kept, &data);
-    } else {
-        let mut session = open(server.target());
-        for statement in statements.split(";\n").filter(|s| !s.trim().is_empty()) {
-            session.rows(statement).unwrap_or_else(|e| panic!("{statement}: {e}"));
-        }
-        server.sandbox.stop().expect("the sandbox stops");
-        let fresh = kept.with_extension(std::process::id().to_string());
-        copy(&data, &fresh);
-        // Another process may have been faster; then its copy serves as well.
-        if std::fs::rename(&fresh, &kept).is_err() {
-            std::fs::remove_dir_all(&fresh).expect("our own copy can be removed");
-        }
-    }
-    server.sandbox.start(&Settings::new()).expect("the sandbox starts");
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests may copy a folder by the system's means")]
-fn copy(from: &Path, to: &Path) {
-    let arguments = ["-a", "--reflink=auto", "--sparse=always"];
-    let done = std::process::Command::new("cp").args(arguments).arg(from).arg(to).status();
-    assert!(done.expect("cp runs").success());
+    server.filled_with("zoo", statements.split(";\n").filter(|s| !s.trim().is_empty()));
 }
 
 fn restart(server: &mut Fixture) {
