@@ -4,6 +4,7 @@
 
 mod catalog;
 mod dump;
+pub mod follow;
 mod gauge;
 pub mod hotset;
 mod inventory;

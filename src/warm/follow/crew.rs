@@ -1,0 +1,186 @@
+//! Workers that send statements to the standby: each takes the next one, whoever's it was.
+
+use std::time::Duration;
+
+use super::board::{Board, Item, State};
+use super::explain;
+use crate::base::reactor::block_on;
+use crate::base::{Clock, Nanos, RealClock, Stop};
+use crate::recorder::{ErrorKind, EventError, Tally};
+use crate::target::{Error, Session, Target};
+
+/// How long a worker waits before it opens another session.
+const PAUSE: Nanos = Nanos(200_000_000);
+/// One of so many statements is explained as it runs, to tell its reads from those of others.
+const EXPLAIN_EACH: u64 = 64;
+/// Errors by which a server says that a statement took too long: MariaDB, MySQL, killed.
+const TIMED_OUT: [u16; 3] = [1969, 3024, 1317];
+/// The database of sessions that have none: there are no tables of users in it.
+const NOWHERE: &[u8] = b"information_schema";
+
+/// What every worker needs.
+pub(super) struct Crew<'a> {
+    pub target: &'a Target,
+    pub board: &'a Board,
+    pub clock: RealClock,
+    /// Ends it.
+    pub stop: &'a Stop,
+    /// Longest that a statement may take on the standby.
+    pub time_limit: Duration,
+    /// Whether it may be sent to a server that is not read-only.
+    pub writable_too: bool,
+}
+
+/// A session with the database it is in.
+struct Open {
+    session: Session,
+    database: Vec<u8>,
+}
+
+impl Crew<'_> {
+    /// The life of one worker.
+    pub(super) fn work(&self, worker: usize) {
+        let mut open = None;
+        let mut count = worker as u64;
+        while let Some(item) = self.board.take(self.stop, &|| self.clock.now()) {
+            if open.is_none() {
+                open = self.open().ok();
+            }
+            let Some(own) = &mut open else {
+                self.board.suspect();
+                self.board.done(|state| state.counts.lost += 1);
+                self.clock.sleep_until(self.clock.now() + PAUSE);
+                continue;
+            };
+            count += 1;
+            let lives = self.send(worker, own, &item, count % EXPLAIN_EACH == 0);
+            if !lives {
+                open = None;
+                self.board.suspect();
+            }
+        }
+    }
+
+    /// Sends one statement; gives whether the session can be used on.
+    fn send(&self, worker: usize, open: &mut Open, item: &Item, explains: bool) -> bool {
+        self.board.mark(worker, open.session.id());
+        let began = self.clock.now();
+        let mut tally = Tally::default();
+        let sent = self.run(open, item, explains, &mut tally);
+        let took = self.clock.now().since(began);
+        self.board.mark(worker, 0);
+        let text = open.session.error_text().to_owned();
+        self.board.done(|state| note(state, sent, took, &tally, text));
+        open.session.is_usable()
+    }
+
+    fn run(
+        &self,
+        open: &mut Open,
+        item: &Item,
+        explains: bool,
+        tally: &mut Tally,
+    ) -> Result<Option<explain::Pages>, EventError> {
+        let Open { session, database } = open;
+        let wanted = if item.database.is_empty() { NOWHERE } else { &item.database };
+        if database != wanted {
+            let mut switch = b"USE `".to_vec();
+            wanted.iter().for_each(|b| {
+                switch.extend(if *b == b'`' { &b"``"[..] } else { std::slice::from_ref(b) })
+            });
+            switch.push(b'`');
+            block_on(session.execute(tally, &switch))?;
+            *database = wanted.to_vec();
+        }
+        // The last look before it goes.
+        if !self.board.is_open() {
+            return Err(EventError { kind: ErrorKind::Lost, code: 0 });
+        }
+        if explains {
+            if let Some(pages) = explain::run(session, &item.text) {
+                return Ok(Some(pages));
+            }
+        }
+        block_on(session.execute(tally, &item.text)).map(|_| None)
+    }
+
+    /// Opens a session that can't write, on a server that does not.
+    fn open(&self) -> Result<Open, Error> {
+        let abandon = self.board.cut_flag();
+        let mut session = self.target.connect(&abandon)?;
+        guard(&mut session, self.time_limit)?;
+        if !self.writable_too && !is_read_only(&mut session)? {
+            return Err(Error::Protocol("the standby is not read-only any more".to_owned()));
+        }
+        Ok(Open { session, database: Vec::new() })
+    }
+}
+
+/// Notes what became of a statement.
+fn note(
+    state: &mut State,
+    sent: Result<Option<explain::Pages>, EventError>,
+    took: Nanos,
+    tally: &Tally,
+    text: String,
+) {
+    let counts = &mut state.counts;
+    match sent {
+        Err(EventError { kind: ErrorKind::Lost | ErrorKind::Protocol, .. }) => {
+            counts.lost += 1;
+            return;
+        }
+        Err(EventError { code, .. }) => {
+            counts.failed += 1;
+            counts.timed_out += u64::from(TIMED_OUT.contains(&code));
+            if counts.first_error.is_none() {
+                counts.first_error = Some((code, text));
+            }
+        }
+        Ok(Some(pages)) => {
+            state.explained.statements += 1;
+            state.explained.pages_asked += pages.asked;
+            state.explained.pages_read += pages.read;
+        }
+        Ok(None) => {}
+    }
+    counts.sent += 1;
+    counts.rows += tally.rows;
+    counts.service_ns += took.0;
+}
+
+/// Makes a session one that can't write, waits for no lock, and has its statements ended in time.
+pub(super) fn guard(session: &mut Session, time_limit: Duration) -> Result<(), Error> {
+    session.command("SET SESSION TRANSACTION READ ONLY")?;
+    let limit = session.identity().limit_statements(time_limit);
+    let wishes = ["SET SESSION lock_wait_timeout = 2", "SET SESSION query_cache_type = OFF"];
+    for sql in wishes.into_iter().chain(limit.as_deref()) {
+        match session.command(sql) {
+            Ok(_) | Err(Error::Server { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the server takes no writes from ordinary accounts.
+pub(super) fn is_read_only(session: &mut Session) -> Result<bool, Error> {
+    let value = session.scalar("SELECT @@GLOBAL.read_only")?.unwrap_or_default();
+    Ok(says_read_only(&value))
+}
+
+/// Reads the variable's value: a number, or a word in newer servers.
+pub(super) fn says_read_only(value: &str) -> bool {
+    !matches!(value.trim().to_ascii_uppercase().as_str(), "" | "0" | "OFF" | "FALSE")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_off_is_writable() {
+        assert!(["1", "ON", "NO_LOCK", "NO_LOCK_NO_ADMIN"].into_iter().all(says_read_only));
+        assert!(!["0", "OFF", ""].into_iter().any(says_read_only));
+    }
+}

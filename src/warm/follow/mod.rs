@@ -1,0 +1,89 @@
+//! Keeping a standby's pool like the active server's: the active server's reads, sent to the standby as they happen.
+//! Never knows: how it is shown.
+//! Start reading at `follow`, then `leg`. To add a source: a variant of `Source` and its `Feed`.
+
+mod board;
+mod crew;
+mod explain;
+mod feed;
+mod leg;
+mod look;
+mod pace;
+mod sieve;
+mod source;
+mod state;
+mod view;
+mod window;
+
+pub use pace::{Brake, Felt, Limits};
+pub use source::Source;
+pub use view::{Counts, Phase, Reads, View};
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::base::{Nanos, RealClock, Stop};
+use crate::capture::read_only::Allowed;
+use crate::plan::WritesPlan;
+use crate::target::Target;
+
+/// How to follow.
+#[derive(Clone, Debug)]
+pub struct FollowPlan {
+    /// Where the active server's statements come from.
+    pub source: Source,
+    /// The active server, where we may talk to it: for warmth, and to swap roles.
+    pub active: Option<Target>,
+    /// Swap roles when the standby is promoted: where its statements come from then.
+    pub mirror: Option<Source>,
+    /// What becomes of writes. `Execute` is taken for `Drop`.
+    pub writes: WritesPlan,
+    /// Stored functions that may be called.
+    pub allowed: Allowed,
+    /// A statement is sent once in so long.
+    pub window: Nanos,
+    /// Nothing older is sent.
+    pub behind: Nanos,
+    /// When the standby has enough to do.
+    pub limits: Limits,
+    /// Longest that a statement may take on the standby.
+    pub time_limit: Duration,
+    /// Whether statements may go to a standby that is not read-only.
+    pub writable_too: bool,
+    /// Where to keep how far the source was read.
+    pub state: Option<PathBuf>,
+    /// Database of sessions whose own the source does not tell.
+    pub database: String,
+}
+
+/// Follows until told to stop, or until the source ends; `on` sees how it is, a few times a second.
+///
+/// # Errors
+/// When the standby can't be had at the begin, or is not one.
+pub fn follow(
+    plan: &FollowPlan,
+    standby: &Target,
+    clock: RealClock,
+    stop: &Stop,
+    on: &mut dyn FnMut(&View),
+) -> anyhow::Result<View> {
+    let marks = state::Marks::load(plan.state.as_deref())?;
+    let mut sides = leg::Sides {
+        source: plan.source.clone(),
+        mirror: plan.mirror.clone(),
+        active: plan.active.clone(),
+        standby: standby.clone(),
+    };
+    let mut story = leg::Story::default();
+    loop {
+        let end = leg::run(plan, &sides, &marks, clock, stop, &mut story, on)?;
+        marks.save()?;
+        match end {
+            leg::End::Through(view) => return Ok(*view),
+            leg::End::Swap => {
+                sides.swap();
+                story.swaps += 1;
+            }
+        }
+    }
+}
