@@ -92,5 +92,5 @@ impl Sieve {
 
 /// Whether the text may not be what was sent.
 fn is_doubtful(doubt: Doubt) -> bool {
-    doubt != Doubt::Clean
+    !matches!(doubt, Doubt::Clean | Doubt::Early)
 }

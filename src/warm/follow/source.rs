@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use crate::base::Stop;
-use crate::capture::{Log, LogError, Next, Recorded};
+use crate::capture::{Log, News, Next, Recorded};
 use crate::target::Target;
 
 /// A source by its name.
@@ -64,46 +64,59 @@ impl Source {
                     Some(at) => file.seek(io::SeekFrom::Start(at))?,
                     None => file.seek(io::SeekFrom::End(0))?,
                 };
-                Ok(Box::new(Text { log: Log::default(), bytes: Growing { file, at } }))
+                Ok(Box::new(Text { log: Log::attached(), bytes: Growing { file }, began: at }))
             }
             _ => anyhow::bail!("not yet"),
         }
     }
 }
 
+/// Records given before others have their turn.
+const AT_ONCE: u32 = 1_000;
+
 /// The text of a log.
 struct Text {
     log: Log,
     bytes: Growing,
+    /// Where in the file it began.
+    began: u64,
 }
 
 /// A file that grows.
 struct Growing {
     file: std::fs::File,
-    at: u64,
 }
 
 impl Read for Growing {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self.file.read(out)? {
             0 => Err(io::ErrorKind::WouldBlock.into()),
-            count => {
-                self.at += count as u64;
-                Ok(count)
-            }
+            count => Ok(count),
         }
     }
 }
 
 impl Feed for Text {
     fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got> {
-        match self.log.read(&mut self.bytes, on) {
-            Ok(()) => Ok(Got::End),
-            Err(LogError::Io(e)) if e.kind() == io::ErrorKind::WouldBlock => Ok(Got::Idle),
-            Err(error) => Err(error.into()),
-        }
+        let mut got = Got::End;
+        let mut left = AT_ONCE;
+        self.log.listen(&mut self.bytes, &mut |news| match news {
+            News::Idle => {
+                got = Got::Idle;
+                Next::Break(())
+            }
+            News::Recorded(recorded) => {
+                left -= 1;
+                if on(recorded).is_break() || left == 0 {
+                    got = Got::More;
+                    return Next::Break(());
+                }
+                Next::Continue(())
+            }
+        })?;
+        Ok(got)
     }
     fn mark(&self) -> Option<String> {
-        Some(self.bytes.at.to_string())
+        Some((self.began + self.log.offset()).to_string())
     }
 }

@@ -1,0 +1,239 @@
+//! A follow in lines: for logs, for programs, and at its end.
+
+use serde_json::{Value, json};
+
+use crate::analysis::figure::{count, figure, percent, plural, time};
+use crate::warm::follow::{Heat, Phase, View};
+
+/// What it does, in words.
+pub(super) fn phase(view: &View) -> String {
+    match &view.phase {
+        Phase::Starting => "starting".to_owned(),
+        Phase::Following => match &view.source_gone {
+            Some(why) => format!("no source: {why}"),
+            None => "following".to_owned(),
+        },
+        Phase::StandbyGone(why) => format!("the standby is gone: {why}"),
+        Phase::Promoted => "promoted; nothing more is sent".to_owned(),
+        Phase::Swapping => {
+            "promoted; nothing more is sent until the other server is read-only".to_owned()
+        }
+        Phase::Ended => "ended".to_owned(),
+    }
+}
+
+/// What holds it back, if anything.
+pub(super) fn pace(view: &View) -> String {
+    let mut text = format!("{} of {} at once", view.allowed, view.sessions);
+    if let Some(brake) = view.brake {
+        text += &format!(", held back by {}", brake.words());
+    }
+    text
+}
+
+/// Share of statements that were sent a moment ago.
+pub(super) fn deduplicated(view: &View) -> f64 {
+    let counts = &view.counts;
+    let all = counts.deduplicated + counts.sent + counts.lost + view.waiting;
+    if all == 0 { 0.0 } else { counts.deduplicated as f64 / all as f64 }
+}
+
+/// Disk reads, of our own statements where the server tells.
+pub(super) fn reads(view: &View) -> String {
+    let reads = &view.reads;
+    let mut text = format!("{}/s", figure(reads.misses_per_s));
+    match (reads.own_misses_per_1000, reads.own_misses) {
+        (Some(per_1000), Some(saved)) => {
+            text += &format!(", own {} per 1000", figure(per_1000));
+            text += &format!(", saved about {}", count(saved as u64));
+        }
+        _ => text += &format!(", {} per 1000, {} so far", figure(reads.misses_per_1000), count(reads.misses)),
+    }
+    text
+}
+
+/// How hot the standby is.
+pub(super) fn heat(heat: &Heat) -> String {
+    let warmth = &heat.warmth;
+    let mut text = format!(
+        "{} of {} pages' heat resident",
+        percent(warmth.share),
+        count(warmth.pages_hot)
+    );
+    if let Some(ready) = &heat.readiness {
+        let verdict = if ready.is_ready { "ready for failover" } else { "not ready for failover" };
+        text += &format!(
+            "; {verdict}: {} extra reads/s of {}",
+            figure(ready.extra_reads_per_s),
+            figure(ready.budget_per_s)
+        );
+    }
+    text
+}
+
+/// What the last look at the hot set cost.
+pub(super) fn cost(view: &View, heat: &Heat) -> String {
+    format!(
+        "looked {} ago; it took {} on the active server, {} on the standby",
+        time((view.at_s - heat.at_s).max(0.0).round()),
+        time(heat.active_cost_s),
+        time(heat.standby_cost_s)
+    )
+}
+
+/// `[   60 s]  following  behind 0.3 s  1 234 statements/s  ...`
+pub(super) fn line(view: &View) -> String {
+    let mut text = format!(
+        "[{:>5.0} s]  {}  behind {:.1} s  {} statements/s  deduplicated {}  {}  reads {}",
+        view.at_s,
+        phase(view),
+        view.behind_s,
+        figure(view.sent_per_s),
+        percent(deduplicated(view)),
+        pace(view),
+        reads(view)
+    );
+    if let Some(lag) = view.felt.lag_s {
+        text += &format!("  lag {lag:.0} s");
+    }
+    if let Some(found) = &view.heat {
+        text += &format!("  hot set {}", heat(found));
+    }
+    text
+}
+
+/// The same for programs: one line.
+pub(super) fn json(view: &View) -> String {
+    format!("{}\n", value(view))
+}
+
+fn value(view: &View) -> Value {
+    let counts = &view.counts;
+    let why = match &view.phase {
+        Phase::StandbyGone(why) => Some(why),
+        _ => None,
+    };
+    json!({
+        "at_s": view.at_s,
+        "phase": view.phase.word(),
+        "why": why,
+        "source": view.source,
+        "source_gone": view.source_gone,
+        "standby": view.standby,
+        "swaps": view.swaps,
+        "reconnects": view.reconnects,
+        "behind_s": view.behind_s,
+        "waiting": view.waiting,
+        "sent_per_s": view.sent_per_s,
+        "allowed": view.allowed,
+        "sessions": view.sessions,
+        "brake": view.brake.map(|b| b.words()),
+        "lag_s": view.felt.lag_s,
+        "running": view.felt.running,
+        "pending_reads": view.felt.pending_reads,
+        "disk_busy": view.felt.busy,
+        "latency_ns": view.felt.latency_ns,
+        "records": counts.records,
+        "others": counts.others,
+        "doubtful": counts.doubtful,
+        "writes": counts.writes,
+        "halved": counts.halved,
+        "sessions_own": counts.sessions_own,
+        "refused": counts.refused,
+        "reasons": counts.reasons.iter().map(|(why, n)| (*why, *n)).collect::<std::collections::BTreeMap<_, _>>(),
+        "deduplicated": counts.deduplicated,
+        "skipped": counts.skipped,
+        "overrun": counts.overrun,
+        "unsent": counts.unsent,
+        "sent": counts.sent,
+        "failed": counts.failed,
+        "timed_out": counts.timed_out,
+        "lost": counts.lost,
+        "rows": counts.rows,
+        "first_error": counts.first_error.as_ref().map(|(code, text)| json!({"code": code, "text": text})),
+        "misses": view.reads.misses,
+        "asked": view.reads.asked,
+        "misses_per_s": view.reads.misses_per_s,
+        "misses_per_1000": view.reads.misses_per_1000,
+        "own_misses_per_1000": view.reads.own_misses_per_1000,
+        "reads_saved": view.reads.own_misses,
+        "hot_set": view.heat.as_ref().map(|heat| heat_value(view, heat)),
+        "notes": view.notes,
+    })
+}
+
+fn heat_value(view: &View, heat: &Heat) -> Value {
+    let indexes: Vec<Value> = heat
+        .warmth
+        .indexes
+        .iter()
+        .map(|index| {
+            json!({
+                "database": index.database,
+                "table": index.table,
+                "partition": index.partition,
+                "index": index.index,
+                "pages_hot": index.pages_hot,
+                "pages_resident": index.pages_resident,
+                "share": index.share,
+                "is_exact": index.is_exact,
+            })
+        })
+        .collect();
+    json!({
+        "age_s": view.at_s - heat.at_s,
+        "share": heat.warmth.share,
+        "pages_hot": heat.warmth.pages_hot,
+        "active_cost_s": heat.active_cost_s,
+        "standby_cost_s": heat.standby_cost_s,
+        "accesses_per_s": heat.accesses_per_s,
+        "extra_reads_per_s": heat.readiness.map(|r| r.extra_reads_per_s),
+        "budget_per_s": heat.readiness.map(|r| r.budget_per_s),
+        "is_ready": heat.readiness.map(|r| r.is_ready),
+        "indexes": indexes,
+    })
+}
+
+/// All of it, at the end.
+pub(super) fn summary(view: &View) -> String {
+    let counts = &view.counts;
+    let mut text = format!(
+        "{}: {} of {} records sent to {} in {}\n",
+        phase(view),
+        count(counts.sent),
+        count(counts.records),
+        view.standby,
+        time(view.at_s)
+    );
+    let left_out = [
+        (counts.deduplicated, "sent a moment before"),
+        (counts.writes, "writes"),
+        (counts.sessions_own, "of their session only: SET, BEGIN, COMMIT, USE"),
+        (counts.skipped, "too old"),
+        (counts.overrun, "too many at once, or too long"),
+        (counts.unsent, "without a standby to send them to"),
+        (counts.lost, "under way when the standby went"),
+        (counts.doubtful, "in doubt"),
+        (counts.others, "no statements, or failed on the active server"),
+    ];
+    for (number, why) in left_out.into_iter().filter(|(number, _)| *number > 0) {
+        text += &format!("{:>12}  left out: {why}\n", count(number));
+    }
+    for (why, number) in &counts.reasons {
+        text += &format!("{:>12}  refused: {why}\n", count(*number));
+    }
+    if counts.failed > 0 {
+        let first = counts.first_error.as_ref();
+        let first = first.map(|(code, words)| format!("; the first: {code} {words}"));
+        let errors = plural(counts.failed, "error", "errors");
+        text += &format!("{errors} of the standby, {} of them by the time limit{}\n", count(counts.timed_out), first.unwrap_or_default());
+    }
+    text += &format!("disk reads: {}\n", reads(view));
+    if let Some(found) = &view.heat {
+        text += &format!("hot set: {}\n", heat(found));
+    }
+    for note in &view.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}

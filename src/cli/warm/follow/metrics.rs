@@ -1,0 +1,225 @@
+//! A follow for a monitor: OpenMetrics text, and the small server that gives it to who asks.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::base::{Clock, Nanos, RealClock, Stop};
+use crate::report::openmetrics::Text;
+use crate::warm::follow::{Phase, View};
+
+/// What a monitor may send, at most.
+const MOST: usize = 8 << 10;
+/// How long it may take to do so.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two looks whether someone asks.
+const NAP: Nanos = Nanos(50_000_000);
+const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The numbers of a view.
+pub(super) fn text(view: &View) -> String {
+    let mut text = Text::default();
+    phases(view, &mut text);
+    statements(view, &mut text);
+    let reads = &view.reads;
+    let felt = &view.felt;
+    let latency_s = felt.latency_ns.map(|ns| ns as f64 / 1e9);
+    let number = |value: u64| Some(value as f64);
+    let gauges: [(&str, &str, &str, Option<f64>); 12] = [
+        ("behind_seconds", "seconds", "How far the statement sent last is behind.", Some(view.behind_s)),
+        ("waiting", "", "Statements that wait.", number(view.waiting)),
+        ("sent_per_second", "", "Statements sent per second.", Some(view.sent_per_s)),
+        ("allowed", "", "Statements that may run at once.", number(u64::from(view.allowed))),
+        ("lag_seconds", "seconds", "Lag of the standby.", felt.lag_s),
+        ("running", "", "Statements of others on the standby.", felt.running.map(|v| v as f64)),
+        ("pending_reads", "", "Reads that wait there.", felt.pending_reads.map(|v| v as f64)),
+        ("disk_busy_ratio", "ratio", "Share of time its disk is busy.", felt.busy),
+        ("latency_seconds", "seconds", "Mean time of a statement of ours.", latency_s),
+        ("misses_per_thousand", "", "Pages read from disk per 1000 asked.", Some(reads.misses_per_1000)),
+        ("own_misses_per_thousand", "", "The same of our own statements.", reads.own_misses_per_1000),
+        ("reads_saved", "", "Pages our own statements read from disk, by a sample.", reads.own_misses),
+    ];
+    for (name, unit, help, value) in gauges {
+        let name = format!("sweat_follow_{name}");
+        text.family(&name, "gauge", unit, help);
+        text.sample(&name, &[], value);
+    }
+    let counters = [
+        ("misses", "Pages that the standby read from disk.", reads.misses),
+        ("swaps", "Times the servers swapped roles.", view.swaps),
+        ("reconnects", "Times the standby was found again.", view.reconnects),
+    ];
+    for (name, help, value) in counters {
+        let name = format!("sweat_follow_{name}");
+        text.family(&name, "counter", "", help);
+        text.sample(&format!("{name}_total"), &[], Some(value as f64));
+    }
+    heat(view, &mut text);
+    text.finish()
+}
+
+fn phases(view: &View, text: &mut Text) {
+    let name = "sweat_follow_phase";
+    text.family(name, "stateset", "", "What it does.");
+    for word in Phase::WORDS {
+        let is_on = view.phase.word() == *word;
+        text.sample(name, &[(name, word)], Some(f64::from(u8::from(is_on))));
+    }
+    text.family("sweat_follow_source_up", "gauge", "", "Whether the source gives statements.");
+    let is_up = view.source_gone.is_none();
+    text.sample("sweat_follow_source_up", &[], Some(f64::from(u8::from(is_up))));
+}
+
+fn statements(view: &View, text: &mut Text) {
+    let counts = &view.counts;
+    let fates = [
+        ("sent", counts.sent),
+        ("deduplicated", counts.deduplicated),
+        ("write", counts.writes),
+        ("session", counts.sessions_own),
+        ("refused", counts.refused),
+        ("skipped", counts.skipped),
+        ("overrun", counts.overrun),
+        ("unsent", counts.unsent),
+        ("lost", counts.lost),
+        ("doubtful", counts.doubtful),
+        ("other", counts.others),
+    ];
+    let name = "sweat_follow_statements";
+    text.family(name, "counter", "", "What became of records read.");
+    for (fate, number) in fates {
+        text.sample("sweat_follow_statements_total", &[("fate", fate)], Some(number as f64));
+    }
+    let others = [
+        ("records", "Records read.", counts.records),
+        ("errors", "Statements that gave an error on the standby.", counts.failed),
+        ("timeouts", "Those that the time limit ended.", counts.timed_out),
+        ("rows", "Rows received.", counts.rows),
+    ];
+    for (name, help, number) in others {
+        let name = format!("sweat_follow_{name}");
+        text.family(&name, "counter", "", help);
+        text.sample(&format!("{name}_total"), &[], Some(number as f64));
+    }
+}
+
+fn heat(view: &View, text: &mut Text) {
+    let Some(heat) = &view.heat else { return };
+    let share = "sweat_follow_warmth_ratio";
+    text.family(share, "gauge", "ratio", "Share of the active server's heat on the standby.");
+    text.sample(share, &[], Some(heat.warmth.share));
+    let name = "sweat_follow_index_warmth_ratio";
+    text.family(name, "gauge", "ratio", "The same by index.");
+    for index in &heat.warmth.indexes {
+        let labels = [
+            ("database", index.database.as_str()),
+            ("table", index.table.as_str()),
+            ("partition", index.partition.as_str()),
+            ("index", index.index.as_str()),
+        ];
+        text.sample(name, &labels, Some(index.share));
+    }
+    let ready = heat.readiness;
+    let gauges = [
+        ("extra_reads_per_second", "Reads expected at a failover.", ready.map(|r| r.extra_reads_per_s)),
+        ("budget_per_second", "Most that may be.", ready.map(|r| r.budget_per_s)),
+        ("ready", "Whether it is ready for a failover.", ready.map(|r| f64::from(u8::from(r.is_ready)))),
+        ("look_age", "Seconds since the look at the hot set.", Some(view.at_s - heat.at_s)),
+    ];
+    for (name, help, value) in gauges {
+        let name = format!("sweat_follow_{name}");
+        text.family(&name, "gauge", "", help);
+        text.sample(&name, &[], value);
+    }
+}
+
+/// Gives the text to who asks for `/metrics`.
+pub(super) struct Server {
+    listener: TcpListener,
+    now: Mutex<String>,
+}
+
+impl Server {
+    /// Listens.
+    ///
+    /// # Errors
+    /// When the address can't be had.
+    pub(super) fn open(address: SocketAddr) -> io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Server { listener, now: Mutex::default() })
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// What to tell from now on.
+    pub(super) fn tell(&self, text: String) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+
+    /// Answers until the stop, one monitor after the other.
+    pub(super) fn serve(&self, clock: RealClock, stop: &Stop) {
+        while !stop.is_set() {
+            match self.listener.accept() {
+                // Who went away in the middle misses nothing.
+                Ok((stream, _)) => drop(self.answer(stream, clock)),
+                Err(_) => drop(clock.sleep_until(clock.now() + NAP)),
+            }
+        }
+    }
+
+    fn answer(&self, mut stream: TcpStream, clock: RealClock) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let last = clock.now() + Nanos::from(PATIENCE);
+        let (mut head, mut piece) = (Vec::new(), [0; 1024]);
+        while !head.windows(4).any(|w| w == b"\r\n\r\n") {
+            let read = stream.read(&mut piece)?;
+            head.extend_from_slice(&piece[..read]);
+            if read == 0 || head.len() > MOST || clock.now() > last {
+                return Ok(());
+            }
+        }
+        let (status, kind, body) = match path(&head) {
+            Some("/metrics") => {
+                let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+                ("200 OK", TYPE, now.clone())
+            }
+            Some(_) => ("404 Not Found", "text/plain", "see /metrics\n".to_owned()),
+            None => ("405 Method Not Allowed", "text/plain", "GET only\n".to_owned()),
+        };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())
+    }
+}
+
+/// The path that a GET asks for.
+fn path(head: &[u8]) -> Option<&str> {
+    let line = head.split(|b| *b == b'\r').next()?;
+    let mut words = std::str::from_utf8(line).ok()?.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    (method == "GET").then(|| target.split('?').next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_gets_have_a_path() {
+        assert_eq!(path(b"GET /metrics HTTP/1.1\r\n"), Some("/metrics"));
+        assert_eq!(path(b"GET /metrics?x=1 HTTP/1.1\r\n"), Some("/metrics"));
+        assert_eq!(path(b"POST /metrics HTTP/1.1\r\n"), None);
+        assert_eq!(path(b"\xff\xfe"), None);
+    }
+}
