@@ -4,7 +4,7 @@
 mod flags;
 mod lines;
 mod listener;
-mod live;
+pub(super) mod live;
 mod stream;
 mod words;
 

@@ -1,5 +1,7 @@
 //! `sweat warm`: fills the buffer pool, has the server keep or load its list of pages, says how warm it is.
 
+mod follow;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
@@ -29,6 +31,7 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat warm scan -S /run/mysqld/mysqld.sock\n  \
              sweat warm scan shop crm.people --rate 50MiB --max-running 8\n  \
+             sweat warm follow --from http://db1:9700/slow --target db2 -u warm\n  \
              sweat warm status -h db1 -u monitor -p\n  \
              sweat warm dump --pct 100 --allow dump && sweat warm load --allow load",
         );
@@ -36,7 +39,7 @@ pub(super) fn command() -> Command {
         command = command.subcommand(strategy_command(*strategy));
     }
     command = command.subcommand(hotset::command());
-    command.subcommand(dump_command()).subcommand(status_command())
+    command.subcommand(follow::command()).subcommand(dump_command()).subcommand(status_command())
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
@@ -46,6 +49,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     }
     match STRATEGIES.iter().find(|s| s.name() == name) {
         Some(strategy) => warm(*strategy, args, desk),
+        None if name == follow::NAME => follow::run(args, desk),
         None if name == "dump" => write_list(args, desk),
         None => status(args, desk),
     }

@@ -7,7 +7,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
-mod openmetrics;
+pub mod openmetrics;
 mod overlay;
 #[cfg(test)]
 mod samples;

@@ -188,7 +188,7 @@ fn until(plan: &Plan) -> String {
 }
 
 /// `01:05`; `1:00:00` from an hour on.
-fn minutes(seconds: f64) -> String {
+pub(in crate::cli) fn minutes(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
     if hours > 0 {
@@ -265,7 +265,7 @@ fn highest<'a>(
 }
 
 /// The last values as a curve from 0 to the highest of them; a gap where there is none.
-fn sparkline(values: impl Iterator<Item = Option<f64>>, width: usize) -> String {
+pub(in crate::cli) fn sparkline(values: impl Iterator<Item = Option<f64>>, width: usize) -> String {
     let all: Vec<Option<f64>> = values.collect();
     let last = &all[all.len().saturating_sub(width)..];
     let top = last.iter().flatten().copied().fold(0.0, f64::max);
@@ -278,12 +278,12 @@ fn sparkline(values: impl Iterator<Item = Option<f64>>, width: usize) -> String 
 }
 
 /// Keeps keys from being echoed into the view, until dropped. Ctrl-C works as ever.
-struct Still {
+pub(in crate::cli) struct Still {
     before: Termios,
 }
 
 impl Still {
-    fn make() -> Option<Still> {
+    pub(in crate::cli) fn make() -> Option<Still> {
         let stdin = io::stdin();
         let before = tcgetattr(stdin.as_fd()).ok()?;
         let mut quiet = before.clone();

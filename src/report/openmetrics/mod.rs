@@ -22,24 +22,25 @@ impl ReportFormat for OpenMetrics {
         "the numbers for a monitor, OpenMetrics text"
     }
     fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
-        let mut text = Text { out: String::new(), run: findings.head.id.clone() };
+        let mut text = Text { out: String::new(), run: Some(findings.head.id.clone()) };
         run(findings, &mut text);
         loads(findings, &mut text);
         verdicts(findings, &mut text);
-        text.out.push_str("# EOF\n");
-        out.write_all(text.out.as_bytes())
+        out.write_all(text.finish().as_bytes())
     }
 }
 
 /// The text so far.
-struct Text {
+#[derive(Clone, Debug, Default)]
+pub struct Text {
     out: String,
-    run: String,
+    /// The run that all samples are of; none for what is not archived.
+    run: Option<String>,
 }
 
 impl Text {
     /// Begins a family. `unit` is empty or the last part of the name.
-    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+    pub fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
         let _ = writeln!(self.out, "# TYPE {name} {kind}");
         if !unit.is_empty() {
             let _ = writeln!(self.out, "# UNIT {name} {unit}");
@@ -48,13 +49,22 @@ impl Text {
     }
 
     /// A sample; nothing if the value is not known.
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
+    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
         let Some(value) = value.filter(|v| v.is_finite()) else { return };
-        let _ = write!(self.out, "{name}{{run=\"{}\"", escaped(&self.run));
-        for (label, content) in labels {
-            let _ = write!(self.out, ",{label}=\"{}\"", escaped(content));
+        self.out.push_str(name);
+        let run = self.run.iter().map(|run| ("run", run.as_str()));
+        let mut sign = '{';
+        for (label, content) in run.chain(labels.iter().copied()) {
+            let _ = write!(self.out, "{sign}{label}=\"{}\"", escaped(content));
+            sign = ',';
         }
-        let _ = writeln!(self.out, "}} {value}");
+        let _ = writeln!(self.out, "{} {value}", if sign == ',' { "}" } else { "" });
+    }
+
+    /// The whole text.
+    pub fn finish(mut self) -> String {
+        self.out.push_str("# EOF\n");
+        self.out
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) struct State {
     pub counts: Counts,
     /// Why the source gives nothing.
     pub source_gone: Option<String>,
+    /// What the source can't tell faithfully.
+    pub caveat: Option<String>,
     /// How far behind what was sent last is.
     pub behind: Nanos,
     /// Pages that explained statements read and asked for, how many they were, and of how many statements.
@@ -89,6 +91,7 @@ impl Board {
             phase: Phase::Starting,
             counts,
             source_gone: None,
+            caveat: None,
             behind: Nanos(0),
             explained: Explained::default(),
             cut: Stop::new(),

@@ -32,10 +32,14 @@ impl Reader<'_> {
             }
             let got = match &mut feed {
                 Some(feed) => self.take(feed.as_mut(), sieve),
-                None => self.source.open(self.marks.last(self.source), self.stop).map(|opened| {
-                    feed = Some(opened);
-                    Got::More
-                }),
+                None => {
+                    let mark = self.marks.last(self.source);
+                    self.source.open(mark.as_deref(), self.stop).map(|opened| {
+                        self.board.state().caveat = opened.caveat();
+                        feed = Some(opened);
+                        Got::More
+                    })
+                }
             };
             match got {
                 Ok(Got::End) => return,
@@ -47,6 +51,9 @@ impl Reader<'_> {
                     self.board.state().source_gone = None;
                     if let Some(feed) = &feed {
                         self.marks.note(self.source, feed.mark());
+                        if got == Got::Idle {
+                            self.sleep(feed.pause());
+                        }
                     }
                 }
                 Err(error) => {

@@ -386,7 +386,9 @@ impl Leg<'_> {
             felt: self.felt,
             counts: state.counts.clone(),
             reads,
-            notes: self.story.notes.clone(),
+            has_active: self.sides.active.is_some(),
+            heat: None,
+            notes: self.story.notes.iter().cloned().chain(state.caveat.clone()).collect(),
         }
     }
 }

@@ -17,7 +17,7 @@ mod window;
 
 pub use pace::{Brake, Felt, Limits};
 pub use source::Source;
-pub use view::{Counts, Phase, Reads, View};
+pub use view::{Counts, Heat, Phase, Reads, View};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -54,6 +54,12 @@ pub struct FollowPlan {
     pub state: Option<PathBuf>,
     /// Database of sessions whose own the source does not tell.
     pub database: String,
+    /// Time between two looks at the active server's hot set; 0 for none.
+    pub gauge_each: Nanos,
+    /// Extra reads per second at a failover that are fine.
+    pub budget_per_s: f64,
+    /// Whether to look also where a pool is larger than 32 GiB.
+    pub large_too: bool,
 }
 
 /// Follows until told to stop, or until the source ends; `on` sees how it is, a few times a second.

@@ -2,6 +2,7 @@
 
 use super::pace::{Brake, Felt};
 use crate::capture::read_only::Refusal;
+use crate::warm::hotset::{HotWarmth, Readiness};
 
 /// What a follow does just now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,6 +110,23 @@ pub struct Reads {
     pub own_misses: Option<f64>,
 }
 
+/// How hot the standby is, by the last look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Heat {
+    /// When the look was done, seconds since the begin.
+    pub at_s: f64,
+    /// The active server's hot set against the standby's pool.
+    pub warmth: HotWarmth,
+    /// Whether the standby could take over; `None` if the active server's rate is not known.
+    pub readiness: Option<Readiness>,
+    /// Accesses to pages per second on the active server.
+    pub accesses_per_s: Option<f64>,
+    /// What the look cost on the active server, seconds.
+    pub active_cost_s: f64,
+    /// What it cost on the standby, seconds.
+    pub standby_cost_s: f64,
+}
+
 /// Everything to be seen.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -144,6 +162,10 @@ pub struct View {
     pub counts: Counts,
     /// Disk reads.
     pub reads: Reads,
+    /// Whether we may talk to the active server, and so can know of its hot set.
+    pub has_active: bool,
+    /// How hot the standby is.
+    pub heat: Option<Heat>,
     /// Things to know, in words.
     pub notes: Vec<String>,
 }

@@ -47,7 +47,13 @@ pub(super) fn reads(view: &View) -> String {
             text += &format!(", own {} per 1000", figure(per_1000));
             text += &format!(", saved about {}", count(saved as u64));
         }
-        _ => text += &format!(", {} per 1000, {} so far", figure(reads.misses_per_1000), count(reads.misses)),
+        _ => {
+            text += &format!(
+                ", {} per 1000, {} so far",
+                figure(reads.misses_per_1000),
+                count(reads.misses)
+            )
+        }
     }
     text
 }
@@ -55,11 +61,8 @@ pub(super) fn reads(view: &View) -> String {
 /// How hot the standby is.
 pub(super) fn heat(heat: &Heat) -> String {
     let warmth = &heat.warmth;
-    let mut text = format!(
-        "{} of {} pages' heat resident",
-        percent(warmth.share),
-        count(warmth.pages_hot)
-    );
+    let mut text =
+        format!("{} of {} pages' heat resident", percent(warmth.share), count(warmth.pages_hot));
     if let Some(ready) = &heat.readiness {
         let verdict = if ready.is_ready { "ready for failover" } else { "not ready for failover" };
         text += &format!(
@@ -226,7 +229,11 @@ pub(super) fn summary(view: &View) -> String {
         let first = counts.first_error.as_ref();
         let first = first.map(|(code, words)| format!("; the first: {code} {words}"));
         let errors = plural(counts.failed, "error", "errors");
-        text += &format!("{errors} of the standby, {} of them by the time limit{}\n", count(counts.timed_out), first.unwrap_or_default());
+        text += &format!(
+            "{errors} of the standby, {} of them by the time limit{}\n",
+            count(counts.timed_out),
+            first.unwrap_or_default()
+        );
     }
     text += &format!("disk reads: {}\n", reads(view));
     if let Some(found) = &view.heat {

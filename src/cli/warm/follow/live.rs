@@ -172,7 +172,11 @@ impl Drop for Live {
 }
 
 fn sent(view: &View) -> String {
-    let mut text = format!("{}/s   deduplicated {}", figure(view.sent_per_s), percent(lines::deduplicated(view)));
+    let mut text = format!(
+        "{}/s   deduplicated {}",
+        figure(view.sent_per_s),
+        percent(lines::deduplicated(view))
+    );
     if view.waiting > 0 {
         text += &format!("   waiting {}", count(view.waiting));
     }

@@ -27,7 +27,12 @@ pub(super) fn text(view: &View) -> String {
     let latency_s = felt.latency_ns.map(|ns| ns as f64 / 1e9);
     let number = |value: u64| Some(value as f64);
     let gauges: [(&str, &str, &str, Option<f64>); 12] = [
-        ("behind_seconds", "seconds", "How far the statement sent last is behind.", Some(view.behind_s)),
+        (
+            "behind_seconds",
+            "seconds",
+            "How far the statement sent last is behind.",
+            Some(view.behind_s),
+        ),
         ("waiting", "", "Statements that wait.", number(view.waiting)),
         ("sent_per_second", "", "Statements sent per second.", Some(view.sent_per_s)),
         ("allowed", "", "Statements that may run at once.", number(u64::from(view.allowed))),
@@ -36,9 +41,24 @@ pub(super) fn text(view: &View) -> String {
         ("pending_reads", "", "Reads that wait there.", felt.pending_reads.map(|v| v as f64)),
         ("disk_busy_ratio", "ratio", "Share of time its disk is busy.", felt.busy),
         ("latency_seconds", "seconds", "Mean time of a statement of ours.", latency_s),
-        ("misses_per_thousand", "", "Pages read from disk per 1000 asked.", Some(reads.misses_per_1000)),
-        ("own_misses_per_thousand", "", "The same of our own statements.", reads.own_misses_per_1000),
-        ("reads_saved", "", "Pages our own statements read from disk, by a sample.", reads.own_misses),
+        (
+            "misses_per_thousand",
+            "",
+            "Pages read from disk per 1000 asked.",
+            Some(reads.misses_per_1000),
+        ),
+        (
+            "own_misses_per_thousand",
+            "",
+            "The same of our own statements.",
+            reads.own_misses_per_1000,
+        ),
+        (
+            "reads_saved",
+            "",
+            "Pages our own statements read from disk, by a sample.",
+            reads.own_misses,
+        ),
     ];
     for (name, unit, help, value) in gauges {
         let name = format!("sweat_follow_{name}");
@@ -122,9 +142,17 @@ fn heat(view: &View, text: &mut Text) {
     }
     let ready = heat.readiness;
     let gauges = [
-        ("extra_reads_per_second", "Reads expected at a failover.", ready.map(|r| r.extra_reads_per_s)),
+        (
+            "extra_reads_per_second",
+            "Reads expected at a failover.",
+            ready.map(|r| r.extra_reads_per_s),
+        ),
         ("budget_per_second", "Most that may be.", ready.map(|r| r.budget_per_s)),
-        ("ready", "Whether it is ready for a failover.", ready.map(|r| f64::from(u8::from(r.is_ready)))),
+        (
+            "ready",
+            "Whether it is ready for a failover.",
+            ready.map(|r| f64::from(u8::from(r.is_ready))),
+        ),
         ("look_age", "Seconds since the look at the hot set.", Some(view.at_s - heat.at_s)),
     ];
     for (name, help, value) in gauges {

@@ -1,0 +1,338 @@
+//! The words of `sweat warm follow`, and what they ask for.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::base::Nanos;
+use crate::base::units::{parse_count, parse_share, parse_time};
+use crate::capture::read_only::Allowed;
+use crate::cli::connection;
+use crate::cli::desk::Desk;
+use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
+use crate::target::Target;
+use crate::warm::follow::{FollowPlan, Limits, Source};
+
+/// What was asked, understood.
+pub(super) struct Asked {
+    pub(super) plan: FollowPlan,
+    pub(super) standby: AddressPlan,
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) time: Option<Duration>,
+    pub(super) interval: Duration,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+}
+
+/// Flags with a value: name, value, default, help.
+const FLAGS: &[(&str, &str, &str, &str)] = &[
+    (
+        "writes",
+        "drop|where|probe",
+        "drop",
+        "Writes: left out, their read half, or that and look-ups in each index they change",
+    ),
+    (
+        "allow-function",
+        "NAME",
+        "",
+        "A stored function that statements may call; may be repeated, * for all",
+    ),
+    ("window", "TIME", "10s", "Send the same statement once in so long"),
+    ("behind", "TIME", "10s", "Skip to now when further behind than this"),
+    ("sessions", "N", "8", "Most statements at once"),
+    ("max-lag", "TIME", "5s", "Send nothing while the standby lags more than this"),
+    (
+        "max-running",
+        "N",
+        "16",
+        "Go slower while others run more statements than this on the standby",
+    ),
+    ("max-pending-reads", "N", "32", "Go slower while more reads than this wait there"),
+    (
+        "max-busy",
+        "SHARE",
+        "95%",
+        "Go slower while its disk is busy for more of the time (if it is local)",
+    ),
+    (
+        "max-latency",
+        "TIME",
+        "200ms",
+        "Go slower while our own statements take longer than this on average",
+    ),
+    ("time-limit", "TIME", "5s", "Longest that a statement may take on the standby"),
+    ("state", "FILE", "", "Keep here how far the source was read, to go on there after a restart"),
+    (
+        "gauge-interval",
+        "TIME",
+        "60s",
+        "Time between looks at the active server's hot set; 0 for none",
+    ),
+    (
+        "budget",
+        "N",
+        "500",
+        "Extra reads per second at a failover that are fine: the verdict's measure",
+    ),
+    (
+        "listen",
+        "ADDRESS",
+        "",
+        "Give metrics to monitors at this address and port, as in 127.0.0.1:9740",
+    ),
+    ("time", "TIME", "", "End after so long"),
+    ("interval", "TIME", "5s", "Time between lines where there is no terminal"),
+];
+
+pub(super) fn command() -> Command {
+    let mut command = Command::new(super::NAME)
+        .about("Keep a standby's pool like the active server's, by its statements as they happen")
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("URL|LOG|HOST")
+                .required(true)
+                .help("The active server's statements: a `sweat ship`, its log, -, or itself"),
+        )
+        .arg(
+            Arg::new("target")
+                .long("target")
+                .value_name("STANDBY")
+                .conflicts_with_all(["host", "port", "socket"])
+                .help("The standby: HOST[:PORT] or a socket; the same as -h -P or -S"),
+        )
+        .arg(
+            Arg::new("active")
+                .long("active")
+                .value_name("HOST")
+                .help("The active server itself, where --from is not: for warmth and --mirror"),
+        )
+        .arg(
+            Arg::new("mirror")
+                .long("mirror")
+                .value_name("URL|LOG|HOST")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("")
+                .help(
+                    "Swap roles when the standby is promoted; its statements come from here then \
+                     [default: itself]",
+                ),
+        )
+        .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("writable")
+                .value_parser(["writable"])
+                .help("Consent to a standby that is not read-only"),
+        )
+        .arg(
+            Arg::new("yes")
+                .long("yes")
+                .action(ArgAction::SetTrue)
+                .help("Look at hot sets even where a pool is larger than 32 GiB"),
+        );
+    for (name, value, default, help) in FLAGS {
+        let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
+        if !default.is_empty() {
+            arg = arg.default_value(*default);
+        }
+        if *name == "allow-function" {
+            arg = arg.action(ArgAction::Append);
+        }
+        if *name == "writes" {
+            arg = arg.value_parser(["drop", "where", "probe"]);
+        }
+        command = command.arg(arg);
+    }
+    super::super::words(command).after_help(
+        "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
+         standby likes it; writes nothing, and nothing at all to a server that is not read-only.\n\n\
+         Examples:\n  \
+         sweat warm follow --from http://db1:9700/slow -h db2 -u warm -p\n  \
+         sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
+         --target db2 -u warm\n  \
+         sweat warm follow --from db1 --target db2 --mirror --state /var/lib/sweat/follow.json \
+         --listen 127.0.0.1:9740",
+    )
+}
+
+/// Reads the words.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
+    let mut standby = connection::address(args, desk)?;
+    if let Some(name) = text(args, "target") {
+        standby = elsewhere(&standby, name);
+    }
+    let mut wrong = Vec::new();
+    let from = source(text(args, "from").unwrap_or_default(), &standby)?;
+    let active = match (text(args, "active"), &from) {
+        (Some(name), _) => Some(Target::new(&elsewhere(&standby, name))?),
+        (None, Source::Server(target)) => Some(target.clone()),
+        (None, _) => None,
+    };
+    let mirror = match text(args, "mirror") {
+        None => None,
+        Some("") => Some(Source::Server(Target::new(&standby)?)),
+        Some(name) => Some(source(name, &standby)?),
+    };
+    if mirror.is_some() && active.is_none() {
+        wrong.push(Mistake {
+            place: "--mirror".to_owned(),
+            why: "the roles can't be swapped where the active server is not known".to_owned(),
+            hint: Some("name it: --active HOST".to_owned()),
+        });
+    }
+    let mut reader = Reader { args, wrong };
+    let limits = reader.limits();
+    let plan = FollowPlan {
+        source: from,
+        active,
+        mirror,
+        writes: text(args, "writes").and_then(WritesPlan::read).unwrap_or_default(),
+        allowed: Allowed { functions: reader.all("allow-function") },
+        window: reader.time("window").into(),
+        behind: reader.time("behind").into(),
+        limits,
+        time_limit: reader.time("time-limit"),
+        writable_too: args.contains_id("allow"),
+        state: text(args, "state").map(PathBuf::from),
+        database: standby.database.clone().unwrap_or_default(),
+        gauge_each: Nanos::from(reader.time("gauge-interval")),
+        budget_per_s: reader.count("budget") as f64,
+        large_too: args.get_flag("yes"),
+    };
+    let time = args.contains_id("time").then(|| reader.time("time"));
+    let (interval, listen) = (reader.time("interval"), reader.listen());
+    if !reader.wrong.is_empty() {
+        return Err(Mistakes(reader.wrong).into());
+    }
+    let json = text(args, "format") == Some("json");
+    Ok(Asked { plan, standby, listen, time, interval, json, quiet: args.get_flag("quiet") })
+}
+
+fn text<'a>(args: &'a ArgMatches, name: &str) -> Option<&'a str> {
+    args.get_one::<String>(name).map(String::as_str)
+}
+
+/// Reads values and keeps what is wrong with them.
+struct Reader<'a> {
+    args: &'a ArgMatches,
+    wrong: Vec<Mistake>,
+}
+
+impl Reader<'_> {
+    fn value<T>(&mut self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        match read(text(self.args, name)?) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.wrong.push(Mistake { place: format!("--{name}"), why, hint: None });
+                None
+            }
+        }
+    }
+    fn time(&mut self, name: &str) -> Duration {
+        self.value(name, |text| parse_time(text).map_err(|e| e.to_string())).unwrap_or_default()
+    }
+    fn count(&mut self, name: &str) -> u64 {
+        self.value(name, |text| parse_count(text).map_err(|e| e.to_string())).unwrap_or_default()
+    }
+    fn all(&self, name: &str) -> Vec<String> {
+        let values = self.args.get_many::<String>(name).into_iter().flatten();
+        values.map(|value| value.to_lowercase()).collect()
+    }
+    fn listen(&mut self) -> Option<SocketAddr> {
+        self.value("listen", |text| {
+            let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
+            let why = format!("`{text}` is no address and port, as in 127.0.0.1:9740");
+            text.parse().map_err(|_| why)
+        })
+    }
+    fn limits(&mut self) -> Limits {
+        let share = |text: &str| parse_share(text).map_err(|e| e.to_string());
+        let sessions = self.value("sessions", |text| match text.parse() {
+            Ok(sessions @ 1..=256) => Ok(sessions),
+            _ => Err(format!("`{text}` is no number from 1 to 256")),
+        });
+        Limits {
+            sessions: sessions.unwrap_or(1),
+            max_lag_s: self.time("max-lag").as_secs_f64(),
+            max_running: self.count("max-running"),
+            max_pending_reads: self.count("max-pending-reads"),
+            max_busy: self.value("max-busy", share).unwrap_or_default(),
+            max_latency_ns: Nanos::from(self.time("max-latency")).0,
+        }
+    }
+}
+
+/// Another server, with the same account.
+fn elsewhere(plan: &AddressPlan, name: &str) -> AddressPlan {
+    let mut other = AddressPlan { host: None, port: None, socket: None, ..plan.clone() };
+    if name.contains('/') {
+        (other.socket, other.protocol) = (Some(PathBuf::from(name)), Some(Protocol::Socket));
+        return other;
+    }
+    let parts = name.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (host, port) = parts.map_or((name, plan.port), |(host, port)| (host, Some(port)));
+    // Of an address of version 6 in brackets, the brackets are no part.
+    other.host = Some(host.trim_start_matches('[').trim_end_matches(']').to_owned());
+    other.port = port;
+    other.protocol = Some(Protocol::Tcp);
+    other
+}
+
+/// What a name stands for: a URL, standard input, a socket, a log, or a host.
+fn source(name: &str, standby: &AddressPlan) -> anyhow::Result<Source> {
+    let path = Path::new(name);
+    let kind = std::fs::metadata(path).map(|found| found.file_type());
+    let is_socket = match &kind {
+        Ok(kind) => kind.is_socket(),
+        Err(_) => name.contains('/') && name.ends_with(".sock"),
+    };
+    Ok(if name == "-" {
+        Source::Standard
+    } else if name.starts_with("http://") || name.starts_with("https://") {
+        Source::Url(name.to_owned())
+    } else if is_socket || (kind.is_err() && !name.contains('/')) {
+        Source::Server(Target::new(&elsewhere(standby, name))?)
+    } else {
+        Source::File(path.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_their_form() {
+        let plan = AddressPlan { user: Some("warm".to_owned()), ..AddressPlan::default() };
+        let of = |name: &str| source(name, &plan).unwrap();
+        assert!(matches!(of("-"), Source::Standard));
+        assert!(matches!(of("https://db1:9700/slow"), Source::Url(_)));
+        assert!(matches!(of("/var/log/no-such-slow.log"), Source::File(_)));
+        assert!(matches!(of("Cargo.toml"), Source::File(_)));
+        let Source::Server(target) = of("127.0.0.1:3307") else { panic!("a host") };
+        assert_eq!((target.plan().port, target.user()), (Some(3307), "warm"));
+        let Source::Server(target) = of("/no/such/mysqld.sock") else { panic!("a socket") };
+        assert!(target.is_socket());
+    }
+
+    #[test]
+    fn hosts_have_ports_or_those_of_the_standby() {
+        let plan = AddressPlan { port: Some(3310), ..AddressPlan::default() };
+        let of = |name: &str| {
+            let other = elsewhere(&plan, name);
+            (other.host.unwrap(), other.port)
+        };
+        assert_eq!(of("db2"), ("db2".to_owned(), Some(3310)));
+        assert_eq!(of("db2:4000"), ("db2".to_owned(), Some(4000)));
+        assert_eq!(of("[::1]:4000"), ("::1".to_owned(), Some(4000)));
+    }
+}
