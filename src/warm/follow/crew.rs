@@ -7,7 +7,7 @@ use super::explain;
 use crate::base::reactor::block_on;
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::recorder::{ErrorKind, EventError, Tally};
-use crate::target::{Error, Session, Target};
+use crate::target::{Error, Guard, Session, Target};
 
 /// How long a worker waits before it opens another session.
 const PAUSE: Nanos = Nanos(200_000_000);
@@ -149,18 +149,15 @@ fn note(
     counts.service_ns += took.0;
 }
 
-/// Makes a session one that can't write, waits for no lock, and has its statements ended in time.
+/// Makes a session one that can't write, waits long for no lock, and has its statements ended in time.
 pub(super) fn guard(session: &mut Session, time_limit: Duration) -> Result<(), Error> {
-    session.command("SET SESSION TRANSACTION READ ONLY")?;
-    let limit = session.identity().limit_statements(time_limit);
-    let wishes = ["SET SESSION lock_wait_timeout = 2", "SET SESSION query_cache_type = OFF"];
-    for sql in wishes.into_iter().chain(limit.as_deref()) {
-        match session.command(sql) {
-            Ok(_) | Err(Error::Server { .. }) => {}
-            Err(error) => return Err(error),
-        }
+    let guard = Guard { time_limit: Some(time_limit), ..Guard::default() };
+    block_on(guard.set_up(session))?;
+    // What a query cache answers warms nothing.
+    match session.command("SET SESSION query_cache_type = OFF") {
+        Ok(_) | Err(Error::Server { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
-    Ok(())
 }
 
 /// Whether the server takes no writes from ordinary accounts.

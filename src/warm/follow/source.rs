@@ -38,7 +38,7 @@ pub(super) enum Got {
 pub(super) type On<'a> = &'a mut dyn FnMut(&Recorded<'_>) -> Next;
 
 /// A source that is open.
-pub(super) trait Feed: Send {
+pub(super) trait Feed {
     /// Gives what there is; waits for more no longer than a moment.
     fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got>;
     /// How far it was read, in words that open it there again.

@@ -1,9 +1,11 @@
 //! A follow in lines: for logs, for programs, and at its end.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::analysis::figure::{count, figure, percent, plural, time};
-use crate::warm::follow::{Heat, Phase, View};
+use crate::warm::follow::{Counts, Heat, Phase, View};
 
 /// What it does, in words.
 pub(super) fn phase(view: &View) -> String {
@@ -111,7 +113,7 @@ pub(super) fn json(view: &View) -> String {
 }
 
 fn value(view: &View) -> Value {
-    let counts = &view.counts;
+    let (felt, reads) = (&view.felt, &view.reads);
     let why = match &view.phase {
         Phase::StandbyGone(why) => Some(why),
         _ => None,
@@ -131,11 +133,31 @@ fn value(view: &View) -> Value {
         "allowed": view.allowed,
         "sessions": view.sessions,
         "brake": view.brake.map(|b| b.words()),
-        "lag_s": view.felt.lag_s,
-        "running": view.felt.running,
-        "pending_reads": view.felt.pending_reads,
-        "disk_busy": view.felt.busy,
-        "latency_ns": view.felt.latency_ns,
+        "felt": {
+            "lag_s": felt.lag_s,
+            "running": felt.running,
+            "pending_reads": felt.pending_reads,
+            "disk_busy": felt.busy,
+            "latency_ns": felt.latency_ns,
+        },
+        "counts": counts_value(&view.counts),
+        "reads": {
+            "misses": reads.misses,
+            "asked": reads.asked,
+            "misses_per_s": reads.misses_per_s,
+            "misses_per_1000": reads.misses_per_1000,
+            "own_misses_per_1000": reads.own_misses_per_1000,
+            "saved": reads.own_misses,
+        },
+        "hot_set": view.heat.as_ref().map(|heat| heat_value(view, heat)),
+        "notes": view.notes,
+    })
+}
+
+fn counts_value(counts: &Counts) -> Value {
+    let reasons: BTreeMap<_, _> = counts.reasons.iter().copied().collect();
+    let first = counts.first_error.as_ref();
+    json!({
         "records": counts.records,
         "others": counts.others,
         "doubtful": counts.doubtful,
@@ -143,7 +165,7 @@ fn value(view: &View) -> Value {
         "halved": counts.halved,
         "sessions_own": counts.sessions_own,
         "refused": counts.refused,
-        "reasons": counts.reasons.iter().map(|(why, n)| (*why, *n)).collect::<std::collections::BTreeMap<_, _>>(),
+        "reasons": reasons,
         "deduplicated": counts.deduplicated,
         "skipped": counts.skipped,
         "overrun": counts.overrun,
@@ -153,15 +175,7 @@ fn value(view: &View) -> Value {
         "timed_out": counts.timed_out,
         "lost": counts.lost,
         "rows": counts.rows,
-        "first_error": counts.first_error.as_ref().map(|(code, text)| json!({"code": code, "text": text})),
-        "misses": view.reads.misses,
-        "asked": view.reads.asked,
-        "misses_per_s": view.reads.misses_per_s,
-        "misses_per_1000": view.reads.misses_per_1000,
-        "own_misses_per_1000": view.reads.own_misses_per_1000,
-        "reads_saved": view.reads.own_misses,
-        "hot_set": view.heat.as_ref().map(|heat| heat_value(view, heat)),
-        "notes": view.notes,
+        "first_error": first.map(|(code, text)| json!({"code": code, "text": text})),
     })
 }
 

@@ -196,7 +196,7 @@ pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
         active,
         mirror,
         writes: text(args, "writes").and_then(WritesPlan::read).unwrap_or_default(),
-        allowed: Allowed { functions: reader.all("allow-function") },
+        allowed: Allowed { functions: reader.all("allow-function"), ..Allowed::default() },
         window: reader.time("window").into(),
         behind: reader.time("behind").into(),
         limits,
