@@ -171,7 +171,7 @@ fn buffer_pages(session: &mut Session) -> Result<Vec<Line>, Error> {
 }
 
 /// Reads `` `db`.`t` /* Partition `p0`, Subpartition `s1` */ ``; InnoDB's own tables have no database.
-fn quoted_name(name: &str) -> Option<(String, String, String)> {
+pub(super) fn quoted_name(name: &str) -> Option<(String, String, String)> {
     let (name, partition) = match name.split_once(" /* ") {
         None => (name, String::new()),
         Some((name, rest)) => {

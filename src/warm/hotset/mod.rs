@@ -6,10 +6,12 @@
 //! sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
 
 mod file;
+pub mod ibd;
 mod load;
 mod look;
 mod order;
 mod range;
+mod save;
 mod warmth;
 
 pub use file::{FORMAT_VERSION, read, write};
@@ -17,6 +19,7 @@ pub use load::Load;
 pub use look::{Look, look};
 pub use order::order_kept;
 pub use range::condition;
+pub use save::{Most, SavePlan, Saved, save};
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,251 @@
+//! Hot leaves that lie side by side, as ranges of keys.
+
+use std::collections::{HashMap, HashSet};
+
+use super::kind::Kind;
+use super::record::Values;
+use super::shape::Shape;
+use super::tablespace::Tablespace;
+use super::tree::{Root, Step, Walk};
+use super::value::literal;
+use crate::base::Stop;
+use crate::warm::hotset::KeyRange;
+
+/// Most leaves of one range: 1 MiB. Larger ranges would mix hot with less hot.
+const LONGEST: u64 = 64;
+/// Most cold leaves between hot ones that are read with them rather than asked around: a statement costs about as
+/// much as reading a page or two.
+const BRIDGE: u64 = 4;
+/// A bridge is worth it if there are so many hot leaves before it for each cold one.
+const HOT_PER_COLD: u64 = 4;
+/// Share of hot pages that may be missing before the whole index is walked, not only what is in the pool: 1 in so many.
+const FEW: usize = 50;
+
+/// What is hot of one index.
+pub(in crate::warm::hotset) struct Hot<'a> {
+    /// Hot pages and their places.
+    pub places: &'a HashMap<u32, u64>,
+    /// All pages of the index in the pool, the hot ones among them.
+    pub resident: &'a HashSet<u32>,
+}
+
+/// Ranges of an index, and what they leave out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::warm::hotset) struct Found {
+    /// The hottest first.
+    pub ranges: Vec<KeyRange>,
+    /// Hot leaves in these.
+    pub leaves: u64,
+    /// Hot pages above the leaves: a range reads them by itself.
+    pub inner: u64,
+    /// Hot pages that the file does not know yet, or whose keys can't be written.
+    pub missed: u64,
+    /// Why a page above the leaves could not be read, if so.
+    pub why: Option<String>,
+}
+
+/// Finds the ranges of an index that cover its hot leaves.
+///
+/// # Errors
+/// When the index's root can't be read.
+pub(in crate::warm::hotset) fn ranges(
+    space: &mut Tablespace,
+    root: Root,
+    shape: &Shape,
+    hot: &Hot<'_>,
+    stop: &Stop,
+) -> anyhow::Result<Found> {
+    // Who reads a leaf has read what is above it: that is still in the pool, or was not used since.
+    let near = walk(space, root, shape, hot, &|page| hot.resident.contains(&page), stop)?;
+    if near.missed == 0 || near.missed as usize <= hot.places.len() / FEW || stop.is_set() {
+        return Ok(near);
+    }
+    walk(space, root, shape, hot, &|_| true, stop)
+}
+
+fn walk(
+    space: &mut Tablespace,
+    root: Root,
+    shape: &Shape,
+    hot: &Hot<'_>,
+    wanted: &dyn Fn(u32) -> bool,
+    stop: &Stop,
+) -> anyhow::Result<Found> {
+    let mut runs =
+        Runs { kinds: &shape.kinds, hot: hot.places, run: None, found: Found::default() };
+    let layout = shape.layout.clone();
+    let mut walk = Walk { space, root, layout, wanted, stop, inner: Vec::new(), lost: (0, None) };
+    walk.run(&mut |step| runs.step(&step))?;
+    let inner = walk.inner.iter().filter(|page| hot.places.contains_key(page)).count() as u64;
+    let why = walk.lost.1;
+    let mut found = runs.end();
+    found.ranges.sort_by_key(|range| range.heat);
+    found.inner = inner;
+    found.missed = (hot.places.len() as u64).saturating_sub(found.leaves + inner);
+    found.why = why;
+    Ok(found)
+}
+
+/// A key that outlives its page; `None` stands for the begin of the index.
+type Key = Option<Vec<Option<Vec<u8>>>>;
+
+/// Hot leaves side by side.
+struct Run {
+    low: Key,
+    last: Key,
+    hot: u64,
+    /// Sum of the places.
+    heat: u64,
+    /// Leaves from the first hot to the last hot one.
+    leaves: u64,
+    /// Cold leaves since the last hot one, and the first key of the first of them.
+    gap: (u64, Key),
+}
+
+struct Runs<'a> {
+    kinds: &'a [Kind],
+    hot: &'a HashMap<u32, u64>,
+    run: Option<Run>,
+    found: Found,
+}
+
+impl Runs<'_> {
+    fn step(&mut self, step: &Step<'_>) {
+        match step {
+            Step::Gap(key) => self.close(key.as_ref()),
+            Step::Leaf(page, key) => match self.hot.get(page) {
+                Some(place) => self.hot_leaf(*place, key.as_ref()),
+                None => self.cold_leaf(key.as_ref()),
+            },
+        }
+    }
+
+    fn hot_leaf(&mut self, place: u64, key: Option<&Values<'_>>) {
+        if self.run.as_ref().is_some_and(|run| run.leaves + run.gap.0 >= LONGEST) {
+            self.close(key);
+        }
+        match &mut self.run {
+            None => {
+                let (low, last) = (own(key), own(key));
+                self.run = Some(Run { low, last, hot: 1, heat: place, leaves: 1, gap: (0, None) });
+            }
+            Some(run) => {
+                run.leaves += run.gap.0 + 1;
+                run.gap = (0, None);
+                run.hot += 1;
+                run.heat += place;
+                run.last = own(key);
+            }
+        }
+    }
+
+    fn cold_leaf(&mut self, key: Option<&Values<'_>>) {
+        let Some(run) = &mut self.run else { return };
+        if run.gap.0 == 0 {
+            run.gap.1 = own(key);
+        }
+        run.gap.0 += 1;
+        if run.gap.0 > BRIDGE.min(run.hot / HOT_PER_COLD) {
+            self.close(key);
+        }
+    }
+
+    /// Ends a run before this key, or before the gap that it ends with.
+    fn close(&mut self, key: Option<&Values<'_>>) {
+        let Some(run) = self.run.take() else { return };
+        let high = if run.gap.0 > 0 { run.gap.1.clone() } else { own(key) };
+        self.push(&run, Some(&high));
+    }
+
+    fn end(mut self) -> Found {
+        if let Some(run) = self.run.take() {
+            let high = (run.gap.0 > 0).then(|| run.gap.1.clone());
+            self.push(&run, high.as_ref());
+        }
+        self.found
+    }
+
+    fn push(&mut self, run: &Run, high: Option<&Key>) {
+        let bounds = (
+            self.literals(&run.low),
+            self.literals(&run.last),
+            // Behind the last leaf there is no key.
+            high.map_or(Some(Vec::new()), |high| self.literals(high)),
+        );
+        let (Some(low), Some(last), Some(high)) = bounds else { return };
+        self.found.leaves += run.hot;
+        self.found.ranges.push(KeyRange {
+            low,
+            last,
+            high,
+            pages: run.leaves,
+            heat: run.heat / run.hot.max(1),
+        });
+    }
+
+    /// A key in SQL, up to the first value that can't be written; `None` if that is all of it.
+    fn literals(&self, key: &Key) -> Option<Vec<String>> {
+        let Some(values) = key else { return Some(Vec::new()) };
+        let written = |(kind, value): (&Kind, &Option<Vec<u8>>)| literal(kind, value.as_deref());
+        let literals: Vec<String> = self.kinds.iter().zip(values).map_while(written).collect();
+        (!literals.is_empty()).then_some(literals)
+    }
+}
+
+fn own(key: Option<&Values<'_>>) -> Key {
+    key.map(|values| values.iter().map(|v| v.map(<[u8]>::to_vec)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranges of leaves that begin with 10, 20, ..; `.` is cold, `o` hot, `?` left out.
+    fn of(leaves: &str) -> Vec<(String, String, String, u64)> {
+        let hot: HashMap<u32, u64> = leaves
+            .bytes()
+            .enumerate()
+            .filter(|(_, b)| *b == b'o')
+            .map(|(i, _)| (i as u32, 1_000 - i as u64))
+            .collect();
+        let kinds = [Kind::Integer { signed: false }];
+        let mut runs = Runs { kinds: &kinds, hot: &hot, run: None, found: Found::default() };
+        for (i, leaf) in leaves.bytes().enumerate() {
+            let bytes = (i as u32 * 10).to_be_bytes();
+            let key = (i > 0).then(|| vec![Some(&bytes[..])]);
+            runs.step(&if leaf == b'?' { Step::Gap(key) } else { Step::Leaf(i as u32, key) });
+        }
+        let found = runs.end();
+        assert_eq!(found.leaves, hot.len() as u64);
+        let range = |r: KeyRange| (r.low.join(","), r.last.join(","), r.high.join(","), r.pages);
+        found.ranges.into_iter().map(range).collect()
+    }
+
+    fn one(low: &str, last: &str, high: &str, pages: u64) -> (String, String, String, u64) {
+        (low.to_owned(), last.to_owned(), high.to_owned(), pages)
+    }
+
+    #[test]
+    fn neighbours_are_one_range() {
+        assert_eq!(of("..oo..o."), [one("20", "30", "40", 2), one("60", "60", "70", 1)]);
+        assert_eq!(of("oo"), [one("", "10", "", 2)]);
+        assert_eq!(of("...."), []);
+        assert_eq!(of("o?o"), [one("", "", "10", 1), one("20", "20", "", 1)]);
+    }
+
+    #[test]
+    fn small_gaps_in_long_runs_are_bridged() {
+        assert_eq!(of("oooo.o."), [one("", "50", "60", 6)]);
+        assert_eq!(of("oooo.."), [one("", "30", "40", 4)]);
+        assert_eq!(of("o.o"), [one("", "", "10", 1), one("20", "20", "", 1)]);
+        assert_eq!(of("oooo.?o").len(), 2);
+    }
+
+    #[test]
+    fn long_runs_are_cut() {
+        let found = of(&"o".repeat(150));
+        let pages: Vec<u64> = found.iter().map(|r| r.3).collect();
+        assert_eq!(pages, [64, 64, 22]);
+        assert!(found.windows(2).all(|w| w[0].2 == w[1].0), "they join without a gap");
+    }
+}
