@@ -6,6 +6,7 @@ use crate::warm;
 
 use super::desk::Desk;
 use super::fault::Exit;
+use super::hotset_save;
 use super::warm::{strategy_command, warm as fill};
 
 /// Name of the group, and of the strategy behind `load`.
@@ -13,15 +14,19 @@ pub(super) const NAME: &str = "hotset";
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Bring what is hot in one server's pool to another's, or back after a restart")
+        .about(
+            "Save what is hot in a server's pool, and bring it to another or back after a restart",
+        )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(
             "Examples:\n  \
+             sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \
              sweat warm hotset load hot.zst -S /run/mysqld/mysqld.sock\n  \
              sweat warm hotset load hot.zst -h standby --rate 100MiB --max-running 8\n  \
              sweat warm hotset load hot.zst --resume",
         )
+        .subcommand(hotset_save::command())
         .subcommand(
             strategy_command(&warm::hotset::Load)
                 .name("load")
@@ -36,6 +41,8 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (_, args) = args.subcommand().expect("clap asks for one");
-    fill(&warm::hotset::Load, args, desk)
+    match args.subcommand().expect("clap asks for one") {
+        ("save", args) => hotset_save::run(args, desk),
+        (_, args) => fill(&warm::hotset::Load, args, desk),
+    }
 }

@@ -17,6 +17,7 @@ mod digest;
 mod doctor;
 mod fault;
 mod hotset;
+mod hotset_save;
 mod login_path;
 mod option_file;
 mod plan_file;

@@ -371,7 +371,7 @@ fn dumped_text(dumped: &Dumped) -> String {
 }
 
 /// Largest pool whose every page is looked at without asking again.
-const ASK_ABOVE_BYTES: u64 = 32 << 30;
+pub(super) const ASK_ABOVE_BYTES: u64 = 32 << 30;
 
 /// Says how warm the pool is.
 fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {

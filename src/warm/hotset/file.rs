@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,24 @@ pub fn write(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
             error
         }
     })
+}
+
+/// Whether a hot set could be written there: better known before a server is troubled.
+///
+/// # Errors
+/// When it could not.
+pub fn can_write(path: &Path) -> anyhow::Result<()> {
+    let beside = beside(path)?;
+    anyhow::ensure!(!path.is_dir(), "write {}: it is a folder", path.display());
+    File::create(&beside).with_context(|| format!("write {}", path.display()))?;
+    std::fs::remove_file(&beside).with_context(|| format!("remove {}", beside.display()))
+}
+
+/// Where a file is written until it is whole.
+fn beside(path: &Path) -> anyhow::Result<PathBuf> {
+    let name = path.file_name().with_context(|| format!("{} is no file name", path.display()))?;
+    let part = format!(".{}.{}.part", name.to_string_lossy(), std::process::id());
+    Ok(path.with_file_name(part))
 }
 
 fn write_to(hot: &HotSet, path: &Path, packed: bool) -> io::Result<u64> {

@@ -14,7 +14,7 @@ mod range;
 mod save;
 mod warmth;
 
-pub use file::{FORMAT_VERSION, read, write};
+pub use file::{FORMAT_VERSION, can_write, read, write};
 pub use load::Load;
 pub use look::{Look, look};
 pub use order::order_kept;

@@ -114,7 +114,7 @@ impl Stored {
 fn text(column: &Column, characters: usize) -> Result<Stored, String> {
     let charset = column.charset.clone().ok_or("text without a character set")?;
     let bytes = usize::try_from(column.bytes).map_err(|_| "very long text")?;
-    let most = if characters == 0 { 1 } else { bytes / characters };
+    let most = bytes.checked_div(characters).unwrap_or(1);
     let least = match charset.as_str() {
         "ucs2" | "utf16" | "utf16le" => 2,
         "utf32" => 4,

@@ -12,7 +12,7 @@ mod tablespace;
 mod tree;
 mod value;
 
-pub(super) use ranges::{Hot, ranges};
+pub(super) use ranges::{Hot, RANGE_LEAVES, ranges};
 pub(super) use shape::Shape;
 pub(super) use tablespace::Tablespace;
 pub(super) use tree::Root;
@@ -26,7 +26,7 @@ pub fn probe(bytes: &[u8]) -> usize {
     let whole = [false, true].map(|full| checksum::is_whole(bytes, full));
     let Ok(page) = page::Page::read(bytes) else { return usize::from(whole[0] || whole[1]) };
     let field = |length, nullable| Field { length, nullable };
-    let fields = vec![
+    let fields = [
         field(Length::Fixed(4), false),
         field(Length::Own { long: false }, true),
         field(Length::Own { long: true }, true),

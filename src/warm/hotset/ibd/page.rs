@@ -92,6 +92,13 @@ impl<'a> Page<'a> {
         &self.head
     }
 
+    /// Whether an index begins here: only roots know where the index's pages are managed.
+    pub(super) fn is_root(&self) -> bool {
+        self.head.before.is_none()
+            && self.head.after.is_none()
+            && u32_at(self.bytes, 78).is_some_and(|page| page != 0)
+    }
+
     /// Its records in the order of keys. Ends early where the chain is broken.
     pub(super) fn records(&self) -> impl Iterator<Item = Record<'a>> + use<'a> {
         let (bytes, compact) = (self.bytes, self.head.compact);

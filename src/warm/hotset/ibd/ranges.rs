@@ -11,8 +11,8 @@ use super::value::literal;
 use crate::base::Stop;
 use crate::warm::hotset::KeyRange;
 
-/// Most leaves of one range: 1 MiB. Larger ranges would mix hot with less hot.
-const LONGEST: u64 = 64;
+/// Most leaves of one range if nobody says: 1 MiB. Larger ranges would mix hot with less hot.
+pub(in crate::warm::hotset) const RANGE_LEAVES: u64 = 64;
 /// Most cold leaves between hot ones that are read with them rather than asked around: a statement costs about as
 /// much as reading a page or two.
 const BRIDGE: u64 = 4;
@@ -27,6 +27,8 @@ pub(in crate::warm::hotset) struct Hot<'a> {
     pub places: &'a HashMap<u32, u64>,
     /// All pages of the index in the pool, the hot ones among them.
     pub resident: &'a HashSet<u32>,
+    /// Most leaves of one range.
+    pub most: u64,
 }
 
 /// Ranges of an index, and what they leave out.
@@ -71,8 +73,13 @@ fn walk(
     wanted: &dyn Fn(u32) -> bool,
     stop: &Stop,
 ) -> anyhow::Result<Found> {
-    let mut runs =
-        Runs { kinds: &shape.kinds, hot: hot.places, run: None, found: Found::default() };
+    let mut runs = Runs {
+        kinds: &shape.kinds,
+        hot: hot.places,
+        most: hot.most,
+        run: None,
+        found: Found::default(),
+    };
     let layout = shape.layout.clone();
     let mut walk = Walk { space, root, layout, wanted, stop, inner: Vec::new(), lost: (0, None) };
     walk.run(&mut |step| runs.step(&step))?;
@@ -105,6 +112,7 @@ struct Run {
 struct Runs<'a> {
     kinds: &'a [Kind],
     hot: &'a HashMap<u32, u64>,
+    most: u64,
     run: Option<Run>,
     found: Found,
 }
@@ -121,7 +129,7 @@ impl Runs<'_> {
     }
 
     fn hot_leaf(&mut self, place: u64, key: Option<&Values<'_>>) {
-        if self.run.as_ref().is_some_and(|run| run.leaves + run.gap.0 >= LONGEST) {
+        if self.run.as_ref().is_some_and(|run| run.leaves + run.gap.0 >= self.most) {
             self.close(key);
         }
         match &mut self.run {
@@ -209,7 +217,8 @@ mod tests {
             .map(|(i, _)| (i as u32, 1_000 - i as u64))
             .collect();
         let kinds = [Kind::Integer { signed: false }];
-        let mut runs = Runs { kinds: &kinds, hot: &hot, run: None, found: Found::default() };
+        let mut runs =
+            Runs { kinds: &kinds, hot: &hot, most: 64, run: None, found: Found::default() };
         for (i, leaf) in leaves.bytes().enumerate() {
             let bytes = (i as u32 * 10).to_be_bytes();
             let key = (i > 0).then(|| vec![Some(&bytes[..])]);

@@ -1,5 +1,6 @@
 //! A tablespace's file, read beside the server that writes it.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -8,12 +9,16 @@ use anyhow::{Context, bail};
 
 use super::checksum;
 use super::page::{Page, u32_at};
+use super::tree::Root;
 use crate::base::{Clock, Nanos, RealClock};
 
 /// How often a page is read again that was just being written.
 const AGAIN: u32 = 5;
 /// Time between two of these.
 const PAUSE: Nanos = Nanos(2_000_000);
+
+/// Pages of an index that are looked at to find its root.
+const LOOK_AT: usize = 64;
 
 /// An open file.
 pub(in crate::warm::hotset) struct Tablespace {
@@ -81,6 +86,9 @@ impl Tablespace {
         let mut begin = [0; 64];
         file.read_exact_at(&mut begin, 0)
             .with_context(|| format!("read the begin of {}", path.display()))?;
+        if begin.iter().all(|b| *b == 0) {
+            bail!("{} is not on disk yet: the server writes later", path.display());
+        }
         let number = |at| u32_at(&begin, at).expect("the begin has 64 bytes");
         // A system tablespace has no number of its own in some versions; the head of the page has.
         if number(34) != space {
@@ -102,6 +110,17 @@ impl Tablespace {
     /// Pages in the file when it was opened.
     pub(in crate::warm::hotset) fn pages(&self) -> u64 {
         self.pages
+    }
+
+    /// The root among some pages of one index: it was the first of them, so it is looked for from the front.
+    pub(in crate::warm::hotset) fn root_among(&mut self, pages: &HashSet<u32>) -> Option<Root> {
+        let mut pages: Vec<u32> = pages.iter().copied().collect();
+        pages.sort_unstable();
+        let mut buffer = Vec::new();
+        pages.into_iter().take(LOOK_AT).find_map(|number| {
+            let page = self.page(number, &mut buffer).ok().filter(Page::is_root)?;
+            Some(Root { page: number, index_id: page.head().index_id })
+        })
     }
 
     /// Reads a page of an index into a buffer; a page that is being written is read again.

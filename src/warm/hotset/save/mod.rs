@@ -12,16 +12,16 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::ibd::{Hot, Shape, Tablespace, ranges};
+use super::ibd::{Hot, RANGE_LEAVES, Shape, Tablespace, ranges};
 use super::{FORMAT_VERSION, HotIndex, HotSet, Origin};
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::target::{Error, Session};
-use crate::warm::catalog::{self, Table};
+use crate::warm::catalog::{self, HIDDEN, Table};
 use crate::warm::gauge::status_text;
 use crate::warm::inventory::quoted_name;
 use crate::warm::{Choice, Scene, Warmth, breaking_off, gauge, guarded, open};
 use crate::workload::Progress;
-use places::{Files, Lies, Places};
+use places::{Files, Places};
 use pool::Pool;
 
 /// How to save.
@@ -33,6 +33,8 @@ pub struct SavePlan {
     pub most: Most,
     /// A copy of the server's data folder; its own, if it can be read here, if `None`.
     pub datadir: Option<PathBuf>,
+    /// Most leaves of one range; 0 for as many as are good for reading them.
+    pub range_leaves: u64,
     /// How long to watch how many accesses to pages there are per second; not at all if 0.
     pub watch: Nanos,
 }
@@ -105,6 +107,7 @@ fn run(plan: &SavePlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result
         tables: &catalog.tables,
         places: &places,
         files: &files,
+        range_leaves: plan.range_leaves,
         stop: scene.stop,
         clock,
         saved: Saved { look_seconds, pages_in_pool: groups.pages, ..Saved::default() },
@@ -256,7 +259,7 @@ impl Groups {
             place += 1;
         }
         let mut all: Vec<Group> = groups.into_values().filter(|g| !g.hot.is_empty()).collect();
-        all.sort_by(|a, b| a.heat().total_cmp(&b.heat()));
+        all.sort_by(|a, b| a.heat().total_cmp(&b.heat()).then(a.hot[0].1.cmp(&b.hot[0].1)));
         left_out(pool, notes);
         Groups { all, pages }
     }
@@ -290,6 +293,7 @@ struct Taker<'a> {
     tables: &'a [Table],
     places: &'a Places,
     files: &'a Files,
+    range_leaves: u64,
     stop: &'a Stop,
     clock: RealClock,
     saved: Saved,
@@ -299,8 +303,6 @@ impl Taker<'_> {
     fn index(&mut self, group: &Group) -> HotIndex {
         let named = |t: &&Table| t.database == group.database && t.name == group.table;
         let table = self.tables.iter().find(named);
-        let name = (group.database.as_str(), group.table.as_str(), group.partition.as_str());
-        let lies = self.places.index_of(group.space, name, &group.index);
         let size = (group.partition.clone(), group.index.clone());
         let mut index = HotIndex {
             database: group.database.clone(),
@@ -308,16 +310,14 @@ impl Taker<'_> {
             partition: group.partition.clone(),
             index: group.index.clone(),
             space: group.space,
-            index_id: lies.map_or(0, |lies| lies.root.index_id),
-            clustered: lies.is_some_and(|lies| lies.clustered),
             file_pages: self.places.spaces.get(&group.space).map_or(0, |space| space.pages),
             index_pages: table.and_then(|t| t.pages.get(&size)).copied().unwrap_or(0),
             pages: group.hot.clone(),
             ..HotIndex::default()
         };
-        let taken = match (table, lies) {
-            (Some(table), Some(lies)) => self.keys(table, lies, group, &mut index),
-            _ => Err("InnoDB's catalog does not say where it lies".to_owned()),
+        let taken = match table {
+            Some(table) => self.keys(table, group, &mut index),
+            None => Err("the catalog does not know its table".to_owned()),
         };
         if let Err(why) = taken {
             index.ranges.clear();
@@ -327,15 +327,16 @@ impl Taker<'_> {
     }
 
     /// Finds the keys of an index.
-    fn keys(
-        &mut self,
-        table: &Table,
-        lies: &Lies,
-        group: &Group,
-        index: &mut HotIndex,
-    ) -> Result<(), String> {
-        let rows = self.places.clustered(lies);
-        let rows = rows.and_then(|name| table.indexes.iter().find(|i| i.name == name));
+    fn keys(&mut self, table: &Table, group: &Group, index: &mut HotIndex) -> Result<(), String> {
+        let name = (group.database.as_str(), group.table.as_str(), group.partition.as_str());
+        let lies = self.places.index_of(group.space, name, &group.index);
+        let named = |name: &str| table.indexes.iter().find(|i| i.name == name);
+        let rows = match lies.and_then(|lies| self.places.clustered(lies)) {
+            Some(name) => named(name),
+            None => table.clustered(),
+        };
+        index.clustered = group.index == HIDDEN || rows.is_some_and(|i| i.name == group.index);
+        index.index_id = lies.map_or(0, |lies| lies.root.index_id);
         let shape = Shape::of(table, &group.index, rows)?;
         index.key = shape.columns.clone();
         let file = self.places.spaces.get(&group.space).and_then(|space| space.file.as_deref());
@@ -344,9 +345,17 @@ impl Taker<'_> {
         let mut space = Tablespace::open(&path, group.space, self.clock)
             .map_err(|error| format!("its file can't be used: {error:#}"))?;
         index.file_pages = index.file_pages.max(space.pages());
+        // MySQL's catalog leaves out the partitions.
+        let root = lies.map(|lies| lies.root).or_else(|| space.root_among(&group.resident));
+        let root = root.ok_or("nothing says where it begins")?;
+        index.index_id = root.index_id;
         let places: HashMap<u32, u64> = group.hot.iter().copied().collect();
-        let hot = Hot { places: &places, resident: &group.resident };
-        let found = ranges(&mut space, lies.root, &shape, &hot, self.stop);
+        let hot = Hot {
+            places: &places,
+            resident: &group.resident,
+            most: if self.range_leaves == 0 { RANGE_LEAVES } else { self.range_leaves },
+        };
+        let found = ranges(&mut space, root, &shape, &hot, self.stop);
         self.saved.pages_read += space.pages_read;
         let found = found.map_err(|error| format!("its keys can't be read: {error:#}"))?;
         if found.ranges.is_empty() && found.inner < places.len() as u64 {

@@ -12,8 +12,6 @@ use crate::warm::hotset::ibd::Root;
 #[derive(Clone, Debug)]
 pub(super) struct Lies {
     pub root: Root,
-    /// Whether it holds the rows.
-    pub clustered: bool,
     table_id: u64,
 }
 
@@ -59,12 +57,11 @@ impl Places {
         let (Some(space), Some(page)) = (row.small("SPACE"), row.small("PAGE_NO")) else { return };
         let name = row.text("NAME");
         let table_id = row.number("TABLE_ID");
-        let clustered = row.number("TYPE") & 1 == 1;
-        if clustered {
+        if row.number("TYPE") & 1 == 1 {
             self.clustered.insert(table_id, name.clone());
         }
         let root = Root { page, index_id: row.number("INDEX_ID") };
-        self.indexes.entry((space, name)).or_default().push(Lies { root, clustered, table_id });
+        self.indexes.entry((space, name)).or_default().push(Lies { root, table_id });
     }
 
     /// Names of tables, if there are tablespaces of several tables.

@@ -1,0 +1,308 @@
+//! `sweat warm hotset save`: what is hot in a pool, into a file.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::json;
+
+use crate::base::units::{self, show_bytes};
+use crate::base::{Nanos, RealClock};
+use crate::plan::{Mistake, Mistakes};
+use crate::target::Target;
+use crate::warm::hotset::{self, HotIndex, Most, SavePlan, Saved, save};
+use crate::warm::{Choice, Scene, choices, estimate_seconds, gauge};
+
+use super::connection;
+use super::desk::Desk;
+use super::fault::Exit;
+use super::progress::{ProgressLine, grouped};
+use super::warm::{ASK_ABOVE_BYTES, words};
+
+pub(super) fn command() -> Command {
+    let value = |name, shown, help| Arg::new(name).long(name).value_name(shown).help(help);
+    let command = Command::new("save")
+        .about("Take what is hot in a server's pool, the hottest first")
+        .arg(
+            Arg::new("file")
+                .value_name("FILE")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("Where to write it; packed if its name ends in .zst"),
+        )
+        .arg(
+            Arg::new("choice")
+                .value_name("DATABASE[.TABLE]")
+                .action(ArgAction::Append)
+                .help("What to take; everything of the users without it"),
+        )
+        .arg(
+            value("top", "SHARE", "Only the hottest share of the pages, as in 50%")
+                .conflicts_with("pages"),
+        )
+        .arg(
+            value("pages", "N", "Only so many pages, the hottest")
+                .value_parser(clap::value_parser!(u64).range(1..)),
+        )
+        .arg(
+            value("datadir", "PATH", "A copy of the server's data folder, to read keys from")
+                .value_parser(clap::value_parser!(PathBuf)),
+        )
+        .arg(
+            value("watch", "TIME", "How long to count accesses to pages per second; 0 for not")
+                .default_value("1s"),
+        )
+        .arg(
+            value("range-pages", "N", "Most pages of one key range: fewer keep the order better")
+                .value_parser(clap::value_parser!(u64).range(1..))
+                .default_value("64"),
+        )
+        .arg(
+            Arg::new("yes")
+                .long("yes")
+                .action(ArgAction::SetTrue)
+                .help("Look at the pool even where it is larger than 32 GiB"),
+        );
+    words(command).after_help(
+        "Examples:\n  \
+         sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \
+         sweat warm hotset save hot.zst shop crm.people --top 50%\n  \
+         sweat warm hotset save hot.zst -h db1 -u monitor -p --datadir /backup/db1\n\n\
+         The account needs PROCESS, and SELECT on the tables. Keys are read from the server's files,\n\
+         so run it on the server's machine as a user who may read them, or name a copy of them.",
+    )
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let mut plan = plan(args)?;
+    let path = args.get_one::<PathBuf>("file").expect("clap asks for it");
+    let address = connection::address(args, desk)?;
+    if let (Some(database), true) = (&address.database, plan.tables.is_empty()) {
+        plan.tables.push(Choice { database: database.clone(), table: None });
+    }
+    let target = Target::new(&address)?;
+    hotset::can_write(path)?;
+    ask(&target, args, desk)?;
+    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
+    let saved = {
+        let mut scene = Scene {
+            target: &target,
+            control: None,
+            clock: RealClock::start(),
+            stop: &desk.stop,
+            progress: &mut |progress| line.show(&progress),
+        };
+        save(&plan, &mut scene)?
+    };
+    line.finish();
+    if saved.cut {
+        desk.say(&format!("stopped: {} was not written", path.display()));
+        return Ok(Exit::Interrupted);
+    }
+    let bytes = hotset::write(&saved.hot, path)?;
+    let name = path.display().to_string();
+    match args.get_one::<String>("format").map(String::as_str) {
+        Some("json") => desk.print(&saved_json(&saved, &name, bytes))?,
+        _ => desk.print(&saved_text(&saved, &name, bytes))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
+    let mut mistakes = Vec::new();
+    let mistake = |place: &str, why: String, hint: &str| Mistake {
+        place: place.to_owned(),
+        why,
+        hint: Some(hint.to_owned()),
+    };
+    let mut tables = Vec::new();
+    for word in args.get_many::<String>("choice").into_iter().flatten() {
+        match choices(word) {
+            Ok(chosen) => tables.extend(chosen),
+            Err(why) => mistakes.push(mistake(word, why.to_string(), "as in shop or shop.orders")),
+        }
+    }
+    let most = match (args.get_one::<String>("top"), args.get_one::<u64>("pages")) {
+        (_, Some(pages)) => Most::Pages(*pages),
+        (Some(text), None) => match share(text) {
+            Some(share) => Most::Share(share),
+            None => {
+                let why = format!("`{text}` is no share above 0 and up to 100 %");
+                mistakes.push(mistake("--top", why, "as in --top 50%"));
+                Most::All
+            }
+        },
+        (None, None) => Most::All,
+    };
+    let watch = match args.get_one::<String>("watch").map(|text| units::parse_time(text)) {
+        Some(Ok(time)) => Nanos::from(time),
+        Some(Err(why)) => {
+            mistakes.push(mistake("--watch", why.to_string(), "as in --watch 5s"));
+            Nanos(0)
+        }
+        None => Nanos(0),
+    };
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    let datadir = args.get_one("datadir").cloned();
+    let range_leaves = args.get_one("range-pages").copied().unwrap_or(0);
+    Ok(SavePlan { tables, most, datadir, range_leaves, watch })
+}
+
+/// `50%` as 0.5.
+fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
+}
+
+/// Tells what the look costs the server, and refuses a dear one that was not agreed to.
+fn ask(target: &Target, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
+    let warmth = gauge(&mut target.connect(&desk.stop)?)?;
+    let (bytes, seconds) = (warmth.total_bytes(), estimate_seconds(&warmth));
+    if bytes > ASK_ABOVE_BYTES && !args.get_flag("yes") {
+        let mistake = Mistake {
+            place: "hotset save".to_owned(),
+            why: format!(
+                "the pool has {}: a look at its LRU list takes the server about {seconds:.0} s, \
+                 and holds up what reads from disk meanwhile",
+                show_bytes(bytes)
+            ),
+            hint: Some("say --yes if that is fine".to_owned()),
+        };
+        return Err(Mistakes(vec![mistake]).into());
+    }
+    if seconds >= 0.5 && !args.get_flag("quiet") {
+        desk.say(&format!("the look at {} takes about {seconds:.1} s", show_bytes(bytes)));
+    }
+    Ok(())
+}
+
+fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
+    let hot = &saved.hot;
+    let pages: u64 = hot.indexes.iter().map(|i| i.pages.len() as u64).sum();
+    let ranges: u64 = hot.indexes.iter().map(|i| i.ranges.len() as u64).sum();
+    let share =
+        if saved.pages_in_pool == 0 { 0.0 } else { pages as f64 / saved.pages_in_pool as f64 };
+    let mut text = format!(
+        "saved {} of {} index pages in the pool ({:.0} %) of {} indexes, {} key ranges, to {name} ({})\n",
+        grouped(pages),
+        grouped(saved.pages_in_pool),
+        share * 100.0,
+        grouped(hot.indexes.len() as u64),
+        grouped(ranges),
+        show_bytes(bytes),
+    );
+    text += &format!(
+        "the look at the pool took {:.2} s, the keys {:.2} s and {} pages of the files\n",
+        saved.look_seconds,
+        saved.keys_seconds,
+        grouped(saved.pages_read)
+    );
+    if saved.pages_missed > 0 {
+        text += &format!(
+            "note: {} hot pages are in no key range: the files are older than the pool\n",
+            grouped(saved.pages_missed)
+        );
+    }
+    for index in hot.indexes.iter().filter(|index| index.whole.is_some()) {
+        let why = index.whole.as_deref().unwrap_or_default();
+        let hot = index.pages.len() as u64;
+        let of = match index.index_pages {
+            0 => String::new(),
+            all => format!(" of {}", grouped(all.max(hot))),
+        };
+        text += &format!(
+            "note: {} has no key ranges, {} hot pages{of}: {why}\n",
+            title(index),
+            grouped(hot)
+        );
+    }
+    for note in &hot.notes {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+/// `shop.orders.PRIMARY`, `shop.orders.PRIMARY partition p0`.
+fn title(index: &HotIndex) -> String {
+    let name = format!("{}.{}.{}", index.database, index.table, index.index);
+    if index.partition.is_empty() { name } else { format!("{name} partition {}", index.partition) }
+}
+
+fn saved_json(saved: &Saved, name: &str, bytes: u64) -> String {
+    let index = |i: &HotIndex| {
+        json!({
+            "database": i.database,
+            "table": i.table,
+            "partition": i.partition,
+            "index": i.index,
+            "pages_hot": i.pages.len(),
+            "pages_total": i.index_pages,
+            "ranges": i.ranges.len(),
+            "whole": i.whole,
+        })
+    };
+    let value = json!({
+        "file": name,
+        "bytes": bytes,
+        "pages_in_pool": saved.pages_in_pool,
+        "pages_missed": saved.pages_missed,
+        "pages_read": saved.pages_read,
+        "look_seconds": saved.look_seconds,
+        "keys_seconds": saved.keys_seconds,
+        "accesses_per_s": saved.hot.origin.accesses_per_s,
+        "indexes": saved.hot.indexes.iter().map(index).collect::<Vec<_>>(),
+        "notes": saved.hot.notes,
+    });
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(words: &[&str]) -> anyhow::Result<SavePlan> {
+        let words = [&["save", "hot"], words].concat();
+        plan(&command().try_get_matches_from(words).unwrap())
+    }
+
+    #[test]
+    fn what_to_take_is_understood() {
+        let plain = SavePlan { range_leaves: 64, ..SavePlan::default() };
+        assert_eq!(planned(&["--watch", "0s"]).unwrap(), plain);
+        let plan = planned(&["a", "b.c", "--top", "50%"]).unwrap();
+        assert_eq!((plan.most, plan.tables.len()), (Most::Share(0.5), 2));
+        assert_eq!(plan.watch, Nanos(1_000_000_000));
+        assert_eq!(planned(&["--pages", "7"]).unwrap().most, Most::Pages(7));
+    }
+
+    #[test]
+    fn all_mistakes_are_told_together() {
+        let error = planned(&["a.b.c", "--top", "120%", "--watch", "soon"]).unwrap_err();
+        let Mistakes(list) = error.downcast_ref().unwrap();
+        let places: Vec<&str> = list.iter().map(|m| m.place.as_str()).collect();
+        assert_eq!(places, ["a.b.c", "--top", "--watch"]);
+    }
+
+    #[test]
+    fn an_index_without_ranges_says_why_and_how_hot_it_is() {
+        let index = HotIndex {
+            database: "shop".to_owned(),
+            table: "t".to_owned(),
+            index: "cut".to_owned(),
+            pages: vec![(3, 0), (4, 1)],
+            index_pages: 10,
+            whole: Some("it holds only the first characters of name".to_owned()),
+            ..HotIndex::default()
+        };
+        let hot = hotset::HotSet { indexes: vec![index], ..Default::default() };
+        let saved = Saved { hot, pages_in_pool: 4, ..Saved::default() };
+        let text = saved_text(&saved, "hot.zst", 2048);
+        assert!(
+            text.starts_with("saved 2 of 4 index pages in the pool (50 %) of 1 indexes, 0 key")
+        );
+        assert!(
+            text.contains("note: shop.t.cut has no key ranges, 2 hot pages of 10: it holds only")
+        );
+    }
+}
