@@ -106,7 +106,7 @@ pub(super) fn strategy_command(strategy: &dyn Strategy) -> Command {
             arg = arg.help(format!("{} [default: {}]", spec.help, spec.default));
         }
         // What a strategy is about needs no flag.
-        if spec.name == "file" {
+        if matches!(spec.name, "file" | "log") {
             arg = Arg::new(spec.name).required(true).help(spec.help);
         }
         command = command.arg(arg.value_name(shown));

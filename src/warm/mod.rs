@@ -10,6 +10,7 @@ pub mod hotset;
 mod inventory;
 pub mod load;
 mod names;
+pub mod replay;
 pub mod scan;
 pub mod scan_classic;
 
@@ -31,7 +32,7 @@ use crate::workload::Progress;
 
 /// All strategies, in the order of `sweat warm --help`.
 pub const STRATEGIES: &[&dyn Strategy] =
-    &[&scan::Scan, &load::Load, &hotset::Load, &scan_classic::ScanClassic];
+    &[&scan::Scan, &load::Load, &hotset::Load, &scan_classic::ScanClassic, &replay::Replay];
 
 /// The strategy of this name.
 ///

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sweat::base::{RealClock, Stop};
+use sweat::base::{RealClock, Stop, StopReason};
 use sweat::capture::{Database, Deed, Log, Next, Recorded};
 use sweat::driver;
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan, Options};
@@ -232,4 +232,288 @@ fn what_was_recorded_on_one_mysql_arrives_at_another() {
     {
         what_was_recorded_arrives(&source, &target);
     }
+}
+
+/// A statement of a log made by hand: session, when it began in milliseconds, its text.
+type Line = (u64, u64, String);
+
+/// A log as MySQL writes it, each statement having taken a tenth of a millisecond.
+fn log_of(lines: impl IntoIterator<Item = Line>, to: &Path) -> PathBuf {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for (session, at_ms, statement) in lines {
+        let end_us = at_ms * 1000 + 100;
+        let (s, us) = (end_us / 1_000_000, end_us % 1_000_000);
+        let time = format!("{:02}:{:02}:{:02}.{us:06}", s / 3600 % 24, s / 60 % 60, s % 60);
+        let _ = write!(
+            text,
+            "# Time: 2026-11-21T{time}Z\n# User@Host: u[u] @ localhost []  Id: {session:5}\n\
+             # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n\
+             use a;\nSET timestamp=1795248000;\n{statement};\n"
+        );
+    }
+    let path = to.join("made.log");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn read(at: u64) -> String {
+    format!("select c from t where id = {}", at % 3 + 1)
+}
+
+/// A target of its own for each test; MariaDB, as the protocol is the same.
+fn target_with(settings: &[(&str, &str)]) -> Fixture {
+    let server = fixture::with(settings);
+    server.sql(TABLES);
+    server
+}
+
+#[test]
+fn ten_thousand_sessions_need_few_connections_and_threads() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    // All are open at once by the log; 100 seats play them one after the other.
+    let lines = (0..20_000).map(|at| (10 + at % 10_000, at / 10, read(at)));
+    let log = log_of(lines, dir.path());
+    let before = resident_kib();
+    let given = [("sessions", "100"), ("timing", "fast")];
+    let played = play(&log, &given, server.target(), &reactor());
+    assert_eq!(played.recording.errors, []);
+    assert_eq!((played.replayed.sessions, played.replayed.sent), (10_000, 20_000));
+    assert_eq!(played.recording.total.classes[0].response.len(), 10_000, "one connect each");
+    let rows = played.replayed.classes.iter().map(|c| (c.rows_compared, c.rows_differing));
+    assert_eq!(rows.collect::<Vec<_>>(), [(20_000, 0)]);
+    let grown = resident_kib().saturating_sub(before);
+    assert!(grown < 200_000, "{grown} KiB for 20,000 statements");
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.and_then(|l| l.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn a_target_that_dies_ends_the_replay_and_what_was_measured_is_kept() {
+    let mut server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of((0..300).map(|at| (10 + at % 4, at * 10, read(at))), dir.path());
+    let target = server.target().clone();
+    let played = std::thread::scope(|scope| {
+        let replay = scope.spawn(|| play(&log, &[], &target, &reactor()));
+        std::thread::sleep(Duration::from_millis(800));
+        server.sandbox.kill();
+        replay.join().unwrap()
+    });
+    assert_eq!(played.recording.reason, StopReason::TargetLost);
+    let sent = played.replayed.sent;
+    assert!((10..250).contains(&sent), "{sent}");
+    let left = &played.replayed.left_out;
+    let out: u64 = left.iter().map(|left| left.count).sum();
+    assert_eq!(sent + out, 300, "every statement is accounted for: {left:?}");
+}
+
+#[test]
+fn with_reconnect_a_replay_goes_on_after_a_restart() {
+    let mut server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut lines: Vec<Line> = (0..200).map(|at| (10 + at % 4, at * 10, read(at))).collect();
+    lines[1] = (11, 10, "set @@session.sql_mode = 'ANSI'".to_owned());
+    lines[199] = (11, 1990, "select \"c\" from t where id = 1 and \"c\" = 'a1'".to_owned());
+    let log = log_of(lines, dir.path());
+    let target = server.target().clone();
+    let plan = LoadPlan { reconnect: true, ..reactor() };
+    let played = std::thread::scope(|scope| {
+        let replay = scope.spawn(|| play(&log, &[], &target, &plan));
+        std::thread::sleep(Duration::from_millis(500));
+        server.sandbox.kill();
+        server.sandbox.start(&Vec::new()).unwrap();
+        replay.join().unwrap()
+    });
+    assert_eq!(played.recording.reason, StopReason::Done);
+    assert!(played.recording.total.reconnects >= 1);
+    assert_eq!(played.replayed.sent, 200, "{:?}", played.replayed.left_out);
+    let failed: u64 = played.replayed.classes.iter().map(|c| c.errors_new).sum();
+    assert!(failed <= 8, "only what was under way: {failed}");
+    let settings = played.replayed.classes.iter().find(|c| c.digest.contains("?=?"));
+    let differing = settings.map(|c| (c.rows_compared, c.rows_differing));
+    assert_eq!(differing, Some((1, 0)), "what the session had set is set again");
+}
+
+#[test]
+fn a_stream_is_played_as_it_comes_and_ends_when_told() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from(0o600)).unwrap();
+    let whole =
+        std::fs::read(log_of((0..90).map(|at| (at % 3, at * 5, read(at))), dir.path())).unwrap();
+    let stop = Stop::new();
+    let played = std::thread::scope(|scope| {
+        let (pipe, stop) = (&pipe, &stop);
+        scope.spawn(move || {
+            use std::io::Write as _;
+            let mut into = std::fs::File::options().write(true).open(pipe).unwrap();
+            for piece in whole.chunks(whole.len() / 6 + 1) {
+                into.write_all(piece).unwrap();
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            // The pipe stays open: nobody says that it was the last.
+            std::thread::sleep(Duration::from_millis(600));
+            stop.set(StopReason::Interrupted);
+            std::thread::sleep(Duration::from_millis(400));
+        });
+        play_until(pipe, &[], server.target(), &reactor(), stop)
+    });
+    assert_eq!(played.recording.reason, StopReason::Interrupted);
+    assert_eq!(played.recording.errors, []);
+    assert_eq!(played.replayed.sent, 90, "{:?}", played.replayed.left_out);
+    assert_eq!(played.replayed.sessions, 3);
+}
+
+#[test]
+fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of((0..200).map(|at| (at % 3, at, read(at))), dir.path());
+    let options = options(&[("log", log.to_str().unwrap()), ("timing", "fast")]);
+    let workload = replay::Replay.build(&options, Some(server.target())).unwrap();
+    workload.check().unwrap();
+    let length = std::fs::metadata(&log).unwrap().len();
+    std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2 + 70).unwrap();
+    let plan = LoadPlan { workers: 3, ..reactor() };
+    let run = || {
+        let clock = RealClock::start();
+        let recording =
+            driver::run(&plan, 1, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
+        (recording.reason, workload.replayed().unwrap())
+    };
+    let (reason, replayed) = run();
+    assert_eq!(reason, StopReason::Done);
+    assert!((90..=105).contains(&replayed.sent), "{}", replayed.sent);
+    assert!(
+        replayed.notes.iter().any(|n| n.contains("when it was replayed")),
+        "{:?}",
+        replayed.notes
+    );
+    std::fs::remove_file(&log).unwrap();
+    let (reason, replayed) = run();
+    assert_eq!((reason, replayed.sent), (StopReason::Done, 0));
+    assert!(replayed.notes.iter().any(|n| n.contains("No such file")), "{:?}", replayed.notes);
+}
+
+#[test]
+fn a_statement_of_64_mb_is_sent_whole() {
+    let server = target_with(&[("max_allowed_packet", "128M"), ("innodb_buffer_pool_size", "64M")]);
+    let dir = tempfile::tempdir().unwrap();
+    let long = format!("select length('{}')", "x".repeat(64 << 20));
+    let lines = [(7, 0, read(0)), (7, 1, long), (8, 2, read(1)), (7, 3, read(2))];
+    let log = log_of(lines, dir.path());
+    let played = play(&log, &[("timing", "fast")], server.target(), &reactor());
+    assert_eq!(played.recording.errors, [], "{:?}", played.replayed.left_out);
+    assert_eq!(played.replayed.sent, 4, "{:?}", played.replayed.left_out);
+    assert!(played.recording.total.tally.bytes_sent > 64 << 20);
+}
+
+/// Passes bytes on between clients and a server; holds them all back while told to.
+fn proxy(socket: PathBuf, holds: &'static std::sync::atomic::AtomicBool) -> u16 {
+    use std::os::unix::net::UnixStream;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = UnixStream::connect(&socket) else { return };
+            let mut ends = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let (mut client, mut server) = (client, server);
+            let pass = move |from: &mut dyn std::io::Read, to: &mut dyn std::io::Write| {
+                let mut bytes = [0; 4096];
+                while let Ok(count @ 1..) = from.read(&mut bytes) {
+                    while holds.load(std::sync::atomic::Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                    if to.write_all(&bytes[..count]).is_err() {
+                        break;
+                    }
+                }
+            };
+            std::thread::spawn(move || {
+                pass(&mut client, &mut server);
+                let _ = server.shutdown(std::net::Shutdown::Both);
+            });
+            std::thread::spawn(move || {
+                pass(&mut ends.1, &mut ends.0);
+                let _ = ends.0.shutdown(std::net::Shutdown::Both);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_network_that_is_cut_for_a_while_makes_a_replay_late_and_loses_nothing() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static HOLDS: AtomicBool = AtomicBool::new(false);
+    let server = target_with(&[]);
+    let port = proxy(server.sandbox.meta().socket.clone(), &HOLDS);
+    let plan = sweat::plan::AddressPlan {
+        host: Some("127.0.0.1".to_owned()),
+        port: Some(port),
+        socket: None,
+        protocol: Some(sweat::plan::Protocol::Tcp),
+        ..server.target().plan().clone()
+    };
+    let target = Target::new(&plan).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of((0..150).map(|at| (10 + at % 4, at * 10, read(at))), dir.path());
+    let cut = |stop: &Stop, ends: bool| {
+        std::thread::scope(|scope| {
+            let replay = scope.spawn(|| play_until(&log, &[], &target, &reactor(), stop));
+            std::thread::sleep(Duration::from_millis(500));
+            HOLDS.store(true, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(700));
+            if ends {
+                stop.set(StopReason::Interrupted);
+                std::thread::sleep(Duration::from_millis(700));
+                assert!(replay.is_finished(), "Ctrl-C ends it though nothing answers");
+            }
+            HOLDS.store(false, Ordering::Relaxed);
+            replay.join().unwrap()
+        })
+    };
+    let healed = cut(&Stop::new(), false);
+    assert_eq!((healed.recording.reason, healed.replayed.sent), (StopReason::Done, 150));
+    assert_eq!(healed.recording.errors, []);
+    let late = healed.replayed.lag_ns.max();
+    assert!(late > 300_000_000, "it says how late it was: {late} ns");
+    let ended = cut(&Stop::new(), true);
+    assert_eq!(ended.recording.reason, StopReason::Interrupted);
+    assert!((10..140).contains(&ended.replayed.sent), "{}", ended.replayed.sent);
+}
+
+#[test]
+fn a_pool_is_warmed_by_what_a_log_read() {
+    use sweat::warm::{Scene, Strategy as _, replay::Replay};
+    let server = target_with(&[("general_log", "ON"), ("general_log_file", "general.log")]);
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of((0..300).map(|at| (10 + at % 4, at * 1000, read(at))), dir.path());
+    let given = [("log".to_owned(), log.to_str().unwrap().to_owned())];
+    let options = Options::check(&Replay.options(), &given).unwrap();
+    let stop = Stop::new();
+    let mut scene = Scene {
+        target: server.target(),
+        control: None,
+        clock: RealClock::start(),
+        stop: &stop,
+        progress: &mut |_| {},
+    };
+    let warmed = Replay.warm(&options, &mut scene).unwrap();
+    assert_eq!((warmed.failed, warmed.cut), (0, false));
+    assert!(warmed.seconds < 20.0, "as fast as it goes, not as slow as it was");
+    let sent: usize = received(&server).iter().map(Vec::len).sum();
+    assert_eq!(sent, 3, "each statement once: {:?}", warmed.notes);
+    assert!(
+        warmed.notes.iter().any(|note| note.starts_with("left out: 297 ")),
+        "{:?}",
+        warmed.notes
+    );
 }

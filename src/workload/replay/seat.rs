@@ -135,8 +135,8 @@ impl Player {
         }
     }
 
-    /// The next statement of the log for this seat; `None` when there is nothing more to play.
-    async fn find(&mut self) -> Option<()> {
+    /// What this seat does next; `None` when there is nothing more to play.
+    async fn find(&mut self) -> Option<Next> {
         loop {
             if self.playing.is_none() {
                 let taken =
@@ -154,8 +154,7 @@ impl Player {
                 });
             }
             if self.is_to_connect() {
-                self.next = Some(Next::Connect);
-                return Some(());
+                return Some(Next::Connect);
             }
             let Some(item) = self.items.pop_front() else {
                 let Some(playing) = &self.playing else { continue };
@@ -172,8 +171,7 @@ impl Player {
                 self.round.hall.done(&item);
                 continue;
             }
-            self.next = Some(Next::Play(item));
-            return Some(());
+            return Some(Next::Play(item));
         }
     }
 
@@ -344,24 +342,21 @@ impl Worker for Player {
         if !std::mem::replace(&mut self.is_begun, true) {
             self.round.started(now);
         }
-        self.find().await?;
-        if let Some(Next::Play(item)) = self.next.take() {
-            self.failure = match self.make_ready(&item).await {
-                Ok(()) => None,
-                Err(error) => {
-                    if let Some(session) = &self.session {
-                        self.error_text = session.error_text().to_owned();
-                    }
-                    Some(error)
+        self.next = match self.find().await? {
+            Next::Connect => Some(Next::Connect),
+            Next::Play(item) => {
+                self.failure = self.make_ready(&item).await.err();
+                if let (Some(_), Some(session)) = (self.failure, &self.session) {
+                    self.error_text = session.error_text().to_owned();
                 }
-            };
-            if self.round.setup.when == When::Arrival {
-                self.turn = Some(item.number);
-                let (turn, seat) = (&self.round.turn, self.seat);
-                poll_fn(|cx| turn.poll(item.number, seat, cx.waker())).await;
+                if self.round.setup.when == When::Arrival {
+                    self.turn = Some(item.number);
+                    let (turn, seat) = (&self.round.turn, self.seat);
+                    poll_fn(|cx| turn.poll(item.number, seat, cx.waker())).await;
+                }
+                Some(Next::Play(item))
             }
-            self.next = Some(Next::Play(item));
-        }
+        };
         Some(self.time(now).await)
     }
 
@@ -394,12 +389,16 @@ impl Worker for Player {
 
     fn ended(&mut self, record: &Record) {
         let error = record.outcome.error;
+        if std::mem::take(&mut self.claims_origin) {
+            let at_us = match (&self.next, &self.playing) {
+                (Some(Next::Play(item)), _) => item.at_us,
+                (_, Some(playing)) => playing.taken.begins_us.saturating_sub(LEAD_US),
+                _ => 0,
+            };
+            self.round.found_origin(at_us, record.started);
+        }
         match self.next.take() {
             Some(Next::Connect) | None => {
-                if std::mem::take(&mut self.claims_origin) {
-                    let begins_us = self.playing.as_ref().map_or(0, |p| p.taken.begins_us);
-                    self.round.found_origin(begins_us.saturating_sub(LEAD_US), record.started);
-                }
                 if error.is_some_and(|error| error.kind == ErrorKind::Server) {
                     let attempts = self.playing.as_mut().map_or(0, |playing| {
                         playing.attempts += 1;

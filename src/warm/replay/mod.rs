@@ -1,0 +1,112 @@
+//! Warming by recorded traffic: the statements of a log that read are sent again, each once, as fast as they go.
+//! The same workload as a replay's; only what it is told differs.
+
+use anyhow::Context as _;
+
+use super::{Event, Scene, Strategy, Warmed, gauge};
+use crate::base::{Clock as _, Stop};
+use crate::driver;
+use crate::plan::{
+    EnginePlan, LoadPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan,
+};
+use crate::recorder::{Interval, Replayed};
+use crate::workload::{self, Kind as _, Progress, Workload};
+
+/// The strategy.
+pub struct Replay;
+
+/// What a replay can be told that warming can't: it measures nothing and changes nothing.
+const NOT_HERE: &[&str] = &["now", "classes", "from-start"];
+/// Reasons for leaving something out that are told one by one.
+const MOST_REASONS: usize = 5;
+
+impl Strategy for Replay {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+    fn about(&self) -> &'static str {
+        "Send again what a log's sessions read, each statement once"
+    }
+    fn options(&self) -> Vec<OptionSpec> {
+        let mut specs = workload::replay::Replay.options();
+        specs.retain(|spec| !NOT_HERE.contains(&spec.name));
+        for spec in &mut specs {
+            match spec.name {
+                "timing" => spec.default = "fast",
+                "once" => spec.default = "on",
+                "writes" => spec.kind = OptionKind::Choice(&["drop", "where", "probe"]),
+                _ => {}
+            }
+        }
+        specs
+    }
+    fn warm_with(
+        &self,
+        options: &Options,
+        scene: &mut Scene<'_>,
+        _on_event: &mut dyn FnMut(&Event),
+    ) -> anyhow::Result<Warmed> {
+        let given: Vec<(String, String)> =
+            options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let kind = &workload::replay::Replay;
+        let options = Options::check(&kind.options(), &given).map_err(Mistakes)?;
+        if options.text("writes").and_then(WritesPlan::read) == Some(WritesPlan::Execute) {
+            return Err(Mistake {
+                place: "--writes execute".to_owned(),
+                why: "warming changes nothing".to_owned(),
+                hint: Some("`sweat replay` can, on a server that you name".to_owned()),
+            }
+            .into());
+        }
+        let workers = workload::replay::seats(&options, scene.stop)?;
+        let workload = kind.build(&options, Some(scene.target))?;
+        run(&*workload, workers, scene)
+    }
+}
+
+fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+    let mut lead = super::open(scene.target, &Stop::new())?;
+    let before = gauge(&mut lead)?;
+    workload.check().context("look at the logs and the server")?;
+    let began = scene.clock.now();
+    let load =
+        LoadPlan { workers, engine: EnginePlan::Auto, reconnect: false, ..LoadPlan::default() };
+    let mut done = 0;
+    let mut on_interval = |interval: &Interval| {
+        done += interval.tally.reads;
+        (scene.progress)(Progress {
+            label: "statements of the log".to_owned(),
+            done,
+            total: 0,
+            unit: "statements",
+        });
+    };
+    let recording = driver::run(&load, 0, workload, scene.clock, scene.stop, &mut on_interval)?;
+    let after = gauge(&mut lead)?;
+    let seconds = scene.clock.now().since(began).seconds();
+    let mut warmed = Warmed::between(&before, &after, seconds);
+    warmed.cut = scene.stop.is_set();
+    let replayed = workload.replayed().unwrap_or_default();
+    warmed.failed = replayed.classes.iter().map(|class| class.errors_new).sum();
+    warmed.notes = notes(&replayed);
+    if let Some(failure) = recording.failure {
+        warmed.notes.push(failure);
+    }
+    Ok(warmed)
+}
+
+/// What there is to say of the log.
+fn notes(replayed: &Replayed) -> Vec<String> {
+    let mut notes = replayed.notes.clone();
+    notes.push(format!(
+        "{} of {} records sent, in {} sessions",
+        replayed.sent, replayed.records, replayed.sessions
+    ));
+    let told = replayed.left_out.iter().take(MOST_REASONS);
+    notes.extend(told.map(|left| format!("left out: {} ({})", left.count, left.reason)));
+    let rest: u64 = replayed.left_out.iter().skip(MOST_REASONS).map(|left| left.count).sum();
+    if rest > 0 {
+        notes.push(format!("left out: {rest} more for other reasons"));
+    }
+    notes
+}
