@@ -20,12 +20,38 @@ const LABELS: &[f64] = &[
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
 pub(super) fn svg(findings: &Findings) -> String {
-    let shown: Vec<&Comparison> =
-        findings.comparisons.iter().filter(|c| usable(c.ratio.value).is_some()).collect();
+    let label = |c: &Comparison| match c.way.as_str() {
+        "" => c.metric.clone(),
+        way => format!("{way} \u{b7} {}", c.metric),
+    };
+    let rows: Vec<Row<'_>> = findings.comparisons.iter().map(|c| (label(c), c)).collect();
+    both(&rows, "change against the base", End::Last)
+}
+
+/// The same for classes of statements, whose beginning tells most.
+pub(super) fn of_classes(rows: &[Row<'_>], title: &str) -> String {
+    both(rows, title, End::First)
+}
+
+/// A label, and what is drawn beside it.
+pub(super) type Row<'a> = (String, &'a Comparison);
+
+/// Which end of a label stays where there is no room for all of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    First,
+    Last,
+}
+
+fn both(rows: &[Row<'_>], title: &str, end: End) -> String {
+    let is_drawn = |row: &&Row<'_>| usable(row.1.ratio.value).is_some();
+    let shown: Vec<&Row<'_>> = rows.iter().filter(is_drawn).collect();
     if shown.is_empty() {
         return String::new();
     }
-    draw(&shown, 1000.0, 250.0, "wide") + &draw(&shown, 400.0, 116.0, "narrow")
+    let left = if end == End::First { 380.0 } else { 250.0 };
+    let draw = |width, left, form| draw(&shown, (width, left, form), title, end);
+    draw(1000.0, left, "wide") + &draw(400.0, 116.0, "narrow")
 }
 
 fn usable(ratio: Option<f64>) -> Option<f64> {
@@ -33,9 +59,9 @@ fn usable(ratio: Option<f64>) -> Option<f64> {
 }
 
 /// Where the axis begins and ends: all that is drawn, and a little more.
-fn range(shown: &[&Comparison]) -> (f64, f64) {
+fn range(shown: &[&Row<'_>]) -> (f64, f64) {
     let mut ends = (-0.005f64, 0.005f64);
-    for comparison in shown {
+    for (_, comparison) in shown.iter().copied() {
         let (low, high) = comparison.ratio.ci95.unzip();
         let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(Some);
         let blocks = comparison.pairs.iter().map(|p| Some(p.way / p.base));
@@ -49,7 +75,12 @@ fn range(shown: &[&Comparison]) -> (f64, f64) {
     (ends.0 - room, ends.1 + room)
 }
 
-fn draw(shown: &[&Comparison], width: f64, left: f64, form: &str) -> String {
+fn draw(
+    shown: &[&Row<'_>],
+    (width, left, form): (f64, f64, &str),
+    title: &str,
+    end: End,
+) -> String {
     let right = if form == "wide" { 190.0 } else { 112.0 };
     let (low, high) = range(shown);
     let inner = width - left - right;
@@ -68,14 +99,14 @@ fn draw(shown: &[&Comparison], width: f64, left: f64, form: &str) -> String {
     ticks(&mut svg, &x, (low, high), bottom);
     let _ = write!(
         svg,
-        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">change against the \
-         base</text>",
+        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
         left + inner / 2.0,
-        bottom + 30.0
+        bottom + 30.0,
+        text(title)
     );
-    for (place, comparison) in shown.iter().enumerate() {
+    for (place, (label, comparison)) in shown.iter().copied().enumerate() {
         let y = TOP + ROW * (place as f64 + 0.5);
-        name(&mut svg, comparison, left, y);
+        name(&mut svg, (label, comparison.decides), end, left, y);
         row(&mut svg, comparison, &x, y);
         let _ = write!(
             svg,
@@ -116,19 +147,16 @@ fn ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64
     }
 }
 
-fn name(svg: &mut String, comparison: &Comparison, left: f64, y: f64) {
-    let whole = match comparison.way.as_str() {
-        "" => comparison.metric.clone(),
-        way => format!("{way} \u{b7} {}", comparison.metric),
-    };
+fn name(svg: &mut String, (whole, is_bold): (&str, bool), end: End, left: f64, y: f64) {
     let most = ((left - 14.0) / 6.6) as usize;
     // The end tells more than the beginning: the metric stands there.
     let over = whole.chars().count().saturating_sub(most);
-    let shown: String = match over {
-        0 => whole,
-        _ => ['\u{2026}'].into_iter().chain(whole.chars().skip(over + 1)).collect(),
+    let shown: String = match (over, end) {
+        (0, _) => whole.to_owned(),
+        (_, End::First) => whole.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
+        (_, End::Last) => ['\u{2026}'].into_iter().chain(whole.chars().skip(over + 1)).collect(),
     };
-    let weight = if comparison.decides { " font-weight=\"600\"" } else { "" };
+    let weight = if is_bold { " font-weight=\"600\"" } else { "" };
     let _ = write!(
         svg,
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\"{weight}>{}</text>",

@@ -13,6 +13,7 @@ mod overlay;
 mod plot;
 mod plots;
 mod record;
+mod replay;
 mod scaling;
 mod sections;
 mod shades;

@@ -7,7 +7,7 @@ use super::super::{state_word, utc};
 use super::axis::Axis;
 use super::escape::{json, sentence, text, unbroken};
 use super::plot::{Band, Frame, Ground, Plot, SMALL, Style, TITLE, WIDE, band_colour};
-use super::{bars, capacity, capital, data, plots, record, scaling, tables, verdicts};
+use super::{bars, capacity, capital, data, plots, record, replay, scaling, tables, verdicts};
 
 /// All of it, in order.
 pub(super) fn all(findings: &Findings) -> Vec<String> {
@@ -25,6 +25,7 @@ pub(super) fn all(findings: &Findings) -> Vec<String> {
         comparison(findings),
         verdicts::comparisons(findings),
         verdicts::differences(findings),
+        replay::section(findings, &still),
         scaling::section(findings, &still),
         capacity::section(findings, &still),
         over_time(findings, &main, &time, &ground),
@@ -47,6 +48,7 @@ pub(super) fn all(findings: &Findings) -> Vec<String> {
 /// Plots that are not over time, with their frames.
 fn still(findings: &Findings) -> Vec<(Plot, Frame)> {
     let mut plots = vec![(plots::spectrum(findings), tall_frame())];
+    plots.extend(replay::plots(findings));
     plots.extend(scaling::plots(findings));
     plots.extend(capacity::plot(findings).map(|plot| (plot, tall_frame())));
     plots.retain(|(plot, _)| !plot.is_empty());

@@ -1,0 +1,393 @@
+//! A replay on the page: classes before and after as a picture and a table, the schedule, what was left out.
+
+use std::fmt::Write as _;
+
+use crate::analysis::figure::{UNKNOWN, count, figure_or_dash, percent, plural, time};
+use crate::analysis::{
+    Comparison, Findings, Latency, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
+};
+
+use super::axis::Measure;
+use super::effects;
+use super::escape::{sentence, text, unbroken};
+use super::plot::{Curve, Frame, Plot, Style};
+use super::sections::{still_figure, tall_frame};
+use super::verdicts::change;
+
+/// Id of the plot of lags over time.
+const LAG: &str = "replay-lag";
+/// Classes in the picture.
+const DRAWN: usize = 15;
+/// Classes that stand in the table without being asked for.
+const OPEN: usize = 25;
+/// Height of a bar of the histogram of lags.
+const BAR: f64 = 19.0;
+
+/// The plot of lags over time, where a single replay has a schedule.
+pub(super) fn plots(findings: &Findings) -> Vec<(Plot, Frame)> {
+    let [replay] = &findings.replays[..] else { return Vec::new() };
+    if replay.lag_by_second.len() < 2 {
+        return Vec::new();
+    }
+    let seconds = replay.lag_by_second.len() as f64;
+    let labels = (0..6).map(|part| f64::from(part) / 6.0 * seconds);
+    let points = (1..).zip(&replay.lag_by_second);
+    // Nothing has no place on a logarithmic axis.
+    let points = points.map(|(s, lag)| (f64::from(s), Some(lag.max(1e-5)))).collect();
+    let plot = Plot {
+        id: LAG,
+        title: "Lag behind the schedule, the longest of each second".to_owned(),
+        about: "How far behind its time the latest statement of each second began.".to_owned(),
+        measure: Measure::Latency,
+        log: true,
+        x_labels: Some(labels.map(|at| (at, time(at.round()))).collect()),
+        x_title: "time since the load began",
+        curves: vec![Curve {
+            name: "longest lag".to_owned(),
+            colour: 1,
+            style: Style::Steps,
+            points,
+        }],
+        shades: None,
+    };
+    vec![(plot, Frame { height: 220.0, ..tall_frame() })]
+}
+
+pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
+    let mut out = changes(&findings.replay_changes);
+    for replay in &findings.replays {
+        let name = match replay.way.as_str() {
+            "" => "Replayed against recorded".to_owned(),
+            way => format!("Replayed against recorded: {way}"),
+        };
+        let _ = write!(
+            out,
+            "<section class=\"replay\"><h2>{}</h2>{}{}{}{}{}</section>",
+            text(&name),
+            facts(replay),
+            classes(replay),
+            schedule(replay),
+            still_figure(if findings.replays.len() == 1 { still } else { &[] }, LAG),
+            left_out(replay),
+        );
+    }
+    out
+}
+
+fn facts(replay: &ReplayFinding) -> String {
+    let [both, new, gone] = replay.errors;
+    let mut tiles: Vec<(&str, String)> = vec![
+        ("statements sent", count(replay.sent)),
+        ("records left out", count(replay.left_out)),
+        ("sessions", count(replay.sessions)),
+        ("at once", count(replay.sessions_at_once)),
+        ("new errors", count(new)),
+    ];
+    if both + gone > 0 {
+        tiles.push(("errors as recorded", count(both)));
+        tiles.push(("errors gone", count(gone)));
+    }
+    if replay.rows_compared > 0 {
+        tiles.push(("other rows", count(replay.rows_differing)));
+    }
+    if let Some(p99) = replay.lag.p99_s.or(replay.lag.max_s) {
+        tiles.push(("lag p99", time(p99)));
+    }
+    let tile = |(name, value): &(&str, String)| {
+        format!("<div><dt>{name}</dt><dd>{}</dd></div>", unbroken(&text(value)))
+    };
+    let notes: String =
+        replay.notes.iter().map(|note| format!("<li>{}</li>", sentence(note))).collect();
+    let notes =
+        if notes.is_empty() { notes } else { format!("<ul class=\"small notes\">{notes}</ul>") };
+    format!("<dl class=\"tiles\">{}</dl>{notes}", tiles.iter().map(tile).collect::<String>())
+}
+
+fn label(place: usize, digest: &str) -> String {
+    let words = digest.split_whitespace().collect::<Vec<_>>().join(" ");
+    format!("#{} {words}", place + 1)
+}
+
+fn classes(replay: &ReplayFinding) -> String {
+    if replay.classes.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<(String, &Comparison)> = replay
+        .classes
+        .iter()
+        .enumerate()
+        .filter_map(|(place, class)| Some((label(place, &class.digest), class.change.as_ref()?)))
+        .take(DRAWN)
+        .collect();
+    let picture = match rows.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<figure>{}</figure><p class=\"small\">Service time now by that in the log, statement \
+             by statement; a dot is a batch of statements. The thick stroke is the estimate, the \
+             thin one its 95 % interval; within the grey zone a difference does not matter. Those \
+             that took most time stand first.</p>",
+            effects::of_classes(&rows, "change against the recorded times")
+        ),
+    };
+    let row = |(place, class): (usize, &ReplayClassFinding)| {
+        let told = Told {
+            place,
+            digest: &class.digest,
+            example: Some(&class.example),
+            notes: notes(class),
+        };
+        let more = [
+            class.errors[1].to_string(),
+            match class.rows_compared {
+                0 => UNKNOWN.to_owned(),
+                _ => count(class.rows_differing),
+            },
+        ];
+        let share = class.share.map_or_else(|| UNKNOWN.to_owned(), percent);
+        let change = class.change.as_ref();
+        told.row(&[count(class.count), share], (&class.recorded, &class.replayed), change, &more)
+    };
+    let rows: Vec<String> = replay.classes.iter().enumerate().map(row).collect();
+    let head = [
+        "class", "sent", "time", "p50", "now", "p95", "now", "p99", "now", "change", "",
+        "new err.", "rows",
+    ];
+    picture + &table(&head, &rows, "classes")
+}
+
+fn notes(class: &ReplayClassFinding) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some((code, first)) = &class.first_error {
+        notes.push(format!("first new error: {code} {first}"));
+    }
+    let [both, _, gone] = class.errors;
+    if both + gone > 0 {
+        notes.push(format!("errors as recorded {}, gone {}", count(both), count(gone)));
+    }
+    if class.rows_differing > 0 {
+        let of = plural(class.rows_compared, "statement", "statements");
+        notes.push(format!("{} of {of} gave another number of rows", count(class.rows_differing)));
+    }
+    notes.extend(class.change.iter().flat_map(|change| &change.notes).cloned());
+    notes
+}
+
+/// A class in a row of a table.
+struct Told<'a> {
+    place: usize,
+    digest: &'a str,
+    example: Option<&'a str>,
+    notes: Vec<String>,
+}
+
+impl Told<'_> {
+    fn row(
+        &self,
+        first: &[String],
+        (before, after): (&Latency, &Latency),
+        change_found: Option<&Comparison>,
+        last: &[String],
+    ) -> String {
+        let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+        let verdict = change_found.map_or("", |c| c.verdict.words());
+        let class = match change_found.map(|c| c.verdict) {
+            Some(Verdict::Worse) => "verdict worse",
+            Some(Verdict::Better) => "verdict better",
+            _ => "verdict",
+        };
+        let interval =
+            change_found.and_then(|c| c.ratio.ci95).map_or_else(String::new, |(l, h)| {
+                format!(" title=\"95 % interval {} .. {}\"", change(Some(l)), change(Some(h)))
+            });
+        let number = |cell: &String| {
+            format!("<td class=\"number\" align=\"right\">{}</td>", unbroken(&text(cell)))
+        };
+        let times = [
+            ms(before.p50_s),
+            ms(after.p50_s),
+            ms(before.p95_s),
+            ms(after.p95_s),
+            ms(before.p99_s),
+            ms(after.p99_s),
+        ];
+        format!(
+            "<tr><th scope=\"row\">{}</th>{}{}<td class=\"number\" align=\"right\"{interval}>{}</td>\
+             <td class=\"{class}\">{verdict}</td>{}</tr>",
+            self.statement(),
+            first.iter().map(number).collect::<String>(),
+            times.iter().map(number).collect::<String>(),
+            unbroken(&change(change_found.and_then(|c| c.ratio.value))),
+            last.iter().map(number).collect::<String>(),
+        )
+    }
+
+    /// The statement, which unfolds to an example and notes.
+    fn statement(&self) -> String {
+        let notes: String =
+            self.notes.iter().map(|note| format!("<li>{}</li>", sentence(note))).collect();
+        let notes = match notes.is_empty() {
+            true => notes,
+            false => format!("<ul class=\"small notes\">{notes}</ul>"),
+        };
+        let example = self.example.map_or_else(String::new, |e| format!("<pre>{}</pre>", text(e)));
+        let digest = text(&label(self.place, self.digest));
+        match (example.as_str(), notes.as_str()) {
+            ("", "") => format!("<code>{digest}</code>"),
+            _ => format!(
+                "<details><summary><code>{digest}</code></summary>{example}{notes}</details>"
+            ),
+        }
+    }
+}
+
+/// A table of classes in milliseconds, of which the first rows are open.
+fn table(head: &[&str], rows: &[String], what: &str) -> String {
+    let cell = |(place, name): (usize, &&str)| {
+        let class = if place == 0 { "" } else { " class=\"number\" align=\"right\"" };
+        format!("<th scope=\"col\"{class}>{name}</th>")
+    };
+    let head: String = head.iter().enumerate().map(cell).collect();
+    let of = |rows: &[String]| {
+        format!(
+            "<div class=\"scroll\"><table class=\"statements\"><thead><tr>{head}</tr></thead>\
+             <tbody>{}</tbody></table></div>",
+            rows.concat()
+        )
+    };
+    let (first, rest) = rows.split_at(rows.len().min(OPEN));
+    let mut out = of(first);
+    if !rest.is_empty() {
+        let _ = write!(
+            out,
+            "<details><summary>{} more {what}</summary>{}</details>",
+            count(rest.len() as u64),
+            of(rest)
+        );
+    }
+    out + "<p class=\"small\">Service times in milliseconds: as recorded, and now.</p>"
+}
+
+/// The histogram of lags as bars.
+fn schedule(replay: &ReplayFinding) -> String {
+    if replay.lag_bins.is_empty() {
+        return String::new();
+    }
+    let all = replay.lag.events.max(1) as f64;
+    let most = replay.lag_bins.iter().map(|bin| bin.1).max().unwrap_or(1).max(1) as f64;
+    let (left, width) = (96.0, 520.0);
+    let height = 8.0 + BAR * replay.lag_bins.len() as f64;
+    let mut svg = format!(
+        "<svg class=\"bars lags\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" \
+         width=\"760\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
+         font-size=\"12\" fill=\"#333\"><title>Lag behind the schedule</title><desc>How many \
+         statements began so long after their time.</desc>"
+    );
+    let mut from = None;
+    for (place, (edge, number)) in replay.lag_bins.iter().enumerate() {
+        let y = 4.0 + BAR * place as f64;
+        let name = match (edge, from) {
+            (Some(edge), _) => format!("\u{2264} {}", time(*edge)),
+            (None, Some(from)) => format!("> {}", time(from)),
+            (None, None) => "all".to_owned(),
+        };
+        from = *edge;
+        // Few statements are seen too.
+        let length = if *number == 0 { 0.0 } else { (*number as f64 / most * width).max(1.5) };
+        let _ = write!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\
+             <rect class=\"bar first\" x=\"{left}\" y=\"{y:.1}\" width=\"{length:.1}\" \
+             height=\"{:.1}\" fill=\"#0072b2\"/><text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} \
+             <tspan class=\"faint\" fill=\"#767676\">{}</tspan></text>",
+            left - 8.0,
+            y + 12.5,
+            BAR - 4.0,
+            left + length + 8.0,
+            y + 12.5,
+            if *number == 0 { String::new() } else { unbroken(&count(*number)) },
+            if *number == 0 { String::new() } else { percent(*number as f64 / all) },
+        );
+    }
+    format!(
+        "<h3>How far behind its schedule ({}) each statement began</h3><figure \
+         class=\"scroll\">{svg}</svg></figure>",
+        text(&replay.timing)
+    )
+}
+
+fn left_out(replay: &ReplayFinding) -> String {
+    if replay.reasons.is_empty() {
+        return String::new();
+    }
+    let row = |reason: &crate::analysis::LeftOutFinding| {
+        let (line, example) = reason.example.clone().unzip();
+        format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"number\" align=\"right\">{}</td>\
+             <td class=\"number\" align=\"right\">{}</td><td>{}</td></tr>",
+            text(&reason.reason),
+            unbroken(&count(reason.count)),
+            line.map_or_else(|| UNKNOWN.to_owned(), |line| line.to_string()),
+            example.map_or_else(String::new, |e| format!("<code>{}</code>", text(&e))),
+        )
+    };
+    let rows: String = replay.reasons.iter().map(row).collect();
+    format!(
+        "<h3>What was left out, and why</h3><div class=\"scroll\"><table class=\"statements\"><thead><tr>\
+         <th scope=\"col\">why</th><th scope=\"col\" class=\"number\" align=\"right\">records</th>\
+         <th scope=\"col\" class=\"number\" align=\"right\">line</th><th scope=\"col\">for \
+         example</th></tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+}
+
+/// Classes in one way, or run, against those in the base.
+fn changes(all: &[ReplayChange]) -> String {
+    let mut ways: Vec<(&str, &str)> = Vec::new();
+    for one in all {
+        let pair = (one.change.way.as_str(), one.change.base.as_str());
+        if !ways.contains(&pair) {
+            ways.push(pair);
+        }
+    }
+    let mut out = String::new();
+    for (way, base) in ways {
+        let own: Vec<&ReplayChange> = all.iter().filter(|one| one.change.way == way).collect();
+        let numbered = own.iter().enumerate();
+        let drawn: Vec<(String, &Comparison)> = numbered
+            .clone()
+            .take(DRAWN)
+            .map(|(place, one)| (label(place, &one.digest), &one.change))
+            .collect();
+        let row = |(place, one): (usize, &&ReplayChange)| {
+            let notes = one.change.notes.clone();
+            let told = Told { place, digest: &one.digest, example: None, notes };
+            let errors = [count(one.errors_new.0), count(one.errors_new.1)];
+            let sent = [count(one.way.events)];
+            told.row(&sent, (&one.base, &one.way), Some(&one.change), &errors)
+        };
+        let rows: Vec<String> = numbered.map(row).collect();
+        let head = [
+            "class",
+            "sent",
+            "p50",
+            "now",
+            "p95",
+            "now",
+            "p99",
+            "now",
+            "change",
+            "",
+            "new err., base",
+            "now",
+        ];
+        let _ = write!(
+            out,
+            "<section class=\"replay\"><h2>Classes of statements: {} against {}</h2>\
+             <figure>{}</figure>{}</section>",
+            text(way),
+            text(base),
+            effects::of_classes(&drawn, "change against the base"),
+            table(&head, &rows, "classes").replace("as recorded, and now", "in the base, and now")
+        );
+    }
+    out
+}
