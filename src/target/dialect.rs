@@ -249,6 +249,16 @@ impl Identity {
         self.product == Product::MariaDb
     }
 
+    /// The privileges of an account that may see everything and change nothing.
+    pub fn reader_privileges(&self) -> &'static str {
+        match (self.product, self.version) {
+            (Product::MariaDb, Version(10, 5, 9..) | Version(10, 6.., _) | Version(11.., ..)) => {
+                "SELECT, SHOW VIEW, PROCESS, SLAVE MONITOR"
+            }
+            _ => "SELECT, SHOW VIEW, PROCESS, REPLICATION CLIENT",
+        }
+    }
+
     /// How this server says it; `None` where it has no such thing.
     pub fn word(&self, word: Word) -> Option<&'static str> {
         let fits = |row: &&Row| row.0 == word && row.2.fits(self) && row.3 <= self.version;

@@ -17,6 +17,7 @@ mod link;
 mod login;
 mod peer;
 mod pipe;
+pub mod preflight;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -142,6 +142,11 @@ pub(super) fn call(word: &str) -> Call {
     }
 }
 
+/// Whether a name, whatever its case, is that of a built-in function that only reads.
+pub(super) fn is_reading(name: &str) -> bool {
+    call(&name.to_ascii_uppercase()) == Call::Reading
+}
+
 /// Whether a comment with hints, without its `/*+` and `*/`, only chooses a plan.
 pub(super) fn is_plain_hint(hint: &[u8]) -> bool {
     let is_known =

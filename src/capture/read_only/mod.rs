@@ -6,6 +6,7 @@
 //! To let more through: a name in `functions.rs` or `sets.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
 
 mod functions;
+mod learn;
 mod reads;
 mod sets;
 pub(super) mod statement;
@@ -17,6 +18,7 @@ mod verbs;
 
 use std::borrow::Cow;
 
+pub use learn::learn;
 pub use tables::{Temporary, tables, temporary};
 use tokens::{Escapes, Tokens, Unread};
 pub(super) use verbs::behind_with;
@@ -28,8 +30,10 @@ pub struct Allowed {
     /// Stored functions that may be called, in lower case, as `name` or `database.name`; `*` for all.
     pub functions: Vec<String>,
     /// Views of the target that call what is not allowed, in lower case, without their database: statements that name
-    /// one are refused. `views::load` finds them.
+    /// one are refused. `learn` finds them.
     pub views: Vec<String>,
+    /// Stored functions of the target, in lower case, that bear the name of a built-in one. `learn` finds them.
+    pub shadows: Vec<String>,
 }
 
 /// What the filter says of a statement.

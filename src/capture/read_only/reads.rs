@@ -124,6 +124,7 @@ impl Scan<'_, '_> {
         }
         match call(&name.to_ascii_uppercase()) {
             Call::Doing => Err(Refusal::Function(name.to_ascii_uppercase())),
+            Call::Reading if self.allowed.shadows.contains(&name) => self.stored(name),
             Call::Reading => Ok(()),
             // Quoted it may be a function.
             Call::Grammar if s.kind(at) == Some(Kind::Word) => Ok(()),

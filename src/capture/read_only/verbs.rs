@@ -237,10 +237,13 @@ fn explain(s: &Statement<'_>, allowed: &Allowed) -> Result<Judged, Refusal> {
         };
     }
     // A table, and one of its columns or a pattern.
-    let end = s.behind_name(at).filter(|_| at == 1).unwrap_or(usize::MAX);
-    let is_column = |at| s.is_name(at) || s.kind(at) == Some(Kind::Text);
     let verbs = ["INSERT", "REPLACE", "UPDATE", "DELETE", "FOR", "ANALYZE", "CONNECTION", "CALL"];
-    if s.is_any(1, &verbs) || !(end == s.len() || (end + 1 == s.len() && is_column(end))) {
+    let is_column = |at| s.is_name(at) || s.kind(at) == Some(Kind::Text);
+    let is_table = at == 1
+        && !s.is_any(1, &verbs)
+        && s.behind_name(1)
+            .is_some_and(|end| end == s.len() || (end + 1 == s.len() && is_column(end)));
+    if !is_table {
         return Err(Refusal::Verb(format!("{} {}", s.shown(0), s.shown(at))));
     }
     Ok(Judged::Read(Vec::new()))
