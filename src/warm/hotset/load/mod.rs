@@ -239,9 +239,9 @@ impl Ground<'_> {
         }
         let rate = self.asked.limits.rate(&self.before);
         let size = native::list_pages(pages.len(), rate.largest_piece());
-        let lists: Vec<&[Page]> =
-            pages.chunks(size).filter(|list| !self.record.has(list_mark(list))).collect();
         let before = gauge(&mut self.lead)?;
+        let mut lists = native::lists(&pages, size, before.pages_data, before.page_bytes);
+        lists.retain(|list| !self.record.has(list_mark(list)));
         let record = &mut self.record;
         let mut on_list = |list: &[Page]| record.add(&[list_mark(list)]);
         let limits = &self.asked.limits;

@@ -72,6 +72,19 @@ pub(super) fn list_pages(all: usize, largest: u64) -> usize {
     all.div_ceil(LISTS).max(LEAST).min(most)
 }
 
+/// Bytes of pages up to which an LRU list has no old part yet, so that each page goes before those that came earlier.
+const WITHOUT_OLD_PART_BYTES: u64 = 8 << 20;
+
+/// Pages in the order of heat, cut into lists in the order in which they leave the LRU list in that order. `held` are
+/// the pages that the pool holds.
+pub(super) fn lists(pages: &[Page], size: usize, held: u64, page_bytes: u64) -> Vec<&[Page]> {
+    let before_old_part = (WITHOUT_OLD_PART_BYTES / page_bytes.max(1)).saturating_sub(held);
+    let at = pages.len().min(usize::try_from(before_old_part).unwrap_or(usize::MAX));
+    let (first, rest) = pages.split_at(at);
+    let first = first.chunks(size.min(LEAST));
+    first.rev().chain(rest.chunks(size)).collect()
+}
+
 /// Has the server load lists, in this order, and tells `on_list` after each.
 ///
 /// # Errors
@@ -182,6 +195,18 @@ pub(in crate::warm::hotset) fn resident(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_lists_of_a_cold_pool_come_in_reverse() {
+        let pages: Vec<Page> = (0..1_000).map(|page| (7, page)).collect();
+        let firsts = |held| -> Vec<u32> {
+            lists(&pages, 200, held, 16_384).iter().map(|list| list[0].1).collect()
+        };
+        assert_eq!(firsts(256), [128, 0, 256, 456, 656, 856]);
+        assert_eq!(firsts(600), [0, 200, 400, 600, 800]);
+        let all: usize = lists(&pages, 200, 300, 16_384).iter().map(|list| list.len()).sum();
+        assert_eq!(all, 1_000);
+    }
 
     #[test]
     fn lists_are_short_enough_for_order_and_long_enough_to_be_worth_it() {
