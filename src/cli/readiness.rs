@@ -60,10 +60,12 @@ pub(super) fn run(
     let hot = read(Path::new(file))?;
     let budget = args.get_one::<f64>("budget").copied();
     let accesses = args.get_one::<f64>("accesses").copied().or(hot.origin.accesses_per_s);
+    // One that was idle when it was saved says nothing of its users.
+    let accesses = accesses.filter(|n| *n > 0.0);
     if budget.is_some() && accesses.is_none() {
         return Err(Mistakes(vec![Mistake {
             place: "--budget".to_owned(),
-            why: "the hot set does not say how many accesses to pages its server had".to_owned(),
+            why: "the hot set's server had no accesses to its pages while it was saved".to_owned(),
             hint: Some("give their number per second with --accesses".to_owned()),
         }])
         .into());

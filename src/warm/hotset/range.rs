@@ -15,28 +15,49 @@ pub fn condition(key: &[KeyColumn], range: &KeyRange) -> String {
     }
 }
 
-/// What follows WHERE to touch every leaf of a range and none behind, on a server whose leaves are the same: a scan up
-/// to the end of a range would go on to the leaf behind it to see that it is through. `None` where the range does not
-/// know its last leaf.
+/// What follows WHERE to touch every leaf of a range and no other, on a server whose leaves are the same. InnoDB looks
+/// for a key from the leaf before it if the key is the first of its leaf, and goes on to the leaf behind to see that a
+/// range is through: so this begins behind the first key and ends with the first key of the last leaf, or at once.
+/// `None` where that can't be said: the range does not know its last leaf, or there is no telling where one leaf ends.
 pub(super) fn touching(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
-    if range.last.is_empty() {
+    if range.last.is_empty() || range.low.len() != key.len() {
         return None;
     }
-    if range.last == range.low {
-        let parts = key.iter().zip(&range.low).map(|(column, value)| equal(column, value));
-        return Some(parts.collect::<Vec<_>>().join(" AND "));
+    if range.last != range.low {
+        let low = bound(key, &range.low, Side::Beyond)?;
+        let high = bound(key, &range.last, Side::To { whole: false })?;
+        return Some(format!("{low} AND {high}"));
     }
-    let high = bound(key, &range.last, Side::To { whole: false })?;
-    Some(match bound(key, &range.low, Side::From) {
-        Some(low) => format!("{low} AND {high}"),
-        None => high,
-    })
+    let (column, value) = (key.last()?, range.low.last()?);
+    let ahead = &key[..key.len() - 1];
+    let mut parts: Vec<String> =
+        ahead.iter().zip(&range.low).map(|(column, value)| equal(column, value)).collect();
+    parts.push(after(column, value)?);
+    let same_ahead =
+        range.high.len() == key.len() && range.high[..ahead.len()] == range.low[..ahead.len()];
+    match next_whole(value, column.descending) {
+        Some(next) => parts.push(before(column, &next)?),
+        // All keys with these values before the last one are on this leaf.
+        None if !ahead.is_empty() && !same_ahead => {}
+        None => return None,
+    }
+    Some(parts.join(" AND "))
 }
 
-/// Which end of the range, and whether `high` has a value for every column and so ends before its own key.
+/// The whole number that comes next in the index: nothing lies between.
+fn next_whole(value: &str, descending: bool) -> Option<String> {
+    let number: i128 = value.parse().ok()?;
+    let next = if descending { number - 1 } else { number + 1 };
+    // Beyond its own range a column is not compared but always smaller.
+    let known = i128::from(i64::MIN)..=i128::from(i64::MAX);
+    known.contains(&next).then(|| next.to_string())
+}
+
+/// Which end of the range; `Beyond` is without its own key, and so is `high` if it has a value for every column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     From,
+    Beyond,
     To { whole: bool },
 }
 
@@ -44,13 +65,13 @@ fn bound(key: &[KeyColumn], values: &[String], side: Side) -> Option<String> {
     let (column, value) = (key.first()?, values.first()?);
     let rest = bound(&key[1..], &values[1..], side);
     let strict = match side {
-        Side::From => after(column, value),
+        Side::From | Side::Beyond => after(column, value),
         Side::To { .. } => before(column, value),
     };
     let equal = equal(column, value);
     let closed = match (rest, side) {
         (Some(rest), _) => Some(format!("({equal} AND {rest})")),
-        (None, Side::To { whole: true }) => None,
+        (None, Side::To { whole: true } | Side::Beyond) => None,
         (None, _) => Some(equal),
     };
     Some(match (strict, closed) {
@@ -116,16 +137,33 @@ mod tests {
     }
 
     #[test]
-    fn same_leaves_are_touched_up_to_the_first_key_of_the_last() {
-        let key = [column("a", true, false), column("b", false, false)];
-        let said = |low: &[&str], last: &[&str]| {
-            let words = |w: &[&str]| w.iter().map(|v| (*v).to_owned()).collect();
-            touching(&key, &KeyRange { low: words(low), last: words(last), ..KeyRange::default() })
+    fn same_leaves_are_touched_from_behind_the_first_key_to_the_first_key_of_the_last() {
+        let words = |w: &[&str]| w.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>();
+        let said = |key: &[KeyColumn], low: &[&str], last: &[&str], high: &[&str]| {
+            let (low, last, high) = (words(low), words(last), words(high));
+            touching(key, &KeyRange { low, last, high, ..KeyRange::default() })
         };
-        assert_eq!(said(&["1", "2"], &["1", "2"]).unwrap(), "`a` = 1 AND `b` = 2");
-        assert_eq!(said(&["NULL", "2"], &["NULL", "2"]).unwrap(), "`a` IS NULL AND `b` = 2");
-        assert!(said(&[], &["4", "5"]).unwrap().ends_with("(`a` = 4 AND (`b` < 5 OR `b` = 5)))"));
-        assert_eq!(said(&["1", "2"], &[]), None);
+        let id = [column("id", false, false)];
+        assert_eq!(said(&id, &["7"], &["7"], &["90"]).unwrap(), "`id` > 7 AND `id` < 8");
+        assert_eq!(
+            said(&id, &["7"], &["90"], &["120"]).unwrap(),
+            "`id` > 7 AND (`id` < 90 OR `id` = 90)"
+        );
+        assert_eq!(said(&id, &[], &["90"], &["120"]), None);
+        assert_eq!(said(&id, &["7"], &[], &["90"]), None);
+        let down = [column("id", false, true)];
+        assert_eq!(said(&down, &["7"], &["7"], &["1"]).unwrap(), "`id` < 7 AND `id` > 6");
+        let two = [column("a", true, false), column("b", false, false)];
+        assert_eq!(
+            said(&two, &["NULL", "2"], &["NULL", "2"], &["1", "1"]).unwrap(),
+            "`a` IS NULL AND `b` > 2 AND `b` < 3"
+        );
+        assert_eq!(said(&two, &["1", "'x'"], &["1", "'x'"], &["1", "'z'"]), None, "no end known");
+        assert_eq!(
+            said(&two, &["1", "'x'"], &["1", "'x'"], &["2", "'c'"]).unwrap(),
+            "`a` = 1 AND `b` > 'x'"
+        );
+        assert_eq!(said(&id, &["9223372036854775807"], &["9223372036854775807"], &[]), None);
     }
 
     #[test]

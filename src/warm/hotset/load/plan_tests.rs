@@ -146,10 +146,13 @@ fn on_the_same_pages_only_hot_leaves_are_touched() {
     let layout = place("PRIMARY", "shop/orders", 100);
     let found = matches(&all, &[table()], &layout, 16_384, &mut Vec::new());
     let made = tasks(&found.iter().collect::<Vec<_>>(), u64::MAX);
-    assert_eq!(made[0].condition, "(`id` = 10) OR (`id` = 50)");
+    assert_eq!(made[0].condition, "(`id` > 10 AND `id` < 11) OR (`id` > 50 AND `id` < 51)");
     let looked = samples(found.iter());
     assert_eq!(looked.len(), 2);
-    assert!(looked[1].ends_with("FORCE INDEX (`PRIMARY`) WHERE `id` = 50"), "{looked:?}");
+    assert!(
+        looked[1].ends_with("FORCE INDEX (`PRIMARY`) WHERE `id` > 50 AND `id` < 51"),
+        "{looked:?}"
+    );
 }
 
 #[test]
