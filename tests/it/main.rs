@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod doctor;
 mod fixture;
+mod follow;
 mod hostile;
 mod hotset_load;
 mod journal;

@@ -35,6 +35,8 @@ pub(super) struct Crew<'a> {
 struct Open {
     session: Session,
     database: Vec<u8>,
+    /// How often the standby had been found when it was opened: it is of no use after the next time.
+    openings: u64,
 }
 
 impl Crew<'_> {
@@ -43,7 +45,7 @@ impl Crew<'_> {
         let mut open = None;
         let mut count = worker as u64;
         while let Some(item) = self.board.take(self.stop, &|| self.clock.now()) {
-            if open.is_none() {
+            if open.as_ref().is_none_or(|own: &Open| own.openings != self.board.openings()) {
                 open = self.open().ok();
             }
             let Some(own) = &mut open else {
@@ -81,7 +83,7 @@ impl Crew<'_> {
         explains: bool,
         tally: &mut Tally,
     ) -> Result<Option<explain::Pages>, EventError> {
-        let Open { session, database } = open;
+        let Open { session, database, .. } = open;
         let wanted = if item.database.is_empty() { NOWHERE } else { &item.database };
         if database != wanted {
             let mut switch = b"USE `".to_vec();
@@ -106,13 +108,13 @@ impl Crew<'_> {
 
     /// Opens a session that can't write, on a server that does not.
     fn open(&self) -> Result<Open, Error> {
-        let abandon = self.board.cut_flag();
+        let (openings, abandon) = (self.board.openings(), self.board.cut_flag());
         let mut session = self.target.connect(&abandon)?;
         guard(&mut session, self.time_limit)?;
         if !self.writable_too && !is_read_only(&mut session)? {
             return Err(Error::Protocol("the standby is not read-only any more".to_owned()));
         }
-        Ok(Open { session, database: Vec::new() })
+        Ok(Open { session, database: Vec::new(), openings })
     }
 }
 

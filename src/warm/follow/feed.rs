@@ -24,12 +24,7 @@ impl Reader<'_> {
     pub(super) fn read(&self, sieve: &mut Sieve) {
         let mut back_off = BackOff::default();
         let mut feed: Option<Box<dyn Feed>> = None;
-        let mut openings = self.board.openings();
         while !self.stop.is_set() {
-            if openings != self.board.openings() {
-                openings = self.board.openings();
-                sieve.window.clear();
-            }
             let got = match &mut feed {
                 Some(feed) => self.take(feed.as_mut(), sieve),
                 None => {
@@ -70,6 +65,10 @@ impl Reader<'_> {
         feed.poll(&mut |recorded| {
             let now = self.clock.now();
             let wall_ns = self.clock.unix_ns(now);
+            let openings = self.board.openings();
+            if std::mem::replace(&mut sieve.openings, openings) != openings {
+                sieve.window.clear();
+            }
             let items = {
                 let counts = &mut self.board.state().counts;
                 sieve.pass(recorded, now, wall_ns, counts)

@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::FollowPlan;
 use super::board::Board;
 use super::crew::{Crew, guard, is_read_only};
 use super::feed::Reader;
@@ -15,6 +14,7 @@ use super::source::Source;
 use super::state::Marks;
 use super::view::{Counts, Phase, View};
 use super::window::Window;
+use super::{FollowPlan, halves};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::target::{Error, Target};
 use crate::warm::Through;
@@ -137,7 +137,8 @@ pub(super) fn run(
     let mut sieve = Sieve {
         writes: plan.writes,
         allowed: plan.allowed.clone(),
-        halves: Box::new(|_, _| Vec::new()),
+        openings: 0,
+        halves: halves::of(plan, &sides.standby, &mut story.notes),
         window: Window::new(plan.window),
         behind: Behind::new(plan.behind),
         database: plan.database.clone().into_bytes(),

@@ -6,6 +6,7 @@ mod board;
 mod crew;
 mod explain;
 mod feed;
+mod halves;
 mod leg;
 mod look;
 mod pace;

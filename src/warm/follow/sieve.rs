@@ -17,6 +17,8 @@ pub(super) struct Sieve {
     pub writes: WritesPlan,
     pub allowed: Allowed,
     pub halves: Halves,
+    /// How often the standby was lost or found: it may have forgotten what it was sent.
+    pub openings: u64,
     pub window: Window,
     pub behind: Behind,
     /// The database of sessions whose own is not known.

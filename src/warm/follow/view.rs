@@ -89,7 +89,7 @@ impl Counts {
             Some((_, count)) => *count += 1,
             None => self.reasons.push((words, 1)),
         }
-        self.reasons.sort_by(|a, b| b.1.cmp(&a.1));
+        self.reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     }
 }
 

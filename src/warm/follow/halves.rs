@@ -1,0 +1,34 @@
+//! What of a write goes to the standby.
+
+use super::FollowPlan;
+use super::sieve::Halves;
+use crate::base::Stop;
+use crate::capture::writes::{Indexes, probes, read_half};
+use crate::plan::WritesPlan;
+use crate::target::{Error, Target};
+
+/// How writes are halved, as planned. The standby's indexes are asked for once.
+pub(super) fn of(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -> Halves {
+    let allowed = plan.allowed.clone();
+    match plan.writes {
+        WritesPlan::Drop | WritesPlan::Execute => Box::new(|_, _| Vec::new()),
+        WritesPlan::Where => {
+            Box::new(move |text, _| read_half(text, &allowed).into_iter().collect())
+        }
+        WritesPlan::Probe => {
+            let indexes = indexes(standby).unwrap_or_else(|error| {
+                notes.push(format!("no look-ups for writes: the indexes are not known: {error}"));
+                Indexes::default()
+            });
+            Box::new(move |text, database| {
+                let database = std::str::from_utf8(database).ok().filter(|name| !name.is_empty());
+                let own = read_half(text, &allowed).into_iter();
+                own.chain(probes(text, database, &indexes, &allowed)).collect()
+            })
+        }
+    }
+}
+
+fn indexes(standby: &Target) -> Result<Indexes, Error> {
+    Indexes::load(&mut standby.connect(&Stop::new())?)
+}

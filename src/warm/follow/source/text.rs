@@ -1,0 +1,197 @@
+//! The text of a log: a file that is being written, or standard input.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::Context;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Feed, Got, On};
+use crate::capture::ship::{From, Mark, Tail};
+use crate::capture::{Database, Log, News, Next, Recorded};
+
+/// Records given before others have their turn.
+const AT_ONCE: u32 = 1_000;
+/// So much of what stands before the place where we begin is read for the database in use there.
+const BEFORE: u64 = 8 << 20;
+
+/// The text of a log.
+pub(super) struct Text<S> {
+    log: Log,
+    bytes: S,
+    /// The default database as the log told last, or as it was where we began.
+    database: Option<Vec<u8>>,
+    mark: Option<String>,
+}
+
+/// Bytes as they come.
+pub(super) trait Bytes: Read {
+    /// Where they were read to, as text.
+    fn mark(&mut self, database: Option<Vec<u8>>) -> Option<String>;
+}
+
+impl Text<Tail> {
+    /// Follows a log from where it was read to, or from now on.
+    pub(super) fn follow(path: &Path, mark: Option<&str>) -> anyhow::Result<Text<Tail>> {
+        let mark: Option<Mark> = mark.and_then(|mark| mark.parse().ok());
+        let from = mark.clone().map_or(From::Now, From::Mark);
+        let bytes =
+            Tail::open(path, &from).with_context(|| format!("follow {}", path.display()))?;
+        let database = match mark {
+            Some(mark) => mark.database,
+            None => database_before(path),
+        };
+        Ok(Text { log: Log::attached(), bytes, database, mark: None })
+    }
+}
+
+impl Text<Standard> {
+    /// Reads standard input.
+    pub(super) fn standard() -> Text<Standard> {
+        Text { log: Log::default(), bytes: Standard, database: None, mark: None }
+    }
+}
+
+/// The default database at a log's end.
+fn database_before(path: &Path) -> Option<Vec<u8>> {
+    let mut file = File::open(path).ok()?;
+    let from = file.metadata().ok()?.len().saturating_sub(BEFORE);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut database = None;
+    let mut log = Log::attached();
+    // What can't be read tells nothing; the default is then what was asked for.
+    let _ = log.read(&mut file.take(BEFORE), &mut |recorded| {
+        note(&mut database, recorded);
+        Next::Continue(())
+    });
+    database
+}
+
+fn note(database: &mut Option<Vec<u8>>, recorded: &Recorded<'_>) {
+    match recorded.database {
+        Database::Named(name) if database.as_deref() != Some(name) => {
+            *database = Some(name.to_vec());
+        }
+        Database::None => *database = None,
+        Database::Named(_) | Database::Unknown => {}
+    }
+}
+
+impl<S: Bytes> Feed for Text<S> {
+    fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got> {
+        let (mut got, mut left) = (Got::End, AT_ONCE);
+        let Text { log, bytes, database, .. } = self;
+        log.listen(bytes, &mut |news| match news {
+            News::Idle => {
+                got = Got::Idle;
+                Next::Break(())
+            }
+            News::Recorded(recorded) => {
+                let known = match (recorded.database, &database) {
+                    (Database::Unknown, Some(name)) => Database::Named(name),
+                    (other, _) => other,
+                };
+                left -= 1;
+                let next = on(&Recorded { database: known, ..*recorded });
+                note(database, recorded);
+                if next.is_break() || left == 0 {
+                    got = Got::More;
+                    return Next::Break(());
+                }
+                Next::Continue(())
+            }
+        })?;
+        // In a quiet while nothing is half read.
+        if got == Got::Idle {
+            self.mark = self.bytes.mark(self.database.clone());
+        }
+        Ok(got)
+    }
+    fn mark(&self) -> Option<String> {
+        self.mark.clone()
+    }
+}
+
+impl Bytes for Tail {
+    fn mark(&mut self, database: Option<Vec<u8>>) -> Option<String> {
+        Some(Tail::mark(self, database).to_string())
+    }
+}
+
+/// Standard input, that never makes us wait for long.
+pub(super) struct Standard;
+
+impl Read for Standard {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let stdin = io::stdin();
+        let wait = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut fds, Some(&wait)) {
+            Ok(0) => Err(io::ErrorKind::WouldBlock.into()),
+            Ok(_) => Ok(rustix::io::read(&stdin, out)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Bytes for Standard {
+    fn mark(&mut self, _database: Option<Vec<u8>>) -> Option<String> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    const HEAD: &str = "# Time: 2026-01-01T00:00:00.000000Z\n# User@Host: a[a] @ localhost []  Id: 7\n\
+        # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n";
+
+    fn append(path: &Path, text: &str) {
+        let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    fn all(feed: &mut Text<Tail>) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        while feed
+            .poll(&mut |r| {
+                let database = match r.database {
+                    Database::Named(name) => String::from_utf8_lossy(name).into_owned(),
+                    _ => String::new(),
+                };
+                found.push((String::from_utf8_lossy(r.text).into_owned(), database));
+                Next::Continue(())
+            })
+            .unwrap()
+            != Got::Idle
+        {}
+        found
+    }
+
+    #[test]
+    fn a_log_is_followed_from_now_on_with_the_database_of_before_and_resumed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("slow.log");
+        let of = |n: u32| format!("{HEAD}SET timestamp=1767225600;\nSELECT {n};\n");
+        let first = format!("{HEAD}use shop;\nSET timestamp=1767225600;\nSELECT 1;\n");
+        std::fs::write(&path, &first).unwrap();
+        let mut feed = Text::follow(&path, None).unwrap();
+        assert!(all(&mut feed).is_empty(), "what was there before is past");
+        append(&path, &of(2));
+        let shop = |n: u32| (format!("SELECT {n}"), "shop".to_owned());
+        assert_eq!(all(&mut feed), [shop(2)]);
+        // Rotated by a rename, and gone on in a new file while nobody looked.
+        let mark = Feed::mark(&feed).unwrap();
+        drop(feed);
+        append(&path, &of(3));
+        std::fs::rename(&path, dir.path().join("slow.log.1")).unwrap();
+        std::fs::write(&path, of(4)).unwrap();
+        let mut feed = Text::follow(&path, Some(&mark)).unwrap();
+        let found: Vec<String> = all(&mut feed).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(found, ["SELECT 3", "SELECT 4"]);
+        assert!(Text::follow(&dir.path().join("none"), None).is_err());
+    }
+}
