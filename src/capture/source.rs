@@ -94,8 +94,13 @@ fn is_hidden(path: &Path) -> bool {
 /// # Errors
 /// When it can't be opened.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    let file = file(path)?;
-    Ok(Box::new(Unpacked::Begin(Box::new(file), Vec::new())))
+    Ok(unpacked(Box::new(file(path)?)))
+}
+
+/// What a source holds, unpacked if it is packed by gzip or zstd, in one part or in many that follow each other. An
+/// error says what is wrong, once all that is good was given.
+pub fn unpacked(source: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+    Box::new(Unpacked::Begin(source, Vec::new()))
 }
 
 /// Opens one that is still being written: standard input, or a named pipe. It gives `ErrorKind::WouldBlock` when nothing
@@ -104,8 +109,7 @@ pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 /// # Errors
 /// When it can't be opened.
 pub fn open_live(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    let file = file(path)?;
-    Ok(Box::new(Unpacked::Begin(Box::new(Live(file)), Vec::new())))
+    Ok(unpacked(Box::new(Live(file(path)?))))
 }
 
 /// Standard input without the library's buffer, in which a wait could not see what is there.

@@ -1,0 +1,68 @@
+//! What must be true of every log, whatever is in it.
+
+use sweat::capture::{Log, Next, Recorded, Tally};
+
+/// What matters of a record.
+#[derive(Debug, PartialEq)]
+pub struct Kept {
+    line: u64,
+    offset: u64,
+    text: Vec<u8>,
+    session: Option<u64>,
+    database: String,
+    doubt: String,
+    raw: usize,
+}
+
+fn keep(kept: &mut Vec<Kept>, r: &Recorded<'_>) -> Next {
+    kept.push(Kept {
+        line: r.line,
+        offset: r.offset,
+        text: r.text.to_vec(),
+        session: r.session,
+        database: format!("{:?}", r.database),
+        doubt: r.doubt.words().to_owned(),
+        raw: r.raw.len(),
+    });
+    Next::Continue(())
+}
+
+/// Reads it in pieces, with a quiet while behind each if so asked.
+fn read(mut log: Log, text: &[u8], piece: usize, pauses: bool) -> Option<(Vec<Kept>, Tally)> {
+    let mut kept = Vec::new();
+    for part in text.chunks(piece) {
+        let _ = log.push(part, &mut |r| keep(&mut kept, r)).ok()?;
+        if pauses {
+            let _ = log.pause(&mut |r| keep(&mut kept, r)).ok()?;
+        }
+    }
+    let _ = log.finish(&mut |r| keep(&mut kept, r)).ok()?;
+    // Nothing but blanks is no log, and is not done with.
+    assert!(log.offset() == text.len() as u64 || text.iter().all(u8::is_ascii_whitespace));
+    Some((kept, log.tally().clone()))
+}
+
+/// A log, its first byte saying how it comes.
+pub fn check(data: &[u8]) {
+    let Some((how, text)) = data.split_first() else { return };
+    let piece = 1 + usize::from(how >> 1) * 3;
+    let whole = read(Log::default(), text, usize::MAX, false);
+    let Some((records, tally)) = &whole else { return };
+    let mut end = 0;
+    for record in records {
+        assert!(record.offset >= end, "records overlap");
+        end = record.offset + record.raw as u64;
+        let raw = &text[record.offset as usize..end as usize];
+        assert!(raw.len() >= record.text.len());
+    }
+    assert_eq!(tally.records, records.len() as u64);
+    let parts = read(Log::default(), text, piece, false);
+    assert_eq!(parts, whole, "in pieces of {piece}");
+    // With quiet whiles, no text is given that is not given without them, unless it is said to go on.
+    let Some((quiet, early)) = read(Log::default(), text, piece, true) else { return };
+    if early.continued == 0 {
+        let texts = |all: &[Kept]| all.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
+        assert_eq!(texts(&quiet), texts(records), "in quiet whiles, pieces of {piece}");
+    }
+    let _ = read(Log::attached(), text, piece, how & 1 == 1);
+}
