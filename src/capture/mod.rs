@@ -22,6 +22,7 @@ pub mod writes;
 
 pub use lexer::is_dash_comment;
 pub use log::{Log, LogError, News, Next, Place, Tally};
+pub use slow_log::write_slow;
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -227,7 +227,7 @@ fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
     );
     say(sum(|t| t.free_text), "records could be imitated by the explain or warnings of another");
     say(sum(|t| t.no_escapes), "statements end only if a backslash hides nothing");
-    say(sum(|t| t.cut), "statements are cut by the end of the log");
+    say(sum(|t| t.cut), "statements are cut by the end of the log, or of the server");
     for (path, tally) in &reading.tallies {
         if tally.skipped_bytes > 0 {
             let places = tally.skipped.iter().take(NAMED);

@@ -6,6 +6,7 @@
 //! time that fits. Then what was open is marked unbalanced, and what follows as suspect.
 
 mod head;
+mod text;
 
 use std::collections::HashSet;
 
@@ -15,6 +16,7 @@ use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
 use head::{Found, Head, head};
 
 pub(super) use head::account;
+pub use text::write_slow;
 
 /// Whether a line begins a record, or is one of its first.
 pub(super) fn begins(line: &[u8]) -> bool {
@@ -33,6 +35,7 @@ pub(super) struct SlowLog {
     /// Sessions seen.
     sessions: HashSet<u64>,
     newest_session: u64,
+    last_session: u64,
     /// The latest plausible time seen, microseconds since 1970.
     clock_us: u64,
     /// Bytes that are suspect from here on.
@@ -220,7 +223,8 @@ impl SlowLog {
             return;
         }
         self.shape = self.shape.or(Some(head.shape));
-        if let Some(session) = head.session {
+        if let Some(session) = head.session.filter(|id| *id != self.last_session) {
+            self.last_session = session;
             self.newest_session = self.newest_session.max(session);
             if self.sessions.len() < MOST_SESSIONS {
                 self.sessions.insert(session);
