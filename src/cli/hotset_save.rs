@@ -67,8 +67,8 @@ pub(super) fn command() -> Command {
          sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \
          sweat warm hotset save hot.zst shop crm.people --top 50%\n  \
          sweat warm hotset save hot.zst -h db1 -u monitor -p --datadir /backup/db1\n\n\
-         The account needs PROCESS, and SELECT on the tables. Keys are read from the server's files,\n\
-         so run it on the server's machine as a user who may read them, or name a copy of them.",
+         The account needs PROCESS, and SELECT on the tables. Keys are read from the server's\n\
+         files: run it on the server's machine as a user who may read them, or name a copy.",
     )
 }
 
@@ -184,7 +184,8 @@ fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
     let share =
         if saved.pages_in_pool == 0 { 0.0 } else { pages as f64 / saved.pages_in_pool as f64 };
     let mut text = format!(
-        "saved {} of {} index pages in the pool ({:.0} %) of {} indexes, {} key ranges, to {name} ({})\n",
+        "saved {} of {} index pages in the pool ({:.0} %) of {} indexes, {} key ranges, \
+         to {name} ({})\n",
         grouped(pages),
         grouped(saved.pages_in_pool),
         share * 100.0,

@@ -11,6 +11,7 @@ mod fixture;
 mod follow;
 mod hostile;
 mod hotset_load;
+mod hotset_save;
 mod journal;
 mod probe;
 mod replay;

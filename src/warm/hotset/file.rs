@@ -332,7 +332,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_pages_survive(pages in prop::collection::vec((any::<u32>(), 0..u64::MAX / 2), 0..50)) {
+        fn any_pages_survive(
+            pages in prop::collection::vec((any::<u32>(), 0..u64::MAX / 2), 0..50),
+        ) {
             let mut out = Vec::new();
             let saved = hot(pages);
             lines(&saved, &mut out).unwrap();

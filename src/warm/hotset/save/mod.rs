@@ -82,7 +82,6 @@ pub fn save(plan: &SavePlan, scene: &mut Scene<'_>) -> anyhow::Result<Saved> {
 fn run(plan: &SavePlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Saved> {
     let mut session = open(scene.target, abandon)?;
     let warmth = gauge(&mut session)?;
-    let catalog = catalog::read(&mut session, &plan.tables)?;
     let clock = scene.clock;
     let accesses_per_s = accesses(&mut session, plan.watch, clock, scene.stop)?;
     let began = clock.now();
@@ -98,6 +97,8 @@ fn run(plan: &SavePlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result
         Err(error) => return Err(refused(error)),
     };
     let look_seconds = clock.now().since(began).seconds();
+    // Not before the look: it has the server read the first page of every index.
+    let catalog = catalog::read(&mut session, &plan.tables)?;
     let places = Places::read(&mut session)?;
     let files = Files::find(&mut session, scene.target, plan.datadir.as_deref())?;
     let origin = Origin { accesses_per_s, ..origin(&mut session, &warmth, clock)? };
@@ -267,6 +268,13 @@ impl Groups {
 
 /// Says which pages in the pool are no hot pages to us.
 fn left_out(pool: &Pool, notes: &mut Vec<String>) {
+    if !pool.in_motion {
+        notes.push(
+            "the pool was never full since the server started, so its order is that of first use \
+             rather than of heat"
+                .to_owned(),
+        );
+    }
     let unnamed = pool.pages.iter().filter(|seen| seen.name.is_none()).count();
     if unnamed > 0 {
         notes.push(format!(
@@ -384,6 +392,7 @@ mod tests {
             pages: pages.iter().enumerate().map(seen).collect(),
             names: names.iter().map(|(t, i)| ((*t).to_owned(), (*i).to_owned())).collect(),
             others: BTreeMap::from([("UNDO_LOG".to_owned(), 5), ("LOB_DATA".to_owned(), 3)]),
+            in_motion: false,
         }
     }
 
@@ -400,8 +409,9 @@ mod tests {
         assert_eq!(groups.pages, 3);
         let told: Vec<_> = groups.all.iter().map(|g| (g.index.as_str(), &g.hot[..])).collect();
         assert_eq!(told, [("k", &[(100, 0), (104, 2)][..]), ("PRIMARY", &[(102, 1)][..])]);
-        assert_eq!(notes.len(), 2);
-        assert!(notes[0].starts_with("1 index pages") && notes[1].starts_with("3 pages of long"));
+        assert_eq!(notes.len(), 3);
+        assert!(notes[0].starts_with("the pool was never full"));
+        assert!(notes[1].starts_with("1 index pages") && notes[2].starts_with("3 pages of long"));
     }
 
     #[test]

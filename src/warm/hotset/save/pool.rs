@@ -23,11 +23,13 @@ pub(super) struct Pool {
     pub names: Vec<(String, String)>,
     /// Pages of other kinds, by kind.
     pub others: BTreeMap<String, u64>,
+    /// Pages were evicted since the server started. Until then it leaves pages where they were put first.
+    pub in_motion: bool,
 }
 
 /// Place 0 is the end of the list that is evicted next.
 const LOOK: &str = "SELECT POOL_ID, LRU_POSITION, SPACE, PAGE_NUMBER, PAGE_TYPE, TABLE_NAME, \
-    INDEX_NAME FROM information_schema.INNODB_BUFFER_PAGE_LRU";
+    INDEX_NAME, FREE_PAGE_CLOCK FROM information_schema.INNODB_BUFFER_PAGE_LRU";
 
 /// Looks at every page of the pool.
 pub(super) fn look(session: &mut Session) -> Result<Pool, Error> {
@@ -44,6 +46,7 @@ struct Lists {
     names: HashMap<(String, String), u32>,
     lengths: HashMap<u32, u64>,
     others: BTreeMap<String, u64>,
+    in_motion: bool,
 }
 
 impl Lists {
@@ -53,6 +56,7 @@ impl Lists {
         let (Some(list), Some(place)) = (small(0), number(1)) else { return };
         let length = self.lengths.entry(list).or_default();
         *length = (*length).max(place + 1);
+        self.in_motion |= number(7).is_some_and(|clock| clock > 0);
         let kind = text(row, 4).unwrap_or_default();
         let (Some(space), Some(page), "INDEX") = (small(2), small(3), kind.as_str()) else {
             *self.others.entry(kind).or_default() += 1;
@@ -80,7 +84,7 @@ impl Lists {
             names[at as usize] = name;
         }
         let pages = self.pages.into_iter().map(|(_, _, seen)| seen).collect();
-        Pool { pages, names, others: self.others }
+        Pool { pages, names, others: self.others, in_motion: self.in_motion }
     }
 }
 
@@ -98,6 +102,7 @@ mod tests {
             text(kind),
             names.and_then(|n| text(n.0)),
             names.and_then(|n| text(n.1)),
+            text(if place > 2 { "5" } else { "0" }),
         ]
     }
 
@@ -113,6 +118,7 @@ mod tests {
         lists.take(&row(1, 2, 99, "UNDO_LOG", None));
         lists.take(&row(1, 3, 98, "UNDO_LOG", None));
         let pool = lists.merged();
+        assert!(pool.in_motion);
         let pages: Vec<u32> = pool.pages.iter().map(|p| p.page).collect();
         assert_eq!(pages, [13, 12, 11, 21, 10, 20]);
         assert_eq!(pool.names, [("`a`.`t`".to_owned(), "PRIMARY".to_owned())]);
