@@ -26,3 +26,4 @@ mod target_login;
 mod waits;
 mod warm;
 mod workload;
+mod writes;

@@ -47,8 +47,10 @@ INSERT INTO users (email, name, `order`, data, created_at) VALUES
   ('a@b.c', 'Ann', 1, '{\"a\": [1, 2], \"b\": {\"c\": \"x\"}}', NOW(6)),
   ('d@e.f', 'Bob', 2, '{\"a\": []}', '2024-01-02 03:04:05');
 CREATE TABLE sales (id INT PRIMARY KEY, region VARCHAR(9), day DATE, amount DECIMAL(10,2))
-  PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN MAXVALUE);
-INSERT INTO sales VALUES (1, 'n', '2024-01-01', 10), (2, 'n', '2024-01-02', 20), (3, 's', '2024-02-01', 5);
+  PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100),
+  PARTITION p1 VALUES LESS THAN MAXVALUE);
+INSERT INTO sales VALUES (1, 'n', '2024-01-01', 10), (2, 'n', '2024-01-02', 20),
+  (3, 's', '2024-02-01', 5);
 CREATE TABLE tree (id INT PRIMARY KEY, parent INT, name VARCHAR(20));
 INSERT INTO tree VALUES (1, NULL, 'root'), (2, 1, 'leaf'), (3, 2, 'leaf of leaf');
 CREATE VIEW v_users AS SELECT id, UPPER(name) AS name FROM users WHERE deleted_at IS NULL;
@@ -74,7 +76,8 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     // TPC-C
     (
         Both,
-        "SELECT c_first, c_last, c_credit FROM customer, warehouse WHERE w_id = 1 AND c_w_id = w_id",
+        "SELECT c_first, c_last, c_credit FROM customer, warehouse WHERE w_id = 1 AND \
+     c_w_id = w_id",
     ),
     (Both, "SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = 1 AND d_id = 1 FOR UPDATE"),
     (Both, "SELECT s_quantity FROM stock WHERE s_i_id = 1 AND s_w_id = 1 FOR UPDATE"),
@@ -210,7 +213,8 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     ),
     (
         Both,
-        "SELECT k.CONSTRAINT_NAME, GROUP_CONCAT(k.COLUMN_NAME ORDER BY k.ORDINAL_POSITION SEPARATOR \
+        "SELECT k.CONSTRAINT_NAME, GROUP_CONCAT(k.COLUMN_NAME ORDER BY k.ORDINAL_POSITION \
+     SEPARATOR \
          ', ') FROM information_schema.KEY_COLUMN_USAGE k GROUP BY k.CONSTRAINT_NAME",
     ),
     (Both, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND <> 'Sleep'"),
@@ -224,7 +228,8 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     ),
     (
         Both,
-        "SELECT INSERT('abc', 1, 1, 'x'), REPLACE('a', 'a', 'b'), REPEAT('a', 3), LPAD('a', 3, ' ')",
+        "SELECT INSERT('abc', 1, 1, 'x'), REPLACE('a', 'a', 'b'), REPEAT('a', 3), LPAD('a', \
+     3, ' ')",
     ),
     (Both, "SELECT IF(1, 2, 3), IFNULL(NULL, 1), NULLIF(1, 1), COALESCE(NULL, 2)"),
     (Both, "SELECT CASE WHEN 1 THEN 'a' ELSE 'b' END, CASE 1 WHEN 1 THEN 2 END"),
@@ -235,13 +240,15 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     ),
     (
         Both,
-        "SELECT DATE_FORMAT(NOW(), '%Y-%m-%d %H:%i'), STR_TO_DATE('1', '%d'), EXTRACT(YEAR FROM NOW())",
+        "SELECT DATE_FORMAT(NOW(), '%Y-%m-%d %H:%i'), STR_TO_DATE('1', '%d'), EXTRACT(YEAR \
+     FROM NOW())",
     ),
     (Both, "SELECT TIMESTAMPDIFF(SECOND, '2024-01-01', NOW()), DATEDIFF(NOW(), '2024-01-01')"),
     (Both, "SELECT CAST('1' AS SIGNED), CAST(1 AS CHAR(10)), CAST('2024-01-01' AS DATETIME(6))"),
     (
         Both,
-        "SELECT CONVERT('a' USING utf8mb4), CONVERT('1', DECIMAL(10, 2)), _utf8mb4'a' COLLATE utf8mb4_bin",
+        "SELECT CONVERT('a' USING utf8mb4), CONVERT('1', DECIMAL(10, 2)), _utf8mb4'a' \
+     COLLATE utf8mb4_bin",
     ),
     (
         Maria,
@@ -274,7 +281,8 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     (Both, "SELECT * FROM sales PARTITION (p0) WHERE day > '2024-01-01' - INTERVAL 1 MONTH"),
     (
         Both,
-        "SELECT BIT_AND(id), BIT_OR(id), GROUP_CONCAT(DISTINCT region ORDER BY region DESC) FROM sales",
+        "SELECT BIT_AND(id), BIT_OR(id), GROUP_CONCAT(DISTINCT region ORDER BY region DESC) \
+     FROM sales",
     ),
     (Mysql, "SELECT SHA2('a', 256), x'41', 0x41, b'1010', .5, -1.5e-3, _utf8mb4'x', N'y', UUID()"),
     // JSON
@@ -288,7 +296,8 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     (Both, "SELECT JSON_ARRAYAGG(id), JSON_OBJECTAGG(id, name) FROM users"),
     (
         Both,
-        "SELECT u.id, j.v FROM users u, JSON_TABLE(u.data, '$.a[*]' COLUMNS (n FOR ORDINALITY, v INT \
+        "SELECT u.id, j.v FROM users u, JSON_TABLE(u.data, '$.a[*]' COLUMNS (n FOR \
+     ORDINALITY, v INT \
          PATH '$' DEFAULT '0' ON EMPTY)) AS j",
     ),
     (Mysql, "SELECT 1 MEMBER OF ('[1, 2]')"),
@@ -296,32 +305,39 @@ pub(super) const ORDINARY: &[(Fits, &str)] = &[
     (Both, "SELECT ST_X(POINT(1, 2)), ST_AsText(ST_GeomFromText('POINT(1 2)'))"),
     (
         Both,
-        "SELECT id FROM users WHERE MBRContains(ST_GeomFromText('POLYGON((0 0,9 0,9 9,0 9,0 0))'), place)",
+        "SELECT id FROM users WHERE MBRContains(ST_GeomFromText('POLYGON((0 0,9 0,9 9,0 9,0 \
+     0))'), place)",
     ),
     (Both, "SELECT ST_Distance(ST_GeomFromText('POINT(0 0)'), ST_GeomFromText('POINT(3 4)'))"),
     // Windows and common table expressions
     (Both, "SELECT id, ROW_NUMBER() OVER (ORDER BY amount DESC) AS rn FROM sales"),
     (
         Both,
-        "SELECT id, SUM(amount) OVER (PARTITION BY region ORDER BY day ROWS UNBOUNDED PRECEDING) FROM sales",
+        "SELECT id, SUM(amount) OVER (PARTITION BY region ORDER BY day ROWS UNBOUNDED \
+     PRECEDING) FROM sales",
     ),
     (
         Both,
-        "SELECT id, LAG(amount, 1) OVER w, LEAD(amount) OVER w FROM sales WINDOW w AS (ORDER BY id)",
+        "SELECT id, LAG(amount, 1) OVER w, LEAD(amount) OVER w FROM sales WINDOW w AS \
+     (ORDER BY id)",
     ),
     (
         Both,
-        "SELECT RANK() OVER (ORDER BY id), NTILE(2) OVER (ORDER BY id), FIRST_VALUE(id) OVER () FROM sales",
+        "SELECT RANK() OVER (ORDER BY id), NTILE(2) OVER (ORDER BY id), FIRST_VALUE(id) \
+     OVER () FROM sales",
     ),
     (Both, "WITH big AS (SELECT * FROM sales WHERE amount > 5) SELECT COUNT(*) FROM big"),
     (
         Both,
-        "WITH RECURSIVE up (id, parent, depth) AS (SELECT id, parent, 0 FROM tree WHERE id = 3 UNION \
-         ALL SELECT t.id, t.parent, up.depth + 1 FROM tree t JOIN up ON t.id = up.parent) SELECT * FROM up",
+        "WITH RECURSIVE up (id, parent, depth) AS (SELECT id, parent, 0 FROM tree WHERE id \
+     = 3 UNION \
+         ALL SELECT t.id, t.parent, up.depth + 1 FROM tree t JOIN up ON t.id = up.parent) \
+     SELECT * FROM up",
     ),
     (
         Both,
-        "WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT * FROM a JOIN b ON y = x + 1",
+        "WITH a AS (SELECT 1 AS x), b AS (SELECT x + 1 AS y FROM a) SELECT * FROM a JOIN b \
+     ON y = x + 1",
     ),
     // Joins and unions
     (Both, "SELECT * FROM users u INNER JOIN tree t USING (id) LEFT JOIN sales s ON s.id = t.id"),
