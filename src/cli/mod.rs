@@ -30,6 +30,7 @@ mod report;
 mod restore;
 mod run;
 mod sandbox;
+mod ship;
 mod signals;
 mod step_lines;
 mod sweep;
@@ -59,6 +60,7 @@ const COMMANDS: &[Entry] = &[
     (report::command, report::run),
     (compare::command, compare::run),
     (digest::command, digest::run),
+    (ship::command, ship::run),
     (sandbox::command, sandbox::run),
     (restore::command, restore::run),
     (completion::command, completion::run),

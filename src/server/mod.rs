@@ -5,6 +5,7 @@
 mod cold;
 pub mod instruments;
 pub mod journal;
+pub mod logging;
 pub mod sandbox;
 mod snapshot;
 mod tree;

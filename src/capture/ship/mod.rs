@@ -5,16 +5,31 @@
 //! where a reader is, so that another can go on there.
 
 mod chain;
+mod chunks;
+mod http;
+mod live;
 mod mark;
+mod peer;
 mod reader;
+mod remote;
+mod serve;
 mod siblings;
+mod spool;
+mod stream;
 mod tail;
+mod told;
 mod watch;
 
+pub use chain::Seen;
+pub use live::{Access, Live, Local, is_url, open_live};
 pub use mark::{BadMark, Mark};
+pub use peer::server_config;
 pub use reader::{Gap, Piece, Reader};
+pub use serve::{Counts, Server, Serving};
+pub use spool::{Spool, SpoolError};
+pub use stream::{Sessions, Shipped, Stream};
 pub use tail::Tail;
-pub use watch::{From, Watch};
+pub use watch::{Entrance, From, Watch};
 
 #[cfg(test)]
 mod tests;

@@ -271,6 +271,14 @@ impl Entrance {
         })
     }
 
+    /// A reader that begins so many bytes before the end of what is there, and how many that are.
+    pub(super) fn reader_before_now(&self, bytes: u64) -> io::Result<(Reader, u64)> {
+        let last = self.chain.last();
+        let before = bytes.min(last.size);
+        let offset = last.size - before;
+        Ok((Reader::new(self.chain.clone(), Vec::new(), last.number, offset), before))
+    }
+
     /// What was seen so far.
     pub fn seen(&self) -> Seen {
         self.chain.seen()

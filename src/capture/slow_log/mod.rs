@@ -89,6 +89,10 @@ impl Format for SlowLog {
         if rest.is_empty() && !is_all {
             return Step::More;
         }
+        if self.shape.is_none() && self.suspect_bytes == 0 {
+            // A head in the very first literal must look like the head before it, too.
+            self.shape = Some(found.shape);
+        }
         let is_admin = rest.starts_with(ADMIN);
         let end = if starts_head(rest) && !is_admin {
             // A head without a statement.

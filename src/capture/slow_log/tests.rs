@@ -162,3 +162,12 @@ fn texts_in_a_head_that_imitate_a_record_are_never_certain() {
         assert!(found[0].doubt.is_certain());
     }
 }
+
+#[test]
+fn a_head_in_the_first_literal_of_a_log_is_a_literal() {
+    let text = "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: r[r] @ h []  Id: 3\n\
+        # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\nSET timestamp=1;\n\
+        select 'x;\n# User@Host: e[e] @ h []  Id: 9\n';\n";
+    let (found, tally) = all(text.as_bytes(), 1 << 20);
+    assert_eq!((found.len(), tally.unbalanced), (1, 0));
+}

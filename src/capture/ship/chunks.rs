@@ -1,0 +1,136 @@
+//! Chunks of HTTP as they come, each given only when it is whole. Pure.
+
+use std::io::{self, Write as _};
+
+/// Bytes of the longest chunk: a record is never cut, and no server takes a longer statement.
+const MOST: usize = (1 << 30) + (1 << 20);
+/// Bytes of the longest head of a chunk.
+const MOST_HEAD: usize = 16 << 10;
+
+/// What came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// Text, and the mark of its end if the chunk has one.
+    Text(Option<String>),
+    /// Only a sign of life, and where the other side is.
+    Beat(String),
+    /// The last one.
+    End,
+    /// No whole chunk is there.
+    More,
+}
+
+/// What came and was not taken yet.
+pub(super) struct Chunks {
+    bytes: Vec<u8>,
+    at: usize,
+    unpacker: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
+}
+
+impl Chunks {
+    pub(super) fn new(begin: &[u8], is_packed: bool) -> io::Result<Chunks> {
+        let unpacker = match is_packed {
+            true => Some(zstd::stream::write::Decoder::new(Vec::new())?),
+            false => None,
+        };
+        Ok(Chunks { bytes: begin.to_vec(), at: 0, unpacker })
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next one; its text goes to the end of `out`.
+    pub(super) fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Chunk> {
+        let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
+        let rest = &self.bytes[self.at..];
+        let Some(end) = memchr::memmem::find(&rest[..rest.len().min(MOST_HEAD)], b"\r\n") else {
+            let is_wrong = rest.len() >= MOST_HEAD;
+            return if is_wrong { Err(wrong("a chunk has no head")) } else { Ok(Chunk::More) };
+        };
+        let head =
+            std::str::from_utf8(&rest[..end]).map_err(|_| wrong("a chunk's head is no text"))?;
+        let (length, extension) = head.split_once(';').unwrap_or((head, ""));
+        let length = usize::from_str_radix(length.trim(), 16).ok().filter(|length| *length <= MOST);
+        let length = length.ok_or_else(|| wrong("a chunk's length is none"))?;
+        if length == 0 {
+            return Ok(Chunk::End);
+        }
+        let Some(data) = rest.get(end + 2..end + 2 + length + 2) else { return Ok(Chunk::More) };
+        let Some(data) = data.strip_suffix(b"\r\n") else {
+            return Err(wrong("a chunk does not end where it says"));
+        };
+        let chunk = match extension.split_once('=') {
+            Some(("mark", mark)) => Chunk::Text(Some(mark.to_owned())),
+            Some(("beat", mark)) => Chunk::Beat(mark.to_owned()),
+            _ => Chunk::Text(None),
+        };
+        if matches!(chunk, Chunk::Text(_)) {
+            match &mut self.unpacker {
+                None => out.extend_from_slice(data),
+                Some(unpacker) => {
+                    unpacker.write_all(data)?;
+                    unpacker.flush()?;
+                    out.append(unpacker.get_mut());
+                }
+            }
+        }
+        self.at += end + 2 + length + 2;
+        Ok(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn chunks_come_whole_however_they_are_cut() {
+        let bytes = b"3;mark=a.b\r\nx\r\n\r\n1;beat=c\r\n\n\r\n2\r\nyz\r\n0\r\n\r\n";
+        for cut in 1..bytes.len() {
+            let (mut chunks, mut found) = (Chunks::new(&[], false).unwrap(), Vec::new());
+            let mut text = Vec::new();
+            for piece in bytes.chunks(cut) {
+                chunks.push(piece);
+                loop {
+                    match chunks.next(&mut text).unwrap() {
+                        Chunk::More => break,
+                        Chunk::End => {
+                            found.push(Chunk::End);
+                            break;
+                        }
+                        chunk => found.push(chunk),
+                    }
+                }
+                if found.last() == Some(&Chunk::End) {
+                    break;
+                }
+            }
+            let mark = |text: &str| Chunk::Text(Some(text.to_owned()));
+            assert_eq!(
+                found,
+                [mark("a.b"), Chunk::Beat("c".to_owned()), Chunk::Text(None), Chunk::End]
+            );
+            assert_eq!(text, b"x\r\nyz");
+        }
+    }
+
+    #[test]
+    fn what_is_no_chunk_is_refused() {
+        for wrong in ["x\r\n", "-1\r\n", "ffffffffff\r\n", "1\r\nab\r\n"] {
+            assert!(Chunks::new(wrong.as_bytes(), false).unwrap().next(&mut Vec::new()).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_break_it(bytes: Vec<u8>, is_packed: bool) {
+            let mut chunks = Chunks::new(&bytes, is_packed).unwrap();
+            let mut out = Vec::new();
+            while let Ok(Chunk::Text(_) | Chunk::Beat(_)) = chunks.next(&mut out) {}
+        }
+    }
+}

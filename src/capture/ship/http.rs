@@ -1,0 +1,312 @@
+//! Heads of HTTP: what a reader asks for, and answers without a stream. Pure but for the socket it reads from.
+
+use std::io::{self, Read};
+
+use super::mark::{Mark, plain};
+use super::stream::Sessions;
+use super::watch::From;
+use crate::base::{Clock, Nanos, Secret};
+
+/// Bytes of the longest head.
+const MOST_HEAD: usize = 8 << 10;
+/// Fields of the longest head.
+const MOST_FIELDS: usize = 64;
+/// How long a head may take to come, however slowly its bytes do.
+const HEAD_TIME: Nanos = Nanos(5_000_000_000);
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Asked {
+    /// The log.
+    Slow(Wanted),
+    /// What goes on, as JSON.
+    Status,
+    /// The same as OpenMetrics.
+    Metrics,
+}
+
+/// How the log is wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) from: From,
+    pub(super) sessions: Sessions,
+    /// Whether chunks tell where they end, and some say that we are still there.
+    pub(super) has_marks: bool,
+    pub(super) is_packed: bool,
+}
+
+/// A refusal: its number, its name, and what is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refused(pub(super) u16, pub(super) &'static str, pub(super) String);
+
+fn refused(code: u16, why: impl Into<String>) -> Refused {
+    let name = match code {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        431 => "Request Header Fields Too Large",
+        505 => "HTTP Version Not Supported",
+        _ => "Service Unavailable",
+    };
+    Refused(code, name, why.into())
+}
+
+/// Too many readers.
+pub(super) fn too_many(most: usize) -> Refused {
+    refused(503, format!("{most} readers are served already"))
+}
+
+impl Refused {
+    /// The whole answer.
+    pub(super) fn text(&self) -> String {
+        let Refused(code, name, why) = self;
+        let more = match code {
+            401 => "WWW-Authenticate: Bearer\r\n",
+            405 => "Allow: GET\r\n",
+            503 => "Retry-After: 5\r\n",
+            _ => "",
+        };
+        answer(&format!("{code} {name}"), "text/plain", more, &format!("{why}\n"))
+    }
+}
+
+/// An answer with a body.
+pub(super) fn answer(status: &str, kind: &str, more: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{more}\
+         Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Reads a head. The socket gives `WouldBlock` or `TimedOut` when nothing comes for a while. `None` where the peer left
+/// without a word.
+pub(super) fn head(
+    peer: &mut dyn Read,
+    clock: &impl Clock,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<Vec<u8>>, Refused> {
+    let until = clock.now() + HEAD_TIME;
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
+        if head.len() > MOST_HEAD {
+            return Err(refused(431, format!("a head has at most {MOST_HEAD} bytes")));
+        }
+        if clock.now() > until || !goes_on() {
+            return Err(refused(408, "the head did not come in time"));
+        }
+        match peer.read(&mut piece) {
+            Ok(0) if head.is_empty() => return Ok(None),
+            Ok(0) => return Err(refused(400, "the head has no end")),
+            Ok(read) => head.extend_from_slice(&piece[..read]),
+            Err(e) if is_pause(&e) => {}
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(head))
+}
+
+/// Whether a socket only has nothing just now.
+pub(super) fn is_pause(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+/// What a head asks for.
+pub(super) fn asked(head: &[u8], token: Option<&Secret>) -> Result<Asked, Refused> {
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut parsed = httparse::Request::new(&mut fields);
+    match parsed.parse(head) {
+        Ok(httparse::Status::Complete(_)) => {}
+        Err(httparse::Error::TooManyHeaders) => {
+            return Err(refused(431, format!("a head has at most {MOST_FIELDS} fields")));
+        }
+        _ => return Err(refused(400, "this is no head of HTTP")),
+    }
+    let field = |name: &str| {
+        let found = parsed.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+        found.map(|field| field.value)
+    };
+    if let Some(token) = token {
+        let given = field("authorization").and_then(|value| value.strip_prefix(b"Bearer "));
+        if !given.is_some_and(|given| is_same(given.trim_ascii(), token.reveal().as_bytes())) {
+            return Err(refused(401, "the token is missing or wrong"));
+        }
+    }
+    if parsed.method != Some("GET") {
+        return Err(refused(405, "only GET is understood"));
+    }
+    if parsed.version != Some(1) {
+        return Err(refused(505, "HTTP/1.1 is spoken here"));
+    }
+    let path = parsed.path.unwrap_or_default();
+    let (path, words) = path.split_once('?').unwrap_or((path, ""));
+    match path {
+        "/slow" => {
+            let takes_zstd = field("accept-encoding").is_some_and(takes_zstd);
+            Ok(Asked::Slow(wanted(words, takes_zstd)?))
+        }
+        "/status" => Ok(Asked::Status),
+        "/metrics" => Ok(Asked::Metrics),
+        _ => Err(refused(404, "there is /slow, /status and /metrics")),
+    }
+}
+
+/// Compares in a time that tells nothing of the texts but their lengths.
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+/// `gzip, zstd;q=0.5`
+fn takes_zstd(value: &[u8]) -> bool {
+    let value = String::from_utf8_lossy(value).to_ascii_lowercase();
+    value.split(',').any(|one| {
+        let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        name.trim() == "zstd" && !matches!(weight.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
+    })
+}
+
+/// `rate_limit=10&from=MARK&marks=1&zstd=1`
+fn wanted(words: &str, takes_zstd: bool) -> Result<Wanted, Refused> {
+    let mut wanted = Wanted {
+        from: From::Now,
+        sessions: Sessions::All,
+        has_marks: false,
+        is_packed: takes_zstd,
+    };
+    for word in words.split('&').filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').unwrap_or((word, "1"));
+        let wrong = |what: &str| refused(400, format!("{name} is {what}"));
+        let is_yes = || match value {
+            "1" | "yes" | "true" => Ok(true),
+            "0" | "no" | "false" => Ok(false),
+            _ => Err(wrong("0 or 1")),
+        };
+        match name {
+            "rate_limit" => {
+                let n: u64 = value.parse().map_err(|_| wrong("a whole number from 1"))?;
+                wanted.sessions = match n {
+                    0 => return Err(wrong("a whole number from 1")),
+                    1 => Sessions::All,
+                    n => Sessions::OneOf(n),
+                };
+            }
+            "sample" => {
+                let share: f64 = value.parse().map_err(|_| wrong("a share like 0.1"))?;
+                if !(share > 0.0 && share <= 1.0) {
+                    return Err(wrong("a share above 0 and up to 1"));
+                }
+                wanted.sessions = if share < 1.0 { Sessions::Share(share) } else { Sessions::All };
+            }
+            "from" => {
+                let mark = if value == "begin" { Some(From::Begin) } else { mark(value) };
+                wanted.from = mark.ok_or_else(|| wrong("a mark, as chunks have them, or begin"))?;
+            }
+            "marks" => wanted.has_marks = is_yes()?,
+            "zstd" => wanted.is_packed = is_yes()?,
+            // Others may be told apart by those who read the words elsewhere.
+            _ => {}
+        }
+    }
+    Ok(wanted)
+}
+
+/// A mark as it was given, or with its `%` written as URLs have it.
+fn mark(value: &str) -> Option<From> {
+    let of = |text: &str| text.parse::<Mark>().ok().map(From::Mark);
+    if value.contains("%25") {
+        let once = String::from_utf8(plain(value)?).ok()?;
+        return of(&once);
+    }
+    of(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::SimClock;
+    use proptest::prelude::*;
+
+    fn of(line: &str, fields: &str) -> Result<Asked, u16> {
+        let head = format!("{line}\r\nHost: x\r\n{fields}\r\n");
+        asked(head.as_bytes(), None).map_err(|refused| refused.0)
+    }
+
+    fn slow(words: &str) -> Result<Wanted, u16> {
+        match of(&format!("GET /slow{words} HTTP/1.1"), "")? {
+            Asked::Slow(wanted) => Ok(wanted),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_understood_or_refused() {
+        assert_eq!(of("GET /status HTTP/1.1", ""), Ok(Asked::Status));
+        assert_eq!(of("GET /metrics?x HTTP/1.1", ""), Ok(Asked::Metrics));
+        assert_eq!(of("GET / HTTP/1.1", ""), Err(404));
+        assert_eq!(of("POST /slow HTTP/1.1", ""), Err(405));
+        assert_eq!(of("GET /slow HTTP/1.0", ""), Err(505));
+        assert_eq!(of("GET /slow", ""), Err(400));
+        assert_eq!(of("GET /slow HTTP/1.1", &"a: b\r\n".repeat(100)), Err(431));
+        let plain = slow("").unwrap();
+        assert_eq!((plain.from, plain.is_packed, plain.has_marks), (From::Now, false, false));
+        assert_eq!(slow("?rate_limit=10").unwrap().sessions, Sessions::OneOf(10));
+        assert_eq!(slow("?rate_limit=1&sample=0.25").unwrap().sessions, Sessions::Share(0.25));
+        assert_eq!(slow("?from=begin&marks=1&zstd").unwrap().from, From::Begin);
+        for wrong in ["rate_limit=0", "rate_limit=x", "sample=2", "sample=0", "from=1", "zstd=2"] {
+            assert_eq!(slow(&format!("?{wrong}")), Err(400), "{wrong}");
+        }
+        let packed = |fields| match of("GET /slow HTTP/1.1", fields) {
+            Ok(Asked::Slow(wanted)) => wanted.is_packed,
+            other => panic!("{other:?}"),
+        };
+        assert!(packed("Accept-Encoding: gzip, zstd\r\n"));
+        assert!(!packed("Accept-Encoding: gzip, zstd;q=0\r\n"));
+    }
+
+    #[test]
+    fn the_token_must_be_right() {
+        let token = Secret::new("abc");
+        let with = |value: &str| {
+            let head = format!("GET /status HTTP/1.1\r\nAuthorization: {value}\r\n\r\n");
+            asked(head.as_bytes(), Some(&token)).map_err(|refused| refused.0)
+        };
+        assert_eq!(with("Bearer abc"), Ok(Asked::Status));
+        for wrong in ["Bearer abd", "Bearer ab", "Bearer ", "abc", "Basic abc"] {
+            assert_eq!(with(wrong), Err(401), "{wrong}");
+        }
+        assert_eq!(asked(b"GET /status HTTP/1.1\r\n\r\n", Some(&token)).map_err(|r| r.0), Err(401));
+    }
+
+    #[test]
+    fn a_head_that_drips_or_has_no_end_is_refused() {
+        struct Drip(SimClock, u64);
+        impl Read for Drip {
+            fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+                self.0.advance(Nanos(self.1));
+                out[0] = b'x';
+                Ok(1)
+            }
+        }
+        let clock = SimClock::default();
+        let slowly = head(&mut Drip(clock.clone(), 1_000_000_000), &clock, &|| true);
+        assert_eq!(slowly.map_err(|refused| refused.0), Err(408));
+        let clock = SimClock::default();
+        let fast = head(&mut Drip(clock.clone(), 1), &clock, &|| true);
+        assert_eq!(fast.map_err(|refused| refused.0), Err(431));
+        let cut = head(&mut &b"GET / HTTP"[..], &clock, &|| true);
+        assert_eq!(cut.map_err(|refused| refused.0), Err(400));
+        assert_eq!(head(&mut &b""[..], &clock, &|| true), Ok(None));
+    }
+
+    proptest! {
+        #[test]
+        fn no_head_breaks_it(text: Vec<u8>, words: String) {
+            let _ = asked(&text, None);
+            let _ = of(&format!("GET /slow?{words} HTTP/1.1"), "");
+        }
+    }
+}

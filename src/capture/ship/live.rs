@@ -1,0 +1,205 @@
+//! A log that is being written, here or behind a URL, as a source that never ends and can say where it is.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::mark::Mark;
+use super::remote::Remote;
+use super::stream::{Sessions, Stream};
+use super::watch::{From, MOST_HELD_BYTES, Watch};
+use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
+use crate::capture::LogError;
+
+/// How long we wait until we say that there is nothing now.
+pub(super) const IDLE: Nanos = Nanos(200_000_000);
+/// How often we look meanwhile.
+const LOOK: Nanos = Nanos(25_000_000);
+
+/// A source that never ends: `read` gives `ErrorKind::WouldBlock` when nothing comes for 200 ms, and an error only where
+/// going on is no use. Its text is a log of whole records.
+pub trait Live: Read + Send {
+    /// The last place at or before so many bytes of what was read, from which another can go on. Earlier places can't
+    /// be had afterwards.
+    fn mark(&mut self, offset: u64) -> Option<String>;
+    /// What is to be said since this was asked last: gaps, connections lost and made.
+    fn notes(&mut self) -> Vec<String>;
+    /// Bytes that are there and were not read yet, where it is known.
+    fn bytes_behind(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// What is needed to open a log behind a URL.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// The token that the server asks for.
+    pub token: Option<Secret>,
+    /// Authorities to believe, PEM, in place of the machine's own.
+    pub authority: Option<PathBuf>,
+    /// Whether the way there is narrow: the text comes packed.
+    pub is_packed: bool,
+}
+
+/// Whether a place is a URL.
+pub fn is_url(place: &str) -> bool {
+    place.starts_with("http://") || place.starts_with("https://")
+}
+
+/// Opens a log that is being written: a path, or the URL of a `sweat ship` as in `http://db1:4407/slow?sample=0.1`. It
+/// begins with what is written from now on, or at the mark that another reader left.
+///
+/// # Errors
+/// When it can't be opened, the mark is none, or the other side refuses.
+pub fn open_live(
+    place: &str,
+    access: &Access,
+    mark: Option<&str>,
+    stop: &Stop,
+) -> anyhow::Result<Box<dyn Live>> {
+    if is_url(place) {
+        return Ok(Box::new(Remote::open(place, access, mark, stop)?));
+    }
+    let from = match mark {
+        Some(mark) => From::Mark(mark.parse()?),
+        None => From::Now,
+    };
+    Ok(Box::new(Local::open(Path::new(place), &from)?))
+}
+
+/// Marks of places in what was read.
+#[derive(Debug, Default)]
+pub(super) struct Marks(VecDeque<(u64, String)>);
+
+impl Marks {
+    pub(super) fn push(&mut self, position: u64, mark: String) {
+        match self.0.back_mut() {
+            Some(last) if last.0 == position => last.1 = mark,
+            _ => self.0.push_back((position, mark)),
+        }
+    }
+
+    pub(super) fn at(&mut self, offset: u64) -> Option<String> {
+        while self.0.get(1).is_some_and(|next| next.0 <= offset) {
+            self.0.pop_front();
+        }
+        self.0.front().filter(|first| first.0 <= offset).map(|first| first.1.clone())
+    }
+
+    /// Forgets all but the last few: nobody asks for them.
+    pub(super) fn bound(&mut self) {
+        const MOST: usize = 4096;
+        while self.0.len() > MOST {
+            self.0.remove(1);
+        }
+    }
+}
+
+/// A log on this machine.
+pub struct Local {
+    watch: Watch,
+    stream: Stream,
+    clock: RealClock,
+    /// Bytes made in all, and how many of the text were given.
+    made: u64,
+    given: usize,
+    text: Vec<u8>,
+    marks: Marks,
+    gaps: u64,
+}
+
+impl Local {
+    /// Begins to follow a log.
+    ///
+    /// # Errors
+    /// When it can't be opened, or its folder can't be listed.
+    pub fn open(path: &Path, from: &From) -> io::Result<Local> {
+        let watch = Watch::open(path, MOST_HELD_BYTES)?;
+        let stream = Stream::open(&watch.entrance(), from, Sessions::All)?;
+        let mut marks = Marks::default();
+        if let From::Mark(mark) = from {
+            marks.push(0, Mark::to_string(mark));
+        }
+        Ok(Local {
+            watch,
+            stream,
+            clock: RealClock::start(),
+            made: 0,
+            given: 0,
+            text: Vec::new(),
+            marks,
+            gaps: 0,
+        })
+    }
+
+    /// Fills the text with what there is.
+    fn fill(&mut self) -> Result<bool, LogError> {
+        self.text.clear();
+        self.given = 0;
+        let mut has_more = self.stream.look()?;
+        if !has_more {
+            self.watch.look()?;
+            has_more = self.stream.look()?;
+        }
+        self.take();
+        Ok(has_more)
+    }
+
+    fn take(&mut self) {
+        std::mem::swap(self.stream.text(), &mut self.text);
+        self.stream.text().clear();
+        self.made += self.text.len() as u64;
+        let mark = self.stream.mark().to_string();
+        self.marks.push(self.made, mark);
+        self.marks.bound();
+    }
+}
+
+impl Read for Local {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let of = |error: LogError| match error {
+            LogError::Io(e) => e,
+            error => io::Error::other(error),
+        };
+        let until = self.clock.now() + IDLE;
+        loop {
+            if self.given < self.text.len() {
+                let length = out.len().min(self.text.len() - self.given);
+                out[..length].copy_from_slice(&self.text[self.given..self.given + length]);
+                self.given += length;
+                return Ok(length);
+            }
+            if self.fill().map_err(of)? {
+                continue;
+            }
+            if self.clock.now() < until {
+                self.clock.sleep_until(self.clock.now() + LOOK);
+                continue;
+            }
+            self.stream.pause().map_err(of)?;
+            self.take();
+            if self.text.is_empty() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+        }
+    }
+}
+
+impl Live for Local {
+    fn mark(&mut self, offset: u64) -> Option<String> {
+        self.marks.at(offset)
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        let gaps = self.stream.shipped().gaps;
+        let new = gaps - std::mem::replace(&mut self.gaps, gaps);
+        if new == 0 { Vec::new() } else { vec![format!("{new} gaps in the log")] }
+    }
+
+    fn bytes_behind(&self) -> Option<u64> {
+        Some(self.stream.bytes_behind())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,438 @@
+//! A log behind a URL: reads what `sweat ship` serves, and when the connection is lost makes another that goes on where
+//! the last whole chunk ended.
+
+use std::io::{self, Read, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::chunks::{Chunk, Chunks};
+use super::http::is_pause;
+use super::live::{Access, IDLE, Live, Marks};
+use super::peer::{Peer, client_config};
+use super::serve::BEAT;
+use super::tail::banner;
+use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
+
+/// How long the other side may say nothing until it counts as gone: several beats.
+const SILENCE: Nanos = Nanos(BEAT.0 * 4);
+/// The pause before the first new connection; each one that fails doubles it.
+const PAUSE: Nanos = Nanos(250_000_000);
+/// The longest pause.
+const MOST_PAUSE: Nanos = Nanos(10_000_000_000);
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long the head of an answer may take.
+const HEAD: Nanos = Nanos(10_000_000_000);
+/// Bytes of the longest head.
+const MOST_HEAD: usize = 16 << 10;
+
+/// A URL taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Url {
+    is_tls: bool,
+    host: String,
+    port: u16,
+    path: String,
+    words: String,
+}
+
+impl Url {
+    fn parse(text: &str) -> anyhow::Result<Url> {
+        let (is_tls, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => anyhow::bail!("a URL begins with http:// or https://"),
+        };
+        let (place, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        anyhow::ensure!(
+            !place.contains('@'),
+            "a token does not belong into a URL, where others see it"
+        );
+        let (path, words) = rest.split_once('?').unwrap_or((rest, ""));
+        let path = if matches!(path, "" | "/") { "/slow" } else { path };
+        let is_clean = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
+        anyhow::ensure!(is_clean(rest) && is_clean(place), "a URL has no blanks and no #");
+        let has_port =
+            place.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
+        let (host, port) = match has_port {
+            Some((host, port)) => (host, port.parse().context("its port is no number")?),
+            None => (place, if is_tls { 443 } else { 80 }),
+        };
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        anyhow::ensure!(!host.is_empty(), "it has no host");
+        Ok(Url { is_tls, host, port, path: path.to_owned(), words: words.to_owned() })
+    }
+
+    fn head(&self, access: &Access, mark: Option<&str>) -> String {
+        let mut words: Vec<String> =
+            self.words.split('&').filter(|w| !w.is_empty()).map(str::to_owned).collect();
+        if let Some(mark) = mark {
+            words.retain(|word| !word.starts_with("from="));
+            words.push(format!("from={}", mark.replace('%', "%25")));
+        }
+        words.push("marks=1".to_owned());
+        if access.is_packed {
+            words.push("zstd=1".to_owned());
+        }
+        let token = access.token.as_ref().map(Secret::reveal);
+        let token =
+            token.map_or(String::new(), |token| format!("Authorization: Bearer {token}\r\n"));
+        let host =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        format!(
+            "GET {}?{} HTTP/1.1\r\nHost: {host}:{}\r\nUser-Agent: sweat/{}\r\n{token}\r\n",
+            self.path,
+            words.join("&"),
+            self.port,
+            env!("CARGO_PKG_VERSION"),
+        )
+    }
+}
+
+/// Why a connection was not made.
+enum Failed {
+    /// Another try may do better.
+    Later(String),
+    /// It is no use.
+    Never(String),
+}
+
+/// A log behind a URL.
+pub(super) struct Remote {
+    url: Url,
+    access: Access,
+    tls: Option<Arc<ClientConfig>>,
+    stop: Stop,
+    clock: RealClock,
+    connection: Option<(Peer, Chunks)>,
+    /// When something came last, or when another connection is to be tried.
+    heard_at: Nanos,
+    retry_at: Nanos,
+    pause: Nanos,
+    /// Where the last whole chunk ended.
+    mark: Option<String>,
+    marks: Marks,
+    text: Vec<u8>,
+    given: usize,
+    /// Bytes made in all.
+    made: u64,
+    piece: Vec<u8>,
+    notes: Vec<String>,
+    /// Whether anything was read at all.
+    has_begun: bool,
+}
+
+impl Remote {
+    pub(super) fn open(
+        place: &str,
+        access: &Access,
+        mark: Option<&str>,
+        stop: &Stop,
+    ) -> anyhow::Result<Remote> {
+        let url = Url::parse(place).with_context(|| format!("open {place}"))?;
+        if let Some(token) = &access.token {
+            let is_clean = token.reveal().bytes().all(|b| b.is_ascii_graphic());
+            anyhow::ensure!(is_clean, "a token has only letters, digits and signs");
+            anyhow::ensure!(
+                url.is_tls || is_near(&url.host),
+                "open {place}: the token would go over the net in clear text\nhint: use https://, or a tunnel"
+            );
+        }
+        let authority = access.authority.as_deref();
+        let tls = if url.is_tls { Some(client_config(authority)?) } else { None };
+        let clock = RealClock::start();
+        let mut marks = Marks::default();
+        if let Some(mark) = mark {
+            marks.push(0, mark.to_owned());
+        }
+        let mut remote = Remote {
+            url,
+            access: access.clone(),
+            tls,
+            stop: stop.clone(),
+            clock,
+            connection: None,
+            heard_at: Nanos(0),
+            retry_at: Nanos(0),
+            pause: PAUSE,
+            mark: mark.map(str::to_owned),
+            marks,
+            text: Vec::new(),
+            given: 0,
+            made: 0,
+            piece: vec![0; 64 << 10],
+            notes: Vec::new(),
+            has_begun: false,
+        };
+        match remote.connect() {
+            Ok(()) => Ok(remote),
+            Err(Failed::Later(why) | Failed::Never(why)) => anyhow::bail!("open {place}: {why}"),
+        }
+    }
+
+    fn connect(&mut self) -> Result<(), Failed> {
+        let later = |e: io::Error| Failed::Later(e.to_string());
+        let Url { host, port, .. } = &self.url;
+        let mut last = "the name has no address".to_owned();
+        let addresses = (host.as_str(), *port).to_socket_addrs().map_err(later)?;
+        let mut socket = None;
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(made) => {
+                    socket = Some(made);
+                    break;
+                }
+                Err(e) => last = format!("connect to {address}: {e}"),
+            }
+        }
+        let socket = socket.ok_or(Failed::Later(last))?;
+        let tls = match &self.tls {
+            None => None,
+            Some(config) => {
+                let name = ServerName::try_from(host.clone());
+                let name =
+                    name.map_err(|_| Failed::Never(format!("{host} is no name of a server")))?;
+                Some((config, name))
+            }
+        };
+        let mut peer = Peer::made(socket, tls).map_err(later)?;
+        let head = self.url.head(&self.access, self.mark.as_deref());
+        let until = self.clock.now() + HEAD;
+        self.send(&mut peer, head.as_bytes(), until).map_err(|e| match e.get_ref() {
+            // A certificate that is not believed today will not be tomorrow.
+            Some(inner) if inner.is::<rustls::Error>() => Failed::Never(e.to_string()),
+            _ => Failed::Later(e.to_string()),
+        })?;
+        let (chunks, is_packed) = self.answer(&mut peer, until)?;
+        let chunks = Chunks::new(&chunks, is_packed).map_err(later)?;
+        self.connection = Some((peer, chunks));
+        (self.heard_at, self.pause) = (self.clock.now(), PAUSE);
+        Ok(())
+    }
+
+    fn send(&self, peer: &mut Peer, mut bytes: &[u8], until: Nanos) -> io::Result<()> {
+        loop {
+            let result =
+                if bytes.is_empty() { peer.flush().map(|()| 0) } else { peer.write(bytes) };
+            match result {
+                Ok(_) if bytes.is_empty() => return Ok(()),
+                Ok(taken) => bytes = &bytes[taken..],
+                Err(e) if !is_pause(&e) || self.clock.now() > until || self.stop.is_set() => {
+                    return Err(e);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Reads the head of the answer; gives what came behind it, and whether that is packed.
+    fn answer(&self, peer: &mut Peer, until: Nanos) -> Result<(Vec<u8>, bool), Failed> {
+        let mut head = Vec::new();
+        let mut piece = [0; 2048];
+        let end = loop {
+            if let Some(end) = memchr::memmem::find(&head, b"\r\n\r\n") {
+                break end + 4;
+            }
+            if head.len() > MOST_HEAD {
+                return Err(Failed::Never("what answers there is no sweat".to_owned()));
+            }
+            match peer.read(&mut piece) {
+                Ok(0) => return Err(Failed::Later("it hung up".to_owned())),
+                Ok(read) => head.extend_from_slice(&piece[..read]),
+                Err(e) if !is_pause(&e) => return Err(Failed::Later(e.to_string())),
+                Err(_) if self.stop.is_set() => {
+                    return Err(Failed::Later("interrupted".to_owned()));
+                }
+                Err(_) if self.clock.now() > until => {
+                    return Err(Failed::Later("it does not answer".to_owned()));
+                }
+                Err(_) => {}
+            }
+        };
+        let mut fields = [httparse::EMPTY_HEADER; 64];
+        let mut answer = httparse::Response::new(&mut fields);
+        if answer.parse(&head[..end]).is_err() {
+            return Err(Failed::Never("what answers there does not speak HTTP".to_owned()));
+        }
+        let field = |name: &str| {
+            let found = answer.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
+            found.map(|field| String::from_utf8_lossy(field.value).to_ascii_lowercase())
+        };
+        match answer.code {
+            Some(200) => {}
+            Some(401) => {
+                return Err(Failed::Never(
+                    "the token is missing or wrong\nhint: --token-file".to_owned(),
+                ));
+            }
+            Some(code) => {
+                let said = String::from_utf8_lossy(&head[end..]);
+                let said =
+                    format!("it answers {code}: {}", said.lines().next().unwrap_or_default());
+                let may_change = code >= 500 || code == 408;
+                return Err(if may_change { Failed::Later(said) } else { Failed::Never(said) });
+            }
+            None => return Err(Failed::Never("what answers there does not speak HTTP".to_owned())),
+        }
+        if field("transfer-encoding").as_deref() != Some("chunked") {
+            return Err(Failed::Never("what answers there is no sweat".to_owned()));
+        }
+        let is_packed = field("content-encoding").as_deref() == Some("zstd");
+        Ok((head.split_off(end), is_packed))
+    }
+
+    fn lost(&mut self, why: &str) {
+        if self.connection.take().is_some() {
+            self.notes.push(format!("lost the connection to {}: {why}", self.url.host));
+        }
+        self.retry_at = self.clock.now() + self.pause;
+        self.pause = Nanos((self.pause.0 * 2).min(MOST_PAUSE.0));
+    }
+
+    /// Makes a new connection if it is time to.
+    fn again(&mut self) -> io::Result<()> {
+        if self.clock.now() < self.retry_at {
+            let until = self.retry_at.0.min(self.clock.now().0 + IDLE.0);
+            self.clock.sleep_until(Nanos(until));
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        match self.connect() {
+            Ok(()) => {
+                self.notes.push(format!("connected to {} again", self.url.host));
+                if self.mark.is_none() && self.has_begun {
+                    let why = "the connection was lost, and there was no mark to go on at";
+                    self.notes.push(format!("gap in the log: {why}"));
+                    self.text.push(b'\n');
+                    self.text.extend_from_slice(&banner(why));
+                    self.made += self.text.len() as u64;
+                }
+                Ok(())
+            }
+            Err(Failed::Never(why)) => Err(io::Error::other(why)),
+            Err(Failed::Later(why)) => {
+                if self.pause == PAUSE {
+                    self.notes.push(format!("can't reach {}: {why}", self.url.host));
+                }
+                self.lost(&why);
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+        }
+    }
+
+    /// Takes what came; an error where the connection is to be given up.
+    fn hear(&mut self) -> Result<(), String> {
+        let Some((peer, chunks)) = &mut self.connection else { return Ok(()) };
+        loop {
+            match chunks.next(&mut self.text).map_err(|e| e.to_string())? {
+                Chunk::Text(mark) => {
+                    self.has_begun = true;
+                    self.made += self.text.len() as u64;
+                    if let Some(mark) = mark {
+                        self.marks.push(self.made, mark.clone());
+                        self.marks.bound();
+                        self.mark = Some(mark);
+                    }
+                    if !self.text.is_empty() {
+                        return Ok(());
+                    }
+                }
+                Chunk::Beat(mark) => {
+                    self.marks.push(self.made, mark.clone());
+                    self.mark = Some(mark);
+                }
+                Chunk::End => return Err("it ended the stream".to_owned()),
+                Chunk::More => break,
+            }
+        }
+        match peer.read(&mut self.piece) {
+            Ok(0) => Err("it hung up".to_owned()),
+            Ok(read) => {
+                self.heard_at = self.clock.now();
+                chunks.push(&self.piece[..read]);
+                Ok(())
+            }
+            Err(e) if is_pause(&e) => {
+                let is_gone = self.clock.now().since(self.heard_at) > SILENCE;
+                if is_gone { Err("nothing is heard of it".to_owned()) } else { Ok(()) }
+            }
+            Err(e) => Err(e.to_string()),
+        }
+    }
+}
+
+/// Whether nobody between could listen.
+fn is_near(host: &str) -> bool {
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+impl Read for Remote {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let until = self.clock.now() + IDLE;
+        loop {
+            if self.given < self.text.len() {
+                let length = out.len().min(self.text.len() - self.given);
+                out[..length].copy_from_slice(&self.text[self.given..self.given + length]);
+                self.given += length;
+                return Ok(length);
+            }
+            self.text.clear();
+            self.given = 0;
+            if self.connection.is_none() {
+                self.again()?;
+            }
+            if let Err(why) = self.hear() {
+                self.text.clear();
+                self.lost(&why);
+            }
+            if self.text.is_empty() && self.clock.now() >= until {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+        }
+    }
+}
+
+impl Live for Remote {
+    fn mark(&mut self, offset: u64) -> Option<String> {
+        self.marks.at(offset)
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        let of = |text| Url::parse(text).unwrap();
+        let url = of("http://db1:4407/slow?rate_limit=3&from=x");
+        assert_eq!((url.host.as_str(), url.port, url.is_tls), ("db1", 4407, false));
+        let head = url.head(&Access { is_packed: true, ..Access::default() }, Some("1.n%20"));
+        assert!(head.starts_with(
+            "GET /slow?rate_limit=3&from=1.n%2520&marks=1&zstd=1 HTTP/1.1\r\nHost: db1:4407\r\n"
+        ));
+        assert!(head.ends_with("\r\n\r\n") && !head.contains("Authorization"));
+        assert_eq!((of("https://db1").port, of("https://db1").path.as_str()), (443, "/slow"));
+        assert_eq!((of("http://[::1]:7/").host.as_str(), of("http://[::1]:7").port), ("::1", 7));
+        for wrong in
+            ["db1:1", "http://", "http://a:x/", "http://u:p@a/", "http://a/b c", "http://a\r\nb/"]
+        {
+            assert!(Url::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_token_goes_nowhere_in_clear_text() {
+        let access = Access { token: Some(Secret::new("t")), ..Access::default() };
+        let error = Remote::open("http://10.1.2.3:1/slow", &access, None, &Stop::new());
+        assert!(error.err().unwrap().to_string().contains("clear text"));
+    }
+}

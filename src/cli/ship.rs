@@ -1,0 +1,423 @@
+//! `sweat ship`: serves a server's slow log to readers elsewhere, as it is written.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::desk::Desk;
+use super::fault::Exit;
+use super::{connection, prompt};
+use crate::base::units::{Size, parse_time, show_bytes, show_time};
+use crate::base::{Clock as _, Nanos, RealClock, Secret};
+use crate::capture::ship::{Server, Serving, Spool, SpoolError, Watch, server_config};
+use crate::plan::{Mistake, Mistakes};
+use crate::server::journal::Consent;
+use crate::server::logging::{self, Asked, Logging};
+use crate::target::{Session, Target};
+
+/// Where the token may stand if there is no file.
+const TOKEN: &str = "SWEAT_SHIP_TOKEN";
+/// How often the disk and the table are looked at.
+const LOOK: Nanos = Nanos(200_000_000);
+/// How often it is said that a log can't be looked at.
+const AGAIN: Nanos = Nanos(60_000_000_000);
+
+/// Flags: name, value, default, help.
+const FLAGS: &[(&str, &str, Option<&str>, &str)] = &[
+    (
+        "listen",
+        "ADDRESS:PORT",
+        Some("127.0.0.1:4407"),
+        "Where to listen; port 0 is any that is free",
+    ),
+    ("token-file", "FILE", None, "The token that readers must know [or $SWEAT_SHIP_TOKEN]"),
+    ("tls-cert", "FILE", None, "Our certificate and those above it, PEM"),
+    ("tls-key", "FILE", None, "Its key, PEM"),
+    ("most-readers", "N", Some("64"), "Readers at once"),
+    ("patience", "TIME", Some("60s"), "How long a reader may take nothing until it is cut off"),
+    ("hold", "SIZE", Some("1G"), "Bytes of rotated files held open for readers that are behind"),
+    ("keep-free", "SIZE", Some("1G"), "Logging is switched off before less than this is free"),
+];
+
+pub(super) fn command() -> Command {
+    let mut command = Command::new("ship")
+        .about("Serve a server's slow log to readers elsewhere, as it is written")
+        .long_about(
+            "Runs on the machine of the active server, follows its slow log through every rotation \
+             and serves it over HTTP, GET /slow, as chunks of whole records: to `sweat warm follow`, \
+             to `sweat replay`, or to any reader of slow logs. Secrets in statements are hidden. \
+             Without a token and a certificate it listens on loopback only.",
+        )
+        .arg(
+            Arg::new("log")
+                .value_name("LOG")
+                .value_parser(clap::value_parser!(PathBuf))
+                .help("The slow log [default: the server is asked]"),
+        );
+    for (name, value, default, help) in FLAGS {
+        let arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
+        command = command.arg(default.map_or(arg.clone(), |text| arg.default_value(text)));
+    }
+    command = command
+        .arg(
+            Arg::new("ask-token")
+                .long("ask-token")
+                .action(ArgAction::SetTrue)
+                .help("Ask for the token on the terminal"),
+        )
+        .arg(
+            Arg::new("table")
+                .long("table")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("log")
+                .help("Read mysql.slow_log over SQL, where the file can't be read"),
+        )
+        .arg(
+            Arg::new("turn-on")
+                .long("turn-on")
+                .value_name("for=TIME,NAME=VALUE,..")
+                .action(ArgAction::Append)
+                .value_delimiter(',')
+                .help("Switch the slow log on for a while, and put everything back; see --allow"),
+        )
+        .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("WORD")
+                .value_parser([logging::ALLOW])
+                .help("Allow to change the server: `logging`, for --turn-on"),
+        )
+        .after_help(
+            "Readers: GET /slow?rate_limit=N (one of N sessions), ?sample=0.1, ?from=MARK, \
+             ?zstd=1, ?marks=1;\nGET /status (JSON), GET /metrics (OpenMetrics).\n\n\
+             Examples:\n  \
+             sweat ship /var/lib/mysql/slow.log\n  \
+             sweat ship --turn-on for=10m,long_query_time=0 --allow logging\n  \
+             sweat ship --listen 0.0.0.0:4407 --token-file /etc/sweat.token \
+             --tls-cert cert.pem --tls-key key.pem\n  \
+             sweat ship --table -h db1 -u monitor -p",
+        );
+    connection::address_flags(command)
+}
+
+pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+    let words = Words::read(args, desk)?;
+    let mut shipping = Shipping::begin(args, desk, words)?;
+    let result = shipping.serve(desk);
+    let ended = shipping.end(desk);
+    result?;
+    ended?;
+    Ok(if desk.stop.is_set() { Exit::Interrupted } else { Exit::Done })
+}
+
+/// What the words say.
+struct Words {
+    serving: Serving,
+    hold_bytes: u64,
+    keep_free_bytes: u64,
+    is_table: bool,
+    log: Option<PathBuf>,
+    turn_on: Option<(Nanos, Asked)>,
+}
+
+impl Words {
+    fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Words> {
+        let text = |name: &str| args.get_one::<String>(name).cloned();
+        let known = |name: &str| text(name).expect("it has a default");
+        let mut mistakes = Vec::new();
+        let mut wrong = |name: &str, why: String| {
+            mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
+        };
+        let mut size = |name: &str| match known(name).parse::<Size>() {
+            Ok(Size::Bytes(bytes)) => bytes,
+            Ok(Size::TimesPool(_)) => {
+                wrong(name, "there is no pool here".to_owned());
+                0
+            }
+            Err(e) => {
+                wrong(name, e.to_string());
+                0
+            }
+        };
+        let (hold_bytes, keep_free_bytes) = (size("hold"), size("keep-free"));
+        let listen =
+            known("listen").parse::<SocketAddr>().map_err(|e| wrong("listen", e.to_string()));
+        let patience = parse_time(&known("patience")).map_err(|e| wrong("patience", e.to_string()));
+        let most = known("most-readers").parse::<usize>();
+        let most = most.map_err(|e| wrong("most-readers", e.to_string()));
+        let turn_on = turn_on(args).map_err(|mistake| mistakes.push(mistake));
+        let (Ok(listen), Ok(patience), Ok(most), Ok(turn_on), true) =
+            (listen, patience, most, turn_on, mistakes.is_empty())
+        else {
+            return Err(Mistakes(mistakes).into());
+        };
+        let tls = match (text("tls-cert"), text("tls-key")) {
+            (Some(chain), Some(key)) => Some(server_config(Path::new(&chain), Path::new(&key))?),
+            (None, None) => None,
+            _ => anyhow::bail!("--tls-cert and --tls-key belong together"),
+        };
+        let token = token(args, desk)?;
+        let patience = Nanos::from(patience);
+        let serving = Serving { listen, token, tls, most_readers: most, patience };
+        Ok(Words {
+            serving,
+            hold_bytes,
+            keep_free_bytes,
+            is_table: args.get_flag("table"),
+            log: args.get_one::<PathBuf>("log").cloned(),
+            turn_on,
+        })
+    }
+}
+
+/// The token, from where no list of processes shows it.
+fn token(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Option<Secret>> {
+    let text = if args.get_flag("ask-token") {
+        Some(prompt::password(&desk.stop)?.reveal().to_owned())
+    } else if let Some(path) = args.get_one::<String>("token-file") {
+        Some(std::fs::read_to_string(path).with_context(|| format!("read the token in {path}"))?)
+    } else {
+        std::env::var(TOKEN).ok().filter(|text| !text.is_empty())
+    };
+    let Some(text) = text else { return Ok(None) };
+    let text = text.trim();
+    let is_good = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+    anyhow::ensure!(is_good, "a token is one word of letters, digits and signs");
+    Ok(Some(Secret::new(text)))
+}
+
+/// `for=10m,long_query_time=0`
+fn turn_on(args: &ArgMatches) -> Result<Option<(Nanos, Asked)>, Mistake> {
+    let wrong = |why: String, hint: &str| Mistake {
+        place: "--turn-on".to_owned(),
+        why,
+        hint: Some(hint.to_owned()),
+    };
+    let Some(words) = args.get_many::<String>("turn-on") else { return Ok(None) };
+    let (mut time, mut variables) = (None, Vec::new());
+    for word in words {
+        let example = "as in --turn-on for=10m,long_query_time=0";
+        let Some((name, value)) = word.split_once('=') else {
+            return Err(wrong(format!("`{word}` has no `=`"), example));
+        };
+        if name == "for" {
+            time = Some(parse_time(value).map_err(|e| wrong(e.to_string(), example))?);
+        } else {
+            variables.push((name.replace('-', "_"), value.to_owned()));
+        }
+    }
+    let time = time.ok_or_else(|| {
+        let hint = "say for how long, as in --turn-on for=10m,long_query_time=0";
+        wrong("a log that is never switched off fills the disk".to_owned(), hint)
+    })?;
+    let asked = Asked { variables, is_table: args.get_flag("table") };
+    asked.check()?;
+    if !args.contains_id("allow") {
+        let why = "changes the server's global variables, and nobody has allowed it".to_owned();
+        return Err(wrong(why, "add --allow logging"));
+    }
+    Ok(Some((Nanos::from(time), asked)))
+}
+
+/// A table that is read over SQL.
+struct Table {
+    target: Target,
+    session: Session,
+    spool: Spool,
+    gaps: u64,
+    /// Goes last, with the file in it.
+    folder: PathBuf,
+}
+
+/// What runs.
+struct Shipping {
+    words: Words,
+    watch: Watch,
+    server: Server,
+    log: PathBuf,
+    table: Option<Table>,
+    logging: Option<(Logging, Nanos)>,
+    clock: RealClock,
+    looked: Nanos,
+    said: Option<Nanos>,
+}
+
+impl Shipping {
+    fn begin(args: &ArgMatches, desk: &Desk, words: Words) -> anyhow::Result<Shipping> {
+        let needs_server = words.log.is_none() || words.turn_on.is_some();
+        let target = match needs_server {
+            true => Some(Target::new(&connection::address(args, desk)?)?),
+            false => None,
+        };
+        // What can fail for want of an address fails before the server is changed.
+        let server = Server::open(words.serving.clone())?;
+        let clock = RealClock::start();
+        let mut logging = None;
+        let mut asked = None;
+        if let Some(target) = &target {
+            let mut session = target.connect(&desk.stop)?;
+            let place = logging::place(&mut session)?;
+            if let Some((time, how)) = &words.turn_on {
+                let disk = words.log.as_deref().unwrap_or(&place.file);
+                check_disk(disk, &words)?;
+                let consent = Consent::given(&format!("--allow {}", logging::ALLOW));
+                let on = Logging::on(target, &consent, how, &desk.stop)?;
+                on.notes.iter().for_each(|note| desk.say(note));
+                desk.say(&format!(
+                    "the slow log is on for {}; if sweat is killed: sweat restore {}",
+                    show_time((*time).into()),
+                    on.journal().display()
+                ));
+                logging = Some((on, clock.now() + *time));
+            } else if words.log.is_none() {
+                check_on(&place, words.is_table)?;
+            }
+            asked = Some((session, place));
+        }
+        let (log, table) = match (&words.log, asked, target) {
+            (Some(log), ..) => (log.clone(), None),
+            (None, Some((session, _)), Some(target)) if words.is_table => {
+                let table = Table::open(target, session, desk)?;
+                (table.path(), Some(table))
+            }
+            (None, Some((_, place)), _) => (place.file, None),
+            (None, None, _) => anyhow::bail!("no log is named"),
+        };
+        let watch = Watch::open(&log, words.hold_bytes).with_context(|| {
+            format!(
+                "follow the log {}\nhint: sweat ship runs on the server's machine, with the right to \
+                 read its log and to list the folder; without, --table",
+                log.display()
+            )
+        })?;
+        let looked = clock.now();
+        Ok(Shipping { words, watch, server, log, table, logging, clock, looked, said: None })
+    }
+
+    fn serve(&mut self, desk: &Desk) -> anyhow::Result<()> {
+        let Shipping { words, watch, server, log, table, logging, clock, looked, said } = self;
+        let kind = if words.serving.tls.is_some() { "https" } else { "http" };
+        let what =
+            if table.is_some() { "mysql.slow_log".to_owned() } else { log.display().to_string() };
+        desk.say(&format!("{what} is served at {kind}://{}/slow", server.address()?));
+        server.run(watch, &desk.stop, &mut |_, trouble| {
+            let now = clock.now();
+            if let Some(e) = trouble {
+                if said.is_none_or(|at| now.since(at) > AGAIN) {
+                    *said = Some(now);
+                    desk.say(&format!("can't look at {}: {e}; trying on", log.display()));
+                }
+            }
+            if now.since(*looked) < LOOK {
+                return Ok(());
+            }
+            *looked = now;
+            if let Some(table) = table {
+                table.look(desk)?;
+            }
+            let why = match logging {
+                None => None,
+                Some((_, until)) if now >= *until => Some("its time is over".to_owned()),
+                Some(_) => check_disk(log, words).err().map(|e| format!("{e:#}")),
+            };
+            if let (Some(why), Some((on, _))) = (why.clone(), logging.take_if(|_| why.is_some())) {
+                desk.say(&format!("the slow log is switched off: {why}"));
+                on.off()?.iter().for_each(|note| desk.say(note));
+            }
+            Ok(())
+        })
+    }
+
+    fn end(self, desk: &Desk) -> anyhow::Result<()> {
+        let (_, shipped) = self.server.shipped();
+        desk.say(&format!(
+            "{} records shipped, {}; {} outside samples, {} with secrets hidden, {} dropped, {} gaps",
+            shipped.records,
+            show_bytes(shipped.bytes),
+            shipped.left_out,
+            shipped.redacted,
+            shipped.dropped,
+            shipped.gaps
+        ));
+        if let Some((on, _)) = self.logging {
+            on.off()?.iter().for_each(|note| desk.say(note));
+        }
+        Ok(())
+    }
+}
+
+fn check_disk(log: &Path, words: &Words) -> anyhow::Result<()> {
+    // Where the disk is another machine's, nobody here can tell.
+    let Ok(free) = logging::free_bytes(log) else { return Ok(()) };
+    anyhow::ensure!(
+        free >= words.keep_free_bytes,
+        "only {} are free where {} is, and {} are to stay free (--keep-free)",
+        show_bytes(free),
+        log.display(),
+        show_bytes(words.keep_free_bytes)
+    );
+    Ok(())
+}
+
+fn check_on(place: &logging::Place, is_table: bool) -> anyhow::Result<()> {
+    let turn_on = "--turn-on for=10m,long_query_time=0 --allow logging switches it on for a while";
+    anyhow::ensure!(place.is_on, "the server writes no slow log\nhint: {turn_on}");
+    let goes_there = if is_table { place.is_table } else { place.is_file };
+    let other = if is_table { "into a file" } else { "into a table" };
+    let flag = if is_table { "leave out --table" } else { "add --table" };
+    anyhow::ensure!(goes_there, "the server writes its slow log {other}\nhint: {flag}");
+    Ok(())
+}
+
+impl Table {
+    fn open(target: Target, mut session: Session, desk: &Desk) -> anyhow::Result<Table> {
+        let folder = std::env::temp_dir().join(format!("sweat-ship-{}", std::process::id()));
+        make_private(&folder)?;
+        let spool = Spool::open(&mut session, &folder.join("table.log"))?;
+        if let Some(caveat) = spool.caveat() {
+            desk.say(&format!("note: {caveat}"));
+        }
+        Ok(Table { target, session, spool, gaps: 0, folder })
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.join("table.log")
+    }
+
+    /// Takes what the table has. A server that is gone may come back.
+    fn look(&mut self, desk: &Desk) -> anyhow::Result<()> {
+        match self.spool.look(&mut self.session) {
+            Ok(_) => {}
+            Err(SpoolError::Io(e)) => return Err(e).context("keep what the table holds"),
+            Err(SpoolError::Server(e)) => {
+                if self.session.is_usable() {
+                    return Err(e).context("read mysql.slow_log");
+                }
+                if let Ok(session) = self.target.connect(&desk.stop) {
+                    self.session = session;
+                }
+            }
+        }
+        let gaps = self.spool.gaps();
+        if gaps > self.gaps {
+            desk.say("the table was emptied before all of it was read: statements are missing");
+            self.gaps = gaps;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A folder that only we can look into.
+fn make_private(folder: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let made = std::fs::DirBuilder::new().mode(0o700).create(folder);
+    made.with_context(|| format!("make the folder {}", folder.display()))
+}

@@ -1,0 +1,262 @@
+//! The slow log switched on for a while: which variables, with consent and a journal, what it costs, and who is not
+//! logged. Never knows: what the log is used for. Start reading at [`Logging::on`].
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::journal::{Consent, Journal, Refusal, refuses};
+use crate::base::{Clock as _, Nanos, RealClock, Stop};
+use crate::plan::Mistake;
+use crate::target::{Rows, Session, Target};
+
+/// The word of consent: `--allow logging`.
+pub const ALLOW: &str = "logging";
+/// Variables that make the log whole, and their values; what a server does not know is left out. The log itself comes
+/// last: the first statement in it is already written as asked.
+const WHOLE: &[(&str, &str)] = &[
+    ("min_examined_row_limit", "0"),
+    ("log_slow_rate_limit", "1"),
+    ("log_slow_extra", "ON"),
+    ("log_throttle_queries_not_using_indexes", "0"),
+];
+/// Statements by which the cost is measured, before and after.
+const PROBES: usize = 200;
+/// Commands of sessions that send nothing.
+const SILENT: &[&str] = &["Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO", "Slave_SQL"];
+
+/// Where a server writes its slow log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it writes it at all.
+    pub is_on: bool,
+    /// Whether it goes into the file.
+    pub is_file: bool,
+    /// Whether it goes into the table.
+    pub is_table: bool,
+    /// From which time on a statement is logged, seconds.
+    pub long_query_time: String,
+}
+
+/// Asks a server where it writes its slow log.
+///
+/// # Errors
+/// When it doesn't answer.
+pub fn place(session: &mut Session) -> anyhow::Result<Place> {
+    let rows = session
+        .rows(
+            "SELECT @@GLOBAL.slow_query_log_file, @@GLOBAL.datadir, @@GLOBAL.slow_query_log, \
+             @@GLOBAL.log_output, @@GLOBAL.long_query_time",
+        )
+        .context("ask the server where its slow log is")?;
+    let text = |column| rows.text(0, column).unwrap_or_default();
+    let output = text(3).to_ascii_uppercase();
+    Ok(Place {
+        file: Path::new(&text(1)).join(text(0)),
+        is_on: matches!(text(2).as_str(), "1" | "ON"),
+        is_file: output.contains("FILE"),
+        is_table: output.contains("TABLE"),
+        long_query_time: text(4),
+    })
+}
+
+/// How the log is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// Variables and their values, `long_query_time` among them.
+    pub variables: Vec<(String, String)>,
+    /// Whether it goes into the table, not into the file.
+    pub is_table: bool,
+}
+
+/// Variables that may be named.
+const NAMED: &[&str] = &[
+    "long_query_time",
+    "log_slow_verbosity",
+    "log_slow_extra",
+    "log_slow_rate_limit",
+    "log_slow_admin_statements",
+    "min_examined_row_limit",
+    "log_queries_not_using_indexes",
+];
+
+impl Asked {
+    /// Whether a variable is one of logging; the names of those that are, if not.
+    ///
+    /// # Errors
+    /// A [`Mistake`] that names them.
+    pub fn check(&self) -> Result<(), Mistake> {
+        let strange = self.variables.iter().find(|(name, _)| !NAMED.contains(&name.as_str()));
+        strange.map_or(Ok(()), |(name, _)| {
+            Err(Mistake {
+                place: format!("--turn-on {name}"),
+                why: "is no variable of the slow log".to_owned(),
+                hint: Some(format!("for=TIME, {}", NAMED.join(", "))),
+            })
+        })
+    }
+}
+
+/// A log that is on. Dropping it puts everything back.
+#[derive(Debug)]
+pub struct Logging {
+    journal: Journal,
+    /// What is to be said: cost, sessions that are not logged.
+    pub notes: Vec<String>,
+}
+
+impl Logging {
+    /// Switches the log on.
+    ///
+    /// # Errors
+    /// When the server can't be reached or refuses. Nothing stays changed then.
+    pub fn on(
+        target: &Target,
+        consent: &Consent,
+        asked: &Asked,
+        stop: &Stop,
+    ) -> anyhow::Result<Logging> {
+        let before = probe(target, stop)?;
+        let journal = Journal::apart(target, consent, stop)?;
+        let mut logging = Logging { journal, notes: Vec::new() };
+        let open = sessions(&logging.journal.session().rows("SHOW PROCESSLIST")?);
+        logging.set(asked)?;
+        let after = probe(target, stop)?;
+        logging.notes.push(format!(
+            "a statement that does nothing takes {} us, it took {} us before (median of {PROBES})",
+            after.0 / 1000,
+            before.0 / 1000
+        ));
+        if open > 0 {
+            logging.notes.push(format!(
+                "{open} sessions were open before: each keeps its old long_query_time until it \
+                 connects again, so what they send may be missing"
+            ));
+        }
+        Ok(logging)
+    }
+
+    fn set(&mut self, asked: &Asked) -> anyhow::Result<()> {
+        let output = if asked.is_table { "TABLE" } else { "FILE" };
+        let is_named = |name: &str| asked.variables.iter().any(|(own, _)| own == name);
+        let whole = WHOLE.iter().filter(|(name, _)| !is_named(name));
+        for (name, value) in whole.chain(&[("log_output", output)]) {
+            self.one(name, value, false)?;
+        }
+        for (name, value) in &asked.variables {
+            self.one(name, value, true)?;
+        }
+        self.one("slow_query_log", "ON", true)
+    }
+
+    /// Sets a variable unless it has that value. One that is not known to the server is left out, unless it must be.
+    fn one(&mut self, name: &str, value: &str, must: bool) -> anyhow::Result<()> {
+        let session = self.journal.session();
+        match refuses(session, name, value)? {
+            Some(Refusal::Unknown) if !must => return Ok(()),
+            Some(Refusal::Denied) => anyhow::bail!(
+                "set {name}: our account may not\nhint: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
+                 SUPER (MariaDB)"
+            ),
+            Some(refusal) => anyhow::bail!("set {name} to {value}: {refusal:?}"),
+            None => {}
+        }
+        let now = session.scalar(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default();
+        let is_same = now.eq_ignore_ascii_case(value)
+            || matches!((now.as_str(), value), ("1", "ON") | ("0", "OFF"))
+            || now.parse::<f64>().is_ok_and(|now| value.parse() == Ok(now));
+        if !is_same {
+            let old = self.journal.set(name, value)?;
+            self.notes.push(format!("{name} is {value}, it was {}", old.unwrap_or_default()));
+        }
+        Ok(())
+    }
+
+    /// Where it is written down what was changed.
+    pub fn journal(&self) -> &Path {
+        self.journal.path()
+    }
+
+    /// Puts everything back. Gives what is to be said.
+    ///
+    /// # Errors
+    /// When the server can't be reached; `sweat restore` with the journal does it later.
+    pub fn off(self) -> anyhow::Result<Vec<String>> {
+        let undone = self.journal.undo()?;
+        let back = undone.back.into_iter().map(|name| format!("{name} has its old value"));
+        Ok(back.chain(undone.left).collect())
+    }
+}
+
+/// The median time of a statement that does nothing, in a new session.
+fn probe(target: &Target, stop: &Stop) -> anyhow::Result<Nanos> {
+    let mut session = target.connect(stop)?;
+    let clock = RealClock::start();
+    let mut times = Vec::with_capacity(PROBES);
+    for _ in 0..PROBES {
+        let began = clock.now();
+        session.command("DO 0 /* sweat probe */")?;
+        times.push(clock.now().since(began));
+    }
+    times.sort();
+    Ok(times[PROBES / 2])
+}
+
+/// Sessions of clients in a list of processes, without our own.
+fn sessions(rows: &Rows) -> usize {
+    let (Some(user), Some(command)) = (rows.column("User"), rows.column("Command")) else {
+        return 0;
+    };
+    let is_client = |at: &usize| {
+        let text = |column| rows.text(*at, column).unwrap_or_default();
+        !matches!(text(user).as_str(), "system user" | "event_scheduler")
+            && !SILENT.contains(&text(command).as_str())
+    };
+    (0..rows.rows.len()).filter(is_client).count().saturating_sub(1)
+}
+
+/// Bytes that are free where a file is.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn free_bytes(file: &Path) -> std::io::Result<u64> {
+    let folder = file.parent().filter(|path| !path.as_os_str().is_empty());
+    let space = rustix::fs::statvfs(folder.unwrap_or(Path::new(".")))?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_counted_without_ourselves_and_the_servers_own_threads() {
+        let row = |user: &str, command: &str| vec![Some(user.into()), Some(command.into())];
+        let rows = Rows {
+            columns: vec!["User".to_owned(), "Command".to_owned()],
+            rows: vec![
+                row("root", "Query"),
+                row("app", "Sleep"),
+                row("app", "Query"),
+                row("repl", "Binlog Dump"),
+                row("system user", "Connect"),
+                row("event_scheduler", "Daemon"),
+            ],
+        };
+        assert_eq!(sessions(&rows), 2);
+    }
+
+    #[test]
+    fn only_variables_of_the_log_may_be_named() {
+        let of = |name: &str| Asked { variables: vec![(name.into(), "1".into())], is_table: false };
+        assert!(of("long_query_time").check().is_ok());
+        assert!(of("max_connections").check().unwrap_err().hint.unwrap().contains("for=TIME"));
+    }
+
+    #[test]
+    fn a_disk_has_some_room() {
+        assert!(free_bytes(Path::new("/tmp/x")).unwrap() > 0);
+    }
+}
