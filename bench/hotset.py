@@ -22,6 +22,12 @@ import side_by_side as s
 MYSQLD = os.environ.get("SWEAT_MYSQLD") or str(s.CACHE / "mysql9" / "mysqld")
 
 
+def quietly(words):
+    run = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if run.returncode != 0:
+        s.fail(f"{' '.join(map(str, words[1:4]))} gave {run.returncode}\n{run.stderr}")
+
+
 class Server(s.Server):
     """A sandbox of one product, with a table that both products order the same."""
 
@@ -33,7 +39,7 @@ class Server(s.Server):
                  "--set", "innodb_buffer_pool_dump_at_shutdown=OFF", "--set", "innodb_buffer_pool_load_at_startup=OFF"]
         if product == "MySQL":
             words += ["--server", MYSQLD]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        quietly(words)
         home = pathlib.Path(os.environ.get("SWEAT_HOME") or s.CACHE / "sweat")
         self.dir = home / "sandbox" / self.name
         self.data = self.dir / "data"
@@ -44,13 +50,13 @@ class Server(s.Server):
         return self
 
     def stop(self):
-        subprocess.run([s.SWEAT, "sandbox", "stop", self.name], check=True, stdout=subprocess.DEVNULL)
+        quietly([s.SWEAT, "sandbox", "stop", self.name])
 
     def start(self, pool=None):
         words = [s.SWEAT, "sandbox", "start", "--detach", "--name", self.name]
         if pool:
             words += ["--pool", pool]
-        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        quietly(words)
         self.read()
 
     def cold(self, pool=None):
@@ -151,7 +157,7 @@ def one(server, pool, args, table, folder, label):
     for way, words in ways:
         server.cold()
         seconds, size = server.warm(*words)
-        kept = spearman(saved, server.order()) if way in ("hot set", "server's own list") else None
+        kept = None if way.endswith("scan") else spearman(saved, server.order())
         reads, _, _ = server.work(args)
         table.add(where, way, seconds, size, reads, cold, kept)
     return hot, cold
@@ -195,7 +201,7 @@ def bars(table):
                     line(f"{row['where']}: time to warm / that of {scan}", row["seconds"] / whole, 0.125)
     for row in table.rows:
         if row["order"] is not None:
-            ours = row["way"] == "hot set"
+            ours = row["way"].startswith("hot set")
             line(f"{row['where']}: order of heat kept by {row['way']}", row["order"], 0.7 if ours else 0.2, ours)
 
 
@@ -220,18 +226,18 @@ def picture(table, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", default="700M", help="data")
-    parser.add_argument("--lookups", type=int, default=11000, help="different rows that the work looks up")
+    parser.add_argument("--lookups", type=int, default=7600, help="different rows that the work looks up")
     parser.add_argument("--large", default="1200M", help="a pool that the data fits")
     parser.add_argument("--small", default="300M", help="a pool that the data does not fit, the hot set does")
     parser.add_argument("--quick", action="store_true", help="less data, fewer ways")
-    parser.add_argument("--debug", action="store_true", help="sweat's debug build")
+    parser.add_argument("--sweat", type=pathlib.Path, help="this program instead of a release build")
     parser.add_argument("--picture", type=pathlib.Path, help="write an SVG there")
     args = parser.parse_args()
     s.need("mariadb")
     if args.quick:
-        args.size, args.lookups, args.large, args.small = "160M", 2600, "320M", "80M"
-    if args.debug:
-        s.SWEAT = s.ROOT / "target" / "debug" / "sweat"
+        args.size, args.lookups, args.large, args.small = "160M", 1750, "320M", "100M"
+    if args.sweat:
+        s.SWEAT = args.sweat
     else:
         s.build()
     began = time.monotonic()

@@ -62,7 +62,7 @@ pub(super) struct Loaded {
 }
 
 /// Pages of a list: about this many lists in all, so that order is kept.
-const LISTS: usize = 24;
+const LISTS: usize = 12;
 const LEAST: usize = 128;
 const MOST: usize = 8_192;
 
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn lists_are_short_enough_for_order_and_long_enough_to_be_worth_it() {
         assert_eq!(list_pages(240, u64::MAX), 128);
-        assert_eq!(list_pages(30_000, u64::MAX), 1_250);
+        assert_eq!(list_pages(30_000, u64::MAX), 2_500);
         assert_eq!(list_pages(10_000_000, u64::MAX), 8_192);
         assert_eq!(list_pages(30_000, 50), 50, "a slow rate");
     }
