@@ -147,10 +147,12 @@ struct Told {
     waker: Option<Waker>,
 }
 
+const WHOLE: &str = "nobody panics while holding it";
+
 /// Waits until another thread has said so much.
 async fn hear(told: &Mutex<Told>, much: u32) {
     poll_fn(|cx| {
-        let mut told = told.lock().unwrap();
+        let mut told = told.lock().expect(WHOLE);
         if told.said >= much {
             return Poll::Ready(());
         }
@@ -161,7 +163,7 @@ async fn hear(told: &Mutex<Told>, much: u32) {
 }
 
 fn say(told: &Mutex<Told>) {
-    let mut told = told.lock().unwrap();
+    let mut told = told.lock().expect(WHOLE);
     told.said += 1;
     if let Some(waker) = told.waker.take() {
         waker.wake();

@@ -14,6 +14,7 @@ use super::timeline::{Stamp, Timeline};
 use super::track::{Fate, Tracker};
 use crate::base::units::show_time;
 use crate::capture::Recorded;
+use crate::capture::writes::{probes, read_half};
 use crate::plan::WritesPlan;
 use crate::recorder::Replayed;
 
@@ -150,41 +151,40 @@ impl<'a> Feed<'a> {
         database: Option<Arc<[u8]>>,
         number: u64,
     ) -> Vec<Item> {
-        let left = |feed: &mut Feed<'_>, why: &str| {
-            feed.account.left.add(why, recorded.line, recorded.text);
-            Vec::new()
+        let is_write = sort == Sort::ReadHalf;
+        let forms: Forms<'_> = match is_write {
+            true => read_halves(text, database.as_deref(), self.setup),
+            false => vec![(sort, Cow::Borrowed(text))],
         };
-        let forms: Vec<(Sort, Cow<'_, [u8]>)> = match sort {
-            Sort::ReadHalf => match read_halves(text, self.setup.writes) {
-                Ok(forms) => forms,
-                Err(why) => return left(self, &why),
-            },
-            sort => vec![(sort, Cow::Borrowed(text))],
-        };
-        let class = self.account.classes.of(recorded.text, recorded.errno);
-        let is_known = |feed: &mut Feed<'_>, sort: Sort, text: &[u8]| {
-            let is_read = matches!(sort, Sort::Read | Sort::ReadHalf | Sort::Probe);
-            let name = database.as_deref().unwrap_or_default();
-            feed.setup.once && is_read && !feed.seen.is_new(name, text)
-        };
-        let before = Before {
-            took_ns: recorded.took_us.map(|us| us.saturating_mul(1000)),
-            rows: recorded.rows_sent.filter(|_| sort == Sort::Read),
-            errno: recorded.errno,
-        };
+        if forms.is_empty() {
+            let why = "writes whose read half is not known";
+            self.account.left.add(why, recorded.line, recorded.text);
+        }
+        let name = database.as_deref().unwrap_or_default();
         let mut items = Vec::with_capacity(forms.len());
         for (sort, text) in forms {
-            if is_known(self, sort, &text) {
+            let is_read = matches!(sort, Sort::Read | Sort::ReadHalf | Sort::Probe);
+            if self.setup.once && is_read && !self.seen.is_new(name, &text) {
                 self.account.left.add("sent before (once)", recorded.line, recorded.text);
                 continue;
             }
-            // The look-ups beside a statement have no time of their own in the log.
-            let has_class = items.is_empty();
+            // What stands for a write has no time and no outcome in the log.
+            let (class, before) = match is_write {
+                true => (self.account.classes.of(&text, None), Before::default()),
+                false => {
+                    let before = Before {
+                        took_ns: recorded.took_us.map(|us| us.saturating_mul(1000)),
+                        rows: recorded.rows_sent.filter(|_| sort == Sort::Read),
+                        errno: recorded.errno,
+                    };
+                    (self.account.classes.of(recorded.text, recorded.errno), before)
+                }
+            };
             items.push(Item {
                 text: text.into_owned().into_boxed_slice(),
                 sort,
-                class: has_class.then(|| class.clone()),
-                before: if has_class { before } else { Before::default() },
+                class: Some(class),
+                before,
                 database: database.clone(),
                 is_binary: false,
                 now_us: recorded.began_us.filter(|_| self.setup.recorded_now),
@@ -206,7 +206,7 @@ impl<'a> Feed<'a> {
         if let Some(ends) = self.ends.filter(|ends| !was_cut && ends.bytes > bytes) {
             let (then, now) = (ends.bytes, bytes);
             notes.push(format!(
-                "the log had {then} bytes when it was looked through, and {now} when it was replayed"
+                "the log had {then} bytes when it was looked through, {now} when it was replayed"
             ));
         }
         if doubted.not_believed > 0 {
@@ -254,10 +254,17 @@ fn give(parcel: Parcel, at: i64, begin_us: &mut Option<i64>, sent: &mut u64, sin
     }
 }
 
+/// Statements, and what they are.
+type Forms<'t> = Vec<(Sort, Cow<'t, [u8]>)>;
+
 /// The statements that read what a write would find.
-fn read_halves(
-    _text: &[u8],
-    _writes: WritesPlan,
-) -> Result<Vec<(Sort, Cow<'_, [u8]>)>, Cow<'static, str>> {
-    Err("writes".into())
+fn read_halves(text: &[u8], database: Option<&[u8]>, setup: &Setup) -> Forms<'static> {
+    let half = read_half(text, &setup.allowed).map(|half| (Sort::ReadHalf, Cow::Owned(half)));
+    let mut forms: Forms<'_> = half.into_iter().collect();
+    if setup.writes == WritesPlan::Probe {
+        let database = database.and_then(|name| std::str::from_utf8(name).ok());
+        let probes = probes(text, database, &setup.indexes, &setup.allowed);
+        forms.extend(probes.into_iter().map(|probe| (Sort::Probe, Cow::Owned(probe))));
+    }
+    forms
 }

@@ -23,7 +23,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::Context as _;
 
 use crate::base::Stop;
-use crate::plan::{OptionSpec, Options};
+use crate::capture::writes::Indexes;
+use crate::plan::{OptionSpec, Options, WritesPlan};
 use crate::recorder::Replayed;
 use crate::target::Target;
 
@@ -121,7 +122,9 @@ impl Sink for Count<'_> {
 
 /// Logs to replay on a server.
 struct Log {
-    setup: Arc<Setup>,
+    asked: Setup,
+    /// With what the server tells that it needs to know.
+    setup: OnceLock<Arc<Setup>>,
     target: Target,
     /// What a first look found out; nothing for a stream.
     ends: OnceLock<Option<Arc<Ends>>>,
@@ -131,15 +134,35 @@ struct Log {
 
 impl Log {
     fn new(setup: Setup, target: Target) -> Log {
-        Log { setup: Arc::new(setup), target, ends: OnceLock::new(), round: Mutex::new(None) }
+        Log {
+            asked: setup,
+            setup: OnceLock::new(),
+            target,
+            ends: OnceLock::new(),
+            round: Mutex::new(None),
+        }
     }
 
     fn ends(&self) -> Option<Arc<Ends>> {
         let find = || {
-            let setup = &self.setup;
+            let setup = &self.asked;
             (!setup.is_stream()).then(|| Arc::new(Ends::find(setup, &Stop::new())))
         };
         self.ends.get_or_init(find).clone()
+    }
+
+    /// Asks the server what must be known of it.
+    fn learn(&self) -> anyhow::Result<Arc<Setup>> {
+        if let Some(setup) = self.setup.get() {
+            return Ok(setup.clone());
+        }
+        let mut session = self.target.connect(&Stop::new())?;
+        let mut setup = self.asked.clone();
+        if setup.writes == WritesPlan::Probe {
+            let indexes = Indexes::load(&mut session);
+            setup.indexes = indexes.context("ask for the indexes of the tables")?;
+        }
+        Ok(self.setup.get_or_init(|| Arc::new(setup)).clone())
     }
 }
 
@@ -153,7 +176,7 @@ impl Workload for Log {
         let round = match &*current {
             Some(round) if round.seats.load(Ordering::Relaxed) < part.workers => round.clone(),
             _ => {
-                let round = Round::begin(&self.setup, self.ends(), part.workers);
+                let round = Round::begin(&self.learn()?, self.ends(), part.workers);
                 let round = Arc::new(round.context("begin to read the log")?);
                 *current = Some(round.clone());
                 round
@@ -166,8 +189,8 @@ impl Workload for Log {
     /// Whether the logs can be opened and the server be logged in to. Looks through the logs, so that a load can begin at
     /// once.
     fn check(&self) -> anyhow::Result<()> {
-        self.setup.check()?;
-        self.target.connect(&Stop::new())?;
+        self.asked.check()?;
+        self.learn()?;
         self.ends();
         Ok(())
     }

@@ -449,3 +449,7 @@ impl Drop for Player {
         self.round.hall.leave(self.seat);
     }
 }
+
+#[cfg(test)]
+#[path = "seat_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::capture::read_only::Allowed;
+use crate::capture::writes::Indexes;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
 use crate::target::Guard;
 
@@ -42,6 +43,8 @@ pub(super) struct Setup {
     /// Default database where the log does not tell.
     pub(super) database: Option<Vec<u8>>,
     pub(super) allowed: Allowed,
+    /// Indexes of the target's tables, for look-ups beside writes.
+    pub(super) indexes: Indexes,
     /// Whether statements are told that it is the time at which they were recorded.
     pub(super) recorded_now: bool,
     pub(super) classes: usize,
@@ -143,6 +146,7 @@ impl Setup {
             from_start: options.switch("from-start"),
             database: options.text("database").map(|name| name.as_bytes().to_vec()),
             allowed: Allowed { functions, ..Allowed::default() },
+            indexes: Indexes::default(),
             recorded_now: options.text("now") == Some("recorded"),
             classes: classes as usize,
             guard,

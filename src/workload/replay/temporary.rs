@@ -13,11 +13,12 @@ impl Temporary {
     /// Takes note of a table that is made or dropped.
     pub(super) fn note(&mut self, text: &[u8]) {
         match temporary(text) {
-            Some(read_only::Temporary::Created(name)) => {
-                if self.0.len() < MOST && !self.0.contains(&name) {
-                    self.0.push(name);
-                }
+            Some(read_only::Temporary::Created(name))
+                if self.0.len() < MOST && !self.0.contains(&name) =>
+            {
+                self.0.push(name);
             }
+            Some(read_only::Temporary::Created(_)) => {}
             Some(read_only::Temporary::Dropped(name)) => self.0.retain(|known| *known != name),
             None => {}
         }
