@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use crate::base::{Nanos, Stop};
 use crate::plan::{AddressPlan, Options, Protocol, SslMode, SslPlan};
 use crate::recorder::{ErrorKind, EventError, Outcome, Record, Replayed, Tally};
 use crate::target::Target;
-use crate::workload::{Kind as _, OpenError, Pace, Part, Workload};
+use crate::workload::{Kind as _, OpenError, Pace, Part};
 
 const MS: u64 = 1_000_000;
 const START: Nanos = Nanos(5_000 * MS);
@@ -21,8 +22,8 @@ const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 /// What a server heard, by connection: statements, and changes of database as `db NAME`.
 type Heard = Arc<Mutex<Vec<Vec<String>>>>;
 
-/// A server that says yes; but to the n-th connection in all it says what `refuses` tells, and it goes away at a
-/// statement that holds `die`.
+/// A server that says yes; but it has no room for the connections of some numbers, and goes away at a statement that
+/// holds `die`.
 struct Server {
     heard: Heard,
     target: Target,
@@ -42,8 +43,8 @@ fn hear(from: &mut TcpStream) -> Option<Vec<u8>> {
     Some(payload)
 }
 
-fn serve(mut client: TcpStream, number: usize, refuses: usize, heard: &Heard) {
-    if number < refuses {
+fn serve(mut client: TcpStream, number: usize, refuses: &Range<usize>, heard: &Heard) {
+    if refuses.contains(&number) {
         return say(&mut client, 0, b"\xff\x10\x04#08004Too many connections");
     }
     let mut greeting = b"\x0a8.0.0-play\0\x07\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0".to_vec();
@@ -76,15 +77,15 @@ fn serve(mut client: TcpStream, number: usize, refuses: usize, heard: &Heard) {
     }
 }
 
-fn server(refuses: usize) -> Server {
+fn server(refuses: Range<usize>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let heard = Heard::default();
     let told = heard.clone();
     std::thread::spawn(move || {
         for (number, client) in listener.incoming().map_while(Result::ok).enumerate() {
-            let told = told.clone();
-            std::thread::spawn(move || serve(client, number, refuses, &told));
+            let (told, refuses) = (told.clone(), refuses.clone());
+            std::thread::spawn(move || serve(client, number, &refuses, &told));
         }
     });
     let plan = AddressPlan {
@@ -165,26 +166,6 @@ fn log(records: &[(u64, u64, &str)], to: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn workload(
-    records: &[(u64, u64, &str)],
-    given: &[(&str, &str)],
-    target: &Target,
-) -> Box<dyn Workload> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = log(records, dir.path());
-    let mut all = vec![("log".to_owned(), path)];
-    all.extend(given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
-    let kind = super::super::Replay;
-    let options = Options::check(&kind.options(), &all).unwrap();
-    let workload = kind.build(&options, Some(target)).unwrap();
-    // All is read before the folder goes.
-    let seat = workload.seat(part(0, 1)).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(30));
-    drop(seat);
-    std::mem::forget(dir);
-    workload
-}
-
 fn part(worker: usize, workers: usize) -> Part {
     Part { worker, workers, seed: 0, abandon: Stop::new() }
 }
@@ -195,7 +176,12 @@ fn play(
     given: &[(&str, &str)],
     server: &Server,
 ) -> (Vec<Seen>, Replayed) {
-    let workload = workload(records, given, &server.target);
+    let dir = tempfile::tempdir().unwrap();
+    let mut all = vec![("log".to_owned(), log(records, dir.path()))];
+    all.extend(given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+    let kind = super::super::Replay;
+    let options = Options::check(&kind.options(), &all).unwrap();
+    let workload = kind.build(&options, Some(&server.target)).unwrap();
     let seen = Mutex::new(Vec::new());
     let sim = Sim { now: Nanos(0), intended: Nanos(0), started: Nanos(0), seen: &seen };
     let life: Pin<Box<dyn Future<Output = ()> + '_>> =
@@ -215,7 +201,7 @@ const THREE: &[(u64, u64, &str)] =
 
 #[test]
 fn recorded_times_are_kept_at_any_speed() {
-    let server = server(0);
+    let server = server(0..0);
     let (seen, replayed) = play(THREE, &[], &server);
     // The first needs the connection, which takes until 1 ms.
     assert_eq!(times(&seen), [(0, 1), (40, 40), (300, 300)]);
@@ -233,7 +219,7 @@ fn recorded_times_are_kept_at_any_speed() {
 #[test]
 fn a_session_connects_before_its_first_statement_is_due() {
     let records = &[(8, 1000, "select 1"), (9, 1500, "select 2")];
-    let (seen, replayed) = play(records, &[], &server(0));
+    let (seen, replayed) = play(records, &[], &server(0..0));
     let all: Vec<_> = seen.iter().map(|seen| (seen.0, seen.2)).collect();
     assert_eq!(all, [(0, 0), (0, 1), (480, 0), (500, 1)]);
     assert_eq!((replayed.sessions, replayed.sessions_at_once), (2, 1));
@@ -251,7 +237,7 @@ fn each_session_has_a_connection_and_its_state_is_made_once() {
         (9, 50, "delete from t"),
         (9, 60, "select 4"),
     ];
-    let server = server(0);
+    let server = server(0..0);
     let (_, replayed) = play(records, &[("timing", "fast")], &server);
     let guard = "SET SESSION TRANSACTION READ ONLY";
     let heard = server.heard.lock().unwrap();
@@ -267,7 +253,7 @@ fn each_session_has_a_connection_and_its_state_is_made_once() {
             guard,
             "select 2",
             "START TRANSACTION READ ONLY",
-            "select 3 ",
+            "select 3",
             "ROLLBACK"
         ]
         .map(str::to_owned)[..]
@@ -282,7 +268,7 @@ fn each_session_has_a_connection_and_its_state_is_made_once() {
 fn a_lost_connection_is_made_again_with_what_the_session_had_set() {
     let records: &[(u64, u64, &str)] =
         &[(8, 0, "set @@session.sql_mode = 'ANSI'"), (8, 10, "select 'die'"), (8, 20, "select 2")];
-    let server = server(0);
+    let server = server(0..0);
     let (seen, replayed) = play(records, &[("timing", "fast")], &server);
     let lost = EventError { kind: ErrorKind::Server, code: 2013 };
     let errors: Vec<_> = seen.iter().filter_map(|seen| seen.3).collect();
@@ -297,12 +283,17 @@ fn a_lost_connection_is_made_again_with_what_the_session_had_set() {
 
 #[test]
 fn a_server_without_room_is_asked_again_and_at_last_the_session_is_left_out() {
-    let three = server(3);
-    // One connection goes to what must be known of the server; it is refused too.
-    let seen = block_on(async { three.target.connect(&Stop::new()).is_err() });
-    assert!(seen);
-    let workload_is_refused = std::panic::catch_unwind(|| server(1)).is_ok();
-    assert!(workload_is_refused);
+    // The first connection asks what must be known of the server.
+    let (seen, replayed) = play(&THREE[..1], &[("timing", "fast")], &server(1..3));
+    let full = EventError { kind: ErrorKind::Server, code: 1040 };
+    assert_eq!(seen.iter().filter_map(|seen| seen.3).collect::<Vec<_>>(), [full; 2]);
+    // Each attempt takes 1 ms; the pauses are 100 and 200 ms.
+    assert_eq!(seen.iter().map(|seen| seen.1).collect::<Vec<_>>(), [0, 101, 302, 303]);
+    assert_eq!(replayed.sent, 1);
+    let (seen, replayed) = play(&THREE[..1], &[("timing", "fast")], &server(1..100));
+    assert_eq!((seen.len(), replayed.sent), (20, 0));
+    assert_eq!(replayed.left_out[0].reason, "no connection could be had for its session");
+    assert_eq!(replayed.left_out[0].count, 1);
 }
 
 #[test]
@@ -317,7 +308,7 @@ fn a_transaction_cut_at_the_begin_is_left_out_until_it_ends() {
         (9, 6, "commit"),
     ];
     let sent = |given: &[(&str, &str)]| {
-        let server = server(0);
+        let server = server(0..0);
         let (_, replayed) = play(records, &[given, &[("timing", "fast")]].concat(), &server);
         let cut = replayed.left_out.iter().find(|left| left.reason.contains("before the log"));
         (replayed.sent, cut.map_or(0, |left| left.count))
