@@ -57,7 +57,7 @@ fn play_until(
     plan: &LoadPlan,
     stop: &Stop,
 ) -> Played {
-    let mut all = vec![("log", log.to_str().unwrap())];
+    let mut all = vec![("log", log.to_str().unwrap()), ("may-write", "on")];
     all.extend(given);
     let options = options(&all);
     let workers = replay::seats(&options, stop).unwrap();
@@ -376,7 +376,8 @@ fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
     let server = target_with(&[]);
     let dir = tempfile::tempdir().unwrap();
     let log = log_of((0..200).map(|at| (at % 3, at, read(at))), dir.path());
-    let options = options(&[("log", log.to_str().unwrap()), ("timing", "fast")]);
+    let given = [("log", log.to_str().unwrap()), ("timing", "fast"), ("may-write", "on")];
+    let options = options(&given);
     let workload = replay::Replay.build(&options, Some(server.target())).unwrap();
     workload.check().unwrap();
     let length = std::fs::metadata(&log).unwrap().len();
@@ -496,7 +497,8 @@ fn a_pool_is_warmed_by_what_a_log_read() {
     let server = target_with(&[("general_log", "ON"), ("general_log_file", "general.log")]);
     let dir = tempfile::tempdir().unwrap();
     let log = log_of((0..300).map(|at| (10 + at % 4, at * 1000, read(at))), dir.path());
-    let given = [("log".to_owned(), log.to_str().unwrap().to_owned())];
+    let given = [("log", log.to_str().unwrap()), ("may-write", "on")];
+    let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let options = Options::check(&Replay.options(), &given).unwrap();
     let stop = Stop::new();
     let mut scene = Scene {
@@ -516,4 +518,66 @@ fn a_pool_is_warmed_by_what_a_log_read() {
         "{:?}",
         warmed.notes
     );
+}
+
+/// What is wrong with sending a log to a server, in words.
+fn why(log: &Path, given: &[(&str, &str)], target: &Target) -> String {
+    let all = [&[("log", log.to_str().unwrap())], given].concat();
+    let workload = replay::Replay.build(&options(&all), Some(target)).unwrap();
+    workload.check().err().map(|error| format!("{error:#}")).unwrap_or_default()
+}
+
+#[test]
+fn a_server_that_could_be_hurt_is_refused_before_anything_is_sent() {
+    let server = target_with(LOGGING);
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of([(7, 0, read(0))], dir.path());
+    let target = server.target();
+    assert!(why(&log, &[], target).contains("could write"));
+    assert_eq!(why(&log, &[("may-write", "on")], target), "");
+    let socket = server.sandbox.meta().socket.to_str().unwrap().to_owned();
+    let same = [("may-write", "on"), ("source", &socket)];
+    assert!(why(&log, &same, target).contains("the statements come from"));
+    let own = server.sandbox.datadir().join("slow.log");
+    assert!(why(&own, &[("may-write", "on")], target).contains("own log"));
+    assert!(why(&log, &[("writes", "execute")], target).contains("nobody said"));
+    let other = [("writes", "execute"), ("i-own-this-server", "elsewhere")];
+    assert!(why(&log, &other, target).contains("is not `elsewhere`"));
+    let _client = target.connect(&Stop::new()).unwrap();
+    assert!(why(&log, &[("may-write", "on")], target).contains("other session"));
+    assert_eq!(why(&log, &[("may-write", "on"), ("may-disturb", "on")], target), "");
+}
+
+#[test]
+fn writes_are_read_probed_or_executed_as_asked() {
+    let server = target_with(&[("general_log", "ON"), ("general_log_file", "general.log")]);
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [
+        (7, 0, "begin".to_owned()),
+        (7, 1, "update t set c = 'new' where id = 1".to_owned()),
+        (7, 2, "insert into t values (50, 'fifty')".to_owned()),
+        (7, 3, "commit".to_owned()),
+        (7, 4, "delete from t where id = 2".to_owned()),
+    ];
+    let log = log_of(lines, dir.path());
+    let sums = server.sql("checksum table a.t");
+    let counts = |writes: &str| {
+        let played =
+            play(&log, &[("timing", "fast"), ("writes", writes)], server.target(), &reactor());
+        assert_eq!(played.recording.errors, [], "{writes}");
+        let classes = played.recording.total.classes.iter().map(|c| c.response.len());
+        classes.collect::<Vec<_>>()
+    };
+    // connect, read, set, transaction, read_half, probe, write
+    assert_eq!(counts("drop"), [1, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(counts("where"), [1, 0, 0, 2, 2, 0, 0]);
+    let probed = counts("probe");
+    assert!(probed[4] == 2 && probed[5] >= 1 && probed[6] == 0, "{probed:?}");
+    assert_eq!(server.sql("checksum table a.t"), sums, "nothing has changed");
+    let name = server.sql("select @@hostname");
+    let given = [("timing", "fast"), ("writes", "execute"), ("i-own-this-server", name.as_str())];
+    let played = play(&log, &given, server.target(), &reactor());
+    assert_eq!(played.recording.errors, []);
+    let rows = server.sql("select group_concat(id, c order by id) from a.t");
+    assert_eq!(rows, "1new,3a3,50fifty");
 }

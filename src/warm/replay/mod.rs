@@ -16,7 +16,7 @@ use crate::workload::{self, Kind as _, Progress, Workload};
 pub struct Replay;
 
 /// What a replay can be told that warming can't: it measures nothing and changes nothing.
-const NOT_HERE: &[&str] = &["now", "classes", "from-start"];
+const NOT_HERE: &[&str] = &["now", "classes", "from-start", "i-own-this-server"];
 /// Reasons for leaving something out that are told one by one.
 const MOST_REASONS: usize = 5;
 
@@ -46,8 +46,14 @@ impl Strategy for Replay {
         scene: &mut Scene<'_>,
         _on_event: &mut dyn FnMut(&Event),
     ) -> anyhow::Result<Warmed> {
-        let given: Vec<(String, String)> =
+        let mut given: Vec<(String, String)> =
             options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        if scene.control.is_some() {
+            // A server of our own, on which nobody else is.
+            given.extend(
+                ["may-write", "may-disturb"].map(|name| (name.to_owned(), "on".to_owned())),
+            );
+        }
         let kind = &workload::replay::Replay;
         let options = Options::check(&kind.options(), &given).map_err(Mistakes)?;
         if options.text("writes").and_then(WritesPlan::read) == Some(WritesPlan::Execute) {

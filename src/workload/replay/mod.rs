@@ -7,6 +7,7 @@ mod book;
 mod feed;
 mod hall;
 mod item;
+mod preflight;
 mod round;
 mod seat;
 mod setup;
@@ -23,8 +24,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::Context as _;
 
 use crate::base::Stop;
-use crate::capture::writes::Indexes;
-use crate::plan::{OptionSpec, Options, WritesPlan};
+use crate::plan::{OptionSpec, Options};
 use crate::recorder::Replayed;
 use crate::target::Target;
 
@@ -156,12 +156,7 @@ impl Log {
         if let Some(setup) = self.setup.get() {
             return Ok(setup.clone());
         }
-        let mut session = self.target.connect(&Stop::new())?;
-        let mut setup = self.asked.clone();
-        if setup.writes == WritesPlan::Probe {
-            let indexes = Indexes::load(&mut session);
-            setup.indexes = indexes.context("ask for the indexes of the tables")?;
-        }
+        let setup = preflight::learned(&self.asked, &self.target)?;
         Ok(self.setup.get_or_init(|| Arc::new(setup)).clone())
     }
 }

@@ -29,6 +29,17 @@ pub(super) enum When {
 /// Longest wait for a lock where writes are executed: the servers' own default.
 const LOCK_WAIT: Duration = Duration::from_secs(50);
 
+/// What the user says about the target.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Words {
+    /// The name by which it may be written to.
+    pub(super) owned: Option<String>,
+    /// The server that the log comes from.
+    pub(super) source: Option<String>,
+    pub(super) may_write: bool,
+    pub(super) may_disturb: bool,
+}
+
 /// All that a replay can be told.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
@@ -50,6 +61,7 @@ pub(super) struct Setup {
     pub(super) classes: usize,
     /// What sessions are held to.
     pub(super) guard: Guard,
+    pub(super) words: Words,
     /// Whether a statement is left out that was sent before with the same literals.
     pub(super) once: bool,
 }
@@ -79,6 +91,15 @@ pub(super) fn options() -> Vec<OptionSpec> {
         ),
         spec("now", choice(&["actual", "recorded"]), "actual", "what NOW() gives"),
         spec("statement-limit", Time, "60s", "longest time of a statement; 0 for no limit"),
+        spec("i-own-this-server", Text, "", "the target's name, if writes may be executed there"),
+        spec(
+            "source",
+            Text,
+            "",
+            "server that the log comes from, never a target: HOST[:PORT] or /SOCKET",
+        ),
+        spec("may-write", Switch, "off", "an account that could write is all right"),
+        spec("may-disturb", Switch, "off", "a target that others write to is all right"),
         spec("classes", Count, "10000", "classes of statements told apart"),
         spec("once", Switch, "off", "leave out what was sent before with the same literals"),
     ]
@@ -150,6 +171,12 @@ impl Setup {
             recorded_now: options.text("now") == Some("recorded"),
             classes: classes as usize,
             guard,
+            words: Words {
+                owned: options.text("i-own-this-server").map(str::to_owned),
+                source: options.text("source").map(str::to_owned),
+                may_write: options.switch("may-write"),
+                may_disturb: options.switch("may-disturb"),
+            },
             once: options.switch("once"),
         })
     }

@@ -1,0 +1,97 @@
+//! What is asked of a server before anything is sent to it, and what the filter must know of it.
+
+use anyhow::Context as _;
+
+use super::setup::{Setup, Words};
+use crate::base::{Clock as _, Nanos, RealClock, Stop};
+use crate::capture::read_only::learn;
+use crate::capture::writes::Indexes;
+use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
+use crate::target::preflight::{Danger, DangerKind, Facts, Intent, judge};
+use crate::target::{Session, Target};
+
+/// Looks at others on the server: sessions that have just ended may still be counted.
+const LOOKS: u32 = 5;
+/// Pause between two of them.
+const PAUSE: Nanos = Nanos(60_000_000);
+
+/// Asks the server; gives what was asked for with what must be known of it.
+///
+/// # Errors
+/// All reasons not to send anything there.
+pub(super) fn learned(asked: &Setup, target: &Target) -> anyhow::Result<Setup> {
+    let mut session = target.connect(&Stop::new())?;
+    refuse_danger(asked, target, &mut session)?;
+    let mut setup = asked.clone();
+    learn(&mut session, &mut setup.allowed).context("ask for views and stored functions")?;
+    if setup.writes == WritesPlan::Probe {
+        let indexes = Indexes::load(&mut session);
+        setup.indexes = indexes.context("ask for the indexes of the tables")?;
+    }
+    Ok(setup)
+}
+
+fn refuse_danger(asked: &Setup, target: &Target, session: &mut Session) -> anyhow::Result<()> {
+    let Words { owned, source, may_write, may_disturb } = &asked.words;
+    let source = match source {
+        Some(words) => Some(source_facts(words, target)?),
+        None => None,
+    };
+    let intent = Intent {
+        source: source.as_ref(),
+        logs: &asked.logs,
+        executes: asked.writes == WritesPlan::Execute,
+        owned: owned.as_deref(),
+        may_write: *may_write,
+        may_disturb: *may_disturb,
+    };
+    let clock = RealClock::start();
+    for look in 1.. {
+        let facts = Facts::load(session).context("ask what may be done on the target")?;
+        let dangers = judge(&facts, &intent);
+        if dangers.is_empty() {
+            break;
+        }
+        if look == LOOKS || dangers.iter().any(|danger| danger.kind != DangerKind::InUse) {
+            return Err(Mistakes(dangers.into_iter().map(mistake).collect()).into());
+        }
+        clock.sleep_until(clock.now() + PAUSE);
+    }
+    Ok(())
+}
+
+fn mistake(danger: Danger) -> Mistake {
+    let hint = match danger.kind {
+        DangerKind::CanWrite => format!("{}\nor say --may-write", danger.hint),
+        DangerKind::InUse => format!("{}: --may-disturb", danger.hint),
+        _ => danger.hint,
+    };
+    Mistake { place: "target".to_owned(), why: danger.words, hint: Some(hint) }
+}
+
+/// Asks the server that the log comes from, by the account of the target.
+fn source_facts(words: &str, target: &Target) -> anyhow::Result<Facts> {
+    let mut plan = AddressPlan {
+        host: None,
+        port: None,
+        socket: None,
+        protocol: None,
+        ..target.plan().clone()
+    };
+    if words.starts_with('/') {
+        plan.socket = Some(words.into());
+        plan.protocol = Some(Protocol::Socket);
+    } else {
+        let (host, port) = match words.rsplit_once(':') {
+            Some((host, port)) if !host.contains(':') => (host, port.parse().ok()),
+            _ => (words, None),
+        };
+        plan.host = Some(host.to_owned());
+        plan.port = port;
+        plan.protocol = Some(Protocol::Tcp);
+    }
+    let asked = || format!("ask the source {words} whether it is another server");
+    let mut session =
+        Target::new(&plan).and_then(|s| s.connect(&Stop::new())).with_context(asked)?;
+    Facts::load(&mut session).with_context(asked)
+}
