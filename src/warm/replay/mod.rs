@@ -71,9 +71,10 @@ impl Strategy for Replay {
 }
 
 fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+    // Before a session of ours could be taken for that of another.
+    workload.check().context("look at the logs and the server")?;
     let mut lead = super::open(scene.target, &Stop::new())?;
     let before = gauge(&mut lead)?;
-    workload.check().context("look at the logs and the server")?;
     let began = scene.clock.now();
     let load =
         LoadPlan { workers, engine: EnginePlan::Auto, reconnect: false, ..LoadPlan::default() };
