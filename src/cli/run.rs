@@ -13,7 +13,7 @@ use crate::archive::{self, Lock, Run};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
 use crate::experiment::{self, Rehearsed};
-use crate::plan::{Mistake, Mistakes, Plan, TargetPlan};
+use crate::plan::{LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
 use crate::workload;
 
 /// Flags with a value: name, value, help.
@@ -60,10 +60,11 @@ pub(super) fn flags(command: Command) -> Command {
 }
 
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (plan, repeats) = prepared(args, desk)?;
+    let (mut plan, repeats) = prepared(args, desk)?;
     if args.get_flag("dry-run") {
         return print_steps(&plan, desk);
     }
+    own_workers(&mut plan, desk)?;
     let quiet = args.get_flag("quiet");
     if plan.ways.len() > 1 && !quiet {
         desk.say(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
@@ -80,6 +81,19 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let finished = experiment::run_script(&plan, &mut *script, "run", &desk.stop, &mut listener);
     drop(listener);
     present::conclude(finished?, args, desk)
+}
+
+/// As many workers as the workload asks for by itself, where the plan says nothing: a log knows its sessions.
+///
+/// # Errors
+/// When a log can't be read.
+pub(super) fn own_workers(plan: &mut Plan, desk: &Desk) -> anyhow::Result<()> {
+    if plan.load.workers == LoadPlan::default().workers {
+        let kind = workload::kind(&plan.workload.kind)?;
+        let own = kind.workers(&plan.workload.options, &desk.stop)?;
+        plan.load.workers = own.unwrap_or(plan.load.workers);
+    }
+    Ok(())
 }
 
 /// The plan that words and file name together, and what it came to if it is a run's.

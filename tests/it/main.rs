@@ -15,6 +15,7 @@ mod hotset_save;
 mod journal;
 mod probe;
 mod replay;
+mod replay_report;
 mod report;
 mod run;
 mod sandbox;

@@ -298,6 +298,9 @@ fn every_example_plan_is_read_and_rehearsed() {
         let text = std::fs::read_to_string(&plan).unwrap();
         let program = if text.contains("# needs: MySQL") { fixture::mysqld() } else { None };
         let program = program.map(|program| program.display().to_string());
+        if text.contains("--allow set-global") {
+            words.extend(["--allow", "set-global"]);
+        }
         if let Some(program) = &program {
             words.extend(["--server", program.as_str()]);
         }

@@ -82,7 +82,10 @@ fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
         ends_inferred: told.ends_inferred,
         span_s: (told.span_us > 0).then(|| seconds(told.span_us)),
         uncertainty_s: seconds(told.uncertainty_us),
-        timing: timing(first).unwrap_or_else(|| first.arrival.clone()),
+        timing: timing(first).unwrap_or_else(|| match first.options.get("timing") {
+            Some(fast) if fast == "fast" => "as fast as it goes".to_owned(),
+            _ => first.arrival.clone(),
+        }),
         writes: first.options.get("writes").cloned().unwrap_or_default(),
         lag: latency::of_cells(&told.lag_ns),
         lag_bins: bins(&told.lag_ns),
