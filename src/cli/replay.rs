@@ -7,9 +7,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::bench::{self, Show};
 use super::desk::Desk;
 use super::fault::Exit;
-use super::present;
+use super::{present, warm};
 use crate::experiment;
-use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan};
+use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan, TargetPlan};
 use crate::workload;
 
 /// The workload.
@@ -18,6 +18,9 @@ const KIND: &str = "replay";
 const OWN: &[&str] = &["log", "sessions", "database", "speed"];
 /// When statements begin at the rate of the load.
 const AT_RATE: &str = "arrival";
+
+/// What need not be said of a server that sweat started.
+const CONSENTS: &[&str] = &["may-write", "may-disturb"];
 
 pub(super) fn command() -> Command {
     let command = Command::new(KIND)
@@ -74,6 +77,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     if only_looks {
         return survey::show(&plan.workload.options, args, desk);
     }
+    consent_of_own(&mut plan)?;
     seats(&mut plan, args, desk)?;
     experiment::check(&plan)?;
     let mut listener = Show::new(&plan, args, desk);
@@ -88,6 +92,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
 /// All mistakes together.
 fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
+    let specs = workload::kind(KIND)?.options();
     let mut given: Vec<(String, String)> =
         plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let logs: Vec<&String> = args.get_many("log").into_iter().flatten().collect();
@@ -130,12 +135,38 @@ fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         }),
         (false, _) => {}
     }
-    let specs = workload::kind(KIND)?.options();
     match Options::check(&specs, &given) {
         Ok(options) => plan.workload.options = options,
         Err(list) => mistakes.extend(list),
     }
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+}
+
+/// Says what need not be asked of a server that sweat started: nobody else is there, and what breaks is thrown away.
+///
+/// # Errors
+/// When the options were wrong before.
+pub(super) fn consent_of_own(plan: &mut Plan) -> anyhow::Result<()> {
+    let specs = workload::kind(&plan.workload.kind)?.options();
+    let words = CONSENTS.iter().filter(|word| specs.iter().any(|spec| spec.name == **word));
+    let words: Vec<(String, String)> =
+        words.map(|word| ((*word).to_owned(), "on".to_owned())).collect();
+    if words.is_empty() || !is_ours(&plan.target) {
+        return Ok(());
+    }
+    let given = plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let given: Vec<(String, String)> = given.chain(words).collect();
+    plan.workload.options = Options::check(&specs, &given).map_err(Mistakes)?;
+    Ok(())
+}
+
+/// Whether sweat started the target.
+fn is_ours(target: &TargetPlan) -> bool {
+    match target {
+        TargetPlan::Sandbox(_) => true,
+        TargetPlan::Address(address) => warm::is_sandbox(address),
+        TargetPlan::None => false,
+    }
 }
 
 /// As many workers as the log has sessions at once, unless told how many.

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use super::desk::Desk;
 use super::fault::Exit;
 use super::step_lines::StepLines;
-use super::{connection, plan_file, present};
+use super::{connection, plan_file, present, replay};
 use crate::analysis;
 use crate::archive::{self, Lock, Run};
 use crate::base::RealClock;
@@ -65,6 +65,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         return print_steps(&plan, desk);
     }
     own_workers(&mut plan, desk)?;
+    replay::consent_of_own(&mut plan)?;
     let quiet = args.get_flag("quiet");
     if plan.ways.len() > 1 && !quiet {
         desk.say(&analysis::detectable_before(plan.blocks, plan.until_clear, None));

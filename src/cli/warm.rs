@@ -220,7 +220,7 @@ fn consent(specs: &[OptionSpec]) -> Option<&'static str> {
 }
 
 /// Whether the address is the socket of one of our own sandboxes: those we may change without being asked to.
-fn is_sandbox(plan: &AddressPlan) -> bool {
+pub(super) fn is_sandbox(plan: &AddressPlan) -> bool {
     let Ok(home) = sandbox::Home::find() else { return false };
     let ours = sandbox::list(&home);
     plan.socket.as_ref().is_some_and(|socket| ours.iter().any(|(_, meta)| meta.socket == *socket))
