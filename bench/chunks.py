@@ -146,7 +146,7 @@ def replay(server, chunk, work):
 def warm(server, chunk):
     """Warms by a chunk; gives seconds."""
     began = time.monotonic()
-    server.sweat("warm", "replay", "--log", chunk, "-S", server.socket, "-u", "root",
+    server.sweat("warm", "replay", chunk, "-S", server.socket, "-u", "root",
                  "--database", "sbtest", "--quiet")
     return time.monotonic() - began
 

@@ -20,7 +20,7 @@ use super::desk::Desk;
 use super::fault::Exit;
 use super::hotset;
 use super::progress::{ProgressLine, grouped};
-use super::readiness;
+use super::{readiness, replay};
 
 pub(super) fn command() -> Command {
     let mut command = Command::new("warm")
@@ -92,7 +92,8 @@ pub(super) fn strategy_command(strategy: &dyn Strategy) -> Command {
                 "Print a line when a database or table begins and ends, as mysql-warmup does",
             ));
     }
-    for spec in &specs {
+    // Which database is a word of all clients.
+    for spec in specs.iter().filter(|spec| spec.name != "database") {
         let mut arg = Arg::new(spec.name).long(spec.name).help(spec.help);
         if spec.kind == OptionKind::Switch {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");
@@ -171,6 +172,10 @@ pub(super) fn warm(
     let plan = connection::address(args, desk)?;
     let specs = strategy.options();
     let mut given = given(args, &specs, plan.database.as_deref());
+    if is_sandbox(&plan) {
+        let words = replay::CONSENTS.iter().filter(|word| specs.iter().any(|s| s.name == **word));
+        given.extend(words.map(|word| ((*word).to_owned(), "on".to_owned())));
+    }
     if let (Some(word), true) = (consent(&specs), is_sandbox(&plan)) {
         given.push(("allow".to_owned(), word.to_owned()));
     }
