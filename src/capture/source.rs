@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::ship;
+use crate::base::Stop;
+
 /// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// First bytes of a zstd file.
@@ -103,13 +106,22 @@ pub fn unpacked(source: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
     Box::new(Unpacked::Begin(source, Vec::new()))
 }
 
-/// Opens one that is still being written: standard input, or a named pipe. It gives `ErrorKind::WouldBlock` when nothing
+/// Opens one that is still being written: standard input, a named pipe, or what `sweat ship` serves at a URL. It gives `ErrorKind::WouldBlock` when nothing
 /// came for 200 ms, as [`Log::listen`](super::Log::listen) wants it. A plain file ends where it ends.
 ///
 /// # Errors
 /// When it can't be opened.
 pub fn open_live(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if let Some(url) = url(path) {
+        let live = ship::open_live(url, &ship::Access::from_environment(), None, &Stop::new());
+        return Ok(Box::new(live.map_err(|e| io::Error::other(format!("{e:#}")))?));
+    }
     Ok(unpacked(Box::new(Live(file(path)?))))
+}
+
+/// The URL that a path is, if it is one.
+pub fn url(path: &Path) -> Option<&str> {
+    path.to_str().filter(|place| ship::is_url(place))
 }
 
 /// Standard input without the library's buffer, in which a wait could not see what is there.

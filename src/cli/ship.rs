@@ -11,14 +11,12 @@ use super::fault::Exit;
 use super::{connection, prompt};
 use crate::base::units::{Size, parse_time, show_bytes, show_time};
 use crate::base::{Clock as _, Nanos, RealClock, Secret};
-use crate::capture::ship::{Server, Serving, Spool, SpoolError, Watch, server_config};
+use crate::capture::ship::{Server, Serving, Spool, SpoolError, TOKEN, Watch, server_config};
 use crate::plan::{Mistake, Mistakes};
 use crate::server::journal::Consent;
 use crate::server::logging::{self, Asked, Logging};
 use crate::target::{Session, Target};
 
-/// Where the token may stand if there is no file.
-const TOKEN: &str = "SWEAT_SHIP_TOKEN";
 /// How often the disk and the table are looked at.
 const LOOK: Nanos = Nanos(200_000_000);
 /// How often it is said that a log can't be looked at.
@@ -29,7 +27,7 @@ const FLAGS: &[(&str, &str, Option<&str>, &str)] = &[
     (
         "listen",
         "ADDRESS:PORT",
-        Some("127.0.0.1:4407"),
+        Some("127.0.0.1:9700"),
         "Where to listen; port 0 is any that is free",
     ),
     ("token-file", "FILE", None, "The token that readers must know [or $SWEAT_SHIP_TOKEN]"),
@@ -95,7 +93,7 @@ pub(super) fn command() -> Command {
              Examples:\n  \
              sweat ship /var/lib/mysql/slow.log\n  \
              sweat ship --turn-on for=10m,long_query_time=0 --allow logging\n  \
-             sweat ship --listen 0.0.0.0:4407 --token-file /etc/sweat.token \
+             sweat ship --listen 0.0.0.0:9700 --token-file /etc/sweat.token \
              --tls-cert cert.pem --tls-key key.pem\n  \
              sweat ship --table -h db1 -u monitor -p",
         );

@@ -21,6 +21,7 @@ mod run;
 mod sandbox;
 mod sandbox_life;
 mod scaling;
+mod ship;
 mod stalls;
 mod target;
 mod target_login;

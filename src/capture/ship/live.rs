@@ -41,12 +41,26 @@ pub struct Access {
     pub is_packed: bool,
 }
 
+/// Where a reader's token may stand.
+pub const TOKEN: &str = "SWEAT_SHIP_TOKEN";
+/// Where the file of authorities to believe may be named.
+pub const AUTHORITY: &str = "SWEAT_SHIP_CA";
+
+impl Access {
+    /// What the environment says: words typed would stand in the list of processes.
+    pub fn from_environment() -> Access {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let token = set(TOKEN).map(|token| Secret::new(token.to_string_lossy().trim()));
+        Access { token, authority: set(AUTHORITY).map(PathBuf::from), is_packed: true }
+    }
+}
+
 /// Whether a place is a URL.
 pub fn is_url(place: &str) -> bool {
     place.starts_with("http://") || place.starts_with("https://")
 }
 
-/// Opens a log that is being written: a path, or the URL of a `sweat ship` as in `http://db1:4407/slow?sample=0.1`. It
+/// Opens a log that is being written: a path, or the URL of a `sweat ship` as in `http://db1:9700/slow?sample=0.1`. It
 /// begins with what is written from now on, or at the mark that another reader left.
 ///
 /// # Errors

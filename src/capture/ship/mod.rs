@@ -21,7 +21,7 @@ mod told;
 mod watch;
 
 pub use chain::Seen;
-pub use live::{Access, Live, Local, is_url, open_live};
+pub use live::{AUTHORITY, Access, Live, Local, TOKEN, is_url, open_live};
 pub use mark::{BadMark, Mark};
 pub use peer::server_config;
 pub use reader::{Gap, Piece, Reader};

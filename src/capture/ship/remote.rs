@@ -413,11 +413,11 @@ mod tests {
     #[test]
     fn urls_are_taken_apart() {
         let of = |text| Url::parse(text).unwrap();
-        let url = of("http://db1:4407/slow?rate_limit=3&from=x");
-        assert_eq!((url.host.as_str(), url.port, url.is_tls), ("db1", 4407, false));
+        let url = of("http://db1:9700/slow?rate_limit=3&from=x");
+        assert_eq!((url.host.as_str(), url.port, url.is_tls), ("db1", 9700, false));
         let head = url.head(&Access { is_packed: true, ..Access::default() }, Some("1.n%20"));
         assert!(head.starts_with(
-            "GET /slow?rate_limit=3&from=1.n%2520&marks=1&zstd=1 HTTP/1.1\r\nHost: db1:4407\r\n"
+            "GET /slow?rate_limit=3&from=1.n%2520&marks=1&zstd=1 HTTP/1.1\r\nHost: db1:9700\r\n"
         ));
         assert!(head.ends_with("\r\n\r\n") && !head.contains("Authorization"));
         assert_eq!((of("https://db1").port, of("https://db1").path.as_str()), (443, "/slow"));

@@ -71,7 +71,7 @@ impl Source {
             Source::File(path) => Ok(Box::new(Text::follow(path, mark)?)),
             Source::Standard => Ok(Box::new(Text::standard())),
             Source::Server(target) => Ok(Box::new(Table::open(target, mark, stop)?)),
-            Source::Url(_) => anyhow::bail!("not yet"),
+            Source::Url(url) => Ok(Box::new(Text::shipped(url, mark, stop)?)),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::capture::read_only::Allowed;
+use crate::capture::source;
 use crate::capture::writes::Indexes;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
 use crate::target::Guard;
@@ -191,7 +192,8 @@ impl Setup {
             why: why.to_string(),
             hint: Some("is the path right, and may it be read?".to_owned()),
         };
-        for log in self.logs.iter().filter(|log| log.as_os_str() != "-") {
+        let is_here = |log: &&PathBuf| log.as_os_str() != "-" && source::url(log).is_none();
+        for log in self.logs.iter().filter(is_here) {
             if log.is_dir() {
                 std::fs::read_dir(log).map(drop).map_err(|e| wrong(log, e))?;
             } else if log.is_file() {
@@ -208,6 +210,7 @@ impl Setup {
     pub(super) fn is_stream(&self) -> bool {
         self.logs.iter().any(|log| {
             log.as_os_str() == "-"
+                || source::url(log).is_some()
                 || std::fs::metadata(log).is_ok_and(|m| !m.is_file() && !m.is_dir())
         })
     }

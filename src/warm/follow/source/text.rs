@@ -8,7 +8,8 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Feed, Got, On};
-use crate::capture::ship::{From, Mark, Tail};
+use crate::base::Stop;
+use crate::capture::ship::{self, Access, From, Live, Mark, Tail};
 use crate::capture::{Database, Log, News, Next, Recorded};
 
 /// Records given before others have their turn.
@@ -43,6 +44,18 @@ impl Text<Tail> {
             None => database_before(path),
         };
         Ok(Text { log: Log::attached(), bytes, database, mark: None })
+    }
+}
+
+impl Text<Box<dyn Live>> {
+    /// Reads what `sweat ship` serves, from where it was read to, or from now on.
+    pub(super) fn shipped(
+        url: &str,
+        mark: Option<&str>,
+        stop: &Stop,
+    ) -> anyhow::Result<Text<Box<dyn Live>>> {
+        let bytes = ship::open_live(url, &Access::from_environment(), mark, stop)?;
+        Ok(Text { log: Log::default(), bytes, database: None, mark: None })
     }
 }
 
@@ -110,6 +123,12 @@ impl<S: Bytes> Feed for Text<S> {
     }
     fn mark(&self) -> Option<String> {
         self.mark.clone()
+    }
+}
+
+impl Bytes for Box<dyn Live> {
+    fn mark(&mut self, _database: Option<Vec<u8>>) -> Option<String> {
+        Live::mark(self.as_mut(), u64::MAX)
     }
 }
 
