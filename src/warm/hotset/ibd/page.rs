@@ -114,6 +114,7 @@ impl<'a> Page<'a> {
             let inside = at > last && at < bytes.len();
             inside.then_some(Record { bytes, origin: at, compact })
         })
+        .fuse()
     }
 }
 
