@@ -12,10 +12,12 @@ use crate::fixture::{self, Fixture};
 const SETUP: &str = "
 CREATE DATABASE d;
 USE d;
-CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, c VARCHAR(20) NOT NULL, KEY k_1 (k), KEY ck (c, k));
+CREATE TABLE t (id INT PRIMARY KEY, k INT NOT NULL, c VARCHAR(20) NOT NULL, KEY k_1 (k),
+  KEY ck (c, k));
 CREATE TABLE u (id INT PRIMARY KEY, k INT NOT NULL, c VARCHAR(20) NOT NULL);
 CREATE TABLE w (id INT PRIMARY KEY AUTO_INCREMENT, k INT, c VARCHAR(20));
-INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e'), (6, 6, 'it''s'),
+INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'), (4, 4, 'd'), (5, 5, 'e'),
+  (6, 6, 'it''s'),
   (7, 7, 'set'), (8, 8, 'where'), (9, 9, 'x;y'), (10, 10, '/* z */');
 INSERT INTO u SELECT id, k, c FROM t WHERE id <= 6;
 ";

@@ -69,7 +69,10 @@ impl Parts {
 /// Where the first of some words stands from a token on, outside of parentheses; the end where none does.
 fn find(s: &Statement<'_>, from: usize, words: &[&str]) -> usize {
     let mut at = from;
-    while at < s.len() && !(s.is_any(at, words) && !s.is_member(at)) {
+    while at < s.len() {
+        if s.is_any(at, words) && !s.is_member(at) {
+            break;
+        }
         at = if s.is_sign(at, b'(') { s.pair(at) + 1 } else { at + 1 };
     }
     at

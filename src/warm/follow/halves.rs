@@ -3,6 +3,7 @@
 use super::FollowPlan;
 use super::sieve::Halves;
 use crate::base::Stop;
+use crate::capture::read_only::{Allowed, learn};
 use crate::capture::writes::{Indexes, probes, read_half};
 use crate::plan::WritesPlan;
 use crate::target::{Error, Target};
@@ -27,6 +28,16 @@ pub(super) fn of(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -
             })
         }
     }
+}
+
+/// What is allowed, with what the filter must know of the standby: views that call functions.
+pub(super) fn learned(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -> Allowed {
+    let mut allowed = plan.allowed.clone();
+    let learnt = standby.connect(&Stop::new()).and_then(|mut s| learn(&mut s, &mut allowed));
+    if let Err(error) = learnt {
+        notes.push(format!("views were not looked at, they may call functions: {error}"));
+    }
+    allowed
 }
 
 fn indexes(standby: &Target) -> Result<Indexes, Error> {

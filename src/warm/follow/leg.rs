@@ -136,7 +136,7 @@ pub(super) fn run(
     let (over, source_ended) = (Stop::new(), std::sync::atomic::AtomicBool::new(false));
     let mut sieve = Sieve {
         writes: plan.writes,
-        allowed: plan.allowed.clone(),
+        allowed: halves::learned(plan, &sides.standby, &mut story.notes),
         openings: 0,
         halves: halves::of(plan, &sides.standby, &mut story.notes),
         window: Window::new(plan.window),
