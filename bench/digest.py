@@ -11,9 +11,10 @@ import side_by_side as s
 LOAD = ["bench", "oltp_read_write", "--threads=8", "--tables=2", "--table-size=10000"]
 
 
-def make_log(path, megabytes):
+def make_log(path, megabytes, mysqld=None):
     """A real log: a server's own, under a load, repeated until it is long enough."""
-    with s.Server("slow_query_log=ON", "long_query_time=0", "slow_query_log_file=slow.log", pool="256M") as server:
+    settings = ["slow_query_log=ON", "long_query_time=0", "slow_query_log_file=slow.log"]
+    with s.Server(*settings, pool="256M", program=mysqld) as server:
         login = server.sweat_login(False)
         s.Timed([s.SWEAT, *LOAD[:2], "prepare", *login, *LOAD[3:]])
         s.Timed([s.SWEAT, *LOAD, *login, "--time=15", "-q"])

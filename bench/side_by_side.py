@@ -17,7 +17,8 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SWEAT = ROOT / "target" / "release" / "sweat"
+# A binary that is there already may be named; else it is built.
+SWEAT = pathlib.Path(os.environ.get("SWEAT") or ROOT / "target" / "release" / "sweat")
 # Run folders of the measurements themselves are not kept.
 RUNS = tempfile.mkdtemp(prefix="sweat-bench-")
 atexit.register(shutil.rmtree, RUNS, ignore_errors=True)
@@ -29,6 +30,8 @@ def fail(message):
 
 
 def build():
+    if os.environ.get("SWEAT"):
+        return
     subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "--bin", "sweat"], cwd=ROOT, check=True)
 
 
@@ -49,9 +52,10 @@ def arguments(about, pairs=5, **more):
 class Server:
     """A throw-away server of sweat's own making; stopped and removed at the end of the `with` block."""
 
-    def __init__(self, *settings, pool="1G", tcp=False):
+    def __init__(self, *settings, pool="1G", tcp=False, program=None):
         self.name = f"bench-{os.getpid()}"
         words = [SWEAT, "sandbox", "start", "--detach", "--name", self.name, "--pool", pool]
+        words += ["--server", program] if program else []
         for setting in settings:
             words += ["--set", setting]
         subprocess.run(words + (["--tcp"] if tcp else []), check=True, stdout=subprocess.DEVNULL)

@@ -48,6 +48,10 @@ fn reading(text: &[u8]) -> String {
         let from = r.offset as usize;
         assert_eq!(&text[from..from + r.raw.len()], r.raw, "raw is what stands there");
         offset = r.offset + r.raw.len() as u64;
+        if let Some(at) = memchr::memmem::rfind(r.raw, r.text).filter(|_| r.text.len() > 7) {
+            let before = &text[..from + at];
+            assert_eq!(r.line, 1 + before.iter().filter(|b| **b == b'\n').count() as u64);
+        }
         Next::Continue(())
     })
     .unwrap();

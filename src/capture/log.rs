@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{Ahead, Doubt, Format, LOG_FORMATS, Recorded, Skipped, Step, format_names};
 
 /// Bytes read at a time.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 128 << 10;
 /// So much of a log's begin is looked at to know its format.
 const BEGIN: usize = 64 << 10;
 /// Places that are kept of what could not be understood.
@@ -79,8 +79,6 @@ type On<'a> = &'a mut dyn FnMut(&Recorded<'_>) -> Next;
 /// in another way is [pushed](Log::push).
 pub struct Log {
     format: Option<Box<dyn Format>>,
-    /// What was read last; made once, as a pipe may give little at a time.
-    piece: Vec<u8>,
     text: Vec<u8>,
     /// Where the next record begins.
     at: usize,
@@ -101,7 +99,6 @@ impl Default for Log {
     fn default() -> Log {
         Log {
             format: None,
-            piece: Vec::new(),
             text: Vec::new(),
             at: 0,
             line: 1,
@@ -164,25 +161,16 @@ impl Log {
         source: &mut dyn Read,
         on: &mut dyn FnMut(News<'_, '_>) -> Next,
     ) -> Result<(), LogError> {
-        let mut piece = std::mem::take(&mut self.piece);
-        piece.resize(PIECE, 0);
-        let result = self.hear(source, &mut piece, on);
-        self.piece = piece;
-        result
-    }
-
-    fn hear(
-        &mut self,
-        source: &mut dyn Read,
-        piece: &mut [u8],
-        on: &mut dyn FnMut(News<'_, '_>) -> Next,
-    ) -> Result<(), LogError> {
         use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
             let each = &mut |recorded: &Recorded<'_>| on(News::Recorded(recorded));
-            let next = match source.read(piece) {
+            let before = self.text.len();
+            self.text.resize(before + PIECE, 0);
+            let read = source.read(&mut self.text[before..]);
+            self.text.truncate(before + *read.as_ref().unwrap_or(&0));
+            let next = match read {
                 Ok(0) => return self.finish(each).map(|_| ()),
-                Ok(read) => self.push(&piece[..read], each)?,
+                Ok(read) => self.came(read, each)?,
                 Err(e) if e.kind() == Interrupted => continue,
                 Err(e) if matches!(e.kind(), WouldBlock | TimedOut) => match self.pause(each)? {
                     Next::Continue(()) => on(News::Idle),
@@ -206,7 +194,12 @@ impl Log {
     /// When it is no log.
     pub fn push(&mut self, text: &[u8], on: On<'_>) -> Result<Next, LogError> {
         self.text.extend_from_slice(text);
-        self.tally.bytes += text.len() as u64;
+        self.came(text.len(), on)
+    }
+
+    /// So many bytes more are there.
+    fn came(&mut self, bytes: usize, on: On<'_>) -> Result<Next, LogError> {
+        self.tally.bytes += bytes as u64;
         self.is_looked_at = false;
         self.walk(Ahead::More, on)
     }
@@ -244,8 +237,10 @@ impl Log {
         let mut next = Next::Continue(());
         while self.at < self.text.len() && next.is_continue() {
             let from = self.at;
+            let mut after = None;
             match format.step(&self.text, from, self.line, ahead) {
-                Step::Recorded(mut recorded, end) => {
+                Step::Recorded(mut recorded, end, line) => {
+                    after = line;
                     recorded.raw = &self.text[from..end];
                     recorded.offset = self.offset;
                     self.tally.take(recorded.doubt);
@@ -271,7 +266,7 @@ impl Log {
                 self.at = self.text.len();
             }
             let done = &self.text[from..self.at];
-            self.line += line_count(done);
+            self.line = after.unwrap_or_else(|| self.line + line_count(done));
             self.offset += done.len() as u64;
         }
         self.text.drain(..self.at);

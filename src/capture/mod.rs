@@ -149,8 +149,8 @@ impl Doubt {
     reason = "one at a time, never kept; a box would be an allocation per record"
 )]
 enum Step<'t> {
-    /// Something recorded, and where the next one begins.
-    Recorded(Recorded<'t>, usize),
+    /// Something recorded, where the next one begins, and its line, if lines were counted on the way.
+    Recorded(Recorded<'t>, usize, Option<u64>),
     /// Bytes up to there that are no record.
     Skipped(usize, Skipped),
     /// The text ends before the next record does.

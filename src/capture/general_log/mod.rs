@@ -237,7 +237,7 @@ impl GeneralLog {
             ..Recorded::default()
         };
         self.databases.fill(&mut recorded, argument);
-        Step::Recorded(recorded, next)
+        Step::Recorded(recorded, next, None)
     }
 
     /// Where the argument that begins at `begin` ends: before the line's end that the next record follows.

@@ -1,6 +1,7 @@
 //! The lines before a statement: `# Time`, `# User@Host`, keys with values, `use`, `SET timestamp`. Keys are read
 //! whatever they are, as each version brings new ones.
 
+use super::super::log::line_count;
 use super::super::time;
 
 /// What stands before a statement.
@@ -8,6 +9,8 @@ use super::super::time;
 pub(super) struct Head<'a> {
     /// Where the statement begins.
     pub(super) statement_at: usize,
+    /// Lines before it.
+    pub(super) lines: u64,
     /// Account that the session acts as.
     pub(super) user: &'a [u8],
     /// Where it comes from: the name, or the address if there is none.
@@ -58,9 +61,10 @@ pub(super) struct Head<'a> {
 
 /// What was found at a place.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one per record, never kept; a box is an allocation")]
 pub(super) enum Found<'a> {
     /// A head, whole.
-    Head(Box<Head<'a>>),
+    Head(Head<'a>),
     /// The text ends before it does.
     Incomplete,
     /// Something else.
@@ -87,6 +91,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             }
             head.line(line);
         } else if line.starts_with(b"SET ") && head.stamp(line) {
+            head.lines += 1;
             at = next;
             break;
         } else if line.starts_with(b"SET ") && is_numbers(line) {
@@ -95,7 +100,10 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             if after.len() < 2 && !is_all {
                 return Found::Incomplete;
             }
-            at = if after.is_empty() || after.starts_with(b"# ") { at } else { next };
+            if !after.is_empty() && !after.starts_with(b"# ") {
+                head.lines += 1;
+                at = next;
+            }
             break;
         } else if line.starts_with(b"use ") && lines > 0 && head.used.is_none() {
             let Some(length) = used(rest, is_all) else { return Found::Incomplete };
@@ -104,6 +112,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
                 length => {
                     head.used = Some(&rest[4..length - 2]);
                     head.has_free_text |= memchr::memchr(b'\n', &rest[..length - 1]).is_some();
+                    head.lines += line_count(&rest[..length]);
                     at += length;
                     lines += 1;
                     continue;
@@ -119,6 +128,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             break;
         }
         lines += 1;
+        head.lines += u64::from(end < rest.len());
         if at == next || next == text.len() && end == rest.len() {
             at = next;
             break;
@@ -127,7 +137,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
     }
     head.statement_at = at;
     if head.has_user || head.took_us.is_some() || head.noted_us.is_some() {
-        Found::Head(Box::new(head))
+        Found::Head(head)
     } else {
         Found::Nothing
     }
@@ -211,46 +221,66 @@ impl<'a> Head<'a> {
 
     /// `Key: value  Key: value`. A value ends at a blank; that of `Schema` at two, or where the next key begins.
     fn keys(&mut self, line: &'a [u8], counts: bool) {
-        let mut rest = line.trim_ascii();
+        let mut rest = line.trim_ascii_start();
         let mut shape = self.shape;
         let mut is_kept = false;
-        while let Some((key, after)) = key(rest) {
-            let value_at = after.iter().take_while(|b| **b == b' ').count();
-            let mut value = &after[value_at..];
-            let end = if key == b"Schema" { schema_end(value) } else { word_end(value) };
+        while let Some((key, after)) = before_colon(rest) {
+            let value_at = blanks(after);
+            let value = &after[value_at..];
             // Two blanks and the next key: the value is empty.
             let is_empty = value_at != 1 && self::key(value).is_some();
-            let end = if is_empty || value_at == 0 && end == 0 { 0 } else { end };
-            let after = &value[end..];
-            value = &value[..end];
+            let end = match self.take(key, if is_empty { b"" } else { value }) {
+                Some(end) => end,
+                None if self::key(rest).is_none() => break,
+                None if is_empty => 0,
+                None => word_end(value),
+            };
             is_kept |= matches!(key, b"Query_time" | b"Thread_id" | b"Id" | b"Rows_affected");
             // Begin, end and length of a key are enough to tell one server's heads from another's.
             let mark = [key[0], key[key.len() - 1], key.len() as u8, 0];
             shape = (shape ^ u64::from(u32::from_le_bytes(mark))).wrapping_mul(0x100_0000_01b3);
-            self.take(key, value);
-            rest = after.trim_ascii_start();
+            rest = &value[end..];
+            rest = &rest[blanks(rest)..];
         }
         if is_kept && counts {
             self.shape = shape;
         }
     }
 
-    fn take(&mut self, key: &[u8], value: &'a [u8]) {
-        match key {
-            b"Id" | b"Thread_id" | b"Conn_ID" => self.session = number(value).or(self.session),
-            b"Schema" | b"DB" => self.schema = Some(value),
-            b"Query_time" => self.took_us = micros(value),
-            b"Lock_time" => self.locked_us = micros(value),
-            b"Rows_sent" => self.rows_sent = number(value),
-            b"Rows_examined" => self.rows_examined = number(value),
-            b"Rows_affected" => self.rows_affected = number(value),
-            b"Bytes_sent" => self.bytes_sent = number(value),
-            b"Errno" | b"Last_errno" => self.errno = number(value),
-            b"QC_hit" => self.is_mariadb = true,
-            b"Start" => self.start_us = time::read(value),
-            b"Stored_routine" => self.is_inner = !value.is_empty(),
-            _ => {}
-        }
+    /// Takes the value that a text begins with, and gives its length; `None` where we don't know the key.
+    fn take(&mut self, key: &[u8], text: &'a [u8]) -> Option<usize> {
+        let slot = match key {
+            b"Id" | b"Thread_id" | b"Conn_ID" => {
+                let (number, length) = leading_number(text);
+                self.session = number.or(self.session);
+                return Some(length);
+            }
+            b"Query_time" => return Some(leading_micros(text, &mut self.took_us)),
+            b"Lock_time" => return Some(leading_micros(text, &mut self.locked_us)),
+            b"Rows_sent" => &mut self.rows_sent,
+            b"Rows_examined" => &mut self.rows_examined,
+            b"Rows_affected" => &mut self.rows_affected,
+            b"Bytes_sent" => &mut self.bytes_sent,
+            b"Errno" | b"Last_errno" => &mut self.errno,
+            b"Schema" | b"DB" => {
+                let length = schema_end(text);
+                self.schema = Some(&text[..length]);
+                return Some(length);
+            }
+            b"QC_hit" | b"Start" | b"Stored_routine" => {
+                let length = word_end(text);
+                match key {
+                    b"QC_hit" => self.is_mariadb = true,
+                    b"Start" => self.start_us = time::read(&text[..length]),
+                    _ => self.is_inner = length > 0,
+                }
+                return Some(length);
+            }
+            _ => return None,
+        };
+        let (number, length) = leading_number(text);
+        *slot = number;
+        Some(length)
     }
 
     /// `SET last_insert_id=5,insert_id=6,timestamp=1795245124.000123;`: whether it is that line.
@@ -277,8 +307,13 @@ impl<'a> Head<'a> {
 /// `u[v] @ host [address]  Id: 7`: the account that a session acts as (in brackets; before them stands the one that was
 /// authenticated), where it comes from, and the rest.
 pub(in crate::capture) fn account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
-    let (account, rest) = match memchr::memmem::find(value, b" @ ") {
-        Some(at) => (&value[..at], &value[at + 3..]),
+    let ends = memchr::memchr_iter(b'@', value);
+    let is_end = |at: &usize| {
+        at.checked_sub(1).is_some_and(|before| value[before] == b' ')
+            && value.get(at + 1) == Some(&b' ')
+    };
+    let (account, rest) = match ends.into_iter().find(is_end) {
+        Some(at) => (&value[..at - 1], &value[at + 2..]),
         None => (value, &[][..]),
     };
     let inner = account.strip_suffix(b"]").and_then(|a| {
@@ -309,23 +344,46 @@ fn is_numbers(line: &[u8]) -> bool {
     })
 }
 
+/// Bytes that keys are made of.
+const IN_KEY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        table[at] = (at as u8).is_ascii_alphanumeric() || at == b'_' as usize;
+        at += 1;
+    }
+    table
+};
+
 /// A key at the begin, and what follows its colon.
 fn key(rest: &[u8]) -> Option<(&[u8], &[u8])> {
-    let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-    (length > 0 && rest.get(length) == Some(&b':')).then(|| (&rest[..length], &rest[length + 1..]))
+    let length = rest.iter().position(|b| !IN_KEY[usize::from(*b)])?;
+    (length > 0 && rest[length] == b':').then(|| (&rest[..length], &rest[length + 1..]))
+}
+
+/// What stands before the next colon, whether it is a key or not: to look is quicker than to know.
+fn before_colon(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = memchr::memchr(b':', rest)?;
+    (colon > 0).then(|| (&rest[..colon], &rest[colon + 1..]))
+}
+
+fn blanks(text: &[u8]) -> usize {
+    text.iter().position(|b| *b != b' ').unwrap_or(text.len())
 }
 
 fn word_end(value: &[u8]) -> usize {
     memchr::memchr(b' ', value).unwrap_or(value.len())
 }
 
+/// A name may hold blanks: it ends at two of them, or at one, if a key follows.
 fn schema_end(value: &[u8]) -> usize {
-    memchr::memmem::find_iter(value, b"  ")
-        .find(|at| key(value[*at..].trim_ascii_start()).is_some())
-        .or_else(|| {
-            let at = word_end(value);
-            (at < value.len() && key(value[at..].trim_ascii_start()).is_some()).then_some(at)
-        })
+    let follows = |at: usize| key(value[at..].trim_ascii_start()).is_some();
+    let first = word_end(value);
+    if first < value.len() && follows(first) {
+        return first;
+    }
+    memchr::memchr_iter(b' ', value)
+        .find(|at| value.get(at + 1) == Some(&b' ') && follows(*at))
         .unwrap_or(value.len())
 }
 
@@ -334,6 +392,42 @@ fn number(value: &[u8]) -> Option<u64> {
         return None;
     }
     value.iter().try_fold(0_u64, |n, b| b.is_ascii_digit().then(|| n * 10 + u64::from(b - b'0')))
+}
+
+/// The number that a text begins with, if it is one up to a blank or the end, and the length of what stands there.
+fn leading_number(text: &[u8]) -> (Option<u64>, usize) {
+    let (number, length) = leading_digits(text);
+    match text.get(length) {
+        None | Some(b' ') if (1..=19).contains(&length) => (Some(number), length),
+        _ => (None, word_end(text)),
+    }
+}
+
+fn leading_digits(text: &[u8]) -> (u64, usize) {
+    let (mut number, mut length) = (0_u64, 0);
+    while let Some(digit) = text.get(length).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        length += 1;
+    }
+    (number, length)
+}
+
+/// `12.000345` at the begin of a text as microseconds, and its length.
+fn leading_micros(text: &[u8], slot: &mut Option<u64>) -> usize {
+    let (whole, point) = leading_digits(text);
+    if let Some(part) = text.get(point..).and_then(|rest| rest.strip_prefix(b".")) {
+        let (part, digits) = leading_digits(part);
+        let length = point + 1 + digits;
+        // As all servers write it.
+        if digits == 6 && (1..=12).contains(&point) && matches!(text.get(length), None | Some(b' '))
+        {
+            *slot = Some(whole * 1_000_000 + part);
+            return length;
+        }
+    }
+    let length = word_end(text);
+    *slot = micros(&text[..length]);
+    length
 }
 
 /// `12.000345` as microseconds.
@@ -361,7 +455,7 @@ mod tests {
     fn read(text: &str) -> (Head<'_>, &str) {
         let Found::Head(head) = head(text.as_bytes(), 0, true) else { panic!("no head in {text}") };
         let at = head.statement_at;
-        (*head, &text[at..])
+        (head, &text[at..])
     }
 
     #[test]

@@ -11,7 +11,6 @@ mod text;
 use std::collections::HashSet;
 
 use super::lexer::{Escapes, Inside, Lexer, unquoted};
-use super::log::line_count;
 use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
 use head::{Found, Head, head};
 
@@ -24,7 +23,6 @@ pub(super) fn begins(line: &[u8]) -> bool {
 }
 
 /// What has been read of a log so far.
-#[derive(Default)]
 pub(super) struct SlowLog {
     /// The default database of the record before, whatever its session: `use` stands only where it changes.
     database: Option<Vec<u8>>,
@@ -35,7 +33,8 @@ pub(super) struct SlowLog {
     /// Sessions seen.
     sessions: HashSet<u64>,
     newest_session: u64,
-    last_session: u64,
+    /// Those that were seen lately, each at the place that its number gives, so that most need no look-up.
+    recent: [u64; RECENT],
     /// The latest plausible time seen, microseconds since 1970.
     clock_us: u64,
     /// Bytes that are suspect from here on.
@@ -51,6 +50,8 @@ pub(super) struct SlowLog {
 const SUSPECT_BYTES: usize = 1 << 20;
 /// So many bytes the texts in a head may take up: an alias of 256 letters for each of 61 tables, ten warnings of 512.
 const FREE_TEXT_BYTES: usize = 64 << 10;
+/// Sessions kept in mind without a look-up.
+const RECENT: usize = 64;
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
 /// How far a record's time may lie behind the one before: logs are in the order of ends, times those of begins.
@@ -65,6 +66,26 @@ struct End {
     /// Where the next record begins.
     next: usize,
     doubt: Doubt,
+    /// Lines from the statement's first on to there, where they were counted.
+    lines: Option<u64>,
+}
+
+impl Default for SlowLog {
+    fn default() -> SlowLog {
+        SlowLog {
+            database: None,
+            given: Vec::new(),
+            shape: None,
+            sessions: HashSet::new(),
+            newest_session: 0,
+            recent: [u64::MAX; RECENT],
+            clock_us: 0,
+            suspect_bytes: 0,
+            lacks_begin: false,
+            free_text_bytes: 0,
+            was_early: false,
+        }
+    }
 }
 
 impl Format for SlowLog {
@@ -80,7 +101,7 @@ impl Format for SlowLog {
             return step;
         }
         let found = match head(text, at, is_all) {
-            Found::Head(found) => *found,
+            Found::Head(found) => found,
             Found::Incomplete => return Step::More,
             Found::Nothing => return skip(text, at, is_all),
         };
@@ -96,7 +117,7 @@ impl Format for SlowLog {
         let is_admin = rest.starts_with(ADMIN);
         let end = if starts_head(rest) && !is_admin {
             // A head without a statement.
-            End { statement: begin, next: begin, doubt: Doubt::Clean }
+            End { statement: begin, next: begin, doubt: Doubt::Clean, lines: Some(0) }
         } else {
             match self.end(text, begin, ahead) {
                 Some(end) => end,
@@ -104,8 +125,9 @@ impl Format for SlowLog {
             }
         };
         self.was_early = end.doubt == Doubt::Early;
-        let line = line + line_count(&text[at..begin]);
-        self.recorded(text, found, &end, line, end.next - at)
+        let line = line + found.lines;
+        let after = end.lines.map(|lines| line + lines);
+        self.recorded(text, found, &end, line, (end.next - at, after))
     }
 
     fn lacks_begin(&mut self) {
@@ -123,7 +145,7 @@ impl SlowLog {
         head: Head<'t>,
         end: &End,
         line: u64,
-        bytes: usize,
+        (bytes, after): (usize, Option<u64>),
     ) -> Step<'t> {
         let body = &text[head.statement_at..end.statement];
         let (deed, body) = match body.strip_prefix(ADMIN) {
@@ -179,7 +201,7 @@ impl SlowLog {
             doubt,
             ..Recorded::default()
         };
-        Step::Recorded(recorded, end.next)
+        Step::Recorded(recorded, end.next, after)
     }
 
     /// When a statement began, microseconds since 1970. MariaDB notes that; MySQL notes when it ended, in `# Time`, and
@@ -227,8 +249,9 @@ impl SlowLog {
             return;
         }
         self.shape = self.shape.or(Some(head.shape));
-        if let Some(session) = head.session.filter(|id| *id != self.last_session) {
-            self.last_session = session;
+        let is_new = |id: &u64| self.recent[*id as usize % RECENT] != *id;
+        if let Some(session) = head.session.filter(is_new) {
+            self.recent[session as usize % RECENT] = session;
             self.newest_session = self.newest_session.max(session);
             if self.sessions.len() < MOST_SESSIONS {
                 self.sessions.insert(session);
@@ -257,11 +280,16 @@ impl SlowLog {
                 Search::End(end) if end.next <= own => {
                     Some(End { doubt: Doubt::NoEscapes.unless_cut(end.doubt), ..end })
                 }
-                _ => Some(End { statement: own - 2, next: own, doubt: Doubt::Unbalanced }),
+                _ => Some(End {
+                    lines: None,
+                    statement: own - 2,
+                    next: own,
+                    doubt: Doubt::Unbalanced,
+                }),
             },
             Search::Cut(at) => {
                 let statement = begin + text[begin..at].trim_ascii_end().len();
-                Some(End { statement, next: at, doubt: Doubt::Cut })
+                Some(End { statement, next: at, doubt: Doubt::Cut, lines: None })
             }
             Search::Open => match self.search(text, begin, Escapes::None, ahead)? {
                 Search::End(end) => Some(End { doubt: Doubt::NoEscapes, ..end }),
@@ -273,7 +301,9 @@ impl SlowLog {
     fn search(&self, text: &[u8], begin: usize, how: Escapes, ahead: Ahead) -> Option<Search> {
         let is_all = ahead.is_all();
         let mut lexer = Lexer::new(text, begin, how);
+        let mut lines = 0;
         while let Some((inside, next)) = lexer.next_line() {
+            lines += 1;
             let is_terminated = next >= begin + 2 && text[next - 2] == b';';
             let rest = &text[next..];
             if !is_terminated {
@@ -287,11 +317,11 @@ impl SlowLog {
             if rest.is_empty() {
                 match ahead {
                     Ahead::Quiet if inside.may_end() && how == Escapes::Backslash => {
-                        return Some(Search::end(next, Doubt::Early));
+                        return Some(Search::end(next, Doubt::Early, lines));
                     }
                     Ahead::More | Ahead::Quiet => return None,
                     Ahead::Nothing if inside.may_end() => {
-                        return Some(Search::end(next, Doubt::Clean));
+                        return Some(Search::end(next, Doubt::Clean, lines));
                     }
                     Ahead::Nothing => continue,
                 }
@@ -301,7 +331,7 @@ impl SlowLog {
             }
             if inside.may_end() {
                 if starts_head(rest) || starts_banner(rest, is_all)? {
-                    return Some(Search::end(next, Doubt::Clean));
+                    return Some(Search::end(next, Doubt::Clean, lines));
                 }
             } else if starts_head(rest) {
                 match head(text, next, is_all) {
@@ -381,14 +411,14 @@ enum Search {
 }
 
 impl Search {
-    fn end(next: usize, doubt: Doubt) -> Search {
-        Search::End(End { statement: next - 2, next, doubt })
+    fn end(next: usize, doubt: Doubt, lines: u64) -> Search {
+        Search::End(End { statement: next - 2, next, doubt, lines: Some(lines) })
     }
 }
 
 fn to_end(text: &[u8], begin: usize) -> End {
     let trimmed = text[begin..].trim_ascii_end().len();
-    End { statement: begin + trimmed, next: text.len(), doubt: Doubt::Clean }
+    End { statement: begin + trimmed, next: text.len(), doubt: Doubt::Clean, lines: None }
 }
 
 /// Bytes that tell for sure whether a head begins.
