@@ -352,7 +352,35 @@ fn pages_of_other_sizes_are_read_too() {
         let saved = save(&server, &plan());
         let (indexes, leaves) = check_leaves(&mut session, &saved.hot);
         assert!(indexes >= 3 && leaves > 20, "{bytes}: {indexes} indexes, {leaves} leaves");
+        drop(session);
+        part_of_a_tree(&mut server, bytes);
     }
+}
+
+/// Of a cold server whose users read a part of an index, that part is found, without reading the rest of the tree.
+fn part_of_a_tree(server: &mut Fixture, bytes: &str) {
+    server.sandbox.stop().unwrap();
+    server.sandbox.start(&sweat::server::Settings::new()).unwrap();
+    let mut session = open(server);
+    let part = "p >= '3' AND p < '5'";
+    let sum = format!("SELECT SUM(LENGTH(pad)), COUNT(*) FROM `shop-1`.t WHERE {part}");
+    let wanted: u64 = session.rows(&sum).unwrap().text(0, 1).unwrap().parse().unwrap();
+    let saved = save(server, &SavePlan { range_leaves: 0, ..plan() });
+    let rows = saved.hot.indexes.iter().find(|i| i.table == "t" && i.clustered).unwrap();
+    assert_eq!((saved.pages_missed, rows.whole.as_deref()), (0, None), "{bytes}");
+    let found: u64 = rows.ranges.iter().map(|range| count(&mut session, rows, range)).sum();
+    let of_part: u64 = rows
+        .ranges
+        .iter()
+        .map(|range| {
+            let said = condition(&rows.key, range);
+            let sql = format!("SELECT COUNT(*) FROM `shop-1`.t WHERE ({said}) AND {part}");
+            session.scalar(&sql).unwrap().unwrap().parse::<u64>().unwrap()
+        })
+        .sum();
+    assert_eq!(of_part, wanted, "{bytes}: all that was read is in a range");
+    assert!(found < wanted * 3, "{bytes}: {found} rows in ranges, {wanted} were read");
+    assert!(saved.pages_read < 40, "{bytes}: {} pages read", saved.pages_read);
 }
 
 #[test]
