@@ -200,7 +200,16 @@ fn assert_untouched(pair: &Pair) {
 #[test]
 fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_there() {
     let pair = pair();
-    let running = Follow::start(plan(Source::File(pair.log.clone())), pair.standby.target());
+    let plan = FollowPlan {
+        active: Some(pair.active.target().clone()),
+        gauge_each: Nanos(500_000_000),
+        ..plan(Source::File(pair.log.clone()))
+    };
+    let running = Follow::start(plan, pair.standby.target());
+    let view = running.until("the hot set is looked at", |view| view.heat.is_some());
+    let heat = view.heat.unwrap();
+    assert!(heat.warmth.share < 0.3 && heat.warmth.pages_hot > 150, "cold: {heat:?}");
+    assert!(heat.readiness.is_some_and(|ready| ready.budget_per_s == 500.0), "{heat:?}");
     let mut active = open(&pair.active);
     let mut looks = open(&pair.standby);
     let cold = status(&mut looks, "Innodb_buffer_pool_reads");
@@ -220,15 +229,21 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
     let view = running.until("all is sent", |v| {
         v.counts.sent >= sent && v.counts.deduplicated >= sent && v.counts.refused >= 4
     });
-    // Our client asked the active server for its version.
-    assert!((sent..=sent + 1).contains(&view.counts.sent), "{:?}", view.counts);
+    // Our own sessions ask the active server for its version and the like.
+    assert!((sent..=sent + 20).contains(&view.counts.sent), "{:?}", view.counts);
     assert_eq!((view.counts.failed, view.counts.skipped, view.counts.lost), (0, 0, 0));
-    assert!(view.counts.writes >= 2 && view.counts.refused == 4, "{:?}", view.counts);
+    assert!(view.counts.writes >= 2 && view.counts.refused >= 4, "{:?}", view.counts);
     let warmed = status(&mut looks, "Innodb_buffer_pool_reads") - cold;
     assert!(warmed > 100, "following reads what the workload needs: {warmed}");
     assert!(view.reads.misses > 100, "and says so: {:?}", view.reads);
     let own = view.reads.own_misses_per_1000.expect("MariaDB tells of our own");
     assert!(own > 0.0 && view.reads.own_misses.is_some_and(|n| n > 50.0), "{:?}", view.reads);
+    let view = running.until("the standby is warm", |view| {
+        view.heat.as_ref().is_some_and(|heat| heat.warmth.share > 0.9)
+    });
+    let heat = view.heat.unwrap();
+    let orders = heat.warmth.indexes.iter().find(|i| i.table == "orders" && i.index == "PRIMARY");
+    assert!(orders.is_some_and(|index| index.share > 0.9), "{heat:?}");
     let last = running.end();
     assert_eq!(last.phase, Phase::Ended);
     // The workload finds all of its pages there.

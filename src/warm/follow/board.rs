@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use super::view::{Counts, Phase};
+use super::view::{Counts, Heat, Phase};
 use crate::base::{Nanos, Stop};
 
 /// Most statements that wait.
@@ -62,6 +62,10 @@ pub(super) struct State {
     pub counts: Counts,
     /// Why the source gives nothing.
     pub source_gone: Option<String>,
+    /// How hot the standby is, by the last look.
+    pub heat: Option<Heat>,
+    /// Why that is not known.
+    pub no_heat: Option<String>,
     /// What the source can't tell faithfully.
     pub caveat: Option<String>,
     /// How far behind what was sent last is.
@@ -91,6 +95,8 @@ impl Board {
             phase: Phase::Starting,
             counts,
             source_gone: None,
+            heat: None,
+            no_heat: None,
             caveat: None,
             behind: Nanos(0),
             explained: Explained::default(),

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::board::Board;
 use super::crew::{Crew, guard, is_read_only};
 use super::feed::Reader;
+use super::heat::Thermometer;
 use super::look::{Eye, Point, Rates, Seen};
 use super::pace::{BackOff, Behind, Brake, Felt, Pace};
 use super::sieve::Sieve;
@@ -179,6 +180,13 @@ pub(super) fn run(
             let source = &sides.source;
             Reader { board: &board, clock, stop: &over, source, marks }.read(&mut sieve);
         });
+        if let (Some(active), true) = (&sides.active, plan.gauge_each > Nanos(0)) {
+            let standby = &sides.standby;
+            let (board, stop) = (&board, &over);
+            scope.spawn(move || {
+                Thermometer { plan, active, standby, board, clock, stop }.watch();
+            });
+        }
         for worker in 0..plan.limits.sessions.max(1) as usize {
             let crew = &crew;
             scope.spawn(move || crew.work(worker));
@@ -388,8 +396,11 @@ impl Leg<'_> {
             counts: state.counts.clone(),
             reads,
             has_active: self.sides.active.is_some(),
-            heat: None,
-            notes: self.story.notes.iter().cloned().chain(state.caveat.clone()).collect(),
+            heat: state.heat.clone(),
+            notes: {
+                let more = [&state.caveat, &state.no_heat].into_iter().flatten();
+                self.story.notes.iter().chain(more).cloned().collect()
+            },
         }
     }
 }

@@ -7,6 +7,7 @@ mod crew;
 mod explain;
 mod feed;
 mod halves;
+mod heat;
 mod leg;
 mod look;
 mod pace;

@@ -65,6 +65,10 @@ impl Sieve {
         let item =
             |text: &[u8]| Item { text: text.into(), database: database.into(), arrived: now, age };
         match rule(recorded.text, &self.allowed) {
+            Ruling::Read(text) if !reads_rows(&text, database) => {
+                counts.others += 1;
+                Vec::new()
+            }
             Ruling::Read(text) => vec![item(&text)],
             Ruling::Write if self.writes == WritesPlan::Drop => {
                 counts.writes += 1;
@@ -95,4 +99,120 @@ impl Sieve {
 /// Whether the text may not be what was sent.
 fn is_doubtful(doubt: Doubt) -> bool {
     !matches!(doubt, Doubt::Clean | Doubt::Early)
+}
+
+/// Databases without rows of users.
+const CATALOGS: [&[u8]; 2] = [b"information_schema", b"performance_schema"];
+
+/// Whether a statement can read rows of users: SHOW and its like, and what asks the catalog (as we do ourselves for the
+/// hot set) warm nothing.
+fn reads_rows(text: &[u8], database: &[u8]) -> bool {
+    let is_select = [&b"SELECT"[..], b"WITH", b"(", b"TABLE"]
+        .into_iter()
+        .any(|word| text.get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word)));
+    let is_catalog = |name: &[u8]| CATALOGS.into_iter().any(|c| name.eq_ignore_ascii_case(c));
+    // All of their names end so.
+    const END: &[u8] = b"_schema";
+    let names_one = memchr::memchr_iter(b'_', text).any(|at| {
+        let end = at + END.len();
+        text.get(at..end).is_some_and(|part| part.eq_ignore_ascii_case(END))
+            && CATALOGS.into_iter().any(|name| {
+                end.checked_sub(name.len()).is_some_and(|from| is_catalog(&text[from..end]))
+            })
+    });
+    is_select && !names_one && !is_catalog(database)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn sieve() -> Sieve {
+        Sieve {
+            writes: WritesPlan::Drop,
+            allowed: Allowed::default(),
+            halves: Box::new(|_, _| {
+                vec![b"SELECT 1 FROM t WHERE id = 3".to_vec(), b"DROP TABLE t".to_vec()]
+            }),
+            openings: 0,
+            window: Window::new(Nanos(10 * S)),
+            behind: Behind::new(Nanos(10 * S)),
+            database: b"default".to_vec(),
+        }
+    }
+
+    fn statement(text: &str) -> Recorded<'_> {
+        Recorded {
+            text: text.as_bytes(),
+            database: Database::Named(b"shop"),
+            ..Recorded::default()
+        }
+    }
+
+    fn pass(sieve: &mut Sieve, recorded: &Recorded<'_>, counts: &mut Counts) -> Vec<String> {
+        let items = sieve.pass(recorded, Nanos(0), 1_000 * S, counts);
+        let text = |item: Item| {
+            let database = String::from_utf8_lossy(&item.database).into_owned();
+            format!("{database}: {}", String::from_utf8_lossy(&item.text))
+        };
+        items.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn reads_go_on_and_all_else_is_counted() {
+        let (mut sieve, mut counts) = (sieve(), Counts::default());
+        let mut of = |recorded: &Recorded<'_>| pass(&mut sieve, recorded, &mut counts);
+        assert_eq!(of(&statement("SELECT a FROM t")), ["shop: SELECT a FROM t"]);
+        assert!(of(&statement("SELECT a FROM t")).is_empty());
+        let unknown = Recorded { database: Database::Unknown, ..statement("SELECT b FROM t") };
+        assert_eq!(of(&unknown), ["default: SELECT b FROM t"]);
+        let none = Recorded { database: Database::None, ..statement("SELECT b FROM x.t") };
+        assert_eq!(of(&none), [": SELECT b FROM x.t"]);
+        assert_eq!(of(&statement("SELECT c FROM t FOR UPDATE")).len(), 1, "without its lock");
+        for text in [
+            "UPDATE t SET a = 1",
+            "SELECT GET_LOCK('a', 1)",
+            "SHOW TABLES",
+            "SELECT * FROM information_schema.TABLES",
+            "SELECT * FROM `Performance_Schema`.threads",
+            "SET @a = 1",
+            "COMMIT",
+            "DROP TABLE t",
+        ] {
+            assert!(of(&statement(text)).is_empty(), "{text}");
+        }
+        assert!(of(&Recorded { errno: Some(1064), ..statement("SELECT 7 FROM t") }).is_empty());
+        assert!(of(&Recorded { is_inner: true, ..statement("SELECT 8 FROM t") }).is_empty());
+        assert!(of(&Recorded { deed: Deed::Quit, ..statement("") }).is_empty());
+        assert!(of(&Recorded { doubt: Doubt::Unbalanced, ..statement("SELECT 9") }).is_empty());
+        assert_eq!((counts.records, counts.deduplicated, counts.writes), (17, 1, 1));
+        assert_eq!((counts.others, counts.doubtful, counts.refused), (6, 1, 2));
+        assert_eq!(counts.sessions_own, 2);
+        assert_eq!(counts.reasons.len(), 2);
+    }
+
+    #[test]
+    fn what_we_made_of_a_write_passes_the_filter_too() {
+        let (mut sieve, mut counts) = (sieve(), Counts::default());
+        sieve.writes = WritesPlan::Where;
+        let found = pass(&mut sieve, &statement("DELETE FROM t WHERE id = 3"), &mut counts);
+        assert_eq!(found, ["shop: SELECT 1 FROM t WHERE id = 3"]);
+        assert_eq!((counts.halved, counts.writes), (1, 0));
+    }
+
+    #[test]
+    fn what_is_old_is_skipped_until_the_source_is_at_its_end() {
+        let (mut sieve, mut counts) = (sieve(), Counts::default());
+        let at = |second: u64| Recorded {
+            began_us: Some((1_000 - second) * 1_000_000),
+            ..statement("SELECT a FROM t")
+        };
+        assert!(pass(&mut sieve, &at(60), &mut counts).is_empty());
+        assert!(pass(&mut sieve, &at(8), &mut counts).is_empty());
+        assert_eq!(counts.skipped, 2);
+        sieve.behind.caught_up();
+        assert_eq!(pass(&mut sieve, &at(8), &mut counts).len(), 1, "that is its now");
+    }
 }

@@ -43,7 +43,7 @@ impl Phase {
 pub struct Counts {
     /// Records read from the source.
     pub records: u64,
-    /// Records that are no statements of a client, or that failed on the active server.
+    /// Records that are no statements of a client, that failed on the active server, or that read no rows of users.
     pub others: u64,
     /// Records in doubt: their text may not be what was sent.
     pub doubtful: u64,

@@ -231,7 +231,7 @@ pub(super) fn summary(view: &View) -> String {
         (counts.unsent, "without a standby to send them to"),
         (counts.lost, "under way when the standby went"),
         (counts.doubtful, "in doubt"),
-        (counts.others, "no statements, or failed on the active server"),
+        (counts.others, "no statements, read no rows of users, or failed on the active server"),
     ];
     for (number, why) in left_out.into_iter().filter(|(number, _)| *number > 0) {
         text += &format!("{:>12}  left out: {why}\n", count(number));
