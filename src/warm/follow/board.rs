@@ -62,6 +62,8 @@ pub(super) struct State {
     pub counts: Counts,
     /// Why the source gives nothing.
     pub source_gone: Option<String>,
+    /// What the source said last.
+    pub source_note: Option<String>,
     /// How hot the standby is, by the last look.
     pub heat: Option<Heat>,
     /// Why that is not known.
@@ -95,6 +97,7 @@ impl Board {
             phase: Phase::Starting,
             counts,
             source_gone: None,
+            source_note: None,
             heat: None,
             no_heat: None,
             caveat: None,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::board::{Board, Item, State};
 use super::explain;
+use crate::base::random::Rng;
 use crate::base::reactor::block_on;
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::recorder::{ErrorKind, EventError, Tally};
@@ -12,7 +13,7 @@ use crate::target::{Error, Guard, Session, Target};
 /// How long a worker waits before it opens another session.
 const PAUSE: Nanos = Nanos(200_000_000);
 /// One of so many statements is explained as it runs, to tell its reads from those of others.
-const EXPLAIN_EACH: u64 = 64;
+const EXPLAIN_EACH: u64 = 16;
 /// Errors by which a server says that a statement took too long: MariaDB, MySQL, killed.
 const TIMED_OUT: [u16; 3] = [1969, 3024, 1317];
 /// The database of sessions that have none: there are no tables of users in it.
@@ -43,7 +44,7 @@ impl Crew<'_> {
     /// The life of one worker.
     pub(super) fn work(&self, worker: usize) {
         let mut open = None;
-        let mut count = worker as u64;
+        let mut random = Rng::new(0, worker as u64, 0);
         while let Some(item) = self.board.take(self.stop, &|| self.clock.now()) {
             if open.as_ref().is_none_or(|own: &Open| own.openings != self.board.openings()) {
                 open = self.open().ok();
@@ -54,8 +55,8 @@ impl Crew<'_> {
                 self.clock.sleep_until(self.clock.now() + PAUSE);
                 continue;
             };
-            count += 1;
-            let lives = self.send(worker, own, &item, count % EXPLAIN_EACH == 0);
+            let explains = random.below(EXPLAIN_EACH) == 0;
+            let lives = self.send(worker, own, &item, explains);
             if !lives {
                 open = None;
                 self.board.suspect();

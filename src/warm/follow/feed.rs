@@ -44,7 +44,10 @@ impl Reader<'_> {
                     }
                     back_off.reset();
                     self.board.state().source_gone = None;
-                    if let Some(feed) = &feed {
+                    if let Some(feed) = &mut feed {
+                        if let Some(note) = feed.notes().pop() {
+                            self.board.state().source_note = Some(note);
+                        }
                         self.marks.note(self.source, feed.mark());
                         if got == Got::Idle {
                             self.sleep(feed.pause());

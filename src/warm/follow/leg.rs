@@ -398,7 +398,8 @@ impl Leg<'_> {
             has_active: self.sides.active.is_some(),
             heat: state.heat.clone(),
             notes: {
-                let more = [&state.caveat, &state.no_heat].into_iter().flatten();
+                let more =
+                    [&state.caveat, &state.no_heat, &state.source_note].into_iter().flatten();
                 self.story.notes.iter().chain(more).cloned().collect()
             },
         }

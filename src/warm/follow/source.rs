@@ -6,6 +6,7 @@ mod text;
 use std::path::PathBuf;
 
 use crate::base::{Nanos, Stop};
+use crate::capture::ship::Access;
 use crate::capture::{Next, Recorded};
 use crate::target::Target;
 use table::Table;
@@ -18,8 +19,8 @@ pub enum Source {
     Standard,
     /// A log that is being written, on this machine.
     File(PathBuf),
-    /// A log as `sweat ship` serves it.
-    Url(String),
+    /// A log as `sweat ship` serves it, and what is needed to open it.
+    Url(String, Access),
     /// A server that writes its log into a table.
     Server(Target),
 }
@@ -44,6 +45,10 @@ pub(super) trait Feed {
     fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got>;
     /// How far it was read, in words that open it there again.
     fn mark(&self) -> Option<String>;
+    /// What is to be said since this was asked last: gaps, connections lost and made.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
     /// What it can't tell faithfully.
     fn caveat(&self) -> Option<String> {
         None
@@ -60,7 +65,7 @@ impl Source {
         match self {
             Source::Standard => "standard input".to_owned(),
             Source::File(path) => path.display().to_string(),
-            Source::Url(url) => url.clone(),
+            Source::Url(url, _) => url.clone(),
             Source::Server(target) => target.describe(),
         }
     }
@@ -71,7 +76,7 @@ impl Source {
             Source::File(path) => Ok(Box::new(Text::follow(path, mark)?)),
             Source::Standard => Ok(Box::new(Text::standard())),
             Source::Server(target) => Ok(Box::new(Table::open(target, mark, stop)?)),
-            Source::Url(url) => Ok(Box::new(Text::shipped(url, mark, stop)?)),
+            Source::Url(url, access) => Ok(Box::new(Text::shipped(url, access, mark, stop)?)),
         }
     }
 }

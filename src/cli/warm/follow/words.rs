@@ -5,11 +5,13 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::base::Nanos;
 use crate::base::units::{parse_count, parse_share, parse_time};
+use crate::base::{Nanos, Secret};
 use crate::capture::read_only::Allowed;
+use crate::capture::ship::{Access, is_url};
 use crate::cli::connection;
 use crate::cli::desk::Desk;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
@@ -65,6 +67,8 @@ const FLAGS: &[(&str, &str, &str, &str)] = &[
         "Go slower while our own statements take longer than this on average",
     ),
     ("time-limit", "TIME", "5s", "Longest that a statement may take on the standby"),
+    ("token-file", "FILE", "", "The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
+    ("ship-ca", "FILE", "", "Authorities to believe for https, PEM, in place of the machine's own"),
     ("state", "FILE", "", "Keep here how far the source was read, to go on there after a restart"),
     (
         "gauge-interval",
@@ -171,7 +175,8 @@ pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
         standby = elsewhere(&standby, name);
     }
     let mut wrong = Vec::new();
-    let from = source(text(args, "from").unwrap_or_default(), &standby)?;
+    let access = access(args)?;
+    let from = source(text(args, "from").unwrap_or_default(), &standby, &access)?;
     let active = match (text(args, "active"), &from) {
         (Some(name), _) => Some(Target::new(&elsewhere(&standby, name))?),
         (None, Source::Server(target)) => Some(target.clone()),
@@ -180,7 +185,7 @@ pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
     let mirror = match text(args, "mirror") {
         None => None,
         Some("") => Some(Source::Server(Target::new(&standby)?)),
-        Some(name) => Some(source(name, &standby)?),
+        Some(name) => Some(source(name, &standby, &access)?),
     };
     if mirror.is_some() && active.is_none() {
         wrong.push(Mistake {
@@ -287,8 +292,21 @@ fn elsewhere(plan: &AddressPlan, name: &str) -> AddressPlan {
     other
 }
 
+/// What is needed to open a log behind a URL. Tokens stand in no list of processes.
+fn access(args: &ArgMatches) -> anyhow::Result<Access> {
+    let token = match text(args, "token-file") {
+        Some(path) => Some(
+            std::fs::read_to_string(path).with_context(|| format!("read the token in {path}"))?,
+        ),
+        None => std::env::var("SWEAT_SHIP_TOKEN").ok(),
+    };
+    let token = token.map(|token| Secret::new(token.trim())).filter(|token| !token.is_empty());
+    let authority = text(args, "ship-ca").map(PathBuf::from);
+    Ok(Access { token, authority, is_packed: false })
+}
+
 /// What a name stands for: a URL, standard input, a socket, a log, or a host.
-fn source(name: &str, standby: &AddressPlan) -> anyhow::Result<Source> {
+fn source(name: &str, standby: &AddressPlan, access: &Access) -> anyhow::Result<Source> {
     let path = Path::new(name);
     let kind = std::fs::metadata(path).map(|found| found.file_type());
     let is_socket = match &kind {
@@ -297,8 +315,8 @@ fn source(name: &str, standby: &AddressPlan) -> anyhow::Result<Source> {
     };
     Ok(if name == "-" {
         Source::Standard
-    } else if name.starts_with("http://") || name.starts_with("https://") {
-        Source::Url(name.to_owned())
+    } else if is_url(name) {
+        Source::Url(name.to_owned(), access.clone())
     } else if is_socket || (kind.is_err() && !name.contains('/')) {
         Source::Server(Target::new(&elsewhere(standby, name))?)
     } else {
@@ -313,9 +331,9 @@ mod tests {
     #[test]
     fn names_are_known_by_their_form() {
         let plan = AddressPlan { user: Some("warm".to_owned()), ..AddressPlan::default() };
-        let of = |name: &str| source(name, &plan).unwrap();
+        let of = |name: &str| source(name, &plan, &Access::default()).unwrap();
         assert!(matches!(of("-"), Source::Standard));
-        assert!(matches!(of("https://db1:9700/slow"), Source::Url(_)));
+        assert!(matches!(of("https://db1:9700/slow"), Source::Url(..)));
         assert!(matches!(of("/var/log/no-such-slow.log"), Source::File(_)));
         assert!(matches!(of("Cargo.toml"), Source::File(_)));
         let Source::Server(target) = of("127.0.0.1:3307") else { panic!("a host") };

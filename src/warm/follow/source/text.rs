@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Feed, Got, On};
 use crate::base::Stop;
-use crate::capture::ship::{self, Access, From, Live, Mark, Tail};
+use crate::capture::ship::{Access, From, Live, Mark, Tail, open_live};
 use crate::capture::{Database, Log, News, Next, Recorded};
 
 /// Records given before others have their turn.
@@ -28,8 +28,43 @@ pub(super) struct Text<S> {
 
 /// Bytes as they come.
 pub(super) trait Bytes: Read {
-    /// Where they were read to, as text.
-    fn mark(&mut self, database: Option<Vec<u8>>) -> Option<String>;
+    /// Where they were read to, as text: so many bytes of them are done with.
+    fn mark(&mut self, database: Option<Vec<u8>>, offset: u64) -> Option<String>;
+    /// What is to be said since this was asked last.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A log as it is shipped.
+pub(super) struct Shipped(Box<dyn Live>);
+
+impl Read for Shipped {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out)
+    }
+}
+
+impl Bytes for Shipped {
+    fn mark(&mut self, _database: Option<Vec<u8>>, offset: u64) -> Option<String> {
+        self.0.mark(offset)
+    }
+    fn notes(&mut self) -> Vec<String> {
+        self.0.notes()
+    }
+}
+
+impl Text<Shipped> {
+    /// Reads what is shipped from where it was read to, or from now on.
+    pub(super) fn shipped(
+        url: &str,
+        access: &Access,
+        mark: Option<&str>,
+        stop: &Stop,
+    ) -> anyhow::Result<Text<Shipped>> {
+        let bytes = Shipped(open_live(url, access, mark, stop)?);
+        Ok(Text { log: Log::attached(), bytes, database: None, mark: None })
+    }
 }
 
 impl Text<Tail> {
@@ -44,18 +79,6 @@ impl Text<Tail> {
             None => database_before(path),
         };
         Ok(Text { log: Log::attached(), bytes, database, mark: None })
-    }
-}
-
-impl Text<Box<dyn Live>> {
-    /// Reads what `sweat ship` serves, from where it was read to, or from now on.
-    pub(super) fn shipped(
-        url: &str,
-        mark: Option<&str>,
-        stop: &Stop,
-    ) -> anyhow::Result<Text<Box<dyn Live>>> {
-        let bytes = ship::open_live(url, &Access::from_environment(), mark, stop)?;
-        Ok(Text { log: Log::default(), bytes, database: None, mark: None })
     }
 }
 
@@ -117,23 +140,20 @@ impl<S: Bytes> Feed for Text<S> {
         })?;
         // In a quiet while nothing is half read.
         if got == Got::Idle {
-            self.mark = self.bytes.mark(self.database.clone());
+            self.mark = self.bytes.mark(self.database.clone(), self.log.offset());
         }
         Ok(got)
     }
     fn mark(&self) -> Option<String> {
         self.mark.clone()
     }
-}
-
-impl Bytes for Box<dyn Live> {
-    fn mark(&mut self, _database: Option<Vec<u8>>) -> Option<String> {
-        Live::mark(self.as_mut(), u64::MAX)
+    fn notes(&mut self) -> Vec<String> {
+        self.bytes.notes()
     }
 }
 
 impl Bytes for Tail {
-    fn mark(&mut self, database: Option<Vec<u8>>) -> Option<String> {
+    fn mark(&mut self, database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
         Some(Tail::mark(self, database).to_string())
     }
 }
@@ -155,7 +175,7 @@ impl Read for Standard {
 }
 
 impl Bytes for Standard {
-    fn mark(&mut self, _database: Option<Vec<u8>>) -> Option<String> {
+    fn mark(&mut self, _database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
         None
     }
 }
