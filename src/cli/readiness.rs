@@ -74,7 +74,8 @@ pub(super) fn run(
     let pages = pool.total_bytes() <= ASK_ABOVE_BYTES || args.get_flag("yes");
     if !pages {
         notes.push(format!(
-            "pages are not told apart: that would take the server about {:.0} s; --yes has it do that",
+            "pages are not told apart: that would take the server about {:.0} s; --yes has it do \
+             that",
             estimate_seconds(pool)
         ));
     }

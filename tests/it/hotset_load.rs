@@ -97,7 +97,8 @@ fn taken(server: &Fixture) -> HotSet {
     let own = if session.identity().product == Product::MariaDb { "SYS_" } else { "" };
     let rows = session
         .rows(&format!(
-            "SELECT i.NAME, i.SPACE, i.INDEX_ID, s.FILE_SIZE DIV 16384, SUBSTRING_INDEX(t.NAME, '/', -1) \
+            "SELECT i.NAME, i.SPACE, i.INDEX_ID, s.FILE_SIZE DIV 16384, \
+             SUBSTRING_INDEX(t.NAME, '/', -1) \
              FROM information_schema.INNODB_{own}INDEXES i \
              JOIN information_schema.INNODB_{own}TABLES t ON t.TABLE_ID = i.TABLE_ID \
              JOIN information_schema.INNODB_{own}TABLESPACES s ON s.SPACE = i.SPACE \
@@ -143,7 +144,8 @@ fn taken(server: &Fixture) -> HotSet {
 fn pages(session: &mut Session) -> Vec<(String, String, u32)> {
     let rows = session
         .rows(
-            "SELECT REPLACE(SUBSTRING_INDEX(TABLE_NAME, '.', -1), '`', ''), INDEX_NAME, PAGE_NUMBER \
+            "SELECT REPLACE(SUBSTRING_INDEX(TABLE_NAME, '.', -1), '`', ''), INDEX_NAME, \
+             PAGE_NUMBER \
              FROM information_schema.INNODB_BUFFER_PAGE_LRU WHERE TABLE_NAME LIKE '`shop`.%' \
              ORDER BY LRU_POSITION DESC",
         )
@@ -341,45 +343,43 @@ fn ranges_of_keys_use_the_index_they_name() {
 
 #[test]
 fn what_was_dropped_or_rebuilt_is_said_or_read_by_its_keys() {
-    for mut server in [maria()] {
-        let hot = taken_after_work(&server);
-        let file = kept(&server, &hot);
-        server.sql("ALTER TABLE shop.orders DROP INDEX code; DROP TABLE shop.few");
-        server.sql("OPTIMIZE TABLE shop.orders");
-        restart(&mut server);
-        let warmed = load(&mut server, &file, &[]);
-        let notes = warmed.notes.join("\n");
-        assert!(notes.contains("shop.orders.code is left out: there is no such index"), "{notes}");
-        assert!(notes.contains("shop.few.PRIMARY is left out: there is no such table"), "{notes}");
-        let mut session = open(server.target());
-        let before = gauge(&mut session).unwrap().pages_read;
-        let sql = "SELECT COUNT(pad) FROM shop.orders FORCE INDEX (PRIMARY) \
+    let mut server = maria();
+    let hot = taken_after_work(&server);
+    let file = kept(&server, &hot);
+    server.sql("ALTER TABLE shop.orders DROP INDEX code; DROP TABLE shop.few");
+    server.sql("OPTIMIZE TABLE shop.orders");
+    restart(&mut server);
+    let warmed = load(&mut server, &file, &[]);
+    let notes = warmed.notes.join("\n");
+    assert!(notes.contains("shop.orders.code is left out: there is no such index"), "{notes}");
+    assert!(notes.contains("shop.few.PRIMARY is left out: there is no such table"), "{notes}");
+    let mut session = open(server.target());
+    let before = gauge(&mut session).unwrap().pages_read;
+    let sql = "SELECT COUNT(pad) FROM shop.orders FORCE INDEX (PRIMARY) \
                    WHERE id >= 8000 AND id < 16000";
-        session.rows(sql).unwrap();
-        let late = gauge(&mut session).unwrap().pages_read - before;
-        assert!(late <= 2, "{late} pages of the rebuilt table were read afterwards");
-    }
+    session.rows(sql).unwrap();
+    let late = gauge(&mut session).unwrap().pages_read - before;
+    assert!(late <= 2, "{late} pages of the rebuilt table were read afterwards");
 }
 
 #[test]
 fn an_index_that_is_named_otherwise_ordered_is_scanned_whole() {
-    for mut server in [maria()] {
-        let mut hot = taken_after_work(&server);
-        for index in hot.indexes.iter_mut().filter(|i| i.index == "code") {
-            index.index_id += 100_000;
-            index.key[0].collation = Some("latin1_bin".to_owned());
-        }
-        hot.indexes.retain(|i| i.index == "code");
-        let file = kept(&server, &hot);
-        restart(&mut server);
-        let warmed = load(&mut server, &file, &[]);
-        let notes = warmed.notes.join("\n");
-        assert!(notes.contains("shop.orders.code is scanned whole: code is ordered by"), "{notes}");
-        let mut session = open(server.target());
-        let before = gauge(&mut session).unwrap().pages_read;
-        session.rows("SELECT COUNT(code) FROM shop.orders FORCE INDEX (code)").unwrap();
-        assert!(gauge(&mut session).unwrap().pages_read - before <= 2);
+    let mut server = maria();
+    let mut hot = taken_after_work(&server);
+    for index in hot.indexes.iter_mut().filter(|i| i.index == "code") {
+        index.index_id += 100_000;
+        index.key[0].collation = Some("latin1_bin".to_owned());
     }
+    hot.indexes.retain(|i| i.index == "code");
+    let file = kept(&server, &hot);
+    restart(&mut server);
+    let warmed = load(&mut server, &file, &[]);
+    let notes = warmed.notes.join("\n");
+    assert!(notes.contains("shop.orders.code is scanned whole: code is ordered by"), "{notes}");
+    let mut session = open(server.target());
+    let before = gauge(&mut session).unwrap().pages_read;
+    session.rows("SELECT COUNT(code) FROM shop.orders FORCE INDEX (code)").unwrap();
+    assert!(gauge(&mut session).unwrap().pages_read - before <= 2);
 }
 
 #[test]
@@ -403,30 +403,28 @@ fn pages_that_the_server_leaves_out_in_silence_are_found_by_their_keys() {
 
 #[test]
 fn equal_numbers_with_rows_elsewhere_are_noticed() {
-    for mut server in [maria()] {
-        let cold = work(&server);
-        let mut hot = taken(&server);
-        for index in hot.indexes.iter_mut().filter(|i| i.index == "PRIMARY" && i.table == "orders")
-        {
-            // The right number of pages of the right index, but not those where the rows are.
-            let there: Vec<u32> = index.pages.iter().map(|(page, _)| *page).collect();
-            let others = (40..index.file_pages as u32).filter(|page| !there.contains(page));
-            let ranks = index.pages.iter().map(|(_, rank)| *rank);
-            index.pages = others.zip(ranks).collect();
-            index.ranges.iter_mut().for_each(|range| range.last = range.low.clone());
-        }
-        hot.indexes.retain(|i| i.index == "PRIMARY" && i.table == "orders");
-        let file = kept(&server, &hot);
-        restart(&mut server);
-        let warmed = load(&mut server, &file, &[("by", "pages")]);
-        let notes = warmed.notes.join("\n");
-        assert!(notes.contains("everything is read by its keys"), "{notes}");
-        let mut session = open(server.target());
-        let before = gauge(&mut session).unwrap().pages_read;
-        session.rows("SELECT COUNT(pad) FROM shop.orders WHERE id >= 8000 AND id < 16000").unwrap();
-        let late = gauge(&mut session).unwrap().pages_read - before;
-        assert!(late <= cold / 20, "{late} of {cold}");
+    let mut server = maria();
+    let cold = work(&server);
+    let mut hot = taken(&server);
+    for index in hot.indexes.iter_mut().filter(|i| i.index == "PRIMARY" && i.table == "orders") {
+        // The right number of pages of the right index, but not those where the rows are.
+        let there: Vec<u32> = index.pages.iter().map(|(page, _)| *page).collect();
+        let others = (40..index.file_pages as u32).filter(|page| !there.contains(page));
+        let ranks = index.pages.iter().map(|(_, rank)| *rank);
+        index.pages = others.zip(ranks).collect();
+        index.ranges.iter_mut().for_each(|range| range.last = range.low.clone());
     }
+    hot.indexes.retain(|i| i.index == "PRIMARY" && i.table == "orders");
+    let file = kept(&server, &hot);
+    restart(&mut server);
+    let warmed = load(&mut server, &file, &[("by", "pages")]);
+    let notes = warmed.notes.join("\n");
+    assert!(notes.contains("everything is read by its keys"), "{notes}");
+    let mut session = open(server.target());
+    let before = gauge(&mut session).unwrap().pages_read;
+    session.rows("SELECT COUNT(pad) FROM shop.orders WHERE id >= 8000 AND id < 16000").unwrap();
+    let late = gauge(&mut session).unwrap().pages_read - before;
+    assert!(late <= cold / 20, "{late} of {cold}");
 }
 
 #[test]
