@@ -165,7 +165,7 @@ fn is_end(s: &Statement<'_>) -> bool {
     (1..s.len()).all(|at| s.is_any(at, &["WORK", "AND", "NO", "CHAIN", "RELEASE"]))
 }
 
-/// SAVEPOINT a, ROLLBACK [WORK] TO [SAVEPOINT] a, RELEASE SAVEPOINT a.
+/// SAVEPOINT a; ROLLBACK TO SAVEPOINT a, with WORK or without SAVEPOINT; RELEASE SAVEPOINT a.
 fn is_savepoint(s: &Statement<'_>) -> bool {
     let mut at = 1;
     if s.is(0, "ROLLBACK") {
