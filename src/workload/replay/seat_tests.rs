@@ -154,7 +154,8 @@ fn log(records: &[(u64, u64, &str)], to: &Path) -> String {
     for (session, at_ms, statement) in records {
         let end_us = at_ms * 1000 + 100;
         text += &format!(
-            "# Time: 2026-11-21T07:12:{:02}.{:06}Z\n# User@Host: u[u] @ localhost []  Id: {session:5}\n\
+            "# Time: 2026-11-21T07:12:{:02}.{:06}Z\n\
+             # User@Host: u[u] @ localhost []  Id: {session:5}\n\
              # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n\
              use a;\nSET timestamp=1795248000;\n{statement};\n",
             end_us / 1_000_000,
