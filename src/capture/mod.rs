@@ -1,5 +1,5 @@
 //! Statements from the past: readers of logs, the statement type, the digest.
-//! Never knows: load, threads.
+//! Never knows: load; threads, but where a log is served to many (`ship/serve`).
 //! Start reading at `Recorded`, then `LOG_FORMATS`. To add a format of logs: a folder with a `Format`, and its line in
 //! `LOG_FORMATS`.
 
