@@ -120,7 +120,7 @@ mod tests {
             "-- don't\nset password = 'hunter2'",
             "/*!50000 SET PASSWORD = 'hunter2' */",
             "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD 'hunter2')",
-            "SET PASSWORD FOR 'someone with a name that is long'@'a.host.with.a.long.name' = 'hunter2'",
+            "SET PASSWORD FOR 'someone with a long name'@'a.host.with.a.long.name' = 'hunter2'",
             "alter user u identified by '1' replace 'hunter2'",
             "START REPLICA USER='u' PASSWORD='hunter2'",
             "update `it's` set password = 'hunter2'",

@@ -44,8 +44,8 @@ pub(super) fn command() -> Command {
         .about("Serve a server's slow log to readers elsewhere, as it is written")
         .long_about(
             "Runs on the machine of the active server, follows its slow log through every rotation \
-             and serves it over HTTP, GET /slow, as chunks of whole records: to `sweat warm follow`, \
-             to `sweat replay`, or to any reader of slow logs. Secrets in statements are hidden. \
+             and serves it over HTTP, GET /slow, as chunks of whole records: to \
+             `sweat warm follow`, to `sweat replay`, or to any reader of slow logs. Secrets in statements are hidden. \
              Without a token and a certificate it listens on loopback only.",
         )
         .arg(
@@ -285,8 +285,8 @@ impl Shipping {
         };
         let watch = Watch::open(&log, words.hold_bytes).with_context(|| {
             format!(
-                "follow the log {}\nhint: sweat ship runs on the server's machine, with the right to \
-                 read its log and to list the folder; without, --table",
+                "follow the log {}\nhint: sweat ship runs on the server's machine, with the right \
+                 to read its log and to list the folder; without, --table",
                 log.display()
             )
         })?;
@@ -331,7 +331,8 @@ impl Shipping {
     fn end(self, desk: &Desk) -> anyhow::Result<()> {
         let (_, shipped) = self.server.shipped();
         desk.say(&format!(
-            "{} records shipped, {}; {} outside samples, {} with secrets hidden, {} dropped, {} gaps",
+            "{} records shipped, {}; {} outside samples, {} with secrets hidden, {} dropped, \
+             {} gaps",
             shipped.records,
             show_bytes(shipped.bytes),
             shipped.left_out,

@@ -5,14 +5,20 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use sweat::base::{Secret, Stop};
+use sweat::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 use sweat::capture::ship::{Access, Live, open_live};
 use sweat::capture::{Deed, Log, Next, Recorded};
-use sweat::server::Control as _;
 
 use crate::fixture::{self, Fixture};
+
+/// How long anything may take.
+const PATIENCE: Nanos = Nanos(20_000_000_000);
+
+fn pause(ms: u64) {
+    let clock = RealClock::start();
+    clock.sleep_until(Nanos(ms * 1_000_000));
+}
 
 /// A `sweat ship` that runs.
 struct Ship {
@@ -39,6 +45,7 @@ fn command(dir: &Path, words: &[&str]) -> Command {
 
 impl Ship {
     fn start(dir: &Path, words: &[&str]) -> Ship {
+        #[expect(clippy::zombie_processes, reason = "it is waited for when it is dropped")]
         let mut child = command(dir, &[&["ship"], words].concat()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut said = Vec::new();
@@ -106,11 +113,11 @@ impl Reader {
 
     /// Reads until it has so many.
     fn until(&mut self, count: usize) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let clock = RealClock::start();
         let mut piece = vec![0; 64 << 10];
         while self.found.len() < count {
             assert!(
-                Instant::now() < end,
+                clock.now() < PATIENCE,
                 "{} of {count}: {:?}",
                 self.found.len(),
                 self.missing(count)
@@ -171,12 +178,12 @@ fn ships_through_everything(server: &Fixture) {
     let mut sleeper = TcpStream::connect(&address).unwrap();
     sleeper.write_all(b"GET /slow HTTP/1.1\r\n\r\n").unwrap();
     let (mut first, mut second) = (open(&ship.url, None), open(&ship.url, None));
-    std::thread::sleep(Duration::from_millis(100));
+    pause(100);
     std::thread::scope(|scope| {
         scope.spawn(|| send(server, 0..1500));
         for number in 0..10 {
             rename(server, &log, number);
-            std::thread::sleep(Duration::from_millis(20));
+            pause(20);
         }
     });
     first.until(1500);
@@ -253,13 +260,13 @@ fn switches_on_and_back(server: &Fixture) {
     );
     assert!(ship.said.iter().any(|line| line.contains("does nothing takes")), "{:?}", ship.said);
     let mut reader = open(&ship.url, None);
-    std::thread::sleep(Duration::from_millis(100));
+    pause(100);
     send(server, 0..50);
     reader.until(50);
-    let end = Instant::now() + Duration::from_secs(10);
+    let clock = RealClock::start();
     while server.sql(LOOK) != before {
-        assert!(Instant::now() < end, "{}", server.sql(LOOK));
-        std::thread::sleep(Duration::from_millis(50));
+        assert!(clock.now() < PATIENCE, "{}", server.sql(LOOK));
+        pause(50);
     }
     let said = ship.interrupt();
     assert!(said.contains("its time is over") && said.contains("records shipped"), "{said}");
@@ -274,7 +281,7 @@ fn switches_on_and_back(server: &Fixture) {
     // Through the table.
     let ship = Ship::start(dir, &words(&["--table"]));
     let mut reader = open(&ship.url, None);
-    std::thread::sleep(Duration::from_millis(100));
+    pause(100);
     send(server, 0..300);
     reader.until(300);
     drop(reader);
@@ -354,7 +361,7 @@ fn tls_and_token_guard_the_log() {
     let wrong = open("other", Some(cert.clone())).err().unwrap().to_string();
     assert!(wrong.contains("token"), "{wrong}");
     let mut reader = Reader::of(open("s3cret", Some(cert)).unwrap());
-    std::thread::sleep(Duration::from_millis(100));
+    pause(100);
     let mut file = std::fs::File::options().append(true).open(&log).unwrap();
     for n in 0..2000 {
         let text = format!(

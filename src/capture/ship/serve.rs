@@ -88,8 +88,8 @@ impl Server {
         anyhow::ensure!(
             is_safe || plan.listen.ip().is_loopback(),
             "listen on {}: others could read the log{}\n\
-             hint: give a token and a certificate (--token-file, --tls-cert, --tls-key), or listen on \
-             127.0.0.1 and come through a tunnel",
+             hint: give a token and a certificate (--token-file, --tls-cert, --tls-key), or listen \
+             on 127.0.0.1 and come through a tunnel",
             plan.listen,
             if plan.token.is_none() { " without a token" } else { " in clear text" },
         );

@@ -115,13 +115,16 @@ fn the_sample_has_the_size_that_was_asked_for() {
     }
 }
 
-const LOG: &str = "# Time: 261121  7:12:04\n# User@Host: a[a] @ h []\n# Thread_id: 1  Schema: one  QC_hit: No\n\
-    # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 0\nuse `one`;\nSET timestamp=1;\nselect 1;\n";
+const LOG: &str = "# Time: 261121  7:12:04\n# User@Host: a[a] @ h []\n\
+    # Thread_id: 1  Schema: one  QC_hit: No\n\
+    # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 0\n\
+    use `one`;\nSET timestamp=1;\nselect 1;\n";
 
 fn record(session: u64, text: &str) -> String {
     format!(
         "# User@Host: a[a] @ h []\n# Thread_id: {session}  Schema: one  QC_hit: No\n\
-         # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 0\nSET timestamp=1;\n{text};\n"
+         # Query_time: 0.1  Lock_time: 0.0  Rows_sent: 1  Rows_examined: 0\n\
+         SET timestamp=1;\n{text};\n"
     )
 }
 
@@ -150,7 +153,8 @@ fn a_stream_from_now_on_knows_the_database_and_goes_on_at_its_mark() {
     let slow = |n: u32| {
         format!(
             "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: r[r] @ h []  Id: 4\n\
-         # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\nSET timestamp=1;\nselect {n};\n"
+         # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n\
+         SET timestamp=1;\nselect {n};\n"
         )
     };
     let begin = slow(0).replace("SET t", "use old;\nSET t");
