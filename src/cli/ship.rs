@@ -43,10 +43,10 @@ pub(super) fn command() -> Command {
     let mut command = Command::new("ship")
         .about("Serve a server's slow log to readers elsewhere, as it is written")
         .long_about(
-            "Runs on the machine of the active server, follows its slow log through every rotation \
-             and serves it over HTTP, GET /slow, as chunks of whole records: to \
-             `sweat warm follow`, to `sweat replay`, or to any reader of slow logs. Secrets in statements are hidden. \
-             Without a token and a certificate it listens on loopback only.",
+            "Runs on the machine of the active server, follows its slow log through every \
+             rotation and serves it over HTTP, GET /slow, as chunks of whole records: to \
+             `sweat warm follow`, to `sweat replay`, or to any reader of slow logs. Secrets in \
+             statements are hidden. Without a token and a certificate it listens on loopback only.",
         )
         .arg(
             Arg::new("log")

@@ -132,9 +132,11 @@ impl Reader {
                 Next::Continue(())
             };
             match self.live.read(&mut piece) {
-                Ok(read) => drop(self.log.push(&piece[..read], on).unwrap()),
+                Ok(read) => {
+                    let _ = self.log.push(&piece[..read], on).unwrap();
+                }
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                    drop(self.log.pause(on).unwrap());
+                    let _ = self.log.pause(on).unwrap();
                 }
                 Err(e) => panic!("{e}"),
             }
