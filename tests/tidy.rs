@@ -251,7 +251,7 @@ fn every_dependency_has_its_reason() {
 const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("workload", "KINDS", &["fill"]),
     ("probe", "PROBES", &["noise", "waits"]),
-    ("warm", "STRATEGIES", &[]),
+    ("warm", "STRATEGIES", &["follow"]),
     ("report", "FORMATS", &["statements"]),
 ];
 

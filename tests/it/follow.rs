@@ -18,7 +18,8 @@ const ROWS: u64 = 6_000;
 /// Rows long enough that each look-up is a page of its own, and the sum of them to compare.
 fn table() -> String {
     format!(
-        "CREATE DATABASE shop; USE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY, k INT NOT NULL, \
+        "CREATE DATABASE shop; USE shop; \
+         CREATE TABLE shop.orders (id INT PRIMARY KEY, k INT NOT NULL, \
          pad CHAR(250) NOT NULL, more CHAR(250) NOT NULL, KEY k (k)) ENGINE=InnoDB \
          CHARACTER SET latin1; \
          INSERT INTO shop.orders SELECT seq, seq * 7919 % {ROWS}, REPEAT('x', 250), \

@@ -155,7 +155,8 @@ pub(super) fn command() -> Command {
     }
     super::super::words(command).after_help(
         "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
-         standby likes it; writes nothing, and nothing at all to a server that is not read-only.\n\n\
+         standby likes it; writes nothing, and sends nothing to a server that is not \
+         read-only.\n\n\
          Examples:\n  \
          sweat warm follow --from http://db1:9700/slow -h db2 -u warm -p\n  \
          sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \

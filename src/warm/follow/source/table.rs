@@ -27,7 +27,8 @@ impl Table {
         anyhow::ensure!(
             value(0).to_ascii_uppercase().contains("TABLE"),
             "{} does not write its logs into tables (log_output = {})\n\
-             hint: there, SET GLOBAL log_output = 'TABLE', slow_query_log = 1, long_query_time = 0; \
+             hint: there, SET GLOBAL log_output = 'TABLE', slow_query_log = 1, \
+             long_query_time = 0; \
              or read its log file with --from FILE, or from afar with `sweat ship`",
             target.describe(),
             value(0)

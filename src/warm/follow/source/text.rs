@@ -185,7 +185,8 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
-    const HEAD: &str = "# Time: 2026-01-01T00:00:00.000000Z\n# User@Host: a[a] @ localhost []  Id: 7\n\
+    const HEAD: &str = "# Time: 2026-01-01T00:00:00.000000Z\n\
+        # User@Host: a[a] @ localhost []  Id: 7\n\
         # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n";
 
     fn append(path: &Path, text: &str) {
