@@ -371,7 +371,7 @@ fn a_server_that_is_not_read_only_gets_nothing() {
     let source = Source::File(PathBuf::from("/nowhere/slow.log"));
     let (clock, stop) = (RealClock::start(), Stop::new());
     let error = follow(&plan(source.clone()), server.target(), clock, &stop, &mut |_| {});
-    let error = error.err().expect("it refuses").to_string();
+    let error = error.expect_err("it refuses").to_string();
     assert!(error.contains("is not read-only") && error.contains("hint: "), "{error}");
     // One that is, waits for a source that is not there, and says so.
     server.sql("SET GLOBAL read_only = 1");

@@ -92,8 +92,9 @@ const FLAGS: &[(&str, &str, &str, &str)] = &[
     ("interval", "TIME", "5s", "Time between lines where there is no terminal"),
 ];
 
-pub(super) fn command() -> Command {
-    let mut command = Command::new(super::NAME)
+/// The words that say which servers.
+fn servers() -> Command {
+    Command::new(super::NAME)
         .about("Keep a standby's pool like the active server's, by its statements as they happen")
         .arg(
             Arg::new("from")
@@ -139,7 +140,11 @@ pub(super) fn command() -> Command {
                 .long("yes")
                 .action(ArgAction::SetTrue)
                 .help("Look at hot sets even where a pool is larger than 32 GiB"),
-        );
+        )
+}
+
+pub(super) fn command() -> Command {
+    let mut command = servers();
     for (name, value, default, help) in FLAGS {
         let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
         if !default.is_empty() {
