@@ -30,6 +30,8 @@ pub enum LogError {
 pub struct Place {
     /// The first of them, from 1.
     pub line: u64,
+    /// Where they begin, bytes from where reading began.
+    pub offset: u64,
     /// How many bytes.
     pub bytes: u64,
 }
@@ -248,7 +250,7 @@ impl Log {
                     next = on(&recorded);
                 }
                 Step::Skipped(end, what) => {
-                    self.tally.skip(&self.text[from..end], self.line, what);
+                    self.tally.skip(&self.text[from..end], (self.line, self.offset), what);
                     self.at = end;
                     if self.tally.records == 0 && self.tally.skipped_bytes > 0 {
                         format.lacks_begin();
@@ -262,7 +264,7 @@ impl Log {
             }
             if self.at <= from {
                 // A format that gets no further must not hang; what is there is not understood.
-                self.tally.skip(&self.text[from..], self.line, Skipped::Strange);
+                self.tally.skip(&self.text[from..], (self.line, self.offset), Skipped::Strange);
                 self.at = self.text.len();
             }
             let done = &self.text[from..self.at];
@@ -303,7 +305,7 @@ impl Log {
             // that what follows is no line's begin.
             let is_line = !whole.is_empty();
             self.at = if is_line { whole.len() } else { begin.len() - 1 };
-            self.tally.skip(&self.text[..self.at], self.line, Skipped::Strange);
+            self.tally.skip(&self.text[..self.at], (self.line, self.offset), Skipped::Strange);
             self.line += line_count(&self.text[..self.at]);
             self.offset += self.at as u64;
             self.text.drain(..self.at);
@@ -331,15 +333,28 @@ impl Tally {
         }
     }
 
-    fn skip(&mut self, text: &[u8], line: u64, what: Skipped) {
+    /// What comes in parts is one place; blanks before it are none.
+    fn skip(&mut self, text: &[u8], (line, offset): (u64, u64), what: Skipped) {
         if what == Skipped::Banner {
             self.banners += 1;
-        } else if !text.iter().all(u8::is_ascii_whitespace) {
-            self.continued += u64::from(what == Skipped::Rest);
+            return;
+        }
+        let joins = |place: &&mut Place| place.offset + place.bytes == offset;
+        if let Some(place) = self.skipped.last_mut().filter(joins) {
+            place.bytes += text.len() as u64;
             self.skipped_bytes += text.len() as u64;
-            if self.skipped.len() < MOST_PLACES {
-                self.skipped.push(Place { line, bytes: text.len() as u64 });
-            }
+            return;
+        }
+        let blanks = text.len() - text.trim_ascii_start().len();
+        let bytes = (text.len() - blanks) as u64;
+        if bytes == 0 {
+            return;
+        }
+        self.continued += u64::from(what == Skipped::Rest);
+        self.skipped_bytes += bytes;
+        if self.skipped.len() < MOST_PLACES {
+            let line = line + line_count(&text[..blanks]);
+            self.skipped.push(Place { line, offset: offset + blanks as u64, bytes });
         }
     }
 }

@@ -44,6 +44,8 @@ pub(super) struct SlowLog {
     free_text_bytes: usize,
     /// Whether the record before was given early: more of it may come.
     was_early: bool,
+    /// Whether what comes is not understood, up to the next head.
+    is_skipping: bool,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
@@ -84,6 +86,7 @@ impl Default for SlowLog {
             lacks_begin: false,
             free_text_bytes: 0,
             was_early: false,
+            is_skipping: false,
         }
     }
 }
@@ -100,10 +103,17 @@ impl Format for SlowLog {
         if let Some(step) = banner(text, at, is_all) {
             return step;
         }
+        if self.is_skipping && !starts_head(&text[at..]) {
+            return skip(text, at, is_all);
+        }
+        self.is_skipping = false;
         let found = match head(text, at, is_all) {
             Found::Head(found) => found,
             Found::Incomplete => return Step::More,
-            Found::Nothing => return skip(text, at, is_all),
+            Found::Nothing => {
+                self.is_skipping = true;
+                return skip(text, at, is_all);
+            }
         };
         let begin = found.statement_at;
         let rest = &text[begin..];

@@ -171,3 +171,14 @@ fn a_head_in_the_first_literal_of_a_log_is_a_literal() {
     let (found, tally) = all(text.as_bytes(), 1 << 20);
     assert_eq!((found.len(), tally.unbalanced), (1, 0));
 }
+
+#[test]
+fn what_is_not_understood_is_so_in_pieces_of_any_size() {
+    // Found by the fuzzer: a line that is only the middle of a head, behind something strange.
+    let strange = "\nno log\n# Query_time: 1  Lock_time: 0\nselect 666;\n\nmore\n";
+    let text = [strange, &record("do 1;\n")].concat();
+    let whole = all(text.as_bytes(), 1 << 20);
+    for piece in 1..60 {
+        assert_eq!(all(text.as_bytes(), piece), whole, "{piece}");
+    }
+}
