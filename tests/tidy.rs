@@ -251,6 +251,7 @@ fn every_dependency_has_its_reason() {
 const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
     ("workload", "KINDS", &["fill"]),
     ("probe", "PROBES", &["noise", "waits"]),
+    // `follow` has no end, and looks at two servers: a command of its own.
     ("warm", "STRATEGIES", &["follow"]),
     ("report", "FORMATS", &["statements"]),
 ];
