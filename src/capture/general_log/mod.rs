@@ -285,9 +285,8 @@ impl GeneralLog {
 
     /// Whether a line is what this log would write next.
     fn is_own(&self, found: &Prefix<'_>) -> bool {
-        let is_known = self.sessions.contains(&found.session)
-            || (found.session > self.newest_session && found.deed == Deed::Connect);
-        is_known
+        self.sessions.contains(&found.session)
+            || (found.session > self.newest_session && found.deed == Deed::Connect)
     }
 }
 

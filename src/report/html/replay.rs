@@ -212,7 +212,8 @@ impl Told<'_> {
         ];
         format!(
             "<tr><th scope=\"row\">{}</th>{}{}\
-             <td class=\"number\" align=\"right\"{interval}>{}</td><td class=\"{class}\">{verdict}</td>{}</tr>",
+             <td class=\"number\" align=\"right\"{interval}>{}</td>\
+             <td class=\"{class}\">{verdict}</td>{}</tr>",
             self.statement(),
             first.iter().map(number).collect::<String>(),
             times.iter().map(number).collect::<String>(),
@@ -333,7 +334,8 @@ fn left_out(replay: &ReplayFinding) -> String {
     let rows: String = replay.reasons.iter().map(row).collect();
     format!(
         "<h3>What was left out, and why</h3><div class=\"scroll\">\
-         <table class=\"statements\"><thead><tr><th scope=\"col\">why</th><th scope=\"col\" class=\"number\" align=\"right\">records</th>\
+         <table class=\"statements\"><thead><tr><th scope=\"col\">why</th>\
+         <th scope=\"col\" class=\"number\" align=\"right\">records</th>\
          <th scope=\"col\" class=\"number\" align=\"right\">line</th><th scope=\"col\">for \
          example</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
