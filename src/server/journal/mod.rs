@@ -159,11 +159,10 @@ impl Journal {
     /// # Errors
     /// When there is one kept aside already, or the folder can't be written to.
     pub fn stand_in(&mut self, path: &Path) -> anyhow::Result<()> {
+        // What is half made must be known as well.
+        self.log.note(Entry::StandIn(stand_in::StandIn::announced(path)))?;
         let one = stand_in::prepare(path)?;
-        if let Err(error) = self.log.note(Entry::StandIn(one.clone())) {
-            let _ = stand_in::undo(&one);
-            return Err(error);
-        }
+        self.log.note(Entry::StandIn(one.clone()))?;
         stand_in::begin(&one)
     }
 
@@ -257,7 +256,12 @@ fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
         match &entry {
             Entry::Variable(change) => undo_variable(change, session, &mut undone)?,
             Entry::Rows(change) => undone.back.push(switches::undo(session, change)?),
-            Entry::StandIn(one) => undone.back.push(stand_in::undo(one)?),
+            Entry::StandIn(one) => {
+                let path = stand_in::undo(one)?;
+                if !undone.back.contains(&path) {
+                    undone.back.push(path);
+                }
+            }
         }
         log.forget_last()?;
     }

@@ -13,8 +13,15 @@ use serde::{Deserialize, Serialize};
 pub(super) struct StandIn {
     /// Where the server looks.
     pub(super) path: PathBuf,
-    /// The number of our file: the server makes a new one when it writes its own.
+    /// The number of our file: the server makes a new one when it writes its own. 0 while it is not made yet.
     pub(super) inode: u64,
+}
+
+impl StandIn {
+    /// Announces a file, before it is made.
+    pub(super) fn announced(path: &Path) -> StandIn {
+        StandIn { path: path.to_owned(), inode: 0 }
+    }
 }
 
 /// What the kept one is called.
@@ -75,8 +82,11 @@ pub(super) fn undo(one: &StandIn) -> anyhow::Result<String> {
     let StandIn { path, inode: ours } = one;
     let (kept, fresh) = (aside(path), with_ending(path, "sweat-new"));
     let put = || -> anyhow::Result<()> {
-        if inode(&fresh)? == Some(*ours) {
+        if inode(&fresh)?.is_some() {
             std::fs::remove_file(&fresh)?;
+        }
+        if *ours == 0 {
+            return Ok(());
         }
         match (inode(path)?, inode(&kept)?) {
             (Some(there), kept_there) if there != *ours => {
@@ -153,6 +163,22 @@ mod tests {
         undo(&one).unwrap();
         assert_eq!(read(&path).as_deref(), Some("its new"));
         assert_eq!(names(dir.path()), 1);
+    }
+
+    #[test]
+    fn what_was_only_announced_touches_nothing_of_the_servers() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ib_buffer_pool");
+        std::fs::write(&path, "its own").unwrap();
+        let announced = StandIn::announced(&path);
+        undo(&announced).unwrap();
+        prepare(&path).unwrap();
+        assert_eq!(names(dir.path()), 2);
+        undo(&announced).unwrap();
+        assert_eq!((names(dir.path()), read(&path).as_deref()), (1, Some("its own")));
+        std::fs::rename(&path, aside(&path)).unwrap();
+        undo(&announced).unwrap();
+        assert_eq!(read(&aside(&path)).as_deref(), Some("its own"));
     }
 
     #[test]
