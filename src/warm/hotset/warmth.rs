@@ -153,7 +153,8 @@ pub(super) fn key(index: &HotIndex) -> (String, String, String, String) {
 /// Whether a server of this warmth could take over from one that has so many accesses to pages per second.
 pub fn readiness(warmth: &HotWarmth, accesses_per_s: f64, budget_per_s: f64) -> Readiness {
     let reads = |(share, pages): &(f64, f64)| pages * (1.0 - (-accesses_per_s * share).exp());
-    let extra_reads_per_s: f64 = warmth.missing.iter().map(reads).sum();
+    // A sum of nothing is -0.
+    let extra_reads_per_s = warmth.missing.iter().map(reads).sum::<f64>() + 0.0;
     Readiness { extra_reads_per_s, budget_per_s, is_ready: extra_reads_per_s <= budget_per_s }
 }
 

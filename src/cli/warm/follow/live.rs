@@ -116,7 +116,7 @@ impl Live {
             (true, true) => Style::new().fg(Color::Green),
             (true, false) => Style::new().fg(Color::Red),
         };
-        let text = format!("{:<16}behind {:.1} s", lines::phase(view), view.behind_s);
+        let text = format!("{:<16}   behind {:.1} s", lines::phase(view), view.behind_s);
         Line::from(vec![self.name("state"), Span::styled(cut(&text, room), style)])
     }
 
