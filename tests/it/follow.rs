@@ -78,6 +78,7 @@ fn plan(source: Source) -> FollowPlan {
         limits: Limits::default(),
         time_limit: Duration::from_secs(5),
         writable_too: false,
+        may_write: true,
         state: None,
         database: String::new(),
         gauge_each: Nanos(0),
@@ -379,4 +380,25 @@ fn a_server_that_is_not_read_only_gets_nothing() {
     let view = running.until("the source is missed", |view| view.source_gone.is_some());
     assert!(view.source_gone.unwrap().contains("/nowhere/slow.log"));
     running.end();
+}
+
+#[test]
+fn what_could_do_harm_is_refused_before_anything_is_sent() {
+    let log = [("slow_query_log", "ON"), ("slow_query_log_file", "slow.log")];
+    let server = fixture::with(&log);
+    server.sql("SET GLOBAL read_only = 1");
+    let target = server.target();
+    let why = |plan: FollowPlan| {
+        let (clock, stop) = (RealClock::start(), Stop::new());
+        let error = follow(&plan, target, clock, &stop, &mut |_| {});
+        format!("{:#}", error.expect_err("it refuses"))
+    };
+    let nowhere = || plan(Source::File(PathBuf::from("/nowhere/slow.log")));
+    let root = why(FollowPlan { may_write: false, ..nowhere() });
+    assert!(root.contains("could write"), "{root}");
+    let itself = why(FollowPlan { active: Some(target.clone()), ..nowhere() });
+    assert!(itself.contains("the server that the statements come from"), "{itself}");
+    let own = server.sandbox.datadir().join("slow.log");
+    let back = why(plan(Source::File(own)));
+    assert!(back.contains("own log"), "{back}");
 }

@@ -79,17 +79,16 @@ impl Facts {
         Ok(Facts { clients, ..facts })
     }
 
-    /// Whether two servers are one.
+    /// Whether two servers are one. A server says the same of itself however it is reached; its identifier alone tells
+    /// too little: a copy of a data folder has that of its origin, and MariaDB makes it of machine and port only.
     pub fn is_same_server(&self, other: &Facts) -> bool {
-        match (&self.uuid, &other.uuid) {
-            (Some(one), Some(another)) if one != another => false,
-            (Some(_), Some(_)) => true,
-            _ => {
-                self.hostname == other.hostname
-                    && self.port == other.port
-                    && self.datadir == other.datadir
-            }
-        }
+        let differ = |one: &Option<String>, another: &Option<String>| {
+            one.as_ref().zip(another.as_ref()).is_some_and(|(one, another)| one != another)
+        };
+        self.hostname == other.hostname
+            && self.port == other.port
+            && self.datadir == other.datadir
+            && !differ(&self.uuid, &other.uuid)
     }
 
     /// Whether these words name this server: its identifier, its host's name, or that with the port.
@@ -256,11 +255,12 @@ mod tests {
         assert_eq!(kinds(&target, &intent), [DangerKind::IsSource]);
         let elsewhere = Facts { port: "3307".to_owned(), ..facts() };
         assert_eq!(kinds(&elsewhere, &intent), []);
-        // Where both have identifiers these alone decide.
+        // A copy has the identifier of its origin, and another place.
         let one = Facts { uuid: Some("a".to_owned()), ..facts() };
-        let same = Facts { hostname: "alias".to_owned(), ..one.clone() };
-        let copy = Facts { uuid: Some("b".to_owned()), ..facts() };
-        assert!(one.is_same_server(&same) && !one.is_same_server(&copy));
+        let copy = Facts { datadir: PathBuf::from("/copy"), ..one.clone() };
+        let other = Facts { uuid: Some("b".to_owned()), ..facts() };
+        assert!(one.is_same_server(&one.clone()) && !one.is_same_server(&copy));
+        assert!(!one.is_same_server(&other) && one.is_same_server(&facts()));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod heat;
 mod leg;
 mod look;
 mod pace;
+mod preflight;
 mod sieve;
 mod source;
 mod state;
@@ -52,6 +53,8 @@ pub struct FollowPlan {
     pub time_limit: Duration,
     /// Whether statements may go to a standby that is not read-only.
     pub writable_too: bool,
+    /// Whether our account on the standby may be one that could write.
+    pub may_write: bool,
     /// Where to keep how far the source was read.
     pub state: Option<PathBuf>,
     /// Database of sessions whose own the source does not tell.
@@ -75,6 +78,7 @@ pub fn follow(
     stop: &Stop,
     on: &mut dyn FnMut(&View),
 ) -> anyhow::Result<View> {
+    preflight::preflight(plan, standby)?;
     let marks = state::Marks::load(plan.state.as_deref())?;
     let mut sides = leg::Sides {
         source: plan.source.clone(),

@@ -14,6 +14,7 @@ use crate::capture::read_only::Allowed;
 use crate::capture::ship::{Access, is_url};
 use crate::cli::connection;
 use crate::cli::desk::Desk;
+use crate::cli::warm::is_sandbox;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
 use crate::target::Target;
 use crate::warm::follow::{FollowPlan, Limits, Source};
@@ -136,6 +137,12 @@ fn servers() -> Command {
                 .help("Consent to a standby that is not read-only"),
         )
         .arg(
+            Arg::new("may-write")
+                .long("may-write")
+                .action(ArgAction::SetTrue)
+                .help("Consent to an account on the standby that could write"),
+        )
+        .arg(
             Arg::new("yes")
                 .long("yes")
                 .action(ArgAction::SetTrue)
@@ -213,6 +220,7 @@ pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
         limits,
         time_limit: reader.time("time-limit"),
         writable_too: args.contains_id("allow"),
+        may_write: args.get_flag("may-write") || is_sandbox(&standby),
         state: text(args, "state").map(PathBuf::from),
         database: standby.database.clone().unwrap_or_default(),
         gauge_each: Nanos::from(reader.time("gauge-interval")),
