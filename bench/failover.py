@@ -220,13 +220,20 @@ def result(way, warm, after, misses, is_same, sent_late, last):
     return row
 
 
+# Seconds in a row that are not slow, for all to be as before.
+CALM = 5
+
+
 def judge(rows):
-    """A second is slow whose p99 is over twice that of the warm active server, in the calmer of the two loads."""
+    """A second is slow whose p99 is over twice that of the warm active server, in the calmer of the two loads. All is as
+    before from the first second on that begins CALM which are not slow; a lone one later is counted, and not the
+    failover's."""
     level = min(row["active_p99_ms"] for row in rows)
     for row in rows:
-        slow = [at for at, value in enumerate(row["series_p99_ms"]) if value > 2 * level]
-        row["seconds_until_as_before"] = slow[-1] + 1 if slow else 0
-        row["slow_seconds"] = len(slow)
+        slow = [value > 2 * level for value in row["series_p99_ms"]]
+        calm = (at for at in range(len(slow)) if not any(slow[at:at + CALM]))
+        row["seconds_until_as_before"] = next(calm, len(slow))
+        row["slow_seconds"] = sum(slow)
 
 
 def show(rows):
