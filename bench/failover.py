@@ -278,8 +278,8 @@ def picture(rows, path):
                   f'{row["disk_reads"]:,} disk reads</text>']
     for at in range(0, count, 10):
         lines.append(f'<text x="{x(at):.1f}" y="{top + height + 18}" text-anchor="middle">{at} s</text>')
-    lines.append(f'<text x="{left + width}" y="{y(level) - 5:.1f}" text-anchor="end" fill="#64748b">'
-                 'warm active server</text>')
+    lines.append(f'<text x="{left + width}" y="{top - 8}" text-anchor="end" fill="#64748b">'
+                 '- - - warm active server</text>')
     path.write_text("\n".join(lines + ["</svg>"]) + "\n")
 
 
