@@ -1,7 +1,7 @@
 //! A log that is being written, here or behind a URL, as a source that never ends and can say where it is.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use super::mark::Mark;
@@ -114,10 +114,10 @@ pub struct Local {
     watch: Watch,
     stream: Stream,
     clock: RealClock,
-    /// Bytes made in all, and how many of the text were given.
+    /// Bytes made in all.
     made: u64,
-    given: usize,
-    text: Vec<u8>,
+    /// What was made last, and how much of it was given.
+    text: Cursor<Vec<u8>>,
     marks: Marks,
     gaps: u64,
 }
@@ -139,8 +139,7 @@ impl Local {
             stream,
             clock: RealClock::start(),
             made: 0,
-            given: 0,
-            text: Vec::new(),
+            text: Cursor::default(),
             marks,
             gaps: 0,
         })
@@ -148,8 +147,8 @@ impl Local {
 
     /// Fills the text with what there is.
     fn fill(&mut self) -> Result<bool, LogError> {
-        self.text.clear();
-        self.given = 0;
+        self.text.get_mut().clear();
+        self.text.set_position(0);
         let mut has_more = self.stream.look()?;
         if !has_more {
             self.watch.look()?;
@@ -160,9 +159,9 @@ impl Local {
     }
 
     fn take(&mut self) {
-        std::mem::swap(self.stream.text(), &mut self.text);
+        std::mem::swap(self.stream.text(), self.text.get_mut());
         self.stream.text().clear();
-        self.made += self.text.len() as u64;
+        self.made += self.text.get_ref().len() as u64;
         let mark = self.stream.mark().to_string();
         self.marks.push(self.made, mark);
         self.marks.bound();
@@ -177,11 +176,8 @@ impl Read for Local {
         };
         let until = self.clock.now() + IDLE;
         loop {
-            if self.given < self.text.len() {
-                let length = out.len().min(self.text.len() - self.given);
-                out[..length].copy_from_slice(&self.text[self.given..self.given + length]);
-                self.given += length;
-                return Ok(length);
+            if self.text.position() < self.text.get_ref().len() as u64 {
+                return self.text.read(out);
             }
             if self.fill().map_err(of)? {
                 continue;
@@ -192,7 +188,7 @@ impl Read for Local {
             }
             self.stream.pause().map_err(of)?;
             self.take();
-            if self.text.is_empty() {
+            if self.text.get_ref().is_empty() {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }

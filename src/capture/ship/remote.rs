@@ -1,7 +1,7 @@
 //! A log behind a URL: reads what `sweat ship` serves, and when the connection is lost makes another that goes on where
 //! the last whole chunk ended.
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Cursor, Read, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -117,8 +117,8 @@ pub(super) struct Remote {
     /// Where the last whole chunk ended.
     mark: Option<String>,
     marks: Marks,
-    text: Vec<u8>,
-    given: usize,
+    /// What was made last, and how much of it was given.
+    text: Cursor<Vec<u8>>,
     /// Bytes made in all.
     made: u64,
     piece: Vec<u8>,
@@ -162,8 +162,7 @@ impl Remote {
             pause: PAUSE,
             mark: mark.map(str::to_owned),
             marks,
-            text: Vec::new(),
-            given: 0,
+            text: Cursor::default(),
             made: 0,
             piece: vec![0; 64 << 10],
             notes: Vec::new(),
@@ -307,9 +306,9 @@ impl Remote {
                 if self.mark.is_none() && self.has_begun {
                     let why = "the connection was lost, and there was no mark to go on at";
                     self.notes.push(format!("gap in the log: {why}"));
-                    self.text.push(b'\n');
-                    self.text.extend_from_slice(&banner(why));
-                    self.made += self.text.len() as u64;
+                    self.text.get_mut().push(b'\n');
+                    self.text.get_mut().extend_from_slice(&banner(why));
+                    self.made += self.text.get_ref().len() as u64;
                 }
                 Ok(())
             }
@@ -328,16 +327,16 @@ impl Remote {
     fn hear(&mut self) -> Result<(), String> {
         let Some((peer, chunks)) = &mut self.connection else { return Ok(()) };
         loop {
-            match chunks.next(&mut self.text).map_err(|e| e.to_string())? {
+            match chunks.next(self.text.get_mut()).map_err(|e| e.to_string())? {
                 Chunk::Text(mark) => {
                     self.has_begun = true;
-                    self.made += self.text.len() as u64;
+                    self.made += self.text.get_ref().len() as u64;
                     if let Some(mark) = mark {
                         self.marks.push(self.made, mark.clone());
                         self.marks.bound();
                         self.mark = Some(mark);
                     }
-                    if !self.text.is_empty() {
+                    if !self.text.get_ref().is_empty() {
                         return Ok(());
                     }
                 }
@@ -374,22 +373,19 @@ impl Read for Remote {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let until = self.clock.now() + IDLE;
         loop {
-            if self.given < self.text.len() {
-                let length = out.len().min(self.text.len() - self.given);
-                out[..length].copy_from_slice(&self.text[self.given..self.given + length]);
-                self.given += length;
-                return Ok(length);
+            if self.text.position() < self.text.get_ref().len() as u64 {
+                return self.text.read(out);
             }
-            self.text.clear();
-            self.given = 0;
+            self.text.get_mut().clear();
+            self.text.set_position(0);
             if self.connection.is_none() {
                 self.again()?;
             }
             if let Err(why) = self.hear() {
-                self.text.clear();
+                self.text.get_mut().clear();
                 self.lost(&why);
             }
-            if self.text.is_empty() && self.clock.now() >= until {
+            if self.text.get_ref().is_empty() && self.clock.now() >= until {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }

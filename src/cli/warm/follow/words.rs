@@ -170,7 +170,7 @@ pub(super) fn command() -> Command {
          standby likes it; writes nothing, and sends nothing to a server that is not \
          read-only.\n\n\
          Examples:\n  \
-         sweat warm follow --from http://db1:9700/slow -h db2 -u warm -p\n  \
+         sweat warm follow --from https://db1:9700/slow -h db2 -u warm -p\n  \
          sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
          --target db2 -u warm\n  \
          sweat warm follow --from db1 --target db2 --mirror --state /var/lib/sweat/follow.json \
