@@ -31,7 +31,7 @@ pub(super) fn command() -> Command {
             "Examples:\n  \
              sweat warm scan -S /run/mysqld/mysqld.sock\n  \
              sweat warm scan shop crm.people --rate 50MiB --max-running 8\n  \
-             sweat warm follow --from http://db1:9700/slow --target db2 -u warm\n  \
+             sweat warm follow --from https://db1:9700/slow --target db2 -u warm\n  \
              sweat warm status -h db1 -u monitor -p\n  \
              sweat warm dump --pct 100 --allow dump && sweat warm load --allow load",
         );
