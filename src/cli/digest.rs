@@ -134,7 +134,9 @@ impl<'a> Reading<'a> {
         let mut log = Log::default().patient();
         let (mut seen, mut shown) = (0, 0);
         let (total, before) = (self.total_bytes, self.bytes);
-        let result = log.listen(&mut source, &mut |news| {
+        let mut is_quiet = false;
+        let mut result = log.listen(&mut source, &mut |news| {
+            is_quiet = matches!(news, News::Idle);
             if let News::Recorded(recorded) = news {
                 self.classes.add(recorded);
                 seen += recorded.raw.len() as u64;
@@ -147,6 +149,14 @@ impl<'a> Reading<'a> {
             }
             if self.desk.stop.is_set() { Next::Break(()) } else { Next::Continue(()) }
         });
+        if result.is_ok() && is_quiet {
+            // A log that is still written was told to end in a quiet while: its last record is whole.
+            let finished = log.finish(&mut |recorded| {
+                self.classes.add(recorded);
+                Next::Continue(())
+            });
+            result = finished.map(|_| ());
+        }
         match result {
             Ok(()) => {}
             Err(LogError::Unknown) if !is_named => {

@@ -1,6 +1,7 @@
 //! The program as people run it: words, exit codes, faults.
 
 use std::io::Read as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -213,6 +214,25 @@ fn the_process_list_shows_no_password() {
         assert!(shown.contains("bench") && !shown.contains("eheim"), "{shown:?}");
         std::fs::remove_dir_all(world.runs()).unwrap();
     }
+}
+
+#[test]
+fn a_log_that_is_still_written_counts_to_its_last_record() {
+    let world = World::new();
+    let mut command = world.command(&["digest", "-", "--format=json"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program runs");
+    let mut log = child.stdin.take().expect("it is a pipe");
+    let record = "# User@Host: a[a] @ localhost []  Id: 1\n\
+        # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n\
+        SET timestamp=1795255200;\nselect 1;\n";
+    log.write_all(record.repeat(2).as_bytes()).unwrap();
+    nap(900);
+    signal(&child, Signal::INT);
+    let (output, _) = end(child, Duration::from_secs(3));
+    drop(log);
+    expect(&output, 130);
+    assert!(out(&output).contains("\"statements\": 2"), "{}", out(&output));
 }
 
 #[test]
