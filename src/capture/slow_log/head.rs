@@ -169,6 +169,10 @@ const LONGEST_NEXT: usize = 13;
 fn used(rest: &[u8], is_all: bool) -> Option<usize> {
     const STAMP: &[u8] = b"SET ";
     for found in memchr::memmem::find_iter(rest, b";\n") {
+        // However much of the log is here: what is this long is no name.
+        if found > LONGEST_USE {
+            return Some(0);
+        }
         let next = &rest[found + 2..];
         if next.len() < LONGEST_NEXT && !is_all && !next.contains(&b'\n') {
             return None;
@@ -179,7 +183,7 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
         if next.starts_with(b"# ") && is_user(next) || next.starts_with(b"# Time: ") {
             return Some(found + 2);
         }
-        if next.is_empty() || next.starts_with(b"# ") || found > LONGEST_USE {
+        if next.is_empty() || next.starts_with(b"# ") {
             return Some(0);
         }
         // Old logs have no stamp; there a name of one line is all that can be told.
@@ -187,7 +191,7 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
             return Some(found + 2);
         }
     }
-    if is_all || rest.len() > LONGEST_USE { Some(0) } else { None }
+    if is_all || rest.len() > LONGEST_USE + 2 { Some(0) } else { None }
 }
 
 impl<'a> Head<'a> {

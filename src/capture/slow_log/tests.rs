@@ -182,3 +182,18 @@ fn what_is_not_understood_is_so_in_pieces_of_any_size() {
         assert_eq!(all(text.as_bytes(), piece), whole, "{piece}");
     }
 }
+
+#[test]
+fn a_name_too_long_for_a_database_is_none_however_the_log_comes() {
+    let long = "x".repeat(1_200);
+    let log = format!(
+        "# User@Host: a[a] @ localhost []  Id: 7\n\
+         # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n\
+         use {long};\nSET timestamp=1795245128;\nselect 1;\n"
+    );
+    let whole = all(log.as_bytes(), usize::MAX);
+    assert_eq!(whole.0[0].database, None);
+    for piece in [61, 118, 1_024, 1_100] {
+        assert_eq!(all(log.as_bytes(), piece), whole, "in pieces of {piece}");
+    }
+}
