@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
+use crate::base::Nanos;
 use crate::base::units::{self, show_bytes};
-use crate::base::{Nanos, RealClock};
 use crate::plan::{Mistake, Mistakes};
 use crate::target::Target;
 use crate::warm::hotset::{self, HotIndex, Most, SavePlan, Saved, save};
-use crate::warm::{Choice, Scene, choices, estimate_seconds, gauge};
+use crate::warm::{Choice, choices, estimate_seconds, gauge};
 
 use super::connection;
 use super::desk::Desk;
 use super::fault::Exit;
-use super::progress::{ProgressLine, grouped};
-use super::warm::{ASK_ABOVE_BYTES, words};
+use super::progress::grouped;
+use super::warm::{ASK_ABOVE_BYTES, on_scene, words};
 
 pub(super) fn command() -> Command {
     let value = |name, shown, help| Arg::new(name).long(name).value_name(shown).help(help);
@@ -82,18 +82,7 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let target = Target::new(&address)?;
     hotset::can_write(path)?;
     ask(&target, args, desk)?;
-    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
-    let saved = {
-        let mut scene = Scene {
-            target: &target,
-            control: None,
-            clock: RealClock::start(),
-            stop: &desk.stop,
-            progress: &mut |progress| line.show(&progress),
-        };
-        save(&plan, &mut scene)?
-    };
-    line.finish();
+    let saved = on_scene(&target, args, desk, |scene| save(&plan, scene))?;
     if saved.cut {
         desk.say(&format!("stopped: {} was not written", path.display()));
         return Ok(Exit::Interrupted);

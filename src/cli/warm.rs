@@ -325,23 +325,31 @@ fn warmed_json(strategy: &str, warmed: &Warmed, pool: Option<&Warmth>) -> String
     format!("{value:#}\n")
 }
 
+/// Lets work be done on a server that is not ours to change, and shows how far it is.
+pub(super) fn on_scene<T>(
+    target: &Target,
+    args: &ArgMatches,
+    desk: &Desk,
+    work: impl FnOnce(&mut Scene<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
+    let done = work(&mut Scene {
+        target,
+        control: None,
+        clock: RealClock::start(),
+        stop: &desk.stop,
+        progress: &mut |progress| line.show(&progress),
+    })?;
+    line.finish();
+    Ok(done)
+}
+
 /// Has the server write its list.
 fn write_list(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let target = Target::new(&connection::address(args, desk)?)?;
     let plan =
         DumpPlan { pct: args.get_one::<u8>("pct").copied(), allowed: args.contains_id("allow") };
-    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
-    let dumped = {
-        let mut scene = Scene {
-            target: &target,
-            control: None,
-            clock: RealClock::start(),
-            stop: &desk.stop,
-            progress: &mut |progress| line.show(&progress),
-        };
-        dump(&plan, &mut scene)?
-    };
-    line.finish();
+    let dumped = on_scene(&target, args, desk, |scene| dump(&plan, scene))?;
     match args.get_one::<String>("format").map(String::as_str) {
         Some("json") => {
             let value = json!({

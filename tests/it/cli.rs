@@ -26,18 +26,8 @@ impl World {
         self.dir.path().join("runs")
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the test runs the program itself")]
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sweat"));
-        command
-            .args(words)
-            .current_dir(self.dir.path())
-            .env_clear()
-            .env("HOME", self.dir.path())
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("SWEAT_HOME", self.dir.path().join("home"))
-            .stdin(Stdio::null());
-        command
+        program(self.dir.path(), words)
     }
 
     pub(crate) fn run(&self, words: &[&str]) -> Output {
@@ -54,6 +44,21 @@ impl World {
     pub(crate) fn record(&self) -> archive::Run {
         archive::load(&archive::latest(&self.runs()).expect("there is a run")).unwrap()
     }
+}
+
+/// The program at home in a folder, with nothing of ours about it.
+#[expect(clippy::disallowed_methods, reason = "the test runs the program itself")]
+pub(crate) fn program(dir: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sweat"));
+    command
+        .args(words)
+        .current_dir(dir)
+        .env_clear()
+        .env("HOME", dir)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("SWEAT_HOME", dir.join("home"))
+        .stdin(Stdio::null());
+    command
 }
 
 pub(crate) fn out(output: &Output) -> String {

@@ -10,6 +10,7 @@ use sweat::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 use sweat::capture::ship::{Access, Live, open_live};
 use sweat::capture::{Deed, Log, Next, Recorded};
 
+use crate::cli::program;
 use crate::fixture::{self, Fixture};
 
 /// How long anything may take.
@@ -28,18 +29,9 @@ struct Ship {
     lines: BufReader<std::process::ChildStderr>,
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test runs the program itself")]
 fn command(dir: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweat"));
-    command
-        .args(words)
-        .current_dir(dir)
-        .env_clear()
-        .env("HOME", dir)
-        .env("SWEAT_HOME", dir.join("home"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    let mut command = program(dir, words);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }
 

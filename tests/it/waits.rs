@@ -1,13 +1,14 @@
 //! Waits of real servers: gathered, counted right, and the server left as it was.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sweat::analysis::{Findings, WaitFinding, analyse};
 use sweat::archive;
 
+use crate::cli::program;
 use crate::fixture::{self, Fixture};
 
 /// All switches of performance_schema that sweat ever touches. Threads by name: a thread may come and go.
@@ -28,22 +29,8 @@ fn setup(fixture: &Fixture) -> String {
     fixture.sql(SETUP) + &if has_kinds { fixture.sql(KINDS) } else { String::new() }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test runs the program itself")]
-fn command(dir: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sweat"));
-    command
-        .args(words)
-        .current_dir(dir)
-        .env_clear()
-        .env("HOME", dir)
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("SWEAT_HOME", dir.join("home"))
-        .stdin(Stdio::null());
-    command
-}
-
 fn sweat(dir: &Path, words: &[&str], code: i32) -> String {
-    let output: Output = command(dir, words).output().expect("the program runs");
+    let output: Output = program(dir, words).output().expect("the program runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
@@ -177,7 +164,7 @@ fn begun(fixture: &Fixture, instrument: &str, before: &str) -> Child {
     let socket = socket(fixture);
     let words = foreign(&socket, &["--instrument", instrument, "--time=60"]);
     let words = [&words[..], &["--allow", "ps-setup"]].concat();
-    let mut command = command(fixture.dir.path(), &words);
+    let mut command = program(fixture.dir.path(), &words);
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     let child = child.expect("the program runs");
     let until = now() + Duration::from_secs(60);

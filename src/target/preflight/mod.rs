@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 pub use grants::{Grants, reader_account};
 
 use super::{Error, Identity, Session};
+use crate::plan::Mistake;
 
 /// Names of variables that tell a server from others.
 const NAMES: &str = "'server_uuid', 'server_uid', 'hostname', 'port', 'datadir', 'read_only', \
@@ -161,6 +162,18 @@ pub struct Danger {
     pub words: String,
     /// What to do about it.
     pub hint: String,
+}
+
+impl Danger {
+    /// As a mistake in what was asked of `place`, with the word of consent where there is one.
+    pub fn mistake(self, place: &str) -> Mistake {
+        let hint = match self.kind {
+            DangerKind::CanWrite => format!("{}\nor say --may-write", self.hint),
+            DangerKind::InUse => format!("{}: --may-disturb", self.hint),
+            _ => self.hint,
+        };
+        Mistake { place: place.to_owned(), why: self.words, hint: Some(hint) }
+    }
 }
 
 /// All reasons not to begin; none if there are none.

@@ -5,9 +5,9 @@ use anyhow::Context as _;
 
 use super::{FollowPlan, Source};
 use crate::base::Stop;
-use crate::plan::{Mistake, Mistakes};
+use crate::plan::Mistakes;
 use crate::target::Target;
-use crate::target::preflight::{Danger, DangerKind, Facts, Intent, judge};
+use crate::target::preflight::{Facts, Intent, judge};
 
 /// Looks at the standby, and at the active server where we may talk to it.
 ///
@@ -37,13 +37,5 @@ pub(super) fn preflight(plan: &FollowPlan, standby: &Target) -> anyhow::Result<(
     if dangers.is_empty() {
         return Ok(());
     }
-    Err(Mistakes(dangers.into_iter().map(mistake).collect()).into())
-}
-
-fn mistake(danger: Danger) -> Mistake {
-    let hint = match danger.kind {
-        DangerKind::CanWrite => format!("{}\nor say --may-write", danger.hint),
-        _ => danger.hint,
-    };
-    Mistake { place: "standby".to_owned(), why: danger.words, hint: Some(hint) }
+    Err(Mistakes(dangers.into_iter().map(|danger| danger.mistake("standby")).collect()).into())
 }

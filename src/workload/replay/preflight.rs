@@ -6,8 +6,8 @@ use super::setup::{Setup, Words};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
 use crate::capture::read_only::learn;
 use crate::capture::writes::Indexes;
-use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
-use crate::target::preflight::{Danger, DangerKind, Facts, Intent, judge};
+use crate::plan::{AddressPlan, Mistakes, Protocol, WritesPlan};
+use crate::target::preflight::{DangerKind, Facts, Intent, judge};
 use crate::target::{Session, Target};
 
 /// Looks at others on the server: sessions that have just ended may still be counted.
@@ -53,20 +53,14 @@ fn refuse_danger(asked: &Setup, target: &Target, session: &mut Session) -> anyho
             break;
         }
         if look == LOOKS || dangers.iter().any(|danger| danger.kind != DangerKind::InUse) {
-            return Err(Mistakes(dangers.into_iter().map(mistake).collect()).into());
+            return Err(Mistakes(
+                dangers.into_iter().map(|danger| danger.mistake("target")).collect(),
+            )
+            .into());
         }
         clock.sleep_until(clock.now() + PAUSE);
     }
     Ok(())
-}
-
-fn mistake(danger: Danger) -> Mistake {
-    let hint = match danger.kind {
-        DangerKind::CanWrite => format!("{}\nor say --may-write", danger.hint),
-        DangerKind::InUse => format!("{}: --may-disturb", danger.hint),
-        _ => danger.hint,
-    };
-    Mistake { place: "target".to_owned(), why: danger.words, hint: Some(hint) }
 }
 
 /// Asks the server that the log comes from, by the account of the target.
