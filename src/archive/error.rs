@@ -72,6 +72,11 @@ impl Error {
         }
     }
 
+    /// Whether nothing was begun or read because of the folder that was named; else something was lost on the way.
+    pub fn is_refusal(&self) -> bool {
+        !matches!(self, Error::Write { .. })
+    }
+
     pub(super) fn write(path: &Path, why: std::io::Error) -> Error {
         Error::Write { path: path.to_owned(), why }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use crate::base::StopReason;
-use crate::plan::{Mistake, Mistakes};
+use crate::plan::{Mistake, Mistakes, Refused};
 use crate::{archive, target};
 
 use super::desk::Desk;
@@ -16,7 +16,7 @@ pub(super) enum Exit {
     Done,
     /// 1: done, and a verdict that was asked for is negative.
     Negative,
-    /// 2: the words or the input are wrong.
+    /// 2: the words or the input are wrong, or what was asked is refused: nothing was begun.
     Usage,
     /// 3: the target or server failed.
     Failed,
@@ -100,14 +100,16 @@ fn is_abandoned(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned))
 }
 
-/// Wrong usage or input, or a target that failed.
+/// Wrong usage or input and what is refused, or a target that failed.
 fn judge(error: &anyhow::Error) -> Exit {
-    for cause in error.chain() {
-        if cause.is::<Mistake>() || cause.is::<Mistakes>() {
-            return Exit::Usage;
-        }
-    }
-    Exit::Failed
+    let is_refusal = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<Mistake>()
+            || cause.is::<Mistakes>()
+            || cause.is::<Refused>()
+            || cause.downcast_ref::<archive::Error>().is_some_and(archive::Error::is_refusal)
+    };
+    // What is refused as context of an error (`no journal: No such file`) is no cause in the chain.
+    if error.is::<Refused>() || error.chain().any(is_refusal) { Exit::Usage } else { Exit::Failed }
 }
 
 /// The error in words: every mistake on its own line, each with its hint.
@@ -117,11 +119,18 @@ fn describe(error: &anyhow::Error) -> String {
             return list.iter().map(describe_mistake).collect::<Vec<_>>().join("\n");
         }
     }
-    let whole = format!("{error:#}");
-    let (why, told) = match whole.split_once("\nhint: ") {
-        Some((why, hint)) => (why.to_owned(), Some(hint.to_owned())),
-        None => (whole, None),
-    };
+    let mut told = None;
+    let mut whys = Vec::new();
+    for cause in error.chain() {
+        let words = cause.to_string();
+        let (why, hint) = match words.split_once("\nhint: ") {
+            Some((why, hint)) => (why, Some(hint.to_owned())),
+            None => (words.as_str(), None),
+        };
+        whys.push(why.to_owned());
+        told = told.or(hint);
+    }
+    let why = whys.join(": ");
     match told.or_else(|| error.chain().find_map(hint)) {
         Some(hint) => format!("error: {why}\nhint: {hint}"),
         None => format!("error: {why}"),
@@ -183,6 +192,25 @@ mod tests {
             describe(&error),
             "error: --time: is wrong\nhint: try 5s\nerror: --rate: is wrong"
         );
+    }
+
+    #[test]
+    fn what_is_refused_is_usage_also_as_context_of_an_error() {
+        let refused = || Refused("nobody has allowed that\nhint: say --allow load".to_owned());
+        let plain = anyhow::Error::new(refused()).context("load");
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let outer = Err::<(), _>(missing).context(refused()).context("load").unwrap_err();
+        for error in [plain, outer] {
+            assert_eq!(judge(&error), Exit::Usage, "{error:#}");
+            let text = describe(&error);
+            assert!(text.starts_with("error: load: nobody has allowed that"), "{text}");
+            assert!(text.ends_with("\nhint: say --allow load"), "{text}");
+        }
+        let path = std::path::PathBuf::from("/x");
+        let none = archive::Error::NoRuns { path: path.clone() };
+        assert_eq!(judge(&none.into()), Exit::Usage);
+        let why = std::io::ErrorKind::StorageFull.into();
+        assert_eq!(judge(&archive::Error::Write { path, why }.into()), Exit::Failed);
     }
 
     #[test]

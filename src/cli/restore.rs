@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command};
 
-use crate::plan::{AddressPlan, Protocol};
+use crate::plan::{AddressPlan, Protocol, Refused};
 use crate::server::journal;
 use crate::target::Target;
 
@@ -39,7 +39,16 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let given = args.get_one::<String>("journal").expect("clap asks for it");
     let address = connection::address(args, desk)?;
     let (mut back, mut left) = (0, 0);
-    for path in journal::locate(&PathBuf::from(given)) {
+    let place = PathBuf::from(given);
+    for path in journal::locate(&place) {
+        if place.is_dir() && !path.exists() {
+            break;
+        }
+        if !path.exists() {
+            let why = format!("there is no journal {given}");
+            let hint = "a journal is removed once everything in it is put back";
+            return Err(Refused(format!("{why}\nhint: {hint}")).into());
+        }
         let mut plan = address.clone();
         fill(&mut plan, journal::address(&path)?, |name| args.contains_id(name));
         let undone = journal::restore(&path, &Target::new(&plan)?)?;

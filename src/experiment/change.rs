@@ -6,7 +6,7 @@ use super::run::Walk;
 use super::{settings, trial};
 use crate::archive::StepRecord;
 use crate::base::kernel;
-use crate::plan::TargetPlan;
+use crate::plan::{Refused, TargetPlan};
 use crate::server::journal::{Consent, FILE, Journal};
 use crate::server::{Control, Settings, restart_cold};
 use crate::workload::Job;
@@ -114,7 +114,10 @@ impl Walk<'_, '_, '_> {
         }
         anyhow::ensure!(
             self.plan.allow.iter().any(|word| word == SET_GLOBAL),
-            "nobody has allowed to set variables on this server"
+            Refused(format!(
+                "nobody has allowed to set variables on this server\n\
+                 hint: say --allow {SET_GLOBAL} if that is meant"
+            ))
         );
         let target = self.ground.target().context("there is no server to set variables on")?;
         let consent = Consent::given(&format!("--allow {SET_GLOBAL}"));

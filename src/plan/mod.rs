@@ -320,6 +320,12 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
+/// What was asked is not begun: it is not allowed, or what it names is not there or not fit for it. Ends with the exit
+/// code of a mistake, where a server or a disk that fails does not. What to do follows behind `\nhint: `.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
 /// All mistakes of what was asked, as one error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; "))]

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
 use super::gauge::{index_pages, text};
 use super::names::{Choice, text_literal};
+use crate::plan::Refused;
 use crate::target::{Rows, Session};
 
 /// Databases that belong to the server itself.
@@ -130,7 +131,10 @@ pub(super) fn read(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<C
             .collect();
     }
     for (database, tables) in wanted {
-        anyhow::ensure!(all.contains(&database), "no such database: {database}");
+        if !all.contains(&database) {
+            let hint = "name a database or a table as DATABASE or DATABASE.TABLE";
+            bail!(Refused(format!("no such database: {database}\nhint: {hint}")));
+        }
         read_database(session, &database, tables.as_deref(), &mut catalog)
             .with_context(|| format!("read the catalog of database {database}"))?;
     }
@@ -174,7 +178,7 @@ fn read_database(
         }
     }
     if let Some(missing) = only.unwrap_or_default().iter().find(|name| !seen.contains(name)) {
-        anyhow::bail!("no such table: {database}.{missing}");
+        bail!(Refused(format!("no such table: {database}.{missing}")));
     }
     let columns = of("COLUMNS", " ORDER BY TABLE_NAME, ORDINAL_POSITION");
     for row in Named::all(&session.rows(&columns)?) {

@@ -257,7 +257,7 @@ fn a_path_too_long_for_a_socket_is_got_round_or_told() {
             .unwrap()
     };
     let told = start(&long);
-    assert_eq!(told.status.code(), Some(3), "{}", text(&told));
+    assert_eq!(told.status.code(), Some(2), "{}", text(&told));
     assert!(text(&told).contains("the path of the server's socket would be too long"));
     let started = start(&short);
     assert_eq!(started.status.code(), Some(0), "{}", text(&started));
@@ -273,7 +273,7 @@ fn a_path_too_long_for_a_socket_is_got_round_or_told() {
 fn a_folder_that_can_not_be_used_is_told() {
     let output = run(Path::new("/dev/null/x"), &["sandbox", "start"]);
     let said = text(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("make the folder /dev/null/x") && said.contains("SWEAT_HOME"), "{said}");
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::AddressPlan;
+use crate::plan::{AddressPlan, Refused};
 use crate::server::sandbox::ProcessId;
 
 use super::stand_in::StandIn;
@@ -92,9 +92,11 @@ impl Log {
             let old = Log::read(path)?;
             anyhow::ensure!(
                 old.open.is_empty(),
-                "{} has changes that were not put back\nhint: run `sweat restore {}`",
-                path.display(),
-                path.display()
+                Refused(format!(
+                    "{} has changes that were not put back\nhint: run `sweat restore {}`",
+                    path.display(),
+                    path.display()
+                ))
             );
         }
         let file = OpenOptions::new()
@@ -203,7 +205,7 @@ fn became(open: &mut [Entry], value: Option<String>) {
 pub fn address(path: &Path) -> anyhow::Result<Address> {
     match lines(path)?.into_iter().next() {
         Some(Line::Journal { server, .. }) => Ok(server),
-        _ => anyhow::bail!("{} is no journal", path.display()),
+        _ => anyhow::bail!(Refused(format!("{} is no journal", path.display()))),
     }
 }
 

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::plan::Refused;
+
 /// Longest path of a socket that every system and server takes, bytes.
 const SOCKET_PATH: usize = 100;
 
@@ -88,16 +90,19 @@ pub(in crate::server) fn make_private(path: &Path) -> anyhow::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).with_context(|| {
-        format!("make the folder {}\nhint: choose another with $SWEAT_HOME", path.display())
+        let path = path.display();
+        Refused(format!("make the folder {path}\nhint: choose another with $SWEAT_HOME"))
     })?;
     let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
     let uid = rustix::process::geteuid().as_raw();
     if meta.uid() != uid {
-        anyhow::bail!("{} belongs to user {}, not to us ({uid})", path.display(), meta.uid());
+        let (path, owner) = (path.display(), meta.uid());
+        anyhow::bail!(Refused(format!("{path} belongs to user {owner}, not to us ({uid})")));
     }
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .with_context(|| {
-            format!("write to {}\nhint: choose another folder with $SWEAT_HOME", path.display())
+            let path = path.display();
+            Refused(format!("write to {path}\nhint: choose another folder with $SWEAT_HOME"))
         })
 }
 
@@ -126,13 +131,13 @@ pub(super) fn socket_path(dir: &Path) -> anyhow::Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("sweat-{}", random_hex(5)?));
     let short = folder.join("s");
     if !fits(&short) {
-        anyhow::bail!(
+        anyhow::bail!(Refused(format!(
             "the path of the server's socket would be too long: {} has {} bytes, \
              {SOCKET_PATH} fit\n\
              hint: set TMPDIR or SWEAT_HOME to a short path",
             short.display(),
             short.as_os_str().len()
-        );
+        )));
     }
     make_private(&folder)?;
     Ok(short)

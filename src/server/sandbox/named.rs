@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use rustix::process::Signal;
 
 use crate::base::{Clock as _, RealClock};
-use crate::plan::{Mistake, SandboxPlan};
+use crate::plan::{Mistake, Refused, SandboxPlan};
 use crate::server::{Control as _, Settings};
 use crate::target::Target;
 
@@ -29,7 +29,9 @@ impl Sandbox {
         let Some(lock) = registry::try_lock(&dir)? else {
             let holder =
                 meta.tool.as_ref().map_or(String::new(), |t| format!(" (process {})", t.pid));
-            anyhow::bail!("the sandbox `{name}` is in the hands of another sweat{holder}");
+            anyhow::bail!(Refused(format!(
+                "the sandbox `{name}` is in the hands of another sweat{holder}"
+            )));
         };
         let target = Target::new(&address(&meta))?;
         Ok(Sandbox {
@@ -163,8 +165,10 @@ pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()>
     let (_, meta) = find(name, home)?;
     anyhow::ensure!(
         meta.is_running(),
-        "the sandbox `{name}` is stopped\n\
-         hint: start it with `sweat sandbox start --name {name} --detach`"
+        Refused(format!(
+            "the sandbox `{name}` is stopped\n\
+             hint: start it with `sweat sandbox start --name {name} --detach`"
+        ))
     );
     let names = ["mariadb", "mysql"];
     let path = std::env::var_os("PATH").unwrap_or_default();

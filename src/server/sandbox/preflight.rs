@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::base::units::{Size, show_bytes};
-use crate::plan::Mistake;
+use crate::plan::{Mistake, Refused};
 use crate::server::Settings;
 
 use super::arguments;
@@ -108,11 +108,13 @@ pub(super) fn disk(folder: &Path) -> anyhow::Result<()> {
 fn judge_disk(folder: &Path, free: u64) -> anyhow::Result<()> {
     anyhow::ensure!(
         free >= EMPTY_SANDBOX,
-        "the disk that holds {} has {} left, a sandbox needs {} before it holds any data\n\
-         hint: make room, or choose another disk with $SWEAT_HOME",
-        folder.display(),
-        show_bytes(free),
-        show_bytes(EMPTY_SANDBOX)
+        Refused(format!(
+            "the disk that holds {} has {} left, a sandbox needs {} before it holds any data\n\
+             hint: make room, or choose another disk with $SWEAT_HOME",
+            folder.display(),
+            show_bytes(free),
+            show_bytes(EMPTY_SANDBOX)
+        ))
     );
     Ok(())
 }
