@@ -30,12 +30,12 @@ TABLE = "sbtest.sbtest1"
 class Server(s.Server):
     """A sandbox with a name of its own that listens on loopback too."""
 
-    def __init__(self, role, number, pool, folder):
+    def __init__(self, role, number, pool, folder, *more):
         self.name = f"failover-{role}-{pathlib.Path(folder).name[-6:]}"
         self.log = pathlib.Path(folder) / f"{role}-slow.log"
         settings = ["innodb_flush_method=O_DIRECT", "innodb_flush_log_at_trx_commit=2", "log_bin=binlog",
                     f"server_id={number}", "log_slave_updates=1", "binlog_format=ROW",
-                    f"slow_query_log_file={self.log}", "long_query_time=0", "innodb_stats_auto_recalc=0"]
+                    f"slow_query_log_file={self.log}", "long_query_time=0", "innodb_stats_auto_recalc=0", *more]
         words = [s.SWEAT, "sandbox", "start", "--detach", "--tcp", "--name", self.name, "--pool", pool]
         for setting in settings:
             words += ["--set", setting]
