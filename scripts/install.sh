@@ -80,6 +80,13 @@ have_server() {
     PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin command -v mysqld >/dev/null
 }
 
+# Whether MariaDB's folder of plugins holds this file: a program in PATH does not say which of its packages are there.
+have_plugin() {
+  local folder
+  folder=$(mariadbd --no-defaults --verbose --help 2>/dev/null | awk '$1 == "plugin-dir" {print $2}')
+  [ -n "$folder" ] && [ -f "$folder/$1" ]
+}
+
 # The server's programs. Debian and Ubuntu have them in a package of their own, without the system service.
 need_server() {
   have_server || install_packages mariadb-server-core mariadb-server mariadb
