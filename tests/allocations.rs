@@ -1,37 +1,57 @@
-//! The hot path allocates nothing per event: twice the events, and the same number of allocations.
+//! The hot path allocates nothing per event: twice the events, and the same number of allocations. And what a load
+//! keeps in memory does not grow with its length.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use sweat::base::{RealClock, Stop};
+use sweat::archive::{Meta, Trial, Writer};
+use sweat::base::{Nanos, RealClock, Stop};
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan};
+use sweat::recorder::{ClassTotals, Interval};
 use sweat::workload::null::Null;
 
 /// The system's allocator, counted.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+/// Bytes that are allocated now, and the most there were since [`peak_of`] began to look.
+static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
+static PEAK_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// Both tests count for the whole process: one at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn add_live(bytes: usize) {
+    let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
+    PEAK_BYTES.fetch_max(live, Relaxed);
+}
 
 #[expect(unsafe_code, reason = "an allocator is unsafe by its trait")]
 // SAFETY: all calls go to the system's allocator as they come.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        add_live(layout.size());
         // SAFETY: as above.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        LIVE_BYTES.fetch_sub(layout.size(), Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(memory, layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        add_live(layout.size());
         // SAFETY: as above.
         unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        LIVE_BYTES.fetch_sub(layout.size(), Relaxed);
+        add_live(size);
         // SAFETY: as above.
         unsafe { System.realloc(memory, layout, size) }
     }
@@ -53,9 +73,63 @@ fn allocations(arrival: ArrivalPlan, engine: EnginePlan, events: u64) -> u64 {
     counted
 }
 
-/// One test, so that no other runs beside it and is counted too.
+/// What a piece of work takes of memory at most, beyond what was there before it, bytes.
+fn peak_of<T>(work: impl FnOnce() -> T) -> usize {
+    let before = LIVE_BYTES.load(Relaxed);
+    PEAK_BYTES.store(before, Relaxed);
+    drop(work());
+    PEAK_BYTES.load(Relaxed).saturating_sub(before)
+}
+
+/// An interval of a second whose latencies are spread over a thousand cells of the histogram.
+fn interval(second: u64) -> Interval {
+    let mut response = sweat::recorder::new_histogram();
+    (0..1000).for_each(|n| response.record(100_000 + n * 1_000).unwrap());
+    Interval {
+        began: Nanos(second * 1_000_000_000),
+        ended: Nanos((second + 1) * 1_000_000_000),
+        classes: vec![ClassTotals {
+            service: response.clone(),
+            response,
+            failed: sweat::recorder::new_histogram(),
+        }],
+        lateness: sweat::recorder::new_histogram(),
+        tally: sweat::recorder::Tally::default(),
+        reconnects: 0,
+        in_flight: 1,
+        backlog: 0,
+        slots: vec![10; 100],
+    }
+}
+
+/// Records a load of so many seconds below this folder; gives what it took at most, bytes.
+fn record(runs: &Path, seconds: u64) -> usize {
+    let mut writer = Writer::create(runs, Meta::default(), "").unwrap();
+    writer.begin_trial(Trial { classes: vec!["x".to_owned()], ..Trial::default() });
+    writer.interval(&interval(0));
+    peak_of(|| (1..seconds).for_each(|second| writer.interval(&interval(second))))
+}
+
+#[test]
+fn the_length_of_a_load_is_not_in_memory() {
+    const MIB: usize = 1 << 20;
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let runs = tempfile::tempdir().unwrap();
+    let (short, long) = (record(runs.path(), 20), record(runs.path(), 320));
+    assert!(long < short + MIB / 4, "recording 20 s takes {short} bytes, 320 s {long}");
+    let folder = sweat::archive::latest(runs.path()).unwrap();
+    let loaded = peak_of(|| {
+        let run = sweat::archive::load(&folder).unwrap();
+        assert_eq!(run.trials[0].intervals.len(), 320);
+        run
+    });
+    // An interval's filled cells, its slots and its text; three full histograms of each would be 250 MiB.
+    assert!(loaded < 320 * 64 * 1024 + 8 * MIB, "loading 320 s takes {loaded} bytes");
+}
+
 #[test]
 fn an_event_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     const EVENTS: u64 = 8192;
     for engine in [EnginePlan::Threads, EnginePlan::Reactor] {
         if engine == EnginePlan::Reactor && cfg!(not(target_os = "linux")) {

@@ -2,6 +2,8 @@
 //! them. One line per interval, class and kind, empty ones left out; tags are `<class>/response`,
 //! `/service`, `/failed`, and `lateness`. Values are nanoseconds.
 
+use std::iter::Enumerate;
+use std::slice::SplitInclusive;
 use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::interval_log::{
@@ -98,28 +100,53 @@ fn escaped(name: &str) -> String {
     out
 }
 
-/// All whole lines of a log in order; the text ends them early where a line makes no sense.
-pub(super) fn read(classes: &[String], text: &[u8]) -> (Vec<Line>, Option<String>) {
-    let names: Vec<String> = classes.iter().map(|c| escaped(c)).collect();
-    let mut deserializer = Deserializer::new();
-    let mut lines = Vec::new();
-    for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
-        if matches!(line.first(), Some(b'#' | b'"')) || line == b"\n" {
-            continue;
-        }
-        let why = if line.last() != Some(&b'\n') {
-            Err("cut")
-        } else {
-            one(&names, line, &mut deserializer)
-        };
-        match why {
-            Ok(line) => lines.push(line),
-            Err(why) => {
-                return (lines, Some(format!("histograms.hlog line {}: {why}", number + 1)));
-            }
+/// The whole lines of a log in order, read one at a time: a full histogram takes a quarter of a MiB, and an hour has
+/// thousands. Ends early where a line makes no sense.
+pub(super) struct Lines<'a> {
+    names: Vec<String>,
+    rest: Enumerate<SplitInclusive<'a, u8, fn(&u8) -> bool>>,
+    deserializer: Deserializer,
+    damage: Option<String>,
+}
+
+impl<'a> Lines<'a> {
+    /// Of a log's text.
+    pub(super) fn new(classes: &[String], text: &'a [u8]) -> Lines<'a> {
+        let is_end: fn(&u8) -> bool = |b| *b == b'\n';
+        Lines {
+            names: classes.iter().map(|c| escaped(c)).collect(),
+            rest: text.split_inclusive(is_end).enumerate(),
+            deserializer: Deserializer::new(),
+            damage: None,
         }
     }
-    (lines, None)
+
+    /// What makes no sense in the rest of the log, if anything.
+    pub(super) fn into_damage(mut self) -> Option<String> {
+        self.by_ref().for_each(drop);
+        self.damage
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Line;
+
+    fn next(&mut self) -> Option<Line> {
+        if self.damage.is_some() {
+            return None;
+        }
+        let is_said = |line: &[u8]| matches!(line.first(), Some(b'#' | b'"')) || line == b"\n";
+        let (number, line) = self.rest.by_ref().find(|(_, line)| !is_said(line))?;
+        let found = match line.last() {
+            Some(b'\n') => one(&self.names, line, &mut self.deserializer),
+            _ => Err("cut"),
+        };
+        found
+            .map_err(|why| {
+                self.damage = Some(format!("histograms.hlog line {}: {why}", number + 1))
+            })
+            .ok()
+    }
 }
 
 fn one(
@@ -211,7 +238,9 @@ mod tests {
     proptest! {
         #[test]
         fn junk_is_refused_without_a_panic(junk in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = read(&["a".to_owned()], &junk);
+            let mut lines = Lines::new(&["a".to_owned()], &junk);
+            prop_assert_eq!(lines.by_ref().count(), 0);
+            let _ = lines.into_damage();
         }
     }
 }

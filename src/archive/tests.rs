@@ -150,7 +150,10 @@ fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, Run) {
     samples.iter().for_each(|s| writer.sample(s));
     writer.begin_trial(head());
     intervals.iter().for_each(|i| writer.interval(i));
-    let trial = writer.end_trial(&recording(&NAMES, intervals)).unwrap();
+    let recording = recording(&NAMES, intervals);
+    writer.end_trial(&recording);
+    let mut trial = Trial { intervals: intervals.iter().map(Into::into).collect(), ..head() };
+    trial.fill(&recording);
     writer.step(&step(1, Some(9)));
     writer.note(Nanos(1_500_000_000), "two\nlines");
     writer.update(|m| m.host = BTreeMap::from([("cpus".to_owned(), "2".to_owned())]));

@@ -195,13 +195,10 @@ pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
     let mut trial = file.head();
     trial.clear_histograms();
     let text = read(dir, "histograms.hlog", &mut note);
-    let (lines, why) = hlog::read(&trial.classes, &text);
-    why.into_iter().for_each(&mut note);
+    let mut lines = hlog::Lines::new(&trial.classes.clone(), &text);
     let text = read(dir, "intervals.jsonl", &mut note);
     let (intervals, why) = super::load::json_lines::<IntervalLine>(&text);
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
-
-    let mut lines = lines.into_iter();
     for interval in intervals {
         let mine: Vec<_> = lines.by_ref().take(interval.hlog_lines).collect();
         if mine.len() < interval.hlog_lines {
@@ -210,6 +207,7 @@ pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
         }
         take(&mut trial, interval, mine);
     }
+    lines.into_damage().into_iter().for_each(&mut note);
     match file.totals {
         Some(totals) => finish(&mut trial, totals, &mut note),
         None => {

@@ -12,7 +12,9 @@ use super::error::Error;
 use super::file::{Appended, Compressed, replace};
 use super::lock::{self, Lock};
 use super::trial::{IntervalLine, TrialFile};
-use super::types::{Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord};
+use super::types::{
+    IntervalRecord, Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord,
+};
 use super::waits::{self, WaitsRecord};
 use super::{FORMAT, hlog, manifest, replay};
 use crate::base::Nanos;
@@ -149,14 +151,12 @@ impl Writer {
         self.keep(result);
     }
 
-    /// Closes the open trial with its totals, and gives it as it would be loaded again. `None` if
-    /// none was open.
-    pub fn end_trial(&mut self, recording: &Recording) -> Option<Trial> {
-        let OpenTrial { dir, mut trial, .. } = self.trial.take()?;
+    /// Closes the open trial with its totals; does nothing if none is open.
+    pub fn end_trial(&mut self, recording: &Recording) {
+        let Some(OpenTrial { dir, mut trial, .. }) = self.trial.take() else { return };
         trial.fill(recording);
         let result = replace(&dir.join("trial.json"), &json(&TrialFile::new(&trial, true)));
         self.keep(result);
-        Some(trial)
     }
 
     /// Keeps what the server waited for during the load of this id, open or ended.
@@ -230,12 +230,12 @@ impl OpenTrial {
         Ok(OpenTrial { dir, trial, intervals, histograms })
     }
 
-    /// Histograms first: an interval counts once its own line says how many of them are its own.
+    /// Histograms first: an interval counts once its own line says how many of them are its own. Nothing of it stays
+    /// in memory: a load may last for days.
     fn append(&mut self, interval: &Interval) -> Result<(), Error> {
-        let record = interval.into();
+        let record = IntervalRecord::from(interval);
         let (lines, count) = hlog::lines(&self.trial.classes, interval);
         let line = json_line(&IntervalLine::new(&record, count));
-        self.trial.intervals.push(record);
         self.histograms.append(&lines)?;
         self.intervals.append(&line).inspect_err(|_| self.histograms.take_back(lines.len()))
     }
