@@ -100,11 +100,13 @@ fn escaped(name: &str) -> String {
     out
 }
 
+type SplitLines<'a> = SplitInclusive<'a, u8, fn(&u8) -> bool>;
+
 /// The whole lines of a log in order, read one at a time: a full histogram takes a quarter of a MiB, and an hour has
 /// thousands. Ends early where a line makes no sense.
 pub(super) struct Lines<'a> {
     names: Vec<String>,
-    rest: Enumerate<SplitInclusive<'a, u8, fn(&u8) -> bool>>,
+    rest: Enumerate<SplitLines<'a>>,
     deserializer: Deserializer,
     damage: Option<String>,
 }
