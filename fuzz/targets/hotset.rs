@@ -1,5 +1,8 @@
 #![no_main]
 
+#[path = "../../src/warm/hotset/condition_tokens.rs"]
+mod condition_tokens;
+
 use std::path::PathBuf;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -8,6 +11,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let read = sweat::warm::hotset::read(&path);
     let _ = std::fs::remove_file(&path);
     if let Ok(hot) = read {
+        for condition in sweat::warm::hotset::conditions(&hot) {
+            assert!(condition_tokens::are_known(&condition), "{condition}");
+        }
         sweat::warm::hotset::write(&hot, &path).expect("what was read can be written");
         let again = sweat::warm::hotset::read(&path).expect("and read again");
         let _ = std::fs::remove_file(&path);

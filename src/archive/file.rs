@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::error::Error;
+use crate::base::private;
 
 /// A file that only grows, by whole pieces.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Appended {
 
 impl Appended {
     pub(super) fn create(path: PathBuf) -> Result<Appended, Error> {
-        let file = File::create_new(&path).map_err(|e| Error::write(&path, e))?;
+        let file = private::create_file(&path).map_err(|e| Error::write(&path, e))?;
         Ok(Appended { path, file, good_bytes: 0 })
     }
 
@@ -70,7 +71,7 @@ const FLUSH_NS: u64 = 3_000_000_000;
 
 impl Compressed {
     pub(super) fn create(path: PathBuf) -> Result<Compressed, Error> {
-        let file = File::create_new(&path).map_err(|e| Error::write(&path, e))?;
+        let file = private::create_file(&path).map_err(|e| Error::write(&path, e))?;
         let stream = Some(GzEncoder::new(file, Compression::default()));
         Ok(Compressed { path, stream, flushed_ns: 0 })
     }
@@ -98,10 +99,5 @@ impl Compressed {
 
 /// Puts a whole file in place of another in one step.
 pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let fresh = path.with_extension("tmp");
-    let written = std::fs::write(&fresh, content).and_then(|()| std::fs::rename(&fresh, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&fresh);
-    }
-    written.map_err(|e| Error::write(path, e))
+    private::replace(path, content).map_err(|e| Error::write(path, e))
 }

@@ -38,7 +38,7 @@ impl Manifest {
         let mut files = Vec::new();
         for path in paths {
             let name = path.strip_prefix(dir).unwrap_or(&path).to_string_lossy().into_owned();
-            let unfinished = path.extension().is_some_and(|e| e == "tmp");
+            let unfinished = path.extension().is_some_and(|e| e == "tmp" || e == "part");
             if name != NAME && !unfinished {
                 let (bytes, sha256) = sum(&path)?;
                 files.push(Entry { path: name, bytes, sha256 });

@@ -17,7 +17,7 @@ use super::types::{
 };
 use super::waits::{self, WaitsRecord};
 use super::{FORMAT, hlog, manifest, replay};
-use crate::base::Nanos;
+use crate::base::{Nanos, private};
 use crate::recorder::{Interval, Recording, Replayed};
 
 /// Room that must be free on the disk before a run begins, in bytes.
@@ -242,7 +242,7 @@ impl OpenTrial {
 }
 
 fn create_dir(path: &Path) -> Result<(), Error> {
-    std::fs::create_dir(path).map_err(|e| Error::create(path, e))
+    private::create_folder(path).map_err(|e| Error::create(path, e))
 }
 
 /// Makes a folder nobody has: the second run of one second and name gets `-2`.
@@ -254,7 +254,7 @@ fn make(runs_dir: &Path, meta: &Meta) -> Result<(PathBuf, String), Error> {
     let mut id = name.clone();
     for next in 2.. {
         let dir = runs_dir.join(&id);
-        match std::fs::create_dir(&dir) {
+        match private::create_folder(&dir) {
             Ok(()) => return Ok((dir, id)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && next < 10_000 => {
                 id = format!("{name}-{next}");

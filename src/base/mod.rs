@@ -1,9 +1,11 @@
-//! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor.
+//! What every room needs and that knows no room: clock, random numbers, units, the stop flag, the reactor,
+//! private files.
 //! Never knows: databases.
 
 pub mod clock;
 pub mod distribution;
 pub mod kernel;
+pub mod private;
 pub mod random;
 pub mod reactor;
 pub mod secret;

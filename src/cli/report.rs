@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{Findings, RawFile, analyse};
 use crate::archive::{self, Run};
+use crate::base::private;
 use crate::plan::Mistake;
 use crate::report::{self, FORMATS, Look, ReportFormat};
 
@@ -193,7 +194,8 @@ fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
 pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<PathBuf> {
     let path = dir.join(PAGE);
     let format = report::format(HTML).expect("it is in the list");
-    save(&path, &written(format, findings, Look::default()))?;
+    private::replace(&path, &written(format, findings, Look::default()))
+        .with_context(|| format!("write {}", path.display()))?;
     Ok(path)
 }
 

@@ -1,6 +1,5 @@
 //! The one loop over a plan's steps.
 
-use std::fs::File;
 use std::io::{BufWriter, Write as _};
 
 use anyhow::Context;
@@ -18,7 +17,7 @@ use super::waits::{self, Watch};
 use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
 use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
-use crate::base::{Clock as _, Stop, StopReason};
+use crate::base::{Clock as _, Stop, StopReason, private};
 use crate::plan::{Plan, WarmPlan};
 use crate::probe::noise::Care;
 use crate::server::journal::Journal;
@@ -239,7 +238,9 @@ impl Walk<'_, '_, '_> {
     /// Keeps the statements of the load beside the run, where it has a list of them, for other tools to run.
     fn write_statements(&self) -> anyhow::Result<()> {
         let path = self.keeper.dir().join(STATEMENTS);
-        let file = File::create(&path).with_context(|| format!("make {}", path.display()))?;
+        // Those of an earlier prepare of this run.
+        let _ = std::fs::remove_file(&path);
+        let file = private::create_file(&path).with_context(|| format!("make {}", path.display()))?;
         let mut out = BufWriter::new(file);
         let any =
             self.workload.write_statements(&mut out).context("write the load's statements")?;

@@ -8,7 +8,7 @@ use sweat::base::{Clock, RealClock, Stop, StopReason};
 use sweat::plan::Options;
 use sweat::server::{Control, Settings};
 use sweat::target::{Product, Session, Target};
-use sweat::warm::hotset::{self, HotIndex, HotSet, KeyColumn, KeyRange, Look, Origin, look};
+use sweat::warm::hotset::{self, HotIndex, HotSet, KeyColumn, KeyLiteral, KeyRange, Look, Origin, look};
 use sweat::warm::{STRATEGIES, Scene, Warmed, gauge};
 
 use crate::fixture::{self, Fixture};
@@ -159,14 +159,14 @@ fn pages(session: &mut Session) -> Vec<(String, String, u32)> {
 /// Ranges of keys that hold what `work` looks up, hottest first by their places here.
 fn ranges(table: &str, index: &str, pages: u64) -> (Vec<KeyColumn>, Vec<KeyRange>) {
     let column = |name: &str| KeyColumn { name: name.to_owned(), ..KeyColumn::default() };
-    let range = |low: &[String], high: &[String], heat| KeyRange {
+    let range = |low: &[KeyLiteral], high: &[KeyLiteral], heat| KeyRange {
         low: low.to_vec(),
         high: high.to_vec(),
         pages: (pages / 8).max(1),
         heat,
         ..KeyRange::default()
     };
-    let number = |n: u64| n.to_string();
+    let number = |n: u64| -> KeyLiteral { n.to_string().parse().unwrap() };
     match (table, index) {
         ("orders", "PRIMARY") => {
             let from = |i: u64| [number(8_000 + i * 1_000)];
@@ -175,7 +175,8 @@ fn ranges(table: &str, index: &str, pages: u64) -> (Vec<KeyColumn>, Vec<KeyRange
         }
         ("orders", _) => {
             // Codes are evenly spread, so all of them are hot.
-            let at = |i: u64| [format!("_latin1 '{i:x}'"), number(0)];
+            let digit = |i: u64| format!("_latin1 x'{:02X}'", format!("{i:x}").as_bytes()[0]);
+            let at = |i: u64| [digit(i).parse().unwrap(), number(0)];
             let mut all: Vec<_> = (0..15).map(|i| range(&at(i), &at(i + 1), i * 10 + 5)).collect();
             all.push(range(&at(15), &[], 155));
             (vec![column("code"), column("id")], all)

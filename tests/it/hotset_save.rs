@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sweat::base::{Nanos, RealClock, Stop, StopReason};
 use sweat::server::Control;
 use sweat::target::{Product, Session};
-use sweat::warm::hotset::{self, HotIndex, HotSet, KeyRange, Most, SavePlan, Saved, condition};
+use sweat::warm::hotset::{self, HotIndex, HotSet, KeyLiteral, KeyRange, Most, SavePlan, Saved, condition};
 use sweat::warm::{Choice, Scene};
 
 use crate::fixture::{self, Fixture};
@@ -249,7 +249,7 @@ fn count(session: &mut Session, index: &HotIndex, range: &KeyRange) -> u64 {
 /// Whether a range with one value less than the key has columns holds more than its leaf.
 fn is_short(index: &HotIndex) -> bool {
     index.ranges.iter().any(|r| {
-        let short = |key: &[String]| !key.is_empty() && key.len() < index.key.len();
+        let short = |key: &[KeyLiteral]| !key.is_empty() && key.len() < index.key.len();
         short(&r.low) || short(&r.high)
     })
 }

@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -103,6 +104,7 @@ impl Log {
             .create(true)
             .write(true)
             .truncate(true)
+            .mode(0o600)
             .open(path)
             .with_context(|| format!("make the journal {}", path.display()))?;
         let server = Address {

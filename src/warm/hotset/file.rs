@@ -3,12 +3,14 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::{HotSet, Origin};
+use super::literal::MOST_COLUMNS;
+use super::{HotIndex, HotSet, Origin};
+use crate::base::private;
 use crate::plan::{Mistake, Mistakes};
 
 /// Version of the form that we write; we read all up to it.
@@ -33,22 +35,20 @@ struct Foot {
     end: u64,
 }
 
-/// Writes a hot set. The file appears whole or not at all.
+/// Writes a hot set. The file appears whole or not at all; nobody else may read it, as it holds values of keys.
 ///
 /// # Errors
 /// When it can't be written.
 pub fn write(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
-    let name = path.file_name().with_context(|| format!("{} is no file name", path.display()))?;
-    let beside =
-        path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
     let packed = path.extension().is_some_and(|e| e == "zst");
-    let written = write_to(hot, &beside, packed).and_then(|bytes| {
-        std::fs::rename(&beside, path)?;
-        Ok(bytes)
+    let made = private::create_beside(path);
+    let written = made.and_then(|(beside, file)| {
+        let written = write_to(hot, &file, packed)
+            .and_then(|bytes| std::fs::rename(&beside, path).map(|()| bytes));
+        // What is there of it is of no use to anybody.
+        written.inspect_err(|_| drop(std::fs::remove_file(&beside)))
     });
     written.map_err(|error| {
-        // What is there of it is of no use to anybody.
-        let _ = std::fs::remove_file(&beside);
         let full = error.kind() == io::ErrorKind::StorageFull;
         let error = anyhow::Error::new(error).context(format!("write {}", path.display()));
         if full {
@@ -64,22 +64,14 @@ pub fn write(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
 /// # Errors
 /// When it could not.
 pub fn can_write(path: &Path) -> anyhow::Result<()> {
-    let beside = beside(path)?;
     anyhow::ensure!(!path.is_dir(), "write {}: it is a folder", path.display());
-    File::create(&beside).with_context(|| format!("write {}", path.display()))?;
+    let (beside, _) =
+        private::create_beside(path).with_context(|| format!("write {}", path.display()))?;
     std::fs::remove_file(&beside).with_context(|| format!("remove {}", beside.display()))
 }
 
-/// Where a file is written until it is whole.
-fn beside(path: &Path) -> anyhow::Result<PathBuf> {
-    let name = path.file_name().with_context(|| format!("{} is no file name", path.display()))?;
-    let part = format!(".{}.{}.part", name.to_string_lossy(), std::process::id());
-    Ok(path.with_file_name(part))
-}
-
-fn write_to(hot: &HotSet, path: &Path, packed: bool) -> io::Result<u64> {
-    let file = File::create(path)?;
-    let buffered = BufWriter::new(&file);
+fn write_to(hot: &HotSet, file: &File, packed: bool) -> io::Result<u64> {
+    let buffered = BufWriter::new(file);
     if packed {
         let mut pack = zstd::Encoder::new(buffered, LEVEL)?;
         lines(hot, &mut pack)?;
@@ -117,12 +109,18 @@ fn line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
 /// When it can't be read, is no hot set, is newer than us or not whole.
 pub fn read(path: &Path) -> anyhow::Result<HotSet> {
     let of = || format!("read the hot set {}", path.display());
-    let mut file = BufReader::new(File::open(path).with_context(of)?);
+    let file = File::open(path).with_context(of)?;
+    let meta = file.metadata().with_context(of)?;
+    let bytes = if meta.is_file() { meta.len() } else { MOST_STREAM_BYTES };
+    let mut file = BufReader::new(file);
     let packed = file.fill_buf().with_context(of)?.starts_with(ZSTD);
     let read = if packed {
-        read_from(&mut BufReader::new(zstd::Decoder::with_buffer(file).with_context(of)?))
+        let mut unpack = zstd::Decoder::with_buffer(file).with_context(of)?;
+        unpack.window_log_max(MOST_WINDOW_LOG).with_context(of)?;
+        let most = LEAST_UNPACKED_BYTES.saturating_add(bytes.saturating_mul(MOST_RATIO));
+        read_from(&mut BufReader::new(unpack), most)
     } else {
-        read_from(&mut file)
+        read_from(&mut file, bytes)
     };
     read.map_err(|why| {
         Mistakes(vec![Mistake {
@@ -134,18 +132,29 @@ pub fn read(path: &Path) -> anyhow::Result<HotSet> {
     })
 }
 
-/// Longest line that is taken for a hot set's, bytes: an index of 16 TiB, all of it hot.
-const LINE: u64 = 1 << 33;
+/// What a pipe may bring, in bytes: a file's length bounds what a file may.
+const MOST_STREAM_BYTES: u64 = 1 << 30;
+/// A hot set unpacks to ten or twenty times its size; so many times, and a little more for the smallest, are read.
+const MOST_RATIO: u64 = 100;
+/// See there, bytes.
+const LEAST_UNPACKED_BYTES: u64 = 4 << 20;
+/// Memory that unpacking may take: 2 to this power of bytes.
+const MOST_WINDOW_LOG: u32 = 25;
+/// Most pages of a hot set, 512 GiB of 16 KiB each: they take 16 bytes of our memory each.
+pub(super) const MOST_PAGES: u64 = 1 << 25;
 
-/// Reads a hot set; what is wrong with it, in words.
-fn read_from(mut source: &mut dyn BufRead) -> Result<HotSet, String> {
+/// Reads a hot set of no more than so many bytes; what is wrong with it, in words.
+fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, String> {
     let mut number = 0;
+    let mut left = most_bytes;
     let mut text = String::new();
     let mut next = |text: &mut String| -> Result<bool, String> {
         text.clear();
         number += 1;
-        let length = (&mut source).take(LINE).read_line(text);
-        length.map(|n| n > 0).map_err(|e| format!("line {number}: {e}"))
+        let length = (&mut source).take(left.saturating_add(1)).read_line(text);
+        let length = length.map_err(|e| format!("line {number}: {e}"))? as u64;
+        left = left.checked_sub(length).ok_or("it is larger than a hot set of its length can be")?;
+        Ok(length > 0)
     };
     next(&mut text)?;
     let head: Head = serde_json::from_str(&text).map_err(|_| "it is no hot set".to_owned())?;
@@ -155,12 +164,14 @@ fn read_from(mut source: &mut dyn BufRead) -> Result<HotSet, String> {
             head.sweat_hot_set
         ));
     }
+    head.origin.check()?;
     let mut hot = HotSet {
         format_version: head.sweat_hot_set,
         origin: head.origin,
         indexes: Vec::new(),
         notes: head.notes,
     };
+    let mut pages = 0;
     while next(&mut text)? {
         let place = hot.indexes.len() + 2;
         let broken = |e: serde_json::Error| format!("line {place}: {e}");
@@ -169,9 +180,53 @@ fn read_from(mut source: &mut dyn BufRead) -> Result<HotSet, String> {
             let whole = foot.end == hot.indexes.len() as u64;
             return if whole { Ok(hot) } else { Err("lines are missing in it".to_owned()) };
         }
-        hot.indexes.push(serde_json::from_str(&text).map_err(broken)?);
+        let index: HotIndex = serde_json::from_str(&text).map_err(broken)?;
+        index.check().map_err(|why| format!("line {place}: {why}"))?;
+        pages += index.pages.len() as u64;
+        if pages > MOST_PAGES {
+            return Err(format!("line {place}: more than {MOST_PAGES} pages in all"));
+        }
+        hot.indexes.push(index);
     }
     Err("its end is missing: it was cut off".to_owned())
+}
+
+/// Longest name, in bytes: 64 characters, and those of partitions with their subpartitions.
+const MOST_NAME_BYTES: usize = 600;
+
+impl Origin {
+    /// Whether its numbers can be numbers of a server.
+    fn check(&self) -> Result<(), String> {
+        let accesses = self.accesses_per_s.unwrap_or(0.0);
+        if accesses.is_finite() && accesses >= 0.0 {
+            return Ok(());
+        }
+        Err("line 1: accesses_per_s is less than nothing".to_owned())
+    }
+}
+
+impl HotIndex {
+    /// Whether its names and numbers can be those of an index: no more is believed of them.
+    fn check(&self) -> Result<(), String> {
+        let own = [&self.database, &self.table, &self.partition, &self.index];
+        let mut names = own.into_iter().chain(self.key.iter().map(|column| &column.name));
+        if names.any(|name| name.len() > MOST_NAME_BYTES) {
+            return Err("a name is longer than a server takes".to_owned());
+        }
+        if self.key.len() > MOST_COLUMNS {
+            return Err("its key has more columns than an index can have".to_owned());
+        }
+        let page_numbers = u64::from(u32::MAX);
+        let counts = self.ranges.iter().map(|range| range.pages);
+        if counts.chain([self.file_pages, self.index_pages]).any(|pages| pages > page_numbers) {
+            return Err("more pages than a tablespace can have".to_owned());
+        }
+        let bounds = self.ranges.iter().flat_map(|range| [&range.low, &range.last, &range.high]);
+        if bounds.map(Vec::len).any(|values| values > self.key.len()) {
+            return Err("a bound has more values than the key has columns".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Page lists as differences: `{"numbers":"7 1*63 -5","places":"0 1*64"}` is the pages 7 to 70 and 65 at the places 0
@@ -179,14 +234,13 @@ fn read_from(mut source: &mut dyn BufRead) -> Result<HotSet, String> {
 pub(super) mod pages {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+    use super::MOST_PAGES;
+
     #[derive(Serialize, Deserialize)]
     struct Coded {
         numbers: String,
         places: String,
     }
-
-    /// Most pages of one index: 4 TiB of 16 KiB each.
-    const MOST: u64 = 1 << 28;
 
     pub(in crate::warm::hotset) fn serialize<S: Serializer>(
         pages: &[(u32, u64)],
@@ -203,16 +257,20 @@ pub(super) mod pages {
         from: D,
     ) -> Result<Vec<(u32, u64)>, D::Error> {
         let coded = Coded::deserialize(from)?;
-        let numbers = decode(&coded.numbers).map_err(D::Error::custom)?;
-        let places = decode(&coded.places).map_err(D::Error::custom)?;
-        if numbers.len() != places.len() {
+        let (numbers, places) = (count(&coded.numbers), count(&coded.places));
+        let pages = numbers.map_err(D::Error::custom)?;
+        if places.map_err(D::Error::custom)? != pages {
             return Err(D::Error::custom("as many pages as places are wanted"));
         }
-        let pair = |(number, place): (i128, i128)| {
+        // Counted before, so that memory is taken only for what is there.
+        let mut found = Vec::with_capacity(pages);
+        let pairs = values(&coded.numbers).zip(values(&coded.places));
+        for (number, place) in pairs {
             let number = u32::try_from(number).map_err(|_| D::Error::custom("no page number"))?;
-            Ok((number, u64::try_from(place).map_err(|_| D::Error::custom("no place"))?))
-        };
-        numbers.into_iter().zip(places).map(pair).collect()
+            let place = u64::try_from(place).map_err(|_| D::Error::custom("no place"))?;
+            found.push((number, place));
+        }
+        Ok(found)
     }
 
     fn code(values: impl Iterator<Item = i128>) -> String {
@@ -240,30 +298,40 @@ pub(super) mod pages {
         text
     }
 
-    fn decode(text: &str) -> Result<Vec<i128>, String> {
-        let mut values = Vec::new();
-        let mut last: i128 = 0;
+    /// How many values a text of differences has.
+    fn count(text: &str) -> Result<usize, String> {
+        let mut count = 0u64;
         for word in text.split_ascii_whitespace() {
-            let wrong = || format!("`{word}` is no difference");
-            let (step, times) = word.split_once('*').unwrap_or((word, "1"));
-            let step: i64 = step.parse().map_err(|_| wrong())?;
-            let times: u64 = times.parse().map_err(|_| wrong())?;
-            if times > MOST - values.len() as u64 {
-                return Err("more pages than an index can have".to_owned());
-            }
-            for _ in 0..times {
-                last += i128::from(step);
-                values.push(last);
+            let (_, times) = step(word).ok_or_else(|| "that is no difference".to_owned())?;
+            count = count.saturating_add(times);
+            if count > MOST_PAGES {
+                return Err("more pages than a hot set can have".to_owned());
             }
         }
-        Ok(values)
+        usize::try_from(count).map_err(|e| e.to_string())
+    }
+
+    /// The values of a text of differences.
+    fn values(text: &str) -> impl Iterator<Item = i128> + '_ {
+        let steps = text.split_ascii_whitespace().filter_map(step);
+        let mut last: i128 = 0;
+        steps.flat_map(|(step, times)| std::iter::repeat_n(step, times as usize)).map(move |step| {
+            last += i128::from(step);
+            last
+        })
+    }
+
+    /// `-5`, or `1*63`: a difference, and how many times.
+    fn step(word: &str) -> Option<(i64, u64)> {
+        let (step, times) = word.split_once('*').unwrap_or((word, "1"));
+        Some((step.parse().ok()?, times.parse().ok()?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::warm::hotset::{HotIndex, KeyColumn, KeyRange};
+    use crate::warm::hotset::{KeyColumn, KeyLiteral, KeyRange};
     use proptest::prelude::*;
 
     fn hot(pages: Vec<(u32, u64)>) -> HotSet {
@@ -272,7 +340,11 @@ mod tests {
             table: "we`ird \"x".to_owned(),
             index: "PRIMARY".to_owned(),
             key: vec![KeyColumn { name: "id".to_owned(), ..KeyColumn::default() }],
-            ranges: vec![KeyRange { low: vec!["1".to_owned()], pages: 3, ..KeyRange::default() }],
+            ranges: vec![KeyRange {
+                low: vec![KeyLiteral::whole(1)],
+                pages: 3,
+                ..KeyRange::default()
+            }],
             pages,
             ..HotIndex::default()
         };
@@ -308,7 +380,7 @@ mod tests {
         let path = dir.path().join("hot");
         write(&hot(vec![(1, 0)]), &path).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        let why = |text: &str| read_from(&mut text.as_bytes()).unwrap_err();
+        let why = |text: &str| read_from(&mut text.as_bytes(), 1 << 20).unwrap_err();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(why(&lines[..3].join("\n")), "its end is missing: it was cut off");
         assert_eq!(why(&[lines[0], lines[1], lines[3]].join("\n")), "lines are missing in it");
@@ -318,6 +390,79 @@ mod tests {
         assert!(why(&newer).contains("version 9"));
         let wild = text.replace("\"numbers\":\"1\"", "\"numbers\":\"1*99999999999\"");
         assert!(why(&wild).starts_with("line 2"), "{}", why(&wild));
+    }
+
+    #[test]
+    fn a_bound_that_is_no_value_is_refused() {
+        let mut out = Vec::new();
+        lines(&hot(vec![(1, 0)]), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let with = |value: &str| text.replace("\"low\":[\"1\"]", &format!("\"low\":[{value}]"));
+        let why = |text: &str| read_from(&mut text.as_bytes(), 1 << 20).unwrap_err();
+        for evil in ["1) INTO OUTFILE '/var/tmp/x' -- ", "(select sleep(3))", "@@version"] {
+            let said = why(&with(&format!("\"{evil}\"")));
+            assert!(said.starts_with("line 2: ") && said.contains("no value of a key"), "{said}");
+        }
+        assert!(why(&with("1")).contains("expected a value of a key"), "{}", why(&with("1")));
+        assert!(why(&with("\"1\",\"2\"")).contains("more values than the key has columns"));
+        assert!(why(&with(&vec!["\"1\""; 65].join(","))).contains("than a key can have"));
+    }
+
+    #[test]
+    fn names_and_counts_that_no_server_has_are_refused() {
+        let refused = |change: fn(&mut HotIndex)| {
+            let mut saved = hot(vec![(1, 0)]);
+            change(&mut saved.indexes[0]);
+            let mut out = Vec::new();
+            lines(&saved, &mut out).unwrap();
+            read_from(&mut out.as_slice(), 1 << 20).unwrap_err()
+        };
+        assert!(refused(|i| i.table = "t".repeat(601)).contains("name"));
+        assert!(refused(|i| i.ranges[0].pages = u64::MAX).contains("more pages than"));
+        assert!(refused(|i| i.key = vec![KeyColumn::default(); 65]).contains("more columns"));
+    }
+
+    #[test]
+    fn a_bomb_is_refused_before_it_is_large() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hot.zst");
+        let mut text = Vec::new();
+        lines(&hot(vec![(1, 0)]), &mut text).unwrap();
+        let note = vec![b'x'; 64 << 20];
+        let text = String::from_utf8(text).unwrap();
+        let text = text.replace("a line\\nof two", std::str::from_utf8(&note).unwrap());
+        std::fs::write(&path, zstd::encode_all(text.as_bytes(), 3).unwrap()).unwrap();
+        let error = format!("{:#}", read(&path).unwrap_err());
+        assert!(error.contains("larger than a hot set"), "{error}");
+        // Runs of pages are a bomb as well, of a few bytes.
+        let runs = |times: u64| {
+            let text = String::from_utf8({
+                let mut out = Vec::new();
+                lines(&hot(vec![(1, 0)]), &mut out).unwrap();
+                out
+            });
+            let text = text.unwrap().replace("\"1\",\"places\":\"0\"", &{
+                format!("\"1*{times}\",\"places\":\"0*{times}\"")
+            });
+            read_from(&mut text.as_bytes(), 1 << 20)
+        };
+        assert_eq!(runs(3).unwrap().indexes[0].pages.len(), 3);
+        assert!(runs(MOST_PAGES + 1).unwrap_err().contains("more pages than a hot set"));
+    }
+
+    #[test]
+    fn nobody_else_may_read_it_and_no_link_is_followed() {
+        use std::os::unix::fs::MetadataExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("hot"), dir.path().join("victim"));
+        std::fs::write(&victim, "precious").unwrap();
+        // The name that files were written under before: anybody could know it.
+        let known = dir.path().join(format!(".hot.{}.part", std::process::id()));
+        std::os::unix::fs::symlink(&victim, &known).unwrap();
+        can_write(&path).unwrap();
+        write(&hot(vec![(1, 0)]), &path).unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -338,14 +483,14 @@ mod tests {
             let mut out = Vec::new();
             let saved = hot(pages);
             lines(&saved, &mut out).unwrap();
-            prop_assert_eq!(read_from(&mut out.as_slice()).unwrap(), saved);
+            prop_assert_eq!(read_from(&mut out.as_slice(), 1 << 20).unwrap(), saved);
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let head = b"{\"sweat_hot_set\":1,\"origin\":{}}\n";
-            let _ = read_from(&mut bytes.as_slice());
-            let _ = read_from(&mut [&head[..], &bytes].concat().as_slice());
+            let _ = read_from(&mut bytes.as_slice(), 1 << 20);
+            let _ = read_from(&mut [&head[..], &bytes].concat().as_slice(), 1 << 20);
         }
     }
 }

@@ -2,11 +2,12 @@
 //! the same data files, ranges of keys for any server with the same rows.
 //! Never knows: experiments, reports.
 //!
-//! Order: place 0 is the hottest page of the pool. Keys are SQL literals that mean the same on every server, in
-//! sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
+//! Order: place 0 is the hottest page of the pool. Keys are literals of SQL that mean the same on every server,
+//! in sessions whose time zone is `+00:00`; see [`KeyRange`] for what a range holds.
 
 mod file;
 pub mod ibd;
+mod literal;
 mod load;
 mod look;
 mod order;
@@ -15,10 +16,11 @@ mod save;
 mod warmth;
 
 pub use file::{FORMAT_VERSION, can_write, read, write};
+pub use literal::{KeyLiteral, KeyLiteralError};
 pub use load::Load;
 pub use look::{Look, look};
 pub use order::order_kept;
-pub use range::condition;
+pub use range::{condition, conditions};
 pub use save::{Most, SavePlan, Saved, save};
 pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
 
@@ -118,14 +120,16 @@ pub struct KeyColumn {
 /// all: from the begin of the index, to its end. [`condition`] says it in SQL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeyRange {
-    /// First key, as SQL literals (`NULL` among them), one per column.
-    pub low: Vec<String>,
+    /// First key, one value per column.
+    #[serde(deserialize_with = "literal::bound")]
+    pub low: Vec<KeyLiteral>,
     /// First key of the last leaf: where the leaves are the same, reading from `low` to this key touches all of them and
     /// none behind. The same as `low` if there is one leaf; empty if not known.
-    #[serde(default)]
-    pub last: Vec<String>,
+    #[serde(default, deserialize_with = "literal::bound")]
+    pub last: Vec<KeyLiteral>,
     /// First key behind the range.
-    pub high: Vec<String>,
+    #[serde(deserialize_with = "literal::bound")]
+    pub high: Vec<KeyLiteral>,
     /// Leaves it covers: those that were hot, and a few between them.
     pub pages: u64,
     /// Mean place of its hot pages in the order of heat.

@@ -1,6 +1,6 @@
 //! A range of keys as a condition in SQL.
 
-use super::{KeyColumn, KeyRange};
+use super::{HotSet, KeyColumn, KeyLiteral, KeyRange};
 use crate::warm::names::quote;
 
 /// What follows WHERE to read the keys of a range and no others. Written so that both products' optimizers see ranges
@@ -45,12 +45,21 @@ pub(super) fn touching(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
 }
 
 /// The whole number that comes next in the index: nothing lies between.
-fn next_whole(value: &str, descending: bool) -> Option<String> {
-    let number: i128 = value.parse().ok()?;
+fn next_whole(value: &KeyLiteral, descending: bool) -> Option<KeyLiteral> {
+    let number = value.as_whole()?;
     let next = if descending { number - 1 } else { number + 1 };
     // Beyond its own range a column is not compared but always smaller.
     let known = i128::from(i64::MIN)..=i128::from(i64::MAX);
-    known.contains(&next).then(|| next.to_string())
+    known.contains(&next).then(|| KeyLiteral::whole(next))
+}
+
+/// All conditions that a load of a hot set may write: the door for tests of hostile files.
+#[doc(hidden)]
+pub fn conditions(hot: &HotSet) -> impl Iterator<Item = String> + '_ {
+    hot.indexes.iter().flat_map(|index| {
+        let both = |range| [Some(condition(&index.key, range)), touching(&index.key, range)];
+        index.ranges.iter().flat_map(both).flatten()
+    })
 }
 
 /// Which end of the range; `Beyond` is without its own key, and so is `high` if it has a value for every column.
@@ -61,7 +70,7 @@ enum Side {
     To { whole: bool },
 }
 
-fn bound(key: &[KeyColumn], values: &[String], side: Side) -> Option<String> {
+fn bound(key: &[KeyColumn], values: &[KeyLiteral], side: Side) -> Option<String> {
     let (column, value) = (key.first()?, values.first()?);
     let rest = bound(&key[1..], &values[1..], side);
     let strict = match side {
@@ -82,48 +91,53 @@ fn bound(key: &[KeyColumn], values: &[String], side: Side) -> Option<String> {
 }
 
 /// Keys whose value comes behind this one in the index; `None` if there are none.
-fn after(column: &KeyColumn, value: &str) -> Option<String> {
+fn after(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
     if column.descending { smaller(column, value) } else { larger(column, value) }
 }
 
 /// Keys whose value comes before this one in the index; `None` if there are none.
-fn before(column: &KeyColumn, value: &str) -> Option<String> {
+fn before(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
     if column.descending { larger(column, value) } else { smaller(column, value) }
 }
 
-fn larger(column: &KeyColumn, value: &str) -> Option<String> {
+fn larger(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
     let name = quote(&column.name);
-    Some(if value == NULL { format!("{name} IS NOT NULL") } else { format!("{name} > {value}") })
+    Some(if value.is_null() { format!("{name} IS NOT NULL") } else { format!("{name} > {value}") })
 }
 
-fn smaller(column: &KeyColumn, value: &str) -> Option<String> {
+fn smaller(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
     let name = quote(&column.name);
-    match (value == NULL, column.nullable) {
+    match (value.is_null(), column.nullable) {
         (true, _) => None,
         (false, true) => Some(format!("({name} IS NULL OR {name} < {value})")),
         (false, false) => Some(format!("{name} < {value}")),
     }
 }
 
-fn equal(column: &KeyColumn, value: &str) -> String {
+fn equal(column: &KeyColumn, value: &KeyLiteral) -> String {
     let name = quote(&column.name);
-    if value == NULL { format!("{name} IS NULL") } else { format!("{name} = {value}") }
+    if value.is_null() { format!("{name} IS NULL") } else { format!("{name} = {value}") }
 }
 
-/// How no value is written.
-pub(super) const NULL: &str = "NULL";
+#[cfg(test)]
+#[path = "condition_tokens.rs"]
+mod tokens;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn column(name: &str, nullable: bool, descending: bool) -> KeyColumn {
         KeyColumn { name: name.to_owned(), nullable, descending, ..KeyColumn::default() }
     }
 
     fn said(key: &[KeyColumn], low: &[&str], high: &[&str]) -> String {
-        let words = |w: &[&str]| w.iter().map(|v| (*v).to_owned()).collect();
-        condition(key, &KeyRange { low: words(low), high: words(high), ..KeyRange::default() })
+        condition(key, &KeyRange { low: values(low), high: values(high), ..KeyRange::default() })
+    }
+
+    fn values(words: &[&str]) -> Vec<KeyLiteral> {
+        words.iter().map(|word| word.parse().unwrap()).collect()
     }
 
     #[test]
@@ -138,9 +152,8 @@ mod tests {
 
     #[test]
     fn same_leaves_are_touched_from_behind_the_first_key_to_the_first_key_of_the_last() {
-        let words = |w: &[&str]| w.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>();
         let said = |key: &[KeyColumn], low: &[&str], last: &[&str], high: &[&str]| {
-            let (low, last, high) = (words(low), words(last), words(high));
+            let (low, last, high) = (values(low), values(last), values(high));
             touching(key, &KeyRange { low, last, high, ..KeyRange::default() })
         };
         let id = [column("id", false, false)];
@@ -158,10 +171,10 @@ mod tests {
             said(&two, &["NULL", "2"], &["NULL", "2"], &["1", "1"]).unwrap(),
             "`a` IS NULL AND `b` > 2 AND `b` < 3"
         );
-        assert_eq!(said(&two, &["1", "'x'"], &["1", "'x'"], &["1", "'z'"]), None, "no end known");
+        assert_eq!(said(&two, &["1", "x'78'"], &["1", "x'78'"], &["1", "x'7A'"]), None, "no end known");
         assert_eq!(
-            said(&two, &["1", "'x'"], &["1", "'x'"], &["2", "'c'"]).unwrap(),
-            "`a` = 1 AND `b` > 'x'"
+            said(&two, &["1", "x'78'"], &["1", "x'78'"], &["2", "x'63'"]).unwrap(),
+            "`a` = 1 AND `b` > x'78'"
         );
         assert_eq!(said(&id, &["9223372036854775807"], &["9223372036854775807"], &[]), None);
     }
@@ -189,5 +202,36 @@ mod tests {
             "((`a` IS NULL OR `a` < 3) OR `a` = 3) AND \
                    `a` IS NOT NULL"
         );
+    }
+
+    #[test]
+    fn the_tokens_of_a_condition_are_told_from_others() {
+        assert!(tokens::are_known("(`a``) OR 1` > -1e-5 OR `b` = _utf8mb4 x'00') AND `c` IS NULL"));
+        for evil in ["`a` > 1) INTO OUTFILE '/x' -- ", "`a` > sleep(3)", "`a` > 1; DO 1", "`a"] {
+            assert!(!tokens::are_known(evil), "{evil}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_gives_known_tokens_only(
+            names in prop::collection::vec("\\PC{0,6}", 1..4),
+            words in prop::collection::vec("[x_'0-9a-fN:.()`;-]{0,9}|NULL|-?[0-9]{1,20}", 0..6),
+            bounds in prop::array::uniform3(prop::collection::vec(any::<prop::sample::Index>(), 0..4)),
+        ) {
+            let key: Vec<KeyColumn> =
+                names.iter().map(|name| column(name, name.len() > 2, name.len() > 4)).collect();
+            // What the reader lets through of these words.
+            let read: Vec<KeyLiteral> = words.iter().filter_map(|w| w.parse().ok()).collect();
+            let bound = |picks: &[prop::sample::Index]| {
+                let values = picks.iter().take(if read.is_empty() { 0 } else { key.len() });
+                values.map(|pick| pick.get(&read).clone()).collect::<Vec<_>>()
+            };
+            let [low, last, high] = [0, 1, 2].map(|at| bound(&bounds[at]));
+            let range = KeyRange { low, last, high, ..KeyRange::default() };
+            for said in [Some(condition(&key, &range)), touching(&key, &range)].iter().flatten() {
+                prop_assert!(tokens::are_known(said), "{said}");
+            }
+        }
     }
 }

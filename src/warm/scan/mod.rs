@@ -20,7 +20,7 @@ use crate::target::Session;
 use asked::Asked;
 pub(super) use asked::{Limits, limit_options};
 pub(super) use board::{Board, Task};
-pub(super) use key::{civil_from_days, hex};
+pub(super) use key::{civil_from_days, hex, unhex};
 pub(super) use unit::{Blobs, Unit, units};
 use unit::{Order, Reads, arrange};
 pub(super) use watch::{End, Job, Outcome, work_off};

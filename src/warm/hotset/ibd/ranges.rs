@@ -9,7 +9,7 @@ use super::tablespace::Tablespace;
 use super::tree::{Root, Step, Walk};
 use super::value::literal;
 use crate::base::Stop;
-use crate::warm::hotset::KeyRange;
+use crate::warm::hotset::{KeyLiteral, KeyRange};
 
 /// Most leaves of one range if nobody says: 1 MiB. Larger ranges would mix hot with less hot.
 pub(in crate::warm::hotset) const RANGE_LEAVES: u64 = 64;
@@ -192,10 +192,10 @@ impl Runs<'_> {
     }
 
     /// A key in SQL, up to the first value that can't be written; `None` if that is all of it.
-    fn literals(&self, key: &Key) -> Option<Vec<String>> {
+    fn literals(&self, key: &Key) -> Option<Vec<KeyLiteral>> {
         let Some(values) = key else { return Some(Vec::new()) };
         let written = |(kind, value): (&Kind, &Option<Vec<u8>>)| literal(kind, value.as_deref());
-        let literals: Vec<String> = self.kinds.iter().zip(values).map_while(written).collect();
+        let literals: Vec<KeyLiteral> = self.kinds.iter().zip(values).map_while(written).collect();
         (!literals.is_empty()).then_some(literals)
     }
 }
@@ -226,7 +226,10 @@ mod tests {
         }
         let found = runs.end();
         assert_eq!(found.leaves, hot.len() as u64);
-        let range = |r: KeyRange| (r.low.join(","), r.last.join(","), r.high.join(","), r.pages);
+        let joined = |values: &[KeyLiteral]| {
+            values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        let range = |r: KeyRange| (joined(&r.low), joined(&r.last), joined(&r.high), r.pages);
         found.ranges.into_iter().map(range).collect()
     }
 

@@ -3,13 +3,17 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::kind::{DIGIT_BYTES, Kind};
-use crate::warm::hotset::range::NULL;
+use crate::warm::hotset::KeyLiteral;
 use crate::warm::scan::{civil_from_days, hex};
 
-/// A value in SQL; `None` if it can't be written.
-pub(super) fn literal(kind: &Kind, value: Option<&[u8]>) -> Option<String> {
+/// A value in SQL; `None` if it can't be written so that a hot set may hold it.
+pub(super) fn literal(kind: &Kind, value: Option<&[u8]>) -> Option<KeyLiteral> {
+    text_of(kind, value)?.parse().ok()
+}
+
+fn text_of(kind: &Kind, value: Option<&[u8]>) -> Option<String> {
     let Some(bytes) = value else {
-        return (!matches!(kind, Kind::Unwritten(_))).then(|| NULL.to_owned());
+        return (!matches!(kind, Kind::Unwritten(_))).then(|| "NULL".to_owned());
     };
     match kind {
         Kind::Integer { signed: true } => Some(signed(bytes)?.to_string()),
@@ -147,10 +151,9 @@ fn text(bytes: &[u8], charset: &str, padded: bool) -> Option<String> {
     if charset.starts_with("utf8") {
         std::str::from_utf8(bytes).ok()?;
     }
-    let named = charset.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     // MySQL before 8 knows UTF-8 of three bytes by its old name only, and all servers know that one.
     let charset = if charset == "utf8mb3" { "utf8" } else { charset };
-    named.then(|| format!("_{charset} x'{}'", hex(bytes)))
+    Some(format!("_{charset} x'{}'", hex(bytes)))
 }
 
 #[cfg(test)]
@@ -159,7 +162,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn said(kind: &Kind, bytes: &[u8]) -> String {
-        literal(kind, Some(bytes)).unwrap()
+        literal(kind, Some(bytes)).unwrap().to_string()
     }
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(said(&Kind::Double, &0.1f64.to_le_bytes()), "1e-1");
         assert_eq!(said(&Kind::Float, &0.1f32.to_le_bytes()), "1.0000000149011612e-1");
         assert_eq!(literal(&Kind::Double, Some(&f64::NAN.to_le_bytes())), None);
-        assert_eq!(literal(&signed, None).unwrap(), "NULL");
+        assert_eq!(literal(&signed, None).unwrap().to_string(), "NULL");
     }
 
     #[test]
@@ -222,7 +225,13 @@ mod tests {
                 Kind::Time { fraction }, Kind::Bits, Kind::Bytes, Kind::Inet4, Kind::Inet6,
                 Kind::Text { charset: "utf8mb4".to_owned(), padded: true }, Kind::Unwritten(""),
             ] {
-                let _ = literal(&kind, Some(&bytes));
+                let text = text_of(&kind, Some(&bytes));
+                if let Some(literal) = literal(&kind, Some(&bytes)) {
+                    prop_assert_eq!(literal.to_string(), text.unwrap(), "as it was written");
+                } else if let Some(text) = text {
+                    prop_assert!(matches!(kind, Kind::Datetime { .. } | Kind::Timestamp { .. }
+                        | Kind::Time { .. }), "{} can be written, not read", text);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What the server has of a hot set's tables: their columns and indexes, and where their pages lie.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 
@@ -11,26 +11,29 @@ use crate::warm::gauge::text;
 use crate::warm::hotset::HotSet;
 use crate::warm::names::{Choice, text_literal};
 
+/// Names or numbers in one statement.
+const AT_ONCE: usize = 1_000;
+
 /// The tables of a hot set that are there.
 pub(in crate::warm::hotset) fn tables(
     session: &mut Session,
     hot: &HotSet,
 ) -> anyhow::Result<Vec<Table>> {
-    let mut wanted: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for index in &hot.indexes {
-        let names = wanted.entry(&index.database).or_default();
-        let name = text_literal(&index.table);
-        if !names.contains(&name) {
-            names.push(name);
-        }
+        wanted.entry(&index.database).or_default().insert(text_literal(&index.table));
     }
     let mut there = Vec::new();
-    for (database, names) in wanted {
+    let lists = wanted.into_iter().flat_map(|(database, names)| {
+        let names: Vec<String> = names.into_iter().collect();
+        names.chunks(AT_ONCE).map(|some| (database, some.join(","))).collect::<Vec<_>>()
+    });
+    for (database, names) in lists {
         let sql = format!(
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
              WHERE TABLE_SCHEMA = {} AND TABLE_NAME IN ({}) AND ENGINE = 'InnoDB'",
             text_literal(database),
-            names.join(",")
+            names
         );
         let rows = session.rows(&sql).context("look for the tables of the hot set")?;
         let choice = |row: &Vec<_>| Some(Choice { database: text(row, 0)?, table: text(row, 1) });
@@ -41,9 +44,6 @@ pub(in crate::warm::hotset) fn tables(
     }
     Ok(catalog::read(session, &there)?.tables)
 }
-
-/// Numbers in one statement.
-const AT_ONCE: usize = 1_000;
 
 /// Where the server has indexes of these numbers. Without the privilege to see it nothing is the same.
 pub(in crate::warm::hotset) fn layout(

@@ -226,7 +226,8 @@ pub(in crate::warm::hotset) fn samples<'a>(
     matches: impl Iterator<Item = &'a Match<'a>>,
 ) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
-    for found in matches {
+    // Ranges of columns that the index does not have here say nothing.
+    for found in matches.filter(|found| found.way == Way::Keys) {
         let ranges = &found.hot.ranges;
         let one = |range: &KeyRange| {
             let low = KeyRange { last: range.low.clone(), ..range.clone() };

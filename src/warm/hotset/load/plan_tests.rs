@@ -35,7 +35,7 @@ fn table() -> Table {
 }
 
 fn hot(name: &str, key: &[&str], ranges: &[(u64, u64, u64)]) -> HotIndex {
-    let literal = |n: &u64| vec![n.to_string(); key.len()];
+    let literal = |n: &u64| vec![n.to_string().parse().unwrap(); key.len()];
     HotIndex {
         database: "shop".to_owned(),
         table: "orders".to_owned(),

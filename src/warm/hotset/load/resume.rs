@@ -5,10 +5,12 @@
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+
+use crate::base::private;
 
 /// The record.
 pub(super) struct Record {
@@ -26,6 +28,8 @@ pub(super) struct Start {
     pub unix_s: u64,
 }
 
+/// What is read of a record: marks of pieces of the largest hot set.
+const MOST_BYTES: u64 = 64 << 20;
 /// Uptimes are told in whole seconds.
 const SLACK_S: u64 = 2;
 
@@ -67,7 +71,7 @@ impl Record {
             }
         }
         let opened = if done.is_empty() {
-            File::create(&path).and_then(|mut f| f.write_all(start.line().as_bytes()).map(|()| f))
+            begin(&path, start)
         } else {
             OpenOptions::new().append(true).open(&path)
         };
@@ -108,8 +112,16 @@ impl Record {
     }
 }
 
+/// A fresh record in place of whatever is there.
+fn begin(path: &Path, start: &Start) -> io::Result<File> {
+    private::replace(path, start.line().as_bytes())?;
+    OpenOptions::new().append(true).open(path)
+}
+
 fn read(path: &Path, start: &Start) -> Result<HashSet<u64>, String> {
-    let text = std::fs::read_to_string(path)
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
         .map_err(|error| format!("there is no record of a load that was cut ({error})"))?;
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     if !lines.next().is_some_and(|first| start.is_that_of(first)) {

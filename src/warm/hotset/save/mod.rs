@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::ibd::{Hot, RANGE_LEAVES, Shape, Tablespace, ranges};
+use super::file::MOST_PAGES;
 use super::{FORMAT_VERSION, HotIndex, HotSet, Origin};
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::target::{Error, Session};
@@ -241,6 +242,13 @@ impl Groups {
             Most::Share(share) => (pages as f64 * share).ceil() as u64,
             Most::Pages(most) => most,
         };
+        if pages.min(most) > MOST_PAGES {
+            notes.push(format!(
+                "a hot set holds {MOST_PAGES} pages at most: the {} coldest are left out",
+                pages.min(most) - MOST_PAGES
+            ));
+        }
+        let most = most.min(MOST_PAGES);
         let mut groups: HashMap<(u32, u32), Group> = HashMap::new();
         let mut place = 0;
         for seen in &pool.pages {
