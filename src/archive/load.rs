@@ -145,8 +145,7 @@ fn samples(dir: &Path, damage: &mut Vec<String>) -> Vec<SampleRecord> {
             continue;
         }
         let mut text = Vec::new();
-        let whole = std::fs::File::open(&path)
-            .and_then(|f| flate2::read::GzDecoder::new(f).read_to_end(&mut text));
+        let whole = unpack(&path, &mut text);
         let (mut lines, bad) = json_lines::<SampleRecord>(&text);
         let why = match whole {
             Ok(_) => bad,
@@ -157,6 +156,22 @@ fn samples(dir: &Path, damage: &mut Vec<String>) -> Vec<SampleRecord> {
     }
     samples.sort_by(|a, b| (a.planned_ns, &a.probe).cmp(&(b.planned_ns, &b.probe)));
     samples
+}
+
+/// A stream of ours unpacks to no more than so many times its size, and a little more for the smallest.
+const MOST_RATIO: u64 = 400;
+/// See there, bytes.
+const LEAST_UNPACKED_BYTES: u64 = 64 << 20;
+
+/// Unpacks a stream, as far as it is whole and of a size that ours can have.
+fn unpack(path: &Path, text: &mut Vec<u8>) -> std::io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    let most = LEAST_UNPACKED_BYTES + file.metadata()?.len().saturating_mul(MOST_RATIO);
+    let read = flate2::read::GzDecoder::new(file).take(most + 1).read_to_end(text)?;
+    if read as u64 > most {
+        return Err(std::io::Error::other("it unpacks to more than a stream of ours can hold"));
+    }
+    Ok(())
 }
 
 fn check_manifest(dir: &Path, damage: &mut Vec<String>) {

@@ -337,6 +337,37 @@ fn a_file_cut_anywhere_is_damage_and_the_rest_is_read() {
 }
 
 #[test]
+fn nobody_else_may_read_a_run() {
+    use std::os::unix::fs::MetadataExt as _;
+    fn check(path: &Path) {
+        let meta = path.metadata().unwrap();
+        let wanted = if meta.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(meta.mode() & 0o777, wanted, "{}", path.display());
+        if meta.is_dir() {
+            std::fs::read_dir(path).unwrap().for_each(|entry| check(&entry.unwrap().path()));
+        }
+    }
+    let runs = tempfile::tempdir().unwrap();
+    check(&write(runs.path(), &three()).0);
+}
+
+#[test]
+fn a_stream_that_unpacks_to_too_much_is_damage() {
+    use std::io::Write as _;
+    let runs = tempfile::tempdir().unwrap();
+    let (dir, whole) = write(runs.path(), &three());
+    let path = dir.join("raw/bomb.jsonl.gz");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut pack = flate2::write::GzEncoder::new(file, flate2::Compression::best());
+    let blanks = vec![b' '; 1 << 20];
+    (0..200).for_each(|_| pack.write_all(&blanks).unwrap());
+    pack.finish().unwrap();
+    let run = load(&dir).unwrap();
+    assert!(run.damage.iter().any(|d| d.contains("it unpacks to more than")), "{:?}", run.damage);
+    assert_eq!(run.samples, whole.samples);
+}
+
+#[test]
 fn changed_files_are_told() {
     let runs = tempfile::tempdir().unwrap();
     let (dir, _) = write(runs.path(), &three());

@@ -47,7 +47,8 @@ pub fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
 /// When it can't be written.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let (fresh, mut file) = create_beside(path)?;
-    let written = io::Write::write_all(&mut file, content).and_then(|()| std::fs::rename(&fresh, path));
+    let written =
+        io::Write::write_all(&mut file, content).and_then(|()| std::fs::rename(&fresh, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&fresh);
     }

@@ -11,8 +11,8 @@ pub(super) enum Password {
     /// Not mentioned.
     #[default]
     Absent,
-    /// Bare `-p` or `--password`: to be asked for.
-    Ask,
+    /// Bare `-p` or `--password`: to be asked for. Holds the word behind it: it may be what was meant.
+    Ask(Option<Secret>),
     /// Given with the flag.
     Given(Secret),
     /// `--skip-password`: none, whatever option files say.
@@ -54,7 +54,7 @@ pub(super) fn read(args: Vec<OsString>) -> Words {
             words.password = Password::Given(Secret::new(text));
             words.args.push("--password".into());
         } else if bytes == b"-p" || bytes == b"--password" {
-            words.password = Password::Ask;
+            words.password = Password::Ask(word_behind(&args));
             words.args.push("--password".into());
         } else if bytes == b"--skip-password" {
             words.password = Password::Skipped;
@@ -63,6 +63,12 @@ pub(super) fn read(args: Vec<OsString>) -> Words {
         }
     }
     words
+}
+
+/// The next word, if it is no flag.
+fn word_behind(args: &std::vec::IntoIter<OsString>) -> Option<Secret> {
+    let word = args.as_slice().first()?.to_string_lossy();
+    (!word.starts_with('-')).then(|| Secret::new(word))
 }
 
 /// `--table_size=5` as `--table-size=5`; the value stays as it is.
@@ -138,8 +144,10 @@ mod tests {
         assert_eq!(w.args, ["sweat", "bench", "-uroot", "--password", "null"]);
         assert_eq!(words("sweat --password=a=b").password, Password::Given(Secret::new("a=b")));
         assert_eq!(words("sweat --mysql-password=x").password, Password::Given(Secret::new("x")));
-        assert_eq!(words("sweat -p").password, Password::Ask);
-        assert_eq!(words("sweat --password").password, Password::Ask);
+        assert_eq!(words("sweat -p").password, Password::Ask(None));
+        assert_eq!(words("sweat --password -S s").password, Password::Ask(None));
+        let meant = Password::Ask(Some(Secret::new("hush")));
+        assert_eq!(words("sweat -p hush bench").password, meant);
         assert_eq!(words("sweat --password=").password, Password::Given(Secret::new("")));
         assert_eq!(words("sweat --skip-password").password, Password::Skipped);
         assert_eq!(words("sweat -P3306 --pool 1G").password, Password::Absent);

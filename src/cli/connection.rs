@@ -243,7 +243,7 @@ fn over(planned: &AddressPlan, args: &ArgMatches, desk: &Desk) -> anyhow::Result
         Password::Absent => {}
         Password::Skipped => plan.password = None,
         Password::Given(secret) => plan.password = Some(secret.clone()),
-        Password::Ask => plan.password = Some(prompt::password(&desk.stop)?),
+        Password::Ask(_) => plan.password = Some(prompt::password(&desk.stop)?),
     }
     Ok(plan)
 }

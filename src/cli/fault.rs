@@ -3,10 +3,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
+
 use crate::base::StopReason;
 use crate::plan::{Mistake, Mistakes, Refused};
 use crate::{archive, target};
 
+use super::argv::Password;
 use super::desk::Desk;
 
 /// How a command ended that did not fail.
@@ -84,6 +87,13 @@ pub(super) fn settle(result: anyhow::Result<Exit>, desk: &Desk) -> Exit {
 
 /// Help and version go to stdout, complaints to stderr with our word for a hint.
 fn settle_words(error: &clap::Error, desk: &Desk) -> Exit {
+    if is_password(error, &desk.password) {
+        desk.say(
+            "error: there is no place for the word behind -p\n\
+             hint: a password follows without a blank, as in -pPASSWORD; -p alone asks for it",
+        );
+        return Exit::Usage;
+    }
     let text = error.render().to_string();
     if !error.use_stderr() {
         return match desk.print(&text) {
@@ -94,6 +104,18 @@ fn settle_words(error: &clap::Error, desk: &Desk) -> Exit {
     let text = text.replace("\n  tip: ", "\nhint: ").replace("\n\nhint: ", "\nhint: ");
     let _ = write!(std::io::stderr().lock(), "{text}");
     Exit::Usage
+}
+
+/// Whether the words that are wrong are the one behind `-p`, which may be a password: it must not be shown.
+fn is_password(error: &clap::Error, password: &Password) -> bool {
+    let Password::Ask(Some(meant)) = password else { return false };
+    let wrong =
+        [ContextKind::InvalidArg, ContextKind::InvalidSubcommand, ContextKind::InvalidValue];
+    wrong.iter().any(|kind| match error.get(*kind) {
+        Some(ContextValue::String(word)) => word == meant.reveal(),
+        Some(ContextValue::Strings(words)) => words.iter().any(|word| word == meant.reveal()),
+        _ => false,
+    })
 }
 
 fn is_abandoned(error: &(dyn std::error::Error + 'static)) -> bool {
@@ -170,6 +192,7 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Secret;
     use anyhow::Context as _;
 
     fn mistake(place: &str, hint: Option<&str>) -> Mistake {
@@ -226,6 +249,30 @@ mod tests {
         let text = describe(&error);
         assert!(text.starts_with("error: open the target: log in to tcp db1:3306 as bob: 1045"));
         assert!(text.contains("\nhint: check user and password"), "{text}");
+    }
+
+    #[test]
+    fn a_refusal_of_our_own_has_no_number() {
+        let (address, user) = ("tcp db1:3306".to_owned(), "bob".to_owned());
+        let text = "the login method x is not known".to_owned();
+        let login = target::Error::Login { address, user, code: 0, text };
+        assert_eq!(
+            login.to_string(),
+            "log in to tcp db1:3306 as bob: the login method x is not known"
+        );
+    }
+
+    #[test]
+    fn a_word_that_may_be_a_password_is_known() {
+        let command = clap::Command::new("sweat").arg(clap::Arg::new("x").long("x"));
+        let wrong = |words: &[&str]| command.clone().try_get_matches_from(words).unwrap_err();
+        let meant = |word: &str| Password::Ask(Some(Secret::new(word)));
+        assert!(is_password(&wrong(&["sweat", "hush"]), &meant("hush")));
+        assert!(!is_password(&wrong(&["sweat", "--nosuch"]), &meant("hush")));
+        assert!(!is_password(&wrong(&["sweat", "hush"]), &Password::Ask(None)));
+        let program = command.subcommand(clap::Command::new("bench")).subcommand_required(true);
+        let wrong = program.try_get_matches_from(["sweat", "hush"]).unwrap_err();
+        assert!(is_password(&wrong, &meant("hush")));
     }
 
     #[test]

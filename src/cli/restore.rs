@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Command};
 
 use crate::plan::{AddressPlan, Protocol, Refused};
-use crate::server::journal;
+use crate::server::journal::{self, Trust};
+use crate::server::sandbox::Home;
 use crate::target::Target;
 
 use super::connection;
@@ -19,13 +20,21 @@ pub(super) fn command() -> Command {
             "Before sweat changes a variable of a server, or a switch of its performance_schema, \
              it writes the old value to a journal, and puts it back at the end. If sweat was \
              killed in between, this does it. A variable that somebody else has changed since is \
-             left alone.",
+             left alone. A journal that your own sweat did not write is refused: it could set \
+             anything.",
         )
         .arg(
             Arg::new("journal")
                 .value_name("JOURNAL")
                 .required(true)
                 .help("The journal, or the run folder that holds it"),
+        )
+        .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("journal")
+                .value_parser(["journal"])
+                .help("Consent to a journal that your own sweat did not write, or an older one"),
         )
         .after_help(
             "Examples:\n  \
@@ -38,6 +47,7 @@ pub(super) fn command() -> Command {
 pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let given = args.get_one::<String>("journal").expect("clap asks for it");
     let address = connection::address(args, desk)?;
+    let trust = if args.contains_id("allow") { Trust::Any } else { Trust::Own };
     let (mut back, mut left) = (0, 0);
     let place = PathBuf::from(given);
     for path in journal::locate(&place) {
@@ -45,13 +55,17 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
             break;
         }
         if !path.exists() {
+            // Where sweat keeps journals itself it removes those with nothing left to do.
+            if Home::present().iter().any(|home| path.starts_with(&home.journals)) {
+                break;
+            }
             let why = format!("there is no journal {given}");
-            let hint = "a journal is removed once everything in it is put back";
+            let hint = "name the run's folder, or the journal that sweat has named";
             return Err(Refused(format!("{why}\nhint: {hint}")).into());
         }
         let mut plan = address.clone();
         fill(&mut plan, journal::address(&path)?, |name| args.contains_id(name));
-        let undone = journal::restore(&path, &Target::new(&plan)?)?;
+        let undone = journal::restore(&path, &Target::new(&plan)?, trust)?;
         for variable in &undone.back {
             desk.say(&format!("{variable} has its old value"));
         }

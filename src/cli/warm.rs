@@ -224,11 +224,19 @@ fn consent(specs: &[OptionSpec]) -> Option<&'static str> {
     }
 }
 
-/// Whether the address is the socket of one of our own sandboxes: those we may change without being asked to.
+/// Whether the address is the socket or the port of one of our own sandboxes: those we may change without being asked
+/// to.
 pub(super) fn is_sandbox(plan: &AddressPlan) -> bool {
     let Ok(home) = sandbox::Home::find() else { return false };
-    let ours = sandbox::list(&home);
-    plan.socket.as_ref().is_some_and(|socket| ours.iter().any(|(_, meta)| meta.socket == *socket))
+    sandbox::list(&home).iter().any(|(_, meta)| match &plan.socket {
+        Some(socket) => meta.socket == *socket,
+        // The port of one that is stopped may be anybody's.
+        None => {
+            plan.host.as_deref() == Some("127.0.0.1")
+                && plan.port.is_some_and(|port| meta.port == Some(port))
+                && meta.server.as_ref().is_some_and(sandbox::ProcessId::is_alive)
+        }
+    })
 }
 
 /// The options that were typed; what to read comes from the words without a flag, or from -D.
@@ -346,9 +354,12 @@ pub(super) fn on_scene<T>(
 
 /// Has the server write its list.
 fn write_list(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let target = Target::new(&connection::address(args, desk)?)?;
-    let plan =
-        DumpPlan { pct: args.get_one::<u8>("pct").copied(), allowed: args.contains_id("allow") };
+    let address = connection::address(args, desk)?;
+    let target = Target::new(&address)?;
+    let plan = DumpPlan {
+        pct: args.get_one::<u8>("pct").copied(),
+        allowed: args.contains_id("allow") || is_sandbox(&address),
+    };
     let dumped = on_scene(&target, args, desk, |scene| dump(&plan, scene))?;
     match args.get_one::<String>("format").map(String::as_str) {
         Some("json") => {
@@ -436,7 +447,8 @@ fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
     }
     for line in found.lines.iter().take(top) {
         let of = line.pages_total.map_or("?".to_owned(), |p| show_bytes(p * warmth.page_bytes));
-        let share = line.pages_total.filter(|p| *p > 0).map_or("?".to_owned(), |p| {
+        let total = line.pages_total.filter(|p| *p > 0 && !line.contradicts_itself());
+        let share = total.map_or("?".to_owned(), |p| {
             format!("{:.0} %", (100.0 * line.pages_cached as f64 / p as f64).min(100.0))
         });
         let partition = match line.partition.as_str() {
@@ -562,6 +574,21 @@ mod tests {
         assert!(text.starts_with("pool: 512 MiB of 1.00 GiB hold data (50 %), 512 MiB free\n"));
         assert!(text.contains("data: 2.00 GiB in InnoDB's indexes (larger than the pool)"));
         assert!(text.contains("all 65 536 pages of its pool, about 0.1 s"), "{text}");
+    }
+
+    #[test]
+    fn a_share_that_can_not_be_is_not_told() {
+        let line = |cached, total| crate::warm::Line {
+            database: "d".to_owned(),
+            pages_cached: cached,
+            pages_total: Some(total),
+            ..crate::warm::Line::default()
+        };
+        let found = Inventory { lines: vec![line(561, 48), line(48, 48)], ..Inventory::default() };
+        let warmth = Warmth { page_bytes: 16_384, ..Warmth::default() };
+        let text = status_text(&warmth, &found, 20);
+        assert!(text.contains("8.77 MiB     768 KiB      ?  d.."), "{text}");
+        assert!(text.contains("100 %  d.."), "{text}");
     }
 
     #[test]

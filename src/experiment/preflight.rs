@@ -98,11 +98,15 @@ fn sessions(workers: u64, allowed: &Allowed) -> Option<Mistake> {
             "{workers} workers and {OWN_SESSIONS} sessions of our own are more than {name} allows: \
              {most}, of which {taken} are taken"
         ),
-        hint: Some(format!(
-            "use at most {}, or raise {name} on the server to {}",
-            most.saturating_sub(taken + OWN_SESSIONS),
-            needed + taken
-        )),
+        hint: Some(match most.saturating_sub(taken + OWN_SESSIONS) {
+            0 => format!(
+                "none is left for workers: raise {name} on the server to {}, or end other sessions",
+                needed + taken
+            ),
+            left => {
+                format!("use at most {left}, or raise {name} on the server to {}", needed + taken)
+            }
+        }),
     };
     if needed + allowed.taken > allowed.all {
         return Some(refuse("max_connections", allowed.all, allowed.taken));
@@ -154,6 +158,8 @@ mod tests {
             refused.hint.as_deref(),
             Some("use at most 140, or raise max_connections on the server to 152")
         );
+        let none = sessions(1, &Allowed { all: 151, account: 0, taken: 150 }).unwrap();
+        assert!(none.hint.as_deref().unwrap().starts_with("none is left for workers: raise"));
         let account = Allowed { account: 20, ..allowed };
         assert_eq!(sessions(17, &account), None);
         assert!(sessions(18, &account).unwrap().why.contains("max_user_connections"));

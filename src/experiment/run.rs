@@ -240,7 +240,8 @@ impl Walk<'_, '_, '_> {
         let path = self.keeper.dir().join(STATEMENTS);
         // Those of an earlier prepare of this run.
         let _ = std::fs::remove_file(&path);
-        let file = private::create_file(&path).with_context(|| format!("make {}", path.display()))?;
+        let file =
+            private::create_file(&path).with_context(|| format!("make {}", path.display()))?;
         let mut out = BufWriter::new(file);
         let any =
             self.workload.write_statements(&mut out).context("write the load's statements")?;

@@ -16,15 +16,15 @@ pub enum Error {
         code: u16,
     },
     /// The server refused the login.
-    #[error("log in to {address} as {user}: {code} {text}")]
+    #[error("log in to {address} as {user}: {}{text}", number(*code))]
     Login {
         /// Where.
         address: String,
         /// As whom.
         user: String,
-        /// The server's number.
+        /// The server's number, 0 if the refusal is our own.
         code: u16,
-        /// The server's words.
+        /// The server's words, or ours.
         text: String,
     },
     /// The server answered with an error.
@@ -54,6 +54,11 @@ pub enum Error {
     /// TLS could not be set up as asked, or a file for it could not be read.
     #[error("TLS: {0}")]
     Tls(String),
+}
+
+/// The server's number before its words; none stands for our own.
+fn number(code: u16) -> String {
+    if code == 0 { String::new() } else { format!("{code} ") }
 }
 
 /// Whether a server's error means that the same transaction may well succeed if it is run again: lock wait

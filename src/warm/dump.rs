@@ -6,6 +6,7 @@ use super::gauge::status_text;
 use super::load::{List, State};
 use super::{Scene, guarded, server_file};
 use crate::base::{Clock, Nanos, Stop};
+use crate::plan::Refused;
 use crate::server::journal::{Consent, Journal};
 use crate::target::{Error, Session};
 use crate::workload::Progress;
@@ -50,10 +51,11 @@ const PCT: &str = "innodb_buffer_pool_dump_pct";
 /// Without consent, or when the server refuses.
 pub fn dump(plan: &DumpPlan, scene: &mut Scene<'_>) -> anyhow::Result<Dumped> {
     if scene.control.is_none() && !plan.allowed {
-        bail!(
+        bail!(Refused(
             "a dump overwrites the list of a server that sweat did not start\n\
              hint: say --allow dump if that is meant"
-        );
+                .to_owned()
+        ));
     }
     let (clock, stop) = (scene.clock, scene.stop.clone());
     guarded(clock, &stop, |abandon| run(plan, scene, abandon))

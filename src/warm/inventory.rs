@@ -27,6 +27,14 @@ pub struct Line {
     pub pages_total: Option<u64>,
 }
 
+impl Line {
+    /// Whether more of it is in the pool than there is of it: one of the two numbers is wrong. Statistics are always a
+    /// little late, so a little more is nothing.
+    pub fn contradicts_itself(&self) -> bool {
+        self.pages_total.is_some_and(|total| self.pages_cached > total + total / 10 + 8)
+    }
+}
+
 /// What could be found out about the indexes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inventory {
@@ -55,7 +63,13 @@ pub fn estimate_seconds(warmth: &Warmth) -> f64 {
 pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::Result<Inventory> {
     let mut found = Inventory::default();
     let sizes = sizes(session, &mut found)?;
-    let looked = if pay { buffer_pages(session) } else { cached_indexes(session) };
+    let looked = match pay {
+        true => buffer_pages(session).map(|(lines, ownerless)| {
+            found.notes.extend(of_nobody(&lines, ownerless));
+            lines
+        }),
+        false => cached_indexes(session),
+    };
     match looked {
         Ok(lines) => found.lines = lines,
         Err(Error::Server { code: 1109, .. }) if !pay => {
@@ -78,10 +92,41 @@ pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::R
         };
         line.pages_total = sizes.get(&name(&line.partition)).copied();
     }
+    found.notes.extend(contradictions(&found.lines, pay));
     found
         .lines
         .sort_by(|a, b| b.pages_cached.cmp(&a.pages_cached).then_with(|| key(a).cmp(&key(b))));
     Ok(found)
+}
+
+/// What to say where there is more in the pool of an index than there is of it.
+fn contradictions(lines: &[Line], pay: bool) -> Option<String> {
+    const NAMED: usize = 4;
+    let all: Vec<&Line> = lines.iter().filter(|line| line.contradicts_itself()).collect();
+    let name = |line: &&Line| format!("{}.{}.{}", line.database, line.table, line.index);
+    let mut names = all.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    if all.len() > NAMED {
+        names += &format!(" and {} more", all.len() - NAMED);
+    }
+    let drifted = "or the server's own count of cached pages has drifted (--per-index counts them)";
+    let other = if pay { "and the size of all data is too small as well" } else { drifted };
+    (!all.is_empty()).then(|| {
+        format!(
+            "more is cached than there is of {names}: the statistics of the index are old \
+             (ANALYZE TABLE renews them), {other}"
+        )
+    })
+}
+
+/// What to say about pages of indexes that the server names no index for.
+fn of_nobody(lines: &[Line], ownerless: u64) -> Option<String> {
+    let named: u64 = lines.iter().map(|line| line.pages_cached).sum();
+    (ownerless > named / 100 + 8).then(|| {
+        format!(
+            "{ownerless} more index pages are in the pool: the server does not say whose they are \
+             until their tables are used, as after a restart or `sweat warm load`"
+        )
+    })
 }
 
 fn key(line: &Line) -> (&str, &str, &str, &str) {
@@ -156,18 +201,22 @@ fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
     Ok(rows.rows.iter().filter_map(line).collect())
 }
 
-/// Every page of the pool, counted by index.
-fn buffer_pages(session: &mut Session) -> Result<Vec<Line>, Error> {
+/// Every page of the pool, counted by index; and pages of indexes that have no name there.
+fn buffer_pages(session: &mut Session) -> Result<(Vec<Line>, u64), Error> {
     let rows = session.rows(
         "SELECT TABLE_NAME, INDEX_NAME, COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE \
-         WHERE TABLE_NAME IS NOT NULL AND INDEX_NAME IS NOT NULL GROUP BY TABLE_NAME, INDEX_NAME",
+         WHERE PAGE_TYPE IN ('INDEX', 'RTREE_INDEX') OR INDEX_NAME IS NOT NULL \
+         GROUP BY TABLE_NAME, INDEX_NAME",
     )?;
+    let ownerless = |row: &&Vec<Option<Vec<u8>>>| text(row, 0).is_none() || text(row, 1).is_none();
+    let count = |row: &Vec<_>| text(row, 2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    let nameless = rows.rows.iter().filter(ownerless).map(count).sum();
     let line = |row: &Vec<Option<Vec<u8>>>| {
         let (database, table, partition) = quoted_name(&text(row, 0)?)?;
         let (index, pages_cached) = (text(row, 1)?, text(row, 2)?.parse().ok()?);
         Some(Line { database, table, partition, index, pages_cached, pages_total: None })
     };
-    Ok(rows.rows.iter().filter_map(line).collect())
+    Ok((rows.rows.iter().filter_map(line).collect(), nameless))
 }
 
 /// Reads `` `db`.`t` /* Partition `p0`, Subpartition `s1` */ ``; InnoDB's own tables have no database.
@@ -196,6 +245,29 @@ mod tests {
         let sub = "`x`.`p` /* Partition `p0`, Subpartition `p0s1` */";
         assert_eq!(quoted_name(sub), name("x", "p", "p0s1"));
         assert_eq!(quoted_name("`SYS_TABLES`"), None);
+    }
+
+    fn line(cached: u64, total: u64) -> Line {
+        let index = format!("k_{cached}");
+        Line { index, pages_cached: cached, pages_total: Some(total), ..Line::default() }
+    }
+
+    #[test]
+    fn more_in_the_pool_than_there_is_is_said() {
+        assert_eq!(contradictions(&[line(100, 98), line(48, 48), line(8, 0)], false), None);
+        let said = contradictions(&[line(561, 48), line(100, 100)], false).unwrap();
+        assert!(said.contains("of ..k_561: ") && said.contains("--per-index"), "{said}");
+        let paid = contradictions(&[line(561, 48)], true).unwrap();
+        assert!(paid.contains("ANALYZE TABLE") && !paid.contains("--per-index"), "{paid}");
+        let unknown = Line { pages_total: None, ..line(561, 0) };
+        assert!(!unknown.contradicts_itself());
+    }
+
+    #[test]
+    fn pages_of_nobody_are_said() {
+        assert_eq!(of_nobody(&[line(2_000, 2_000)], 28), None);
+        let said = of_nobody(&[line(20, 20)], 1_500).unwrap();
+        assert!(said.starts_with("1500 more index pages are in the pool"), "{said}");
     }
 
     #[test]

@@ -222,6 +222,23 @@ fn the_process_list_shows_no_password() {
 }
 
 #[test]
+fn a_password_that_stands_apart_is_not_shown() {
+    let world = World::new();
+    let placements: [&[&str]; 4] = [
+        &["bench", "null", "-p", "geheim"],
+        &["bench", "-p", "geheim", "null"],
+        &["-p", "geheim", "doctor"],
+        &["warm", "status", "--password", "geheim"],
+    ];
+    for words in placements {
+        let output = world.run(words);
+        expect(&output, 2);
+        assert!(!err(&output).contains("geheim"), "{words:?}: {}", err(&output));
+    }
+    assert!(err(&world.run(placements[3])).contains("-pPASSWORD"));
+}
+
+#[test]
 fn a_log_that_is_still_written_counts_to_its_last_record() {
     let world = World::new();
     let mut command = world.command(&["digest", "-", "--format=json"]);

@@ -8,7 +8,9 @@ use sweat::base::{Clock, RealClock, Stop, StopReason};
 use sweat::plan::Options;
 use sweat::server::{Control, Settings};
 use sweat::target::{Product, Session, Target};
-use sweat::warm::hotset::{self, HotIndex, HotSet, KeyColumn, KeyLiteral, KeyRange, Look, Origin, look};
+use sweat::warm::hotset::{
+    self, HotIndex, HotSet, KeyColumn, KeyLiteral, KeyRange, Look, Origin, look,
+};
 use sweat::warm::{STRATEGIES, Scene, Warmed, gauge};
 
 use crate::fixture::{self, Fixture};
@@ -545,6 +547,62 @@ fn what_a_killed_load_left_is_put_back_by_restore() {
         let restored = sweat(&["restore", journal.to_str().unwrap(), "-u", "root"]).status();
         assert!(restored.unwrap().success());
         assert_eq!(state(&server), before);
+    }
+}
+
+/// `sweat WORDS`, its exit code and what it said on stderr.
+#[expect(clippy::disallowed_methods, reason = "tests may start the program")]
+fn sweat(server: &Fixture, words: &[&str]) -> (Option<i32>, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"))
+        .args(words)
+        .args(["-u", "root", "-S"])
+        .arg(&server.sandbox.meta().socket)
+        .env("SWEAT_HOME", server.dir.path())
+        .output()
+        .expect("sweat can be run");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_file_that_says_more_than_values_is_refused_and_nothing_is_sent() {
+    for server in servers() {
+        work(&server);
+        let hot = taken(&server);
+        let file = kept(&server, &hot);
+        let good = std::fs::read_to_string(&file).unwrap();
+        let outfile = server.dir.path().join("outfile");
+        let outfile = outfile.to_str().unwrap();
+        let evil = file.with_file_name("evil.json");
+        let evil = evil.to_str().unwrap();
+        let connections = || -> u64 {
+            let said = server.sql("SHOW GLOBAL STATUS LIKE 'Connections'");
+            said.split_whitespace().last().unwrap().parse().unwrap()
+        };
+        let first = hot.indexes.iter().flat_map(|index| &index.ranges).next().unwrap();
+        for bound in ["low", "high"] {
+            let value = if bound == "low" { &first.low[0] } else { &first.high[0] };
+            for bad in [
+                format!("{value}) INTO OUTFILE '{outfile}' -- "),
+                "(select sleep(30))".to_owned(),
+                format!("{value} OR sleep(30)"),
+            ] {
+                let (from, to) =
+                    (format!("\"{bound}\":[\"{value}\""), format!("\"{bound}\":[\"{bad}\""));
+                assert!(good.contains(&from), "{from}");
+                std::fs::write(evil, good.replacen(&from, &to, 1)).unwrap();
+                let before = connections();
+                for more in [&[][..], &["--by", "keys"], &["--allow", "load"]] {
+                    let words = [&["warm", "hotset", "load", evil], more].concat();
+                    let (code, said) = sweat(&server, &words);
+                    assert_eq!(code, Some(2), "{said}");
+                    assert!(said.contains("is no value of a key"), "{said}");
+                }
+                assert_eq!(connections(), before + 1, "ours is the only one since");
+                let (code, said) = sweat(&server, &["warm", "status", "--hotset", evil]);
+                assert_eq!(code, Some(2), "{said}");
+            }
+        }
+        assert!(!Path::new(outfile).exists());
     }
 }
 

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use sweat::base::{Nanos, RealClock, Stop, StopReason};
 use sweat::server::Control;
 use sweat::target::{Product, Session};
-use sweat::warm::hotset::{self, HotIndex, HotSet, KeyLiteral, KeyRange, Most, SavePlan, Saved, condition};
+use sweat::warm::hotset::{
+    self, HotIndex, HotSet, KeyLiteral, KeyRange, Most, SavePlan, Saved, condition,
+};
 use sweat::warm::{Choice, Scene};
 
 use crate::fixture::{self, Fixture};

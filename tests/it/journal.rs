@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use sweat::base::{Stop, StopReason};
 use sweat::server::Control as _;
-use sweat::server::journal::{self, Consent, Journal};
+use sweat::server::journal::{self, Consent, Journal, Trust};
 use sweat::server::sandbox::{Home, ProcessId};
 
 use crate::fixture::{self, Fixture};
@@ -48,12 +48,15 @@ fn check(fixture: &Fixture) {
     let again = Journal::open(&path, fixture.target(), &Consent::given("--allow x"), &Stop::new());
     assert!(again.unwrap_err().to_string().contains("not put back"));
     fixture.sql("set global long_query_time = 3");
-    let undone = journal::restore(&path, fixture.target()).unwrap();
+    let undone = journal::restore(&path, fixture.target(), Trust::Own).unwrap();
     assert_eq!(undone.left.len(), 1, "{undone:?}");
     assert!(undone.left[0].contains("long_query_time is 3"), "{undone:?}");
     fixture.sql("set global long_query_time = 10");
     assert_eq!(fixture.sql(LOOK), before, "after a kill");
-    assert_eq!(journal::restore(&path, fixture.target()).unwrap(), journal::Undone::default());
+    assert_eq!(
+        journal::restore(&path, fixture.target(), Trust::Own).unwrap(),
+        journal::Undone::default()
+    );
 }
 
 #[test]
@@ -101,11 +104,49 @@ fn what_a_killed_sweat_left_is_told_by_the_next_and_put_back() {
     let path = path.display().to_string();
     let (_, said) = sweat(&["sandbox", "list"]);
     assert!(said.contains(&format!("sweat restore {path}")), "{said}");
+    // Another home has written it, and we have changed it: it could come from anywhere.
+    let changed = fixture.sql(LOOK);
     let (code, said) = sweat(&["restore", &path]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("--allow journal") && said.contains("SET GLOBAL init_connect = ''"),
+        "{said}"
+    );
+    assert_eq!(fixture.sql(LOOK), changed, "nothing was put back");
+    let (code, said) = sweat(&["restore", &path, "--allow", "journal"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("init_connect has its old value"), "{said}");
     assert_eq!(fixture.sql(LOOK), before);
     let (_, said) = sweat(&["sandbox", "list"]);
     assert!(!said.contains("restore"), "{said}");
     assert!(!std::path::Path::new(&path).exists(), "a journal with nothing to do stays");
+    let (code, said) = sweat(&["restore", &path]);
+    assert!(code == Some(0) && said.contains("nothing is left to put back"), "{said}");
+    let empty = fixture.dir.path().join("run");
+    std::fs::create_dir(&empty).unwrap();
+    let (code, said) = sweat(&["restore", &empty.display().to_string()]);
+    assert!(code == Some(0) && said.contains("nothing is left to put back"), "{said}");
+    let (code, said) = sweat(&["restore", "/nonexistent/x.jsonl"]);
+    assert!(code == Some(2) && said.contains("there is no journal"), "{said}");
+}
+
+#[test]
+fn a_journal_touches_no_file_but_the_servers_list_of_pages() {
+    let fixture = fixture::mariadb();
+    let victim = fixture.dir.path().join("victim");
+    std::fs::write(&victim, "mine").unwrap();
+    std::fs::write(victim.with_file_name("victim.sweat-aside"), "evil").unwrap();
+    let mut guard = open(&fixture, &Stop::new());
+    guard.set("innodb_old_blocks_pct", "5").unwrap();
+    let path = guard.path().to_owned();
+    std::mem::forget(guard);
+    let line = format!("{{\"stand_in\":{{\"path\":{victim:?},\"inode\":1}}}}\n");
+    let text = std::fs::read_to_string(&path).unwrap() + &line;
+    std::fs::write(&path, text).unwrap();
+    let refused = journal::restore(&path, fixture.target(), Trust::Own).unwrap_err().to_string();
+    assert!(refused.contains("victim") && refused.contains("--allow journal"), "{refused}");
+    let undone = journal::restore(&path, fixture.target(), Trust::Any).unwrap();
+    assert!(undone.left[0].contains("no file was touched"), "{undone:?}");
+    assert_eq!(undone.back, ["innodb_old_blocks_pct"]);
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
 }

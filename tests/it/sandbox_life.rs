@@ -200,6 +200,17 @@ fn a_named_sandbox_is_started_stopped_found_again_and_destroyed() {
     let bad = over(&["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-e", "select 1"]);
     assert!(text(&bad).contains("1045"), "root got in over the port: {}", text(&bad));
 
+    // It is ours to change, whichever way we come.
+    let socket = meta.socket.to_str().unwrap();
+    for way in
+        [["-u", "root", "-S", socket].as_slice(), &["--allow", "dump", "-u", "root", "-S", socket]]
+    {
+        let dumped = run(dir.path(), &[&["warm", "dump"], way].concat());
+        assert_eq!(dumped.status.code(), Some(0), "{}", text(&dumped));
+    }
+    let elsewhere = run(&dir.path().join("other"), &["warm", "dump", "-u", "root", "-S", socket]);
+    assert_eq!(elsewhere.status.code(), Some(2), "{}", text(&elsewhere));
+
     let twice = run(dir.path(), &["sandbox", "start", "--name", "mine", "--detach"]);
     assert_eq!(twice.status.code(), Some(2), "{}", text(&twice));
     assert!(server.is_alive(), "a second start ended the first");

@@ -3,10 +3,10 @@
 //! The first line says which server. `{"change": ..}` announces a change of a variable, `{"became": ..}` says what the
 //! server made of it; `{"rows": ..}` announces one of rows of performance_schema, `{"stand_in": ..}` a file of ours in
 //! place of one of the server's; `{"over": true}` says that the last
-//! change still open is no more.
+//! change still open is no more. Each line ends with a seal, by which we know our own.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::{AddressPlan, Refused};
 use crate::server::sandbox::ProcessId;
 
+use super::seal::{Seal, parts};
 use super::stand_in::StandIn;
 
 /// Name of the journal in a run folder.
@@ -84,6 +85,10 @@ pub(super) struct Log {
     file: File,
     open: Vec<Entry>,
     tool: Option<ProcessId>,
+    /// Behind the last line; `None` where one of them is not ours.
+    seal: Option<Seal>,
+    /// Bytes of whole lines, where a cut one follows them.
+    whole_bytes: Option<u64>,
 }
 
 impl Log {
@@ -114,7 +119,14 @@ impl Log {
             user: plan.user.clone(),
         };
         let tool = Some(ProcessId::own()?);
-        let mut log = Log { path: path.to_owned(), file, open: Vec::new(), tool: tool.clone() };
+        let mut log = Log {
+            path: path.to_owned(),
+            file,
+            open: Vec::new(),
+            tool: tool.clone(),
+            seal: Seal::own(),
+            whole_bytes: None,
+        };
         log.write(&Line::Journal { format: 1, consent: consent.to_owned(), server, tool })?;
         // The file's name must be on disk as well.
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -127,7 +139,8 @@ impl Log {
     /// A journal that is there.
     pub(super) fn read(path: &Path) -> anyhow::Result<Log> {
         let (mut open, mut tool) = (Vec::new(), None);
-        for line in lines(path)? {
+        let Lines { lines, seal, whole_bytes } = lines(path)?;
+        for line in lines {
             match line {
                 Line::Journal { tool: by, .. } => tool = by,
                 Line::Change(change) => open.push(Entry::Variable(change)),
@@ -143,7 +156,7 @@ impl Log {
             .append(true)
             .open(path)
             .with_context(|| format!("open {} to write", path.display()))?;
-        Ok(Log { path: path.to_owned(), file, open, tool })
+        Ok(Log { path: path.to_owned(), file, open, tool, seal, whole_bytes })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -153,6 +166,11 @@ impl Log {
     /// Changes that are not put back yet, in the order they were made.
     pub(super) fn open_changes(&self) -> &[Entry] {
         &self.open
+    }
+
+    /// Whether all of it was written by sweats of this account and home.
+    pub(super) fn is_own(&self) -> bool {
+        self.seal.is_some()
     }
 
     /// Whether the sweat that writes it still runs.
@@ -185,7 +203,13 @@ impl Log {
 
     fn write(&mut self, line: &Line) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line).context("write a line of the journal")?;
+        if let Some(seal) = &mut self.seal {
+            text = seal.close(&text);
+        }
         text.push('\n');
+        if let Some(whole) = self.whole_bytes.take() {
+            self.file.set_len(whole).with_context(|| format!("cut {}", self.path.display()))?;
+        }
         self.file
             .write_all(text.as_bytes())
             .and_then(|()| self.file.sync_data())
@@ -205,27 +229,46 @@ fn became(open: &mut [Entry], value: Option<String>) {
 /// # Errors
 /// When it can't be read or is none.
 pub fn address(path: &Path) -> anyhow::Result<Address> {
-    match lines(path)?.into_iter().next() {
+    match lines(path)?.lines.into_iter().next() {
         Some(Line::Journal { server, .. }) => Ok(server),
         _ => anyhow::bail!(Refused(format!("{} is no journal", path.display()))),
     }
 }
 
+/// What a journal holds.
+struct Lines {
+    lines: Vec<Line>,
+    /// As [`Log`] has it.
+    seal: Option<Seal>,
+    whole_bytes: Option<u64>,
+}
+
+/// Longest journal that is read, bytes: a journal of all instruments has less than one MiB.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// All lines. The last one may have been cut when we were killed: what it announced was not done then.
-fn lines(path: &Path) -> anyhow::Result<Vec<Line>> {
-    let text = std::fs::read_to_string(path)
+fn lines(path: &Path) -> anyhow::Result<Lines> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
         .with_context(|| format!("read the journal {}", path.display()))?;
-    let mut lines = Vec::new();
+    let mut found = Lines { lines: Vec::new(), seal: Seal::own(), whole_bytes: None };
+    let mut whole_bytes = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
-        if !line.ends_with('\n') {
+        let Some(whole) = line.strip_suffix('\n') else {
+            found.whole_bytes = Some(whole_bytes);
             break;
-        }
-        lines
-            .push(serde_json::from_str(line).with_context(|| {
+        };
+        whole_bytes += line.len() as u64;
+        let (body, seal) = parts(whole);
+        found.seal = found.seal.and_then(|own| own.behind(&body, seal));
+        found
+            .lines
+            .push(serde_json::from_str(&body).with_context(|| {
                 format!("understand line {} of {}", number + 1, path.display())
             })?);
     }
-    Ok(lines)
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -280,6 +323,40 @@ mod tests {
         assert_eq!(address(&path).unwrap().host.as_deref(), Some("db1"));
         let refused = Log::create(&path, &plan, "x").unwrap_err();
         assert!(refused.to_string().contains("not put back"), "{refused:#}");
+    }
+
+    #[test]
+    fn what_follows_a_cut_line_stands_on_a_line_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let mut log = Log::create(&path, &AddressPlan::default(), "x").unwrap();
+        log.note(change("a", "1", "2")).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text + "{\"change\":{\"varia").unwrap();
+        let mut log = Log::read(&path).unwrap();
+        log.forget_last().unwrap();
+        let log = Log::read(&path).unwrap();
+        assert!(log.open_changes().is_empty() && log.is_own());
+    }
+
+    #[test]
+    fn a_journal_from_elsewhere_or_with_a_line_of_others_is_not_our_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE);
+        let mut log = Log::create(&path, &AddressPlan::default(), "x").unwrap();
+        log.note(change("a", "1", "2")).unwrap();
+        assert!(Log::read(&path).unwrap().is_own());
+        let text = std::fs::read_to_string(&path).unwrap();
+        let line = "{\"change\":{\"variable\":\"init_connect\",\"old\":\"x\",\"new\":null}}\n";
+        std::fs::write(&path, text.clone() + line).unwrap();
+        let mut log = Log::read(&path).unwrap();
+        assert_eq!((log.is_own(), log.open_changes().len()), (false, 2));
+        log.forget_last().unwrap();
+        assert!(!Log::read(&path).unwrap().is_own(), "nor does it become our own");
+        // As versions without seals wrote it.
+        let plain: String = text.lines().map(|line| parts(line).0 + "\n").collect();
+        std::fs::write(&path, plain).unwrap();
+        assert!(!Log::read(&path).unwrap().is_own());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod file;
 mod refusal;
+mod seal;
 mod stand_in;
 mod switches;
 
@@ -17,13 +18,15 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::base::{Stop, StopReason};
+use crate::plan::Refused;
 use crate::target::{Session, Target};
 
 use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, WAITS_FILE, address};
-use file::{Change, Entry, Log};
+use file::{Change, Entry, Log, RowsChange};
 pub use refusal::{Refusal, refuses};
+pub use stand_in::LIST;
 pub use switches::Switch;
 
 /// How long a server may take while values are put back.
@@ -189,7 +192,7 @@ impl Journal {
             if !session.is_usable() {
                 *session = target.connect(limit)?;
             }
-            undo(log, session)
+            undo(log, session, None)
         })
         .with_context(|| {
             let path = log.path().display();
@@ -208,16 +211,66 @@ impl Drop for Journal {
     }
 }
 
+/// Which journals may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Those that sweats of this account and home have written, and nobody has changed since.
+    Own,
+    /// Any: the user knows where it comes from.
+    Any,
+}
+
 /// Puts back what the journal of a sweat that was killed says; `target` is the server it is about.
 ///
 /// # Errors
-/// When the file can't be understood, or the server can't be reached.
-pub fn restore(path: &Path, target: &Target) -> anyhow::Result<Undone> {
+/// When the file can't be understood or is not to be believed, or the server can't be reached.
+pub fn restore(path: &Path, target: &Target, trust: Trust) -> anyhow::Result<Undone> {
     let mut log = Log::read(path)?;
     if log.open_changes().is_empty() {
         return Ok(Undone::default());
     }
-    with_patience(|limit| undo(&mut log, &mut target.connect(limit)?))
+    if trust == Trust::Own && !log.is_own() {
+        let path = path.display();
+        let open: Vec<String> = log.open_changes().iter().rev().map(in_words).collect();
+        return Err(Refused(format!(
+            "{path} is not known to be a journal of your own sweat: another account, machine, \
+             SWEAT_HOME or an older version has written it, or it was changed since. It would {}\n\
+             hint: if you know where it comes from and want that, say --allow journal",
+            listed(&open)
+        ))
+        .into());
+    }
+    with_patience(|limit| {
+        let mut session = target.connect(limit)?;
+        let places = stand_in::places(&mut session)?;
+        undo(&mut log, &mut session, Some(&places))
+    })
+}
+
+/// What putting a change back does.
+fn in_words(entry: &Entry) -> String {
+    match entry {
+        Entry::Variable(change) => statement(&change.variable, change.old.as_deref()),
+        Entry::Rows(change) => {
+            let RowsChange { table, column, keys, old, .. } = change;
+            format!("set {column} to {old} in {} rows of {table}", keys.len())
+        }
+        Entry::StandIn(one) => format!("put the file {} back", one.path.display()),
+    }
+}
+
+/// The first of many, without control characters.
+fn listed(all: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let plain = |text: &String| -> String {
+        let shown = text.chars().take(120);
+        shown.map(|c| if c.is_control() { '?' } else { c }).collect()
+    };
+    let mut text = all.iter().take(SHOWN).map(plain).collect::<Vec<_>>().join("; ");
+    if all.len() > SHOWN {
+        text += &format!("; and {} more", all.len() - SHOWN);
+    }
+    text
 }
 
 /// Journals apart from runs whose sweat was killed before it had put everything back. Those that have nothing left to do
@@ -249,13 +302,24 @@ pub fn locate(path: &Path) -> Vec<PathBuf> {
     if there.is_empty() { vec![path.join(FILE)] } else { there }
 }
 
-/// Puts back what is still open, the last change first.
-fn undo(log: &mut Log, session: &mut Session) -> anyhow::Result<Undone> {
+/// Puts back what is still open, the last change first. Files are only touched at these places; what the running sweat
+/// has done itself needs no such list.
+fn undo(
+    log: &mut Log,
+    session: &mut Session,
+    places: Option<&[PathBuf]>,
+) -> anyhow::Result<Undone> {
     let mut undone = Undone::default();
     while let Some(entry) = log.open_changes().last().cloned() {
         match &entry {
             Entry::Variable(change) => undo_variable(change, session, &mut undone)?,
             Entry::Rows(change) => undone.back.push(switches::undo(session, change)?),
+            Entry::StandIn(one) if places.is_some_and(|known| !known.contains(&one.path)) => {
+                undone.left.push(format!(
+                    "{} is not where this server keeps a list of pages, so no file was touched",
+                    one.path.display()
+                ));
+            }
             Entry::StandIn(one) => {
                 let path = stand_in::undo(one)?;
                 if !undone.back.contains(&path) {

@@ -1,12 +1,14 @@
 //! A file of ours where the server looks for one of its own, which is kept aside meanwhile and put back.
 
-use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
+
+use crate::base::private;
+use crate::target::Session;
 
 /// A file, and what tells ours from the server's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +24,19 @@ impl StandIn {
     pub(super) fn announced(path: &Path) -> StandIn {
         StandIn { path: path.to_owned(), inode: 0 }
     }
+}
+
+/// Name of a list of ours on servers that let us choose one.
+pub const LIST: &str = "sweat_hot_set";
+
+/// Where files of ours may stand in: the server's list of pages, and ours beside it.
+pub(super) fn places(session: &mut Session) -> anyhow::Result<Vec<PathBuf>> {
+    let rows = session
+        .rows("SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename")
+        .context("ask where the server keeps its list of pages")?;
+    let folder = PathBuf::from(rows.text(0, 0).unwrap_or_default());
+    let own = folder.join(rows.text(0, 1).unwrap_or_default());
+    Ok(vec![own.with_file_name(LIST), own])
 }
 
 /// What the kept one is called.
@@ -54,10 +69,11 @@ pub(super) fn prepare(path: &Path) -> anyhow::Result<StandIn> {
     );
     let ours = with_ending(path, "sweat-new");
     let make = || {
-        let mut file = File::create(&ours)?;
+        // One of a sweat that was killed.
+        let _ = std::fs::remove_file(&ours);
+        let file = private::create_file(&ours)?;
         // The server runs as another user. There is nothing in it but numbers.
         file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        file.write_all(b"")?;
         file.sync_all()
     };
     make().with_context(|| format!("make {}", ours.display()))?;

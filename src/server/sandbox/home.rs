@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! HOME/journal/               journals of changes to servers, where there is no run folder for them
+//! HOME/journal.key            by which we know that a journal is our own
 //! HOME/template/KEY/          an initialised data folder, copied for every new sandbox
 //! HOME/sandbox/NAME/          one sandbox
 //!     data/ tmp/ snapshot/    its data, its temporary files, kept copies of its data
@@ -30,6 +31,8 @@ pub struct Home {
     pub sandboxes: PathBuf,
     /// Journals of what has no run folder.
     pub journals: PathBuf,
+    /// The key by which we know our own journals.
+    pub journal_key: PathBuf,
 }
 
 impl Home {
@@ -64,6 +67,7 @@ impl Home {
             templates: root.join("template"),
             sandboxes: root.join("sandbox"),
             journals: root.join("journal"),
+            journal_key: root.join("journal.key"),
         }
     }
 }

@@ -153,7 +153,8 @@ fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, St
         number += 1;
         let length = (&mut source).take(left.saturating_add(1)).read_line(text);
         let length = length.map_err(|e| format!("line {number}: {e}"))? as u64;
-        left = left.checked_sub(length).ok_or("it is larger than a hot set of its length can be")?;
+        left =
+            left.checked_sub(length).ok_or("it is larger than a hot set of its length can be")?;
         Ok(length > 0)
     };
     next(&mut text)?;

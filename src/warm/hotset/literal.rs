@@ -241,11 +241,7 @@ fn moment(text: &str) -> Option<Moment> {
 }
 
 /// Three numbers; the second and third have two digits.
-fn three(
-    text: &str,
-    between: char,
-    first: std::ops::RangeInclusive<usize>,
-) -> Option<[u32; 3]> {
+fn three(text: &str, between: char, first: std::ops::RangeInclusive<usize>) -> Option<[u32; 3]> {
     let mut parts = text.split(between);
     let mut number = |length| {
         let part = parts.next().filter(|part| are_digits(part, length))?;

@@ -171,7 +171,11 @@ mod tests {
             said(&two, &["NULL", "2"], &["NULL", "2"], &["1", "1"]).unwrap(),
             "`a` IS NULL AND `b` > 2 AND `b` < 3"
         );
-        assert_eq!(said(&two, &["1", "x'78'"], &["1", "x'78'"], &["1", "x'7A'"]), None, "no end known");
+        assert_eq!(
+            said(&two, &["1", "x'78'"], &["1", "x'78'"], &["1", "x'7A'"]),
+            None,
+            "no end known"
+        );
         assert_eq!(
             said(&two, &["1", "x'78'"], &["1", "x'78'"], &["2", "x'63'"]).unwrap(),
             "`a` = 1 AND `b` > x'78'"

@@ -24,6 +24,9 @@ pub(in crate::warm) struct Limits {
     pub max_running: u64,
 }
 
+/// Least that may be asked for per second, bytes: the largest page.
+const LEAST_RATE_BYTES: u64 = 64 << 10;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RatePlan {
     Bytes(u64),
@@ -85,9 +88,19 @@ impl Limits {
             let why = format!("`{}` is no share of the pool", given("fill"));
             wrong("--fill", why, "on, off or 90%");
         }
-        let rate = read_rate(given("rate"));
+        let mut rate = read_rate(given("rate"));
         if rate.is_none() {
             wrong("--rate", format!("`{}` is no rate", given("rate")), "as in 50MiB or 3000 pages");
+        }
+        if let Some(Some(RatePlan::Bytes(bytes @ ..LEAST_RATE_BYTES))) = rate {
+            let why = format!("{bytes} bytes per second are less than one page");
+            let text = given("rate").trim().trim_end_matches("/s");
+            let hint = match text.bytes().all(|b| b.is_ascii_digit()) {
+                true => format!("a number alone is bytes: say {text}MiB or {text} pages"),
+                false => "as in 50MiB or 3000 pages".to_owned(),
+            };
+            wrong("--rate", why, &hint);
+            rate = None;
         }
         let sessions = options.count("sessions");
         if !(1..=256).contains(&sessions) {
@@ -155,6 +168,19 @@ mod tests {
         let Err(Mistakes(mistakes)) = read(&given) else { panic!("four mistakes") };
         let places: Vec<_> = mistakes.iter().map(|m| m.place.as_str()).collect();
         assert_eq!(places, ["--tables", "--fill", "--rate", "--sessions"]);
+    }
+
+    #[test]
+    fn a_rate_of_less_than_a_page_is_a_slip() {
+        let said = |rate: &str| {
+            let Err(Mistakes(mistakes)) = read(&[("rate", rate)]) else {
+                panic!("{rate} is taken")
+            };
+            mistakes[0].to_string() + mistakes[0].hint.as_deref().unwrap_or_default()
+        };
+        assert!(said("5").contains("5 bytes per second") && said("5").contains("5MiB or 5 pages"));
+        assert!(said("20KiB").contains("as in 50MiB"), "{}", said("20KiB"));
+        assert!(read(&[("rate", "64KiB")]).is_ok() && read(&[("rate", "1 page")]).is_ok());
     }
 
     #[test]

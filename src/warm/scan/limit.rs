@@ -1,6 +1,7 @@
 //! When a scan goes slower, waits, or has done enough. Pure.
 
 use crate::base::Nanos;
+use crate::base::units::show_bytes;
 use crate::warm::Warmth;
 
 /// When the pool counts as full.
@@ -27,11 +28,20 @@ impl Fill {
         }
     }
 
-    /// That the pool is full, in words.
-    pub(super) fn full_in_words(self) -> String {
+    /// Why the pool took no more, in words, from a look at it just after.
+    pub(super) fn full_in_words(self, after: &Warmth) -> String {
         match self {
-            Fill::Share(share) => format!("{:.0} % of the pool hold data", share * 100.0),
-            _ => "the pool is full".to_owned(),
+            // Servers give up a few pages right after.
+            Fill::Share(share) if after.share() + 0.02 >= share => {
+                format!("{:.0} % of the pool hold data, as asked", share * 100.0)
+            }
+            _ if after.pages_free * 20 <= after.pages_total => "the pool is full".to_owned(),
+            _ => format!(
+                "the pool takes no more: the server keeps {} of {} free and gives up pages for \
+                 new ones (innodb_lru_scan_depth)",
+                show_bytes(after.pages_free * after.page_bytes),
+                show_bytes(after.total_bytes())
+            ),
         }
     }
 
@@ -155,6 +165,20 @@ mod tests {
         assert!(Fill::Whole.is_full(&before, &pool(1_000, 15_010, 20_600)));
         assert!(!Fill::Whole.is_full(&before, &pool(400, 15_590, 20_600)));
         assert!(!Fill::Whole.is_full(&before, &pool(1_000, 15_010, 20_050)), "too few to tell");
+    }
+
+    #[test]
+    fn a_pool_that_is_kept_partly_free_is_not_called_full() {
+        let said = |fill: Fill, free, data| {
+            fill.full_in_words(&Warmth { page_bytes: 16_384, ..pool(free, data, 0) })
+        };
+        assert_eq!(said(Fill::Whole, 30, 16_300), "the pool is full");
+        let kept = said(Fill::Whole, 6_000, 10_300);
+        assert!(kept.starts_with("the pool takes no more: the server keeps 93.8 MiB"), "{kept}");
+        assert!(kept.contains("innodb_lru_scan_depth"), "{kept}");
+        assert_eq!(said(Fill::Share(0.9), 1_800, 14_600), "90 % of the pool hold data, as asked");
+        assert_eq!(said(Fill::Share(0.9), 6_000, 10_300), kept, "70 % are not 90 %");
+        assert_eq!(said(Fill::Share(0.99), 30, 15_800), "the pool is full");
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod watch;
 
 use super::gauge::text;
 use super::names::tables_option;
-use super::{Event, Scene, Strategy, Warmed, catalog, gauge, guarded};
+use super::{Event, Scene, Strategy, Warmed, Warmth, catalog, gauge, guarded};
 use crate::base::{Clock, Stop};
 use crate::plan::{OptionKind, OptionSpec, Options};
 use crate::target::Session;
@@ -95,7 +95,7 @@ fn run(
     let seconds = scene.clock.now().since(began).seconds();
     let mut warmed = Warmed::between(&before, &after, seconds);
     warmed.notes = notes;
-    summary(&outcome, &asked.limits, &mut warmed);
+    summary(&outcome, &asked.limits, &after, &mut warmed);
     Ok(warmed)
 }
 
@@ -128,23 +128,34 @@ fn reads(session: &mut Session) -> Reads {
 /// Names in a note before it says "and so many more".
 const NAMED: usize = 12;
 
-/// Adds to the notes how it ended.
-pub(in crate::warm) fn summary(outcome: &Outcome, limits: &Limits, warmed: &mut Warmed) {
+/// Adds to the notes how it ended; `after` is a look at the pool since.
+pub(in crate::warm) fn summary(
+    outcome: &Outcome,
+    limits: &Limits,
+    after: &Warmth,
+    warmed: &mut Warmed,
+) {
     let Outcome { end, left_out: left, failures, .. } = outcome;
     let notes = &mut warmed.notes;
     if *end == End::Full && !left.is_empty() {
-        let full = limits.fill.full_in_words();
-        let count = left.len();
-        notes.push(format!("{full}: {count} indexes are left out: {}", listed(left)));
+        let full = limits.fill.full_in_words(after);
+        notes.push(format!("{full}: {}: {}", indexes_left_out(left.len()), listed(left)));
     }
     if *end == End::Stopped {
-        notes.push(format!("stopped: {} indexes are left out: {}", left.len(), listed(left)));
+        notes.push(format!("stopped: {}: {}", indexes_left_out(left.len()), listed(left)));
         warmed.cut = true;
     }
     warmed.failed = failures.len() as u64;
     notes.extend(failures.iter().take(NAMED).cloned());
     if failures.len() > NAMED {
         notes.push(format!("and {} more that could not be read", failures.len() - NAMED));
+    }
+}
+
+fn indexes_left_out(count: usize) -> String {
+    match count {
+        1 => "1 index is left out".to_owned(),
+        _ => format!("{count} indexes are left out"),
     }
 }
 

@@ -14,7 +14,7 @@ use anyhow::Context;
 
 use super::{HotSet, read};
 use crate::base::{Clock, Stop};
-use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, Refused};
 use crate::server::journal::{Consent, Journal};
 use crate::target::Session;
 use crate::warm::scan::{Board, End, Job, Limits, limit_options, summary, work_off};
@@ -175,10 +175,11 @@ impl Ground<'_> {
         let consent = match scene.control.as_deref() {
             Some(control) => Consent::of(control),
             None if self.asked.allowed => Consent::given("--allow load"),
-            None if self.asked.by == By::Pages => anyhow::bail!(
+            None if self.asked.by == By::Pages => anyhow::bail!(Refused(
                 "a load of pages changes what a server that sweat did not start is doing\n\
                  hint: say --allow load if that is meant, or --by keys"
-            ),
+                    .to_owned()
+            )),
             None => return Ok(None),
         };
         let mut journal = Journal::apart(scene.target, &consent, self.abandon)?;
@@ -364,7 +365,7 @@ impl Ground<'_> {
         let record = &mut self.record;
         let mut on_done = |marks: &[u64]| record.add(marks);
         let outcome = work_off(job, &mut self.lead, scene, on_event, &mut on_done)?;
-        summary(&outcome, limits, warmed);
+        summary(&outcome, limits, &gauge(&mut self.lead).unwrap_or(outcome.last), warmed);
         if outcome.end == End::Through {
             let statements = samples(ranges.iter().copied());
             let warm = probe(&mut self.lead, &statements)?;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 
 use crate::base::{Clock, Nanos, RealClock};
-use crate::server::journal::Journal;
+use crate::server::journal::{Journal, LIST};
 use crate::target::{Product, Session};
 use crate::warm::gauge::{status_text, text};
 use crate::warm::load::State;
@@ -27,8 +27,6 @@ pub(super) struct Shelf {
     path: PathBuf,
 }
 
-/// Name of our list on servers that let us choose one.
-const NAME: &str = "sweat_hot_set";
 const FILENAME: &str = "innodb_buffer_pool_filename";
 const STATUS: &str = "Innodb_buffer_pool_load_status";
 
@@ -45,9 +43,9 @@ impl Shelf {
             journal.stand_in(&own.path)?;
             return Ok(Shelf { path: own.path });
         }
-        let path = own.path.with_file_name(NAME);
+        let path = own.path.with_file_name(LIST);
         journal.stand_in(&path)?;
-        journal.set(FILENAME, NAME)?;
+        journal.set(FILENAME, LIST)?;
         Ok(Shelf { path })
     }
 }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use super::ibd::{Hot, RANGE_LEAVES, Shape, Tablespace, ranges};
 use super::file::MOST_PAGES;
+use super::ibd::{Hot, RANGE_LEAVES, Shape, Tablespace, ranges};
 use super::{FORMAT_VERSION, HotIndex, HotSet, Origin};
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::target::{Error, Session};
