@@ -19,6 +19,7 @@ mod pulse;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 mod scaling;
+mod sentences;
 mod series;
 mod settings;
 mod stalls;

@@ -1,9 +1,10 @@
 //! Doubts about what the server answered: errors, nothing, from a cache, from memory that was still filling.
 
 use super::super::counters::{rise, step_of, variable};
-use super::super::figure::{bytes, count, figure, percent, time};
+use super::super::figure::{bytes, figure, percent, plural, time};
 use super::super::findings::{Temperature, TrialFinding};
-use super::{Case, Caveat, Level};
+use super::super::sentences::doubts;
+use super::{Case, Caveat};
 
 /// Cached answers above this share of the reads make a load one of the cache.
 const CACHED: f64 = 0.01;
@@ -13,12 +14,7 @@ pub(super) fn query_cache(case: &Case<'_>) -> Option<Caveat> {
     let kind = variable(case.run, "query_cache_type")?;
     let size = variable(case.run, "query_cache_size")?.parse::<f64>().ok()?;
     let on = !matches!(kind.to_uppercase().as_str(), "OFF" | "0") && size > 0.0;
-    on.then(|| Caveat {
-        id: "QUERY-CACHE",
-        level: Level::Note,
-        evidence: format!("query_cache_type = {kind}, query_cache_size = {}", bytes(size)),
-        remedy: "one lock for all sessions: measure with query_cache_type = OFF as well".to_owned(),
-    })
+    on.then(|| doubts::QUERY_CACHE.raise(&[("kind", &kind), ("size", &bytes(size))]))
 }
 
 /// SAME-QUERY: the same statements again and again, or answers from the query cache.
@@ -33,15 +29,7 @@ fn cached(case: &Case<'_>) -> Option<Caveat> {
         (trial.tally.reads > 0).then(|| (hits / trial.tally.reads as f64, &trial.id))
     });
     let (share, id) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|s| s.0 > CACHED)?;
-    Some(Caveat {
-        id: "SAME-QUERY",
-        level: Level::Warn,
-        evidence: format!("{} of the reads of {id} came from the query cache", percent(share)),
-        remedy:
-            "identical statements were answered without being run: vary them, or turn the cache \
-                 off"
-            .to_owned(),
-    })
+    Some(doubts::SAME_QUERY_CACHED.raise(&[("share", &percent(share)), ("load", id)]))
 }
 
 fn repeated(case: &Case<'_>) -> Option<Caveat> {
@@ -55,12 +43,7 @@ fn repeated(case: &Case<'_>) -> Option<Caveat> {
         passes if shared => format!("{passes} times"),
         passes => format!("{passes} times by each of {} workers", trial.workers),
     };
-    Some(Caveat {
-        id: "SAME-QUERY",
-        level: Level::Note,
-        evidence: format!("each statement of the file ran {times}, with the same values"),
-        remedy: "what one run of a statement read, the next one finds in memory".to_owned(),
-    })
+    Some(doubts::SAME_QUERY_REPEATED.raise(&[("times", &times)]))
 }
 
 /// Workloads whose every read finds exactly one row.
@@ -77,18 +60,11 @@ pub(super) fn empty(case: &Case<'_>) -> Option<Caveat> {
         (reads > 0 && missing > 0.01).then_some((missing, trial))
     });
     let (missing, trial) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Caveat {
-        id: "EMPTY",
-        level: Level::Warn,
-        evidence: format!(
-            "{} of {} reads of {} found no row",
-            percent(missing),
-            count(trial.tally.reads),
-            trial.id
-        ),
-        remedy: "looking for what is not there is cheap: do table size and data fit the load?"
-            .to_owned(),
-    })
+    Some(doubts::EMPTY.raise(&[
+        ("share", &percent(missing)),
+        ("reads", &plural(trial.tally.reads, "read", "reads")),
+        ("load", &trial.id),
+    ]))
 }
 
 /// Errors that come this much sooner than answers are no work.
@@ -108,19 +84,13 @@ pub(super) fn suddenly_fast(case: &Case<'_>) -> Option<Caveat> {
         (counts && error < FAST * good).then_some((share, trial, class, error, good))
     });
     let (share, trial, class, error, good) = fast.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Caveat {
-        id: "SUDDENLY-FAST",
-        level: Level::Warn,
-        evidence: format!(
-            "{} of the events of class {} in {} failed after {} (p50), good ones took {}",
-            percent(share),
-            class.name,
-            trial.id,
-            time(error),
-            time(good)
-        ),
-        remedy: "errors are quick: whatever got faster here did less work".to_owned(),
-    })
+    Some(doubts::SUDDENLY_FAST.raise(&[
+        ("share", &percent(share)),
+        ("class", &class.name),
+        ("load", &trial.id),
+        ("error", &time(error)),
+        ("good", &time(good)),
+    ]))
 }
 
 /// The pool was filling if the first part of a load read so many times as much as the last.
@@ -136,19 +106,11 @@ pub(super) fn cold(case: &Case<'_>) -> Option<Caveat> {
         (first > FILLING_PAGES && first > FILLING * last).then_some((first, last))
     };
     let (trial, (first, last)) = case.trials.iter().find_map(|t| Some((t, seen(t)?)))?;
-    Some(Caveat {
-        id: "COLD",
-        level: Level::Warn,
-        evidence: format!(
-            "{} began with {} page reads/s and ended with {}: the pool was still filling",
-            trial.id,
-            figure(first),
-            figure(last)
-        ),
-        remedy: "warm it first (`sweat warm scan`), run until steady, or ask for the cold run on \
-                 purpose"
-            .to_owned(),
-    })
+    Some(doubts::COLD.raise(&[
+        ("load", &trial.id),
+        ("first", &figure(first)),
+        ("last", &figure(last)),
+    ]))
 }
 
 /// Misses per second in the first and the last quarter of a load, by its samples.
@@ -181,31 +143,25 @@ const ROTATING: f64 = 1000.0;
 
 /// PAGE-CACHE: reads that no disk served.
 pub(super) fn page_cache(case: &Case<'_>) -> Option<Caveat> {
-    let found = case.run.trials.iter().find_map(|trial| {
+    case.run.trials.iter().find_map(|trial| {
         let step = step_of(case.run, trial)?;
         let over = |name: &str| rise(&step.before, &step.after, name);
         let asked = over("Innodb_data_read")?;
         let device = over("process.read_bytes")?;
         if asked > ENOUGH && device < FROM_DEVICE * asked {
-            let words = format!("{} read {}, {} of it", trial.id, bytes(asked), bytes(device));
-            return Some(format!("{words} from a device: the page cache served the rest"));
+            return Some(doubts::PAGE_CACHE_SERVED.raise(&[
+                ("load", &trial.id),
+                ("asked", &bytes(asked)),
+                ("device", &bytes(device)),
+            ]));
         }
         let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
         let accesses = over(READS)? / seconds.max(f64::MIN_POSITIVE);
         let rotating = step.noise.get("before.disk.rotational") == Some(&1.0);
         (rotating && accesses > ROTATING).then(|| {
             let rate = figure(accesses);
-            format!("{} read {rate} pages/s from a disk that says it rotates", trial.id)
+            doubts::PAGE_CACHE_ROTATING.raise(&[("load", &trial.id), ("rate", &rate)])
         })
-    })?;
-    Some(Caveat {
-        id: "PAGE-CACHE",
-        level: Level::Warn,
-        evidence: found,
-        remedy:
-            "that is a cache, not the disk: innodb_flush_method = O_DIRECT, or data larger than \
-                 memory"
-                .to_owned(),
     })
 }
 
@@ -215,14 +171,10 @@ pub(super) fn errlog(case: &Case<'_>) -> Option<Caveat> {
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.as_str()).collect();
     let grave = lines.iter().filter(|line| line.contains("[ERROR]")).count();
     let shown = lines.iter().find(|line| line.contains("[ERROR]")).or(lines.first())?;
-    Some(Caveat {
-        id: "ERRLOG",
-        level: if grave > 0 { Level::Warn } else { Level::Note },
-        evidence: format!(
-            "the server's error log has {} new errors and {} new warnings: {shown}",
-            grave,
-            lines.len() - grave
-        ),
-        remedy: "read the log before the numbers".to_owned(),
-    })
+    let row = if grave > 0 { doubts::ERRLOG_ERRORS } else { doubts::ERRLOG_WARNINGS };
+    Some(row.raise(&[
+        ("errors", &plural(grave as u64, "new error", "new errors")),
+        ("warnings", &plural((lines.len() - grave) as u64, "new warning", "new warnings")),
+        ("first", shown),
+    ]))
 }

@@ -5,10 +5,11 @@ use crate::base::distribution::{Distribution, Shape};
 use crate::base::random::Rng;
 
 use super::super::counters::{fact, rise, step_of, variable};
-use super::super::figure::{bytes, count, figure, percent, time};
+use super::super::figure::{bytes, figure, percent, plural, time};
 use super::super::findings::TrialFinding;
+use super::super::sentences::doubts;
 use super::super::settings::{moves_by_itself, somebody_set};
-use super::{Case, Caveat, Level, load};
+use super::{Case, Caveat, load};
 
 /// Keys drawn to see how uneven a distribution is.
 const DRAWS: usize = 50_000;
@@ -22,21 +23,8 @@ pub(super) fn data_dist(case: &Case<'_>) -> Option<Caveat> {
     let trial = case.run.trials.first()?;
     let share = hottest(trial)?;
     let even = share < 2.0 * HOTTEST;
-    Some(Caveat {
-        id: "DATA-DIST",
-        level: Level::Note,
-        evidence: format!(
-            "the hottest 1 % of the keys take {} of the accesses{}",
-            percent(share),
-            if even { ": uniform" } else { "" }
-        ),
-        remedy: if even {
-            "applications have hot keys, which caches like: compare with `--rand-type=zipfian`"
-        } else {
-            "compare with what production shows: caches and locks depend on it"
-        }
-        .to_owned(),
-    })
+    let row = if even { doubts::DATA_DIST_EVEN } else { doubts::DATA_DIST };
+    Some(row.raise(&[("share", &percent(share))]))
 }
 
 /// Share of the draws that the hottest 1 % of the keys take, by drawing from the load's own distribution.
@@ -94,17 +82,12 @@ pub(super) fn param_dist(case: &Case<'_>) -> Option<Caveat> {
     let drawn = (longest.tally.reads + longest.tally.writes) as f64;
     // Of n draws from N equal keys 1 - e^(-n/N) of the keys are there; uneven ones touch fewer.
     let touched = 1.0 - (-drawn / rows).exp();
-    (drawn > 0.0 && touched < TOUCHED).then(|| Caveat {
-        id: "PARAM-DIST",
-        level: Level::Note,
-        evidence: format!(
-            "{} statements on {} rows touch at most {} of them",
-            count(drawn as u64),
-            count(rows as u64),
-            percent(touched)
-        ),
-        remedy: "the working set is smaller than the data: run longer, or say so beside the size"
-            .to_owned(),
+    (drawn > 0.0 && touched < TOUCHED).then(|| {
+        doubts::PARAM_DIST.raise(&[
+            ("statements", &plural(drawn as u64, "statement", "statements")),
+            ("rows", &plural(rows as u64, "row", "rows")),
+            ("share", &percent(touched)),
+        ])
     })
 }
 
@@ -117,15 +100,7 @@ pub(super) fn one_user(case: &Case<'_>) -> Option<Caveat> {
     case.run.meta.server.as_ref()?;
     let one = |t: &TrialFinding| t.workers == 1 && t.arrival.starts_with("closed");
     let all = !case.trials.is_empty() && case.trials.iter().all(one) && case.ways.is_empty();
-    all.then(|| Caveat {
-        id: "ONE-USER",
-        level: Level::Note,
-        evidence: "one session, so nothing ever waits for another one".to_owned(),
-        remedy:
-            "applications have many: `--threads`, and `sweat sweep threads=1,2,4..` for how it \
-                 scales"
-                .to_owned(),
-    })
+    all.then(|| doubts::ONE_USER.raise(&[]))
 }
 
 /// A closed loop whose numbers don't add up to its workers by more than this is not what was asked.
@@ -150,25 +125,15 @@ pub(super) fn think(case: &Case<'_>) -> Option<Caveat> {
         return None;
     }
     let rate = trial.events_per_s.value.unwrap_or_default();
-    Some(Caveat {
-        id: "THINK",
-        level: if wrong { Level::Warn } else { Level::Note },
-        evidence: format!(
-            "{}: N = X (R + Z): {} workers, {} events/s x ({} + {} think time) = {}",
-            trial.id,
-            trial.workers,
-            figure(rate),
-            time(trial.response.mean_s.unwrap_or_default()),
-            time(think),
-            figure(found)
-        ),
-        remedy: if wrong {
-            "workers were neither in an event nor thinking: sweat or the machine held them up"
-        } else {
-            "with think time the rate says how many users, not how much the server can do"
-        }
-        .to_owned(),
-    })
+    let row = if wrong { doubts::THINK_OFF } else { doubts::THINK };
+    Some(row.raise(&[
+        ("load", &trial.id),
+        ("workers", &plural(trial.workers as u64, "worker", "workers")),
+        ("rate", &figure(rate)),
+        ("response", &time(trial.response.mean_s.unwrap_or_default())),
+        ("think", &time(think)),
+        ("found", &figure(found)),
+    ]))
 }
 
 fn off(trial: &TrialFinding, found: f64) -> f64 {
@@ -198,13 +163,11 @@ pub(super) fn order(case: &Case<'_>) -> Option<Caveat> {
     }
     let (_, first) = blocks.first()?;
     let same = blocks.len() > 1 && first.len() > 1 && blocks.iter().all(|(_, ways)| ways == first);
-    same.then(|| Caveat {
-        id: "ORDER",
-        level: Level::Warn,
-        evidence: format!("{} in each of {} blocks", first.join(", "), blocks.len()),
-        remedy: "what drifts with time looks like a difference of ways: order = \"balanced\" or \
-                 \"shuffled\""
-            .to_owned(),
+    same.then(|| {
+        doubts::ORDER.raise(&[
+            ("order", &first.join(", ")),
+            ("blocks", &plural(blocks.len() as u64, "block", "blocks")),
+        ])
     })
 }
 
@@ -230,25 +193,14 @@ pub(super) fn vars_changed(case: &Case<'_>) -> Option<Caveat> {
             counts.then(|| format!("{} from {} to {end}", v.name, v.start))
         })
         .collect();
-    (!changed.is_empty()).then(|| Caveat {
-        id: "VARS-CHANGED",
-        level: Level::Warn,
-        evidence: changed.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
-        remedy: "the loads before and after were run on different servers, in effect: run again"
-            .to_owned(),
-    })
+    let first = &changed[..changed.len().min(5)];
+    (!changed.is_empty()).then(|| doubts::VARS_CHANGED.raise(&[("changed", &first.join(", "))]))
 }
 
 /// TLS: sessions are encrypted, which costs both sides CPU.
 pub(super) fn tls(case: &Case<'_>) -> Option<Caveat> {
     let cipher = case.run.meta.server.as_ref()?.cipher.as_ref()?;
-    Some(Caveat {
-        id: "TLS",
-        level: Level::Note,
-        evidence: format!("sessions are encrypted: {cipher}"),
-        remedy: "compare only with encrypted sessions, or use `--ssl-mode=disabled` in both"
-            .to_owned(),
-    })
+    Some(doubts::TLS.raise(&[("cipher", cipher)]))
 }
 
 /// DEFAULTS: variables that decide the result and that nobody has set.
@@ -261,12 +213,7 @@ pub(super) fn defaults(case: &Case<'_>) -> Option<Caveat> {
         .into_iter()
         .flatten()
         .collect();
-    (!words.is_empty()).then(|| Caveat {
-        id: "DEFAULTS",
-        level: Level::Note,
-        evidence: format!("at their defaults: {}", words.join("; ")),
-        remedy: "a default is a choice, too: set what production sets".to_owned(),
-    })
+    (!words.is_empty()).then(|| doubts::DEFAULTS.raise(&[("settings", &words.join("; "))]))
 }
 
 /// A variable's value if nobody has set it.

@@ -4,7 +4,8 @@ use super::super::counters::step_of;
 use super::super::figure::{count, percent, plural, time};
 use super::super::findings::{StallKind, TrialFinding};
 use super::super::noise::foreign_share;
-use super::{Case, Caveat, Level, where_seen};
+use super::super::sentences::doubts;
+use super::{Case, Caveat, where_seen};
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
 const LATENESS_FLOOR_S: f64 = 100e-6;
@@ -19,34 +20,19 @@ pub(super) fn client_bound(case: &Case<'_>) -> Option<Caveat> {
     case.run.meta.server.as_ref()?;
     let late: Vec<_> = case.trials.iter().filter(|t| is_late(t)).collect();
     if let Some(worst) = late.iter().max_by(|a, b| p99(a).total_cmp(&p99(b))) {
-        return Some(Caveat {
-            id: "CLIENT-BOUND",
-            level: Level::Warn,
-            evidence: format!(
-                "sweat itself began events late{}: p99 {}, response p50 {}",
-                where_seen(case, &late),
-                time(p99(worst)),
-                worst.response.p50_s.map_or_else(|| "-".to_owned(), time),
-            ),
-            remedy: "give sweat a machine or cores of its own, more workers, or `--precise`"
-                .to_owned(),
-        });
+        return Some(doubts::CLIENT_BOUND_LATE.raise(&[
+            ("where", &where_seen(case, &late)),
+            ("late", &time(p99(worst))),
+            ("p50", &worst.response.p50_s.map_or_else(|| "-".to_owned(), time)),
+        ]));
     }
     let busy: Vec<_> =
         case.trials.iter().filter(|t| busy_share(case, t).is_some_and(|b| b > BUSY_CORE)).collect();
     let worst = busy.iter().filter_map(|t| busy_share(case, t)).reduce(f64::max)?;
-    Some(Caveat {
-        id: "CLIENT-BOUND",
-        level: Level::Warn,
-        evidence: format!(
-            "sweat's threads used {} of a core each{}",
-            percent(worst),
-            where_seen(case, &busy)
-        ),
-        remedy: "more workers or the other engine, or several load machines: the rate measured is \
-                 sweat's, not the server's"
-            .to_owned(),
-    })
+    Some(
+        doubts::CLIENT_BOUND_BUSY
+            .raise(&[("share", &percent(worst)), ("where", &where_seen(case, &busy))]),
+    )
 }
 
 fn p99(trial: &TrialFinding) -> f64 {
@@ -72,60 +58,36 @@ fn busy_share(case: &Case<'_>, trial: &TrialFinding) -> Option<f64> {
 /// CLIPPED: events longer than the histogram's bound count as one hour.
 pub(super) fn clipped(case: &Case<'_>) -> Option<Caveat> {
     let clipped: u64 = case.trials.iter().map(|t| t.clipped).sum();
-    (clipped > 0).then(|| Caveat {
-        id: "CLIPPED",
-        level: Level::Warn,
-        evidence: format!("{} took longer than an hour and count as one hour", events(clipped)),
-        remedy: "the highest percentiles and the maximum are lower bounds".to_owned(),
-    })
+    (clipped > 0).then(|| doubts::CLIPPED.raise(&[("events", &events(clipped))]))
 }
 
 /// ABANDONED: events that had not ended when the grace was over are in no histogram.
 pub(super) fn abandoned(case: &Case<'_>) -> Option<Caveat> {
     let abandoned: u64 = case.trials.iter().map(|t| t.abandoned).sum();
-    (abandoned > 0).then(|| Caveat {
-        id: "ABANDONED",
-        level: Level::Warn,
-        evidence: format!("{} had not ended when the load did", events(abandoned)),
-        remedy: "the longest waits are missing from the percentiles: a longer `--grace`".to_owned(),
-    })
+    (abandoned > 0).then(|| doubts::ABANDONED.raise(&[("events", &events(abandoned))]))
 }
 
 /// UNOPENED: workers that could not open their session ran nothing.
 pub(super) fn unopened(case: &Case<'_>) -> Option<Caveat> {
     let trial = case.run.trials.iter().max_by_key(|t| t.unopened.len())?;
     let first = trial.unopened.first()?;
-    Some(Caveat {
-        id: "UNOPENED",
-        level: Level::Warn,
-        evidence: format!(
-            "{} of {} workers of {} could not open a session: {}",
-            count(trial.unopened.len() as u64),
-            count(trial.workers as u64),
-            trial.id,
-            first.why
-        ),
-        remedy: "the load had fewer workers than asked: raise max_connections, or ask for fewer"
-            .to_owned(),
-    })
+    Some(doubts::UNOPENED.raise(&[
+        ("unopened", &count(trial.unopened.len() as u64)),
+        ("workers", &plural(trial.workers as u64, "worker", "workers")),
+        ("load", &trial.id),
+        ("why", &first.why),
+    ]))
 }
 
 fn events(number: u64) -> String {
-    format!("{} {}", count(number), if number == 1 { "event" } else { "events" })
+    plural(number, "event", "events")
 }
 
 /// SAME-HOST: server and load share the machine.
 pub(super) fn same_host(case: &Case<'_>) -> Option<Caveat> {
     let server = case.run.meta.server.as_ref().filter(|s| s.local)?;
     let split = cpu_split(case).unwrap_or_default();
-    Some(Caveat {
-        id: "SAME-HOST",
-        level: Level::Note,
-        evidence: format!("the server ({}) and sweat share this machine{split}", server.address),
-        remedy: "for absolute figures run sweat on another machine; ratios inside this run hold \
-                 better"
-            .to_owned(),
-    })
+    Some(doubts::SAME_HOST.raise(&[("address", &server.address), ("split", &split)]))
 }
 
 /// CPU per event of both sides in the load with the most events.
@@ -152,27 +114,14 @@ pub(super) fn closed_loop(case: &Case<'_>) -> Option<Caveat> {
     let closed = |t: &&TrialFinding| t.arrival.starts_with("closed");
     case.trials.iter().find(closed)?;
     let silent = case.trials.iter().filter(closed).filter_map(|t| silence(case, t));
-    if let Some((_, evidence)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {
-        return Some(Caveat {
-            id: "CLOSED-LOOP",
-            level: Level::Warn,
-            evidence,
-            remedy: "the percentiles leave these stops out: offer a fixed rate (`--rate`) to see \
-                     what users would feel"
-                .to_owned(),
-        });
+    if let Some((_, caveat)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        return Some(caveat);
     }
-    Some(Caveat {
-        id: "CLOSED-LOOP",
-        level: Level::Note,
-        evidence: "closed loop: waiting hides stalls, so the high percentiles are too kind"
-            .to_owned(),
-        remedy: "for latency as users feel it, offer a fixed rate (`--rate`)".to_owned(),
-    })
+    Some(doubts::CLOSED_LOOP.raise(&[]))
 }
 
 /// Seconds of full stops of a load, and how few events felt them, in words.
-fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, String)> {
+fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
     let stops = trial.stalls.iter().flat_map(|s| &s.events);
     let stops: Vec<f64> =
         stops.filter(|s| s.kind == StallKind::FullStop).map(|s| s.seconds).collect();
@@ -183,16 +132,15 @@ fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, String)> {
     let long = (shortest / 2.0 * 1e9) as u64;
     let felt: u64 = record.response.iter().map(|h| h.count_between(long, h.high())).sum();
     let share = felt as f64 / trial.events.max(1) as f64;
-    let evidence = format!(
-        "a closed loop waits with the server: nothing ended for {} in {}{}, but only {} ({}) felt \
-         it, and p99 says {}",
-        time(all),
-        plural(stops.len() as u64, "full stop", "full stops"),
-        where_seen(case, &[trial]),
-        events(felt),
-        percent(share),
-        trial.response.p99_s.map_or_else(|| "nothing".to_owned(), time),
-    );
+    let p99 = trial.response.p99_s.map_or_else(|| "nothing".to_owned(), time);
+    let caveat = doubts::CLOSED_LOOP_SILENT.raise(&[
+        ("seconds", &time(all)),
+        ("stops", &plural(stops.len() as u64, "full stop", "full stops")),
+        ("where", &where_seen(case, &[trial])),
+        ("felt", &events(felt)),
+        ("share", &percent(share)),
+        ("p99", &p99),
+    ]);
     // Where events are so few that the percentiles hold the stops, nothing is hidden.
-    (share < 0.01).then_some((all, evidence))
+    (share < 0.01).then_some((all, caveat))
 }

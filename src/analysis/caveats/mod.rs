@@ -1,5 +1,6 @@
 //! Doubts as data: each named check looks at a run and says what would make its numbers mean less.
-//! To add one: a function here and its line in `CHECKS`, and its row in `docs/reading-results.md`.
+//! To add one: a function here, its line in `CHECKS`, its text in `sentences/doubts.rs`, and its row in
+//! `docs/reading-results.md`.
 
 mod answers;
 mod asked;
@@ -44,6 +45,8 @@ impl Level {
 pub struct Caveat {
     /// Its name: `SAME-HOST`.
     pub id: &'static str,
+    /// Which of the sentences with this name.
+    pub(in crate::analysis) sentence: &'static str,
     /// How grave.
     pub level: Level,
     /// What was seen, with numbers.

@@ -2,6 +2,7 @@
 
 use super::super::figure::figure;
 use super::super::findings::NoiseItem;
+use super::super::sentences::{Doubt, doubts};
 use super::{Case, Caveat, Level};
 
 /// Numbers that have a caveat of their own.
@@ -22,12 +23,10 @@ pub(super) fn noise(case: &Case<'_>) -> Option<Caveat> {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    Some(Caveat {
-        id: "NOISE",
-        level: level(first),
-        evidence: format!("{}{more}", words.join("; ")),
-        remedy: format!("{}; `sweat doctor` tells more", first.remedy),
-    })
+    Some(doubts::NOISE.raise_at(
+        level(first),
+        &[("items", &words.join("; ")), ("more", &more), ("remedy", &first.remedy)],
+    ))
 }
 
 fn is_drift(item: &NoiseItem) -> bool {
@@ -49,22 +48,22 @@ fn words(item: &NoiseItem) -> String {
 }
 
 /// One number's own caveat.
-fn of(case: &Case<'_>, number: &str, id: &'static str) -> Option<Caveat> {
+fn of(case: &Case<'_>, number: &str, row: &Doubt) -> Option<Caveat> {
     let item = case.noise.iter().find(|i| i.id == number && i.level != "ok")?;
-    Some(Caveat { id, level: level(item), evidence: words(item), remedy: item.remedy.clone() })
+    Some(row.raise_at(level(item), &[("item", &words(item)), ("remedy", &item.remedy)]))
 }
 
 /// SWAP: memory was so short during a load that pages went to disk.
 pub(super) fn swap(case: &Case<'_>) -> Option<Caveat> {
-    of(case, "swap_during", "SWAP")
+    of(case, "swap_during", &doubts::SWAP)
 }
 
 /// THROTTLED: a limit kept the server from running.
 pub(super) fn throttled(case: &Case<'_>) -> Option<Caveat> {
-    of(case, "throttled_during", "THROTTLED")
+    of(case, "throttled_during", &doubts::THROTTLED)
 }
 
 /// NTP-STEP: the wall clock was set during a load.
 pub(super) fn clock_step(case: &Case<'_>) -> Option<Caveat> {
-    of(case, "clock_step", "NTP-STEP")
+    of(case, "clock_step", &doubts::NTP_STEP)
 }

@@ -4,6 +4,7 @@ use crate::archive::Trial;
 
 use super::super::figure::{count, percent, plural, time};
 use super::super::replay::BEHIND_S;
+use super::super::sentences::doubts;
 use super::{Case, Caveat, Level};
 
 /// Statements behind the schedule above this share are no hiccup.
@@ -42,21 +43,18 @@ pub(super) fn behind(case: &Case<'_>) -> Option<Caveat> {
         true => ", and at the end still",
         false => "",
     };
-    Some(Caveat {
-        id: "BEHIND",
-        level: if share > LATE_SHARE { Level::Warn } else { Level::Note },
-        evidence: format!(
-            "{} of the statements of {} began more than {} after their time{from}{at_end}; the \
-             latest by {}",
-            percent(share),
-            trial.id,
-            time(BEHIND_S),
-            time(told.lag_ns.max() as f64 / 1e9),
-        ),
-        remedy: "from there on the load is not the recorded one: response times hold the waiting, \
-                 service times don't; look whether server or client was too slow (CLIENT-BOUND)"
-            .to_owned(),
-    })
+    let level = if share > LATE_SHARE { Level::Warn } else { Level::Note };
+    Some(doubts::BEHIND.raise_at(
+        level,
+        &[
+            ("share", &percent(share)),
+            ("load", &trial.id),
+            ("limit", &time(BEHIND_S)),
+            ("from", &from),
+            ("at_end", &at_end),
+            ("latest", &time(told.lag_ns.max() as f64 / 1e9)),
+        ],
+    ))
 }
 
 /// PART-LOAD: what was left out did not load the server.
@@ -78,19 +76,16 @@ pub(super) fn part_load(case: &Case<'_>) -> Option<Caveat> {
         "probe" => "; of writes the read half and probes of indexes were sent",
         _ => "; writes were left out",
     };
-    Some(Caveat {
-        id: "PART-LOAD",
-        level: if share > PART_SHARE { Level::Warn } else { Level::Note },
-        evidence: format!(
-            "{} of {} were not sent ({}){about_writes}",
-            count(left_out),
-            plural(records, "record", "records"),
-            percent(share)
-        ),
-        remedy: "it is not the load that was recorded: locks, redo and flushing of writes are \
-                 missing, so times under it are too kind"
-            .to_owned(),
-    })
+    let level = if share > PART_SHARE { Level::Warn } else { Level::Note };
+    Some(doubts::PART_LOAD.raise_at(
+        level,
+        &[
+            ("left_out", &count(left_out)),
+            ("records", &plural(records, "record", "records")),
+            ("share", &percent(share)),
+            ("writes", &about_writes),
+        ],
+    ))
 }
 
 /// OTHER-ROWS: statements gave another number of rows than recorded.
@@ -102,18 +97,16 @@ pub(super) fn other_rows(case: &Case<'_>) -> Option<Caveat> {
         differing += class.rows_differing;
     }
     let share = differing as f64 / compared.max(1) as f64;
-    (differing > 0).then(|| Caveat {
-        id: "OTHER-ROWS",
-        level: if share > ROWS_SHARE { Level::Warn } else { Level::Note },
-        evidence: format!(
-            "{} of {} gave another number of rows than recorded ({})",
-            count(differing),
-            plural(compared, "statement", "statements"),
-            percent(share)
-        ),
-        remedy: "the data are not those of the recording: give the target a copy from when the \
-                 log begins, or heed only classes whose rows agree"
-            .to_owned(),
+    let level = if share > ROWS_SHARE { Level::Warn } else { Level::Note };
+    (differing > 0).then(|| {
+        doubts::OTHER_ROWS.raise_at(
+            level,
+            &[
+                ("differing", &count(differing)),
+                ("compared", &plural(compared, "statement", "statements")),
+                ("share", &percent(share)),
+            ],
+        )
     })
 }
 
@@ -123,17 +116,7 @@ pub(super) fn two_clocks(case: &Case<'_>) -> Option<Caveat> {
     told.find(|told| told.classes.iter().any(|class| !class.batches.is_empty()))?;
     let round_trip = super::super::counters::fact(case.run, "round_trip_us")
         .map_or_else(String::new, |us| format!(", {} to a server at rest", time(us / 1e6)));
-    Some(Caveat {
-        id: "TWO-CLOCKS",
-        level: Level::Note,
-        evidence: format!(
-            "recorded times were taken by the server, replayed ones by the client: those include \
-             the way there and back{round_trip}"
-        ),
-        remedy: "a class whose median is longer by no more than that is not called slower; to \
-                 compare two states of a server replay on both and compare the replays"
-            .to_owned(),
-    })
+    Some(doubts::TWO_CLOCKS.raise(&[("round_trip", &round_trip)]))
 }
 
 /// WHOLE-SECONDS: the log tells when statements began to the second only.
@@ -146,15 +129,5 @@ pub(super) fn whole_seconds(case: &Case<'_>) -> Option<Caveat> {
     };
     let trial = replays(case).find(coarse)?;
     let us = trial.replayed.as_ref()?.uncertainty_us;
-    Some(Caveat {
-        id: "WHOLE-SECONDS",
-        level: Level::Note,
-        evidence: format!(
-            "the log tells when statements began to within {}, as MariaDB's does: inside that the \
-             schedule is inferred from the order of the records",
-            time(us as f64 / 1e6)
-        ),
-        remedy: "bursts within a second may be other than they were; rates per second hold"
-            .to_owned(),
-    })
+    Some(doubts::WHOLE_SECONDS.raise(&[("time", &time(us as f64 / 1e6))]))
 }

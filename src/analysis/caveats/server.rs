@@ -6,7 +6,8 @@ use super::super::counters::{rise, variable};
 use super::super::figure::{bytes, figure, percent};
 use super::super::findings::SizeClass;
 use super::super::noise::foreign_share;
-use super::{Case, Caveat, Level};
+use super::super::sentences::doubts;
+use super::{Case, Caveat};
 
 /// Share of the pages' bytes that must have come from the block device.
 const FROM_DEVICE: f64 = 0.5;
@@ -18,31 +19,17 @@ const FOREIGN_VOID: f64 = 0.15;
 pub(super) fn data_size(case: &Case<'_>) -> Option<Caveat> {
     let (data, pool) = (case.data.data_bytes?, case.data.pool_bytes?);
     let class = case.data.class?;
-    let (level, remedy) = match class {
-        SizeClass::InMemory => (
-            Level::Note,
-            "once read, everything stays in the pool; production data larger than its pool behaves \
-             otherwise",
-        ),
-        SizeClass::Borderline => {
-            (Level::Warn, "a little growth changes the result a lot: choose below 0.8 or above 1.5")
-        }
-        SizeClass::IoBound => {
-            (Level::Note, "the data does not fit: what a pass reads first may be gone when it ends")
-        }
+    let row = match class {
+        SizeClass::InMemory => doubts::DATA_SIZE_MEMORY,
+        SizeClass::Borderline => doubts::DATA_SIZE_BORDERLINE,
+        SizeClass::IoBound => doubts::DATA_SIZE_DISK,
     };
-    Some(Caveat {
-        id: "DATA-SIZE",
-        level,
-        evidence: format!(
-            "data {} = {} x pool ({}): {}",
-            bytes(data),
-            figure(case.data.ratio?),
-            bytes(pool),
-            class.words()
-        ),
-        remedy: remedy.to_owned(),
-    })
+    Some(row.raise(&[
+        ("data", &bytes(data)),
+        ("ratio", &figure(case.data.ratio?)),
+        ("pool", &bytes(pool)),
+        ("class", &class.words()),
+    ]))
 }
 
 /// SIDE-EFFECT: a setting that moves others with it, or that the server rounds, is not what differs alone.
@@ -56,14 +43,7 @@ pub(super) fn side_effect(case: &Case<'_>) -> Option<Caveat> {
         1 => String::new(),
         n => format!(", and {} more", n - 1),
     };
-    Some(Caveat {
-        id: "SIDE-EFFECT",
-        level: Level::Warn,
-        evidence: format!("{first}{more}"),
-        remedy: "the ways differ in more than was asked: pin these values in the sandbox, or name \
-                 them with the answer"
-            .to_owned(),
-    })
+    Some(doubts::SIDE_EFFECT.raise(&[("first", first), ("more", &more)]))
 }
 
 /// NOT-COLD: after a cold restart the pages a step read must have reached the block device; otherwise the page cache
@@ -92,16 +72,7 @@ pub(super) fn not_cold(case: &Case<'_>) -> Option<Caveat> {
         pages_read(step).is_none()
             || rise(&step.before, &step.after, "process.read_bytes").is_none()
     })?;
-    Some(Caveat {
-        id: "NOT-COLD",
-        level: Level::Warn,
-        evidence: format!(
-            "no proof that the first reads of `{}` reached the block device: the server's own I/O \
-             was not seen",
-            unproven.way
-        ),
-        remedy: "let sweat run as the server's user or as root on the server's machine".to_owned(),
-    })
+    Some(doubts::NOT_COLD_UNSEEN.raise(&[("way", &unproven.way)]))
 }
 
 fn pages_read(step: &StepRecord) -> Option<f64> {
@@ -111,19 +82,11 @@ fn pages_read(step: &StepRecord) -> Option<f64> {
 }
 
 fn not_from_device(step: &StepRecord, asked: f64, device: f64) -> Caveat {
-    Caveat {
-        id: "NOT-COLD",
-        level: Level::Void,
-        evidence: format!(
-            "`{}` began cold and read {} of pages, but only {} reached the block device",
-            step.way,
-            bytes(asked),
-            bytes(device)
-        ),
-        remedy: "the operating system's page cache served the rest: use O_DIRECT, or drop the \
-                 files from the page cache"
-            .to_owned(),
-    }
+    doubts::NOT_COLD_CACHED.raise(&[
+        ("way", &step.way),
+        ("asked", &bytes(asked)),
+        ("device", &bytes(device)),
+    ])
 }
 
 /// DURABILITY: settings that let a crash lose what was committed.
@@ -151,12 +114,7 @@ pub(super) fn durability(case: &Case<'_>) -> Option<Caveat> {
         .iter()
         .map(|name| format!("{name} = {}", variable(case.run, name).unwrap_or_default()))
         .collect();
-    Some(Caveat {
-        id: "DURABILITY",
-        level: Level::Note,
-        evidence: format!("relaxed: {}", words.join(", ")),
-        remedy: "compare writes only with servers that relax the same".to_owned(),
-    })
+    Some(doubts::DURABILITY.raise(&[("settings", &words.join(", "))]))
 }
 
 /// FOREIGN-CPU: CPU that neither the server nor sweat used, as a share of the machine:
@@ -168,19 +126,10 @@ pub(super) fn foreign_cpu(case: &Case<'_>) -> Option<Caveat> {
         Some((trial, foreign_share(case.run, step, record)?))
     });
     let (trial, share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let level = match share {
-        s if s > FOREIGN_VOID => Level::Void,
-        s if s > FOREIGN_WARN => Level::Warn,
+    let row = match share {
+        s if s > FOREIGN_VOID => doubts::FOREIGN_CPU_VOID,
+        s if s > FOREIGN_WARN => doubts::FOREIGN_CPU_SOME,
         _ => return None,
     };
-    Some(Caveat {
-        id: "FOREIGN-CPU",
-        level,
-        evidence: format!(
-            "other programs used {} of the machine's CPU during {}",
-            percent(share),
-            trial.id
-        ),
-        remedy: "stop what else runs here, then run again".to_owned(),
-    })
+    Some(row.raise(&[("share", &percent(share)), ("load", &trial.id)]))
 }

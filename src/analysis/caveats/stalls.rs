@@ -1,7 +1,8 @@
 //! Doubts from stalls: what a mean and its percentiles hide.
 
+use super::super::sentences::doubts;
 use super::super::stalls::sentence;
-use super::{Case, Caveat, Level};
+use super::{Case, Caveat};
 
 /// STALLS: the load stood still now and then; a mean hides it, and if they are short, percentiles do too.
 pub(super) fn stalls(case: &Case<'_>) -> Option<Caveat> {
@@ -16,17 +17,13 @@ pub(super) fn stalls(case: &Case<'_>) -> Option<Caveat> {
     };
     let place = super::where_seen(case, &[worst]);
     let cause = stalls.causes.first();
-    Some(Caveat {
-        id: "STALLS",
-        level: Level::Warn,
-        evidence: format!(
-            "{}{place}{}{more}",
-            sentence(stalls)?,
-            cause.map_or_else(String::new, |c| format!(" ({})", c.evidence)),
-        ),
-        remedy: cause.map_or_else(
-            || "compare the counters inside and outside the stalls".to_owned(),
-            |c| c.remedy.to_owned(),
-        ),
-    })
+    let evidence = cause.map_or_else(String::new, |c| format!(" ({})", c.evidence));
+    let remedy = cause.map_or("compare the counters inside and outside the stalls", |c| c.remedy);
+    Some(doubts::STALLS.raise(&[
+        ("stalls", &sentence(stalls)?),
+        ("where", &place),
+        ("cause", &evidence),
+        ("more", &more),
+        ("remedy", &remedy),
+    ]))
 }

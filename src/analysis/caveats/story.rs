@@ -6,7 +6,8 @@ use crate::archive::RunState;
 
 use super::super::figure::{count, percent, plural, time};
 use super::super::findings::{SteadyVerdict, Temperature, TrialFinding};
-use super::{Case, Caveat, Level, where_seen};
+use super::super::sentences::doubts;
+use super::{Case, Caveat, where_seen};
 
 /// Unexpected errors above this share of all events make a run fail.
 pub(in super::super) const ERROR_SHARE: f64 = 0.001;
@@ -26,17 +27,11 @@ pub(super) fn cut(case: &Case<'_>) -> Option<Caveat> {
     let broken = case.run.trials.iter().find_map(|t| t.failure.as_ref());
     let why = meta.why.as_ref().or(broken).map(|w| format!(": {w}")).unwrap_or_default();
     let cut_loads = case.trials.iter().filter(|t| t.reason != DONE).count();
-    let (level, what, remedy) = match meta.state {
-        RunState::Failed => (Level::Void, "the target or server failed", "mend it, run again"),
-        RunState::Interrupted => (Level::Warn, "stopped by the user", "let it run to its end"),
-        RunState::Running => (
-            Level::Warn,
-            "not closed: still running, or killed",
-            "wait for its end, or take it as it is",
-        ),
-        RunState::Done if cut_loads > 0 => {
-            (Level::Warn, "a load did not reach its end", "let it run to its end")
-        }
+    let row = match meta.state {
+        RunState::Failed => doubts::CUT_FAILED,
+        RunState::Interrupted => doubts::CUT_STOPPED,
+        RunState::Running => doubts::CUT_OPEN,
+        RunState::Done if cut_loads > 0 => doubts::CUT_LOAD,
         RunState::Done => return None,
     };
     let loads = match (cut_loads, case.trials.len()) {
@@ -46,12 +41,7 @@ pub(super) fn cut(case: &Case<'_>) -> Option<Caveat> {
             format!("; {} of {} cut", count(cut as u64), plural(all as u64, "load", "loads"))
         }
     };
-    Some(Caveat {
-        id: "CUT",
-        level,
-        evidence: format!("{what}{why}{loads}; what was measured until then is shown"),
-        remedy: remedy.to_owned(),
-    })
+    Some(row.raise(&[("why", &why), ("loads", &loads)]))
 }
 
 /// DAMAGE: something in the run folder could not be read.
@@ -62,12 +52,7 @@ pub(super) fn damage(case: &Case<'_>) -> Option<Caveat> {
     let damage: Vec<_> = all.iter().filter(|d| !open || !d.starts_with("the run was")).collect();
     let (first, rest) = damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
-    Some(Caveat {
-        id: "DAMAGE",
-        level: Level::Warn,
-        evidence: format!("the run folder is not whole: {first}{more}"),
-        remedy: "what could be read is shown; copy the folder again if this is a copy".to_owned(),
-    })
+    Some(doubts::DAMAGE.raise(&[("first", first), ("more", &more)]))
 }
 
 /// Whether the error is one that programs expect under contention.
@@ -92,32 +77,18 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Caveat> {
         return None;
     }
     let (number, share) = unexpected(worst);
-    let level = match share {
-        s if s > ERROR_SHARE => Level::Void,
-        _ if number > 0 => Level::Warn,
-        _ => Level::Note,
+    let row = match share {
+        s if s > ERROR_SHARE => doubts::ERRORS_VOID,
+        _ if number > 0 => doubts::ERRORS_SOME,
+        _ => doubts::ERRORS_EXPECTED,
     };
     let tried: u64 = case.trials.iter().map(|t| t.events + t.failed).sum();
-    Some(Caveat {
-        id: "ERRORS",
-        level,
-        evidence: format!(
-            "{} of {} events failed ({}){}",
-            count(failed),
-            count(tried),
-            percent(failed as f64 / tried as f64),
-            first_error(case)
-        ),
-        remedy: match level {
-            Level::Void => {
-                "a run with more than 0.1 % unexpected errors has failed: find their \
-                            cause first"
-            }
-            Level::Warn => "find their cause: failed events are in no rate and no percentile",
-            Level::Note => "deadlocks and lock waits under contention: programs try again",
-        }
-        .to_owned(),
-    })
+    Some(row.raise(&[
+        ("failed", &count(failed)),
+        ("tried", &count(tried)),
+        ("share", &percent(failed as f64 / tried as f64)),
+        ("most", &first_error(case)),
+    ]))
 }
 
 fn first_error(case: &Case<'_>) -> String {
@@ -126,7 +97,8 @@ fn first_error(case: &Case<'_>) -> String {
         return String::new();
     };
     let text = if most.first_text.is_empty() { &most.kind } else { &most.first_text };
-    format!("; {} times {} {}: {text}", count(most.count), most.kind, most.code)
+    let times = plural(most.count, "time", "times");
+    format!("; {times} {} {}: {text}", most.kind, most.code)
 }
 
 /// TOO-SHORT: below a minute no rate is steady, below ten seconds it is a first look.
@@ -138,21 +110,13 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
     }
     let is_replay = case.run.trials.iter().all(|t| t.replayed.is_some());
     let fixed_work = is_replay || !case.ways.is_empty();
-    let what = if case.trials.len() == 1 { "the load took" } else { "the shortest load took" };
-    let (level, remedy) = match (fixed_work, shortest < SHORT_S) {
-        (true, _) => (
-            Level::Note,
-            "times of a fixed piece of work: compare the seconds, not the rate of a second",
-        ),
-        (false, true) => (Level::Warn, "run for at least 60 s before believing the rate"),
-        (false, false) => (Level::Note, "run for at least 60 s, longer for writes"),
+    let what = if case.trials.len() == 1 { "the load" } else { "the shortest load" };
+    let row = match (fixed_work, shortest < SHORT_S) {
+        (true, _) => doubts::TOO_SHORT_WORK,
+        (false, true) => doubts::TOO_SHORT_GLANCE,
+        (false, false) => doubts::TOO_SHORT,
     };
-    Some(Caveat {
-        id: "TOO-SHORT",
-        level,
-        evidence: format!("{what} {}: too short to be called steady", time(shortest)),
-        remedy: remedy.to_owned(),
-    })
+    Some(row.raise(&[("what", &what), ("time", &time(shortest))]))
 }
 
 /// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
@@ -161,15 +125,7 @@ fn short_of_steady(case: &Case<'_>) -> Option<Caveat> {
         |t: &&TrialFinding| t.steady.as_ref().is_some_and(|s| s.verdict == SteadyVerdict::TooShort);
     let seen: Vec<&TrialFinding> = case.trials.iter().filter(open).collect();
     let why = seen.first()?.steady.as_ref()?.why.first().cloned().unwrap_or_default();
-    Some(Caveat {
-        id: "TOO-SHORT",
-        level: Level::Note,
-        evidence: format!(
-            "too short to tell whether it is steady{}: {why}",
-            where_seen(case, &seen)
-        ),
-        remedy: "run longer, or with --until-steady".to_owned(),
-    })
+    Some(doubts::TOO_SHORT_OPEN.raise(&[("where", &where_seen(case, &seen)), ("why", &why)]))
 }
 
 /// NOT-STEADY: a load long enough to tell was still rising, falling or changing its level. Void where the load was to
@@ -185,25 +141,18 @@ pub(super) fn not_steady(case: &Case<'_>) -> Option<Caveat> {
     let steady = seen.first()?.steady.as_ref()?;
     let asked = case.run.plan.lines().any(|line| line.trim() == "until_steady = true");
     let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
-    Some(Caveat {
-        id: "NOT-STEADY",
-        level: if asked { Level::Void } else { Level::Warn },
-        evidence: format!("{}{}{why}", steady.verdict.words(), where_seen(case, &seen)),
-        remedy: "the rate is not the server's lasting one: run longer, or until steady".to_owned(),
-    })
+    let row = if asked { doubts::NOT_STEADY_ASKED } else { doubts::NOT_STEADY };
+    Some(row.raise(&[
+        ("verdict", &steady.verdict.words()),
+        ("where", &where_seen(case, &seen)),
+        ("why", &why),
+    ]))
 }
 
 /// ONE-RUN: nothing was repeated, so nothing is known about how much the numbers move by themselves.
 pub(super) fn one_run(case: &Case<'_>) -> Option<Caveat> {
     let repeated = case.trials.iter().any(|t| t.block > 1);
-    (!case.trials.is_empty() && !repeated).then(|| Caveat {
-        id: "ONE-RUN",
-        level: Level::Note,
-        evidence: "one run: no interval follows from it, and it is not comparable with others"
-            .to_owned(),
-        remedy: "repeat it, in alternating order, before acting on differences of a few percent"
-            .to_owned(),
-    })
+    (!case.trials.is_empty() && !repeated).then(|| doubts::ONE_RUN.raise(&[]))
 }
 
 /// How long a probe may take to find a server again that was restarted.
@@ -231,11 +180,5 @@ pub(super) fn probe_gap(case: &Case<'_>) -> Option<Caveat> {
         .iter()
         .map(|((probe, why), n)| format!("{probe} {n} of {} ({why})", count(taken(probe) as u64)))
         .collect();
-    Some(Caveat {
-        id: "PROBE-GAP",
-        level: Level::Note,
-        evidence: format!("samples missing: {}", words.join(", ")),
-        remedy: "what these probes would have shown is unknown, not zero; grant what they need"
-            .to_owned(),
-    })
+    Some(doubts::PROBE_GAP.raise(&[("probes", &words.join(", "))]))
 }

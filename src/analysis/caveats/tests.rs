@@ -130,7 +130,7 @@ fn workers_without_a_session() {
     check_none(&run, "UNOPENED");
     let why = "1040 Too many connections".to_owned();
     run.trials[0].unopened.push(UnopenedRecord { worker: 3, why });
-    check(&run, "UNOPENED", Level::Warn, "1 of 1 workers of 01-load could not open");
+    check(&run, "UNOPENED", Level::Warn, "1 of 1 worker of 01-load could not open");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn workers_are_rate_by_time() {
     let think = 100.0 / events - mean;
     let words = |s: f64| format!("closed, {}us think time", (s * 1e6).round());
     run.trials[0].arrival = words(think);
-    check(&run, "THINK", Level::Note, "N = X (R + Z): 1 workers");
+    check(&run, "THINK", Level::Note, "N = X (R + Z): 1 worker,");
     run.trials[0].arrival = words(think * 0.5);
     check(&run, "THINK", Level::Warn, "N = X (R + Z)");
     run.trials[0].arrival = "poisson 5/s".to_owned();
@@ -496,14 +496,14 @@ fn lines_in_the_error_log() {
     check_none(&run, "ERRLOG");
     let line = "2026-11-21 12:00:00 5 [Warning] Aborted connection 5";
     run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line]));
-    check(&run, "ERRLOG", Level::Note, "0 new errors and 1 new warnings");
+    check(&run, "ERRLOG", Level::Note, "0 new errors and 1 new warning");
     let grave = "2026-11-21 12:00:01 0 [ERROR] InnoDB: Operating system error";
     run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line, grave]));
     check(
         &run,
         "ERRLOG",
         Level::Warn,
-        "1 new errors and 1 new warnings: 2026-11-21 12:00:01 0 [ERROR]",
+        "1 new error and 1 new warning: 2026-11-21 12:00:01 0 [ERROR]",
     );
 }
 

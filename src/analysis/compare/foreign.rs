@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use crate::archive::Run;
 
 use super::super::caveats::{Caveat, Level};
+use super::super::figure::plural;
 use super::super::findings::{Difference, Findings, Timeline, TrialFinding};
+use super::super::sentences::doubts;
 use super::super::statistics::correction::ALPHA;
 use super::super::{analyse, caveats, replay};
 use super::judge::{Design, Rule};
@@ -160,17 +162,11 @@ fn doubts(base: &[Run], other: &[Run], differences: &[Difference]) -> Vec<Caveat
     if factors.len() > 1 {
         let more = factors.len().saturating_sub(LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        found.push(Caveat {
-            id: "CONFOUNDED",
-            level: Level::Warn,
-            evidence: format!(
-                "{} things differ: {}{more}",
-                factors.len(),
-                factors[..factors.len().min(LISTED)].join(", ")
-            ),
-            remedy: "which of them made the difference can't be told: change one at a time"
-                .to_owned(),
-        });
+        found.push(doubts::CONFOUNDED_RUNS.raise(&[
+            ("things", &plural(factors.len() as u64, "thing", "things")),
+            ("names", &factors[..factors.len().min(LISTED)].join(", ")),
+            ("more", &more),
+        ]));
     }
     for (side, runs) in [("the base", base), ("the other side", other)] {
         let unlike: BTreeSet<String> = runs
@@ -179,24 +175,11 @@ fn doubts(base: &[Run], other: &[Run], differences: &[Difference]) -> Vec<Caveat
             .flat_map(|run| differences::factors(&differences::of_runs(&runs[0], run)))
             .collect();
         if let Some(first) = unlike.first() {
-            found.push(Caveat {
-                id: "MIXED",
-                level: Level::Warn,
-                evidence: format!(
-                    "the runs of {side} are not repeats of each other: {first} differs"
-                ),
-                remedy: "compare runs of one thing with runs of another".to_owned(),
-            });
+            found.push(doubts::MIXED.raise(&[("side", &side), ("first", first)]));
         }
     }
     if base.len().min(other.len()) < 2 {
-        found.push(Caveat {
-            id: "ONE-RUN",
-            level: Level::Warn,
-            evidence: "one run on a side: nothing is known about how much runs vary".to_owned(),
-            remedy: "repeat both, in alternating order, at least 5 times, or let `sweat run` do it"
-                .to_owned(),
-        });
+        found.push(doubts::ONE_RUN_SIDE.raise(&[]));
     }
     found
 }
@@ -223,16 +206,11 @@ pub(in super::super) fn several_at_once(case: &caveats::Case<'_>) -> Option<Cave
     let most = differences.iter().max_by_key(|d| count(&d.way))?;
     let names: Vec<&str> =
         differences.iter().filter(|d| d.way == most.way).map(|d| d.name.as_str()).collect();
-    (names.len() > 1).then(|| Caveat {
-        id: "CONFOUNDED",
-        level: Level::Note,
-        evidence: format!(
-            "`{}` changes {} things at once: {}",
-            most.way,
-            names.len(),
-            names.join(", ")
-        ),
-        remedy: "the difference is that of all together; a way for each would tell them apart"
-            .to_owned(),
+    (names.len() > 1).then(|| {
+        doubts::CONFOUNDED_PLAN.raise(&[
+            ("way", &most.way),
+            ("things", &plural(names.len() as u64, "thing", "things")),
+            ("names", &names.join(", ")),
+        ])
     })
 }
