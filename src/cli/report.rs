@@ -1,6 +1,7 @@
 //! `sweat report`: shows a run folder again, in any format.
 
-use std::io::{self, IsTerminal};
+use std::fs::File;
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -221,7 +222,11 @@ fn save(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".tmp");
     let beside = PathBuf::from(beside);
-    let done = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    // One that is left of a sweat that was killed; a link there is removed, not followed.
+    let _ = std::fs::remove_file(&beside);
+    let done = File::create_new(&beside)
+        .and_then(|mut file| file.write_all(text))
+        .and_then(|()| std::fs::rename(&beside, path));
     done.inspect_err(|_| drop(std::fs::remove_file(&beside)))
         .with_context(|| format!("write {}", path.display()))
 }

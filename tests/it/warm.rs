@@ -344,7 +344,7 @@ fn choices_that_can_not_be_warmed_are_named() {
             format!("{error:#}")
         };
         assert!(missing("zoo.nope", &mut server).ends_with("no such table: zoo.nope"));
-        assert!(missing("nope", &mut server).ends_with("no such database: nope"));
+        assert!(missing("nope", &mut server).contains("no such database: nope"));
     }
 }
 

@@ -140,8 +140,8 @@ const MOST_RATIO: u64 = 100;
 const LEAST_UNPACKED_BYTES: u64 = 4 << 20;
 /// Memory that unpacking may take: 2 to this power of bytes.
 const MOST_WINDOW_LOG: u32 = 25;
-/// Most pages of a hot set, 512 GiB of 16 KiB each: they take 16 bytes of our memory each.
-pub(super) const MOST_PAGES: u64 = 1 << 25;
+/// Most pages of a hot set, 256 GiB of 16 KiB each: they take 16 bytes of our memory each.
+pub(super) const MOST_PAGES: u64 = 1 << 24;
 
 /// Reads a hot set of no more than so many bytes; what is wrong with it, in words.
 fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, String> {
