@@ -10,6 +10,7 @@ pub mod random;
 pub mod reactor;
 pub mod secret;
 pub mod stop;
+pub mod terminal;
 pub mod units;
 
 pub use clock::{Clock, Nanos, RealClock, SimClock};

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use crate::base::Stop;
+use crate::base::terminal::harmless;
 
 use super::argv::Password;
 use super::fault::OutputClosed;
@@ -23,12 +24,13 @@ impl Desk {
         Desk { stop: Stop::new(), password, terminal: Terminal::look() }
     }
 
-    /// Writes data to stdout.
+    /// Writes data to stdout; what a terminal would obey only where it is our own colour.
     ///
     /// # Errors
     /// [`OutputClosed`] when the reader has gone, which ends the program quietly.
     pub(super) fn print(&self, text: &str) -> anyhow::Result<()> {
         let mut out = io::stdout().lock();
+        let text = harmless(text, self.terminal.colour);
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
@@ -38,7 +40,7 @@ impl Desk {
 
     /// Writes a line about the work to stderr; a closed stderr is no reason to stop.
     pub(super) fn say(&self, line: &str) {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let _ = writeln!(io::stderr().lock(), "{}", harmless(line, false));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use crate::base::terminal::harmless;
 use crate::base::{Clock, Nanos, RealClock};
 use crate::workload::Progress;
 
@@ -63,6 +64,7 @@ impl ProgressLine {
         }
         self.shown = Some(now);
         let text = describe(progress, self.done_before, now.since(self.began));
+        let text = harmless(&text, false);
         let mut err = std::io::stderr().lock();
         let _ = if self.overwrite {
             self.dirty = true;

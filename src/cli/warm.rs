@@ -401,6 +401,8 @@ pub(super) const ASK_ABOVE_BYTES: u64 = 32 << 30;
 fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let target = Target::new(&connection::address(args, desk)?)?;
     let mut session = target.connect(&desk.stop)?;
+    // A look at every page of a large pool takes minutes.
+    session.allow_long_statements();
     let warmth = gauge(&mut session)?;
     if let Some(file) = args.get_one::<String>("hotset") {
         return readiness::run(file, args, &mut session, &warmth, desk);

@@ -253,6 +253,10 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
     }
 
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+        if self.load.abandon.is_set() {
+            // We gave the event up; that says nothing about the server.
+            return Poll::Ready(false);
+        }
         if !self.load.reconnect {
             self.lost = true;
             return Poll::Ready(false);

@@ -49,7 +49,8 @@ impl Ground {
             .context("make a database in the sandbox")?;
         let database = Some(DATABASE.to_owned());
         let address = AddressPlan { database, ..control.target().plan().clone() };
-        Ok(Ground { target: Some(Target::new(&address)?), control: Some(control) })
+        let target = control.target().again(&address)?;
+        Ok(Ground { target: Some(target), control: Some(control) })
     }
 
     /// How to talk to the server, if there is one.

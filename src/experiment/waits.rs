@@ -75,7 +75,7 @@ impl Place {
         };
         // Database and statement limits of the workload are not ours.
         let address = AddressPlan { database: None, ..target.plan().clone() };
-        let target = Target::new(&address)?;
+        let target = target.again(&address)?;
         let names = instruments::find(&mut target.connect(stop)?, pattern)?;
         let consent = match ground.is_own() {
             true => Some(Consent::given("a server of our own")),

@@ -109,6 +109,8 @@ pub struct AddressPlan {
     pub ssl: SslPlan,
     /// Time to wait for a connection.
     pub connect_timeout: Option<Duration>,
+    /// Time that a statement of sweat's own may take, apart from the load and from work on data.
+    pub control_timeout: Option<Duration>,
     /// Whether the server's RSA key may be fetched over an unencrypted connection.
     pub get_server_public_key: bool,
     /// The server's RSA key in a file.

@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use super::login::{self, Wishes};
 use super::pipe::{Endpoint, Fault};
 use super::{Error, Identity, Session, tls};
 use crate::base::reactor::{self, block_on};
-use crate::base::{Secret, Stop};
+use crate::base::units::show_time;
+use crate::base::{Clock as _, RealClock, Secret, Stop};
 use crate::plan::{AddressPlan, Protocol};
 
 /// Where servers put their socket, in the order we look.
@@ -25,8 +27,12 @@ const SOCKETS: [&str; 5] = [
 ];
 /// Time to connect and log in if none was asked for.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// Time to connect in order to end a statement: someone waits for us to stop.
-const KILL_TIME: Duration = Duration::from_secs(2);
+/// Time for a statement of the control plane if none was asked for.
+const CONTROL_TIME: Duration = Duration::from_secs(30);
+/// The same, and to connect, once a server did not answer: until it does, nobody waits for long again.
+const SILENT_TIME: Duration = Duration::from_secs(2);
+/// Time to end a statement, from connecting on: someone waits for us to stop.
+const KILL_TIME: Duration = Duration::from_secs(1);
 const PORT: u16 = 3306;
 
 /// An address with everything needed to log in; opens sessions. Copies are cheap and share what is known.
@@ -45,6 +51,8 @@ struct Known {
     server_key: Option<Vec<u8>>,
     /// By the version text of the greeting: a server may come back as another.
     identity: OnceLock<Arc<Identity>>,
+    /// It did not answer when last asked.
+    is_silent: Arc<AtomicBool>,
 }
 
 impl Target {
@@ -53,6 +61,18 @@ impl Target {
     /// # Errors
     /// When a name can't be resolved or a file can't be read.
     pub fn new(plan: &AddressPlan) -> Result<Target, Error> {
+        Target::known_as(plan, Arc::default())
+    }
+
+    /// The same server by another plan: another database, say. What one learns of its silence holds for both.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn again(&self, plan: &AddressPlan) -> Result<Target, Error> {
+        Target::known_as(plan, self.known.is_silent.clone())
+    }
+
+    fn known_as(plan: &AddressPlan, is_silent: Arc<AtomicBool>) -> Result<Target, Error> {
         let server_key = match &plan.server_public_key_path {
             Some(path) => Some(std::fs::read(path).map_err(|e| {
                 Error::Tls(format!("read the server's key {}: {e}", path.display()))
@@ -65,6 +85,7 @@ impl Target {
             tls: tls::setup(&plan.ssl)?,
             server_key,
             identity: OnceLock::new(),
+            is_silent,
             plan: plan.clone(),
         };
         Ok(Target { known: Arc::new(known), wishes: Wishes::default() })
@@ -114,15 +135,21 @@ impl Target {
         matches!(self.known.endpoints[0], Endpoint::Unix(_))
     }
 
-    /// Opens a blocking session for the control plane; waiting ends when `abandon` is set.
-    /// It may `load_local`, and knows a Percona server from a MySQL.
+    /// Opens a blocking session for the control plane; waiting ends when `abandon` is set, and after the time that a
+    /// statement may take. It may `load_local`, and knows a Percona server from a MySQL.
     ///
     /// # Errors
     /// As [`Error`] tells apart.
     pub fn connect(&self, abandon: &Stop) -> Result<Session, Error> {
         check_thread()?;
         let wishes = Wishes { files: true, ..self.wishes };
-        let mut session = block_on(self.open_with(abandon, wishes, self.connect_time()))?;
+        let time = self.patience(self.connect_time());
+        let mut session = block_on(self.open_with(abandon, wishes, time)).inspect_err(|error| {
+            if is_silence(error) {
+                self.doubt();
+            }
+        })?;
+        session.set_limit(self.asked_control_time());
         if self.known.identity.get().is_none() {
             let comment = session.scalar("SELECT @@version_comment")?.unwrap_or_default();
             let identity = session.identity().with_comment(&comment);
@@ -143,19 +170,80 @@ impl Target {
         Box::pin(self.open_with(abandon, self.wishes, self.connect_time())).await
     }
 
-    /// Ends the statement that session `id` is running, from a session of its own; the other lives on.
+    /// Ends the statement that session `id` is running, from a session of its own; the other lives on. A server that did
+    /// not answer when last asked is not tried.
     ///
     /// # Errors
-    /// When no session can be had or the server refuses.
+    /// When no session can be had or the server refuses, or does not answer within a second.
     pub fn kill_statement(&self, id: u64) -> Result<(), Error> {
         check_thread()?;
-        let time = KILL_TIME.min(self.connect_time());
-        let mut session = block_on(self.open_with(&Stop::new(), Wishes::default(), time))?;
-        match session.command(&format!("KILL QUERY {id}")) {
-            // The statement, or its session, was through by itself.
-            Err(Error::Server { code: 1094, .. }) => Ok(()),
-            other => other.map(|_| ()),
+        if self.is_silent() {
+            return Err(Error::Lost { why: "the server does not answer".to_owned(), code: 0 });
         }
+        let (time, clock) = (KILL_TIME.min(self.connect_time()), RealClock::start());
+        let killed = block_on(async {
+            let mut session = self.open_with(&Stop::new(), Wishes::default(), time).await?;
+            session.set_limit(time.saturating_sub(clock.now().into()));
+            session.fetch(&format!("KILL QUERY {id}")).await
+        });
+        match killed {
+            // The statement, or its session, was through by itself.
+            Ok(_) | Err(Error::Server { code: 1094, .. }) => Ok(()),
+            Err(error) => {
+                if is_silence(&error) {
+                    self.doubt();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the server answers at all; a refusal is an answer. Blocks, for as long as a statement may take.
+    pub fn answers(&self, abandon: &Stop) -> bool {
+        let time = self.control_time().min(self.connect_time());
+        match block_on(self.open_with(abandon, Wishes::default(), time)) {
+            Ok(_) | Err(Error::Login { .. } | Error::Server { .. } | Error::Tls(_)) => {
+                self.note_answer();
+                true
+            }
+            Err(error) => {
+                if is_silence(&error) {
+                    self.doubt();
+                }
+                false
+            }
+        }
+    }
+
+    /// The server gave no answer where one was due: until it gives one, waits for it are short.
+    pub fn doubt(&self) {
+        self.known.is_silent.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server gave no answer when it was last asked.
+    pub fn is_silent(&self) -> bool {
+        self.known.is_silent.load(Ordering::Relaxed)
+    }
+
+    /// The server has answered.
+    pub(super) fn note_answer(&self) {
+        if self.is_silent() {
+            self.known.is_silent.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// How long a statement of the control plane may take.
+    pub(super) fn control_time(&self) -> Duration {
+        self.patience(self.asked_control_time())
+    }
+
+    /// The same where the server has not been silent.
+    pub(super) fn asked_control_time(&self) -> Duration {
+        self.known.plan.control_timeout.filter(|t| !t.is_zero()).unwrap_or(CONTROL_TIME)
+    }
+
+    fn patience(&self, time: Duration) -> Duration {
+        if self.is_silent() { time.min(SILENT_TIME) } else { time }
     }
 
     fn connect_time(&self) -> Duration {
@@ -170,7 +258,8 @@ impl Target {
     ) -> Result<Session, Error> {
         let mut failure = None;
         for endpoint in &self.known.endpoints {
-            let link = match Link::connect(endpoint, abandon, time).await {
+            let silence = self.asked_control_time();
+            let link = match Link::connect(endpoint, abandon, time, silence).await {
                 Ok(link) => link,
                 Err(Fault::Abandoned) => return Err(Error::Abandoned),
                 Err(fault) => {
@@ -180,8 +269,9 @@ impl Target {
             };
             let mut channel = Channel::new(link);
             let welcome = login::log_in(&mut channel, self, wishes).await?;
-            channel.link.settled();
+            channel.link.set_limit(None);
             channel.rest();
+            self.note_answer();
             let identity = self
                 .known_identity(&welcome.version)
                 .unwrap_or_else(|| Arc::new(Identity::from_greeting(&welcome.version)));
@@ -235,10 +325,9 @@ impl Target {
             Broken::Fault(Fault::Closed) => {
                 ("the server closed the connection during the login".to_owned(), 0)
             }
-            Broken::Fault(Fault::TimedOut) => {
-                let seconds = self.connect_time().as_secs_f64();
+            Broken::Fault(Fault::TimedOut(time) | Fault::Silent(time)) => {
                 let code = Errno::TIMEDOUT.raw_os_error() as u16;
-                (format!("no answer within {seconds} s"), code)
+                (format!("no answer within {}", show_time(time)), code)
             }
             Broken::Fault(Fault::Os(errno)) => {
                 let words = match (errno, &self.known.endpoints[0]) {
@@ -260,6 +349,12 @@ impl Target {
         };
         Error::Connect { address: self.describe(), why, code }
     }
+}
+
+/// Whether an error is that nothing came.
+fn is_silence(error: &Error) -> bool {
+    let timed_out = rustix::io::Errno::TIMEDOUT.raw_os_error() as u16;
+    matches!(error, Error::Connect { code, .. } | Error::Lost { code, .. } if *code == timed_out)
 }
 
 /// The control plane blocks, which a reactor's thread must not.

@@ -14,8 +14,8 @@ use super::wire::{CHUNK, Malformed, encode, header};
 const READ: usize = 32 * 1024;
 /// A thread's output buffer gives memory back above this.
 const KEEP: usize = 1024 * 1024;
-/// Longest packet anyone may send us: what `max_allowed_packet` allows at most.
-const LONGEST: usize = 1 << 30;
+/// Longest packet that is read whole: more than any row we ask for, less than what would hurt.
+const LONGEST: usize = 64 << 20;
 
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -132,7 +132,7 @@ impl Channel {
                 return Err(Malformed("packets out of order").into());
             }
             if packet.len() + length > LONGEST {
-                return Err(Malformed("a packet is longer than any server sends").into());
+                return Err(Malformed("a packet is longer than anything we ask for").into());
             }
             self.sequence = sequence.wrapping_add(1);
             self.start += 4;

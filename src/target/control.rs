@@ -15,6 +15,10 @@ use crate::recorder::{EventError, Tally};
 
 /// Bytes of a file sent in one packet.
 const PIECE: usize = 256 * 1024;
+/// Columns that a result may have: no server has more.
+const COLUMNS_MOST: u64 = 4096;
+/// Memory that the rows of one result may take, bytes: far above any server's lists, far below what would hurt.
+const HELD_MOST: usize = 512 << 20;
 
 /// A row of a control-plane statement, as text; `None` is NULL.
 pub type Row = Vec<Option<Vec<u8>>>;
@@ -108,7 +112,7 @@ impl Session {
     }
 
     async fn ask(&mut self, sql: &str, sink: Option<Sink<'_>>) -> Result<Rows, Error> {
-        self.begin().map_err(|event| self.error(event))?;
+        self.begin_limited().map_err(|event| self.error(event))?;
         let event = match self.exchange(sql, sink).await {
             Ok(Ok(rows)) => {
                 self.end();
@@ -163,8 +167,8 @@ impl Session {
         if fields.0.first() == Some(&0) {
             return Err(Malformed("a result without its columns").into());
         }
-        let count = usize::try_from(count).ok().filter(|count| (1..=0xFFFF).contains(count));
-        let count = count.ok_or(Malformed("a number of columns is absurd"))?;
+        let count = Some(count).filter(|count| (1..=COLUMNS_MOST).contains(count));
+        let count = count.ok_or(Malformed("a number of columns is absurd"))? as usize;
         let mut result = Rows::default();
         for _ in 0..count {
             self.channel.packet(packet).await?;
@@ -173,6 +177,7 @@ impl Session {
         if !self.no_eof {
             self.channel.packet(packet).await?;
         }
+        let mut held = 0;
         let status = loop {
             self.channel.packet(packet).await?;
             match packet.first() {
@@ -186,7 +191,14 @@ impl Session {
                 }
                 Some(_) => match sink {
                     Some(told) => told(packet::text_row(packet, count)?),
-                    None => result.rows.push(packet::text_row(packet, count)?),
+                    None => {
+                        let row = packet::text_row(packet, count)?;
+                        held += held_by(&row);
+                        if held > HELD_MOST {
+                            return Err(Malformed("a result is larger than any we ask for").into());
+                        }
+                        result.rows.push(row);
+                    }
                 },
             }
         };
@@ -251,11 +263,21 @@ impl Session {
 
     /// A server does not notice that we went away, so a statement given up on is ended there too.
     fn after<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        if matches!(result, Err(Error::Abandoned)) {
-            let _ = self.target.kill_statement(self.id());
+        match &result {
+            Ok(_) => self.target.note_answer(),
+            Err(error) if error.is_given_up() => {
+                let _ = self.target.kill_statement(self.id());
+            }
+            Err(_) => {}
         }
         result
     }
+}
+
+/// Memory of a row, with what its parts cost by themselves.
+fn held_by(row: &Row) -> usize {
+    let bytes: usize = row.iter().flatten().map(|value| value.len() + 16).sum();
+    size_of::<Row>() + size_of_val(row.as_slice()) + bytes
 }
 
 /// Reads until the buffer is full or the data ends.

@@ -67,7 +67,14 @@ pub fn is_retryable(code: u16) -> bool {
     matches!(code, 1020 | 1205 | 1213 | 1614 | 3101 | 3572)
 }
 
+/// The operating system's number for a time that is over.
+const TIMED_OUT: u16 = rustix::io::Errno::TIMEDOUT.raw_os_error() as u16;
+
 impl Error {
+    /// Whether we went away from a server that may still be at the statement.
+    pub(super) fn is_given_up(&self) -> bool {
+        matches!(self, Error::Abandoned | Error::Lost { code: TIMED_OUT, .. })
+    }
     /// Whether the session this came from can go on.
     pub fn session_lives(&self) -> bool {
         matches!(self, Error::Server { .. })
@@ -90,6 +97,10 @@ impl Error {
             Error::Login { code: 1040 | 1203 | 1226, .. } => {
                 Some("the server allows no more connections: max_connections, max_user_connections")
             }
+            Error::Lost { code: TIMED_OUT, .. } => Some(
+                "the server is frozen or overloaded, or the way to it is cut; --control-timeout \
+                 says how long it may take to answer",
+            ),
             Error::Login { code: 1129 | 1130, .. } => Some("the server refuses this host"),
             Error::Server { code: 1227 | 1142 | 1044, .. } => Some("the account lacks a privilege"),
             Error::Server { code: 1461, .. } => {

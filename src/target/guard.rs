@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use super::{Error, Identity, Session, Word};
-use crate::recorder::Tally;
 
 /// Longest wait for a lock: a replay shall not queue up behind whom it might disturb.
 const LOCK_WAIT: Duration = Duration::from_secs(1);
@@ -72,8 +71,7 @@ impl Guard {
             return Err(Error::Protocol(format!("{server} knows no read-only transactions")));
         };
         for statement in all {
-            let done = session.execute(&mut Tally::default(), statement.as_bytes()).await;
-            done.map_err(|event| session.error(event))?;
+            session.fetch(&statement).await?;
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use rustix::net;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
-use super::pipe::{Endpoint, Fault, Pipe};
+use super::pipe::{Endpoint, Fault, Limit, Pipe};
 use crate::base::Stop;
 
 /// The pipe as TLS wants it.
@@ -69,20 +69,32 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects; the time allowed covers what follows until `settled`.
+    /// Connects; the time allowed covers what follows until `set_limit`. See `Pipe::connect` for `silence`.
     pub(super) async fn connect(
         endpoint: &Endpoint,
         abandon: &Stop,
         time: Duration,
+        silence: Duration,
     ) -> Result<Link, Fault> {
-        let pipe = Pipe::connect(endpoint, abandon, time).await?;
+        let pipe = Pipe::connect(endpoint, abandon, time, silence).await?;
         Ok(Link { pipe, tls: None, unsent: Vec::new() })
     }
 
-    /// The login is through: from now on waiting has no end but the stop flag's.
-    pub(super) fn settled(&mut self) {
-        self.pipe.deadline = None;
+    /// What ends a wait from now on, besides the stop flag.
+    pub(super) fn set_limit(&mut self, limit: Option<Limit>) {
+        self.pipe.limit = limit;
         self.unsent = Vec::new();
+    }
+
+    /// A statement begins; where there is a limit it may wait so long.
+    #[inline]
+    pub(super) fn restart_limit(&mut self, time: impl FnOnce() -> Duration) {
+        self.pipe.restart_limit(time);
+    }
+
+    /// Whether waits end by themselves.
+    pub(super) fn has_limit(&self) -> bool {
+        self.pipe.limit.is_some()
     }
 
     /// Ends the connection at once, in both directions.

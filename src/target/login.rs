@@ -9,7 +9,7 @@ use mysql_common::proto::MySerialize;
 use super::auth::Credentials;
 use super::channel::{Broken, Channel};
 use super::wire::packet::{self, Greeting};
-use super::wire::{CHUNK, Malformed};
+use super::wire::{CHUNK, Malformed, words};
 use super::{Error, Target, tls};
 use crate::plan::SslMode;
 
@@ -123,8 +123,7 @@ async fn converse(
 fn refused(target: &Target, packet: &[u8]) -> Error {
     match packet::refusal(packet) {
         Ok(refusal) => {
-            let text = String::from_utf8_lossy(refusal.text).into_owned();
-            target.login_error(refusal.code, text)
+            target.login_error(refusal.code, words(refusal.text))
         }
         Err(malformed) => target.connect_error(malformed.into()),
     }

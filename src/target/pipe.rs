@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ use crate::base::{Clock, Nanos, RealClock, Stop};
 const LOOK: Duration = Duration::from_millis(200);
 /// Pause before asking again where a unix socket's queue was full.
 const QUEUE_FULL: Nanos = Nanos(5_000_000);
+/// Reads in a row after which a task of a reactor lets others run, and the stop flag be seen: a result may come faster than
+/// it is read.
+const TURN: u32 = 32;
 
 /// A connection that is gone is an error, not a signal. Where the flag is unknown Rust ignores the signal.
 #[cfg(not(target_vendor = "apple"))]
@@ -46,8 +50,10 @@ pub(super) enum Fault {
     Os(Errno),
     /// We were told to give up.
     Abandoned,
-    /// The time for connecting is over.
-    TimedOut,
+    /// The time allowed is over.
+    TimedOut(Duration),
+    /// Neither this connection nor a second one brought a sign of life.
+    Silent(Duration),
     /// TLS does not like what came.
     Tls(Box<rustls::Error>),
 }
@@ -64,27 +70,96 @@ impl From<io::Error> for Fault {
     }
 }
 
+/// Whether a server lives, asked beside a connection that waits; blocks, and gives up when the flag is set.
+pub(super) type Witness = Arc<dyn Fn(&Stop) -> bool + Send + Sync>;
+
+/// When waiting ends that nobody told to end.
+pub(super) struct Limit {
+    clock: RealClock,
+    /// How long one wait may take at most, and how long this one may.
+    most: Nanos,
+    time: Nanos,
+    began: Nanos,
+    end: Nanos,
+    /// Asked at the end, if there is one: where the server lives, waiting goes on. Only for a socket that blocks.
+    witness: Option<Witness>,
+}
+
+impl Limit {
+    /// From now on so long.
+    pub(super) fn from_now(time: Duration) -> Limit {
+        let (clock, time) = (RealClock::start(), Nanos::from(time));
+        Limit { clock, most: time, time, began: Nanos(0), end: time, witness: None }
+    }
+
+    /// The same, with somebody to ask.
+    pub(super) fn with_witness(time: Duration, witness: Witness) -> Limit {
+        Limit { witness: Some(witness), ..Limit::from_now(time) }
+    }
+
+    /// A wait begins anew.
+    fn restart(&mut self, time: Duration) {
+        self.time = self.most.min(time.into());
+        self.began = self.clock.now();
+        self.end = self.began + self.time;
+    }
+
+    /// Time left; none where somebody was asked and the server does not live.
+    fn left(&mut self, abandon: &Stop) -> Result<Nanos, Fault> {
+        let left = self.end.since(self.clock.now());
+        if left > Nanos(0) {
+            return Ok(left);
+        }
+        match &self.witness {
+            None => Err(Fault::TimedOut(self.time.into())),
+            Some(witness) if witness(abandon) => {
+                self.end = self.clock.now() + self.time;
+                Ok(self.time)
+            }
+            Some(_) if abandon.is_set() => Err(Fault::Abandoned),
+            Some(_) => Err(Fault::Silent(self.time.into())),
+        }
+    }
+
+    /// Bytes have come: a sign of life, but no reason to go on reading for ever.
+    fn received(&mut self, abandon: &Stop) -> Result<(), Fault> {
+        let now = self.clock.now();
+        if abandon.is_set() && now.since(self.began) > Nanos::from(LOOK) {
+            return Err(Fault::Abandoned);
+        }
+        if self.witness.is_some() {
+            self.end = now + self.time;
+        } else if now >= self.end {
+            return Err(Fault::TimedOut(self.time.into()));
+        }
+        Ok(())
+    }
+}
+
 /// The socket itself and how to wait for it.
 pub(super) struct Pipe {
     pub(super) socket: OwnedFd,
     /// Present on a reactor's thread; absent where the socket blocks.
     pub(super) attachment: Option<Attachment>,
     pub(super) abandon: Stop,
-    /// End of the time to connect and log in.
-    pub(super) deadline: Option<(RealClock, Nanos)>,
+    /// Until the login is through that of the login, then what its session is given.
+    pub(super) limit: Option<Limit>,
     /// Something was just sent: no answer can be there yet, so wait before reading.
     pub(super) fresh: bool,
+    /// Reads since the last wait.
+    reads: u32,
 }
 
 impl Pipe {
-    /// Connects; the time allowed covers what follows until the deadline is taken away.
+    /// Connects; the time allowed covers what follows until the limit is replaced. A way to the server that takes no bytes
+    /// for the time of `silence` is cut.
     pub(super) async fn connect(
         endpoint: &Endpoint,
         abandon: &Stop,
         time: Duration,
+        silence: Duration,
     ) -> Result<Pipe, Fault> {
-        let clock = RealClock::start();
-        let end = Nanos::from(time);
+        let limit = Limit::from_now(time);
         let family = match endpoint {
             Endpoint::Unix(_) => AddressFamily::UNIX,
             Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
@@ -104,8 +179,8 @@ impl Pipe {
                     if abandon.is_set() {
                         return Err(Fault::Abandoned);
                     }
-                    if clock.now() >= end {
-                        return Err(Fault::TimedOut);
+                    if limit.clock.now() >= limit.end {
+                        return Err(Fault::TimedOut(time));
                     }
                     pause(QUEUE_FULL).await;
                 }
@@ -114,12 +189,11 @@ impl Pipe {
         };
         if family != AddressFamily::UNIX {
             sockopt::set_tcp_nodelay(&socket, true)?;
-            sockopt::set_socket_keepalive(&socket, true)?;
+            notice_cut(&socket, silence)?;
         }
         let attachment = reactor::attach(socket.as_fd())?;
-        let deadline = Some((clock, end));
-        let mut pipe =
-            Pipe { socket, attachment, abandon: abandon.clone(), deadline, fresh: false };
+        let (abandon, limit) = (abandon.clone(), Some(limit));
+        let mut pipe = Pipe { socket, attachment, abandon, limit, fresh: false, reads: 0 };
         if !made {
             pipe.connected().await?;
         }
@@ -138,10 +212,15 @@ impl Pipe {
             self.fresh = false;
             return self.patience();
         }
+        if self.reads >= TURN && self.attachment.is_some() {
+            self.reads = 0;
+            reactor::wake(reactor::current_task());
+            return Poll::Pending;
+        }
         loop {
             match rustix::io::read(&self.socket, &mut *buffer) {
                 Ok(0) => return Poll::Ready(Err(Fault::Closed)),
-                Ok(count) => return Poll::Ready(Ok(count)),
+                Ok(count) => return Poll::Ready(self.received().map(|()| count)),
                 Err(Errno::AGAIN) => match self.patience() {
                     Poll::Pending if self.attachment.is_none() => {}
                     other => return other,
@@ -169,18 +248,37 @@ impl Pipe {
         }
     }
 
+    /// A statement begins; a session with a limit may wait so long for it.
+    #[inline]
+    pub(super) fn restart_limit(&mut self, time: impl FnOnce() -> Duration) {
+        self.reads = 0;
+        if let Some(limit) = &mut self.limit {
+            limit.restart(time());
+        }
+    }
+
+    /// Whether to read on, now that bytes have come. What comes without end leaves no other moment to ask.
+    #[inline]
+    fn received(&mut self) -> Result<(), Fault> {
+        self.reads += 1;
+        match &mut self.limit {
+            Some(limit) => limit.received(&self.abandon),
+            None if self.abandon.is_set() => Err(Fault::Abandoned),
+            None => Ok(()),
+        }
+    }
+
     /// Whether waiting makes sense at all: `Pending` if so.
-    fn patience(&self) -> Poll<Result<usize, Fault>> {
+    fn patience(&mut self) -> Poll<Result<usize, Fault>> {
+        self.reads = 0;
         if self.attachment.is_none() && self.abandon.is_set() {
             return Poll::Ready(Err(Fault::Abandoned));
         }
-        let Some((clock, end)) = &self.deadline else { return Poll::Pending };
-        let left = end.since(clock.now());
-        if left == Nanos(0) {
-            return Poll::Ready(Err(Fault::TimedOut));
-        }
-        if self.attachment.is_some() {
-            reactor::wake_in(left);
+        let Some(limit) = &mut self.limit else { return Poll::Pending };
+        match limit.left(&self.abandon) {
+            Ok(left) if self.attachment.is_some() => reactor::wake_in(left),
+            Ok(_) => {}
+            Err(fault) => return Poll::Ready(Err(fault)),
         }
         Poll::Pending
     }
@@ -227,6 +325,26 @@ impl Pipe {
         })
         .await
     }
+}
+
+/// Has the kernel end a connection over which nothing goes any more: bytes that nobody confirms, or a server that a long wait
+/// is for. A frozen server's kernel still confirms; that is what limits are for.
+fn notice_cut(socket: &OwnedFd, silence: Duration) -> Result<(), Errno> {
+    let probe = (silence / 3).max(Duration::from_secs(1));
+    sockopt::set_socket_keepalive(socket, true)?;
+    #[cfg(not(target_vendor = "apple"))]
+    {
+        sockopt::set_tcp_keepidle(socket, probe)?;
+        sockopt::set_tcp_keepintvl(socket, probe)?;
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let ms = u32::try_from(silence.as_millis()).unwrap_or(u32::MAX);
+        sockopt::set_tcp_user_timeout(socket, ms)?;
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = probe;
+    Ok(())
 }
 
 /// A socket that no child process inherits.

@@ -3,16 +3,18 @@
 use std::future::{Future as _, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use mysql_common::constants::Command;
 
 use super::channel::{Broken, Channel, End};
 use super::login::Welcome;
-use super::pipe::Fault;
+use super::pipe::{Fault, Limit};
 use super::wire::reply::Scan;
-use super::wire::{Malformed, encode, packet};
+use super::wire::{Malformed, encode, packet, push_words};
 use super::{Error, Identity, Target};
 use crate::base::Stop;
+use crate::base::units::show_time;
 use crate::recorder::{ErrorKind, EventError, Tally};
 
 /// Errors by which a server says that it closes the session.
@@ -31,6 +33,8 @@ pub struct Session {
     abandoned: bool,
     /// A statement is under way: stays set if its future was dropped.
     busy: bool,
+    /// The limit is that of a single statement of a worker.
+    limited_once: bool,
     code: u16,
     state: [u8; 5],
     text: String,
@@ -105,6 +109,7 @@ impl Session {
             gone: None,
             abandoned: false,
             busy: false,
+            limited_once: false,
             code: 0,
             state: *b"HY000",
             text: String::new(),
@@ -162,7 +167,7 @@ impl Session {
     /// # Errors
     /// As [`Error`] tells apart.
     pub async fn prepare(&mut self, sql: &str) -> Result<Prepared, Error> {
-        self.begin().map_err(|e| self.error(e))?;
+        self.begin_limited().map_err(|e| self.error(e))?;
         match self.exchange_prepare(sql).await {
             Ok(prepared) => {
                 self.end();
@@ -268,6 +273,20 @@ impl Session {
         self.channel.link.set_abandon(abandon);
     }
 
+    /// No statement of this session may take longer.
+    pub(super) fn set_limit(&mut self, time: Duration) {
+        self.channel.link.set_limit(Some(Limit::from_now(time)));
+    }
+
+    /// Statements of this session may take as long as the server lives: data being made, indexes being read. Once nothing
+    /// has come for the time that others have, a second session asks for a sign of life. For sessions that block.
+    pub fn allow_long_statements(&mut self) {
+        let target = self.target.clone();
+        let witness = Arc::new(move |abandon: &Stop| target.answers(abandon));
+        let limit = Limit::with_witness(self.target.asked_control_time(), witness);
+        self.channel.link.set_limit(Some(limit));
+    }
+
     pub(super) fn set_identity(&mut self, identity: Arc<Identity>) {
         self.identity = identity;
     }
@@ -283,6 +302,24 @@ impl Session {
             return Err(self.fail(&Broken::Malformed(Malformed(why))));
         }
         self.busy = true;
+        if self.limited_once {
+            self.limited_once = false;
+            self.channel.link.set_limit(None);
+        }
+        let Session { channel, target, .. } = self;
+        channel.link.restart_limit(|| target.control_time());
+        Ok(())
+    }
+
+    /// The same for a statement by which a worker gets ready. The load ends its events; nothing else would end this one.
+    pub(super) fn begin_limited(&mut self) -> Result<(), EventError> {
+        self.begin()?;
+        if !self.channel.link.has_limit() {
+            self.limited_once = true;
+            let time = self.target.asked_control_time();
+            self.channel.link.set_limit(Some(Limit::from_now(time)));
+            self.channel.link.restart_limit(|| self.target.control_time());
+        }
         Ok(())
     }
 
@@ -378,8 +415,14 @@ impl Session {
                 self.abandoned = true;
                 (lost(0), "we gave up waiting because we were told to stop".into())
             }
-            Broken::Fault(Fault::TimedOut) => {
-                (lost(Errno::TIMEDOUT.raw_os_error() as u16), "no answer in time".into())
+            Broken::Fault(Fault::TimedOut(time)) => {
+                let text = format!("no answer within {}", show_time(*time));
+                (lost(Errno::TIMEDOUT.raw_os_error() as u16), text)
+            }
+            Broken::Fault(Fault::Silent(time)) => {
+                let time = show_time(*time);
+                let text = format!("no answer for {time}, and none to a second session either");
+                (lost(Errno::TIMEDOUT.raw_os_error() as u16), text)
             }
             Broken::Fault(Fault::Os(errno)) => {
                 let text = std::io::Error::from(*errno).to_string();
@@ -411,7 +454,7 @@ impl Session {
 fn note_refusal(packet: &[u8], text: &mut String, state: &mut [u8; 5]) -> Result<u16, Malformed> {
     let refusal = packet::refusal(packet)?;
     text.clear();
-    text.push_str(&String::from_utf8_lossy(refusal.text));
+    push_words(text, refusal.text);
     *state = refusal.state.try_into().unwrap_or(*b"HY000");
     Ok(refusal.code)
 }

@@ -178,7 +178,10 @@ impl Drop for Through<'_> {
     }
 }
 
-/// Runs `work` with a flag that is set 0.8 s after the stop: a server that does not even answer must not hold us.
+/// How long after a stop what runs may take to end by itself.
+const GRACE: Nanos = Nanos(400_000_000);
+
+/// Runs `work` with a flag that is set soon after the stop: a server that does not even answer must not hold us.
 fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
     let abandon = Stop::new();
     let through = AtomicBool::new(false);
@@ -187,7 +190,7 @@ fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T
             let mut since = None;
             while !through.load(Ordering::SeqCst) {
                 let now = clock.now();
-                if stop.is_set() && now.since(*since.get_or_insert(now)) > Nanos(800_000_000) {
+                if stop.is_set() && now.since(*since.get_or_insert(now)) > GRACE {
                     abandon.set(StopReason::Interrupted);
                 }
                 clock.sleep_until(now + Nanos(5_000_000));

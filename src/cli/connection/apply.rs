@@ -48,6 +48,7 @@ pub(super) fn lay_over(plan: &mut AddressPlan, planned: &AddressPlan) {
     take(&mut plan.ssl.cert, &planned.ssl.cert);
     take(&mut plan.ssl.key, &planned.ssl.key);
     take(&mut plan.connect_timeout, &planned.connect_timeout);
+    take(&mut plan.control_timeout, &planned.control_timeout);
     take(&mut plan.server_public_key_path, &planned.server_public_key_path);
     plan.get_server_public_key |= planned.get_server_public_key;
     plan.enable_cleartext_plugin |= planned.enable_cleartext_plugin;
@@ -81,6 +82,10 @@ fn lay(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), Wrong> {
         "connect-timeout" => {
             plan.connect_timeout =
                 Some(parse_time(value).map_err(|e| (e.to_string(), "seconds, as in 10"))?);
+        }
+        "control-timeout" => {
+            plan.control_timeout =
+                Some(parse_time(value).map_err(|e| (e.to_string(), "seconds, as in 30"))?);
         }
         "get-server-public-key" => plan.get_server_public_key = switch(value)?,
         "server-public-key-path" => plan.server_public_key_path = path(),

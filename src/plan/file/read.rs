@@ -163,6 +163,7 @@ fn read_address(section: &Section<'_>) -> AddressPlan {
             key: path("ssl-key"),
         },
         connect_timeout: section.time("connect-timeout"),
+        control_timeout: section.time("control-timeout"),
         get_server_public_key: section.switch("get-server-public-key").unwrap_or(false),
         server_public_key_path: path("server-public-key-path"),
         enable_cleartext_plugin: section.switch("enable-cleartext-plugin").unwrap_or(false),

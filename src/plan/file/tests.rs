@@ -102,6 +102,7 @@ fn an_address_survives_without_its_password() {
         password: Some(Secret::new("geheim")),
         protocol: Some(Protocol::Tcp),
         connect_timeout: Some(Duration::from_secs(3)),
+        control_timeout: Some(Duration::from_secs(7)),
         ..AddressPlan::default()
     };
     let target = TargetPlan::Address(address);

@@ -124,6 +124,7 @@ fn write_address(address: &AddressPlan) -> Table {
     lines.path("ssl-cert", address.ssl.cert.as_ref());
     lines.path("ssl-key", address.ssl.key.as_ref());
     lines.time("connect-timeout", address.connect_timeout);
+    lines.time("control-timeout", address.control_timeout);
     lines.flag("get-server-public-key", address.get_server_public_key);
     lines.path("server-public-key-path", address.server_public_key_path.as_ref());
     lines.flag("enable-cleartext-plugin", address.enable_cleartext_plugin);

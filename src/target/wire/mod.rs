@@ -7,6 +7,8 @@ pub(super) mod reply;
 #[cfg(test)]
 mod tests;
 
+use crate::base::terminal::is_obeyed;
+
 /// Payload at which a packet goes on in the next one.
 pub(super) const CHUNK: usize = 0xFF_FFFF;
 
@@ -18,4 +20,38 @@ pub(super) struct Malformed(pub(super) &'static str);
 pub(super) fn header(bytes: &[u8; 4]) -> (usize, u8) {
     let [a, b, c, sequence] = *bytes;
     (usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16, sequence)
+}
+
+/// Longest text of a server's that is kept to be shown, in bytes; its own errors have 512 at most.
+const LONGEST_WORDS: usize = 1024;
+
+/// Puts words of a server that are to be shown behind a text: on one line, without what a terminal would obey, and not more
+/// than anybody reads.
+pub(super) fn push_words(text: &mut String, bytes: &[u8]) {
+    let head = &bytes[..bytes.len().min(LONGEST_WORDS)];
+    for chunk in head.utf8_chunks() {
+        text.extend(chunk.valid().chars().map(shown));
+        // A character may have been cut in two.
+        if !chunk.invalid().is_empty() && head.len() == bytes.len() {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    if head.len() < bytes.len() {
+        text.push_str(&format!(".. ({} bytes)", bytes.len()));
+    }
+}
+
+/// The same as a text of its own.
+pub(super) fn words(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    push_words(&mut text, bytes);
+    text
+}
+
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if is_obeyed(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
 }

@@ -2,7 +2,7 @@
 
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 
-use super::Malformed;
+use super::{Malformed, words};
 
 type Parsed<T> = Result<T, Malformed>;
 
@@ -89,7 +89,7 @@ pub(in crate::target) fn greeting(payload: &[u8]) -> Parsed<Greeting> {
     if fields.byte()? != 10 {
         return Err(Malformed("the server speaks no protocol 10"));
     }
-    let version = String::from_utf8_lossy(fields.until_zero()).into_owned();
+    let version = words(fields.until_zero());
     let id = u64::from(fields.long()?);
     let mut nonce = fields.bytes(8)?.to_vec();
     fields.byte()?;
@@ -109,7 +109,7 @@ pub(in crate::target) fn greeting(payload: &[u8]) -> Parsed<Greeting> {
         nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
     }
     let plugin = match capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH) {
-        true => String::from_utf8_lossy(fields.until_zero()).into_owned(),
+        true => words(fields.until_zero()),
         false => String::from("mysql_native_password"),
     };
     Ok(Greeting { version, id, nonce, capabilities, extended, plugin })
@@ -204,7 +204,7 @@ pub(in crate::target) fn switch(payload: &[u8]) -> Parsed<(String, Vec<u8>)> {
     if fields.0.is_empty() {
         return Ok((String::from("mysql_old_password"), Vec::new()));
     }
-    let name = String::from_utf8_lossy(fields.until_zero()).into_owned();
+    let name = words(fields.until_zero());
     // Behind the 20 bytes that the older methods use stands a zero; with ed25519 the last of 32 bytes
     // may be one by chance, and belongs to them.
     let nonce = match fields.0 {
@@ -221,7 +221,7 @@ pub(in crate::target) fn column_name(payload: &[u8]) -> Parsed<String> {
         fields.text()?;
     }
     let name = fields.text()?.ok_or(Malformed("a column has no name"))?;
-    Ok(String::from_utf8_lossy(name).into_owned())
+    Ok(words(name))
 }
 
 /// Reads the answer to PREPARE: the statement's number, its columns, its parameters.

@@ -59,6 +59,8 @@ impl Strategy for Load {
 const LOOK: Nanos = Nanos(50_000_000);
 /// How long a server may show its last load's end before we take it for this one's: the text counts in seconds.
 const STALE: Nanos = Nanos(1_500_000_000);
+/// How long a server may take to break off, after which we leave it alone with that.
+const ABORTING: Nanos = Nanos(1_000_000_000);
 const STATUS: &str = "Innodb_buffer_pool_load_status";
 
 fn run(scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Warmed> {
@@ -125,7 +127,7 @@ fn wait(
 ) -> anyhow::Result<(State, Warmth)> {
     let clock = scene.clock;
     let asked = clock.now();
-    let mut aborting = false;
+    let mut aborted = None;
     loop {
         let text = status_text(session, STATUS)?;
         let now = gauge(session)?;
@@ -134,10 +136,11 @@ fn wait(
         if !stale && state.is_end() {
             return Ok((state, now));
         }
-        if aborting && clock.now().since(asked) > Nanos(10_000_000_000) {
+        if aborted.is_some_and(|at| clock.now().since(at) > ABORTING) {
             return Ok((State::Aborted, now));
         }
-        if scene.stop.is_set() && !std::mem::replace(&mut aborting, true) {
+        if scene.stop.is_set() && aborted.is_none() {
+            aborted = Some(clock.now());
             session
                 .command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
                 .context("break off the load")?;

@@ -12,6 +12,9 @@ use crate::target::Session;
 use crate::warm::{Event, Scene, Warmth, gauge};
 use crate::workload::Progress;
 
+/// Looks in a row that the server may refuse before the work ends with its words.
+const REFUSED_MOST: u32 = 20;
+
 /// Why it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::warm) enum End {
@@ -69,8 +72,16 @@ pub(in crate::warm) fn work_off(
         working: AtomicUsize::new(sessions as usize),
         broken: Mutex::new(None),
     };
-    let mut watch =
-        Watch { limits, label, crew: &crew, before, last: before, mark: before, end: End::Through };
+    let mut watch = Watch {
+        limits,
+        label,
+        crew: &crew,
+        before,
+        last: before,
+        mark: before,
+        refused: 0,
+        end: End::Through,
+    };
     let noted = std::thread::scope(|scope| {
         for place in 0..sessions as usize {
             let crew = &crew;
@@ -98,6 +109,8 @@ struct Watch<'a, 'b> {
     last: Warmth,
     /// The look by which to tell whether the pool still grows.
     mark: Warmth,
+    /// Looks in a row that the server refused.
+    refused: u32,
     end: End,
 }
 
@@ -136,7 +149,10 @@ impl Watch<'_, '_> {
                 self.cancel(lead);
             } else if now >= next || self.crew.board().is_starved() {
                 let read = self.last.pages_read;
-                self.look(lead);
+                if let Err(error) = self.look(lead) {
+                    self.break_off(error);
+                    continue;
+                }
                 let read = self.last.pages_read.saturating_sub(read);
                 let pause = next_look(&self.last, read, now.since(looked));
                 looked = now;
@@ -160,16 +176,48 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// Looks at the pool and the load, and opens or closes the gate accordingly. No answer means: wait.
-    fn look(&mut self, lead: &mut Session) {
-        let looked = gauge(lead);
+    /// Ends the work of all sessions for a cause of our own.
+    fn break_off(&self, error: anyhow::Error) {
+        self.crew.board().gate = Gate::Closed;
+        let mut broken = self.crew.broken.lock().expect("set without panic");
+        broken.get_or_insert(error);
+    }
+
+    /// The pool and the load as they are now; `None` where the server refuses to say. A lost session is opened once more:
+    /// it may have been ended by itself.
+    fn ask(&mut self, lead: &mut Session) -> anyhow::Result<Option<Warmth>> {
+        let mut looked = gauge(lead);
+        if looked.is_err() && !lead.is_usable() && !self.crew.abandon.is_set() {
+            *lead = crate::warm::open(self.crew.target, self.crew.abandon)?;
+            looked = gauge(lead);
+        }
+        match looked {
+            Ok(now) => {
+                self.refused = 0;
+                Ok(Some(now))
+            }
+            Err(_) if lead.is_usable() && self.refused < REFUSED_MOST => {
+                self.refused += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Looks at the pool and the load, and opens or closes the gate accordingly. While the server refuses to say, nothing
+    /// new begins.
+    fn look(&mut self, lead: &mut Session) -> anyhow::Result<()> {
+        if self.crew.board().gate == Gate::Closed {
+            return Ok(());
+        }
+        let looked = self.ask(lead)?;
         let mut board = self.crew.board();
         if board.gate == Gate::Closed {
-            return;
+            return Ok(());
         }
-        let Ok(now) = looked else {
+        let Some(now) = looked else {
             board.gate = Gate::Paused;
-            return;
+            return Ok(());
         };
         let full = self.limits.fill.is_full(&self.mark, &now);
         if Fill::can_tell(&self.mark, &now) {
@@ -179,13 +227,14 @@ impl Watch<'_, '_> {
         if full {
             board.gate = Gate::Closed;
             self.end = End::Full;
-            return;
+            return Ok(());
         }
         let ours = self.crew.busy.iter().filter(|b| b.load(Ordering::SeqCst) != 0).count() as u64;
         let others = now.threads_running.saturating_sub(ours + 1);
         let calm = self.limits.max_running == 0 || others <= self.limits.max_running;
         board.gate = if calm { Gate::Open } else { Gate::Paused };
         self.last = now;
+        Ok(())
     }
 
     fn progress(&self) -> Progress {

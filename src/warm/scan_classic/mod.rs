@@ -61,7 +61,8 @@ fn run(
         jobs.push((database, list));
     }
     let total: usize = jobs.iter().flat_map(|(_, list)| list).map(|(_, sql)| sql.len()).sum();
-    let session = scene.target.connect(abandon).context("open the one connection")?;
+    let mut session = scene.target.connect(abandon).context("open the one connection")?;
+    session.allow_long_statements();
     let id = session.id();
     let mut reader = Reader { session, done: 0, total: total as u64 };
     let (target, clock, stop) = (scene.target, scene.clock, scene.stop.clone());

@@ -121,7 +121,8 @@ impl<'a> Crew<'a> {
     }
 
     fn toil(&self) -> anyhow::Result<()> {
-        let session = self.target.connect(self.stop)?;
+        let mut session = self.target.connect(self.stop)?;
+        session.allow_long_statements();
         let mut sender = Sender::new(self.source, session)?;
         while let Some(task) = self.take() {
             match task {

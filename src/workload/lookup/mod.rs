@@ -220,6 +220,7 @@ impl Workload for Searches {
     }
     fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;
+        session.allow_long_statements();
         fill::drop_ours(&mut session, &[TABLE.to_owned()], table::COLUMNS, &mut |_| {})
     }
 }

@@ -86,6 +86,7 @@ impl Workload for Bulk {
     /// Makes an empty table for each session.
     fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;
+        session.allow_long_statements();
         fill::database(&mut session)?;
         let names = table::names(job.threads as u64);
         let found = fill::look_up(&mut session, &names)?;

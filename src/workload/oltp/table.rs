@@ -154,6 +154,7 @@ pub(super) fn drop_tables(
     job: &mut Job<'_>,
 ) -> anyhow::Result<()> {
     let mut session = target.connect(job.stop)?;
+    session.allow_long_statements();
     let total = names.len() as u64;
     fill::drop_ours(&mut session, names, columns, &mut |done| {
         (job.progress)(Progress { label: "drop tables".to_owned(), done, total, unit: "tables" });

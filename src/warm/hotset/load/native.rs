@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 
-use crate::base::{Clock, Nanos, RealClock};
+use crate::base::{Clock, Nanos};
 use crate::server::journal::{Journal, LIST};
 use crate::target::{Product, Session};
 use crate::warm::gauge::{status_text, text};
@@ -115,7 +115,11 @@ pub(super) fn load(
             return Ok(done);
         }
         write(shelf, list)?;
-        now = one(session, clock, list.len() as u64, now.pages_read)?;
+        now = one(session, scene, list.len() as u64, now.pages_read)?;
+        if scene.stop.is_set() {
+            done.cut = true;
+            return Ok(done);
+        }
         done.pages_listed += list.len() as u64;
         on_list(list)?;
         let label = "hotset".to_owned();
@@ -142,10 +146,11 @@ const LOOK: Nanos = Nanos(2_000_000);
 /// one that reads none (all there, or none to be found) is taken for done after a quiet while.
 fn one(
     session: &mut Session,
-    clock: RealClock,
+    scene: &Scene<'_>,
     listed: u64,
     read_before: u64,
 ) -> anyhow::Result<Warmth> {
+    let clock = scene.clock;
     let was = status_text(session, STATUS)?;
     session
         .command("SET GLOBAL innodb_buffer_pool_load_now = ON")
@@ -164,6 +169,12 @@ fn one(
         }
         let all = now.pages_read.saturating_sub(read_before) >= listed;
         if state.is_end() && (seen || all || clock.now().since(moved) > QUIET) {
+            return Ok(now);
+        }
+        if scene.stop.is_set() {
+            session
+                .command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
+                .context("break off the load of a list")?;
             return Ok(now);
         }
         clock.sleep_until(clock.now() + LOOK);
