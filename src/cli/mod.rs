@@ -42,6 +42,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::server::journal::NotRestored;
 use desk::Desk;
 use fault::Exit;
 
@@ -79,7 +80,11 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         let matches = program().try_get_matches_from(words.args)?;
         dispatch(&matches, &desk)
     });
-    fault::settle(result, &desk).into()
+    let told = result.as_ref().err().and_then(|error| error.downcast_ref::<NotRestored>());
+    let told = told.map(|left| left.path.clone());
+    let exit = fault::settle(result, &desk);
+    let left = sandbox::tell_left(told.as_deref(), &desk);
+    (if left && exit == Exit::Done { Exit::Failed } else { exit }).into()
 }
 
 /// Names of all commands, for the test that the documentation mentions each.

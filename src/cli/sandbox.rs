@@ -1,6 +1,7 @@
 //! `sweat sandbox`: throw-away servers for people, not only for runs.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -122,14 +123,30 @@ pub(super) fn sweep(command: &str, desk: &Desk) {
             desk.say(&format!("cleaned up after a sweat that was killed: sandbox {name}"));
         }
         let pending = journal::pending(&home);
-        for path in pending.iter().filter(|_| command != "restore") {
-            let path = path.display();
+        for left in pending.iter().filter(|_| command != "restore") {
+            let (what, path) = (&left.what, left.path.display());
             desk.say(&format!(
-                "a sweat that was killed left variables of a server changed: \
-                 run `sweat restore {path}`"
+                "an earlier sweat left this changed on a server: {what}\n\
+                 hint: run `sweat restore {path}`"
             ));
         }
     }
+}
+
+/// Says what this sweat leaves changed on a server, but for what `told` names, which was said. Called at the end of every
+/// command; says whether there was anything.
+pub(super) fn tell_left(told: Option<&Path>, desk: &Desk) -> bool {
+    let homes = Home::present();
+    let mut left: Vec<_> = homes.iter().flat_map(journal::pending).collect();
+    left.retain(|left| left.is_ours && told != Some(&left.path));
+    for left in &left {
+        let (what, path) = (&left.what, left.path.display());
+        desk.say(&format!(
+            "error: this stays changed on the server, which did not answer: {what}\n\
+             hint: run `sweat restore {path}` once it does"
+        ));
+    }
+    !left.is_empty()
 }
 
 fn terms(home: Home, name: Option<String>, life: Life, desk: &Desk) -> Terms {

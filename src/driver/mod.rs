@@ -8,11 +8,14 @@ mod arrival;
 mod load;
 mod pace;
 mod reactor;
+mod silence;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
 mod tests;
 mod threads;
+
+pub use silence::SilenceWatch;
 
 use arrival::{Arrival, Schedule};
 use load::{Load, Start, State};
@@ -27,6 +30,9 @@ use crate::workload::Workload;
 const LOOK: Nanos = Nanos(50_000_000);
 /// How long events under way may take to end when the user wants to stop, or something broke.
 const SHORT_GRACE: Nanos = Nanos(300_000_000);
+/// How long nobody may have got a session, once some could not, before the others need not try: a server that refuses, or
+/// does not answer, does so to all.
+const NOBODY_OPENS: Nanos = Nanos(15_000_000_000);
 /// From making the start known to the start: enough for all threads to hear of it.
 const LEAD: Nanos = Nanos(2_000_000);
 
@@ -177,11 +183,17 @@ impl Watch<'_> {
     /// Waits until every worker has its session or failed to get one, and makes the start known; `None` if there
     /// is nothing to start.
     fn open(&mut self) -> Option<Nanos> {
+        let began = self.clock.now();
         let mut state = self.load.state();
         while state.opened + state.unopened.len() < self.load.workers
             && !self.load.halt.is_set()
             && !self.stop.is_set()
         {
+            let nobody = state.opened == 0 && !state.unopened.is_empty();
+            if nobody && self.clock.now().since(began) > NOBODY_OPENS {
+                self.load.halt.set(StopReason::TargetLost);
+                break;
+            }
             state = self.load.wait(state, LOOK.into());
         }
         let opened = state.opened;

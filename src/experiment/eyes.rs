@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
 
 use super::ground::Ground;
 use super::keeper::Keeper;
@@ -11,6 +12,9 @@ use crate::plan::Plan;
 use crate::probe::variables::Variables;
 use crate::probe::{Kind as _, Sample, Sampler, Values, counters_now};
 use crate::target::Session;
+
+/// A look that takes longer is none of this moment.
+const LATEST: Duration = Duration::from_secs(5);
 
 /// The sampler, and a session of our own for the looks between steps.
 pub(super) struct Eyes<'scope> {
@@ -42,6 +46,9 @@ impl<'scope> Eyes<'scope> {
     pub(super) fn look(&mut self, ground: &Ground, keeper: &Keeper<'_>) -> Counters {
         if self.session.as_ref().is_none_or(|s| !s.is_usable()) {
             self.session = ground.target().and_then(|t| t.connect(keeper.stop).ok());
+            if let Some(session) = &mut self.session {
+                session.limit_statements(LATEST);
+            }
         }
         let pid = self.pid(ground);
         let seen = counters_now(self.session.as_mut(), pid).unwrap_or_else(|_| BTreeMap::new());

@@ -113,9 +113,24 @@ pub fn run_script(
         complaints.keep_new(&mut walk.ground, &keeper);
         let back = walk.put_back();
         walk.eyes.close();
-        result.and_then(|reached| back.map(|()| reached))
+        with_ending(result, back, &keeper)
     });
     Ok(keeper.end(result))
+}
+
+/// What a run came to, and whether everything was put back after it. What is left changed on a server stays in its journal,
+/// of which whoever ends the program tells; it must not hide what stopped the run.
+fn with_ending(
+    result: anyhow::Result<Reached>,
+    back: anyhow::Result<()>,
+    keeper: &Keeper<'_>,
+) -> anyhow::Result<Reached> {
+    let Err(left) = back else { return result };
+    keeper.note(&format!("{left:#}"));
+    match result {
+        Ok((RunState::Done, None)) => Err(left),
+        stopped => stopped,
+    }
 }
 
 /// The file of a load's statements in the run folder.
@@ -219,10 +234,9 @@ impl Walk<'_, '_, '_> {
         };
         let watch = Watch::begin(self.plan, self.keeper, &self.ground)?;
         let recording = trial::run(self.keeper, self.plan, self.workload, &place, &self.ground)?;
-        if let Some(watch) = watch {
-            watch.end(self.keeper, &trial::name(&place))?;
-        }
-        Ok(trial::reached(&recording))
+        let reached = trial::asked(&recording, &self.ground, self.keeper);
+        let ended = watch.map_or(Ok(()), |watch| watch.end(self.keeper, &trial::name(&place)));
+        with_ending(Ok(reached), ended, self.keeper)
     }
 
     pub(super) fn prepare(&mut self) -> anyhow::Result<()> {

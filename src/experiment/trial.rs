@@ -12,7 +12,7 @@ use crate::analysis::Watcher;
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
-use crate::driver;
+use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
 use crate::recorder::{ErrorKind, Recording};
 use crate::server::Settings;
@@ -101,7 +101,12 @@ pub(super) fn run(
     keeper.tell(|listener| listener.load_began(&classes));
     let stop = keeper.stop.part();
     *keeper.watcher() = load.until_steady.then(Watcher::new);
+    let mut silence = ground.target().cloned().and_then(|target| {
+        let patience = target.control_time();
+        SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop))
+    });
     let mut on_interval = |interval: &_| {
+        silence.iter_mut().for_each(|watch| watch.look(interval));
         keeper.writer().interval(interval);
         keeper.tell(|listener| listener.interval(interval));
         let outlook = keeper.watcher().as_mut().and_then(|watcher| watcher.interval(interval));
@@ -146,6 +151,20 @@ fn offered(load: &LoadPlan) -> Option<f64> {
             Some(per_second)
         }
     }
+}
+
+/// How far a run came whose load ended like this. Events that were given up may have been long ones, or a server that does
+/// not answer any more: it is asked.
+pub(super) fn asked(recording: &Recording, ground: &Ground, keeper: &Keeper<'_>) -> Reached {
+    let reached = reached(recording);
+    let Some(target) = ground.target().filter(|_| recording.abandoned > 0) else { return reached };
+    target.doubt();
+    if target.answers(keeper.stop) || keeper.stop.is_set() {
+        return reached;
+    }
+    let given_up = recording.abandoned;
+    let why = anyhow::anyhow!("the server does not answer any more; {given_up} events were given up");
+    (RunState::Failed, Some(why))
 }
 
 /// How far a run came whose load ended like this.

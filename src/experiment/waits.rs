@@ -78,7 +78,7 @@ impl Place {
         let target = target.again(&address)?;
         let names = instruments::find(&mut target.connect(stop)?, pattern)?;
         let consent = match ground.is_own() {
-            true => Some(Consent::given("a server of our own")),
+            true => Some(Consent::own()),
             false => is_allowed(plan).then(|| Consent::given(&format!("--allow {ALLOW}"))),
         };
         let (own, journal) = (ground.is_own(), dir.join(WAITS_FILE));
@@ -100,7 +100,7 @@ impl Place {
         stop: &Stop,
         when: When<'_>,
     ) -> anyhow::Result<Watch> {
-        let mut gatherer = Gatherer::open(&self.target, clock)?;
+        let mut gatherer = Gatherer::open(&self.target, clock, stop)?;
         let (before_load, others) = match when {
             When::BeforeLoad => (self.own, &[][..]),
             When::UnderLoad(ours) => (false, ours),
@@ -156,7 +156,7 @@ impl Watch {
     /// told by the load itself.
     ///
     /// # Errors
-    /// When something could not be put back on a server that is there.
+    /// When something could not be put back on a server that is not ours.
     pub(super) fn end(self, keeper: &Keeper<'_>, trial: &str) -> anyhow::Result<()> {
         let gathered = self.gatherer.stop();
         let restored = self.instruments.restore();

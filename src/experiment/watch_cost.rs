@@ -72,7 +72,8 @@ impl Walk<'_, '_, '_> {
             LoadPlan { time: None, events: None, until_steady: false, ..self.plan.load.clone() };
         let (stop, clock) = (Stop::new(), keeper.clock);
         let out = |sample: Sample| keeper.sample(&sample);
-        let windows = Windows { place: &place, target: &target, pid, clock };
+        let windows =
+            Windows { place: &place, target: &target, pid, clock, stop: keeper.stop };
         let (result, ran) = std::thread::scope(|scope| {
             let (plan, workload, stop) = (self.plan, self.workload, &stop);
             let runner = scope
@@ -94,13 +95,14 @@ struct Windows<'a> {
     target: &'a Target,
     pid: u32,
     clock: RealClock,
+    stop: &'a Stop,
 }
 
 impl Windows<'_> {
     /// All pairs, unless `is_over` says that it is enough.
     fn all(&self, is_over: &dyn Fn() -> bool, out: &dyn Fn(Sample)) -> anyhow::Result<()> {
         // Sessions of our own are opened before instruments go on, so that they are left out.
-        let mut session = self.target.connect(&Stop::new())?;
+        let mut session = self.target.connect(self.stop)?;
         self.sleep(BEFORE, is_over);
         for pair in 0..PAIRS {
             for second in [false, true] {
@@ -123,7 +125,7 @@ impl Windows<'_> {
         is_over: &dyn Fn() -> bool,
     ) -> anyhow::Result<Sample> {
         let ours = [session.id()];
-        let watch = || self.place.watch(self.clock, &Stop::new(), When::UnderLoad(&ours));
+        let watch = || self.place.watch(self.clock, self.stop, When::UnderLoad(&ours));
         let watch = on.then(watch).transpose()?;
         let began = self.clock.now();
         let before = (self.cpu_s()?, statements(session)?);

@@ -149,7 +149,7 @@ impl Target {
                 self.doubt();
             }
         })?;
-        session.set_limit(self.asked_control_time());
+        session.limit_statements(self.asked_control_time());
         if self.known.identity.get().is_none() {
             let comment = session.scalar("SELECT @@version_comment")?.unwrap_or_default();
             let identity = session.identity().with_comment(&comment);
@@ -183,7 +183,7 @@ impl Target {
         let (time, clock) = (KILL_TIME.min(self.connect_time()), RealClock::start());
         let killed = block_on(async {
             let mut session = self.open_with(&Stop::new(), Wishes::default(), time).await?;
-            session.set_limit(time.saturating_sub(clock.now().into()));
+            session.limit_statements(time.saturating_sub(clock.now().into()));
             session.fetch(&format!("KILL QUERY {id}")).await
         });
         match killed {
@@ -233,7 +233,7 @@ impl Target {
     }
 
     /// How long a statement of the control plane may take.
-    pub(super) fn control_time(&self) -> Duration {
+    pub fn control_time(&self) -> Duration {
         self.patience(self.asked_control_time())
     }
 

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::thread::LocalKey;
 
 use super::link::Link;
 use super::pipe::Fault;
@@ -20,6 +21,19 @@ const LONGEST: usize = 64 << 20;
 thread_local! {
     static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Lends a buffer of the thread. It is away meanwhile, not borrowed: who waits may ask another session whether the server lives,
+/// and that one has a buffer of its own then.
+#[inline]
+fn with_buffer<T>(
+    buffer: &'static LocalKey<RefCell<Vec<u8>>>,
+    work: impl FnOnce(&mut Vec<u8>) -> T,
+) -> T {
+    let mut lent = buffer.take();
+    let done = work(&mut lent);
+    buffer.replace(lent);
+    done
 }
 
 /// Why a channel is of no use any more.
@@ -93,7 +107,7 @@ impl Channel {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<u8, Malformed>,
     ) -> Result<usize, Broken> {
-        let (length, all) = OUTPUT.with_borrow_mut(|out| {
+        let (length, all) = with_buffer(&OUTPUT, |out| {
             out.clear();
             self.sequence = write(out)?;
             let sent = self.link.send(out);
@@ -161,7 +175,7 @@ impl Channel {
         self.start = 0;
         let Channel { link, inbox, .. } = self;
         poll_fn(|_| {
-            INPUT.with_borrow_mut(|input| {
+            with_buffer(&INPUT, |input| {
                 input.resize(READ.max(input.len()), 0);
                 let polled = link.poll_recv(input);
                 if let Poll::Ready(Ok(count)) = &polled {
@@ -182,7 +196,7 @@ impl Channel {
         received: &mut u64,
         refused: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<End, Broken>> {
-        INPUT.with_borrow_mut(|input| {
+        with_buffer(&INPUT, |input| {
             if input.len() < READ + LONGEST_WHOLE {
                 input.resize(READ + LONGEST_WHOLE, 0);
             }

@@ -103,6 +103,12 @@ impl Link {
         let _ = net::shutdown(&self.pipe.socket, net::Shutdown::Both);
     }
 
+    /// How long the kernel lets bytes go unconfirmed.
+    #[cfg(all(test, target_os = "linux"))]
+    pub(super) fn user_timeout_ms(&self) -> u32 {
+        net::sockopt::tcp_user_timeout(&self.pipe.socket).unwrap()
+    }
+
     /// The process at the other end, where the kernel tells.
     pub(super) fn peer_pid(&self) -> Option<u32> {
         super::peer::pid(self.pipe.socket.as_fd())

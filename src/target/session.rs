@@ -274,7 +274,7 @@ impl Session {
     }
 
     /// No statement of this session may take longer.
-    pub(super) fn set_limit(&mut self, time: Duration) {
+    pub fn limit_statements(&mut self, time: Duration) {
         self.channel.link.set_limit(Some(Limit::from_now(time)));
     }
 

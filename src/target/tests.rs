@@ -1,5 +1,7 @@
 //! Faults that a real server can't be asked for: a thread that plays a server, byte by byte.
 
+mod limits;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;

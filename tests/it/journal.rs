@@ -1,7 +1,5 @@
 //! Variables of a real server: changed with consent, put back whatever happens.
 
-use std::path::PathBuf;
-
 use sweat::base::{Stop, StopReason};
 use sweat::server::Control as _;
 use sweat::server::journal::{self, Consent, Journal, Trust};
@@ -70,7 +68,9 @@ fn variables_are_put_back_after_ctrl_c_and_after_a_kill() {
 #[test]
 fn a_server_that_was_killed_does_not_hang_the_guard() {
     let mut fixture = fixture::mariadb();
-    let mut guard = open(&fixture, &Stop::new());
+    let path = fixture.dir.path().join(journal::FILE);
+    let consent = Consent::given("--allow x");
+    let mut guard = Journal::open(&path, fixture.target(), &consent, &Stop::new()).unwrap();
     change(&mut guard);
     fixture.sandbox.kill();
     let error = guard.undo().unwrap_err();
@@ -89,11 +89,14 @@ fn what_a_killed_sweat_left_is_told_by_the_next_and_put_back() {
     let mut guard = Journal::open(&path, fixture.target(), &consent, &Stop::new()).unwrap();
     change(&mut guard);
     std::mem::forget(guard);
-    assert_eq!(journal::pending(&home), Vec::<PathBuf>::new(), "its sweat still runs");
+    let told = journal::pending(&home);
+    assert!(told.len() == 1 && told[0].is_ours, "its sweat still runs: {told:?}");
     let text = std::fs::read_to_string(&path).unwrap();
     let started = ProcessId::own().unwrap().started;
     std::fs::write(&path, text.replace(&format!("\"{started}\""), "\"1\"")).unwrap();
-    assert_eq!(journal::pending(&home), std::slice::from_ref(&path));
+    let told = journal::pending(&home);
+    assert!(told.len() == 1 && told[0].path == path && !told[0].is_ours, "{told:?}");
+    assert!(told[0].what.contains("innodb_old_blocks_pct, long_query_time"), "{told:?}");
 
     let sweat = |words: &[&str]| {
         let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_sweat"));

@@ -7,6 +7,7 @@ mod capture;
 mod cli;
 mod compare;
 mod doctor;
+mod faults;
 mod fixture;
 mod follow;
 mod hostile;

@@ -16,6 +16,12 @@ const EVERY: Nanos = Nanos(1_000_000_000);
 /// How long the last reads may take.
 const LAST: Nanos = Nanos(20_000_000_000);
 
+/// The same where the server did not answer when it was last asked, and where somebody waits for us to stop.
+const SILENT: Nanos = Nanos(200_000_000);
+const STOPPED: Nanos = Nanos(500_000_000);
+/// How often to look which of these it is.
+const LOOK: Nanos = Nanos(50_000_000);
+
 /// What to gather.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -36,6 +42,10 @@ pub struct Gatherer {
     told: Receiver<Told>,
     abandon: Stop,
     thread: Option<JoinHandle<()>>,
+    target: Target,
+    clock: RealClock,
+    /// Set by whoever wants us to stop.
+    stop: Stop,
 }
 
 /// What the thread says.
@@ -54,19 +64,27 @@ impl Gatherer {
     ///
     /// # Errors
     /// When the server can't be reached.
-    pub fn open(target: &Target, clock: RealClock) -> anyhow::Result<Gatherer> {
+    pub fn open(target: &Target, clock: RealClock, stop: &Stop) -> anyhow::Result<Gatherer> {
         let abandon = Stop::new();
         let (orders, ordered) = mpsc::channel();
         let (out, told) = mpsc::channel();
-        let (target, limit) = (target.clone(), abandon.clone());
+        let (asked, limit) = (target.clone(), abandon.clone());
         let thread =
             std::thread::Builder::new().name("probe-waits".to_owned()).spawn(move || {
-                let last = serve(&target, &limit, clock, &ordered, &out);
+                let last = serve(&asked, &limit, clock, &ordered, &out);
                 // Nobody may want it any more.
                 let _ = out.send(last.unwrap_or_else(Told::Failed));
             })?;
-        let mut gatherer =
-            Gatherer { id: 0, orders: Some(orders), told, abandon, thread: Some(thread) };
+        let mut gatherer = Gatherer {
+            id: 0,
+            orders: Some(orders),
+            told,
+            abandon,
+            thread: Some(thread),
+            target: target.clone(),
+            clock,
+            stop: stop.clone(),
+        };
         if let Told::Opened(id) = gatherer.wait()? {
             gatherer.id = id;
         }
@@ -107,10 +125,22 @@ impl Gatherer {
     }
 
     fn wait(&self) -> anyhow::Result<Told> {
-        match self.told.recv_timeout(LAST.into()) {
-            Ok(Told::Failed(error)) => Err(error),
-            Ok(told) => Ok(told),
-            Err(_) => anyhow::bail!("the server takes too long to tell its waits"),
+        let began = self.clock.now();
+        loop {
+            match self.told.recv_timeout(LOOK.into()) {
+                Ok(Told::Failed(error)) => return Err(error),
+                Ok(told) => return Ok(told),
+                Err(_) if self.clock.now().since(began) < self.patience() => {}
+                Err(_) => anyhow::bail!("the server takes too long to tell its waits"),
+            }
+        }
+    }
+
+    fn patience(&self) -> Nanos {
+        match (self.target.is_silent(), self.stop.is_set()) {
+            (true, _) => SILENT,
+            (false, true) => STOPPED,
+            (false, false) => LAST,
         }
     }
 }

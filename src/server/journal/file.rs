@@ -173,6 +173,31 @@ impl Log {
         self.seal.is_some()
     }
 
+    /// What is still changed, in words.
+    pub(super) fn changed_in_words(&self) -> String {
+        let word = |entry: &Entry| match entry {
+            Entry::Variable(change) => change.variable.clone(),
+            Entry::Rows(change) => {
+                format!("{} of {} rows of {}", change.column, change.keys.len(), change.table)
+            }
+            Entry::StandIn(one) => one.path.display().to_string(),
+        };
+        let mut words: Vec<String> = Vec::new();
+        for entry in &self.open {
+            let word = word(entry);
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(", ")
+    }
+
+    /// Whether this very program writes it.
+    pub(super) fn is_ours(&self) -> bool {
+        let own = ProcessId::own().ok();
+        own.is_some() && self.tool == own
+    }
+
     /// Whether the sweat that writes it still runs.
     pub(super) fn is_in_use(&self) -> bool {
         self.tool.as_ref().is_some_and(ProcessId::is_alive)

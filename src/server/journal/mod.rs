@@ -6,6 +6,7 @@
 //! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
 mod file;
+mod pointers;
 mod refusal;
 mod seal;
 mod stand_in;
@@ -17,9 +18,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
+use crate::base::units::show_time;
 use crate::base::{Stop, StopReason};
 use crate::plan::Refused;
-use crate::target::{Session, Target};
+use crate::target::{self, Session, Target};
 
 use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
@@ -29,24 +31,35 @@ pub use refusal::{Refusal, refuses};
 pub use stand_in::LIST;
 pub use switches::Switch;
 
-/// How long a server may take while values are put back.
+/// How long a server may take while values are put back; the same once it gave no answer, and where somebody waits for us to
+/// stop: what can't be put back then is said, and `restore` does it.
 const PATIENCE: Duration = Duration::from_secs(5);
+const SILENT: Duration = Duration::from_secs(2);
+const STOPPED: Duration = Duration::from_secs(1);
+const STOPPED_SILENT: Duration = Duration::from_millis(400);
 
 /// The right to change a running server.
 #[derive(Clone, Debug)]
 pub struct Consent {
     source: String,
+    /// The server goes when we are through with it: what is left changed on it matters to nobody.
+    own: bool,
 }
 
 impl Consent {
     /// A server that we may stop we may also change.
     pub fn of(_control: &dyn Control) -> Consent {
-        Consent { source: "a server of our own".to_owned() }
+        Consent::own()
+    }
+
+    /// A server that we have started for this alone.
+    pub fn own() -> Consent {
+        Consent { source: "a server of our own".to_owned(), own: true }
     }
 
     /// The user said so in words: the flag that was typed, as in `--allow load`.
     pub fn given(flag: &str) -> Consent {
-        Consent { source: flag.to_owned() }
+        Consent { source: flag.to_owned(), own: false }
     }
 
     /// Where it comes from.
@@ -64,12 +77,33 @@ pub struct Undone {
     pub left: Vec<String>,
 }
 
+/// What was changed on a server and could not be put back.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "put back what was changed on the server ({what}): {why}\nhint: run `sweat restore {}` once the \
+     server answers",
+    path.display()
+)]
+pub struct NotRestored {
+    /// Variables and switches.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// The journal that tells what is to be done.
+    pub path: PathBuf,
+}
+
 /// Changed variables of one server. Dropping it puts them back.
 #[derive(Debug)]
 pub struct Journal {
     target: Target,
     session: Session,
     log: Log,
+    stop: Stop,
+    /// Of a server that goes with us.
+    is_throw_away: bool,
+    /// Where the next sweat finds out about a journal in a run folder.
+    pointer: Option<PathBuf>,
     /// Whether the file is of no use once everything is back.
     is_apart: bool,
 }
@@ -84,12 +118,12 @@ impl Journal {
         let folder = Home::find()?.journals;
         make_private(&folder)?;
         let path = folder.join(format!("{}.jsonl", random_hex(6)?));
-        let mut journal = Journal::open(&path, target, consent, stop)?;
+        let mut journal = Journal::make(&path, target, consent, stop)?;
         journal.is_apart = true;
         Ok(journal)
     }
 
-    /// Opens the journal `path`, before anything is changed.
+    /// Opens the journal `path`, before anything is changed. Every later sweat hears of it until everything is back.
     ///
     /// # Errors
     /// When it can't be written, an older one there has changes that were not put back, or the server can't be reached.
@@ -99,9 +133,25 @@ impl Journal {
         consent: &Consent,
         stop: &Stop,
     ) -> anyhow::Result<Journal> {
+        let mut journal = Journal::make(path, target, consent, stop)?;
+        if !journal.is_throw_away {
+            journal.pointer = pointers::make(path);
+        }
+        Ok(journal)
+    }
+
+    fn make(
+        path: &Path,
+        target: &Target,
+        consent: &Consent,
+        stop: &Stop,
+    ) -> anyhow::Result<Journal> {
         let session = target.connect(stop)?;
         let log = Log::create(path, target.plan(), consent.source())?;
-        Ok(Journal { target: target.clone(), session, log, is_apart: false })
+        let (target, stop) = (target.clone(), stop.clone());
+        let is_throw_away = consent.own;
+        let pointer = None;
+        Ok(Journal { target, session, log, stop, is_throw_away, pointer, is_apart: false })
     }
 
     /// Where it is.
@@ -177,27 +227,62 @@ impl Journal {
     /// Puts everything back now.
     ///
     /// # Errors
-    /// When the server can't be reached; the journal then still tells what is to be done.
+    /// [`NotRestored`] when the server can't be reached; the journal then still tells what is to be done.
     pub fn undo(mut self) -> anyhow::Result<Undone> {
         self.put_back()
     }
 
     fn put_back(&mut self) -> anyhow::Result<Undone> {
         if self.log.open_changes().is_empty() {
+            self.forget();
             return Ok(Undone::default());
         }
+        let patience = self.patience();
         let (log, session, target) = (&mut self.log, &mut self.session, &self.target);
-        with_patience(|limit| {
+        let undone = with_patience(patience, |limit| {
             session.set_abandon(limit);
             if !session.is_usable() {
                 *session = target.connect(limit)?;
             }
             undo(log, session, None)
-        })
-        .with_context(|| {
-            let path = log.path().display();
-            format!("put back what was changed on the server\nhint: run `sweat restore {path}`")
-        })
+        });
+        match undone {
+            Err(error) if self.is_throw_away => {
+                let left = format!("the throw-away server keeps what was changed on it: {error:#}");
+                Ok(Undone { left: vec![left], ..Undone::default() })
+            }
+            Err(error) => Err(self.not_restored(&error, patience).into()),
+            Ok(undone) => {
+                self.forget();
+                Ok(undone)
+            }
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        match (self.stop.is_set(), self.target.is_silent()) {
+            (false, false) => PATIENCE,
+            (false, true) => SILENT,
+            (true, false) => STOPPED,
+            (true, true) => STOPPED_SILENT,
+        }
+    }
+
+    fn not_restored(&self, error: &anyhow::Error, patience: Duration) -> NotRestored {
+        let gave_up = matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned));
+        let why = match gave_up {
+            true => format!("the server did not answer within {}", show_time(patience)),
+            false => format!("{error:#}"),
+        };
+        let path = self.log.path().to_owned();
+        NotRestored { what: self.log.changed_in_words(), why, path }
+    }
+
+    /// Everything is back: nobody need hear of it.
+    fn forget(&mut self) {
+        if let Some(pointer) = self.pointer.take() {
+            let _ = std::fs::remove_file(pointer);
+        }
     }
 }
 
@@ -240,7 +325,7 @@ pub fn restore(path: &Path, target: &Target, trust: Trust) -> anyhow::Result<Und
         ))
         .into());
     }
-    with_patience(|limit| {
+    with_patience(PATIENCE, |limit| {
         let mut session = target.connect(limit)?;
         let places = stand_in::places(&mut session)?;
         undo(&mut log, &mut session, Some(&places))
@@ -273,22 +358,37 @@ fn listed(all: &[String]) -> String {
     text
 }
 
-/// Journals apart from runs whose sweat was killed before it had put everything back. Those that have nothing left to do
-/// are removed.
-pub fn pending(home: &Home) -> Vec<PathBuf> {
+/// A journal that still has something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is still changed.
+    pub what: String,
+    /// Whether this very program wrote it.
+    pub is_ours: bool,
+}
+
+/// Journals whose sweat ended before it had put everything back: those apart from runs, and those in run folders. What
+/// tells of one that has nothing left to do is removed.
+pub fn pending(home: &Home) -> Vec<Pending> {
     let mut pending = Vec::new();
     for entry in std::fs::read_dir(&home.journals).into_iter().flatten().flatten() {
-        let path = entry.path();
+        let listed = entry.path();
+        let Some(path) = pointers::follow(&listed) else { continue };
         match Log::read(&path) {
-            Ok(log) if log.is_in_use() => {}
-            Ok(log) if log.open_changes().is_empty() => {
-                let _ = std::fs::remove_file(&path);
+            Ok(log) if log.open_changes().is_empty() && !log.is_in_use() => {
+                let _ = std::fs::remove_file(&listed);
             }
-            Ok(_) => pending.push(path),
-            // Half a first line: nothing was changed yet.
-            Err(_) => {}
+            Ok(log) if !log.open_changes().is_empty() && (!log.is_in_use() || log.is_ours()) => {
+                let (what, is_ours) = (log.changed_in_words(), log.is_ours());
+                pending.push(Pending { path, what, is_ours });
+            }
+            // One that is in use. Or half a first line: nothing was changed yet.
+            Ok(_) | Err(_) => {}
         }
     }
+    pending.sort_by(|a, b| a.path.cmp(&b.path));
     pending
 }
 
@@ -362,13 +462,16 @@ fn undo_variable(
 }
 
 /// Runs `work` with a flag that is set when it takes too long: Ctrl-C must not stop it, a dead server must.
-fn with_patience<T>(work: impl FnOnce(&Stop) -> anyhow::Result<T>) -> anyhow::Result<T> {
+fn with_patience<T>(
+    patience: Duration,
+    work: impl FnOnce(&Stop) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let limit = Stop::new();
     let (done, wait) = channel::<()>();
     std::thread::scope(|scope| {
         let flag = limit.clone();
         scope.spawn(move || {
-            if wait.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
                 flag.set(StopReason::TargetLost);
             }
         });

@@ -4,8 +4,8 @@
 use anyhow::Context as _;
 
 use super::{Event, Scene, Strategy, Warmed, gauge};
-use crate::base::{Clock as _, Stop};
-use crate::driver;
+use crate::base::{Clock as _, StopReason};
+use crate::driver::{self, SilenceWatch};
 use crate::plan::{
     EnginePlan, LoadPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan,
 };
@@ -73,13 +73,19 @@ impl Strategy for Replay {
 fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
     // Before a session of ours could be taken for that of another.
     workload.check().context("look at the logs and the server")?;
-    let mut lead = super::open(scene.target, &Stop::new())?;
+    let mut lead = super::open(scene.target, scene.stop)?;
     let before = gauge(&mut lead)?;
     let began = scene.clock.now();
     let load =
         LoadPlan { workers, engine: EnginePlan::Auto, reconnect: false, ..LoadPlan::default() };
     let mut done = 0;
+    let stop = scene.stop.part();
+    let target = scene.target.clone();
+    let patience = target.control_time();
+    let mut silence =
+        SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop));
     let mut on_interval = |interval: &Interval| {
+        silence.iter_mut().for_each(|watch| watch.look(interval));
         done += interval.tally.reads;
         (scene.progress)(Progress {
             label: "statements of the log".to_owned(),
@@ -88,7 +94,10 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
             unit: "statements",
         });
     };
-    let recording = driver::run(&load, 0, workload, scene.clock, scene.stop, &mut on_interval)?;
+    let recording = driver::run(&load, 0, workload, scene.clock, &stop, &mut on_interval)?;
+    if recording.reason == StopReason::TargetLost {
+        anyhow::bail!("the server does not answer any more");
+    }
     let after = gauge(&mut lead)?;
     let seconds = scene.clock.now().since(began).seconds();
     let mut warmed = Warmed::between(&before, &after, seconds);
