@@ -201,7 +201,8 @@ pub(super) fn warm(
     };
     line.finish();
     printed?;
-    let pool = target.connect(&desk.stop).ok().and_then(|mut s| gauge(&mut s).ok());
+    let session = if target.is_silent() { None } else { target.connect(&desk.stop).ok() };
+    let pool = session.and_then(|mut session| gauge(&mut session).ok());
     match args.get_one::<String>("format").map(String::as_str) {
         Some("json") => desk.print(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?,
         _ => {

@@ -22,6 +22,7 @@ use crate::plan::{Plan, WarmPlan};
 use crate::probe::noise::Care;
 use crate::server::journal::Journal;
 use crate::server::{Control, Settings};
+use crate::target::Target;
 use crate::warm::{self, DumpPlan, Scene, Warmed};
 use crate::workload::{Progress, Workload};
 
@@ -191,7 +192,12 @@ impl Walk<'_, '_, '_> {
         }
         record.before = self.eyes.look(&self.ground, self.keeper);
         let result = self.perform(step, record);
-        record.after = self.eyes.look(&self.ground, self.keeper);
+        // One that was just found silent is not asked again.
+        let is_gone = matches!(&result, Ok((RunState::Failed, _)))
+            && self.ground.target().is_some_and(Target::is_silent);
+        if !is_gone {
+            record.after = self.eyes.look(&self.ground, self.keeper);
+        }
         if let Some(care) = noise.filter(|_| result.is_ok()) {
             record.ended_ns = Some(clock.now().0);
             let pid = self.eyes.pid(&self.ground);

@@ -158,8 +158,9 @@ fn offered(load: &LoadPlan) -> Option<f64> {
 pub(super) fn asked(recording: &Recording, ground: &Ground, keeper: &Keeper<'_>) -> Reached {
     let reached = reached(recording);
     let Some(target) = ground.target().filter(|_| recording.abandoned > 0) else { return reached };
+    let is_known = recording.reason == StopReason::TargetLost && target.is_silent();
     target.doubt();
-    if target.answers(keeper.stop) || keeper.stop.is_set() {
+    if keeper.stop.is_set() || !is_known && target.answers(keeper.stop) {
         return reached;
     }
     let given_up = recording.abandoned;

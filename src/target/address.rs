@@ -32,7 +32,7 @@ const CONTROL_TIME: Duration = Duration::from_secs(30);
 /// The same, and to connect, once a server did not answer: until it does, nobody waits for long again.
 const SILENT_TIME: Duration = Duration::from_secs(2);
 /// Time to end a statement, from connecting on: someone waits for us to stop.
-const KILL_TIME: Duration = Duration::from_secs(1);
+const KILL_TIME: Duration = Duration::from_millis(800);
 const PORT: u16 = 3306;
 
 /// An address with everything needed to log in; opens sessions. Copies are cheap and share what is known.

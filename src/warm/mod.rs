@@ -179,7 +179,7 @@ impl Drop for Through<'_> {
 }
 
 /// How long after a stop what runs may take to end by itself.
-const GRACE: Nanos = Nanos(400_000_000);
+const GRACE: Nanos = Nanos(250_000_000);
 
 /// Runs `work` with a flag that is set soon after the stop: a server that does not even answer must not hold us.
 fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {

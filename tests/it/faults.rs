@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -93,7 +92,7 @@ const DEEDS: &[Deed] = &[
     ),
     deed(
         "bench prepare",
-        "bench oltp_read_write prepare ADDRESS --tables=3 --table-size=100000 --threads=2",
+        "bench oltp_read_write prepare ADDRESS -Dprep --tables=3 --table-size=100000 --threads=2",
         0.0,
         false,
     ),
@@ -106,7 +105,7 @@ const DEEDS: &[Deed] = &[
     ),
     deed(
         "waits",
-        "waits oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s --no-cost \
+        "waits oltp_point_select ADDRESS --instrument buf_pool --table-size=20000 --time=3 --grace=1s --no-cost \
          --allow ps-setup",
         4.0,
         true,
@@ -234,7 +233,9 @@ impl Lane {
         std::fs::write(&log, recorded()).unwrap();
         let lane = Lane { fixture, way, hot, log };
         let world = World::new();
-        for words in ["warm scan sbtest ADDRESS", "warm hotset save HOT ADDRESS"] {
+        let setup =
+            ["warm scan sbtest ADDRESS", "warm hotset save HOT ADDRESS", "warm dump ADDRESS --allow dump"];
+        for words in setup {
             let output = world.run(&words_of(&lane.words(words, false)));
             assert_eq!(output.status.code(), Some(0), "{}", err(&output));
         }
@@ -345,6 +346,7 @@ impl Cell {
     fn run(&self, lane: &mut Lane) -> Result<f64, String> {
         let Deed { words, planned_s, .. } = *self.deed;
         let world = World::new();
+        lane.fixture.sql("CREATE OR REPLACE DATABASE prep");
         let before = lane.state();
         let mut words = lane.words(words, self.fault == Fault::Cut);
         words.extend(LIMITS.map(str::to_owned));
@@ -418,7 +420,7 @@ impl Cell {
             return Err(format!("what is left changed is not said: {said}\n{}", err(&next)));
         }
         if is_changed {
-            restore(lane, &world.runs());
+            restore(lane, world);
         }
         match lane.state() == before {
             true => Ok(()),
@@ -427,9 +429,8 @@ impl Cell {
     }
 }
 
-fn restore(lane: &Lane, runs: &Path) {
-    let world = World::new();
-    for run in std::fs::read_dir(runs).into_iter().flatten().flatten() {
+fn restore(lane: &Lane, world: &World) {
+    for run in std::fs::read_dir(world.runs()).into_iter().flatten().flatten() {
         let words = format!("restore {} ADDRESS", run.path().display());
         let words: Vec<String> = lane.words(&words, false);
         let words: Vec<&str> = words.iter().map(String::as_str).filter(|w| *w != "-Dsbtest").collect();
