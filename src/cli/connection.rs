@@ -29,7 +29,12 @@ const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
     ("ssl-cert", None, "FILE", "Our certificate, PEM"),
     ("ssl-key", None, "FILE", "Our key, PEM"),
     ("connect-timeout", None, "SECONDS", "Time to wait for a connection"),
-    ("control-timeout", None, "SECONDS", "Time to wait for an answer beside the load [default: 30]"),
+    (
+        "control-timeout",
+        None,
+        "SECONDS",
+        "Time to wait for an answer beside the load [default: 30]",
+    ),
     ("server-public-key-path", None, "FILE", "The server's RSA key"),
 ];
 

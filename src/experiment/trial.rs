@@ -160,11 +160,13 @@ pub(super) fn asked(recording: &Recording, ground: &Ground, keeper: &Keeper<'_>)
     let Some(target) = ground.target().filter(|_| recording.abandoned > 0) else { return reached };
     let is_known = recording.reason == StopReason::TargetLost && target.is_silent();
     target.doubt();
-    if keeper.stop.is_set() || !is_known && target.answers(keeper.stop) {
+    let answers = !is_known && target.answers(keeper.stop);
+    if answers || keeper.stop.is_set() {
         return reached;
     }
     let given_up = recording.abandoned;
-    let why = anyhow::anyhow!("the server does not answer any more; {given_up} events were given up");
+    let why =
+        anyhow::anyhow!("the server does not answer any more; {given_up} events were given up");
     (RunState::Failed, Some(why))
 }
 

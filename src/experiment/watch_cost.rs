@@ -72,8 +72,7 @@ impl Walk<'_, '_, '_> {
             LoadPlan { time: None, events: None, until_steady: false, ..self.plan.load.clone() };
         let (stop, clock) = (Stop::new(), keeper.clock);
         let out = |sample: Sample| keeper.sample(&sample);
-        let windows =
-            Windows { place: &place, target: &target, pid, clock, stop: keeper.stop };
+        let windows = Windows { place: &place, target: &target, pid, clock, stop: keeper.stop };
         let (result, ran) = std::thread::scope(|scope| {
             let (plan, workload, stop) = (self.plan, self.workload, &stop);
             let runner = scope

@@ -77,6 +77,7 @@ pub struct Plan {
 }
 
 /// Whom to talk to.
+#[expect(clippy::large_enum_variant, reason = "there is one of them in a plan")]
 #[derive(Clone, Debug, Default)]
 pub enum TargetPlan {
     /// No server at all (workload `null`).

@@ -106,7 +106,7 @@ impl Link {
     /// How long the kernel lets bytes go unconfirmed.
     #[cfg(all(test, target_os = "linux"))]
     pub(super) fn user_timeout_ms(&self) -> u32 {
-        net::sockopt::tcp_user_timeout(&self.pipe.socket).unwrap()
+        net::sockopt::tcp_user_timeout(&self.pipe.socket).expect("it is TCP")
     }
 
     /// The process at the other end, where the kernel tells.

@@ -122,9 +122,7 @@ async fn converse(
 /// An error packet instead of a welcome.
 fn refused(target: &Target, packet: &[u8]) -> Error {
     match packet::refusal(packet) {
-        Ok(refusal) => {
-            target.login_error(refusal.code, words(refusal.text))
-        }
+        Ok(refusal) => target.login_error(refusal.code, words(refusal.text)),
         Err(malformed) => target.connect_error(malformed.into()),
     }
 }

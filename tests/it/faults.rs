@@ -70,7 +70,12 @@ const fn deed(name: &'static str, words: &'static str, planned_s: f64, changes: 
 
 /// ADDRESS stands for where the server is, HOT for a hot set of it, LOG for a log with statements for it.
 const DEEDS: &[Deed] = &[
-    deed("bench", "bench oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s", 4.0, false),
+    deed(
+        "bench",
+        "bench oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s",
+        4.0,
+        false,
+    ),
     deed(
         "bench reactor",
         "bench oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s --engine reactor \
@@ -80,7 +85,8 @@ const DEEDS: &[Deed] = &[
     ),
     deed(
         "bench open, reconnect",
-        "bench oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s --rate=200 --reconnect",
+        "bench oltp_point_select ADDRESS --table-size=20000 --time=3 --grace=1s --rate=200 \
+         --reconnect",
         4.0,
         false,
     ),
@@ -105,8 +111,8 @@ const DEEDS: &[Deed] = &[
     ),
     deed(
         "waits",
-        "waits oltp_point_select ADDRESS --instrument buf_pool --table-size=20000 --time=3 --grace=1s --no-cost \
-         --allow ps-setup",
+        "waits oltp_point_select ADDRESS --instrument buf_pool --table-size=20000 --time=3 \
+         --grace=1s --no-cost --allow ps-setup",
         4.0,
         true,
     ),
@@ -161,8 +167,16 @@ const USUAL: &[(&str, Fault, Moment)] = &[
 ];
 
 /// Ctrl-C, half a second after the server froze.
-const STOPPED: &[&str] =
-    &["bench", "bench reactor", "bench prepare", "sweep", "waits", "replay", "warm scan", "hotset load"];
+const STOPPED: &[&str] = &[
+    "bench",
+    "bench reactor",
+    "bench prepare",
+    "sweep",
+    "waits",
+    "replay",
+    "warm scan",
+    "hotset load",
+];
 
 /// A lane's server, and the way to it that can be cut.
 struct Lane {
@@ -213,8 +227,9 @@ fn carry(mut from: TcpStream, mut to: TcpStream, is_cut: &AtomicBool) {
 
 const DATA: &[&str] = &[
     "CREATE DATABASE sbtest",
-    "CREATE TABLE sbtest.sbtest1 (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0, \
-     c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', KEY k_1 (k))",
+    "CREATE TABLE sbtest.sbtest1 (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+     k INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL DEFAULT '', \
+     pad CHAR(60) NOT NULL DEFAULT '', KEY k_1 (k))",
     "INSERT INTO sbtest.sbtest1 SELECT seq, seq * 7919 % 20000, REPEAT('c', 119), REPEAT('p', 59) \
      FROM sbtest.seq_1_to_20000",
     "CREATE TABLE sbtest.cold SELECT * FROM sbtest.sbtest1",
@@ -233,8 +248,11 @@ impl Lane {
         std::fs::write(&log, recorded()).unwrap();
         let lane = Lane { fixture, way, hot, log };
         let world = World::new();
-        let setup =
-            ["warm scan sbtest ADDRESS", "warm hotset save HOT ADDRESS", "warm dump ADDRESS --allow dump"];
+        let setup = [
+            "warm scan sbtest ADDRESS",
+            "warm hotset save HOT ADDRESS",
+            "warm dump ADDRESS --allow dump",
+        ];
         for words in setup {
             let output = world.run(&words_of(&lane.words(words, false)));
             assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -433,7 +451,8 @@ fn restore(lane: &Lane, world: &World) {
     for run in std::fs::read_dir(world.runs()).into_iter().flatten().flatten() {
         let words = format!("restore {} ADDRESS", run.path().display());
         let words: Vec<String> = lane.words(&words, false);
-        let words: Vec<&str> = words.iter().map(String::as_str).filter(|w| *w != "-Dsbtest").collect();
+        let words: Vec<&str> =
+            words.iter().map(String::as_str).filter(|w| *w != "-Dsbtest").collect();
         let output = world.run(&words);
         assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     }

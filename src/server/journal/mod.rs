@@ -6,7 +6,7 @@
 //! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
 mod file;
-mod pointers;
+mod pending;
 mod refusal;
 mod seal;
 mod stand_in;
@@ -27,6 +27,7 @@ use super::Control;
 use super::sandbox::{Home, make_private, random_hex};
 pub use file::{Address, FILE, WAITS_FILE, address};
 use file::{Change, Entry, Log, RowsChange};
+pub use pending::{Pending, pending};
 pub use refusal::{Refusal, refuses};
 pub use stand_in::LIST;
 pub use switches::Switch;
@@ -80,8 +81,8 @@ pub struct Undone {
 /// What was changed on a server and could not be put back.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "put back what was changed on the server ({what}): {why}\nhint: run `sweat restore {}` once the \
-     server answers",
+    "put back what was changed on the server ({what}): {why}\n\
+     hint: run `sweat restore {}` once the server answers",
     path.display()
 )]
 pub struct NotRestored {
@@ -135,7 +136,7 @@ impl Journal {
     ) -> anyhow::Result<Journal> {
         let mut journal = Journal::make(path, target, consent, stop)?;
         if !journal.is_throw_away {
-            journal.pointer = pointers::make(path);
+            journal.pointer = pending::announce(path);
         }
         Ok(journal)
     }
@@ -269,7 +270,8 @@ impl Journal {
     }
 
     fn not_restored(&self, error: &anyhow::Error, patience: Duration) -> NotRestored {
-        let gave_up = matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned));
+        let gave_up =
+            matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned));
         let why = match gave_up {
             true => format!("the server did not answer within {}", show_time(patience)),
             false => format!("{error:#}"),
@@ -356,40 +358,6 @@ fn listed(all: &[String]) -> String {
         text += &format!("; and {} more", all.len() - SHOWN);
     }
     text
-}
-
-/// A journal that still has something to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pending {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What is still changed.
-    pub what: String,
-    /// Whether this very program wrote it.
-    pub is_ours: bool,
-}
-
-/// Journals whose sweat ended before it had put everything back: those apart from runs, and those in run folders. What
-/// tells of one that has nothing left to do is removed.
-pub fn pending(home: &Home) -> Vec<Pending> {
-    let mut pending = Vec::new();
-    for entry in std::fs::read_dir(&home.journals).into_iter().flatten().flatten() {
-        let listed = entry.path();
-        let Some(path) = pointers::follow(&listed) else { continue };
-        match Log::read(&path) {
-            Ok(log) if log.open_changes().is_empty() && !log.is_in_use() => {
-                let _ = std::fs::remove_file(&listed);
-            }
-            Ok(log) if !log.open_changes().is_empty() && (!log.is_in_use() || log.is_ours()) => {
-                let (what, is_ours) = (log.changed_in_words(), log.is_ours());
-                pending.push(Pending { path, what, is_ours });
-            }
-            // One that is in use. Or half a first line: nothing was changed yet.
-            Ok(_) | Err(_) => {}
-        }
-    }
-    pending.sort_by(|a, b| a.path.cmp(&b.path));
-    pending
 }
 
 /// The journals that a path means: the file itself, or those in a run folder, the youngest change first.

@@ -82,8 +82,7 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
     let stop = scene.stop.part();
     let target = scene.target.clone();
     let patience = target.control_time();
-    let mut silence =
-        SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop));
+    let mut silence = SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop));
     let mut on_interval = |interval: &Interval| {
         silence.iter_mut().for_each(|watch| watch.look(interval));
         done += interval.tally.reads;
