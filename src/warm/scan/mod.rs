@@ -140,6 +140,13 @@ pub(in crate::warm) fn summary(
     if *end == End::Full && !left.is_empty() {
         let full = limits.fill.full_in_words(after);
         notes.push(format!("{full}: {}: {}", indexes_left_out(left.len()), listed(left)));
+        if warmed.pages_after < warmed.pages_before {
+            notes.push(format!(
+                "the pool holds {} pages less than before: what was read pushed out more than it \
+                 brought",
+                warmed.pages_before - warmed.pages_after
+            ));
+        }
     }
     if *end == End::Stopped {
         notes.push(format!("stopped: {}: {}", indexes_left_out(left.len()), listed(left)));
@@ -170,6 +177,34 @@ fn listed(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scan_that_ends_early_says_why_and_what_it_cost() {
+        let mut given = Vec::new();
+        let options = Options::check(&Scan.options(), &[]).unwrap();
+        let limits = Limits::read(&options, &mut given).unwrap();
+        let after = Warmth {
+            pages_total: 4_057,
+            pages_data: 2_566,
+            pages_free: 1_491,
+            page_bytes: 16_384,
+            ..Warmth::default()
+        };
+        let left_out = vec!["sbtest.sbtest1.PRIMARY".to_owned()];
+        let outcome = Outcome { end: End::Full, left_out, failures: Vec::new(), last: after };
+        let mut warmed = Warmed { pages_before: 2_944, pages_after: 2_566, ..Warmed::default() };
+        summary(&outcome, &limits, &after, &mut warmed);
+        assert_eq!(
+            warmed.notes,
+            [
+                "the pool takes no more: the server keeps 23.3 MiB of 63.4 MiB free and gives up \
+                 pages for new ones (innodb_lru_scan_depth): 1 index is left out: \
+                 sbtest.sbtest1.PRIMARY",
+                "the pool holds 378 pages less than before: what was read pushed out more than it \
+                 brought",
+            ]
+        );
+    }
 
     #[test]
     fn long_lists_end_with_a_count() {
