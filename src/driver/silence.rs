@@ -52,3 +52,62 @@ impl SilenceWatch {
         let _ = Builder::new().name("silence".to_owned()).spawn(ask);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::base::{Clock as _, Nanos, RealClock};
+    use crate::recorder::{Tally, new_histogram};
+
+    /// A second in which nothing ended, with so many events under way.
+    fn silent(second: u64, in_flight: u64) -> Interval {
+        Interval {
+            began: Nanos(second * 1_000_000_000),
+            ended: Nanos((second + 1) * 1_000_000_000),
+            classes: Vec::new(),
+            lateness: new_histogram(),
+            tally: Tally::default(),
+            reconnects: 0,
+            in_flight,
+            backlog: 0,
+            slots: Vec::new(),
+        }
+    }
+
+    fn plan(time: Option<Duration>) -> LoadPlan {
+        LoadPlan { time, ..LoadPlan::default() }
+    }
+
+    #[test]
+    fn a_load_without_a_time_ends_where_the_server_answers_nobody() {
+        let (stop, asked) = (Stop::new(), Arc::new(AtomicU32::new(0)));
+        let counter = asked.clone();
+        // It lives when it is asked first.
+        let answers = move |_: &Stop| counter.fetch_add(1, Ordering::SeqCst) == 0;
+        let patience = Duration::from_secs(3);
+        let mut watch = SilenceWatch::of(&plan(None), patience, &stop, answers).unwrap();
+        let clock = RealClock::start();
+        let until_asked = |times| {
+            while asked.load(Ordering::SeqCst) < times && clock.now() < Nanos(20_000_000_000) {
+                clock.sleep_until(clock.now() + Nanos(1_000_000));
+            }
+            assert_eq!(asked.load(Ordering::SeqCst), times);
+        };
+        (0..2).for_each(|second| watch.look(&silent(second, 1)));
+        watch.look(&silent(2, 0));
+        (3..5).for_each(|second| watch.look(&silent(second, 1)));
+        assert_eq!(asked.load(Ordering::SeqCst), 0, "nothing was under way in between");
+        watch.look(&silent(5, 1));
+        until_asked(1);
+        (6..9).for_each(|second| watch.look(&silent(second, 1)));
+        until_asked(2);
+        while !stop.is_set() && clock.now() < Nanos(20_000_000_000) {
+            clock.sleep_until(clock.now() + Nanos(1_000_000));
+        }
+        assert_eq!(stop.reason(), Some(StopReason::TargetLost));
+        let timed = plan(Some(Duration::from_secs(60)));
+        assert!(SilenceWatch::of(&timed, patience, &stop, |_| false).is_none());
+    }
+}

@@ -7,7 +7,8 @@ use rustix::process::Signal;
 use crate::server::{Control, Copied, Evicted, Settings, cold, snapshot};
 use crate::target::Target;
 
-use super::{STOP_LIMIT, Sandbox, arguments, cause, raise};
+use super::process::wait_until;
+use super::{Life, STOP_LIMIT, Sandbox, arguments, cause, raise};
 
 impl Control for Sandbox {
     fn target(&self) -> &Target {
@@ -33,7 +34,16 @@ impl Control for Sandbox {
     fn stop(&mut self) -> anyhow::Result<()> {
         let Some(server) = self.meta.server.clone() else { return Ok(()) };
         server.signal(Signal::TERM);
-        if !server.wait(STOP_LIMIT) {
+        // One that was frozen hears it only when it goes on.
+        server.signal(Signal::CONT);
+        // Nobody who wants us to stop waits for data that go away anyhow.
+        let is_unwanted = || self.life == Life::ThrowAway && self.stop.is_set();
+        wait_until(STOP_LIMIT, || !server.is_alive() || is_unwanted());
+        if server.is_alive() && is_unwanted() {
+            self.kill();
+            return Ok(());
+        }
+        if server.is_alive() {
             anyhow::bail!("the server with process {} does not stop", server.pid);
         }
         self.collect();
