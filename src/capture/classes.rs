@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use super::digest::digest;
 use super::redact::redacted;
-use super::{Database, Deed, Recorded};
+use super::{Database, Deed, Doubt, Recorded};
 
 /// Beyond so many classes, new ones count together as the rest.
 pub const MOST_CLASSES: usize = 10_000;
@@ -67,6 +67,8 @@ pub struct Classes {
     commands: u64,
     /// Statements inside stored programs, which their CALL stands for.
     inner: u64,
+    /// Statements that may be text in a literal of another.
+    possible: u64,
     scratch: Vec<u8>,
 }
 
@@ -81,6 +83,7 @@ impl Classes {
             self.inner += 1;
             return;
         }
+        self.possible += u64::from(recorded.doubt == Doubt::Suspect);
         digest(recorded.text, &mut self.scratch);
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(EMPTY);
@@ -113,6 +116,11 @@ impl Classes {
     /// Commands of the protocol.
     pub fn commands(&self) -> u64 {
         self.commands
+    }
+
+    /// Statements counted that may be none, but text in a literal of another.
+    pub fn possible(&self) -> u64 {
+        self.possible
     }
 
     /// Statements inside stored programs.

@@ -1,5 +1,7 @@
 //! Where a statement ends, byte by byte: quotes and comments hide what stands in them. Pure; never parses.
 
+use super::machine::{Machine, Reading, is_torn};
+
 /// What a backslash means in quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Escapes {
@@ -47,12 +49,20 @@ pub(super) struct Lexer<'a> {
     at: usize,
     inside: Inside,
     escapes: Escapes,
+    /// Where the comment begins that it is in, if some servers run it as code.
+    code_comment: Option<usize>,
+    is_torn: bool,
 }
 
 impl<'a> Lexer<'a> {
     /// Begins in code at `at`.
     pub(super) fn new(text: &'a [u8], at: usize, escapes: Escapes) -> Lexer<'a> {
-        Lexer { text, at, inside: Inside::Code, escapes }
+        Lexer { text, at, inside: Inside::Code, escapes, code_comment: None, is_torn: false }
+    }
+
+    /// Whether there was a comment whose end depends on whether a server runs it as code.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
     }
 
     /// Goes on to behind the next line's end. Gives what it stood in just before that end, and the place of the next
@@ -73,6 +83,9 @@ impl<'a> Lexer<'a> {
                         b'-' if is_dash_comment(rest) => self.inside = Inside::Line,
                         b'-' => {}
                         b'/' if rest.get(1) == Some(&b'*') => {
+                            if matches!(rest.get(2), Some(b'!' | b'M')) {
+                                self.code_comment = Some(self.at - 1);
+                            }
                             self.at += 1;
                             self.inside = Inside::Comment;
                         }
@@ -95,6 +108,9 @@ impl<'a> Lexer<'a> {
                     if rest.get(step + 1) == Some(&b'/') {
                         self.at += 1;
                         self.inside = Inside::Code;
+                        if let Some(begin) = self.code_comment.take() {
+                            self.is_torn |= is_torn(&self.text[begin..self.at]);
+                        }
                     }
                 }
                 Inside::Quote(quote) => {
@@ -130,6 +146,50 @@ impl<'a> Lexer<'a> {
     fn end(&mut self) -> Option<(Inside, usize)> {
         self.at = self.text.len();
         None
+    }
+}
+
+/// Lines of a text in any reading.
+pub(super) enum Lines<'a> {
+    /// By the quick lexer.
+    Quick(Lexer<'a>),
+    /// Byte by byte, and where it is.
+    Slow(Machine, &'a [u8], usize),
+}
+
+impl<'a> Lines<'a> {
+    /// Begins in code at `at`.
+    pub(super) fn new(text: &'a [u8], at: usize, reading: Reading) -> Lines<'a> {
+        if reading.is_plain() {
+            Lines::Quick(Lexer::new(text, at, reading.escapes))
+        } else {
+            Lines::Slow(Machine::new(reading), text, at)
+        }
+    }
+
+    /// As [`Lexer::next_line`].
+    pub(super) fn next_line(&mut self) -> Option<(Inside, usize)> {
+        match self {
+            Lines::Quick(lexer) => lexer.next_line(),
+            Lines::Slow(machine, text, at) => {
+                let found = machine.next_line(text, *at);
+                *at = found.map_or(text.len(), |(_, next)| next);
+                found
+            }
+        }
+    }
+
+    /// What the text ends in, once `next_line` has given `None`.
+    pub(super) fn inside(&self) -> Inside {
+        match self {
+            Lines::Quick(lexer) => lexer.inside(),
+            Lines::Slow(machine, ..) => machine.inside(),
+        }
+    }
+
+    /// As [`Lexer::is_torn`].
+    pub(super) fn is_torn(&self) -> bool {
+        matches!(self, Lines::Quick(lexer) if lexer.is_torn())
     }
 }
 

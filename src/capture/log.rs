@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{Ahead, Doubt, Format, LOG_FORMATS, Recorded, Skipped, Step, format_names};
+use super::{Ahead, Doubt, Format, LOG_FORMATS, Recorded, Skipped, Step, format_names, slow_log};
 
 /// Bytes read at a time.
 const PIECE: usize = 128 << 10;
@@ -10,6 +10,12 @@ const PIECE: usize = 128 << 10;
 const BEGIN: usize = 64 << 10;
 /// Places that are kept of what could not be understood.
 const MOST_PLACES: usize = 100;
+/// Longest record that is given, unless a log is [told otherwise](Log::bounded). Memory is bounded by it.
+pub const MOST_RECORD_BYTES: usize = 64 << 20;
+/// So much more is waited for before a record counts as too long: enough to see the head of the next one.
+const SLACK_BYTES: usize = 64 << 10;
+/// Memory that is kept between records.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Whether to go on after a record.
 pub type Next = std::ops::ControlFlow<()>;
@@ -47,6 +53,12 @@ pub struct Tally {
     pub suspect: u64,
     /// Among them that end only where backslashes are bytes like others.
     pub no_escapes: u64,
+    /// Among them whose end depends on what the log does not tell.
+    pub ambiguous: u64,
+    /// Among them that hold what could be records in a literal, and are proven to be text.
+    pub imitates: u64,
+    /// Among them with a head that is not as the log writes them, or before one.
+    pub irregular: u64,
     /// Among them that texts of clients in a head could imitate.
     pub free_text: u64,
     /// Among them given as nothing came behind them for a while.
@@ -63,6 +75,13 @@ pub struct Tally {
     pub skipped_bytes: u64,
     /// Where the first of them are.
     pub skipped: Vec<Place>,
+    /// Records that were left out as they are longer than is kept.
+    pub too_long: u64,
+    /// Where the first of them are.
+    pub too_long_at: Vec<Place>,
+    /// Where the last of each ends.
+    skipped_end: u64,
+    too_long_end: u64,
 }
 
 /// What a log that is being written has for its reader.
@@ -80,7 +99,7 @@ type On<'a> = &'a mut dyn FnMut(&Recorded<'_>) -> Next;
 /// One log. A file is [read](Log::read), a source that is still being written is [listened to](Log::listen); what comes
 /// in another way is [pushed](Log::push).
 pub struct Log {
-    format: Option<Box<dyn Format>>,
+    format: Option<(&'static str, Box<dyn Format>)>,
     text: Vec<u8>,
     /// Where the next record begins.
     at: usize,
@@ -94,6 +113,7 @@ pub struct Log {
     is_looked_at: bool,
     is_attached: bool,
     is_patient: bool,
+    most_bytes: usize,
     tally: Tally,
 }
 
@@ -109,6 +129,7 @@ impl Default for Log {
             is_looked_at: true,
             is_attached: false,
             is_patient: false,
+            most_bytes: MOST_RECORD_BYTES,
             tally: Tally::default(),
         }
     }
@@ -124,6 +145,16 @@ impl Log {
     /// The same, but a record is given only when the next one begins or the log ends: never early.
     pub fn patient(self) -> Log {
         Log { is_patient: true, ..self }
+    }
+
+    /// The same, but records longer than this are left out, and counted: no more memory than about this is used.
+    pub fn bounded(self, most_bytes: usize) -> Log {
+        Log { most_bytes, ..self }
+    }
+
+    /// Which format it is in, once that is known.
+    pub fn format_name(&self) -> Option<&'static str> {
+        self.format.as_ref().map(|(name, _)| *name)
     }
 
     /// What was read so far.
@@ -234,13 +265,19 @@ impl Log {
         if self.format.is_none() && !self.know(ahead)? {
             return Ok(Next::Continue(()));
         }
-        let Some(format) = &mut self.format else { return Ok(Next::Continue(())) };
+        let Some((_, format)) = &mut self.format else { return Ok(Next::Continue(())) };
         self.wanted = 0;
         let mut next = Next::Continue(());
         while self.at < self.text.len() && next.is_continue() {
             let from = self.at;
             let mut after = None;
             match format.step(&self.text, from, self.line, ahead) {
+                Step::Recorded(_, end, line) if end - from > self.most_bytes => {
+                    after = line;
+                    let place = (self.line, self.offset);
+                    self.tally.skip(&self.text[from..end], place, Skipped::TooLong);
+                    self.at = end;
+                }
                 Step::Recorded(mut recorded, end, line) => {
                     after = line;
                     recorded.raw = &self.text[from..end];
@@ -256,9 +293,14 @@ impl Log {
                         format.lacks_begin();
                     }
                 }
+                Step::More if self.text.len() - from > self.most_bytes + SLACK_BYTES => {
+                    format.leave_out(&self.text, from);
+                    continue;
+                }
                 Step::More => {
                     // A long record is looked at again when there is twice as much of it.
-                    self.wanted = (self.text.len() - from) * 2;
+                    let most = self.most_bytes + SLACK_BYTES + 1;
+                    self.wanted = ((self.text.len() - from) * 2).min(most);
                     break;
                 }
             }
@@ -273,12 +315,18 @@ impl Log {
         }
         self.text.drain(..self.at);
         self.at = 0;
+        if self.text.len() < KEPT_BYTES / 2 && self.text.capacity() > KEPT_BYTES {
+            self.text.shrink_to(KEPT_BYTES);
+        }
         Ok(next)
     }
 
     /// Finds the format; `false` where more text is needed for it.
     fn know(&mut self, ahead: Ahead) -> Result<bool, LogError> {
         loop {
+            if !self.pass_banners(ahead.is_all()) {
+                return Ok(false);
+            }
             let begin = &self.text[..self.text.len().min(BEGIN)];
             let whole = match memchr::memrchr(b'\n', begin) {
                 _ if ahead.is_all() => begin,
@@ -287,12 +335,12 @@ impl Log {
             };
             let mut lines = whole.split(|b| *b == b'\n');
             let of = |line| LOG_FORMATS.iter().find(|(_, begins, _)| begins(line));
-            if let Some((_, _, open)) = lines.find_map(of) {
+            if let Some((name, _, open)) = lines.find_map(of) {
                 let mut format = open();
                 if self.tally.skipped_bytes > 0 {
                     format.lacks_begin();
                 }
-                self.format = Some(format);
+                self.format = Some((name, format));
                 return Ok(true);
             }
             if begin.is_empty() || begin.len() < BEGIN && !ahead.is_all() {
@@ -306,11 +354,32 @@ impl Log {
             let is_line = !whole.is_empty();
             self.at = if is_line { whole.len() } else { begin.len() - 1 };
             self.tally.skip(&self.text[..self.at], (self.line, self.offset), Skipped::Strange);
-            self.line += line_count(&self.text[..self.at]);
-            self.offset += self.at as u64;
-            self.text.drain(..self.at);
-            self.at = 0;
+            self.pass(self.at);
         }
+    }
+
+    /// Takes what servers write when they open a log, at its begin: a log may hold nothing else, and then nobody knows
+    /// which it is. `false` where more text is needed.
+    fn pass_banners(&mut self, is_all: bool) -> bool {
+        loop {
+            let blanks = self.text.len() - self.text.trim_ascii_start().len();
+            match slow_log::banner(&self.text, blanks, is_all) {
+                Some(Step::Skipped(end, what)) => {
+                    self.tally.skip(&self.text[..end], (self.line, self.offset), what);
+                    self.pass(end);
+                }
+                Some(_) => return self.text.len() >= BEGIN,
+                None => return true,
+            }
+        }
+    }
+
+    /// So many bytes are done with.
+    fn pass(&mut self, bytes: usize) {
+        self.line += line_count(&self.text[..bytes]);
+        self.offset += bytes as u64;
+        self.text.drain(..bytes);
+        self.at = 0;
     }
 }
 
@@ -327,36 +396,58 @@ impl Tally {
             Doubt::NoEscapes => self.no_escapes += 1,
             Doubt::Unbalanced => self.unbalanced += 1,
             Doubt::Suspect => self.suspect += 1,
+            Doubt::Ambiguous => self.ambiguous += 1,
+            Doubt::Imitates => self.imitates += 1,
+            Doubt::Irregular => self.irregular += 1,
             Doubt::FreeText => self.free_text += 1,
             Doubt::Early => self.early += 1,
             Doubt::Cut => self.cut += 1,
         }
     }
 
-    /// What comes in parts is one place; blanks before it are none.
-    fn skip(&mut self, text: &[u8], (line, offset): (u64, u64), what: Skipped) {
-        if what == Skipped::Banner {
-            self.banners += 1;
-            return;
-        }
-        let joins = |place: &&mut Place| place.offset + place.bytes == offset;
-        if let Some(place) = self.skipped.last_mut().filter(joins) {
-            place.bytes += text.len() as u64;
-            self.skipped_bytes += text.len() as u64;
-            return;
-        }
-        let blanks = text.len() - text.trim_ascii_start().len();
-        let bytes = (text.len() - blanks) as u64;
-        if bytes == 0 {
-            return;
-        }
-        self.continued += u64::from(what == Skipped::Rest);
-        self.skipped_bytes += bytes;
-        if self.skipped.len() < MOST_PLACES {
-            let line = line + line_count(&text[..blanks]);
-            self.skipped.push(Place { line, offset: offset + blanks as u64, bytes });
+    fn skip(&mut self, text: &[u8], place: (u64, u64), what: Skipped) {
+        match what {
+            Skipped::Banner => self.banners += 1,
+            Skipped::TooLong => {
+                let (_, is_new) =
+                    add_place(&mut self.too_long_at, &mut self.too_long_end, text, place);
+                self.too_long += u64::from(is_new);
+            }
+            Skipped::Rest | Skipped::Strange => {
+                let (bytes, is_new) =
+                    add_place(&mut self.skipped, &mut self.skipped_end, text, place);
+                self.skipped_bytes += bytes;
+                self.continued += u64::from(is_new && what == Skipped::Rest);
+            }
         }
     }
+}
+
+/// Adds what stands at a place, and gives its bytes, and whether it is a place of its own. What comes in parts is one
+/// place; blanks before it are none.
+fn add_place(
+    places: &mut Vec<Place>,
+    end: &mut u64,
+    text: &[u8],
+    (line, offset): (u64, u64),
+) -> (u64, bool) {
+    let joins = *end > 0 && *end == offset;
+    let blanks = if joins { 0 } else { text.len() - text.trim_ascii_start().len() };
+    let bytes = (text.len() - blanks) as u64;
+    if bytes == 0 {
+        return (0, false);
+    }
+    *end = offset + text.len() as u64;
+    if joins {
+        // It may be one that is not kept.
+        if let Some(place) = places.last_mut().filter(|p| p.offset + p.bytes == offset) {
+            place.bytes += bytes;
+        }
+    } else if places.len() < MOST_PLACES {
+        let line = line + line_count(&text[..blanks]);
+        places.push(Place { line, offset: offset + blanks as u64, bytes });
+    }
+    (bytes, !joins)
 }
 
 #[cfg(test)]

@@ -10,6 +10,10 @@ pub mod digest;
 mod general_log;
 mod lexer;
 mod log;
+mod log_clock;
+mod long;
+mod machine;
+mod modes;
 pub mod read_only;
 pub mod redact;
 mod sessions;
@@ -21,7 +25,7 @@ mod time;
 pub mod writes;
 
 pub use lexer::is_dash_comment;
-pub use log::{Log, LogError, News, Next, Place, Tally};
+pub use log::{Log, LogError, MOST_RECORD_BYTES, News, Next, Place, Tally};
 pub use slow_log::write_slow;
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
@@ -112,6 +116,14 @@ pub enum Doubt {
     /// It follows something unbalanced, or the begin of a log that was cut: it may be part of a literal there. Not to
     /// be sent if it writes.
     Suspect,
+    /// Where it ends depends on what the log does not tell: the session's character set, or whether a server runs a
+    /// comment like `/*! code */`.
+    Ambiguous,
+    /// A literal in it holds what could be records of this log. That they are text is proven by its head: the server
+    /// could parse the statement.
+    Imitates,
+    /// Its head, or that of the next record, is not as this log writes them.
+    Irregular,
     /// Its head, or one just before, holds texts that clients have a say in (`# explain`, `# Warnings`, a name with a
     /// line's end in it), and that are not marked off: they could imitate a record. Not to be sent if it writes.
     FreeText,
@@ -135,6 +147,9 @@ impl Doubt {
             Doubt::NoEscapes => "no backslash escapes",
             Doubt::Unbalanced => "unbalanced",
             Doubt::Suspect => "suspect",
+            Doubt::Ambiguous => "ambiguous",
+            Doubt::Imitates => "imitates records",
+            Doubt::Irregular => "irregular",
             Doubt::FreeText => "free text",
             Doubt::Early => "early",
             Doubt::Cut => "cut",
@@ -166,6 +181,8 @@ enum Skipped {
     Rest,
     /// What could not be understood.
     Strange,
+    /// Part of a record that is longer than is kept.
+    TooLong,
 }
 
 /// What comes behind the text that is there.
@@ -193,6 +210,9 @@ trait Format: Send {
 
     /// The log's begin is missing: the first heads may stand in a literal that began before.
     fn lacks_begin(&mut self);
+
+    /// What is at a place is longer than is kept: the next steps skip it, as much as there is of it each time.
+    fn leave_out(&mut self, text: &[u8], at: usize);
 }
 
 /// Name of a format, whether a line begins a record of it, and a fresh reader.

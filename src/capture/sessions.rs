@@ -77,6 +77,8 @@ fn connect(argument: &[u8]) -> (Account<'_>, Option<&[u8]>) {
         Some(at) => &rest[..at],
         None => rest.strip_prefix(b"using ").map_or(rest, |_| &[][..]),
     };
+    // No name ends in a blank.
+    let name = name.trim_ascii_end();
     (account, (!name.is_empty()).then_some(name))
 }
 

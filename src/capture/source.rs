@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 
 use super::ship;
 use crate::base::Stop;
@@ -116,7 +118,18 @@ pub fn open_live(path: &Path) -> io::Result<Box<dyn Read + Send>> {
         let live = ship::open_live(url, &ship::Access::from_environment(), None, &Stop::new());
         return Ok(Box::new(live.map_err(|e| io::Error::other(format!("{e:#}")))?));
     }
-    Ok(unpacked(Box::new(Live(file(path)?))))
+    Ok(unpacked(Box::new(Live(live_file(path)?))))
+}
+
+/// A named pipe is opened without waiting for someone to write to it, so that a wait is one like any other and can be
+/// ended: until then nothing comes.
+fn live_file(path: &Path) -> io::Result<File> {
+    let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
+    if !is_pipe {
+        return file(path);
+    }
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// The URL that a path is, if it is one.
@@ -315,6 +328,38 @@ mod tests {
             let (_, error) = unpacked(damaged);
             assert!(error.unwrap().to_string().contains("and damaged: "));
         }
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_is_waited_for_in_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        let mut source = open_live(&path).unwrap();
+        let mut piece = [0; 100];
+        for _ in 0..2 {
+            let error = source.read(&mut piece).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        }
+        let mut writer = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        writer.write_all(b"hello").unwrap();
+        drop(writer);
+        let mut text = Vec::new();
+        loop {
+            match source.read(&mut piece) {
+                Ok(0) => break,
+                Ok(read) => text.extend_from_slice(&piece[..read]),
+                Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock),
+            }
+        }
+        assert_eq!(text, b"hello");
     }
 
     #[test]

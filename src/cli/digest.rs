@@ -7,9 +7,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 use super::desk::Desk;
 use super::fault::Exit;
 use super::progress::ProgressLine;
+use crate::analysis::figure::{bytes, plural};
 use crate::analysis::{StatementClass, StatementFindings};
 use crate::capture::classes::{Class, Classes};
-use crate::capture::{Log, LogError, News, Next, Tally, source};
+use crate::capture::{Log, LogError, MOST_RECORD_BYTES, News, Next, Place, Tally, source};
 use crate::plan::Mistake;
 use crate::report::STATEMENT_FORMATS;
 use crate::workload::Progress;
@@ -107,6 +108,8 @@ struct Reading<'a> {
     classes: Classes,
     /// Logs read, with what was read of each.
     tallies: Vec<(PathBuf, Tally)>,
+    /// Whether one of them was a general log.
+    has_general: bool,
     /// Files of folders that are no logs.
     others: Vec<PathBuf>,
     /// Why a log could not be read to its end.
@@ -123,6 +126,7 @@ impl<'a> Reading<'a> {
             bytes: 0,
             classes: Classes::default(),
             tallies: Vec::new(),
+            has_general: false,
             others: Vec::new(),
             broken: None,
         }
@@ -171,6 +175,7 @@ impl<'a> Reading<'a> {
                 self.broken = self.broken.take().or(Some(wrong(path, &why)));
             }
         }
+        self.has_general |= log.format_name() == Some("general_log");
         self.bytes += log.tally().bytes;
         self.tallies.push((path.to_owned(), log.tally().clone()));
         Ok(())
@@ -188,6 +193,7 @@ fn findings(reading: &Reading<'_>, limit: usize) -> StatementFindings {
         bytes: reading.bytes,
         records: reading.tallies.iter().map(|(_, tally)| tally.records).sum(),
         statements: sorted.iter().map(|class| class.count).sum(),
+        possible: reading.classes.possible(),
         total_s,
         classes_in_all: sorted.len(),
         classes: sorted.iter().take(limit).map(|class| shown(class, total_s)).collect(),
@@ -220,34 +226,22 @@ fn shown(class: &Class, all_s: Option<f64>) -> StatementClass {
 
 /// What was left out, and what is doubtful.
 fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut say = |count: u64, words: &str| {
-        if count > 0 {
-            notes.push(format!("{count} {words}"));
-        }
-    };
-    let sum =
-        |of: fn(&Tally) -> u64| reading.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
-    say(reading.classes.commands(), "records are commands of the protocol, not statements");
-    say(reading.classes.inner(), "statements ran inside stored programs: their CALL counts");
-    say(sum(|t| t.unbalanced), "statements have a quote or comment without an end");
-    say(
-        sum(|t| t.suspect),
-        "records follow one of those, or a begin that was cut: maybe no records",
-    );
-    say(sum(|t| t.free_text), "records could be imitated by the explain or warnings of another");
-    say(sum(|t| t.no_escapes), "statements end only if a backslash hides nothing");
-    say(sum(|t| t.cut), "statements are cut by the end of the log, or of the server");
+    let mut notes = counts(reading);
     for (path, tally) in &reading.tallies {
+        let mut place = |what: String, places: &[Place]| {
+            let lines: Vec<String> =
+                places.iter().take(NAMED).map(|place| place.line.to_string()).collect();
+            let place = format!("first on line {}", lines.join(", "));
+            notes.push(format!("{}: {what}, {place}", path.display()));
+        };
         if tally.skipped_bytes > 0 {
-            let places = tally.skipped.iter().take(NAMED);
-            let lines: Vec<String> = places.map(|place| place.line.to_string()).collect();
-            notes.push(format!(
-                "{}: {} bytes could not be understood, first on line {}",
-                path.display(),
-                tally.skipped_bytes,
-                lines.join(", ")
-            ));
+            let what = format!("{} bytes could not be understood", tally.skipped_bytes);
+            place(what, &tally.skipped);
+        }
+        if tally.too_long > 0 {
+            let most = bytes(MOST_RECORD_BYTES as f64);
+            let records = plural(tally.too_long, "record", "records");
+            place(format!("{records} of more than {most} left out"), &tally.too_long_at);
         }
     }
     for path in &reading.others {
@@ -256,11 +250,49 @@ fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
     if let Some(broken) = &reading.broken {
         notes.push(format!("not all was read: {broken}"));
     }
-    if !has_times && sum(|t| t.records) > 0 {
+    if !has_times && reading.has_general {
         notes.push("a general log has no times: classes stand by their count".to_owned());
+    }
+    if reading.tallies.iter().all(|(_, tally)| tally.records == 0) && reading.bytes > 0 {
+        notes.push("no record in it".to_owned());
     }
     if reading.desk.stop.is_set() {
         notes.push("interrupted: only what was read so far".to_owned());
     }
     notes
+}
+
+/// Records that are no statements, or doubtful, counted by why.
+fn counts(reading: &Reading<'_>) -> Vec<String> {
+    let sum =
+        |of: fn(&Tally) -> u64| reading.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
+    let counts = [
+        (reading.classes.commands(), "records are commands of the protocol, not statements"),
+        (reading.classes.inner(), "statements ran inside stored programs: their CALL counts"),
+        (sum(|t| t.unbalanced), "statements have a quote or comment without an end"),
+        (
+            sum(|t| t.ambiguous),
+            "statements could end elsewhere, by the session's character set or a comment like \
+             /*! code */",
+        ),
+        (
+            sum(|t| t.suspect),
+            "records are only possible: they follow one of those, or a begin that was cut, and \
+             may be text in a literal; a slow log that tells rows sent or errors would prove it",
+        ),
+        (
+            sum(|t| t.imitates),
+            "statements hold text that looks like records: it is text, as the server could parse \
+             them",
+        ),
+        (
+            sum(|t| t.irregular),
+            "records have a head that is not as servers write it, or precede one",
+        ),
+        (sum(|t| t.free_text), "records could be imitated by the explain or warnings of another"),
+        (sum(|t| t.no_escapes), "statements end only if a backslash hides nothing"),
+        (sum(|t| t.cut), "statements are cut by the end of the log, or of the server"),
+    ];
+    let said = counts.iter().filter(|(count, _)| *count > 0);
+    said.map(|(count, words)| format!("{count} {words}")).collect()
 }

@@ -6,6 +6,7 @@
 mod capture;
 mod cli;
 mod compare;
+mod digest;
 mod doctor;
 mod faults;
 mod fixture;

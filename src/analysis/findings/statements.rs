@@ -50,6 +50,8 @@ pub struct StatementFindings {
     pub records: u64,
     /// Statements among them, those inside stored programs left out.
     pub statements: u64,
+    /// Those of them that may be none, but text in a literal of another.
+    pub possible: u64,
     /// Time of all statements, seconds.
     pub total_s: Option<f64>,
     /// Classes in all.

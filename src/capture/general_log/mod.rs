@@ -4,8 +4,13 @@
 
 use std::collections::HashSet;
 
-use super::lexer::{Escapes, Inside, Lexer};
+use super::lexer::{Escapes, Inside, Lines};
+use super::log_clock::{Fit, LogClock};
+use super::long::LongRecord;
+use super::machine::Reading;
+use super::modes::Modes;
 use super::sessions::Databases;
+use super::slow_log::banner;
 use super::{Ahead, Deed, Doubt, Format, Recorded, Skipped, Step, time};
 
 /// Whether a line begins a record.
@@ -21,11 +26,16 @@ pub(super) struct GeneralLog {
     newest_session: u64,
     /// Time of the line before, for those that have none.
     clock_us: Option<u64>,
+    clock: LogClock,
+    /// What sessions said of how they are to be read.
+    modes: Modes,
     way: Option<Way>,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     /// Whether the record before was given early: more of it may come.
     was_early: bool,
+    /// The rest of a record that is longer than is kept.
+    long: Option<LongRecord>,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there.
@@ -45,12 +55,25 @@ const COMMANDS: &[(&[u8], Deed)] = &[
     (b"Reset stmt", Deed::Other),
     (b"Change user", Deed::Other),
     (b"Reset Connection", Deed::Other),
+    (b"Reset connection", Deed::Other),
     (b"Statistics", Deed::Other),
     (b"Field List", Deed::Other),
     (b"Refresh", Deed::Other),
     (b"Binlog Dump", Deed::Other),
     (b"Binlog Dump GTID", Deed::Other),
     (b"Register Slave", Deed::Other),
+    (b"Register Replica", Deed::Other),
+    (b"Connect Out", Deed::Other),
+    (b"Table Dump", Deed::Other),
+    (b"Delayed insert", Deed::Other),
+    (b"Time", Deed::Other),
+    (b"Bulk_execute", Deed::Other),
+    (b"Bulk Execute", Deed::Other),
+    (b"Unimpl get tid", Deed::Other),
+    (b"Slave_worker", Deed::Other),
+    (b"Slave_IO", Deed::Other),
+    (b"Slave_SQL", Deed::Other),
+    (b"Com_multi", Deed::Other),
     (b"Long Data", Deed::Other),
     (b"Set option", Deed::Other),
     (b"Shutdown", Deed::Other),
@@ -65,6 +88,8 @@ const COMMANDS: &[(&[u8], Deed)] = &[
     (b"Create DB", Deed::Other),
     (b"Drop DB", Deed::Other),
     (b"Clone", Deed::Other),
+    (b"clone", Deed::Other),
+    (b"Group Replication Data Stream subscription", Deed::Other),
     (b"Subscribe Group Replication Stream", Deed::Other),
     (b"Query Attributes", Deed::Other),
 ];
@@ -97,11 +122,18 @@ struct Prefix<'t> {
     deed: Deed,
     /// Bytes before the argument.
     length: usize,
+    /// Whether nothing follows the command, not even a blank: then its way to write is not known.
+    is_bare: bool,
+    /// Whether the command is one that we know.
+    is_known: bool,
 }
 
 /// Width of a date of the old kind, and of the column of commands where it is padded.
 const SHORT_DATE: usize = 15;
 const COMMAND_WIDTH: usize = 11;
+/// Longest command, and longest begin of a line with one, in bytes.
+const LONGEST_COMMAND: usize = 48;
+const LONGEST_BEGIN: usize = 128;
 /// Blanks before a session's number where a line has neither date nor tab.
 const FEWEST_BLANKS: usize = 16;
 
@@ -114,9 +146,15 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
             (Some(time::read(&line[..SHORT_DATE])?), Way::Blanks, SHORT_DATE)
         }
         b'0'..=b'9' => {
-            let tab = memchr::memchr(b'\t', &line[..line.len().min(40)]).filter(|at| *at >= 14)?;
-            let way = if line[4] == b'-' { Way::Iso } else { Way::Tabs };
-            (Some(time::read(&line[..tab])?), way, tab + 1)
+            let begin = &line[..line.len().min(40)];
+            let is_iso = line.get(4) == Some(&b'-');
+            // Some copies of logs have blanks for the first tab.
+            let end = match is_iso {
+                true => memchr::memchr2(b'\t', b' ', begin),
+                false => memchr::memchr(b'\t', begin),
+            };
+            let end = end.filter(|at| *at >= 14)?;
+            (Some(time::read(&line[..end])?), if is_iso { Way::Iso } else { Way::Tabs }, end + 1)
         }
         _ => return None,
     };
@@ -126,6 +164,16 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     at += digits;
     let rest = line.get(at..)?.strip_prefix(b" ")?;
     at += 1;
+    let found = |name: &'static [u8], deed, way, width: usize| Prefix {
+        time_us,
+        way,
+        session,
+        command: name,
+        deed,
+        length: (at + width + 1).min(line.len()),
+        is_bare: rest.len() == name.len(),
+        is_known: true,
+    };
     // An argument may be empty and its tab be missing.
     let is_tab = |name: &[u8]| rest[name.len()..].first().is_none_or(|b| *b == b'\t');
     let is_padded = |name: &[u8]| {
@@ -136,64 +184,133 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     let begins = |name: &[u8]| rest.starts_with(name);
     let tabbed = COMMANDS.iter().find(|(name, _)| begins(name) && is_tab(name));
     if let Some((name, deed)) = tabbed.filter(|_| way != Way::Blanks) {
-        let length = (at + name.len() + 1).min(line.len());
-        return Some(Prefix { time_us, way, session, command: name, deed: *deed, length });
+        return Some(found(name, *deed, way, name.len()));
     }
     // Longer names stand behind those that they begin with.
     let padded = COMMANDS.iter().rfind(|(name, _)| begins(name) && is_padded(name));
-    let (name, deed) = padded.filter(|_| way != Way::Iso)?;
-    let way = if way == Way::Tabs { Way::Padded } else { way };
-    let length = (at + name.len().max(COMMAND_WIDTH) + 1).min(line.len());
-    Some(Prefix { time_us, way, session, command: name, deed: *deed, length })
+    if let Some((name, deed)) = padded.filter(|_| way != Way::Iso) {
+        let way = if way == Way::Tabs { Way::Padded } else { way };
+        return Some(found(name, *deed, way, name.len().max(COMMAND_WIDTH)));
+    }
+    // A command of a server that we don't know. Without a time before it, it may as well be a line of a statement.
+    if time_us.is_none() || way == Way::Blanks {
+        return None;
+    }
+    let end = memchr::memchr(b'\t', &rest[..rest.len().min(LONGEST_COMMAND)])?;
+    let is_name = rest[0].is_ascii_uppercase()
+        && rest[..end].iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b' ' | b'_'));
+    is_name.then(|| Prefix {
+        time_us,
+        way,
+        session,
+        command: &rest[..end],
+        deed: Deed::Other,
+        length: at + end + 1,
+        is_bare: false,
+        is_known: false,
+    })
+}
+
+/// Where an argument ends.
+struct End {
+    at: usize,
+    doubt: Doubt,
+    /// Whether what follows may be part of a literal.
+    is_guess: bool,
+    /// Whether more of it may come.
+    is_early: bool,
+}
+
+impl End {
+    fn with(self, doubt: Doubt, is_guess: bool) -> End {
+        End { doubt, is_guess, ..self }
+    }
+}
+
+/// What a search for an argument's end came to.
+enum Search {
+    /// It ends outside quotes and comments.
+    End(End),
+    /// The next record seems to begin behind this, inside them; or the log ends there.
+    Inside(usize),
 }
 
 impl Format for GeneralLog {
     fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
+        if let Some(step) = self.rest_of_long(text, at, ahead.is_all()) {
+            return step;
+        }
         let rest = &text[at..];
         let end = memchr::memchr(b'\n', rest);
         if end.is_none() && !ahead.is_all() {
             return Step::More;
         }
         let first = &rest[..end.unwrap_or(rest.len())];
-        let Some(found) = self.prefix(first) else {
+        let Some(found) = self.prefix(first).filter(|found| found.is_known || !self.was_early)
+        else {
             return self.no_record(text, at, first, ahead);
         };
         self.was_early = false;
         let begin = at + found.length;
         let ended = if matches!(found.deed, Deed::Statement | Deed::Execute | Deed::Prepare) {
-            self.end(text, begin, ahead)
+            self.end(text, begin, Some(found.session), ahead)
         } else {
-            Some((at + first.len(), Doubt::Clean))
+            let doubt = if found.is_known { Doubt::Clean } else { Doubt::Irregular };
+            Some(End { at: at + first.len(), doubt, is_guess: false, is_early: false })
         };
-        let Some((end, doubt)) = ended else { return Step::More };
-        let next = (end + 1).min(text.len());
-        self.was_early = doubt == Doubt::Early;
-        let doubt = match doubt {
+        let Some(ended) = ended else { return Step::More };
+        let next = (ended.at + 1).min(text.len());
+        self.was_early = ended.is_early;
+        let doubt = match ended.doubt {
             Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
             doubt => doubt,
         };
-        self.suspect_bytes = match doubt {
-            Doubt::Unbalanced => SUSPECT_BYTES,
-            _ => self.suspect_bytes.saturating_sub(next - at),
+        self.suspect_bytes = match ended.is_guess {
+            true => SUSPECT_BYTES,
+            false => self.suspect_bytes.saturating_sub(next - at),
         };
-        self.recorded(&found, &text[begin.min(end)..end], line, doubt, next)
+        self.recorded(&found, &text[begin.min(ended.at)..ended.at], line, doubt, next)
     }
 
     fn lacks_begin(&mut self) {
         self.suspect_bytes = SUSPECT_BYTES;
+    }
+
+    fn leave_out(&mut self, text: &[u8], at: usize) {
+        if let Some(long) = &mut self.long {
+            return long.pass();
+        }
+        self.was_early = false;
+        let line = text[at..].split(|b| *b == b'\n').next().unwrap_or_default();
+        let found = self.prefix(&line[..line.len().min(LONGEST_BEGIN)]);
+        let (session, length) = found.map_or((None, 0), |f| (Some(f.session), f.length));
+        match session {
+            Some(session) if self.suspect_bytes == 0 => self.meet(session),
+            Some(_) => {}
+            None => self.suspect_bytes = SUSPECT_BYTES,
+        }
+        let reading = self.modes.of(session).map_or(Reading::DEFAULT, |mode| mode.reading);
+        self.long = Some(LongRecord::new(reading, length, false));
     }
 }
 
 impl GeneralLog {
     /// What a line begins with, if it is written as the lines before.
     fn prefix<'t>(&self, line: &'t [u8]) -> Option<Prefix<'t>> {
-        prefix(line).filter(|found| self.way.is_none_or(|way| way == found.way))
+        let is_either = |way| matches!(way, Way::Tabs | Way::Padded);
+        let fits = |found: &Prefix<'_>, way| {
+            way == found.way || found.is_bare && is_either(way) && is_either(found.way)
+        };
+        prefix(line).filter(|found| self.way.is_none_or(|way| fits(found, way)))
     }
 
     /// A line that begins no record: a banner, or the rest of what was given early, up to the next record outside its
     /// quotes: it must not become one of its own.
     fn no_record(&self, text: &[u8], at: usize, line: &[u8], ahead: Ahead) -> Step<'static> {
         let next = (at + line.len() + 1).min(text.len());
+        if let Some(step) = banner(text, at, ahead.is_all()) {
+            return step;
+        }
         if is_banner_line(line) {
             return Step::Skipped(next, Skipped::Banner);
         }
@@ -201,14 +318,43 @@ impl GeneralLog {
             return Step::Skipped(next, Skipped::Strange);
         }
         let ahead = if ahead.is_all() { ahead } else { Ahead::More };
-        match self.end(text, at, ahead) {
-            Some((end, _)) => Step::Skipped((end + 1).min(text.len()), Skipped::Rest),
+        match self.end(text, at, None, ahead) {
+            Some(end) => Step::Skipped((end.at + 1).min(text.len()), Skipped::Rest),
             None => Step::More,
         }
     }
-}
 
-impl GeneralLog {
+    /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
+    fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+        let mut long = self.long.take()?;
+        let (gone, ended) = long.go(text, at, &mut |next, inside| {
+            let rest = &text[next..];
+            let end = memchr::memchr(b'\n', rest);
+            if end.is_none() && !is_all {
+                return None;
+            }
+            Some(self.begins_record(&rest[..end.unwrap_or(rest.len())], inside).is_some())
+        });
+        self.suspect_bytes = self.suspect_bytes.saturating_sub(gone - at);
+        match ended {
+            Some(inside) if !inside.may_end() => self.suspect_bytes = SUSPECT_BYTES,
+            Some(_) => {}
+            None => self.long = Some(long),
+        }
+        match gone {
+            gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
+            _ if ended.is_some() => None,
+            _ => Some(Step::More),
+        }
+    }
+
+    fn meet(&mut self, session: u64) {
+        self.newest_session = self.newest_session.max(session);
+        if self.sessions.len() < MOST_SESSIONS {
+            self.sessions.insert(session);
+        }
+    }
+
     fn recorded<'t>(
         &'t mut self,
         found: &Prefix<'t>,
@@ -217,12 +363,12 @@ impl GeneralLog {
         doubt: Doubt,
         next: usize,
     ) -> Step<'t> {
-        self.way = self.way.or(Some(found.way));
+        self.way = self.way.or((!found.is_bare).then_some(found.way));
         self.clock_us = found.time_us.or(self.clock_us);
-        self.newest_session = self.newest_session.max(found.session);
-        if self.sessions.len() < MOST_SESSIONS {
-            self.sessions.insert(found.session);
+        if let Some(us) = found.time_us {
+            self.clock.note(us, Some(found.session));
         }
+        self.meet(found.session);
         let argument = match found.deed {
             Deed::Prepare | Deed::Execute => without_number(argument),
             _ => argument,
@@ -236,57 +382,129 @@ impl GeneralLog {
             doubt,
             ..Recorded::default()
         };
+        if !matches!(doubt, Doubt::Suspect | Doubt::Unbalanced) {
+            self.modes.note(&recorded);
+        }
         self.databases.fill(&mut recorded, argument);
         Step::Recorded(recorded, next, None)
     }
 
     /// Where the argument that begins at `begin` ends: before the line's end that the next record follows.
-    fn end(&self, text: &[u8], begin: usize, ahead: Ahead) -> Option<(usize, Doubt)> {
-        match self.search(text, begin, Escapes::Backslash, ahead)? {
-            (end, true, doubt) => Some((end, doubt)),
-            (own, false, _) => match self.search(text, begin, Escapes::None, ahead)? {
-                (end, true, _) if end <= own => Some((end, Doubt::NoEscapes)),
-                _ => Some((own, Doubt::Unbalanced)),
-            },
+    fn end(&self, text: &[u8], begin: usize, session: Option<u64>, ahead: Ahead) -> Option<End> {
+        let (plain, is_torn) = self.search(text, begin, Reading::DEFAULT, true, ahead)?;
+        let mode = self.modes.of(session);
+        if is_torn {
+            let base = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
+            let reading = Reading { runs_comments: true, ..base };
+            match (plain, self.search(text, begin, reading, true, ahead)?.0) {
+                (Search::End(a), Search::End(b)) => {
+                    let first = if b.at < a.at { b } else { a };
+                    return Some(first.with(Doubt::Ambiguous, true));
+                }
+                (Search::End(end), _) | (_, Search::End(end)) => {
+                    return Some(end.with(Doubt::Ambiguous, true));
+                }
+                (Search::Inside(own), _) => return self.end_inside(text, begin, own, ahead),
+            }
+        }
+        if let Some(mode) = mode {
+            if let Search::End(said) = self.search(text, begin, mode.reading, true, ahead)?.0 {
+                if matches!(&plain, Search::End(plain) if plain.at == said.at) {
+                    return Some(said);
+                }
+                let is_wide = mode.reading.wide.is_some();
+                let doubt = if is_wide { Doubt::Ambiguous } else { Doubt::NoEscapes };
+                return Some(said.with(doubt, !mode.is_sure));
+            }
+        }
+        match plain {
+            Search::End(end) => Some(end),
+            Search::Inside(own) => self.end_inside(text, begin, own, ahead),
         }
     }
 
-    /// The end, whether it stands outside quotes and comments, and its doubt then.
+    /// The same where a record seems to begin inside of quotes.
+    fn end_inside(&self, text: &[u8], begin: usize, own: usize, ahead: Ahead) -> Option<End> {
+        let without = Reading::with(Escapes::None);
+        // Where it ends so is not told from a quiet while.
+        let sure = if ahead.is_all() { ahead } else { Ahead::More };
+        match self.search(text, begin, without, true, sure)?.0 {
+            Search::End(end) if end.at <= own => return Some(end.with(Doubt::NoEscapes, true)),
+            _ => {}
+        }
+        if self.way == Some(Way::Iso) {
+            // MySQL logs only what it could parse: what looks like a record is text.
+            if let Search::End(end) = self.search(text, begin, Reading::DEFAULT, false, ahead)?.0 {
+                return Some(end.with(Doubt::Imitates, true));
+            }
+        }
+        let doubt = Doubt::Unbalanced;
+        Some(End { at: own, doubt, is_guess: true, is_early: false })
+    }
+
+    /// The first end in one reading, and whether a comment in it may end elsewhere. What looks like a record inside of
+    /// quotes ends it only if `imitations_count`.
     fn search(
         &self,
         text: &[u8],
         begin: usize,
-        how: Escapes,
+        reading: Reading,
+        imitations_count: bool,
         ahead: Ahead,
-    ) -> Option<(usize, bool, Doubt)> {
+    ) -> Option<(Search, bool)> {
         let is_all = ahead.is_all();
-        let mut lexer = Lexer::new(text, begin, how);
+        let mut lexer = Lines::new(text, begin, reading);
+        let end = |at, doubt| {
+            let is_early = doubt == Doubt::Early;
+            Search::End(End { at, doubt, is_guess: false, is_early })
+        };
         while let Some((inside, next)) = lexer.next_line() {
             let rest = &text[next..];
-            let end = memchr::memchr(b'\n', rest);
-            if end.is_none() && !is_all {
+            let line_end = memchr::memchr(b'\n', rest);
+            if line_end.is_none() && !is_all {
                 let is_early = rest.is_empty() && ahead == Ahead::Quiet && inside.may_end();
-                let is_early = is_early && how == Escapes::Backslash;
-                return is_early.then_some((next - 1, true, Doubt::Early));
+                return is_early.then(|| (end(next - 1, Doubt::Early), lexer.is_torn()));
             }
-            let line = &rest[..end.unwrap_or(rest.len())];
-            let is_next = match self.prefix(line) {
-                Some(found) => inside.may_end() || self.is_own(&found),
-                None => inside.may_end() && is_banner_line(line),
-            };
-            if is_next || (line.is_empty() && end.is_none()) {
-                return Some((next - 1, inside.may_end(), Doubt::Clean));
+            let line = &rest[..line_end.unwrap_or(rest.len())];
+            let is_last = line.is_empty() && line_end.is_none();
+            match self.begins_record(line, inside) {
+                None if !is_last => {}
+                _ if !inside.may_end() && !imitations_count && !is_last => {}
+                _ if !inside.may_end() => return Some((Search::Inside(next - 1), lexer.is_torn())),
+                doubt => {
+                    let doubt = doubt.unwrap_or_default();
+                    return Some((end(next - 1, doubt), lexer.is_torn()));
+                }
             }
         }
-        let is_whole = !matches!(lexer.inside(), Inside::Quote(_) | Inside::Comment);
-        let end = begin + text[begin..].trim_ascii_end().len();
-        is_all.then_some((end, is_whole, Doubt::Clean))
+        if !is_all {
+            return None;
+        }
+        let at = begin + text[begin..].trim_ascii_end().len();
+        let found = match lexer.inside() {
+            Inside::Quote(_) | Inside::Comment => Search::Inside(at),
+            Inside::Code | Inside::Line => end(at, Doubt::Clean),
+        };
+        Some((found, lexer.is_torn()))
+    }
+
+    /// Whether a line begins the next record, or a banner, behind what ends in this; with what it makes doubtful.
+    fn begins_record(&self, line: &[u8], inside: Inside) -> Option<Doubt> {
+        match self.prefix(line) {
+            Some(found) if inside.may_end() => {
+                Some(if found.is_known { Doubt::Clean } else { Doubt::Irregular })
+            }
+            Some(found) => self.is_own(&found).then_some(Doubt::Clean),
+            None => (inside.may_end() && is_banner_line(line)).then_some(Doubt::Clean),
+        }
     }
 
     /// Whether a line is what this log would write next.
     fn is_own(&self, found: &Prefix<'_>) -> bool {
-        self.sessions.contains(&found.session)
-            || (found.session > self.newest_session && found.deed == Deed::Connect)
+        let is_session = self.sessions.contains(&found.session)
+            || (found.session > self.newest_session && found.deed == Deed::Connect);
+        let fits = |us| self.clock.fit(us, true) != Fit::No;
+        found.is_known && is_session && found.time_us.is_none_or(fits)
     }
 }
 

@@ -129,6 +129,78 @@ fn what_comes_after_a_record_was_given_early_is_no_record() {
     assert_eq!(tally.continued, 1);
 }
 
+/// Texts and tally of a log that keeps no more than so much, in pieces of so many bytes.
+fn bounded(text: &str, most: usize, piece: usize) -> (Vec<(String, u64, Doubt)>, Tally) {
+    let (mut log, mut found) = (Log::default().bounded(most), Vec::new());
+    let on = &mut |r: &Recorded<'_>| {
+        found.push((String::from_utf8_lossy(r.text).into_owned(), r.line, r.doubt));
+        Next::Continue(())
+    };
+    for part in text.as_bytes().chunks(piece) {
+        assert!(log.push(part, on).unwrap().is_continue());
+        let held = log.text.len();
+        assert!(held <= (most + SLACK_BYTES).saturating_add(piece), "{held} bytes are held");
+    }
+    assert!(log.finish(on).unwrap().is_continue());
+    assert_eq!(log.offset(), text.len() as u64);
+    (found, log.tally().clone())
+}
+
+#[test]
+fn a_record_that_is_too_long_is_left_out_and_said() {
+    let long = "x, 'it''s;\n# User@Host: u[u] @ h []  Id: 3\n', /* ; */\n".repeat(6_000);
+    let line = "2026-11-21T07:12:06.155357Z\t   27 Query\t";
+    let slow = format!("{HEAD}do 1;\n{HEAD}select {long}1;\n{HEAD}do 2;\n{HEAD}do 3;\n");
+    let general = format!("{line}do 1\n{line}select {long}1\n{line}do 2\n{line}do 3\n");
+    for (text, at) in [(slow, 6), (general, 2)] {
+        let whole = bounded(&text, 10_000, usize::MAX);
+        let texts: Vec<&str> = whole.0.iter().map(|(text, ..)| text.as_str()).collect();
+        assert_eq!(texts, ["do 1", "do 2", "do 3"]);
+        assert!(whole.0.iter().all(|(.., doubt)| *doubt == Doubt::Clean));
+        assert_eq!((whole.1.too_long, whole.1.too_long_at[0].line), (1, at));
+        assert_eq!(whole.1.skipped_bytes, 0);
+        for piece in [1_000, 4_099, 100_000] {
+            assert_eq!(bounded(&text, 10_000, piece), whole, "in pieces of {piece}");
+        }
+        let (found, tally) = bounded(&text, 1 << 20, 1_000);
+        assert_eq!((found.len(), tally.too_long), (4, 0));
+    }
+}
+
+#[test]
+fn what_never_ends_does_not_grow() {
+    for begin in [format!("{HEAD}do 1;\n{HEAD}"), format!("{HEAD}do 1;\n"), "# Time: 9".to_owned()]
+    {
+        for more in ["x\n", "x", "'\n", "# Query_time: 1", "\n"] {
+            let mut log = Log::default().bounded(1_000);
+            let on = &mut |_: &Recorded<'_>| Next::Continue(());
+            let _ = log.push(begin.as_bytes(), on);
+            for _ in 0..50 {
+                if log.push(more.repeat(10_000).as_bytes(), on).is_err() {
+                    break;
+                }
+                let held = log.text.len();
+                assert!(held <= 200_000, "{held} bytes are held of {begin:?} and {more:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_of_nothing_but_a_banner_is_an_empty_log() {
+    let banner = "/usr/sbin/mysqld, Version: 9.7.4 (x). started with:\n\
+                  Tcp port: 0  Unix socket: s\nTime                 Id Command    Argument\n";
+    for text in [banner.to_owned(), banner.repeat(2_000), format!("{banner}\n")] {
+        let (found, tally) = all(text.as_bytes(), 100);
+        assert_eq!((found.len(), tally.skipped_bytes), (0, 0));
+        assert!(tally.banners > 0);
+    }
+    let mut log = Log::default();
+    let on = &mut |_: &Recorded<'_>| Next::Continue(());
+    let text = format!("{banner}hello\n");
+    assert!(matches!(log.read(&mut text.as_bytes(), on), Err(LogError::Unknown)));
+}
+
 #[test]
 fn a_log_may_be_attached_to_in_the_midst_of_anything() {
     let long = "x;\nno head".repeat(20_000);

@@ -220,7 +220,10 @@ impl Out {
             return Next::Continue(());
         }
         let is_sampled = self.sessions != Sessions::All;
-        let is_doubtful = matches!(recorded.doubt, Doubt::Unbalanced | Doubt::Suspect);
+        let is_doubtful = matches!(
+            recorded.doubt,
+            Doubt::Unbalanced | Doubt::Suspect | Doubt::Ambiguous | Doubt::Irregular
+        );
         if recorded.doubt == Doubt::Cut || is_sampled && is_doubtful {
             self.shipped.dropped += 1;
             return Next::Continue(());

@@ -1,6 +1,6 @@
 //! The three lines that a server writes when it opens a log.
 
-use super::super::{Skipped, Step};
+use crate::capture::{Skipped, Step};
 
 /// Whether the three lines begin here that a server writes when it opens a log. `None` where the text is too short.
 pub(super) fn starts_banner(rest: &[u8], is_all: bool) -> Option<bool> {
@@ -27,7 +27,7 @@ pub(super) fn banner_before(text: &[u8]) -> Option<usize> {
 }
 
 /// What stands here, if it is a banner.
-pub(super) fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {
+pub(in crate::capture) fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {
     let rest = &text[at..];
     if rest.first() == Some(&b'#') {
         return None;

@@ -2,6 +2,7 @@
 //! whatever they are, as each version brings new ones.
 
 use super::super::log::line_count;
+use super::super::modes::PLAIN_OK_BYTES;
 use super::super::time;
 
 /// What stands before a statement.
@@ -33,8 +34,8 @@ pub(super) struct Head<'a> {
     has_warnings: bool,
     /// Whether there are texts that a client has a say in, and that are not marked off.
     pub(super) has_free_text: bool,
-    /// Whether a `# Time` is none.
-    pub(super) has_bad_time: bool,
+    /// Whether a `# Time` or a `# User@Host` says nothing that can be read.
+    pub(super) is_odd: bool,
     /// `SET timestamp`: microseconds since 1970.
     pub(super) stamp_us: Option<u64>,
     /// `Start:`, microseconds since 1970.
@@ -86,7 +87,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
         let line = &rest[..end];
         let next = (at + end + 1).min(text.len());
         if line.first() == Some(&b'#') {
-            if line.starts_with(b"# administrator command: ") || (head.has_user && is_user(line)) {
+            if line.starts_with(b"# administrator command: ") || head.is_followed_by(line) {
                 break;
             }
             head.line(line);
@@ -144,7 +145,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
 }
 
 fn is_user(line: &[u8]) -> bool {
-    line.starts_with(b"# User@Host: ") || line.starts_with(b"# User: ")
+    line.starts_with(b"# User@Host:") || line.starts_with(b"# User: ")
 }
 
 /// Whether the rest of a head follows, and no other one before.
@@ -162,7 +163,7 @@ fn holds_key(line: &[u8]) -> bool {
 const LONGEST_USE: usize = 1_024;
 
 /// Bytes that tell what stands behind `use`.
-const LONGEST_NEXT: usize = 13;
+const LONGEST_NEXT: usize = super::ADMIN.len();
 
 /// Length of `use NAME;` with its line's end; names may hold blanks, semicolons and ends of lines. 0 where it is a
 /// statement: nothing of a head follows it. `None` where the text ends too soon.
@@ -180,7 +181,7 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
         if next.starts_with(STAMP) {
             return Some(found + 2);
         }
-        if next.starts_with(b"# ") && is_user(next) || next.starts_with(b"# Time: ") {
+        if is_user(next) || next.starts_with(b"# Time: ") || next.starts_with(super::ADMIN) {
             return Some(found + 2);
         }
         if next.is_empty() || next.starts_with(b"# ") {
@@ -195,13 +196,49 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
 }
 
 impl<'a> Head<'a> {
+    /// Whether a line begins the next head: this one has had such a line, or what follows it.
+    fn is_followed_by(&self, line: &[u8]) -> bool {
+        self.has_user && is_user(line)
+            || self.has_user && !self.has_free_text && line.starts_with(b"# Time:")
+            || self.took_us.is_some() && !self.has_warnings && line.starts_with(b"# Query_time: ")
+    }
+
+    /// When the record was noted: its end where the log tells ends, as no client can set that; else what the session
+    /// says.
+    pub(super) fn time_us(&self) -> Option<u64> {
+        let noted_us = self.noted_us.filter(|_| self.is_noted_end);
+        noted_us.or(self.stamp_us).or(self.noted_us)
+    }
+
+    /// Whether the server could parse the statement, so that all its quotes and comments have an end: it found or gave
+    /// rows, or says that there was no error.
+    pub(super) fn proves_parse(&self) -> bool {
+        let rows = [self.rows_sent, self.rows_examined, self.rows_affected];
+        match self.errno {
+            // A client may have written these lines.
+            _ if self.has_free_text => false,
+            Some(errno) => errno == 0,
+            None => {
+                rows.into_iter().flatten().any(|rows| rows > 0)
+                    || self.bytes_sent == Some(PLAIN_OK_BYTES)
+            }
+        }
+    }
+
     fn line(&mut self, line: &'a [u8]) {
-        if let Some(value) = line.strip_prefix(b"# Time: ") {
+        if let Some(value) = line.strip_prefix(b"# Time:") {
             self.noted_us = time::read(value);
-            self.is_noted_end = value.get(4) == Some(&b'-');
-            self.has_bad_time |= self.noted_us.is_none();
-        } else if let Some(value) = line.strip_prefix(b"# User@Host: ") {
-            self.user_at_host(value);
+            self.is_noted_end = value.get(5) == Some(&b'-');
+            if self.noted_us.is_none() {
+                self.is_odd = true;
+                // Some logs have both on one line.
+                if let Some(at) = memchr::memmem::find(value, b"# User@Host: ") {
+                    self.user_at_host(&value[at + 13..]);
+                }
+            }
+        } else if let Some(value) = line.strip_prefix(b"# User@Host:") {
+            self.is_odd |= value.trim_ascii().is_empty();
+            self.user_at_host(value.strip_prefix(b" ").unwrap_or(value));
         } else if let Some(value) = line.strip_prefix(b"# User: ") {
             self.user_at_host(value);
         } else if line == b"# Warnings" {
@@ -268,7 +305,8 @@ impl<'a> Head<'a> {
             b"Errno" | b"Last_errno" => &mut self.errno,
             b"Schema" | b"DB" => {
                 let length = schema_end(text);
-                self.schema = Some(&text[..length]);
+                // No name ends in a blank.
+                self.schema = Some(text[..length].trim_ascii_end());
                 return Some(length);
             }
             b"QC_hit" | b"Start" | b"Stored_routine" => {

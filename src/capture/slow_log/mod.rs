@@ -6,14 +6,21 @@
 //! time that fits. Then what was open is marked unbalanced, and what follows as suspect.
 
 mod banner;
+mod end;
 mod head;
 mod text;
 
 use std::collections::HashSet;
 
-use super::lexer::{Escapes, Inside, Lexer, unquoted};
+use super::lexer::unquoted;
+use super::log_clock::{Fit, LogClock};
+use super::long::LongRecord;
+use super::machine::Reading;
+use super::modes::Modes;
 use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
-use banner::{banner, banner_before, starts_banner};
+pub(super) use banner::banner;
+use banner::starts_banner;
+use end::End;
 use head::{Found, Head, head};
 
 pub(super) use head::account;
@@ -32,13 +39,16 @@ pub(super) struct SlowLog {
     given: Vec<u8>,
     /// Keys that this log's records have.
     shape: Option<u64>,
+    /// Whether its heads have no account, as by `--log-short-format`.
+    is_short: bool,
     /// Sessions seen.
     sessions: HashSet<u64>,
     newest_session: u64,
     /// Those that were seen lately, each at the place that its number gives, so that most need no look-up.
     recent: [u64; RECENT],
-    /// The latest plausible time seen, microseconds since 1970.
-    clock_us: u64,
+    clock: LogClock,
+    /// What sessions said of how they are to be read.
+    modes: Modes,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     lacks_begin: bool,
@@ -48,6 +58,10 @@ pub(super) struct SlowLog {
     was_early: bool,
     /// Whether what comes is not understood, up to the next head.
     is_skipping: bool,
+    /// Whether what was skipped last ends a statement.
+    is_behind_end: bool,
+    /// The rest of one that is longer, and whether its head proves that all quotes in it have an end.
+    long: Option<(LongRecord, bool)>,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
@@ -58,37 +72,25 @@ const FREE_TEXT_BYTES: usize = 64 << 10;
 const RECENT: usize = 64;
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
-/// How far a record's time may lie behind the one before: logs are in the order of ends, times those of begins.
-const BACK_US: u64 = 3_600_000_000;
-/// And ahead of it.
-const AHEAD_US: u64 = 86_400_000_000 * 7;
-
-/// Where a statement ends.
-struct End {
-    /// Behind its last byte.
-    statement: usize,
-    /// Where the next record begins.
-    next: usize,
-    doubt: Doubt,
-    /// Lines from the statement's first on to there, where they were counted.
-    lines: Option<u64>,
-}
-
 impl Default for SlowLog {
     fn default() -> SlowLog {
         SlowLog {
             database: None,
             given: Vec::new(),
             shape: None,
+            is_short: false,
             sessions: HashSet::new(),
             newest_session: 0,
             recent: [u64::MAX; RECENT],
-            clock_us: 0,
+            clock: LogClock::default(),
+            modes: Modes::default(),
             suspect_bytes: 0,
             lacks_begin: false,
             free_text_bytes: 0,
             was_early: false,
             is_skipping: false,
+            is_behind_end: false,
+            long: None,
         }
     }
 }
@@ -96,6 +98,9 @@ impl Default for SlowLog {
 impl Format for SlowLog {
     fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
         let is_all = ahead.is_all();
+        if let Some(step) = self.rest_of_long(text, at, is_all) {
+            return step;
+        }
         if self.was_early {
             match self.rest_of_early(text, at, is_all) {
                 Some(step) => return step,
@@ -105,8 +110,8 @@ impl Format for SlowLog {
         if let Some(step) = banner(text, at, is_all) {
             return step;
         }
-        if self.is_skipping && !starts_head(&text[at..]) {
-            return skip(text, at, is_all);
+        if self.is_skipping && !self.starts_behind_strange(&text[at..], self.is_behind_end) {
+            return self.skip(text, at, is_all);
         }
         self.is_skipping = false;
         let found = match head(text, at, is_all) {
@@ -114,29 +119,27 @@ impl Format for SlowLog {
             Found::Incomplete => return Step::More,
             Found::Nothing => {
                 self.is_skipping = true;
-                return skip(text, at, is_all);
+                return self.skip(text, at, is_all);
             }
         };
         let begin = found.statement_at;
-        let rest = &text[begin..];
-        if rest.is_empty() && !is_all {
+        if begin == text.len() && !is_all {
             return Step::More;
         }
-        if self.shape.is_none() && self.suspect_bytes == 0 {
+        if self.suspect_bytes == 0 {
             // A head in the very first literal must look like the head before it, too.
-            self.shape = Some(found.shape);
+            self.learn_shape(&found);
         }
-        let is_admin = rest.starts_with(ADMIN);
-        let end = if starts_head(rest) && !is_admin {
-            // A head without a statement.
-            End { statement: begin, next: begin, doubt: Doubt::Clean, lines: Some(0) }
-        } else {
-            match self.end(text, begin, ahead) {
-                Some(end) => end,
-                None => return Step::More,
+        match self.is_bare(&found, text, is_all) {
+            None => return Step::More,
+            Some(true) => {
+                self.pass_bare(&found, begin - at);
+                return Step::Skipped(begin, Skipped::Strange);
             }
-        };
-        self.was_early = end.doubt == Doubt::Early;
+            Some(false) => {}
+        }
+        let Some(end) = self.end(text, begin, Some(&found), ahead) else { return Step::More };
+        self.was_early = end.is_early;
         let line = line + found.lines;
         let after = end.lines.map(|lines| line + lines);
         self.recorded(text, found, &end, line, (end.next - at, after))
@@ -145,6 +148,30 @@ impl Format for SlowLog {
     fn lacks_begin(&mut self) {
         self.suspect_bytes = SUSPECT_BYTES;
         self.lacks_begin = true;
+    }
+
+    fn leave_out(&mut self, text: &[u8], at: usize) {
+        if let Some((long, _)) = &mut self.long {
+            return long.pass();
+        }
+        let is_record = !std::mem::take(&mut self.was_early) && !self.is_skipping;
+        let (long, is_proven) = match head(text, at, false) {
+            Found::Head(found) if is_record => {
+                let doubt = if self.suspect_bytes > 0 { Doubt::Suspect } else { Doubt::Clean };
+                self.learn(&found, doubt);
+                self.note_database(&found);
+                let mode = self.modes.of(found.session);
+                let reading = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
+                (LongRecord::new(reading, found.statement_at - at, true), found.proves_parse())
+            }
+            // Nobody knows what it is: what follows may be a part of it.
+            _ => {
+                self.suspect_bytes = SUSPECT_BYTES;
+                (LongRecord::new(Reading::DEFAULT, 0, false), false)
+            }
+        };
+        self.is_skipping = false;
+        self.long = Some((long, is_proven));
     }
 }
 
@@ -169,20 +196,17 @@ impl SlowLog {
             Doubt::Clean | Doubt::Early if head.has_free_text || self.free_text_bytes > 0 => {
                 Doubt::FreeText
             }
+            Doubt::Clean | Doubt::Early if head.is_odd || head.has_user == self.is_short => {
+                Doubt::Irregular
+            }
             doubt => doubt,
         };
-        self.free_text_bytes = match head.has_free_text {
-            true => FREE_TEXT_BYTES,
-            false => self.free_text_bytes.saturating_sub(bytes),
-        };
-        self.suspect_bytes = match doubt {
-            Doubt::Unbalanced | Doubt::Cut => SUSPECT_BYTES,
-            _ => self.suspect_bytes.saturating_sub(bytes),
-        };
-        self.learn(&head, doubt);
-        if let Some(used) = head.used {
-            self.database = Some(unquoted(used));
+        self.pass_bytes(&head, bytes);
+        if end.is_guess {
+            self.suspect_bytes = SUSPECT_BYTES;
         }
+        self.learn(&head, doubt);
+        self.note_database(&head);
         let database = match (head.schema, &self.database) {
             (Some(b""), _) => Database::None,
             (Some(name), _) => Database::Named(name),
@@ -213,14 +237,97 @@ impl SlowLog {
             doubt,
             ..Recorded::default()
         };
+        if !matches!(doubt, Doubt::Suspect | Doubt::Unbalanced | Doubt::Cut) {
+            self.modes.note(&recorded);
+        }
         Step::Recorded(recorded, end.next, after)
+    }
+
+    /// So many bytes were read, and their head was this.
+    fn pass_bytes(&mut self, head: &Head<'_>, bytes: usize) {
+        self.free_text_bytes = match head.has_free_text {
+            true => FREE_TEXT_BYTES,
+            false => self.free_text_bytes.saturating_sub(bytes),
+        };
+        self.suspect_bytes = self.suspect_bytes.saturating_sub(bytes);
+    }
+
+    fn note_database(&mut self, head: &Head<'_>) {
+        if let Some(used) = head.used {
+            self.database = Some(unquoted(used));
+        }
+    }
+
+    /// Whether no statement follows a head, as the server died, or the disk was full. A statement may begin with
+    /// comments that look like a head: then it is one only if it is what this log would write next.
+    fn is_bare(&self, found: &Head<'_>, text: &[u8], is_all: bool) -> Option<bool> {
+        let rest = &text[found.statement_at..];
+        if rest.is_empty() {
+            return Some(true);
+        }
+        if rest.starts_with(ADMIN) {
+            return Some(false);
+        }
+        if found.stamp_us.is_none() {
+            return Some(self.starts(rest) || starts_banner(rest, is_all)?);
+        }
+        if !self.starts(rest) {
+            return Some(false);
+        }
+        match head(text, found.statement_at, is_all) {
+            Found::Incomplete => None,
+            Found::Head(next) => Some(next.stamp_us.is_some() && self.fit(&next) == Fit::Own),
+            Found::Nothing => Some(false),
+        }
+    }
+
+    /// A head has no statement.
+    fn pass_bare(&mut self, head: &Head<'_>, bytes: usize) {
+        self.pass_bytes(head, bytes);
+        self.note_database(head);
+        if head.stamp_us.is_some() {
+            self.suspect_bytes = SUSPECT_BYTES;
+        }
+    }
+
+    /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
+    fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+        let (mut long, is_proven) = self.long.take()?;
+        let (gone, ended) = long.go(text, at, &mut |next, inside| {
+            let rest = &text[next..];
+            if rest.is_empty() || rest.len() < LONGEST_START && may_start_head(rest) {
+                return is_all.then_some(false);
+            }
+            if inside.may_end() {
+                return self.begins_record(text, next, is_all).map(|doubt| doubt.is_some());
+            }
+            if is_proven || !self.starts(rest) {
+                return Some(false);
+            }
+            match head(text, next, is_all) {
+                Found::Incomplete => None,
+                Found::Head(head) => Some(self.fit(&head) == Fit::Own),
+                Found::Nothing => Some(false),
+            }
+        });
+        self.suspect_bytes = self.suspect_bytes.saturating_sub(gone - at);
+        match ended {
+            Some(inside) if !inside.may_end() => self.suspect_bytes = SUSPECT_BYTES,
+            Some(_) => {}
+            None => self.long = Some((long, is_proven)),
+        }
+        match gone {
+            gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
+            _ if ended.is_some() => None,
+            _ => Some(Step::More),
+        }
     }
 
     /// When a statement began, microseconds since 1970. MariaDB notes that; MySQL notes when it ended, in `# Time`, and
     /// from 8.0.14 on the second of its begin in the stamp. A head without a time is of the second of the one before.
     fn began(&self, head: &Head<'_>) -> Option<u64> {
         let took_us = head.took_us.unwrap_or(0);
-        let known = (self.clock_us > 0).then_some(self.clock_us);
+        let known = self.clock.now_us();
         if head.is_noted_end {
             return head.start_us.or(head.noted_us.map(|ended| ended.saturating_sub(took_us)));
         }
@@ -235,7 +342,7 @@ impl SlowLog {
     /// outside its quotes. It must not become a record of its own. `None` where the next record begins.
     fn rest_of_early(&self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
         let rest = &text[at..];
-        if starts_head(rest) {
+        if self.starts(rest) {
             return None;
         }
         if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
@@ -247,7 +354,7 @@ impl SlowLog {
             None => return Some(Step::More),
         }
         let ahead = if is_all { Ahead::Nothing } else { Ahead::More };
-        Some(match self.end(text, at, ahead) {
+        Some(match self.end(text, at, None, ahead) {
             Some(end) => Step::Skipped(end.next, Skipped::Rest),
             None => Step::More,
         })
@@ -260,7 +367,7 @@ impl SlowLog {
         if is_suspect || doubt == Doubt::Unbalanced {
             return;
         }
-        self.shape = self.shape.or(Some(head.shape));
+        self.learn_shape(head);
         let is_new = |id: &u64| self.recent[*id as usize % RECENT] != *id;
         if let Some(session) = head.session.filter(is_new) {
             self.recent[session as usize % RECENT] = session;
@@ -269,202 +376,79 @@ impl SlowLog {
                 self.sessions.insert(session);
             }
         }
-        if let Some(us) = head.stamp_us.or(head.noted_us) {
-            // A client can set its time; the clock only goes where one record's would not be wildly off.
-            if self.fits(us) {
-                self.clock_us = self.clock_us.max(us);
-            }
+        if let Some(us) = head.time_us() {
+            self.clock.note(us, head.session);
         }
     }
 
-    fn fits(&self, us: u64) -> bool {
-        if self.clock_us == 0 {
-            return true;
-        }
-        us.saturating_add(BACK_US) >= self.clock_us && us <= self.clock_us.saturating_add(AHEAD_US)
-    }
-
-    /// Where the statement that begins at `begin` ends; `None` where more text is needed to tell.
-    fn end(&self, text: &[u8], begin: usize, ahead: Ahead) -> Option<End> {
-        match self.search(text, begin, Escapes::Backslash, ahead)? {
-            Search::End(end) => Some(end),
-            Search::Own(own) => match self.search(text, begin, Escapes::None, ahead)? {
-                Search::End(end) if end.next <= own => {
-                    Some(End { doubt: Doubt::NoEscapes.unless_cut(end.doubt), ..end })
-                }
-                _ => Some(End {
-                    lines: None,
-                    statement: own - 2,
-                    next: own,
-                    doubt: Doubt::Unbalanced,
-                }),
-            },
-            Search::Cut(at) => {
-                let statement = begin + text[begin..at].trim_ascii_end().len();
-                Some(End { statement, next: at, doubt: Doubt::Cut, lines: None })
-            }
-            Search::Open => match self.search(text, begin, Escapes::None, ahead)? {
-                Search::End(end) => Some(End { doubt: Doubt::NoEscapes, ..end }),
-                _ => Some(End { doubt: Doubt::Unbalanced, ..to_end(text, begin) }),
-            },
+    fn learn_shape(&mut self, head: &Head<'_>) {
+        // Where one head has an account, all have: what was seen before was the rest of one that was cut.
+        if self.shape.is_none() || self.is_short && head.has_user {
+            self.shape = Some(head.shape);
+            self.is_short = !head.has_user;
         }
     }
 
-    fn search(&self, text: &[u8], begin: usize, how: Escapes, ahead: Ahead) -> Option<Search> {
-        let is_all = ahead.is_all();
-        let mut lexer = Lexer::new(text, begin, how);
-        let mut lines = 0;
-        while let Some((inside, next)) = lexer.next_line() {
-            lines += 1;
-            let is_terminated = next >= begin + 2 && text[next - 2] == b';';
-            let rest = &text[next..];
-            if !is_terminated {
-                if rest.first() == Some(&b'#') {
-                    if let Some(cut) = self.cut(text, begin, (inside, next), is_all)? {
-                        return Some(cut);
-                    }
-                }
-                continue;
-            }
-            if rest.is_empty() {
-                match ahead {
-                    Ahead::Quiet if inside.may_end() && how == Escapes::Backslash => {
-                        return Some(Search::end(next, Doubt::Early, lines));
-                    }
-                    Ahead::More | Ahead::Quiet => return None,
-                    Ahead::Nothing if inside.may_end() => {
-                        return Some(Search::end(next, Doubt::Clean, lines));
-                    }
-                    Ahead::Nothing => continue,
-                }
-            }
-            if rest.len() < LONGEST_START && !is_all && may_start_head(rest) {
-                return None;
-            }
-            if inside.may_end() {
-                if starts_head(rest) || starts_banner(rest, is_all)? {
-                    return Some(Search::end(next, Doubt::Clean, lines));
-                }
-            } else if starts_head(rest) {
-                match head(text, next, is_all) {
-                    Found::Incomplete => return None,
-                    Found::Head(head) if self.is_own(&head) => return Some(Search::Own(next)),
-                    _ => {}
-                }
-            }
-        }
-        if !is_all {
-            return None;
-        }
-        if matches!(lexer.inside(), Inside::Quote(_) | Inside::Comment) {
-            return Some(Search::Open);
-        }
-        Some(Search::End(End { doubt: Doubt::Cut, ..to_end(text, begin) }))
+    /// Whether a record begins here by how this log begins them.
+    fn starts(&self, rest: &[u8]) -> bool {
+        starts_head(rest) || self.is_short && starts_short_head(rest)
     }
 
-    /// A head behind something that does not end: the server died, or the disk was full. It counts outside quotes, and
-    /// behind a banner anywhere, if it is what this log would write next. `None` where the text is too short.
-    fn cut(
-        &self,
-        text: &[u8],
-        begin: usize,
-        (inside, at): (Inside, usize),
-        is_all: bool,
-    ) -> Option<Option<Search>> {
-        let rest = &text[at..];
-        if !starts_head(rest) {
-            let is_short = rest.len() < LONGEST_START && !is_all && may_start_head(rest);
-            return if is_short { None } else { Some(None) };
-        }
-        let banner = banner_before(&text[begin..at]).map(|from| begin + from);
-        if banner.is_none() && !inside.may_end() {
-            return Some(None);
-        }
-        match head(text, at, is_all) {
-            Found::Incomplete => None,
-            Found::Head(head)
-                if banner.is_some() || head.stamp_us.is_some() && self.is_own(&head) =>
+    /// The same behind something strange. Where no record was seen yet, a line that is a head's second in most logs is
+    /// its first in a short one, behind a statement's end.
+    fn starts_behind_strange(&self, rest: &[u8], is_behind_end: bool) -> bool {
+        self.starts(rest) || self.shape.is_none() && is_behind_end && starts_short_head(rest)
+    }
+
+    /// Text that no head stands before: up to the next line that begins one.
+    fn skip<'t>(&mut self, text: &[u8], at: usize, is_all: bool) -> Step<'t> {
+        let mut from = at;
+        while let Some(end) = memchr::memchr(b'\n', &text[from..]) {
+            self.is_behind_end = end > 0 && text[from + end - 1] == b';';
+            from += end + 1;
+            let rest = &text[from..];
+            if self.starts_behind_strange(rest, self.is_behind_end)
+                || starts_banner(rest, is_all) == Some(true)
             {
-                Some(Some(Search::Cut(banner.unwrap_or(at))))
+                return Step::Skipped(from, Skipped::Strange);
             }
-            _ => Some(None),
+            if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
+                break;
+            }
         }
-    }
-
-    /// Whether a head is what this log would write next.
-    fn is_own(&self, head: &Head<'_>) -> bool {
-        let is_known = |session: u64| {
-            self.sessions.contains(&session)
-                || (session > self.newest_session && session < self.newest_session + 1_000_000)
-        };
-        head.has_user
-            && !head.has_bad_time
-            && self.shape.is_none_or(|shape| shape == head.shape)
-            && head.session.is_none_or(is_known)
-            && head.stamp_us.or(head.noted_us).is_none_or(|us| self.fits(us))
+        if is_all {
+            return Step::Skipped(text.len(), Skipped::Strange);
+        }
+        if from > at { Step::Skipped(from, Skipped::Strange) } else { Step::More }
     }
 }
 
-impl Doubt {
-    fn unless_cut(self, found: Doubt) -> Doubt {
-        if found == Doubt::Cut { Doubt::Cut } else { self }
-    }
-}
-
-/// What a search for a statement's end came to.
-enum Search {
-    End(End),
-    /// A head of this log's own stands at this place inside a quote or comment.
-    Own(usize),
-    /// The next record, or a banner, stands at this place behind something that does not end.
-    Cut(usize),
-    /// The text ends inside a quote or comment.
-    Open,
-}
-
-impl Search {
-    fn end(next: usize, doubt: Doubt, lines: u64) -> Search {
-        Search::End(End { statement: next - 2, next, doubt, lines: Some(lines) })
-    }
-}
-
-fn to_end(text: &[u8], begin: usize) -> End {
-    let trimmed = text[begin..].trim_ascii_end().len();
-    End { statement: begin + trimmed, next: text.len(), doubt: Doubt::Clean, lines: None }
-}
-
+/// What heads begin with.
+const STARTS: [&[u8]; 6] =
+    [b"# Time:", b"# User@Host:", b"# User:", b"# Query_time:", b"# Thread_id:", b"# Schema:"];
 /// Bytes that tell for sure whether a head begins.
-const LONGEST_START: usize = 12;
+const LONGEST_START: usize = 13;
 
+/// Whether a head begins here in the way of most logs.
 fn starts_head(rest: &[u8]) -> bool {
     rest.starts_with(b"# User@Host:")
         || (rest.starts_with(b"# Time: ") && rest.get(8).is_some_and(u8::is_ascii_digit))
         || rest.starts_with(b"# User: ")
 }
 
-fn may_start_head(rest: &[u8]) -> bool {
-    [&b"# User@Host:"[..], b"# Time: 0"]
-        .iter()
-        .any(|start| start.iter().zip(rest).take(8).all(|(a, b)| a == b))
+/// Whether one begins here in the way of a log without accounts.
+fn starts_short_head(rest: &[u8]) -> bool {
+    STARTS[3..].iter().any(|start| rest.starts_with(start))
 }
 
-/// Text that no head stands before: up to the next line that begins one.
-fn skip<'t>(text: &[u8], at: usize, is_all: bool) -> Step<'t> {
-    let mut from = at;
-    while let Some(end) = memchr::memchr(b'\n', &text[from..]) {
-        from += end + 1;
-        let rest = &text[from..];
-        if starts_head(rest) || starts_banner(rest, is_all) == Some(true) {
-            return Step::Skipped(from, Skipped::Strange);
-        }
-        if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
-            break;
-        }
-    }
-    if is_all {
-        return Step::Skipped(text.len(), Skipped::Strange);
-    }
-    if from > at { Step::Skipped(from, Skipped::Strange) } else { Step::More }
+/// Whether one may begin here in any way.
+fn is_start_of_head(rest: &[u8]) -> bool {
+    STARTS.iter().any(|start| rest.starts_with(start))
+}
+
+/// The same where there is too little text to tell.
+fn may_start_head(rest: &[u8]) -> bool {
+    STARTS.iter().any(|start| start.starts_with(rest) || rest.starts_with(start))
 }
 
 fn command_deed(command: &[u8]) -> Deed {

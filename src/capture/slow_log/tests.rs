@@ -96,22 +96,177 @@ fn a_log_that_was_cut_loses_only_what_is_cut() {
     assert!(found[0].database.is_none(), "which database is in use is not known any more");
 }
 
+/// A record of a session at so many seconds, that gave so many rows.
+fn at(second: u64, session: u64, rows: u64, text: &str) -> String {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_795_245_129 + second);
+    format!(
+        "# Time: {}\n# User@Host: u[u] @ localhost []  Id: {session:5}\n\
+         # Query_time: 0.1  Lock_time: 0.0 Rows_sent: {rows}  Rows_examined: 0\n\
+         SET timestamp={};\n{text};\n",
+        humantime::format_rfc3339_micros(time),
+        1_795_245_129 + second,
+    )
+}
+
+fn doubts(log: &str) -> Vec<(String, Doubt)> {
+    let whole = all(log.as_bytes(), 1 << 20);
+    for piece in [1, 7, 61, 1000] {
+        assert_eq!(all(log.as_bytes(), piece), whole, "in pieces of {piece}");
+    }
+    whole.0.into_iter().map(|r| (r.text, r.doubt)).collect()
+}
+
 #[test]
 fn a_perfect_head_in_a_literal_makes_what_follows_suspect() {
-    let record = |text: &str| {
-        format!(
-            "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ localhost []  Id:     3\n\
-             # Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n\
-             SET timestamp=1795245129;\n{text};\n"
-        )
+    let forged = format!("select 'x;\n{}' as lit", at(0, 3, 0, "drop table t"));
+    let log = [at(0, 3, 1, "select 1"), at(0, 3, 0, &forged), at(0, 3, 1, "select 2")].concat();
+    let found = doubts(&log);
+    assert_eq!(found[0].1, Doubt::Clean);
+    assert!(found[1..].iter().all(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+    assert_eq!(found.last().unwrap().0, "select 2");
+}
+
+#[test]
+fn a_perfect_head_in_a_statement_that_gave_rows_is_text() {
+    for second in [0, 30_000, 90_000] {
+        let forged = format!("select 'x;\n{}' as lit", at(second, 3, 0, "drop table t"));
+        let log = [at(0, 3, 1, "select 1"), at(0, 3, 1, &forged), at(0, 3, 1, "select 2")].concat();
+        let found = doubts(&log);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[1].0, forged);
+        assert_eq!((found[1].1, found[2].1), (Doubt::Imitates, Doubt::Clean), "{second}");
+    }
+    // Megabytes of it are no other.
+    let many = at(0, 3, 0, "delete from t").repeat(12_000);
+    let forged = format!("select 'x;\n{many}' as lit");
+    let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, &forged), at(0, 3, 1, "do 2")].concat();
+    let (found, tally) = all(log.as_bytes(), 100_000);
+    assert_eq!((found.len(), tally.imitates, tally.suspect), (3, 1, 0));
+}
+
+#[test]
+fn what_looks_like_no_escapes_may_be_an_imitation_too() {
+    let forged = format!("select 'x\\';\n{}' as lit", at(0, 3, 0, "delete from t"));
+    let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, &forged), at(0, 3, 1, "do 2")].concat();
+    let found = doubts(&log);
+    let delete = found.iter().find(|(text, _)| text == "delete from t");
+    assert!(delete.is_none_or(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+    // A session that said so is believed, as far as the log tells that this was no error.
+    let ok = |text: &str| {
+        at(0, 3, 0, text).replace("# Query_time", "# Thread_id: 3  Errno: 0\n# Query_time")
     };
-    let forged = format!("select 'x;\n{}' as lit", record("drop table t"));
-    let log = [record("select 1"), record(&forged), record("select 2")].concat();
-    let (found, _) = all(log.as_bytes(), 1 << 20);
-    let doubts: Vec<Doubt> = found.iter().map(|r| r.doubt).collect();
-    assert_eq!(doubts[0], Doubt::Clean);
-    assert!(!doubts[1..].contains(&Doubt::Clean), "{doubts:?}");
-    assert_eq!(found.last().unwrap().text, "select 2");
+    let log = [ok("set sql_mode='NO_BACKSLASH_ESCAPES'"), ok("select '\\'"), ok("do 2")].concat();
+    let found: Vec<Doubt> = doubts(&log).into_iter().map(|(_, doubt)| doubt).collect();
+    assert_eq!(found, [Doubt::Clean, Doubt::NoEscapes, Doubt::Clean]);
+}
+
+#[test]
+fn a_banner_in_a_literal_does_not_lift_the_check_of_time() {
+    let banner = "/usr/sbin/mysqld, Version: 9.7.4 (x). started with:\n\
+                  Tcp port: 0  Unix socket: s\nTime                 Id Command    Argument\n";
+    let yesterday = at(0, 1, 0, "drop table t");
+    let forged = format!("select 'x\n{banner}{yesterday}'");
+    let log = [at(86_400, 9, 1, "do 1"), at(86_401, 9, 0, &forged), at(86_402, 9, 1, "do 2")];
+    let found = doubts(&log.concat());
+    let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["do 1", forged.as_str(), "do 2"]);
+}
+
+#[test]
+fn a_head_far_ahead_in_a_quote_is_one_only_if_nothing_else_ends_it() {
+    let late = at(25 * 3_600, 4, 0, "do 2");
+    let log = [at(0, 3, 1, "do 1"), at(0, 3, 0, "select 'a"), late.clone(), late].concat();
+    let found = doubts(&log);
+    let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["do 1", "select 'a", "do 2", "do 2"], "a quiet weekend");
+    assert_eq!(found[1].1, Doubt::Unbalanced);
+}
+
+#[test]
+fn a_session_says_which_characters_end_in_a_backslash() {
+    let of = |names: &str| {
+        let text = format!("select '\u{1}', 'b;\n{}'", at(0, 3, 0, "do 0"));
+        let log = [at(0, 3, 0, names), at(0, 3, 1, &text), at(0, 3, 1, "do 2")].concat();
+        // A character that ends in a backslash.
+        let mut bytes = log.into_bytes();
+        let place = bytes.iter().position(|b| *b == 1).unwrap();
+        bytes.splice(place..=place, *b"\x95\\");
+        all(&bytes, 1 << 20)
+    };
+    let (found, tally) = of("set names sjis");
+    assert_eq!((found.len(), tally.ambiguous), (3, 1), "{found:?}");
+    assert!(found[1].text.ends_with("do 0;\n'"));
+    // A client may say what is not so: what follows is not certain.
+    assert_eq!(found[2].doubt, Doubt::Suspect);
+}
+
+#[test]
+fn a_comment_that_servers_run_may_end_elsewhere() {
+    let log = [
+        at(0, 3, 1, "do 1"),
+        at(0, 3, 1, "SELECT /*!50000 '*/' */ AS q"),
+        at(0, 3, 1, "select b from t where x='y'"),
+        at(0, 3, 1, "do 2"),
+    ];
+    let found = doubts(&log.concat());
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!(found[1], ("SELECT /*!50000 '*/' */ AS q".to_owned(), Doubt::Ambiguous));
+    assert_eq!(found[2].1, Doubt::Suspect);
+    let log = [at(0, 3, 1, "SELECT /*!50000 'a', */ 1"), at(0, 3, 1, "do 2")].concat();
+    assert!(doubts(&log).iter().all(|(_, doubt)| *doubt == Doubt::Clean));
+}
+
+#[test]
+fn heads_without_accounts_are_read_where_a_log_has_no_others() {
+    let head = "# Query_time: 0.000101  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n";
+    let short = |text: &str| format!("{head}SET timestamp=1795298818;\n{text};\n");
+    let log = [short("do 1"), short("select 'a;\n# Query_time: 1\n'"), short("do 2")].concat();
+    let found = doubts(&log);
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|(_, doubt)| *doubt == Doubt::Clean), "{found:?}");
+    // In another log they are odd, and neither they nor what stands before are certain.
+    let log = [at(0, 3, 1, "do 1"), short("do 2"), at(0, 3, 1, "do 3"), at(0, 3, 1, "do 4")];
+    let found = doubts(&log.concat());
+    let odd: Vec<Doubt> = found.iter().map(|(_, doubt)| *doubt).collect();
+    use Doubt::{Clean, Irregular};
+    assert_eq!(odd, [Irregular, Irregular, Clean, Clean], "{found:?}");
+    // What a log begins in the midst of says nothing of the rest.
+    let cut = [at(0, 3, 1, "do 1"), at(0, 3, 1, "do 2"), at(0, 3, 1, "do 3")].concat();
+    let found = doubts(&cut[cut.find("# Query_time").unwrap()..]);
+    assert!(found.iter().all(|(_, doubt)| *doubt != Irregular || found[0].1 == Irregular));
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
+fn odd_heads_are_read_and_said() {
+    let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, "do 2"), at(0, 3, 1, "do 3")].concat();
+    for (is, odd) in [
+        ("2026-11-21T07:12:09.000000Z", ""),
+        ("2026-11-21T07", "margdl"),
+        ("u[u] @ localhost []  Id:     3", ""),
+    ] {
+        let log = log.replacen(is, odd, 2).replacen(odd, is, usize::from(!odd.is_empty()));
+        let (found, tally) = all(log.as_bytes(), 1 << 20);
+        let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["do 1", "do 2", "do 3"], "{log}");
+        assert!(tally.irregular > 0, "{log}");
+    }
+}
+
+#[test]
+fn a_head_without_a_statement_is_no_statement() {
+    let bare = at(0, 3, 0, "do 0").replace("do 0;\n", "");
+    let (found, tally) =
+        all([at(0, 3, 1, "do 1"), bare.clone(), at(0, 3, 1, "do 2")].concat().as_bytes(), 1 << 20);
+    assert_eq!((found.len(), tally.skipped.len()), (2, 1));
+    assert_eq!(tally.skipped[0].line, 6);
+    assert_eq!(found[1].doubt, Doubt::Suspect);
+    // A statement that begins with comments like a head of another log keeps them.
+    let text = "# User@Host: e[e] @ h []\n# Query_time: 1\nselect 1";
+    let found = doubts(&[at(0, 3, 1, "do 1"), at(0, 3, 1, text)].concat());
+    assert_eq!(found[1], (text.to_owned(), Doubt::Clean));
+    let (found, tally) = all(bare.repeat(2_000).as_bytes(), 1 << 20);
+    assert_eq!((found.len(), tally.skipped.len()), (0, 1));
 }
 
 /// A record of session 3 in the way of MySQL.

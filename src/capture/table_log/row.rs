@@ -57,6 +57,13 @@ const COMMANDS: &[&[u8]] = &[
     b"Register Slave",
     b"Register Replica",
     b"Connect",
+    b"Connect Out",
+    b"Table Dump",
+    b"Delayed insert",
+    b"Time",
+    b"Daemon",
+    b"Clone",
+    b"clone",
     b"Query Attributes",
 ];
 

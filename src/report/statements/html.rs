@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::super::html::{STYLE, escape};
 use super::seen;
-use crate::analysis::figure::{bytes, count, percent, time};
+use crate::analysis::figure::{bytes, count, percent, plural, time};
 use crate::analysis::{StatementClass, StatementFindings};
 
 pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
@@ -13,11 +13,12 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"generator\" content=\"sweat {}\">\n<title>Statements \u{b7} sweat</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{} statements in {} classes</h1>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{}{} in {}</h1>\n\
          <p>{} of log: {}</p>\n",
         escape::text(&found.tool_version),
-        count(found.statements),
-        count(found.classes_in_all as u64),
+        plural(found.statements, "statement", "statements"),
+        super::possible(found),
+        plural(found.classes_in_all as u64, "class", "classes"),
         bytes(found.bytes as f64),
         escape::text(&found.sources.join(", ")),
     )?;

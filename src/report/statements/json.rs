@@ -15,6 +15,7 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
         "bytes": found.bytes,
         "records": found.records,
         "statements": found.statements,
+        "possible": found.possible,
         "total_s": found.total_s,
         "classes_in_all": found.classes_in_all,
         "notes": found.notes,

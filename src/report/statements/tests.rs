@@ -31,6 +31,7 @@ fn found() -> StatementFindings {
         bytes: 5 << 20,
         records: 12_010,
         statements: 12_004,
+        possible: 7,
         total_s: Some(8.0),
         classes_in_all: 2,
         classes: vec![class, bare],
@@ -49,7 +50,7 @@ fn written(name: &str) -> String {
 fn text_fits_the_page_and_says_what_is_known() {
     let text = written("text");
     assert!(
-        text.starts_with("12 004 statements in 2 classes, 8.00 s in all, 5.00 MiB of log\n"),
+        text.starts_with("12 004 statements (7 of them only possible) in 2 classes, 8.00 s in all, 5.00 MiB of log\n"),
         "{text}"
     );
     assert!(text.contains("75") && text.contains("example  select * from t where id=7"));

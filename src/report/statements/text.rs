@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::super::text::table::{Align, Table};
 use super::seen;
-use crate::analysis::figure::{UNKNOWN, bytes, count, percent, time};
+use crate::analysis::figure::{UNKNOWN, bytes, count, percent, plural, time};
 use crate::analysis::{StatementClass, StatementFindings};
 
 /// Columns of a page.
@@ -15,14 +15,18 @@ const SHOWN: usize = 400;
 pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{} statements in {} classes, {}{} of log",
-        count(found.statements),
-        count(found.classes_in_all as u64),
+        "{}{} in {}, {}{} of log",
+        plural(found.statements, "statement", "statements"),
+        super::possible(found),
+        plural(found.classes_in_all as u64, "class", "classes"),
         found.total_s.map(|s| format!("{} in all, ", time(s))).unwrap_or_default(),
         bytes(found.bytes as f64),
     )?;
     for note in &found.notes {
         writeln!(out, "note: {note}")?;
+    }
+    if found.classes.is_empty() {
+        return Ok(());
     }
     writeln!(out)?;
     table(found, out)?;

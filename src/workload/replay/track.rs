@@ -23,6 +23,8 @@ struct Open {
     /// Of account and host, where the log tells.
     account: Option<u64>,
     database: Option<Arc<[u8]>>,
+    /// Whether nothing of it was seen yet.
+    is_new: bool,
     /// Whether nothing of a transaction that began before the log can be left of it.
     is_settled: bool,
     /// Whether it has set its own clock.
@@ -127,6 +129,9 @@ impl<'a> Tracker<'a> {
         open.last_record = self.records;
         let session = open.number;
         open.note_database(recorded, self.setup);
+        // What drivers say when they connect is said outside of transactions.
+        open.is_settled |= open.is_new && is_statement(recorded) && is_greeting(recorded.text);
+        open.is_new = false;
         let was_settled = open.is_settled;
         let boundary = open.note_boundary(recorded);
         let is_cut = !was_settled && boundary == Some(Boundary::End);
@@ -182,6 +187,7 @@ impl<'a> Tracker<'a> {
                 number,
                 account,
                 database: None,
+                is_new: true,
                 is_settled: self.setup.from_start
                     || connects
                     || is_young
@@ -378,6 +384,17 @@ pub(super) fn boundary(text: &[u8]) -> Option<Boundary> {
         all.any(|word| is(word, "autocommit")).then_some(Boundary::Begin)
     } else {
         None
+    }
+}
+
+/// Whether a statement is one of those that clients and drivers send first when they have connected.
+fn is_greeting(text: &[u8]) -> bool {
+    let mut words = words(text);
+    let mut next =
+        |name: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()));
+    match text.trim_ascii_start().first() {
+        Some(b's' | b'S' | b'/') if next("set") => next("names"),
+        _ => text.trim_ascii().eq_ignore_ascii_case(b"select @@version_comment limit 1"),
     }
 }
 

@@ -1,0 +1,111 @@
+//! The clock of a log: which times its next record can have.
+
+/// How well a time, or a head, fits a log, where it must be told from a text that looks like one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// It is what this log would write next.
+    Own,
+    /// So it is, after a very long time without any record.
+    Late,
+    No,
+}
+
+const MINUTE_US: u64 = 60_000_000;
+const DAY_US: u64 = 1_440 * MINUTE_US;
+/// How far a time may lie behind the one before where begins are logged: logs are in the order of ends.
+const BACK_US: u64 = 60 * MINUTE_US;
+/// The same where ends are logged, as servers write them one after the other.
+const BACK_OF_ENDS_US: u64 = 10 * MINUTE_US;
+/// How far it may lie ahead, and how far after a long time without any record.
+const AHEAD_US: u64 = DAY_US;
+const LONG_AHEAD_US: u64 = 366 * DAY_US;
+/// So many records in a row with a time far off are believed, or two of different sessions.
+const ENOUGH: u32 = 8;
+
+/// The latest plausible time of a log.
+#[derive(Debug, Default)]
+pub(super) struct LogClock {
+    /// Microseconds since 1970; 0 before the first.
+    now_us: u64,
+    /// The last time that was far off, its session, and how many agree with it.
+    odd: Option<(u64, Option<u64>, u32)>,
+}
+
+impl LogClock {
+    /// The time of the record before, if there is one.
+    pub(super) fn now_us(&self) -> Option<u64> {
+        (self.now_us > 0).then_some(self.now_us)
+    }
+
+    /// How well a time fits the next record.
+    pub(super) fn fit(&self, us: u64, is_end: bool) -> Fit {
+        let back_us = if is_end { BACK_OF_ENDS_US } else { BACK_US };
+        if self.now_us == 0 {
+            Fit::Own
+        } else if us.saturating_add(back_us) < self.now_us {
+            Fit::No
+        } else if us <= self.now_us.saturating_add(AHEAD_US) {
+            Fit::Own
+        } else if us <= self.now_us.saturating_add(LONG_AHEAD_US) {
+            Fit::Late
+        } else {
+            Fit::No
+        }
+    }
+
+    /// Takes note of a record's time. A client can set its own: the clock goes where one record's is not wildly off, or
+    /// where others agree.
+    pub(super) fn note(&mut self, us: u64, session: Option<u64>) {
+        if self.fit(us, false) == Fit::Own {
+            self.now_us = self.now_us.max(us);
+            self.odd = None;
+            return;
+        }
+        let agreed = match self.odd {
+            Some((odd_us, who, count)) if us.abs_diff(odd_us) <= BACK_US => {
+                if who != session || count + 1 >= ENOUGH {
+                    self.now_us = us;
+                    self.odd = None;
+                    return;
+                }
+                count + 1
+            }
+            _ => 1,
+        };
+        self.odd = Some((us, session, agreed));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: u64 = 1_795_245_129_000_000;
+
+    #[test]
+    fn yesterday_and_a_day_ahead_do_not_fit() {
+        let mut clock = LogClock::default();
+        assert_eq!(clock.fit(5, true), Fit::Own, "the first may be any");
+        clock.note(NOW, Some(1));
+        assert_eq!(clock.fit(NOW - 30 * MINUTE_US, false), Fit::Own);
+        assert_eq!(clock.fit(NOW - 30 * MINUTE_US, true), Fit::No);
+        assert_eq!(clock.fit(NOW - DAY_US, false), Fit::No);
+        assert_eq!(clock.fit(NOW + 23 * 60 * MINUTE_US, true), Fit::Own);
+        assert_eq!(clock.fit(NOW + 25 * 60 * MINUTE_US, true), Fit::Late);
+        assert_eq!(clock.fit(u64::MAX, true), Fit::No);
+    }
+
+    #[test]
+    fn a_clock_goes_far_only_where_others_agree() {
+        let mut clock = LogClock::default();
+        clock.note(NOW, Some(1));
+        (1..u64::from(ENOUGH)).for_each(|n| clock.note(NOW + 9 * DAY_US + n, Some(2)));
+        assert_eq!(clock.now_us(), Some(NOW), "one session may have set its own");
+        clock.note(NOW + 1, Some(1));
+        clock.note(NOW - 9 * DAY_US, Some(2));
+        clock.note(NOW - 9 * DAY_US, Some(3));
+        assert_eq!(clock.now_us(), Some(NOW - 9 * DAY_US), "it was set back");
+        (0..ENOUGH).for_each(|_| clock.note(NOW, Some(3)));
+        assert_eq!(clock.now_us(), Some(NOW), "or this server has but one session");
+    }
+}

@@ -1,0 +1,66 @@
+//! A record that is longer than is kept: it is gone over byte by byte up to its end, and left out.
+
+use super::lexer::Inside;
+use super::machine::{Machine, Reading};
+
+/// What is left of it.
+#[derive(Debug)]
+pub(super) struct LongRecord {
+    machine: Machine,
+    /// Bytes before the statement, that are not looked at.
+    head_bytes: usize,
+    /// The byte before the next one.
+    last: u8,
+    /// A line has ended here, in this, and it is to be seen whether the record has.
+    line: Option<Inside>,
+    /// Whether a record ends only behind a semicolon.
+    needs_semicolon: bool,
+}
+
+impl LongRecord {
+    /// Of a record with so many bytes before its statement.
+    pub(super) fn new(reading: Reading, head_bytes: usize, needs_semicolon: bool) -> LongRecord {
+        let machine = Machine::new(reading);
+        LongRecord { machine, head_bytes, last: b'\n', line: None, needs_semicolon }
+    }
+
+    /// Does not wait any longer to see whether the record has ended here: it has not.
+    pub(super) fn pass(&mut self) {
+        self.line = None;
+    }
+
+    /// Goes on from a place. `begins` says whether the next record begins behind a line's end, and `None` where more
+    /// text is needed to tell. Gives the place up to which nothing of this one is needed any more, and if it ended
+    /// there, in what.
+    pub(super) fn go(
+        &mut self,
+        text: &[u8],
+        from: usize,
+        begins: &mut dyn FnMut(usize, Inside) -> Option<bool>,
+    ) -> (usize, Option<Inside>) {
+        let skipped = self.head_bytes.min(text.len() - from);
+        self.head_bytes -= skipped;
+        let mut at = from + skipped;
+        loop {
+            if let Some(inside) = self.line {
+                match begins(at, inside) {
+                    None => return (at, None),
+                    Some(true) => return (at, Some(inside)),
+                    Some(false) => self.line = None,
+                }
+            }
+            let Some((inside, next)) = self.machine.next_line(text, at) else {
+                if at < text.len() {
+                    self.last = text[text.len() - 1];
+                }
+                return (text.len(), None);
+            };
+            let before = if next - at >= 2 { text[next - 2] } else { self.last };
+            self.last = b'\n';
+            at = next;
+            if before == b';' || !self.needs_semicolon {
+                self.line = Some(inside);
+            }
+        }
+    }
+}
