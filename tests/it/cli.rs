@@ -99,7 +99,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
 }
 
 /// Waits for the end and gives how long it took.
-fn end(child: Child, within: Duration) -> (Output, Duration) {
+pub(crate) fn end(child: Child, within: Duration) -> (Output, Duration) {
     let began = now();
     let output = child.wait_with_output().expect("the program ends");
     let took = began.elapsed();

@@ -104,7 +104,7 @@ impl SlowLog {
             };
         }
         if let Some(mode) = mode {
-            let is_proven = found.is_some_and(Head::proves_parse);
+            let is_proven = self.is_proven(found);
             let imitations = if is_proven { Imitations::AreText } else { Imitations::Count };
             let (said, _) = self.search(text, begin, mode.reading, imitations, ahead)?;
             if let Search::End(said) = said {
@@ -162,6 +162,11 @@ impl SlowLog {
                 _ => Some(End::of_log(text, begin, Doubt::Unbalanced)),
             },
         }
+    }
+
+    /// Whether a statement's head proves that all its quotes have an end. A head that may be text proves nothing.
+    pub(super) fn is_proven(&self, found: Option<&Head<'_>>) -> bool {
+        self.suspect_bytes == 0 && found.is_some_and(Head::proves_parse)
     }
 
     /// The first end in one reading, and whether a comment in it may end elsewhere.

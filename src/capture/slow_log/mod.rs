@@ -162,7 +162,8 @@ impl Format for SlowLog {
                 self.note_database(&found);
                 let mode = self.modes.of(found.session);
                 let reading = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
-                (LongRecord::new(reading, found.statement_at - at, true), found.proves_parse())
+                let is_proven = self.is_proven(Some(&found));
+                (LongRecord::new(reading, found.statement_at - at, true), is_proven)
             }
             // Nobody knows what it is: what follows may be a part of it.
             _ => {
