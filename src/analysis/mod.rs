@@ -30,6 +30,7 @@ mod tests;
 mod timeline;
 mod trials;
 pub(crate) mod waits;
+mod warmed;
 mod ways;
 
 pub use caveats::{Caveat, Level, ids as caveat_ids};
@@ -47,9 +48,11 @@ pub use findings::{
     DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
     Law, NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
     SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
-    Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup, WatchCost,
-    WayFinding,
+    StepOutcome, Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup,
+    WatchCost, WayFinding,
 };
+
+pub use sentences::{NOT_RELIABLE, Said};
 
 pub use pulse::{Beat, Pulse, Surroundings};
 pub use steady::{Outlook, Watcher, in_words as steady_in_words};
@@ -64,45 +67,25 @@ pub fn analyse(run: &Run) -> Findings {
     let trials = trials::all(run, &timeline::temperatures(run));
     let ways = ways::all(run, &trials);
     let data = data_size(run);
-    let timeline = timeline::of(run);
     let scaling = scaling::of(run, &trials);
     let capacity = capacity::of(run, &trials);
     let noise = noise::of_run(run);
     let case = caveats::Case { run, trials: &trials, ways: &ways, data: &data, noise: &noise };
-    let doubts = caveats::all(&case);
-    let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
-    let (allowed, caveats) = doubts.into_iter().partition(known);
+    let mut doubts = caveats::all(&case);
     let waits = waits::all(run);
-    let wait_groups = waits::groups(run, &waits);
     // Levels of load and steps of a search are no alternatives of which one is better.
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load);
     let compared =
-        if is_load { compare::Compared::default() } else { compare::within(run, &trials) };
-    let of_ways = compare::sentences(&compared.comparisons, &[]);
-    let of_ways_told = !of_ways.is_empty();
-    let mut answer = match (&capacity, &scaling) {
-        (Some(capacity), _) => capacity::sentences(capacity),
-        _ if !of_ways.is_empty() => of_ways,
-        (_, Some(scaling)) => scaling::sentences(scaling),
-        _ => answer::sentences(&ways, &trials, &timeline.phases),
-    };
-    let replays = replay::all(run);
-    let replay_changes = replay::within(run);
-    if !replays.is_empty() {
-        // What was replayed comes first, unless ways of it are compared.
-        let at = if of_ways_told { answer.len() } else { 0 };
-        let told =
-            replay::of_changes(&replay_changes).into_iter().chain(replay::sentences(&replays));
-        answer.splice(at..at, told);
+        if is_load { compare::Compared::default() } else { compare::within(run, &trials, &noise) };
+    caveats::relieve(&mut doubts, &compared.comparisons);
+    let is_counted = compared.comparisons.is_empty() && warmed::is_counted(&ways, &trials);
+    if run.meta.command == "aa" || is_counted {
+        caveats::warn_of_noise(&mut doubts);
     }
-    if run.meta.command == "waits" {
-        answer.splice(0..0, waits::sentences(&waits, &wait_groups));
-    }
-    if run.meta.command == "aa" {
-        answer.splice(0..0, noise::against_itself(&compared.comparisons));
-    }
+    let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
+    let (allowed, caveats) = doubts.into_iter().partition(known);
     let mut findings = Findings {
-        answer,
+        answer: Vec::new(),
         caveats,
         allowed,
         head: head(&run.meta),
@@ -113,21 +96,66 @@ pub fn analyse(run: &Run) -> Findings {
         differences: compared.differences,
         scaling,
         capacity,
-        replays,
-        replay_changes,
+        replays: replay::all(run),
+        replay_changes: replay::within(run),
+        wait_groups: waits::groups(run, &waits),
         waits,
-        wait_groups,
         watch_cost: waits::cost(run),
         noise,
         checks: Vec::new(),
-        timeline,
+        timeline: timeline::of(run),
         settings: settings::all(run),
         plan: run.plan.clone(),
         folder: None,
         files: Vec::new(),
     };
+    if findings.void().is_some() {
+        take_back(&mut findings);
+    }
+    findings.answer = answer_of(run, &findings);
     findings.checks = checks::of_plan(run, &findings);
     findings
+}
+
+/// The answer in sentences; of a run that can't support it, what was seen.
+fn answer_of(run: &Run, found: &Findings) -> Vec<Said> {
+    let of_ways = compare::sentences(&found.comparisons, &[]);
+    let of_ways_told = !of_ways.is_empty();
+    let mut answer = match (&found.capacity, &found.scaling) {
+        (Some(capacity), _) => capacity::sentences(capacity),
+        _ if of_ways_told => of_ways,
+        (_, Some(scaling)) => scaling::sentences(scaling),
+        _ => {
+            let noise = match noise::is_loud(&found.noise, &run.meta.allow) {
+                true => noise::mean_slowed(&[(run, &found.noise)], |_| true).exp(),
+                false => 1.0,
+            };
+            answer::sentences(&found.ways, &found.trials, &found.timeline.phases, noise)
+        }
+    };
+    if !found.replays.is_empty() {
+        // What was replayed comes first, unless ways of it are compared.
+        let at = if of_ways_told { answer.len() } else { 0 };
+        let changes = replay::of_changes(&found.replay_changes);
+        answer.splice(at..at, changes.into_iter().chain(replay::sentences(&found.replays)));
+    }
+    if found.head.command == "waits" {
+        answer.splice(0..0, waits::sentences(&found.waits, &found.wait_groups));
+    }
+    if found.head.command == "aa" {
+        answer.splice(0..0, noise::against_itself(&found.comparisons));
+    }
+    if found.void().is_some() { sentences::not_reliable(answer) } else { answer }
+}
+
+/// No verdict stands beside void.
+fn take_back(found: &mut Findings) {
+    let of_replays = found.replays.iter_mut().flat_map(|replay| &mut replay.classes);
+    let of_changes = found.replay_changes.iter_mut().map(|one| &mut one.change);
+    let all = found.comparisons.iter_mut().chain(of_changes);
+    for one in all.chain(of_replays.filter_map(|class| class.change.as_mut())) {
+        one.verdict = Verdict::Unsure;
+    }
 }
 
 impl Findings {

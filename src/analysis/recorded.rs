@@ -74,7 +74,9 @@ pub(crate) fn bench() -> Run {
         count: 7,
         first_text: format!("Table '{HOSTILE}' doesn't exist"),
     });
-    world.close("bench")
+    let mut run = world.close("bench");
+    run.plan += "time = \"10s\"\n";
+    run
 }
 
 /// An hour of load with an interval and a sample each second.

@@ -14,6 +14,7 @@ use crate::archive::{InstrumentRecord, OperationRecord, Run, SampleRecord, Trial
 
 use super::figure::{figure, percent, plural, time_in_steps};
 use super::findings::{WaitFinding, WaitGroup};
+use super::sentences::{Said, answers};
 
 /// Share of the waits whose rows stand for all.
 const AS_GOOD_AS_ALL: f64 = 0.95;
@@ -269,26 +270,33 @@ fn waited_for_cpu(run: &Run, trial: &Trial) -> Option<f64> {
 }
 
 /// The answer of a run that was made to see waits: a sentence per instrument, or per way where there are several.
-pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<String> {
+pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<Said> {
     if !groups.is_empty() {
         let told = groups.iter().filter(|group| !group.words.is_empty());
-        return told
-            .map(|g| format!("{} of {}: {}.", g.way, short(&g.instrument), g.words))
-            .collect();
+        let of_way = |g: &WaitGroup| {
+            let instrument = short(&g.instrument);
+            answers::WAITS_WAY.say(&[
+                ("way", &g.way),
+                ("instrument", &instrument),
+                ("words", &g.words),
+            ])
+        };
+        return told.map(of_way).collect();
     }
     let whole = findings.iter().filter(|f| f.operation.is_empty());
     whole
         .map(|f| {
             let step = f.tick_s.unwrap_or(0.0);
             let shown = |label: &str, v: Option<f64>| {
-                v.map(|v| format!("{label} {}", time_in_steps(v, step)))
+                v.map(|v| format!(", {label} {}", time_in_steps(v, step)))
             };
-            let parts =
+            let times =
                 [shown("mean", f.average_s), shown("p99", f.p99_s), shown("longest", f.max_s)];
-            let parts: Vec<String> = parts.into_iter().flatten().collect();
-            let parts =
-                if parts.is_empty() { String::new() } else { format!(", {}", parts.join(", ")) };
-            format!("{}: {}{parts}.", short(&f.instrument), plural(f.count, "wait", "waits"))
+            answers::WAITS.say(&[
+                ("instrument", &short(&f.instrument)),
+                ("waits", &plural(f.count, "wait", "waits")),
+                ("times", &times.into_iter().flatten().collect::<String>()),
+            ])
         })
         .collect()
 }

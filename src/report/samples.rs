@@ -2,9 +2,9 @@
 
 use crate::analysis::{
     Capacity, CapacityStep, Cause, CheckFinding, Comparison, Difference, Estimate, Findings,
-    InsideOutside, Law, NoiseItem, Pair, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
-    Stalls, Steady, SteadyVerdict, Verdict, WaitFinding, WaitGroup, WatchCost, analyse, recorded,
-    replay,
+    InsideOutside, Law, NoiseItem, Pair, Said, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
+    Stalls, Steady, SteadyVerdict, StepOutcome, Verdict, WaitFinding, WaitGroup, WatchCost,
+    analyse, recorded, replay,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
@@ -25,10 +25,9 @@ pub(super) fn compared() -> Findings {
             findings.trials.push(trial);
         }
     }
-    findings.answer = vec![
-        "`O_DIRECT` is 6.0 % faster than `fsync`, 95 % interval +4.2 to +8.0 %, 6 blocks."
-            .to_owned(),
-    ];
+    findings.answer = vec![Said::made_up(
+        "`O_DIRECT` is 6.0 % faster than `fsync`, 95 % interval +4.2 to +8.0 %, 6 blocks.",
+    )];
     findings.comparisons = comparisons();
     findings.differences = vec![
         difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
@@ -99,6 +98,8 @@ fn comparisons() -> Vec<Comparison> {
         signed_rank: Some(SignedRank { p: 0.03125, ratio: 1.0595, ci95: (1.04, 1.079) }),
         detectable: Some(0.021),
         more_blocks: None,
+        noise: None,
+        within_noise: false,
         pairs: pairs(3771.0, 1.06),
         notes: Vec::new(),
     };
@@ -267,23 +268,23 @@ pub(super) fn searched() -> Findings {
     let mut findings = analyse(&recorded::bench());
     let only = findings.trials[0].clone();
     let steps = [
-        ("unloaded", 100.0, 100.0, 0.0011, Verdict::Better),
-        ("burst", f64::NAN, 6100.0, 0.094, Verdict::Worse),
-        ("curve", 1500.0, 1500.0, 0.0022, Verdict::Better),
-        ("curve", 3000.0, 3000.0, 0.0058, Verdict::Better),
-        ("curve", 4500.0, 4498.0, 0.017, Verdict::Better),
-        ("curve", 5500.0, 5300.0, 0.31, Verdict::Worse),
-        ("bisect", 5000.0, 4990.0, 0.026, Verdict::Worse),
-        ("confirm", 4700.0, 4699.0, 0.019, Verdict::Better),
+        ("unloaded", 100.0, 100.0, 0.0011, StepOutcome::Pass),
+        ("burst", f64::NAN, 6100.0, 0.094, StepOutcome::Unjudged),
+        ("curve", 1500.0, 1500.0, 0.0022, StepOutcome::Pass),
+        ("curve", 3000.0, 3000.0, 0.0058, StepOutcome::Pass),
+        ("curve", 4500.0, 4498.0, 0.017, StepOutcome::Pass),
+        ("curve", 5500.0, 5300.0, 0.31, StepOutcome::Fail),
+        ("bisect", 5000.0, 4990.0, 0.026, StepOutcome::Fail),
+        ("confirm", 4700.0, 4699.0, 0.019, StepOutcome::Pass),
     ];
     findings.trials.clear();
-    let step = |(place, step): (usize, &(&str, f64, f64, f64, Verdict))| CapacityStep {
+    let step = |(place, step): (usize, &(&str, f64, f64, f64, StepOutcome))| CapacityStep {
         trial: place,
         phase: step.0.to_owned(),
         offered_per_s: Some(step.1).filter(|v| v.is_finite()),
         achieved_per_s: step.2,
         p99_s: Some(step.3),
-        verdict: step.4,
+        outcome: step.4,
         why: format!("p99 {:.1} ms against 20 ms", step.3 * 1e3),
     };
     findings.trials.extend(steps.iter().enumerate().map(|(place, s)| {

@@ -54,7 +54,7 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
     let dir = world();
     let words = [&["sweep", "threads=1,2,4", "--time=1"], LOAD].concat();
     let text = expect(&run(&dir, &words), &[0, 1]);
-    assert!(text.contains("No law is fitted: 3 levels of load"), "{text}");
+    assert!(text.contains("no law is fitted: 3 levels of load"), "{text}");
     let findings = findings(&dir);
     let workers: Vec<usize> = findings.trials.iter().map(|t| t.workers).collect();
     assert_eq!((workers.len(), workers[3]), (4, 1), "{workers:?}");
@@ -68,7 +68,9 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
         assert!(load > 0.7 * point.value && load < 1.02 * point.value, "{point:?}");
         assert!(point.events_per_s.value.unwrap() > 0.0 && point.threads_running.is_some());
     }
-    assert!(findings.answer[0].starts_with("The highest rate is "), "{:?}", findings.answer);
+    // A machine that is not quiet leaves what was measured, and no more.
+    let first = if findings.void().is_some() { "Not reliable: " } else { "The highest rate is " };
+    assert!(findings.answer[0].starts_with(first), "{:?}", findings.answer);
 }
 
 #[test]

@@ -9,7 +9,8 @@ mod search;
 mod tests;
 
 use super::figure::{figure, plural, time};
-use super::findings::{Capacity, CapacityStep, TrialFinding, Verdict};
+use super::findings::{Capacity, CapacityStep, StepOutcome, TrialFinding, Verdict};
+use super::sentences::{Said, answers};
 use crate::archive::{Run, Trial};
 use crate::plan::{Mistake, Objective};
 
@@ -99,7 +100,13 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
             offered_per_s: judged.offered_per_s,
             achieved_per_s: judged.achieved_per_s,
             p99_s: judged.p99_s.or(trials.get(trial).and_then(|t| t.response.p99_s)),
-            verdict: judged.verdict,
+            outcome: match judged.verdict {
+                _ if ask.phase == Phase::Burst => StepOutcome::Unjudged,
+                _ if judged.is_void => StepOutcome::Void,
+                Verdict::Better => StepOutcome::Pass,
+                Verdict::Worse => StepOutcome::Fail,
+                Verdict::Same | Verdict::Unsure => StepOutcome::Unsure,
+            },
             why: judged.why,
         })
         .collect();
@@ -107,30 +114,28 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
 }
 
 /// The answer in sentences, the first one alone enough.
-pub(super) fn sentences(capacity: &Capacity) -> Vec<String> {
+pub(super) fn sentences(capacity: &Capacity) -> Vec<Said> {
     let objectives = capacity.objectives.join(" and ");
     let first = match (capacity.confirmed_per_s, &capacity.ill_posed) {
-        (_, Some(why)) => format!("ILL-POSED: {why}."),
+        (_, Some(why)) => answers::CAPACITY_ILL_POSED.say(&[("why", why)]),
         (Some(rate), None) => {
-            format!("The server holds {} events/s with {objectives}.", figure(rate))
+            let rate = figure(rate);
+            answers::CAPACITY_HELD.say(&[("rate", &rate), ("objectives", &objectives)])
         }
-        (None, None) => format!("No rate is confirmed that holds {objectives}."),
+        (None, None) => answers::CAPACITY_NONE.say(&[("objectives", &objectives)]),
     };
     let mut all = vec![first];
     match (capacity.first_failing_per_s, &capacity.why) {
         (Some(rate), Some(why)) => {
-            all.push(format!("It fails at {} events/s: {why}.", figure(rate)));
+            all.push(answers::CAPACITY_FAILS.say(&[("rate", &figure(rate)), ("why", why)]));
         }
-        (None, Some(why)) => all.push(format!("No step failed for the server's sake: {why}.")),
+        (None, Some(why)) => all.push(answers::CAPACITY_LIMIT.say(&[("why", why)])),
         (_, None) => {}
     }
-    let is_unsure = |s: &&CapacityStep| {
-        s.verdict == Verdict::Unsure && s.offered_per_s.is_some() && !s.why.starts_with(LIMIT)
-    };
-    let unsure = capacity.steps.iter().filter(is_unsure).count();
+    let unsure = capacity.steps.iter().filter(|s| s.outcome == StepOutcome::Unsure).count();
     if unsure > 0 {
         let steps = plural(unsure as u64, "step", "steps");
-        all.push(format!("{steps} did not tell at once and ran again, longer."));
+        all.push(answers::CAPACITY_AGAIN.say(&[("steps", &steps)]));
     }
     all
 }

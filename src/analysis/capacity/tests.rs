@@ -280,5 +280,7 @@ fn the_answer_tells_the_server_s_limit_from_ours() {
         ]
     );
     let ours = format!("{LIMIT}: late");
-    assert!(sentences(&capacity(None, &ours))[1].starts_with("No step failed for the server"));
+    assert!(
+        sentences(&capacity(None, &ours))[1].starts_with("No step failed because of the server")
+    );
 }

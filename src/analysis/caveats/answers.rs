@@ -40,7 +40,7 @@ fn repeated(case: &Case<'_>) -> Option<Caveat> {
         "0" => "again and again".to_owned(),
         "1" if shared || trial.workers <= 1 => return None,
         "1" => format!("{} times, once by each worker", trial.workers),
-        passes if shared => format!("{passes} times"),
+        passes if shared || trial.workers <= 1 => format!("{passes} times"),
         passes => format!("{passes} times by each of {} workers", trial.workers),
     };
     Some(doubts::SAME_QUERY_REPEATED.raise(&[("times", &times)]))

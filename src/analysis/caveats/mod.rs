@@ -16,7 +16,7 @@ pub(super) use story::{ERROR_SHARE, unexpected};
 
 use crate::archive::Run;
 
-use super::findings::{DataSize, NoiseItem, TrialFinding, WayFinding};
+use super::findings::{Comparison, DataSize, NoiseItem, TrialFinding, Verdict, WayFinding};
 
 /// How grave a doubt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +128,26 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
     let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(case)).collect();
     found.sort_by_key(|caveat| caveat.level);
     found
+}
+
+/// Doubts about how quiet the machine was.
+const OF_NOISE: &[&str] = &["NOISE", "FOREIGN-CPU"];
+
+/// Noise voids only what it could have made: where a claim stands in spite of it, or nothing is claimed, it is a warning.
+pub(super) fn relieve(found: &mut [Caveat], comparisons: &[Comparison]) {
+    let deciding = || comparisons.iter().filter(|c| c.decides && c.ratio.ci95.is_some());
+    let stands = deciding().any(|c| c.verdict != Verdict::Unsure);
+    if deciding().next().is_some() && (stands || !deciding().any(|c| c.within_noise)) {
+        warn_of_noise(found);
+    }
+    found.sort_by_key(|caveat| caveat.level);
+}
+
+/// Noise that voids becomes a warning.
+pub(super) fn warn_of_noise(found: &mut [Caveat]) {
+    let grave = |c: &&mut Caveat| c.level == Level::Void && OF_NOISE.contains(&c.id);
+    found.iter_mut().filter(grave).for_each(|caveat| caveat.level = Level::Warn);
+    found.sort_by_key(|caveat| caveat.level);
 }
 
 /// Names of loads for an evidence: all of them, some of them, or nothing to say if there is only one.

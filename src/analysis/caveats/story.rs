@@ -109,7 +109,7 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
         return short_of_steady(case);
     }
     let is_replay = case.run.trials.iter().all(|t| t.replayed.is_some());
-    let fixed_work = is_replay || !case.ways.is_empty();
+    let fixed_work = is_replay || ends_with_its_work(&case.run.plan);
     let what = if case.trials.len() == 1 { "the load" } else { "the shortest load" };
     let row = match (fixed_work, shortest < SHORT_S) {
         (true, _) => doubts::TOO_SHORT_WORK,
@@ -117,6 +117,17 @@ pub(super) fn too_short(case: &Case<'_>) -> Option<Caveat> {
         (false, false) => doubts::TOO_SHORT,
     };
     Some(row.raise(&[("what", &what), ("time", &time(shortest))]))
+}
+
+/// Whether the plan's loads end when their work is done, and not after a time.
+fn ends_with_its_work(plan: &str) -> bool {
+    let lines = plan.lines().map(str::trim).skip_while(|line| *line != "[load]").skip(1);
+    let keys: Vec<&str> = lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| Some(line.split_once('=')?.0.trim()))
+        .collect();
+    let has = |key: &str| keys.contains(&key);
+    has("events") || (!keys.is_empty() && !has("time") && !has("until-steady"))
 }
 
 /// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
@@ -139,7 +150,7 @@ pub(super) fn not_steady(case: &Case<'_>) -> Option<Caveat> {
     };
     let seen: Vec<&TrialFinding> = case.trials.iter().filter(restless).collect();
     let steady = seen.first()?.steady.as_ref()?;
-    let asked = case.run.plan.lines().any(|line| line.trim() == "until_steady = true");
+    let asked = case.run.plan.lines().any(|line| line.trim() == "until-steady = true");
     let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
     let row = if asked { doubts::NOT_STEADY_ASKED } else { doubts::NOT_STEADY };
     Some(row.raise(&[

@@ -434,7 +434,7 @@ fn answers_from_caches() {
     check_none(&with_rise(&on, "Qcache_hits", 100.0), "SAME-QUERY");
     let cached = with_rise(&on, "Qcache_hits", 60_000.0);
     check(&cached, "SAME-QUERY", Level::Warn, "50.0 % of the reads of 01-load");
-    check(&with_option(&run, "passes", "7"), "SAME-QUERY", Level::Note, "7 times by each of 1");
+    check(&with_option(&run, "passes", "7"), "SAME-QUERY", Level::Note, "ran 7 times, with");
     let read = with_rise(&with_rise(&run, "Innodb_data_read", 200e6), "process.read_bytes", 10e6);
     check(&read, "PAGE-CACHE", Level::Warn, "the page cache served the rest");
     let device = with_rise(&with_rise(&run, "Innodb_data_read", 2e8), "process.read_bytes", 2e8);
@@ -548,7 +548,7 @@ fn loads_that_never_settle() {
     use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
     let slowing = "slowing: drift -20 %".to_owned();
     assert_eq!(level(Slowing, ""), Some((Level::Warn, slowing.clone())));
-    assert_eq!(level(Slowing, "[load]\nuntil_steady = true\n"), Some((Level::Void, slowing)));
+    assert_eq!(level(Slowing, "[load]\nuntil-steady = true\n"), Some((Level::Void, slowing)));
     assert_eq!(level(Steady, ""), None);
     assert_eq!(level(TooShort, ""), None);
     findings.trials[0].seconds = 90.0;

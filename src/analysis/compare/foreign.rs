@@ -6,10 +6,10 @@ use crate::archive::Run;
 
 use super::super::caveats::{Caveat, Level};
 use super::super::figure::plural;
-use super::super::findings::{Difference, Findings, Timeline, TrialFinding};
-use super::super::sentences::doubts;
+use super::super::findings::{Comparison, Difference, Findings, NoiseItem, Timeline, TrialFinding};
+use super::super::sentences::{doubts, not_reliable};
 use super::super::statistics::correction::ALPHA;
-use super::super::{analyse, caveats, replay};
+use super::super::{analyse, caveats, noise, replay, take_back};
 use super::judge::{Design, Rule};
 use super::units::{self, Unit};
 use super::{differences, judge, metric_name, words};
@@ -70,17 +70,17 @@ pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
         .map(|((_, name), units)| (*name, units.iter().collect()))
         .collect();
     let deciding = metric_name(&how.metric).unwrap_or(super::METRIC);
-    let comparisons = judge::all(&sides, design, rule, deciding, &notes);
+    let mut comparisons = judge::all(&sides, design, rule, deciding, &notes);
+    let trials = trials(&analysed, [&base_name, &name]);
+    heed_noise_of([base, other], &analysed, &base_name, &mut comparisons);
     let mut doubts = doubts(base, other, &differences);
     doubts.extend(inherited(&analysed.concat()));
-    doubts.sort_by_key(|caveat| caveat.level);
-    let trials = trials(&analysed, [&base_name, &name]);
+    caveats::relieve(&mut doubts, &comparisons);
     let folders: Vec<&str> = base.iter().chain(other).map(|run| run.meta.id.as_str()).collect();
     let whole = analysed.into_iter().flatten().next_back();
     let mut findings = whole.unwrap_or_else(|| analyse(&Run::default()));
     findings.head.id = folders.join(", ");
     findings.head.command = "compare".to_owned();
-    findings.answer = words::sentences(&comparisons, &differences);
     findings.caveats = doubts;
     findings.trials = trials;
     findings.comparisons = comparisons;
@@ -88,7 +88,6 @@ pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
     findings.ways.clear();
     findings.replay_changes =
         replay::between_runs((&base_name, base), (&name, other), how.paired, how.margin);
-    findings.answer.extend(replay::of_changes(&findings.replay_changes));
     findings.replays.clear();
     findings.scaling = None;
     findings.capacity = None;
@@ -98,7 +97,33 @@ pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
     findings.noise.clear();
     findings.checks.clear();
     findings.timeline = Timeline::default();
+    if findings.void().is_some() {
+        take_back(&mut findings);
+    }
+    let mut answer = words::sentences(&findings.comparisons, &findings.differences);
+    answer.extend(replay::of_changes(&findings.replay_changes));
+    findings.answer = if findings.void().is_some() { not_reliable(answer) } else { answer };
     findings
+}
+
+/// Holds the comparisons against the noise of the machine during these runs.
+fn heed_noise_of(
+    sides: [&[Run]; 2],
+    analysed: &[Vec<Findings>],
+    base_name: &str,
+    comparisons: &mut [Comparison],
+) {
+    let runs_of = |place: usize| -> Vec<(&Run, &[NoiseItem])> {
+        let runs = sides[place].iter().zip(&analysed[place]);
+        runs.map(|(run, found)| (run, &found.noise[..])).collect()
+    };
+    let is_loud = |(run, found): &(&Run, &[NoiseItem])| noise::is_loud(found, &run.meta.allow);
+    if runs_of(0).iter().chain(&runs_of(1)).any(is_loud) {
+        let slowed =
+            |side: &str| noise::mean_slowed(&runs_of(usize::from(side != base_name)), |_| true);
+        let trials = analysed.iter().flatten().flat_map(|found| &found.trials);
+        super::heed(comparisons, slowed, trials);
+    }
 }
 
 /// Units of one side: each run counts its blocks on.

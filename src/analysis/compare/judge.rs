@@ -182,6 +182,8 @@ fn one(
         signed_rank: None,
         detectable: None,
         more_blocks: None,
+        noise: None,
+        within_noise: false,
         pairs: pairs(values),
         notes: Vec::new(),
     };

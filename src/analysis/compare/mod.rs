@@ -13,7 +13,7 @@ mod race;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod units;
 mod words;
 
@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 
 use crate::archive::{Asked, Run};
 
-use super::findings::{Comparison, Difference, TrialFinding};
+use super::findings::{Comparison, Difference, NoiseItem, TrialFinding};
+use super::noise;
 
 pub(super) use batches::{FEWEST as FEWEST_BATCHES, Sided, batch_verdicts, means, verdicts};
 pub(super) use foreign::several_at_once;
@@ -47,7 +48,7 @@ pub(super) struct Compared {
 
 /// Each way of a run against its first, over its blocks. Nothing with a single way or a single block: nothing follows
 /// from one run each.
-pub(super) fn within(run: &Run, trials: &[TrialFinding]) -> Compared {
+pub(super) fn within(run: &Run, trials: &[TrialFinding], noise: &[NoiseItem]) -> Compared {
     let ways = ways(run);
     let differences = differences::of_ways(run, &ways);
     let blocks = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
@@ -61,8 +62,27 @@ pub(super) fn within(run: &Run, trials: &[TrialFinding]) -> Compared {
     notes.extend(same_order(run, &ways));
     notes.extend(looks::note(asked, rule.alpha));
     let sides: Vec<(&str, Vec<&Unit>)> = ways.iter().map(|way| (*way, units.of(way))).collect();
-    let comparisons = judge::all(&sides, Design::Paired, rule, deciding(asked), &notes);
+    let mut comparisons = judge::all(&sides, Design::Paired, rule, deciding(asked), &notes);
+    // Of a way against itself noise is the question.
+    if noise::is_loud(noise, &run.meta.allow) && run.meta.command != "aa" {
+        let slowed = |way: &str| noise::mean_slowed(&[(run, noise)], |trial| trial.way == way);
+        heed(&mut comparisons, slowed, trials.iter());
+    }
     Compared { comparisons, differences }
+}
+
+/// Holds comparisons against the noise of the machine. `slowed` is by how much it may have slowed a side.
+fn heed<'a>(
+    comparisons: &mut [Comparison],
+    slowed: impl Fn(&str) -> f64,
+    mut trials: impl Iterator<Item = &'a TrialFinding>,
+) {
+    let is_open = trials.any(|trial| !trial.arrival.starts_with("closed"));
+    noise::heed_noise(comparisons.iter_mut(), |one| noise::Slowed {
+        base: slowed(&one.base),
+        way: slowed(&one.way),
+        is_open,
+    });
 }
 
 /// The ways that have loads, the base first: as planned, or else in the order they first ran.

@@ -2,6 +2,7 @@
 //! is wrong, and what goes wrong when ways do not take turns. Bounds are the promise and the error of the simulation.
 
 use super::super::findings::{Comparison, Verdict};
+use super::super::noise::{Slowed, heed_noise};
 use super::judge::{Design, Rule, Values, judge};
 use super::looks::look_at;
 use super::metric::metric;
@@ -204,4 +205,67 @@ fn many_ways_are_paid_for() {
     }
     let share = wrong as f64 / EXPERIMENTS as f64;
     assert!(share <= 0.05 + 0.01, "{share}");
+}
+
+/// What a neighbour takes from a load, as a share of the machine: nothing, or up to nine tenths.
+fn taken(world: &mut World, often: f64) -> f64 {
+    if world.random.fraction() < often { 0.9 * world.random.fraction() } else { 0.0 }
+}
+
+/// An experiment under a neighbour that takes shares of the machine from the loads of the base and of the way; each
+/// load feels between `least` and all of what is taken.
+fn disturbed(world: &mut World, blocks: u32, often: (f64, f64), least: f64) -> Comparison {
+    let mut pairs = world.experiment(blocks);
+    let mut slowed = (0.0, 0.0);
+    for (base, way) in &mut pairs {
+        let shares = (taken(world, often.0), taken(world, often.1));
+        let mut felt = || least + (1.0 - least) * world.random.fraction();
+        *base *= 1.0 - shares.0 * felt();
+        *way *= 1.0 - shares.1 * felt();
+        slowed.0 -= (1.0 - shares.0).ln() / f64::from(blocks);
+        slowed.1 -= (1.0 - shares.1).ln() / f64::from(blocks);
+    }
+    let mut found = [judged(&pairs, 0.02)];
+    let (base, way) = slowed;
+    heed_noise(found.iter_mut(), |_| Slowed { base, way, is_open: false });
+    let [found] = found;
+    found
+}
+
+#[test]
+fn a_noisy_neighbour_makes_no_difference() {
+    let mut world = World::new(80);
+    for blocks in [3, 5, 10] {
+        for often in [(0.3, 0.3), (0.9, 0.9), (1.0, 0.0), (0.0, 1.0), (0.6, 0.1)] {
+            let stand = |world: &mut World| claims(&disturbed(world, blocks, often, 0.0));
+            let wrong = (0..EXPERIMENTS).filter(|_| stand(&mut world)).count();
+            let share = wrong as f64 / EXPERIMENTS as f64;
+            assert!(share <= 0.005, "{blocks} blocks, {often:?}: {share}");
+        }
+    }
+    // Loads of one side that feel all of it, each time: the interval alone would be sure of a difference.
+    let mut alone = 0;
+    for _ in 0..EXPERIMENTS {
+        let found = disturbed(&mut world, 5, (1.0, 0.0), 1.0);
+        assert!(!claims(&found), "{found:?}");
+        alone += usize::from(found.within_noise);
+    }
+    assert!(alone > 100, "the rule had something to do: {alone}");
+}
+
+#[test]
+fn effects_that_are_larger_than_the_noise_stay() {
+    // As large as what a commit without a flush brings, beside a neighbour that takes a quarter of each load.
+    let mut world = World { effect: 3.6_f64.ln(), ..World::new(90) };
+    let (mut seen, mut stay) = (0, 0);
+    for _ in 0..EXPERIMENTS {
+        let found = disturbed(&mut world, 5, (0.5, 0.5), 0.0);
+        let (low, high) = found.ratio.ci95.unwrap();
+        assert_eq!(claims(&found), low > found.noise.unwrap(), "{found:?}");
+        assert!(!(claims(&found) && found.within_noise));
+        seen += u32::from(low > 1.02 || high < 0.98);
+        stay += u32::from(claims(&found));
+    }
+    assert!(f64::from(stay) > 0.9 * f64::from(seen), "{stay} of {seen}");
+    assert!(f64::from(stay) > 0.85 * EXPERIMENTS as f64, "{stay}");
 }

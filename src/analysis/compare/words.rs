@@ -2,6 +2,7 @@
 
 use super::super::figure::{figure, plural, times};
 use super::super::findings::{Comparison, Difference, Verdict};
+use super::super::sentences::{Said, answers};
 use super::differences::factors;
 use super::metric::metric;
 
@@ -21,13 +22,14 @@ const RATE: &str = "events_per_s";
 pub(in super::super) fn sentences(
     comparisons: &[Comparison],
     differences: &[Difference],
-) -> Vec<String> {
+) -> Vec<Said> {
     let deciding: Vec<&Comparison> = comparisons.iter().filter(|c| c.decides).collect();
     let mut answer = Vec::new();
     match deciding[..] {
         [] => return answer,
         [only] => {
             answer.push(of_pair(only));
+            answer.extend(beyond_noise(only));
             answer.extend(beside(comparisons, only));
         }
         _ => answer.extend(of_sweep(comparisons, &deciding)),
@@ -38,7 +40,11 @@ pub(in super::super) fn sentences(
         let listed = factors[..factors.len().min(LISTED)].join(", ");
         let more = factors.len().saturating_sub(LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        answer.push(format!("{} things differ: {listed}{more}.", factors.len()));
+        answer.push(answers::DIFFER.say(&[
+            ("things", &plural(factors.len() as u64, "thing", "things")),
+            ("names", &listed),
+            ("more", &more),
+        ]));
     }
     answer
 }
@@ -116,44 +122,86 @@ fn known(found: &Comparison) -> String {
 }
 
 /// The sentence that stands alone.
-fn of_pair(found: &Comparison) -> String {
+fn of_pair(found: &Comparison) -> Said {
+    let (way, base) = (&found.way, &found.base);
     let Some(ratio) = found.ratio.value else {
-        return format!(
-            "{} can't be compared with {}: {}.",
-            found.way,
-            found.base,
-            found.notes.join("; ")
-        );
+        let why = found.notes.join("; ");
+        return answers::PAIR_NONE.say(&[("way", way), ("base", base), ("why", &why)]);
     };
-    if found.ratio.ci95.is_none() {
-        return format!(
-            "{} {}, in one run each: nothing is known about how much runs vary, so this is no \
-             answer.",
-            found.way,
-            amount(found, ratio)
-        );
+    let (low, high) = ends(found);
+    let row = match (found.verdict, found.ratio.ci95) {
+        (_, None) => &answers::PAIR_ONE_RUN,
+        _ if found.within_noise => &answers::PAIR_NOISE,
+        (Verdict::Better | Verdict::Worse, _) => &answers::PAIR_VERDICT,
+        (Verdict::Same, _) => &answers::PAIR_SAME,
+        (Verdict::Unsure, Some((low, high))) if low <= 1.0 && high >= 1.0 => &answers::PAIR_UNSURE,
+        (Verdict::Unsure, _) => &answers::PAIR_UNSURE_MARGIN,
+    };
+    row.say(&[
+        ("way", way),
+        ("base", base),
+        ("amount", &amount(found, ratio)),
+        ("change", &change(found)),
+        ("title", &title(found)),
+        ("known", &known(found)),
+        ("runs", &runs(found)),
+        ("low", &low),
+        ("high", &high),
+        ("margin", &format!("{} %", trimmed(found.margin * 100.0))),
+        ("verdict", &found.verdict.words()),
+        ("seen", &seen(found)),
+        ("more", &more(found)),
+        ("noise", &noise(found)),
+    ])
+}
+
+/// Both ends of the interval: `-5.0 %` and `+12.0 %`, or `0.04x` and `2580x`.
+fn ends(found: &Comparison) -> (String, String) {
+    let end = |ratio: f64| match is_many(found) {
+        true if ratio > FARTHEST => format!("more than {}x", figure(FARTHEST)),
+        true if ratio < 1.0 / FARTHEST => "0x".to_owned(),
+        true => format!("{}x", figure(ratio)),
+        false => format!("{} %", signed(ratio)),
+    };
+    let (low, high) = found.ratio.ci95.unwrap_or((0.0, f64::INFINITY));
+    (end(low), end(high))
+}
+
+/// What the noise of the machine can make: `1.9x`.
+fn noise(found: &Comparison) -> String {
+    match found.noise {
+        Some(factor) if factor.is_finite() => times(factor),
+        Some(_) => "any size".to_owned(),
+        None => "1.00x".to_owned(),
     }
-    let margin = format!("{} %", trimmed(found.margin * 100.0));
-    match found.verdict {
-        Verdict::Better | Verdict::Worse => {
-            format!(
-                "{} {}, {}: {}.",
-                found.way,
-                amount(found, ratio),
-                known(found),
-                found.verdict.words()
-            )
-        }
-        Verdict::Same => format!(
-            "{} and {} are the same within {margin} in {}: {}, {}: same.",
-            found.way,
-            found.base,
-            title(found),
-            change(found),
-            known(found)
-        ),
-        Verdict::Unsure => unsure(found, ratio, &margin),
-    }
+}
+
+/// Why a claim stands on a machine that was not quiet.
+fn beyond_noise(found: &Comparison) -> Option<Said> {
+    let claims = matches!(found.verdict, Verdict::Better | Verdict::Worse);
+    (claims && found.noise.is_some_and(f64::is_finite))
+        .then(|| answers::PAIR_BEYOND_NOISE.say(&[("noise", &noise(found))]))
+}
+
+/// What these runs would have shown.
+fn seen(found: &Comparison) -> String {
+    let share = match found.detectable {
+        None => return String::new(),
+        Some(d) if d < 0.5 => format!("{:.1} %", d * 100.0),
+        Some(d) => format!("a factor of {}", bounded(d.exp())),
+    };
+    format!(" {} can show {share}.", runs(found))
+}
+
+/// How many runs more may decide.
+fn more(found: &Comparison) -> String {
+    let (one, many) = match found.paired {
+        true => ("more block", "more blocks"),
+        false => ("more run of each", "more runs of each"),
+    };
+    found
+        .more_blocks
+        .map_or_else(String::new, |n| format!(" {} may decide.", plural(n.into(), one, many)))
 }
 
 fn title(found: &Comparison) -> &str {
@@ -165,52 +213,22 @@ fn trimmed(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn unsure(found: &Comparison, ratio: f64, margin: &str) -> String {
-    let (low, high) = found.ratio.ci95.unwrap_or((0.0, f64::INFINITY));
-    let detectable = match found.detectable.unwrap_or(0.0) {
-        d if d < 0.5 => format!("{:.1} %", d * 100.0),
-        d => format!("a factor of {}", bounded(d.exp())),
-    };
-    let runs = runs(found);
-    let more = found
-        .more_blocks
-        .map(|n| {
-            format!(
-                "; about {n} more {} would decide",
-                if found.paired { "blocks" } else { "runs of each" }
-            )
-        })
-        .unwrap_or_default();
-    if low <= 1.0 && high >= 1.0 {
-        return format!(
-            "No difference seen between {} and {} in {}: {}, 95 % interval {}; {runs} could have \
-             seen {detectable}{more}: unsure.",
-            found.way,
-            found.base,
-            title(found),
-            change(found),
-            interval(found)
-        );
-    }
-    format!(
-        "{} {}, {}: unsure whether by more than {margin}{more}.",
-        found.way,
-        amount(found, ratio),
-        known(found)
-    )
-}
-
 /// The tail of the response times, where rate decides, and rate where something else does.
-fn beside(comparisons: &[Comparison], deciding: &Comparison) -> Option<String> {
+fn beside(comparisons: &[Comparison], deciding: &Comparison) -> Option<Said> {
     let name = if deciding.metric == RATE { TAIL } else { RATE };
     let found = comparisons.iter().find(|c| c.metric == name && c.way == deciding.way)?;
     found.ratio.ci95?;
     let label = if name == RATE { "Events/s" } else { "p99" };
-    Some(format!("{label}: {} ({}), {}.", change(found), interval(found), found.verdict.words()))
+    Some(answers::PAIR_BESIDE.say(&[
+        ("label", &label),
+        ("change", &change(found)),
+        ("interval", &interval(found)),
+        ("verdict", &found.verdict.words()),
+    ]))
 }
 
 /// Several ways against the base: each in short, the best, and whether it is told from the second.
-fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<String> {
+fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<Said> {
     let base = &deciding[0].base;
     let mut answer = Vec::new();
     let metric_name = &deciding[0].metric;
@@ -222,34 +240,25 @@ fn of_sweep(comparisons: &[Comparison], deciding: &[&Comparison]) -> Vec<String>
     if deciding.len() > LISTED {
         words.push(format!("{} more in the table", deciding.len() - LISTED));
     }
-    answer.push(format!("Against {base}: {}.", words.join("; ")));
+    answer.push(answers::AGAINST.say(&[("base", base), ("ways", &words.join("; "))]));
     answer
 }
 
-fn best(race: &Comparison) -> String {
-    let (best, second) = (&race.way, &race.base);
-    let blocks = runs(race);
-    match race.verdict {
-        Verdict::Better => format!(
-            "{best} is best in {}: {} against the second, {second} (interval {}), {blocks}.",
-            title(race),
-            change(race),
-            interval(race)
-        ),
-        Verdict::Same => format!(
-            "{best} and {second} are best in {}, and the same within {} % ({}), {blocks}.",
-            title(race),
-            trimmed(race.margin * 100.0),
-            interval(race)
-        ),
-        _ => format!(
-            "{best} looks best in {}, but is not told from the second, {second}: {} (interval \
-             {}), {blocks}.",
-            title(race),
-            change(race),
-            interval(race)
-        ),
-    }
+fn best(race: &Comparison) -> Said {
+    let row = match race.verdict {
+        Verdict::Better => &answers::RACE_BEST,
+        Verdict::Same => &answers::RACE_SAME,
+        Verdict::Worse | Verdict::Unsure => &answers::RACE_UNSURE,
+    };
+    row.say(&[
+        ("best", &race.way),
+        ("second", &race.base),
+        ("title", &title(race)),
+        ("change", &change(race)),
+        ("interval", &interval(race)),
+        ("margin", &format!("{} %", trimmed(race.margin * 100.0))),
+        ("blocks", &runs(race)),
+    ])
 }
 
 fn in_short(found: &Comparison) -> String {

@@ -57,6 +57,10 @@ pub struct Comparison {
     pub detectable: Option<f64>,
     /// How many blocks more would decide, if the spread stays.
     pub more_blocks: Option<u32>,
+    /// What the noise of the machine can make of two equals, as a factor, where it was not quiet.
+    pub noise: Option<f64>,
+    /// Whether that could have made the difference, which is why there is no verdict.
+    pub within_noise: bool,
     /// The runs behind it, block by block.
     pub pairs: Vec<Pair>,
     /// What limits the verdict, in words.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::archive::{ErrorRecord, RunState, ServerRecord};
 
 use super::caveats::Caveat;
+use super::sentences::Said;
 
 mod compare;
 mod replay;
@@ -17,7 +18,7 @@ mod waits;
 
 pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
 pub use replay::{Behind, LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding};
-pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint};
+pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint, StepOutcome};
 pub use statements::{StatementClass, StatementFindings};
 pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
 pub use timeline::{Heat, IntervalFinding, Phase, Series, Timeline, Unit};
@@ -27,7 +28,7 @@ pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WatchCost};
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The answer in sentences; the first one stands alone.
-    pub answer: Vec<String>,
+    pub answer: Vec<Said>,
     /// Doubts, the gravest first.
     pub caveats: Vec<Caveat>,
     /// Doubts that the user knows of (`--allow`) and that void nothing any more, the gravest first.

@@ -1,6 +1,6 @@
 //! How a server scales, and what it holds.
 
-use super::{Estimate, Verdict};
+use super::Estimate;
 
 /// One point of a sweep: all loads with this value.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,34 @@ pub struct Scaling {
     pub notes: Vec<String>,
 }
 
+/// What a step of a search for capacity came to; called the same wherever it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOutcome {
+    /// The objectives were met.
+    Pass,
+    /// They were not.
+    Fail,
+    /// It did not tell: the interval holds the bound.
+    Unsure,
+    /// sweat and not the server was the limit, so it says nothing.
+    Void,
+    /// A closed loop that sets the scale, of which nothing is asked.
+    Unjudged,
+}
+
+impl StepOutcome {
+    /// In words, as in JSON.
+    pub fn words(self) -> &'static str {
+        match self {
+            StepOutcome::Pass => "pass",
+            StepOutcome::Fail => "fail",
+            StepOutcome::Unsure => "unsure",
+            StepOutcome::Void => "void",
+            StepOutcome::Unjudged => "closed loop",
+        }
+    }
+}
+
 /// One step of a search for capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityStep {
@@ -66,8 +94,8 @@ pub struct CapacityStep {
     pub achieved_per_s: f64,
     /// 99th percentile of the response time, seconds.
     pub p99_s: Option<f64>,
-    /// Whether the objectives were met: better for pass, worse for fail, unsure for a step that says nothing.
-    pub verdict: Verdict,
+    /// Whether the objectives were met.
+    pub outcome: StepOutcome,
     /// Why, in words.
     pub why: String,
 }

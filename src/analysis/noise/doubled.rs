@@ -1,38 +1,36 @@
 //! A way against itself: what the machine resolves.
 
-use super::super::figure::percent;
+use super::super::figure::{percent, plural};
 use super::super::findings::{Comparison, Verdict};
+use super::super::sentences::{Said, answers};
 
 /// What a comparison of a way with itself says about the machine, in sentences.
-pub(in super::super) fn against_itself(comparisons: &[Comparison]) -> Vec<String> {
+pub(in super::super) fn against_itself(comparisons: &[Comparison]) -> Vec<Said> {
     let Some(found) = comparisons.iter().find(|c| c.decides) else { return Vec::new() };
-    let (margin, blocks) = (percent(found.margin), found.ratio.runs);
-    let detectable = found.detectable.map(|d| {
+    let (margin, blocks) =
+        (percent(found.margin), plural(found.ratio.runs.into(), "block", "blocks"));
+    let seen = found.detectable.map_or_else(String::new, |d| {
         format!(" Differences of {} and more show in 8 of 10 such experiments.", percent(d))
     });
-    let detectable = detectable.unwrap_or_default();
-    let first = match found.verdict {
-        Verdict::Same => format!(
-            "This machine can resolve {margin} in {blocks} blocks: a way against itself is the \
-             same."
-        ),
-        Verdict::Unsure => format!(
-            "This machine can't resolve {margin} in {blocks} blocks: a way against itself leaves \
-             it open.{}",
-            more(found)
-        ),
-        Verdict::Better | Verdict::Worse => format!(
-            "A way against itself is {}: something else than the server decides here, or this is \
-             the one experiment in twenty that chance makes. Run it again, then `sweat doctor`.",
-            found.verdict.words()
-        ),
+    let row = match found.verdict {
+        Verdict::Same => &answers::ITSELF_SAME,
+        Verdict::Unsure => &answers::ITSELF_UNSURE,
+        Verdict::Better | Verdict::Worse => &answers::ITSELF_OTHER,
     };
-    vec![first + &detectable]
+    vec![row.say(&[
+        ("margin", &margin),
+        ("blocks", &blocks),
+        ("verdict", &found.verdict.words()),
+        ("more", &more(found)),
+        ("seen", &seen),
+    ])]
 }
 
 fn more(found: &Comparison) -> String {
     let more = found.more_blocks.filter(|more| *more > 0);
-    more.map(|more| format!(" {more} more would decide.")).unwrap_or_default()
+    more.map_or_else(String::new, |more| {
+        format!(" {} may decide.", plural(more.into(), "more block", "more blocks"))
+    })
 }
 
 #[cfg(test)]
@@ -55,6 +53,8 @@ mod tests {
             signed_rank: None,
             detectable: Some(0.035),
             more_blocks: Some(4),
+            noise: None,
+            within_noise: false,
             pairs: Vec::new(),
             notes: Vec::new(),
         }

@@ -30,7 +30,7 @@ pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
         push(
             "steal_during",
             "CPU taken by the hypervisor during the load",
-            machine_share(run, step, "cpu.steal_s").map(|s| 100.0 * s),
+            stolen_share(run, step).map(|s| 100.0 * s),
             "%",
             [never, 0.5, 3.0],
             "neighbours share this machine: measure on hardware of your own, or at another time",
@@ -75,6 +75,11 @@ pub(in super::super) fn foreign_share(run: &Run, step: &StepRecord, trial: &Tria
     let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
     let cpus = cpus(run)?;
     (seconds > 0.0).then(|| ((busy - server - ours) / (seconds * cpus)).max(0.0))
+}
+
+/// CPU that the hypervisor took over the step, as a share of the machine.
+pub(super) fn stolen_share(run: &Run, step: &StepRecord) -> Option<f64> {
+    machine_share(run, step, "cpu.steal_s")
 }
 
 /// A counter of CPU seconds over the step, as a share of the machine.

@@ -1,6 +1,7 @@
 //! How quiet the machine was: raw numbers of looks before and after each load, and of the load itself, against
 //! bounds. Bounds are data: `rules`. To add one: a row there.
 
+mod claim;
 mod doubled;
 mod during;
 mod rules;
@@ -12,6 +13,7 @@ use super::findings::NoiseItem;
 use super::statistics::power::detectable;
 use super::statistics::robust::{mad, median};
 
+pub(super) use claim::{Slowed, heed_noise, is_loud, mean_slowed};
 pub(super) use doubled::against_itself;
 pub(super) use during::foreign_share;
 use rules::RULES;
@@ -145,13 +147,18 @@ fn worst(all: Vec<NoiseItem>) -> Vec<NoiseItem> {
     kept
 }
 
-/// The CPU sentinel after a load by the one before.
-fn drift(before: &Look<'_>, after: &Look<'_>, name: &str, compared: bool) -> Option<NoiseItem> {
+/// The change of the CPU sentinel over a load as a share, and whether it is one.
+fn sentinel_change(before: &Look<'_>, after: &Look<'_>) -> Option<(f64, bool)> {
     let (first, second) = (before.repeats("cpu"), after.repeats("cpu"));
     let (a, b) = (median(&first)?, median(&second)?);
     let error = (error_of_median(&first)?.powi(2) + error_of_median(&second)?.powi(2)).sqrt();
     let moved = b / a - 1.0;
-    let real = moved.abs() > DRIFT && moved.abs() > DRIFT_Z * error;
+    Some((moved, moved.abs() > DRIFT && moved.abs() > DRIFT_Z * error))
+}
+
+/// The CPU sentinel after a load by the one before.
+fn drift(before: &Look<'_>, after: &Look<'_>, name: &str, compared: bool) -> Option<NoiseItem> {
+    let (moved, real) = sentinel_change(before, after)?;
     let level = match (real, compared) {
         (true, true) => 3,
         (true, false) => 1,

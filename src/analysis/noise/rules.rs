@@ -251,7 +251,7 @@ pub(super) const RULES: &[Rule] = &[
 const SYNC_LEAST_NS: f64 = 15_000.0;
 
 /// Percent of the cores' time that nobody knows of: lost, and not used by the server.
-fn lost_time(look: &Look<'_>) -> Option<f64> {
+pub(super) fn lost_time(look: &Look<'_>) -> Option<f64> {
     let server = look.get("gap.server_cpu_s").unwrap_or(0.0) * 1e9;
     let span = look.get("gap.span_ns").filter(|span| *span > 0.0)?;
     Some(100.0 * (look.get("gap.lost_ns")? - server).max(0.0) / span)

@@ -4,20 +4,21 @@ use super::super::figure::{count, figure, percent, plural, time};
 use super::super::findings::{
     Comparison, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
 };
+use super::super::sentences::{Said, answers};
 
 /// Characters of a digest in a sentence.
 const DIGEST: usize = 60;
 
 /// All sentences about the replays of a run.
-pub(in super::super) fn sentences(replays: &[ReplayFinding]) -> Vec<String> {
+pub(in super::super) fn sentences(replays: &[ReplayFinding]) -> Vec<Said> {
     let mut answer = Vec::new();
     for replay in replays {
         let name = if replays.len() > 1 { format!("{}: ", replay.way) } else { String::new() };
-        answer.push(format!("{name}{}", first(replay)));
+        answer.push(first(replay, &name));
         if replays.len() == 1 {
             answer.extend(most_slowed(replay));
         }
-        answer.extend(schedule(replay).map(|text| format!("{name}{text}")));
+        answer.extend(schedule(replay, &name));
         if replays.len() == 1 {
             answer.extend(left_out(replay));
         }
@@ -38,12 +39,10 @@ fn tally(numbers: [usize; 4]) -> String {
     parts.join(", ")
 }
 
-fn first(replay: &ReplayFinding) -> String {
+fn first(replay: &ReplayFinding, name: &str) -> Said {
+    let records = plural(replay.records, "record", "records");
     if replay.sent == 0 {
-        return format!(
-            "No statement was sent: all of {} were left out.",
-            plural(replay.records, "record", "records")
-        );
+        return answers::REPLAY_NONE.say(&[("way", &name), ("records", &records)]);
     }
     let classes = &replay.classes;
     let timed = classes.iter().filter(|class| class.change.is_some()).count();
@@ -52,18 +51,16 @@ fn first(replay: &ReplayFinding) -> String {
         plural(replay.sent, "statement", "statements"),
         plural(replay.sessions, "session", "sessions")
     );
-    let verdict = if timed > 0 {
-        let judged = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Unsure];
-        format!(
-            "Of {} of statements, replayed against recorded: {}",
-            plural(timed as u64, "class", "classes"),
-            tally(judged.map(|verdict| with(classes, verdict)))
-        )
-    } else {
-        format!("Replayed {sent}; the log has no times to compare with")
-    };
-    let sent = if timed > 0 { format!(" ({sent})") } else { String::new() };
-    format!("{verdict}{sent}; {}{}.", errors(replay), rows(replay))
+    let judged = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Unsure];
+    let row = if timed > 0 { &answers::REPLAY_VERDICT } else { &answers::REPLAY_SENT };
+    row.say(&[
+        ("way", &name),
+        ("classes", &plural(timed as u64, "class", "classes")),
+        ("tally", &tally(judged.map(|verdict| with(classes, verdict)))),
+        ("sent", &sent),
+        ("errors", &errors(replay)),
+        ("rows", &rows(replay)),
+    ])
 }
 
 fn errors(replay: &ReplayFinding) -> String {
@@ -122,7 +119,7 @@ fn change(change: &Comparison) -> Option<String> {
 }
 
 /// The class that lost most time by being slower.
-fn most_slowed(replay: &ReplayFinding) -> Option<String> {
+fn most_slowed(replay: &ReplayFinding) -> Option<Said> {
     let lost = |class: &ReplayClassFinding| {
         let more = class.replayed.mean_s? - class.recorded.mean_s?;
         Some(more * class.count as f64)
@@ -136,16 +133,16 @@ fn most_slowed(replay: &ReplayFinding) -> Option<String> {
         let (before, after) = (of(&worst.recorded)?, of(&worst.replayed)?);
         Some(format!(", {label} {} -> {}", time(before), time(after)))
     };
-    Some(format!(
-        "Most time was lost in `{}`: {}{}.",
-        short(&worst.digest),
-        change(worst.change.as_ref()?)?,
-        times("p95", |l| l.p95_s).or_else(|| times("p50", |l| l.p50_s)).unwrap_or_default()
-    ))
+    let times = times("p95", |l| l.p95_s).or_else(|| times("p50", |l| l.p50_s));
+    Some(answers::REPLAY_SLOWED.say(&[
+        ("class", &short(&worst.digest)),
+        ("change", &change(worst.change.as_ref()?)?),
+        ("times", &times.unwrap_or_default()),
+    ]))
 }
 
 /// Whether it was on time.
-fn schedule(replay: &ReplayFinding) -> Option<String> {
+fn schedule(replay: &ReplayFinding, name: &str) -> Option<Said> {
     if replay.lag.events == 0 {
         return None;
     }
@@ -156,34 +153,32 @@ fn schedule(replay: &ReplayFinding) -> Option<String> {
         lag("longest", replay.lag.max_s),
     ];
     let lags = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    Some(match &replay.behind {
-        None => format!("It kept to its schedule ({}): lag {lags}.", replay.timing),
-        Some(behind) => format!(
-            "It was behind its schedule ({}) from {} on by up to {}, {} of its \
-             statements: lag {lags}.",
-            replay.timing,
-            time(behind.from_s),
-            time(behind.longest_s),
-            percent(behind.share),
-        ),
-    })
+    let behind = replay.behind.as_ref();
+    let row = if behind.is_some() { &answers::REPLAY_BEHIND } else { &answers::REPLAY_ON_TIME };
+    Some(row.say(&[
+        ("way", &name),
+        ("timing", &replay.timing),
+        ("from", &time(behind.map_or(0.0, |b| b.from_s))),
+        ("longest", &time(behind.map_or(0.0, |b| b.longest_s))),
+        ("share", &percent(behind.map_or(0.0, |b| b.share))),
+        ("lag", &lags),
+    ]))
 }
 
-fn left_out(replay: &ReplayFinding) -> Option<String> {
+fn left_out(replay: &ReplayFinding) -> Option<Said> {
     let most = replay.reasons.first().filter(|_| replay.left_out > 0)?;
     let share = replay.left_out as f64 / replay.records.max(1) as f64;
-    Some(format!(
-        "{} of {} were left out ({}), most of all for this: {} ({}).",
-        count(replay.left_out),
-        plural(replay.records, "record", "records"),
-        percent(share),
-        most.reason,
-        count(most.count)
-    ))
+    Some(answers::REPLAY_LEFT_OUT.say(&[
+        ("left_out", &count(replay.left_out)),
+        ("records", &plural(replay.records, "record", "records")),
+        ("share", &percent(share)),
+        ("reason", &most.reason),
+        ("count", &count(most.count)),
+    ]))
 }
 
 /// What came of classes in each way, or in other runs, against the base.
-pub(in super::super) fn of_changes(changes: &[ReplayChange]) -> Vec<String> {
+pub(in super::super) fn of_changes(changes: &[ReplayChange]) -> Vec<Said> {
     let mut ways: Vec<(&str, &str)> = Vec::new();
     for one in changes {
         let pair = (one.change.way.as_str(), one.change.base.as_str());
@@ -196,11 +191,12 @@ pub(in super::super) fn of_changes(changes: &[ReplayChange]) -> Vec<String> {
             let own: Vec<&ReplayChange> = changes.iter().filter(|c| c.change.way == way).collect();
             let judged = [Verdict::Worse, Verdict::Better, Verdict::Same, Verdict::Unsure];
             let number = |verdict| own.iter().filter(|one| one.change.verdict == verdict).count();
-            format!(
-                "Of {} of statements replayed in both, with `{way}` against `{base}`: {}.",
-                plural(own.len() as u64, "class", "classes"),
-                tally(judged.map(number))
-            )
+            answers::REPLAY_CHANGES.say(&[
+                ("classes", &plural(own.len() as u64, "class", "classes")),
+                ("way", &way),
+                ("base", &base),
+                ("tally", &tally(judged.map(number))),
+            ])
         })
         .collect()
 }

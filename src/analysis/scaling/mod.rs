@@ -12,6 +12,7 @@ mod two_lines;
 
 use super::figure::{figure, percent, plural};
 use super::findings::{Law, Scaling, ScalingPoint, TrialFinding};
+use super::sentences::{Said, answers};
 use super::statistics::least_squares::{Datum, aicc};
 use crate::archive::Run;
 use crate::plan::{RATE, THREADS};
@@ -33,6 +34,11 @@ const LEAST_R2: f64 = 0.97;
 const WIDEST: f64 = 2.0;
 /// Criteria closer than this don't tell two shapes apart (Burnham and Anderson).
 const APART: f64 = 2.0;
+/// A level is what so many points share, the highest by the lowest rate of them.
+const LEAST_FLAT: usize = 2;
+/// And begins where the rising line comes this near to the flat one.
+const NEAR_CEILING: f64 = 0.95;
+const FLAT: f64 = 1.1;
 /// More per thread than the smallest load gives by this share is no scaling, but a cache that warms.
 const SUPERLINEAR: f64 = 1.05;
 
@@ -133,9 +139,17 @@ fn refusals(
     }
     if scaling.better == "two lines" {
         why.push(
-            "the rate comes to a ceiling and stays there, which is no peak: something is used up \
-             (the server's CPU?)"
-                .to_owned(),
+            match plateau(scaling) {
+                Some(_) => {
+                    "the rate comes to a ceiling and stays there, which is no peak: something is \
+                     used up (the server's CPU?)"
+                }
+                None => {
+                    "beyond its rise the rate goes up and down with no law: repeat (--blocks), on a \
+                     quiet machine"
+                }
+            }
+            .to_owned(),
         );
     }
     let Some(((at, low, high), _)) = peak else {
@@ -196,42 +210,63 @@ fn level(value: f64) -> String {
 }
 
 /// The answer in sentences, the first one alone enough.
-pub(super) fn sentences(scaling: &Scaling) -> Vec<String> {
+pub(super) fn sentences(scaling: &Scaling) -> Vec<Said> {
     let rate = |p: &ScalingPoint| p.events_per_s.value;
     let done = scaling.points.iter().filter(|p| rate(p).is_some());
     let by_rate = |a: &&ScalingPoint, b: &&ScalingPoint| {
         rate(a).unwrap_or(0.0).total_cmp(&rate(b).unwrap_or(0.0))
     };
     let (Some(first), Some(best)) = (scaling.points.first(), done.max_by(by_rate)) else {
-        return vec!["No level of the sweep was measured.".to_owned()];
+        return vec![answers::SWEEP_NONE.say(&[])];
     };
     let shown = |p: &ScalingPoint| rate(p).map_or_else(|| "-".to_owned(), figure);
     let axis = &scaling.axis;
-    let mut all = vec![format!(
-        "The highest rate is {} events/s at {axis}={}, against {} at {axis}={}.",
-        shown(best),
-        level(best.value),
-        shown(first),
-        level(first.value),
-    )];
+    let mut all = vec![answers::SWEEP_BEST.say(&[
+        ("rate", &shown(best)),
+        ("axis", axis),
+        ("at", &level(best.value)),
+        ("first", &shown(first)),
+        ("from", &level(first.value)),
+    ])];
     if let (Some(law), Some((at, low, high)), Some((peak, ..))) =
         (&scaling.law, scaling.peak_n, scaling.peak_rate)
     {
-        all.push(format!(
-            "The scalability law has its peak at a load of {} ({} to {}) with {} events/s; \
-             contention {}, coherence {}.",
-            figure(at),
-            figure(low),
-            figure(high),
-            figure(peak),
-            percent(law.sigma),
-            percent(law.kappa),
-        ));
-    } else if let (Some((_, ceiling)), "two lines") = (scaling.two_lines, scaling.better) {
-        all.push(format!("It comes to a ceiling of {} events/s.", figure(ceiling)));
+        all.push(answers::SWEEP_PEAK.say(&[
+            ("at", &figure(at)),
+            ("low", &figure(low)),
+            ("high", &figure(high)),
+            ("rate", &figure(peak)),
+            ("sigma", &percent(law.sigma)),
+            ("kappa", &percent(law.kappa)),
+        ]));
+    } else if let Some((from, low, high)) = plateau(scaling) {
+        all.push(answers::SWEEP_LEVEL.say(&[
+            ("axis", axis),
+            ("from", &level(from)),
+            ("low", &figure(low)),
+            ("high", &figure(high)),
+        ]));
     } else if axis == THREADS {
         let why = scaling.notes.iter().find_map(|note| note.strip_prefix("no "));
-        all.extend(why.map(|why| format!("No {why}.")));
+        all.extend(why.map(|why| answers::SWEEP_NO_PEAK.say(&[("why", &why)])));
     }
     all
+}
+
+/// Where the rate comes to a level and stays there: from which value on, and the lowest and highest rate from there.
+/// Two lines that describe the points better than the law are not enough: the points themselves have to stay together,
+/// as the ceiling of the lines is a mean that may lie far below what was measured.
+fn plateau(scaling: &Scaling) -> Option<(f64, f64, f64)> {
+    let (one, ceiling) = scaling.two_lines.filter(|_| scaling.better == "two lines")?;
+    let is_flat =
+        |p: &&ScalingPoint| p.concurrency.unwrap_or(p.value) * one >= NEAR_CEILING * ceiling;
+    let from = scaling.points.iter().position(|p| is_flat(&p))?;
+    let flat: Option<Vec<f64>> =
+        scaling.points[from..].iter().map(|p| p.events_per_s.value).collect();
+    let flat = flat.filter(|rates| rates.len() >= LEAST_FLAT)?;
+    let low = flat.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = flat.iter().copied().fold(0.0, f64::max);
+    let highest = scaling.points.iter().filter_map(|p| p.events_per_s.value).fold(0.0, f64::max);
+    let is_level = high <= FLAT * low && highest <= high;
+    is_level.then_some((scaling.points[from].value, low, high))
 }

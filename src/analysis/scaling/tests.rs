@@ -96,7 +96,19 @@ fn a_flat_top_is_no_peak() {
     assert_eq!((flat.better, flat.peak_n), ("two lines", None));
     let (one, ceiling) = flat.two_lines.unwrap();
     assert!(near(one, 500.0, 0.01) && near(ceiling, 8000.0, 0.01), "{one} {ceiling}");
-    assert!(sentences(&flat)[1].contains("ceiling"), "{:?}", sentences(&flat));
+    let said = sentences(&flat);
+    assert!(said[1].starts_with("It levels off: from threads=16 on all rates lie"), "{said:?}");
+    // The points of a noisy machine: the mean of what comes after the rise lies far below the best of them.
+    let noisy = fitted(
+        [9_500.0, 18_900.0, 27_000.0, 34_964.0, 16_100.0, 24_000.0, 15_400.0, 20_900.0]
+            .into_iter()
+            .zip(0..)
+            .map(|(rate, p)| (f64::from(1 << p), rate)),
+    );
+    let said = sentences(&noisy);
+    assert!(said[0].starts_with("The highest rate is 34 964"), "{said:?}");
+    let (_, ceiling) = noisy.two_lines.unwrap_or_default();
+    assert!(ceiling < 34_964.0 && !said.iter().any(|s| s.contains("levels off")), "{said:?}");
 }
 
 #[test]

@@ -211,7 +211,7 @@ doubts! {
          only {felt} ({share}) felt it, and p99 says {p99}",
         "the percentiles leave these stops out: offer a fixed rate (`--rate`) to see what users \
          would feel";
-    CLOSED_LOOP = "CLOSED-LOOP" Note, "a closed loop",
+    CLOSED_LOOP = "CLOSED-LOOP" Note, "a closed loop, other than one that sets a scale",
         "closed loop: waiting hides stalls, so the high percentiles are too kind",
         "for latency as users feel it, offer a fixed rate (`--rate`)";
     DURABILITY = "DURABILITY" Note, "settings let a crash lose commits",

@@ -1,16 +1,35 @@
 //! All that can be said about a run, as data: when a sentence may be said, and its text. What is worth saying is found
 //! elsewhere; the words stand here, so that they can be read, tested and mended in one place.
 //! Never knows: how anything is found.
-//! To change the English: `doubts.rs`. To add a sentence: a row there, and a situation in `situations.rs` in which it
-//! is said.
+//! To change the English: `answers.rs` and `doubts.rs`. To add a sentence: a row there, and a situation in
+//! `tests.rs` in which it is said.
 
+pub(super) mod answers;
 pub(super) mod doubts;
 #[cfg(test)]
-mod situations;
+mod tests;
 
-use std::fmt::Display;
+use std::borrow::Borrow;
+use std::fmt::{self, Display};
+use std::ops::Deref;
 
 use super::caveats::{Caveat, Level};
+
+/// What the first sentence of an answer begins with if the run can't support it.
+pub const NOT_RELIABLE: &str = "Not reliable: ";
+
+/// A sentence of an answer.
+#[derive(Debug)]
+pub(super) struct Sentence {
+    pub(super) id: &'static str,
+    /// When it may be said.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for who reads the table, and its test"))]
+    pub(super) when: &'static str,
+    pub(super) text: &'static str,
+    /// What is left of it if the run can't support it: what was seen, and nothing about what follows. The same words
+    /// if it claims nothing.
+    pub(super) if_void: &'static str,
+}
 
 /// A doubt: what was seen, and what to do.
 #[derive(Debug)]
@@ -29,6 +48,23 @@ pub(super) struct Doubt {
 
 /// What goes into the gaps of a text.
 pub(super) type Words<'a> = &'a [(&'a str, &'a dyn Display)];
+
+/// A sentence that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Which one.
+    pub id: &'static str,
+    /// In full.
+    pub text: String,
+    if_void: String,
+}
+
+impl Sentence {
+    /// The sentence with these words in its gaps.
+    pub(super) fn say(&self, words: Words<'_>) -> Said {
+        Said { id: self.id, text: fill(self.text, words), if_void: fill(self.if_void, words) }
+    }
+}
 
 impl Doubt {
     /// The doubt with these words in its gaps.
@@ -62,4 +98,49 @@ fn fill(text: &str, words: Words<'_>) -> String {
         rest = after;
     }
     out + rest
+}
+
+/// The answer of a run that can't support it: each sentence without what it claims, the first one marked.
+pub(super) fn not_reliable(answer: Vec<Said>) -> Vec<Said> {
+    let bare = |said: Said| Said { text: said.if_void.clone(), ..said };
+    let mut bare: Vec<Said> = answer.into_iter().map(bare).collect();
+    bare.retain(|said| !said.text.is_empty());
+    if let Some(first) = bare.first_mut() {
+        first.text = format!("{NOT_RELIABLE}{}", first.text);
+    }
+    bare
+}
+
+#[cfg(test)]
+impl Said {
+    /// Words of no row, for findings that are made up.
+    pub(crate) fn made_up(text: &str) -> Said {
+        Said { id: "MADE_UP", text: text.to_owned(), if_void: text.to_owned() }
+    }
+}
+
+impl Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq<&str> for Said {
+    fn eq(&self, text: &&str) -> bool {
+        self.text == *text
+    }
+}
+
+impl Deref for Said {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// So that an answer can be joined.
+impl Borrow<str> for Said {
+    fn borrow(&self) -> &str {
+        &self.text
+    }
 }

@@ -1,7 +1,7 @@
 //! What the server holds: response time over the rate, the objective, the rates that held and that failed.
 
 use crate::analysis::figure::{figure, figure_or_dash};
-use crate::analysis::{Capacity, CapacityStep, Findings, Verdict};
+use crate::analysis::{Capacity, CapacityStep, Findings, StepOutcome};
 use crate::plan::{Metric, Objective};
 
 use super::axis::{Axis, Measure, label};
@@ -25,14 +25,19 @@ pub(super) fn plot(findings: &Findings) -> Option<Plot> {
         let name = name.to_owned();
         Curve { name, colour, style, points }
     };
+    let outcome = |wanted: StepOutcome, colour, style| {
+        curve(wanted.words(), colour, style, of(&|s| s.outcome == wanted))
+    };
     let (slowest, fastest) = latencies(&steps)?;
     let upright = |at: f64| vec![(at, Some(slowest)), (at, Some(fastest))];
     let open = of(&|s| s.offered_per_s.is_some());
     let mut curves = vec![
         curve("p99 over the rate offered", 6, Style::Line, open),
-        curve("held", 2, Style::Dots, of(&|s| s.verdict == Verdict::Better)),
-        curve("failed", 1, Style::Crosses, of(&|s| s.verdict == Verdict::Worse)),
-        curve("unsure", 4, Style::Dots, of(&|s| s.verdict == Verdict::Unsure)),
+        outcome(StepOutcome::Pass, 2, Style::Dots),
+        outcome(StepOutcome::Fail, 1, Style::Crosses),
+        outcome(StepOutcome::Unsure, 4, Style::Dots),
+        outcome(StepOutcome::Void, 5, Style::Crosses),
+        outcome(StepOutcome::Unjudged, 5, Style::Dots),
     ];
     if let Some(confirmed) = capacity.confirmed_per_s {
         let name = format!("confirmed: {}", figure(confirmed));
@@ -108,18 +113,13 @@ fn lines(capacity: &Capacity) -> Vec<String> {
 
 fn table(findings: &Findings, capacity: &Capacity) -> String {
     let row = |(place, step): (usize, &CapacityStep)| {
-        let verdict = match step.verdict {
-            Verdict::Better => "held",
-            Verdict::Worse => "failed",
-            Verdict::Same | Verdict::Unsure => "unsure",
-        };
         let load = findings.trials.get(step.trial).map_or("", |t| t.id.as_str());
         vec![
             format!("{}. {}", place + 1, step.phase),
             figure_or_dash(step.offered_per_s),
             figure(step.achieved_per_s),
             figure_or_dash(step.p99_s.map(|s| s * 1e3)),
-            verdict.to_owned(),
+            step.outcome.words().to_owned(),
             step.why.clone(),
             load.to_owned(),
         ]

@@ -91,7 +91,8 @@ fn header(findings: &Findings) -> String {
 }
 
 fn answer(findings: &Findings) -> String {
-    let mut out = String::from("<section id=\"answer\"><h2 class=\"hidden\">Answer</h2>");
+    let class = if findings.void().is_some() { " class=\"unreliable\"" } else { "" };
+    let mut out = format!("<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2>");
     if let Some(void) = findings.void() {
         out += &format!(
             "<p class=\"void\"><strong>{}</strong> {} <code>{}</code></p>",
@@ -143,7 +144,13 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
                 Some(_) => format!("{}: first run faster", way.way),
                 None => format!("{}: first run", way.way),
             };
-            push(&name, value);
+            // What is read repeats, seconds less so.
+            match first.disk_reads {
+                Some(reads) => {
+                    push(&format!("{}: page reads", way.way), count(reads.value.round() as u64));
+                }
+                None => push(&name, value),
+            }
         }
     }
     tiles

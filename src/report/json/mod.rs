@@ -41,7 +41,7 @@ fn report(findings: &Findings) -> Value {
     json!({
         "schema": SCHEMA,
         "tool": { "name": "sweat", "version": head.tool_version },
-        "answer": findings.answer,
+        "answer": list(&findings.answer, |said| json!(said.text)),
         "void": findings.void().is_some(),
         "caveats": list(&findings.caveats, caveat),
         "allowed": list(&findings.allowed, caveat),

@@ -29,6 +29,8 @@ pub(super) fn comparison(comparison: &Comparison) -> Value {
         "signed_rank": rank,
         "detectable": comparison.detectable,
         "more_blocks": comparison.more_blocks,
+        "noise": comparison.noise.map(number),
+        "within_noise": comparison.within_noise,
         "pairs": list(&comparison.pairs, |p| {
             json!({ "block": p.block, "base": number(p.base), "way": number(p.way) })
         }),
@@ -96,7 +98,7 @@ pub(super) fn capacity(findings: &Findings, capacity: &Capacity) -> Value {
             "offered_per_s": step.offered_per_s,
             "achieved_per_s": number(step.achieved_per_s),
             "p99_s": step.p99_s,
-            "verdict": step.verdict.words(),
+            "verdict": step.outcome.words(),
             "why": step.why,
         })
     };

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::table::{Align, Table};
 use super::{Paint, WIDTH, paragraph, plain};
-use crate::analysis::figure::figure;
+use crate::analysis::figure::{figure, plural};
 use crate::analysis::{Comparison, Difference, Findings, Level, Verdict};
 
 /// Metrics shown for each way where there are several ways.
@@ -152,10 +152,12 @@ fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::R
         paragraph(out, label, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {
-        let text = format!(
-            "{way}about {more} more {} would decide, if runs vary as they did",
-            if comparison.paired { "blocks" } else { "runs of each" }
-        );
+        let (one, many) = match comparison.paired {
+            true => ("more block", "more blocks"),
+            false => ("more run of each", "more runs of each"),
+        };
+        let more = plural(more.into(), one, many);
+        let text = format!("{way}{more} may decide, if runs vary as they did");
         paragraph(out, "More    ", "More    ", &text)?;
     }
     Ok(())

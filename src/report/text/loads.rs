@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash};
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, plural};
 use crate::analysis::{Comparison, Findings, TrialFinding, Verdict};
 
 use super::table::{Align, Table};
@@ -146,8 +146,8 @@ pub(super) fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
             _ => format!("in {} loads", loads.len()),
         };
         let text = format!(
-            "{} times {} {} in class {} {of}: {}",
-            count(times),
+            "{} {} {} in class {} {of}: {}",
+            plural(times, "time", "times"),
             error.kind,
             error.code,
             error.class,

@@ -110,6 +110,9 @@ impl Paint {
     fn bold(self, text: &str) -> String {
         if self.on { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
     }
+    fn dim(self, text: &str) -> String {
+        if self.on { format!("\x1b[2m{text}\x1b[0m") } else { text.to_owned() }
+    }
     fn level(self, level: Level, text: &str) -> String {
         let code = match level {
             Level::Void => "1;31",
@@ -160,7 +163,14 @@ fn answer(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<
         let label = format!("{}: ", findings.void_word());
         paragraph(out, &label, &paint.level(Level::Void, &label), &text)?;
     }
-    paragraph(out, "Answer: ", &paint.bold("Answer: "), &findings.answer.join(" "))
+    let answer = findings.answer.join(" ");
+    if findings.void().is_none() || !paint.on {
+        return paragraph(out, "Answer: ", &paint.bold("Answer: "), &answer);
+    }
+    let mut lines = Vec::new();
+    paragraph(&mut lines, "Answer: ", "Answer: ", &answer)?;
+    let lines = String::from_utf8_lossy(&lines);
+    lines.lines().try_for_each(|line| writeln!(out, "{}", paint.dim(line)))
 }
 
 /// What warming cost and brought, a row per way.

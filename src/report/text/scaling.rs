@@ -4,12 +4,8 @@ use std::io::{self, Write};
 
 use super::table::{Align, Table};
 use super::{WIDTH, paragraph, plain};
-use crate::analysis::capacity::LIMIT;
 use crate::analysis::figure::{UNKNOWN, figure, figure_or_dash, percent};
-use crate::analysis::{Capacity, Scaling, Verdict};
-
-/// What the closed loop is called, which has no verdict.
-const BURST: &str = "burst";
+use crate::analysis::{Capacity, Scaling};
 
 /// The points of a sweep, the law fitted to them, and doubts.
 pub(super) fn sweep(scaling: &Scaling, out: &mut dyn Write) -> io::Result<()> {
@@ -104,19 +100,12 @@ pub(super) fn capacity(capacity: &Capacity, out: &mut dyn Write) -> io::Result<(
         ("verdict", Align::Left),
     ]);
     for step in &capacity.steps {
-        let verdict = match step.verdict {
-            _ if step.phase == BURST => "closed loop",
-            _ if step.why.starts_with(LIMIT) => "void",
-            Verdict::Better => "pass",
-            Verdict::Worse => "fail",
-            Verdict::Same | Verdict::Unsure => "unsure, again",
-        };
         table.row(vec![
             plain(&step.phase),
             figure_or_dash(step.offered_per_s),
             figure(step.achieved_per_s),
             figure_or_dash(step.p99_s.map(|s| s * 1e3)),
-            verdict.to_owned(),
+            step.outcome.words().to_owned(),
         ]);
     }
     table.write(WIDTH, out)?;
@@ -133,7 +122,7 @@ fn notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{CapacityStep, Estimate, Law, ScalingPoint};
+    use crate::analysis::{CapacityStep, Estimate, Law, ScalingPoint, StepOutcome};
 
     fn shown(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
         let mut out = Vec::new();
@@ -183,20 +172,20 @@ mod tests {
 
     #[test]
     fn a_search_is_a_table_of_its_steps() {
-        let step = |phase: &str, offered: Option<f64>, verdict: Verdict| CapacityStep {
+        let step = |phase: &str, offered: Option<f64>, outcome: StepOutcome| CapacityStep {
             trial: 0,
             phase: phase.to_owned(),
             offered_per_s: offered,
             achieved_per_s: offered.unwrap_or(12_345.0),
             p99_s: Some(0.0123),
-            verdict,
+            outcome,
             why: String::new(),
         };
         let found = Capacity {
             steps: vec![
-                step("burst", None, Verdict::Unsure),
-                step("curve", Some(4_000.0), Verdict::Better),
-                step("bisect", Some(9_000.0), Verdict::Worse),
+                step("burst", None, StepOutcome::Unjudged),
+                step("curve", Some(4_000.0), StepOutcome::Pass),
+                step("bisect", Some(9_000.0), StepOutcome::Fail),
             ],
             ..Capacity::default()
         };
