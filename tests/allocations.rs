@@ -84,7 +84,7 @@ fn peak_of<T>(work: impl FnOnce() -> T) -> usize {
 /// An interval of a second whose latencies are spread over a thousand cells of the histogram.
 fn interval(second: u64) -> Interval {
     let mut response = sweat::recorder::new_histogram();
-    (0..1000).for_each(|n| response.record(100_000 + n * 1_000).unwrap());
+    (0..1000).for_each(|n| response.record(100_000 + n * 1_000).expect("it is within bounds"));
     Interval {
         began: Nanos(second * 1_000_000_000),
         ended: Nanos((second + 1) * 1_000_000_000),
@@ -104,7 +104,7 @@ fn interval(second: u64) -> Interval {
 
 /// Records a load of so many seconds below this folder; gives what it took at most, bytes.
 fn record(runs: &Path, seconds: u64) -> usize {
-    let mut writer = Writer::create(runs, Meta::default(), "").unwrap();
+    let mut writer = Writer::create(runs, Meta::default(), "").expect("the folder is new");
     writer.begin_trial(Trial { classes: vec!["x".to_owned()], ..Trial::default() });
     writer.interval(&interval(0));
     peak_of(|| (1..seconds).for_each(|second| writer.interval(&interval(second))))

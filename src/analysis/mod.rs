@@ -154,7 +154,10 @@ fn take_back(found: &mut Findings) {
     let of_changes = found.replay_changes.iter_mut().map(|one| &mut one.change);
     let all = found.comparisons.iter_mut().chain(of_changes);
     for one in all.chain(of_replays.filter_map(|class| class.change.as_mut())) {
-        one.verdict = Verdict::Unsure;
+        if one.verdict != Verdict::Unsure {
+            one.notes.push("no verdict, as the run is void".to_owned());
+            one.verdict = Verdict::Unsure;
+        }
     }
 }
 

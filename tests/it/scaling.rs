@@ -58,7 +58,7 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
     let findings = findings(&dir);
     let workers: Vec<usize> = findings.trials.iter().map(|t| t.workers).collect();
     assert_eq!((workers.len(), workers[3]), (4, 1), "{workers:?}");
-    let scaling = findings.scaling.expect("a sweep has a scaling");
+    let scaling = findings.scaling.as_ref().expect("a sweep has a scaling");
     assert_eq!(scaling.axis, "threads");
     let values: Vec<f64> = scaling.points.iter().map(|p| p.value).collect();
     assert_eq!((values, scaling.law), (vec![1.0, 2.0, 4.0], None));
