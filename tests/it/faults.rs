@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use sweat::base::{Clock as _, Nanos, RealClock};
 use sweat::server::{Control as _, Settings};
 
-use crate::cli::{World, err, nap, out, signal};
+use crate::cli::{World, err, nap, out, signal, until};
 use crate::fixture::{self, Fixture};
 
 /// What a command may take beyond its own end, s.
@@ -377,6 +377,12 @@ impl Cell {
         if self.moment != Moment::Before {
             let at_the_end = (planned_s - 1.1).max(1.5);
             nap((if self.moment == Moment::During { 1.5 } else { at_the_end } * 1e3) as u64);
+            if child.try_wait().expect("it can be waited for").is_some() {
+                // Through before anything could happen to it.
+                let output = child.wait_with_output().expect("it has ended");
+                let is_well = output.status.code() == Some(0);
+                return if is_well { Ok(0.0) } else { Err(err(&output)) };
+            }
             lane.strike(self.fault, Some(&mut child));
             if let Fault::Frozen(_) | Fault::Restarted = self.fault {
                 from = clock.now().seconds().max(from);
@@ -516,7 +522,64 @@ fn no_fault_holds_a_command_beyond_its_end() {
 }
 
 #[test]
-#[ignore = "takes half an hour"]
+fn a_result_that_streams_ends_with_the_load_and_at_ctrl_c_in_both_engines() {
+    let lane = Lane::open();
+    let endless = "select a.c from sbtest1 a, sbtest1 b, sbtest1 c";
+    for (engine, stop) in
+        [("threads", false), ("reactor", false), ("threads", true), ("reactor", true)]
+    {
+        let world = World::new();
+        let time = if stop { "--time=300" } else { "--time=2" };
+        let mut words = lane.words("bench queries ADDRESS --grace=1s --threads=2", false);
+        words.extend([format!("--engine={engine}"), time.to_owned()]);
+        words.extend([format!("--queries={endless}")]);
+        let clock = RealClock::start();
+        let mut child = world.start(&words_of(&words));
+        let mut from = 3.0;
+        if stop {
+            nap(2000);
+            signal(&child, Signal::INT);
+            from = clock.now().seconds();
+        }
+        let ended = wait(&mut child, clock);
+        let took = clock.now().seconds() - from;
+        if !ended {
+            let _ = child.kill();
+        }
+        let output = child.wait_with_output().unwrap();
+        let said = format!("{:?}\n{}{}", output.status, out(&output), err(&output));
+        let allowed = if stop { STOP_S } else { BEYOND_S };
+        assert!(ended && took < allowed + BUSY_S, "{engine} {stop}: {took} s: {said}");
+        assert!(!said.contains("does not answer"), "the server lives: {said}");
+        assert_eq!(output.status.code() == Some(130), stop, "{said}");
+    }
+}
+
+/// The server's number of the session that was opened first: the one that looks on.
+fn lead(lane: &Lane) -> String {
+    lane.fixture.sql(
+        "SELECT MIN(ID) FROM information_schema.PROCESSLIST WHERE DB = 'sbtest' \
+         AND ID <> CONNECTION_ID()",
+    )
+}
+
+#[test]
+fn a_scan_whose_looking_session_is_killed_goes_on() {
+    let lane = Lane::open();
+    let world = World::new();
+    let words = lane.words("warm scan sbtest ADDRESS --rate 2MiB", false);
+    let child = world.start(&words_of(&words));
+    until("the scan", || lead(&lane).parse::<u64>().is_ok());
+    nap(300);
+    lane.fixture.sql(&format!("KILL {}", lead(&lane)));
+    let mut child = child;
+    assert!(wait(&mut child, RealClock::start()), "it waits for ever");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+}
+
+#[test]
+#[ignore = "takes ten minutes"]
 fn no_fault_holds_any_command_at_any_moment() {
     let faults = [
         Fault::Killed,

@@ -18,8 +18,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 
-use crate::base::units::show_time;
-use crate::base::{Stop, StopReason};
+use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::plan::Refused;
 use crate::target::{self, Session, Target};
 
@@ -38,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SILENT: Duration = Duration::from_secs(2);
 const STOPPED: Duration = Duration::from_secs(1);
 const STOPPED_SILENT: Duration = Duration::from_millis(400);
+/// How often to look which of these it is.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The right to change a running server.
 #[derive(Clone, Debug)]
@@ -238,9 +239,9 @@ impl Journal {
             self.forget();
             return Ok(Undone::default());
         }
-        let patience = self.patience();
+        let stop = self.stop.clone();
         let (log, session, target) = (&mut self.log, &mut self.session, &self.target);
-        let undone = with_patience(patience, |limit| {
+        let undone = with_patience(target, &stop, |limit| {
             session.set_abandon(limit);
             if !session.is_usable() {
                 *session = target.connect(limit)?;
@@ -252,7 +253,7 @@ impl Journal {
                 let left = format!("the throw-away server keeps what was changed on it: {error:#}");
                 Ok(Undone { left: vec![left], ..Undone::default() })
             }
-            Err(error) => Err(self.not_restored(&error, patience).into()),
+            Err(error) => Err(self.not_restored(&error).into()),
             Ok(undone) => {
                 self.forget();
                 Ok(undone)
@@ -260,20 +261,11 @@ impl Journal {
         }
     }
 
-    fn patience(&self) -> Duration {
-        match (self.stop.is_set(), self.target.is_silent()) {
-            (false, false) => PATIENCE,
-            (false, true) => SILENT,
-            (true, false) => STOPPED,
-            (true, true) => STOPPED_SILENT,
-        }
-    }
-
-    fn not_restored(&self, error: &anyhow::Error, patience: Duration) -> NotRestored {
+    fn not_restored(&self, error: &anyhow::Error) -> NotRestored {
         let gave_up =
             matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned));
         let why = match gave_up {
-            true => format!("the server did not answer within {}", show_time(patience)),
+            true => "the server did not answer in time".to_owned(),
             false => format!("{error:#}"),
         };
         let path = self.log.path().to_owned();
@@ -327,7 +319,7 @@ pub fn restore(path: &Path, target: &Target, trust: Trust) -> anyhow::Result<Und
         ))
         .into());
     }
-    with_patience(PATIENCE, |limit| {
+    with_patience(target, &Stop::new(), |limit| {
         let mut session = target.connect(limit)?;
         let places = stand_in::places(&mut session)?;
         undo(&mut log, &mut session, Some(&places))
@@ -431,7 +423,8 @@ fn undo_variable(
 
 /// Runs `work` with a flag that is set when it takes too long: Ctrl-C must not stop it, a dead server must.
 fn with_patience<T>(
-    patience: Duration,
+    target: &Target,
+    stop: &Stop,
     work: impl FnOnce(&Stop) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let limit = Stop::new();
@@ -439,14 +432,29 @@ fn with_patience<T>(
     std::thread::scope(|scope| {
         let flag = limit.clone();
         scope.spawn(move || {
-            if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                flag.set(StopReason::TargetLost);
+            let clock = RealClock::start();
+            while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if clock.now() >= Nanos::from(patience(target, stop)) {
+                    // Nobody need try to end the statement there.
+                    target.doubt();
+                    flag.set(StopReason::TargetLost);
+                    return;
+                }
             }
         });
         let result = work(&limit);
         drop(done);
         result
     })
+}
+
+fn patience(target: &Target, stop: &Stop) -> Duration {
+    match (stop.is_set(), target.is_silent()) {
+        (false, false) => PATIENCE,
+        (false, true) => SILENT,
+        (true, false) => STOPPED,
+        (true, true) => STOPPED_SILENT,
+    }
 }
 
 pub(super) fn check_name(variable: &str) -> anyhow::Result<()> {

@@ -71,6 +71,8 @@ impl Strategy for Replay {
 }
 
 fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+    // A server that does not answer is found out here, where Ctrl-C is heard.
+    drop(scene.target.connect(scene.stop)?);
     // Before a session of ours could be taken for that of another.
     workload.check().context("look at the logs and the server")?;
     let mut lead = super::open(scene.target, scene.stop)?;
