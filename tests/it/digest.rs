@@ -1,4 +1,4 @@
-//! `sweat digest`: what it says of odd logs, and that it ends when it is told to.
+//! `sweat digest`: what it says of odd logs, and that it ends when it is told to; what a replay would make of one.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -104,4 +104,13 @@ fn a_pipe_without_an_end_takes_no_more_memory_than_a_record_may() {
     assert!(text.starts_with("2 statements"), "{text}");
     assert!(text.contains("1 record of more than 64.0 MiB left out, first on line 5"), "{text}");
     assert!(kib < 130 << 10, "{kib} KiB");
+}
+
+#[test]
+fn a_session_that_greets_the_server_began_in_the_log() {
+    let world = World::new();
+    let log = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/logs/mdb_pool.slow.log");
+    let output = world.command(&["replay", log.to_str().unwrap(), "--dry-run"]).output().unwrap();
+    expect(&output, 0);
+    assert!(!out(&output).contains("began before the log"), "{}", out(&output));
 }

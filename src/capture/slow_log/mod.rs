@@ -157,8 +157,9 @@ impl Format for SlowLog {
         let is_record = !std::mem::take(&mut self.was_early) && !self.is_skipping;
         let (long, is_proven) = match head(text, at, false) {
             Found::Head(found) if is_record => {
-                let doubt = if self.suspect_bytes > 0 { Doubt::Suspect } else { Doubt::Clean };
-                self.learn(&found, doubt);
+                if self.suspect_bytes == 0 {
+                    self.learn(&found);
+                }
                 self.note_database(&found);
                 let mode = self.modes.of(found.session);
                 let reading = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
@@ -202,11 +203,15 @@ impl SlowLog {
             }
             doubt => doubt,
         };
+        let is_certain = self.suspect_bytes == 0 && doubt != Doubt::Unbalanced;
         self.pass_bytes(&head, bytes);
         if end.is_guess {
             self.suspect_bytes = SUSPECT_BYTES;
         }
-        self.learn(&head, doubt);
+        // Without the log's begin there is nothing better to learn from.
+        if is_certain || self.lacks_begin && doubt == Doubt::Suspect {
+            self.learn(&head);
+        }
         self.note_database(&head);
         let database = match (head.schema, &self.database) {
             (Some(b""), _) => Database::None,
@@ -238,7 +243,7 @@ impl SlowLog {
             doubt,
             ..Recorded::default()
         };
-        if !matches!(doubt, Doubt::Suspect | Doubt::Unbalanced | Doubt::Cut) {
+        if is_certain && doubt != Doubt::Cut {
             self.modes.note(&recorded);
         }
         Step::Recorded(recorded, end.next, after)
@@ -362,12 +367,7 @@ impl SlowLog {
     }
 
     /// Takes note of what this log's heads look like.
-    fn learn(&mut self, head: &Head<'_>, doubt: Doubt) {
-        // Without the log's begin there is nothing better to learn from.
-        let is_suspect = doubt == Doubt::Suspect && !self.lacks_begin;
-        if is_suspect || doubt == Doubt::Unbalanced {
-            return;
-        }
+    fn learn(&mut self, head: &Head<'_>) {
         self.learn_shape(head);
         let is_new = |id: &u64| self.recent[*id as usize % RECENT] != *id;
         if let Some(session) = head.session.filter(is_new) {

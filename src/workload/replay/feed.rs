@@ -89,7 +89,7 @@ impl<'a> Feed<'a> {
             match step {
                 Step::Recorded(recorded) => self.take(recorded, &mut tracker, sink),
                 Step::Idle => self.flush(sink),
-                Step::Failed(why) => failures.push(why),
+                Step::Failed(why) | Step::LeftOut(why) => failures.push(why),
                 Step::Read(more) => bytes += more,
             }
             was_cut |= sink.is_full();

@@ -1,7 +1,10 @@
 //! Goes through the logs of a replay, one after the other, files and live sources alike.
 
 use super::setup::Setup;
-use crate::capture::{Log, News, Next, Recorded, source};
+use crate::capture::{Log, MOST_RECORD_BYTES, News, Next, Recorded, source};
+
+/// Lines that a note names.
+const NAMED: usize = 5;
 
 /// What comes of the logs.
 pub(super) enum Step<'r, 't> {
@@ -10,6 +13,8 @@ pub(super) enum Step<'r, 't> {
     Idle,
     /// A log can't be read, or not further; in words.
     Failed(String),
+    /// Something of a log was left out; in words.
+    LeftOut(String),
     /// So many bytes of a log were read, now that it is through.
     Read(u64),
 }
@@ -47,6 +52,19 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
         }
         if let Err(e) = result {
             on(Step::Failed(format!("{}: {e}", path.display())));
+        }
+        let tally = log.tally();
+        if tally.too_long > 0 {
+            let lines: Vec<u64> = tally.too_long_at.iter().take(NAMED).map(|p| p.line).collect();
+            let why = format!(
+                "{}: {} records of more than {} MiB left out, first on line {lines:?}",
+                path.display(),
+                tally.too_long,
+                MOST_RECORD_BYTES >> 20,
+            );
+            if !on(Step::LeftOut(why)) {
+                return;
+            }
         }
         if !on(Step::Idle) || !on(Step::Read(log.tally().bytes)) {
             return;

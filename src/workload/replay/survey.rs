@@ -62,7 +62,7 @@ impl Ends {
                         .place(stamp, (session, took_us), &mut |w, at| widen(&mut spans, w, at));
                 }
                 Step::Idle => timeline.flush(&mut |what, at| widen(&mut spans, what, at)),
-                Step::Failed(_) => {}
+                Step::Failed(_) | Step::LeftOut(_) => {}
                 Step::Read(bytes) => ends.bytes += bytes,
             }
             !stop.is_set()
