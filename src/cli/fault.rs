@@ -129,6 +129,7 @@ fn judge(error: &anyhow::Error) -> Exit {
             || cause.is::<Mistakes>()
             || cause.is::<Refused>()
             || cause.downcast_ref::<archive::Error>().is_some_and(archive::Error::is_refusal)
+            || matches!(cause.downcast_ref(), Some(target::Error::TlsSetup(_)))
     };
     // What is refused as context of an error (`no journal: No such file`) is no cause in the chain.
     if error.is::<Refused>() || error.chain().any(is_refusal) { Exit::Usage } else { Exit::Failed }
@@ -183,7 +184,9 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
             "say where the server is with -h HOST -P PORT or -S SOCKET; \
              `sweat sandbox start` makes a throw-away one, and bench takes --sandbox",
         ),
-        target::Error::Tls(_) => Some("see --ssl-mode, --ssl-ca and docs/connecting.md"),
+        target::Error::Tls(_) | target::Error::TlsSetup(_) => {
+            Some("see --ssl-mode, --ssl-ca and docs/connecting.md")
+        }
         _ => None,
     };
     error.hint().or(by_flags).map(str::to_owned)

@@ -75,7 +75,7 @@ impl Target {
     fn known_as(plan: &AddressPlan, is_silent: Arc<AtomicBool>) -> Result<Target, Error> {
         let server_key = match &plan.server_public_key_path {
             Some(path) => Some(std::fs::read(path).map_err(|e| {
-                Error::Tls(format!("read the server's key {}: {e}", path.display()))
+                Error::TlsSetup(format!("read the server's key {}: {e}", path.display()))
             })?),
             None => None,
         };
@@ -296,7 +296,8 @@ impl Target {
     pub(super) fn credentials(&self, secure: bool) -> Credentials<'_> {
         Credentials {
             password: self.known.plan.password.as_ref().map_or("", Secret::reveal),
-            private: secure || self.is_socket(),
+            is_encrypted: secure,
+            is_socket: self.is_socket(),
             clear_allowed: self.known.plan.enable_cleartext_plugin,
             server_key: self.known.server_key.as_deref(),
             ask_key: self.known.plan.get_server_public_key,
@@ -320,7 +321,7 @@ impl Target {
             }
             Broken::Fault(Fault::Abandoned) => return Error::Abandoned,
             Broken::Fault(Fault::Tls(error)) => {
-                return Error::Tls(format!("{}: {error}", self.describe()));
+                return Error::Tls(format!("{}: {}", self.describe(), tls::explain(&error)));
             }
             Broken::Fault(Fault::Closed) => {
                 ("the server closed the connection during the login".to_owned(), 0)

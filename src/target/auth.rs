@@ -1,5 +1,5 @@
 //! What to answer when a server asks who we are: one arm per login method, and where a password may go.
-//! Never knows: sockets, packets' framing.
+//! Never knows: sockets, packets' framing, how MariaDB's parsec is computed (`parsec`).
 //! To add a method: an arm in `answer`, and one in `go_on` if the server may ask further.
 
 use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
@@ -9,6 +9,7 @@ use mysql_common::scramble::{create_response_for_ed25519, scramble_native, scram
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 
+use super::parsec;
 use super::wire::packet::Fields;
 
 /// Asks the server for its RSA key: `caching_sha2_password`.
@@ -23,8 +24,10 @@ const PADDING: usize = 42;
 pub(super) struct Credentials<'a> {
     /// The password; empty if there is none.
     pub(super) password: &'a str,
-    /// Nobody can listen: TLS, or a socket of this machine.
-    pub(super) private: bool,
+    /// Bytes go over TLS.
+    pub(super) is_encrypted: bool,
+    /// The connection is a socket of this machine, where nobody can listen or stand between.
+    pub(super) is_socket: bool,
     /// `mysql_clear_password` was allowed.
     pub(super) clear_allowed: bool,
     /// The server's RSA key, if a file was given.
@@ -34,6 +37,16 @@ pub(super) struct Credentials<'a> {
 }
 
 impl Credentials<'_> {
+    /// Whether nobody can listen.
+    fn is_private(&self) -> bool {
+        self.is_encrypted || self.is_socket
+    }
+
+    /// Whether a key that the server sends is the server's own: asked for in words, or nobody stands between.
+    fn trusts_sent_key(&self) -> bool {
+        self.ask_key || self.is_socket
+    }
+
     /// The first answer to a method.
     pub(super) fn answer(&self, method: &str, nonce: &[u8]) -> Result<Vec<u8>, String> {
         let password = self.password.as_bytes();
@@ -46,10 +59,11 @@ impl Credentials<'_> {
                 Ok(scramble_sha256(nonce, password).map(|s| s.to_vec()).unwrap_or_default())
             }
             "sha256_password" if password.is_empty() => Ok(vec![0]),
-            "sha256_password" if self.private => Ok(zero_ended(password)),
+            "sha256_password" if self.is_encrypted => Ok(zero_ended(password)),
+            // Of a socket this method thinks no better than of a network: without TLS it wants RSA.
             "sha256_password" => match self.server_key {
                 Some(key) => encrypted(password, nonce, key),
-                None if self.ask_key => Ok(vec![ASK_KEY_SHA256]),
+                None if self.trusts_sent_key() => Ok(vec![ASK_KEY_SHA256]),
                 None => Err(WITHOUT_KEY.into()),
             },
             "client_ed25519" if nonce.len() == 32 => {
@@ -62,7 +76,7 @@ impl Credentials<'_> {
                  over TLS or a socket"
                     .into(),
             ),
-            "mysql_clear_password" if !self.private => {
+            "mysql_clear_password" if !self.is_private() => {
                 Err("the server wants the password as it is, and anyone could listen; use \
                  --ssl-mode=REQUIRED or a socket"
                     .into())
@@ -71,8 +85,10 @@ impl Credentials<'_> {
             "mysql_old_password" => {
                 Err("passwords of before MySQL 4.1 are not safe and not supported".into())
             }
-            "parsec"
-            | "dialog"
+            // An empty packet asks for salt and rounds.
+            "parsec" if nonce.len() == parsec::NONCE => Ok(Vec::new()),
+            "parsec" => Err("the server's nonce is not 32 bytes long".into()),
+            "dialog"
             | "auth_gssapi_client"
             | "authentication_ldap_sasl_client"
             | "authentication_webauthn_client"
@@ -94,15 +110,16 @@ impl Credentials<'_> {
         let password = self.password.as_bytes();
         match (method, more) {
             ("caching_sha2_password", [3]) => Ok(None),
-            ("caching_sha2_password", [4]) if self.private => Ok(Some(zero_ended(password))),
+            ("caching_sha2_password", [4]) if self.is_private() => Ok(Some(zero_ended(password))),
             ("caching_sha2_password", [4]) => match self.server_key {
                 Some(key) => encrypted(password, nonce, key).map(Some),
                 None if self.ask_key => Ok(Some(vec![ASK_KEY_CACHING])),
                 None => Err(WITHOUT_KEY.into()),
             },
-            ("caching_sha2_password" | "sha256_password", key) if self.ask_key => {
+            ("caching_sha2_password" | "sha256_password", key) if self.trusts_sent_key() => {
                 encrypted(password, nonce, key).map(Some)
             }
+            ("parsec", salt) => parsec::sign(password, nonce, salt).map(Some),
             _ => Err(format!("the server said something unknown during {method}")),
         }
     }

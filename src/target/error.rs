@@ -51,9 +51,12 @@ pub enum Error {
     /// We gave up waiting because we were told to stop.
     #[error("stopped while waiting for the server")]
     Abandoned,
-    /// TLS could not be set up as asked, or a file for it could not be read.
+    /// No TLS with this server.
     #[error("TLS: {0}")]
     Tls(String),
+    /// What was asked of TLS does not fit together, or a file for it can't be read: no server was asked.
+    #[error("TLS: {0}")]
+    TlsSetup(String),
 }
 
 /// The server's number before its words; none stands for our own.
@@ -119,7 +122,7 @@ impl Error {
             Error::Connect { code, .. } | Error::Lost { code, .. } => (ErrorKind::Lost, *code),
             Error::Login { code, .. } | Error::Server { code, .. } => (ErrorKind::Server, *code),
             Error::Abandoned => (ErrorKind::Lost, 0),
-            Error::Protocol(_) | Error::Tls(_) => (ErrorKind::Protocol, 0),
+            Error::Protocol(_) | Error::Tls(_) | Error::TlsSetup(_) => (ErrorKind::Protocol, 0),
         };
         EventError { kind, code }
     }

@@ -8,6 +8,7 @@ use mysql_common::proto::MySerialize;
 
 use super::auth::Credentials;
 use super::channel::{Broken, Channel};
+use super::pipe::Fault;
 use super::wire::packet::{self, Greeting};
 use super::wire::{CHUNK, Malformed, words};
 use super::{Error, Target, tls};
@@ -47,7 +48,7 @@ pub(super) async fn log_in(
     let mut packet = Vec::new();
     channel.packet(&mut packet).await.map_err(failed)?;
     if packet.first() == Some(&0xFF) {
-        return Err(refused(target, &packet));
+        return Err(refused(target, &packet, &[]));
     }
     let greeting = packet::greeting(&packet).map_err(|m| failed(m.into()))?;
     let secure = wants_tls(target, &greeting)?;
@@ -88,7 +89,12 @@ pub(super) async fn log_in(
     Ok(Welcome { id: greeting.id, version: greeting.version, no_eof })
 }
 
-/// Asks and answers until the server says yes or no.
+/// Most packets of a login; a server that goes on asking is none. An account may have many methods, and each of them
+/// takes up to three.
+const MOST_PACKETS: usize = 24;
+
+/// Asks and answers until the server says yes or no. A method that we can't answer to may be one of several that the
+/// account has: as the server's own clients do, we answer with nothing, so that the server tries the next one.
 async fn converse(
     channel: &mut Channel,
     target: &Target,
@@ -97,32 +103,58 @@ async fn converse(
     mut nonce: Vec<u8>,
     mut packet: Vec<u8>,
 ) -> Result<(), Error> {
-    let failed = |broken: Broken| target.connect_error(broken);
-    let cannot = |why: String| target.login_error(0, why);
-    // Longer than any login; a server that goes on asking is none.
-    for _ in 0..8 {
-        channel.packet(&mut packet).await.map_err(failed)?;
-        let answer = match packet.first() {
-            Some(0) => return Ok(()),
-            Some(0xFF) => return Err(refused(target, &packet)),
-            Some(0xFE) => {
-                (method, nonce) = packet::switch(&packet).map_err(|m| failed(m.into()))?;
-                Some(credentials.answer(&method, &nonce).map_err(cannot)?)
+    // What speaks against the methods so far; it says more than the server does in the end.
+    let mut cannot: Vec<String> = Vec::new();
+    // Whatever the server asks by such a method, the answer stays nothing.
+    let mut is_mute = false;
+    let failed = |cannot: &[String], broken: Broken| match (cannot, broken) {
+        (_, broken @ Broken::Fault(Fault::Abandoned)) | ([], broken) => {
+            target.connect_error(broken)
+        }
+        (cannot, _) => target.login_error(0, cannot.join("; ")),
+    };
+    for _ in 0..MOST_PACKETS {
+        channel.packet(&mut packet).await.map_err(|broken| failed(&cannot, broken))?;
+        let answer = match (packet.first(), &method[..]) {
+            (Some(0), _) => return Ok(()),
+            (Some(0xFF), _) => return Err(refused(target, &packet, &cannot)),
+            (Some(0xFE), _) => {
+                (method, nonce) = packet::switch(&packet).map_err(|m| failed(&cannot, m.into()))?;
+                is_mute = false;
+                credentials.answer(&method, &nonce).map(Some)
             }
-            Some(1) => credentials.go_on(&method, &nonce, &packet[1..]).map_err(cannot)?,
-            _ => return Err(failed(Malformed("no login packet begins like this").into())),
+            (Some(_), _) if is_mute => Ok(Some(Vec::new())),
+            (Some(1), _) => credentials.go_on(&method, &nonce, &packet[1..]),
+            (Some(_), "parsec") => credentials.go_on(&method, &nonce, &packet),
+            _ => {
+                let broken = Malformed("no login packet begins like this").into();
+                return Err(failed(&cannot, broken));
+            }
         };
+        let answer = answer.unwrap_or_else(|why| {
+            cannot.push(why);
+            is_mute = true;
+            Some(Vec::new())
+        });
         if let Some(answer) = answer {
-            channel.answer(&answer).await.map_err(failed)?;
+            channel.answer(&answer).await.map_err(|broken| failed(&cannot, broken))?;
         }
     }
-    Err(failed(Malformed("the login does not end").into()))
+    Err(failed(&cannot, Malformed("the login does not end").into()))
 }
 
-/// An error packet instead of a welcome.
-fn refused(target: &Target, packet: &[u8]) -> Error {
+/// An error packet instead of a welcome. Where there were methods that we can't answer to, they come first: what the
+/// server says then is about the empty answers it got.
+fn refused(target: &Target, packet: &[u8], cannot: &[String]) -> Error {
     match packet::refusal(packet) {
-        Ok(refusal) => target.login_error(refusal.code, words(refusal.text)),
+        Ok(refusal) => {
+            let text = words(refusal.text);
+            if cannot.is_empty() {
+                return target.login_error(refusal.code, text);
+            }
+            let why = cannot.join("; ");
+            target.login_error(0, format!("{why}; the server says: {} {text}", refusal.code))
+        }
         Err(malformed) => target.connect_error(malformed.into()),
     }
 }

@@ -15,6 +15,7 @@ mod identity;
 mod instruments;
 mod link;
 mod login;
+mod parsec;
 mod peer;
 mod pipe;
 pub mod preflight;

@@ -273,7 +273,8 @@ fn a_password_in_clear_goes_nowhere_it_could_be_heard() {
     }
     let safe = Credentials {
         password: "x",
-        private: true,
+        is_encrypted: true,
+        is_socket: false,
         clear_allowed: true,
         server_key: None,
         ask_key: false,
@@ -283,8 +284,50 @@ fn a_password_in_clear_goes_nowhere_it_could_be_heard() {
     assert!(
         Credentials { clear_allowed: false, ..safe }.answer("mysql_clear_password", &[]).is_err()
     );
-    assert!(safe.answer("parsec", &[]).unwrap_err().contains("not supported"));
+    // This method wants RSA over a socket, and nobody stands between who could send another key.
+    let socket = Credentials { is_encrypted: false, is_socket: true, ..safe };
+    assert_eq!(socket.answer("sha256_password", &[]), Ok(vec![1]));
+    assert_eq!(socket.answer("mysql_clear_password", &[]), Ok(b"x\0".to_vec()));
+    assert!(safe.answer("dialog", &[]).unwrap_err().contains("not supported"));
+    assert!(safe.answer("parsec", &[1; 20]).is_err());
     assert!(safe.answer("client_ed25519", &[1; 31]).is_err());
+}
+
+/// An account of MariaDB with several methods: the server asks for each until one is answered well.
+#[test]
+fn a_method_that_is_not_known_is_answered_with_nothing_and_the_next_is_tried() {
+    let switch = |method: &str| [b"\xfe", method.as_bytes(), b"\0abcdefghijklmnopqrst\0"].concat();
+    let play = |end: &'static [u8], methods: &'static [&'static str]| {
+        stage(move |mut actor| {
+            actor.greet("mysql_native_password", false);
+            actor.hear();
+            let mut heard = Vec::new();
+            for method in methods {
+                actor.say(heard.len() as u8 * 2 + 2, &switch(method));
+                heard.push(actor.hear().len());
+                if *method == "dialog" {
+                    // It has more questions.
+                    actor.say(heard.len() as u8 * 2 + 2, b"\x04Password: ");
+                    heard.push(actor.hear().len());
+                }
+            }
+            actor.say(heard.len() as u8 * 2 + 2, end);
+            heard
+        })
+    };
+    let (plan, actor) = play(OK, &["dialog", "no_such_thing", "mysql_native_password"]);
+    open(&plan).unwrap();
+    assert_eq!(actor.join().unwrap(), [0, 0, 0, 20]);
+
+    let denied = b"\xff\x15\x04#28000Access denied";
+    let (plan, actor) = play(denied, &["dialog", "no_such_thing"]);
+    let error = open(&plan).unwrap_err();
+    let words = error.to_string();
+    assert!(words.contains("as u: the login method dialog is not supported"), "{words}");
+    assert!(words.contains("no_such_thing is not known"), "{words}");
+    assert!(words.contains("1045 Access denied"), "{words}");
+    assert_eq!(error.hint(), None);
+    assert_eq!(actor.join().unwrap(), [0, 0, 0]);
 }
 
 #[test]
@@ -312,7 +355,8 @@ fn a_server_key_of_any_shape_is_no_danger() {
     };
     let who = Credentials {
         password: PASSWORD,
-        private: false,
+        is_encrypted: false,
+        is_socket: false,
         clear_allowed: false,
         server_key: None,
         ask_key: true,
@@ -354,5 +398,5 @@ fn a_login_without_end() {
         sequence
     });
     assert!(matches!(open(&plan), Err(Error::Protocol(_))));
-    assert!(actor.join().unwrap() < 40);
+    assert!(actor.join().unwrap() < 60);
 }

@@ -36,7 +36,7 @@ pub(super) fn setup(plan: &SslPlan) -> Result<Setup, Error> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|e| Error::Tls(e.to_string()))?;
+        .map_err(|e| Error::TlsSetup(e.to_string()))?;
     let builder = match mode {
         SslMode::VerifyIdentity => builder.with_root_certificates(roots(plan)?),
         SslMode::VerifyCa => builder
@@ -49,12 +49,12 @@ pub(super) fn setup(plan: &SslPlan) -> Result<Setup, Error> {
         (Some(cert), Some(key)) => {
             let chain = certificates(cert)?;
             let key = PrivateKeyDer::from_pem_file(key).map_err(|e| unreadable(key, &e))?;
-            builder
-                .with_client_auth_cert(chain, key)
-                .map_err(|e| Error::Tls(format!("{} and its key don't fit: {e}", cert.display())))?
+            builder.with_client_auth_cert(chain, key).map_err(|e| {
+                Error::TlsSetup(format!("{} and its key don't fit: {e}", cert.display()))
+            })?
         }
-        (Some(_), None) => return Err(Error::Tls("--ssl-cert also needs --ssl-key".into())),
-        (None, Some(_)) => return Err(Error::Tls("--ssl-key also needs --ssl-cert".into())),
+        (Some(_), None) => return Err(Error::TlsSetup("--ssl-cert also needs --ssl-key".into())),
+        (None, Some(_)) => return Err(Error::TlsSetup("--ssl-key also needs --ssl-cert".into())),
     };
     Ok(Setup { mode, config: Some(Arc::new(config)) })
 }
@@ -62,11 +62,29 @@ pub(super) fn setup(plan: &SslPlan) -> Result<Setup, Error> {
 /// The name that the server's certificate is held against.
 pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, Error> {
     ServerName::try_from(host.to_owned())
-        .map_err(|_| Error::Tls(format!("{host} is no name a certificate could carry")))
+        .map_err(|_| Error::TlsSetup(format!("{host} is no name a certificate could carry")))
+}
+
+/// Why TLS with a server failed, in words where the library's own are none.
+pub(super) fn explain(error: &rustls::Error) -> String {
+    let text = error.to_string();
+    if text.contains("UnsupportedCertVersion") {
+        return "the server's certificate is of X.509 version 1, which can't be verified; have its \
+            authority issue one of version 3 with the server's name in subjectAltName, or use \
+            --ssl-mode=REQUIRED, which verifies nothing"
+            .to_owned();
+    }
+    if text.contains("not valid for name") {
+        return format!(
+            "{text}; the name must stand in the certificate's subjectAltName, its common name \
+             (CN) does not count; --ssl-mode=VERIFY_CA checks the authority only"
+        );
+    }
+    text
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Error {
-    Error::Tls(format!("read {}: {error}", path.display()))
+    Error::TlsSetup(format!("read {}: {error}", path.display()))
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
@@ -96,7 +114,7 @@ fn roots(plan: &SslPlan) -> Result<RootCertStore, Error> {
         }
     }
     match store.is_empty() {
-        true => Err(Error::Tls(
+        true => Err(Error::TlsSetup(
             "to verify the server an authority is needed: --ssl-ca or --ssl-capath \
              (the machine's own: /etc/ssl/certs/ca-certificates.crt)"
                 .into(),

@@ -56,6 +56,20 @@ pub(crate) fn mysqld() -> Option<PathBuf> {
     program.map(PathBuf::from)
 }
 
+/// MariaDB 11.4 or later, where `SWEAT_MARIADB11` names its program.
+pub(crate) fn mariadb11() -> Option<PathBuf> {
+    let program = std::env::var_os("SWEAT_MARIADB11").filter(|path| !path.is_empty());
+    if program.is_none() {
+        println!("skipped: no MariaDB 11 (set SWEAT_MARIADB11 to a mariadbd of 11.4 or later)");
+    }
+    program.map(PathBuf::from)
+}
+
+/// MariaDB 11, listening on a loopback port too.
+pub(crate) fn mariadb11_listening() -> Option<Fixture> {
+    mariadb11().map(|program| start(Some(program), &[], true))
+}
+
 /// Sandboxes in the test's own folder; templates in one that all tests share.
 pub(crate) fn home(dir: &Path) -> Home {
     let shared = Home::at(Path::new(env!("CARGO_TARGET_TMPDIR")));

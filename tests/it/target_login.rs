@@ -138,10 +138,10 @@ fn tls_in_five_modes() {
         let error = open(&with_tls(&tcp, mode, Some(made.path("stranger.pem")))).unwrap_err();
         assert!(matches!(error, Error::Tls(_)), "{mode:?}: {error}");
         let error = open(&with_tls(&tcp, mode, None)).unwrap_err();
-        assert!(matches!(&error, Error::Tls(why) if why.contains("--ssl-ca")), "{error}");
+        assert!(matches!(&error, Error::TlsSetup(why) if why.contains("--ssl-ca")), "{error}");
     }
     let error = open(&with_tls(&tcp, SslMode::VerifyCa, Some("/nowhere.pem".into()))).unwrap_err();
-    assert!(matches!(&error, Error::Tls(why) if why.contains("/nowhere.pem")), "{error}");
+    assert!(matches!(&error, Error::TlsSetup(why) if why.contains("/nowhere.pem")), "{error}");
     // A folder of authorities, with other files in it.
     let ssl = SslPlan {
         mode: Some(SslMode::VerifyCa),
@@ -198,7 +198,7 @@ fn tls_with_another_name_an_account_that_asks_for_it_and_an_older_version() {
         (Some("client.pem"), Some("server.key")),
     ] {
         let error = x(cert, key).unwrap_err();
-        assert!(matches!(error, Error::Tls(_)), "{cert:?} {key:?}: {error}");
+        assert!(matches!(error, Error::TlsSetup(_)), "{cert:?} {key:?}: {error}");
     }
 }
 
@@ -223,6 +223,16 @@ fn the_login_methods_of_mariadb() {
     admin.command("INSTALL SONAME 'auth_ed25519'").unwrap();
     let password = "pässwörd with 'quotes' and a length of more than thirty-two bytes";
     let quoted = password.replace('\'', "''");
+    // Asks by a method that we lack, which must not keep us from the one behind it.
+    let has_pam = admin.command("INSTALL SONAME 'auth_pam'").is_ok();
+    if has_pam {
+        admin
+            .command(&format!(
+                "CREATE USER second@'%' IDENTIFIED VIA pam \
+                 OR mysql_native_password USING PASSWORD('{quoted}')"
+            ))
+            .unwrap();
+    }
     for statement in [
         format!(
             "CREATE USER native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('{quoted}')"
@@ -250,15 +260,18 @@ fn the_login_methods_of_mariadb() {
         assert_eq!(log_in("ed", password).unwrap(), "ed@%");
         assert_eq!(log_in("either", password).unwrap(), "either@%");
         assert_eq!(log_in("nopass", "").unwrap(), "nopass@%");
+        if has_pam {
+            assert_eq!(log_in("second", password).unwrap(), "second@%");
+            let error = log_in("second", "x").unwrap_err().to_string();
+            assert!(error.contains("dialog is not supported"), "{error}");
+            assert!(error.contains("the server says: 1045"), "{error}");
+        }
         assert!(matches!(log_in("gone", "x"), Err(Error::Login { .. })));
-        for (user, wrong) in [
-            ("native", "x"),
-            ("native", ""),
-            ("ed", "x"),
-            ("ed", ""),
-            ("nopass", "x"),
-            ("nobody", ""),
-        ] {
+        // To a name that it doesn't know, MariaDB pretends the methods of some account.
+        assert!(matches!(log_in("nobody", ""), Err(Error::Login { .. })));
+        for (user, wrong) in
+            [("native", "x"), ("native", ""), ("ed", "x"), ("ed", ""), ("nopass", "x")]
+        {
             let error = log_in(user, wrong).unwrap_err();
             assert!(matches!(error, Error::Login { code: 1045, .. }), "{user}: {error}");
         }
@@ -281,6 +294,50 @@ fn the_login_methods_of_mariadb() {
     }
     let error = open(&AddressPlan { database: None, ..server.tcp("root", "") }).unwrap_err();
     assert!(matches!(error, Error::Login { .. }), "{error}");
+}
+
+#[test]
+fn the_login_method_parsec() {
+    let Some(fixture) = fixture::mariadb11_listening() else { return };
+    let server = Server::of(fixture);
+    let mut admin = root(&server);
+    if let Err(error) = admin.command("INSTALL SONAME 'auth_parsec'") {
+        return println!("skipped: {error}");
+    }
+    let password = "pässwörd with a length of more than thirty-two bytes";
+    for statement in [
+        format!("CREATE USER sec@'%' IDENTIFIED VIA parsec USING PASSWORD('{password}')"),
+        format!(
+            "CREATE USER either@'%' IDENTIFIED VIA parsec USING PASSWORD('another') \
+             OR mysql_native_password USING PASSWORD('{password}')"
+        ),
+        "CREATE USER empty@'%' IDENTIFIED VIA parsec USING PASSWORD('')".to_owned(),
+    ] {
+        admin.command(&statement).unwrap();
+    }
+    let ways =
+        [|s: &Server, u: &str, p: &str| s.unix(u, p), |s: &Server, u: &str, p: &str| s.tcp(u, p)];
+    for way in ways {
+        let log_in = |user: &str, password: &str| {
+            let plan = AddressPlan { database: None, ..way(&server, user, password) };
+            open(&plan)?.scalar("SELECT CURRENT_USER()")
+        };
+        assert_eq!(log_in("sec", password).unwrap().as_deref(), Some("sec@%"));
+        assert_eq!(log_in("either", password).unwrap().as_deref(), Some("either@%"));
+        assert_eq!(log_in("either", "another").unwrap().as_deref(), Some("either@%"));
+        assert_eq!(log_in("empty", "").unwrap().as_deref(), Some("empty@%"));
+        // Over TLS the server may hang up instead of refusing where the second method fails too.
+        assert!(log_in("either", "x").is_err());
+        for (user, wrong) in [("sec", "x"), ("sec", ""), ("empty", "x")] {
+            let error = log_in(user, wrong).unwrap_err();
+            assert!(matches!(error, Error::Login { code: 1045, .. }), "{user}: {error}");
+        }
+        let plan = AddressPlan { database: None, ..way(&server, "sec", password) };
+        let target = Target::new(&plan).unwrap();
+        on_reactor(async {
+            target.open(&Stop::new()).await.unwrap();
+        });
+    }
 }
 
 /// Makes the server forget which passwords it has seen.
@@ -328,6 +385,12 @@ fn the_login_methods_of_mysql() {
     forget_passwords(&server);
     let unix = AddressPlan { database: None, ..server.unix("sha", "geheim") };
     assert_eq!(who(&unix).unwrap().as_deref(), Some("sha@%"));
+    // An older method, which wants RSA over the socket too: there a key that is sent is the server's.
+    admin.command("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 'geheim'").unwrap();
+    let old = AddressPlan { database: None, ..server.unix("old", "geheim") };
+    assert_eq!(who(&old).unwrap().as_deref(), Some("old@%"));
+    let wrong = AddressPlan { password: Some(sweat::base::Secret::new("x")), ..old };
+    assert!(matches!(who(&wrong), Err(Error::Login { code: 1045, .. })));
     let empty = AddressPlan { database: None, ..server.tcp("nopass", "") };
     assert_eq!(
         who(&with_tls(&empty, SslMode::Disabled, None)).unwrap().as_deref(),
