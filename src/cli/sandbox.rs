@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::base::{Clock, Nanos, RealClock};
-use crate::plan::{Mistake, Mistakes};
+use crate::plan::{Mistake, Mistakes, SandboxPlan};
 use crate::server::Control;
 use crate::server::journal;
 use crate::server::sandbox::{self, Home, Life, Meta, Sandbox, Terms};
@@ -76,9 +76,13 @@ fn start_command() -> Command {
         )
         .arg(text("pool", "SIZE", "Its buffer pool, as in 256M"))
         .arg(text("name", "NAME", "Its name; its data stays, and start brings it back"))
+        .arg(switch("tcp", "Also listen on a free loopback port, with an account of its own"))
+        // Nobody chooses the port: who tries is told what there is.
         .arg(
-            switch("tcp", "Also listen on a free loopback port, with an account of its own")
-                .visible_alias("port"),
+            text("port", "PORT", "The same as --tcp")
+                .hide(true)
+                .num_args(0..=1)
+                .default_missing_value(""),
         )
         .arg(switch("detach", "Come back at once and let it run until it is stopped"))
         .after_help(
@@ -173,19 +177,18 @@ fn choose(args: &ArgMatches, home: &Home) -> anyhow::Result<String> {
 
 fn start(args: &ArgMatches, home: Home, desk: &Desk) -> anyhow::Result<Exit> {
     let mut plan = connection::sandbox(args)?;
-    plan.tcp = args.get_flag("tcp");
+    plan.tcp = args.get_flag("tcp") || has_port(args)?;
     let name = args.get_one::<String>("name").cloned();
     let life = match (args.get_flag("detach"), &name) {
         (true, _) => Life::Detached,
         (false, Some(_)) => Life::Kept,
         (false, None) => Life::ThrowAway,
     };
-    let known = name.as_ref().filter(|name| sandbox::list(&home).iter().any(|(n, _)| n == *name));
+    let all = sandbox::list(&home);
+    let known = name.as_ref().and_then(|name| all.iter().find(|(known, _)| known == name));
+    check_settings(&plan, known.map(|(_, meta)| meta))?;
     let mut sandbox = match known {
-        Some(name) => {
-            again(args)?;
-            Sandbox::resume(name, &plan, &terms(home, None, life, desk))?
-        }
+        Some((name, _)) => Sandbox::resume(name, &plan, &terms(home, None, life, desk))?,
         None => Sandbox::create(&plan, &terms(home, name, life, desk))?,
     };
     desk.print(&describe(&sandbox, life))?;
@@ -196,7 +199,8 @@ fn start(args: &ArgMatches, home: Home, desk: &Desk) -> anyhow::Result<Exit> {
     while !desk.stop.is_set() {
         if !sandbox.is_running() {
             let words = sandbox.error_log_tail(8).join("\n  | ");
-            anyhow::bail!("the server has ended by itself; its last words:\n  | {words}");
+            let how = sandbox.death().unwrap_or_else(|| "has ended by itself".to_owned());
+            anyhow::bail!("the server {how}; its last words:\n  | {words}");
         }
         clock.sleep_until(clock.now() + LOOK);
     }
@@ -207,18 +211,31 @@ fn start(args: &ArgMatches, home: Home, desk: &Desk) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A sandbox that is there keeps its program and its port.
-fn again(args: &ArgMatches) -> anyhow::Result<()> {
-    let given = [("server", args.contains_id("server")), ("tcp", args.get_flag("tcp"))];
-    let mistakes: Vec<Mistake> = given
-        .iter()
-        .filter(|(_, is_given)| *is_given)
-        .map(|(flag, _)| Mistake {
-            place: format!("--{flag}"),
-            why: "can't be changed for a sandbox that is there already".to_owned(),
-            hint: Some("destroy it first, or choose another --name".to_owned()),
-        })
-        .collect();
+/// Whether `--port` was typed for `--tcp`.
+fn has_port(args: &ArgMatches) -> anyhow::Result<bool> {
+    let Some(port) = args.get_one::<String>("port") else { return Ok(false) };
+    if port.is_empty() {
+        return Ok(true);
+    }
+    Err(Mistake {
+        place: format!("--port {port}"),
+        why: "the port of a sandbox can't be chosen: a free one is".to_owned(),
+        hint: Some(
+            "say --tcp; what is printed, and `sweat sandbox list`, shows the port".to_owned(),
+        ),
+    }
+    .into())
+}
+
+/// Asks the program what it makes of the settings, before anything is made.
+fn check_settings(plan: &SandboxPlan, known: Option<&Meta>) -> anyhow::Result<()> {
+    let program = known.map(|meta| meta.program.clone());
+    let plan = SandboxPlan { server: program.or(plan.server.clone()), ..plan.clone() };
+    let mut mistakes =
+        if plan.settings.is_empty() { Vec::new() } else { sandbox::validate(&plan, &[])? };
+    for mistake in &mut mistakes {
+        mistake.place = mistake.place.replacen("sandbox.set.", "--set ", 1);
+    }
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
 }
 

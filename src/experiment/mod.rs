@@ -4,6 +4,7 @@
 
 mod capacity;
 mod change;
+mod complaints;
 pub mod demo;
 pub mod doctor;
 mod dry;

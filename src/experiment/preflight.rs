@@ -13,12 +13,12 @@ const OWN_SESSIONS: u64 = 3;
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
 
-/// What a plan asks of a server that is not ours, or of none.
+/// What a plan asks of this machine, and of a server that is not ours or of none; raises our own limits where we may.
 ///
 /// # Errors
 /// All of it, together.
 pub(super) fn check_plan(plan: &Plan) -> anyhow::Result<()> {
-    let mut mistakes = Vec::new();
+    let mut mistakes: Vec<Mistake> = files(most_workers(plan), raise_files()).into_iter().collect();
     if !matches!(plan.target, TargetPlan::Sandbox(_)) {
         let refuse = |place: &str, why: &str| Mistake {
             place: place.to_owned(),
@@ -36,13 +36,13 @@ pub(super) fn check_plan(plan: &Plan) -> anyhow::Result<()> {
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
 }
 
-/// Looks at all limits, and raises our own where we may.
+/// Looks at the limits of the server and of the way to it.
 ///
 /// # Errors
 /// All limits that are too low, together; or when the server can't be asked.
 pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result<()> {
     let workers = most_workers(plan);
-    let mut mistakes: Vec<Mistake> = files(workers, raise_files()).into_iter().collect();
+    let mut mistakes: Vec<Mistake> = Vec::new();
     if let Some(target) = ground.target() {
         let mut session = target.connect(stop)?;
         mistakes.extend(sessions(workers, &Allowed::ask(&mut session)?));

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write as _};
 use anyhow::Context;
 
 use super::capacity::Capacity;
+use super::complaints::{self, Complaints};
 use super::eyes::Eyes;
 use super::ground::Ground;
 use super::keeper::{Finished, Keeper, Reached};
@@ -18,7 +19,7 @@ use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
 use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
-use crate::plan::{Plan, WarmPlan};
+use crate::plan::{Mistakes, Plan, WarmPlan};
 use crate::probe::noise::Care;
 use crate::server::journal::Journal;
 use crate::server::{Control, Settings};
@@ -57,9 +58,17 @@ pub fn script<'a>(plan: &'a Plan, is_clear: Clear<'a>) -> Box<dyn Script + 'a> {
 /// # Errors
 /// All mistakes together; or when the sandbox's program can't be asked.
 pub fn check(plan: &Plan) -> anyhow::Result<()> {
-    preflight::check_plan(plan)?;
-    instances::check(plan)?;
-    settings::check_before(plan)
+    let mut all = Vec::new();
+    for checked in
+        [preflight::check_plan(plan), instances::check(plan), settings::check_before(plan)]
+    {
+        let Err(error) = checked else { continue };
+        match error.downcast() {
+            Ok(Mistakes(mistakes)) => all.extend(mistakes),
+            Err(other) => return Err(other),
+        }
+    }
+    if all.is_empty() { Ok(()) } else { Err(Mistakes(all).into()) }
 }
 
 /// The same with steps that a script names, one after the other.
@@ -109,8 +118,9 @@ pub fn run_script(
             journal: None,
             care: quiet::care(plan, command),
         };
-        let complaints = quiet::Complaints::so_far(&mut walk.ground);
+        let complaints = Complaints::so_far(&mut walk.ground);
         let result = walk.all(script);
+        let result = complaints::told(result, &mut walk.ground, &keeper);
         complaints.keep_new(&mut walk.ground, &keeper);
         let back = walk.put_back();
         walk.eyes.close();

@@ -1,21 +1,34 @@
 //! The known name that was probably meant.
 
-/// The candidate nearest to `word`, if one is near: at most one typo per three letters, or the one that
-/// alone begins with it.
+/// The candidate nearest to `word`, if one is near: at most one typo per three letters of what both do not begin with
+/// in common, or the one that alone begins with it.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
-    let limit = (word.chars().count() / 3).max(1);
     let all: Vec<&str> = candidates.into_iter().collect();
     let best = all
         .iter()
-        .map(|c| (distance(&word, &c.to_ascii_lowercase()), *c))
-        .filter(|(d, _)| *d <= limit)
-        .min_by_key(|(d, _)| *d);
+        .filter_map(|c| typos(&word, &c.to_ascii_lowercase()).map(|typos| (typos, *c)))
+        .min_by_key(|(typos, _)| *typos);
     if let Some((_, name)) = best {
         return Some(name);
     }
     let mut begins = all.iter().filter(|c| word.len() >= 3 && c.starts_with(&word));
     begins.next().filter(|_| begins.next().is_none()).copied()
+}
+
+/// Typos between two names, if they are few. Whole words at the beginning that are the same tell nothing:
+/// `innodb_foo` is no more like `innodb_cmp` than `foo` is like `cmp`.
+fn typos(word: &str, candidate: &str) -> Option<usize> {
+    let (mut a, mut b) = (word, candidate);
+    while let (Some((x, rest_of_a)), Some((y, rest_of_b))) = (a.split_once('_'), b.split_once('_'))
+    {
+        if x != y {
+            break;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    let typos = distance(a, b);
+    (typos <= (a.chars().count() / 3).max(1)).then_some(typos)
 }
 
 /// Insertions, deletions, changes and swaps of neighbours between two words (optimal string alignment).
@@ -59,5 +72,10 @@ mod tests {
         assert_eq!(nearest("thr", names), Some("threads"));
         assert_eq!(nearest("tab", names), None);
         assert_eq!(nearest("banana", names), None);
+        let settings = ["innodb_cmp", "innodb_buffer_pool_size", "max_connections"];
+        assert_eq!(nearest("innodb_foo", settings), None);
+        assert_eq!(nearest("innodb_bufer_pool_size", settings), Some("innodb_buffer_pool_size"));
+        assert_eq!(nearest("inodb_buffer_pool_size", settings), Some("innodb_buffer_pool_size"));
+        assert_eq!(nearest("max_connectons", settings), Some("max_connections"));
     }
 }

@@ -30,6 +30,8 @@ pub trait Control: Send {
     fn datadir(&self) -> &Path;
     /// The last lines that it wrote to its error log, oldest first.
     fn error_log_tail(&self, lines: usize) -> Vec<String>;
+    /// How its process ended, if nobody here ended it: `was killed by signal 9 (SIGKILL)`.
+    fn death(&mut self) -> Option<String>;
     /// Stops it cleanly and waits.
     ///
     /// # Errors

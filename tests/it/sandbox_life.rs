@@ -248,9 +248,145 @@ fn mistakes_are_told_before_anything_is_made() {
     };
     check(&["--pool", "900T"], 2, "is larger than");
     check(&["--set", "datadir=/var/lib/mysql"], 2, "chooses this itself");
-    check(&["--set", "innodb_bogus=1"], 2, "unknown variable 'innodb");
+    check(&["--set", "innodb_bogus=1", "--set", "inodb_io_capacity=7"], 2, "--set innodb_bogus");
+    check(&["--set", "inodb_io_capacity=7"], 2, "did you mean innodb_io_capacity?");
+    check(&["--set", "inodb_io_capacity=7", "--set", "port=3"], 2, "--set port");
+    check(&["--port=3311"], 2, "say --tcp");
     check(&["--server", "/bin/true"], 2, "is no server");
     check(&["--name", "../x"], 2, "is no name");
+}
+
+/// A script in a folder of this test's own.
+fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = dir.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_version_that_can_not_be_a_sandbox_is_named() {
+    let (dir, home) = home();
+    let says = "echo 'mysqld  Ver 10.2.11-MariaDB for Linux on x86_64 (MariaDB Server)'";
+    let old = script(dir.path(), "mysqld", says);
+    let output = run(dir.path(), &["sandbox", "start", "--server", old.to_str().unwrap()]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("MariaDB 10.2.11 can't be a sandbox"), "{said}");
+    assert!(said.contains("MariaDB 10.4.0 or later"), "{said}");
+    assert!(!home.sandboxes.exists() || entries(&home.sandboxes).is_empty());
+}
+
+#[test]
+fn where_too_few_files_may_be_open_no_server_is_started() {
+    let (dir, _) = home();
+    for words in ["sandbox start", "bench null --sandbox --time=1"] {
+        let line = format!("ulimit -n 20; exec \"$0\" {words}");
+        let output = Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_sweat")])
+            .current_dir(dir.path())
+            .env("SWEAT_HOME", dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert!(text(&output).contains("open files"), "{}", text(&output));
+        assert!(text(&output).contains("ulimit"), "{}", text(&output));
+    }
+}
+
+#[test]
+fn the_server_does_not_see_what_is_secret_in_our_environment() {
+    let (dir, home) = home();
+    let with_secrets = |words: &[&str]| {
+        let mut command = sweat(dir.path(), words);
+        command.env("MYSQL_PWD", "geheim").env("SWEAT_SHIP_TOKEN", "geheim").env("LANG", "C");
+        command.output().unwrap()
+    };
+    let started = with_secrets(&["sandbox", "start", "--name", "x", "--detach"]);
+    assert_eq!(started.status.code(), Some(0), "{}", text(&started));
+    let (_, meta) = only(&home);
+    let environ = format!("/proc/{}/environ", meta.server.unwrap().pid);
+    let environ = String::from_utf8_lossy(&std::fs::read(environ).unwrap()).into_owned();
+    assert!(environ.contains("LANG=C"), "{environ}");
+    assert!(!environ.contains("geheim") && !environ.contains("SWEAT_"), "{environ}");
+    // Nor does a password for elsewhere keep the client out.
+    let connected = with_secrets(&["sandbox", "connect", "x", "--", "-N", "-e", "select 42"]);
+    assert_eq!(text(&connected).trim(), "42");
+    run(dir.path(), &["sandbox", "destroy", "x"]);
+}
+
+#[test]
+fn a_stopped_sandbox_starts_again_with_the_same_words() {
+    let (dir, home) = home();
+    let server = std::fs::canonicalize("/usr/sbin/mariadbd").unwrap_or_else(|_| "none".into());
+    if !server.exists() {
+        return println!("skipped: no /usr/sbin/mariadbd");
+    }
+    let words = |server: &Path| {
+        let words = ["sandbox", "start", "--name", "x", "--detach", "--server"];
+        run(dir.path(), &[&words[..], &[server.to_str().unwrap()]].concat())
+    };
+    let other = script(dir.path(), "other", "exec /usr/sbin/mariadbd \"$@\"");
+    let (first, _) = (words(&server), run(dir.path(), &["sandbox", "stop"]));
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first));
+    let refused = words(&other);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    assert!(text(&refused).contains("it runs /usr/sbin/mariadbd"), "{}", text(&refused));
+    let again = words(&server);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again));
+    assert!(only(&home).1.is_running());
+    run(dir.path(), &["sandbox", "destroy"]);
+}
+
+#[test]
+fn a_server_that_crashes_under_a_load_is_told_and_its_log_kept() {
+    let (dir, home) = home();
+    let runs = dir.path().join("runs");
+    let mut tool = sweat(dir.path(), &["bench", "oltp_point_select", "--sandbox", "--time=60"]);
+    let tool = tool.arg("--table-size=1000").arg("--runs-dir").arg(&runs);
+    let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let under_way = || {
+        let dir = sweat::archive::latest(&runs).ok()?;
+        let trial = std::fs::read_dir(dir.join("trials")).ok()?.next()?.ok()?;
+        std::fs::metadata(trial.path().join("intervals.jsonl")).ok().filter(|m| m.len() > 0)
+    };
+    wait_for("the load is under way", || under_way().is_some());
+    let (_, meta) = only(&home);
+    meta.server.unwrap().signal(rustix::process::Signal::SEGV);
+    let output = tool.wait_with_output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("killed by signal"), "{said}");
+    let log = sweat::archive::latest(&runs).unwrap().join("server.err");
+    assert!(said.contains(log.to_str().unwrap()), "{said}");
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("ready for connections") && log.contains("signal 11"), "{log}");
+}
+
+/// The tables of another version, installed in the usual place, must not be taken for the program's own.
+#[test]
+fn a_script_around_another_version_gets_its_own_tables_and_makes_no_keys() {
+    let Some(program) = fixture::mariadb11() else { return };
+    let (dir, home) = home();
+    let wrapper = script(dir.path(), "wrapper", &format!("exec {} \"$@\"", program.display()));
+    let start = |more: &[&str]| {
+        let words = ["sandbox", "start", "--name", "x", "--detach", "--server"];
+        let all = [&words[..], &[wrapper.to_str().unwrap()], more].concat();
+        let started = run(dir.path(), &all);
+        assert_eq!(started.status.code(), Some(0), "{}", text(&started));
+        let (_, meta) = only(&home);
+        let asked = "select @@version; show status like 'Ssl_server_not_after'; \
+                     select count(*) from sys.version";
+        let said = fixture::sql(&meta.socket, asked);
+        run(dir.path(), &["sandbox", "destroy"]);
+        said
+    };
+    let said = start(&[]);
+    let mut lines = said.lines();
+    assert!(lines.next().is_some_and(|version| version.contains("MariaDB")), "{said}");
+    assert_eq!(lines.next().map(str::trim), Some("Ssl_server_not_after"), "{said}");
+    assert!(start(&["--set", "ssl=1"]).contains("GMT"));
 }
 
 #[test]

@@ -31,6 +31,11 @@ impl<'t> Complaints<'t> {
         self.found.borrow_mut().push((at, Mistake { place, why, hint }));
     }
 
+    /// Whether anything is wrong so far.
+    pub(super) fn any(&self) -> bool {
+        !self.found.borrow().is_empty()
+    }
+
     /// All mistakes, in the order of the text.
     pub(super) fn list(self) -> Vec<Mistake> {
         let mut found = self.found.into_inner();

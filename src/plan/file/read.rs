@@ -43,6 +43,10 @@ pub fn read(text: &str, known: &Known) -> Result<Plan, Vec<Mistake>> {
         let at = error.span().map_or(0, |s| s.start);
         complaints.add(at, "", error.message().trim().to_owned(), None);
     }
+    // What is missing or not known in a text that is no TOML may be there all the same.
+    if complaints.any() {
+        return Err(complaints.list());
+    }
     let plan = read_plan(&Section::root(&complaints, document.get_ref()), known);
     let mistakes = complaints.list();
     if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }

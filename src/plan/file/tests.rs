@@ -291,3 +291,11 @@ proptest::proptest! {
         let _ = read(&text, &known());
     }
 }
+
+#[test]
+fn a_syntax_error_stands_alone() {
+    for text in ["[sandbox\npool = \"64M\"\n", "name = \"x\n[load]\ntime = \"1s\"\n"] {
+        let mistakes = read(text, &known()).unwrap_err();
+        assert!(mistakes.iter().all(|m| m.place == "line 1"), "{mistakes:?}");
+    }
+}

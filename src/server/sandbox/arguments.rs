@@ -68,21 +68,28 @@ pub(super) fn plain(name: &str) -> String {
 
 /// Checks that settings have names and leave alone what the sandbox keeps to itself.
 pub(super) fn check(settings: &Settings) -> Vec<Mistake> {
-    let mistake = |name: &str, why: &str| Mistake {
+    let mistake = |name: &str, why: &str, hint: &str| Mistake {
         place: format!("--set {name}"),
         why: why.to_owned(),
-        hint: Some("a setting is NAME=VALUE, as in --set innodb_io_capacity=1000".to_owned()),
+        hint: Some(hint.to_owned()),
     };
+    let shape = "a setting is NAME=VALUE, as in --set innodb_io_capacity=1000";
     let mut mistakes = Vec::new();
     for (name, value) in settings {
         let word = plain(name);
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
         if word.is_empty() || !word.chars().all(good) {
-            mistakes.push(mistake(name, "is no name of a setting"));
+            mistakes.push(mistake(name, "is no name of a setting", shape));
         } else if OURS.contains(&word.as_str()) {
-            mistakes.push(mistake(name, "the sandbox chooses this itself"));
+            let hint = match word.as_str() {
+                "port" | "bind_address" | "skip_networking" => {
+                    "--tcp lets `sweat sandbox start` listen on a free loopback port too"
+                }
+                _ => "leave it out",
+            };
+            mistakes.push(mistake(name, "the sandbox chooses this itself", hint));
         } else if value.contains('\0') {
-            mistakes.push(mistake(name, "has a zero byte in its value"));
+            mistakes.push(mistake(name, "has a zero byte in its value", shape));
         }
     }
     mistakes
@@ -149,7 +156,14 @@ pub(super) fn serve(program: &Program, places: &Places, settings: &Settings) -> 
             format!("--port={port}"),
             "--skip-name-resolve".to_owned(),
         ]),
-        None => args.push("--skip-networking".to_owned()),
+        None => {
+            args.push("--skip-networking".to_owned());
+            if program.is_mariadb() {
+                // Nobody listens on a socket; and from 11.4 on each start would make an RSA key first. MySQL makes its
+                // keys once, in the template. A certificate among the settings switches it on again.
+                args.push("--loose-ssl=0".to_owned());
+            }
+        }
     }
     if !program.is_mariadb() {
         // Newer versions and MariaDB do both by default.
@@ -191,6 +205,7 @@ mod tests {
     fn the_users_settings_come_last_and_no_option_file_is_read() {
         let program = Program {
             path: PathBuf::from("/usr/sbin/mysqld"),
+            binary: PathBuf::from("/usr/sbin/mysqld"),
             product: Product::MySql,
             version: Version(8, 4, 0),
             text: String::new(),
@@ -212,5 +227,24 @@ mod tests {
     fn only_settings_of_initialisation_make_another_template() {
         let given = settings(&[("max_connections", "5"), ("Innodb-Page-Size", "8k")]);
         assert_eq!(initial(&given), settings(&[("innodb_page_size", "8k")]));
+    }
+
+    #[test]
+    fn without_a_port_mariadb_makes_no_keys_unless_it_is_told_to() {
+        let program = |product| Program {
+            path: PathBuf::from("/usr/sbin/mariadbd"),
+            binary: PathBuf::from("/usr/sbin/mariadbd"),
+            product,
+            version: Version(11, 8, 0),
+            text: String::new(),
+        };
+        let places = |port| Places { dir: "/x".into(), socket: "/x/s".into(), port };
+        let off = |args: &[String]| args.iter().position(|arg| arg == "--loose-ssl=0");
+        let maria = program(Product::MariaDb);
+        let args = serve(&maria, &places(None), &settings(&[("ssl", "1")]));
+        let on = args.iter().position(|arg| arg == "--ssl=1").unwrap();
+        assert!(off(&args).unwrap() < on, "the last word counts");
+        assert_eq!(off(&serve(&maria, &places(Some(4000)), &settings(&[]))), None);
+        assert_eq!(off(&serve(&program(Product::MySql), &places(None), &settings(&[]))), None);
     }
 }

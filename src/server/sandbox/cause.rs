@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::ExitStatus;
 
 use crate::plan::Mistake;
 
@@ -139,6 +141,29 @@ pub(super) fn explain(what: &str, lines: &[String]) -> anyhow::Error {
     }
 }
 
+/// How a server ended that nobody stopped: `was killed by signal 9 (SIGKILL)`.
+pub(super) fn death(status: ExitStatus) -> String {
+    const NAMES: &[(i32, &str)] = &[
+        (4, "SIGILL"),
+        (6, "SIGABRT"),
+        (7, "SIGBUS"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL; the kernel does that where memory runs out"),
+        (11, "SIGSEGV"),
+        (15, "SIGTERM"),
+        (25, "SIGXFSZ: a file grew beyond the limit"),
+    ];
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => {
+            let name = NAMES.iter().find(|(number, _)| *number == signal);
+            let name = name.map_or(String::new(), |(_, name)| format!(" ({name})"));
+            format!("was killed by signal {signal}{name}")
+        }
+        (None, Some(0)) => "was shut down by somebody else".to_owned(),
+        (None, code) => format!("ended by itself, with exit code {}", code.unwrap_or(-1)),
+    }
+}
+
 /// The last complaints; all of the last lines where there are none.
 fn quote(lines: &[String]) -> String {
     let is_complaint = |line: &&String| !line.contains("[Note]") && !line.contains("[System]");
@@ -165,6 +190,16 @@ fn setting(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_a_server_ended_is_told_by_its_signal_or_code() {
+        let words = |raw| death(ExitStatus::from_raw(raw));
+        assert_eq!(words(11), "was killed by signal 11 (SIGSEGV)");
+        assert!(words(9).starts_with("was killed by signal 9 (SIGKILL"));
+        assert_eq!(words(64), "was killed by signal 64");
+        assert_eq!(words(1 << 8), "ended by itself, with exit code 1");
+        assert!(words(0).contains("somebody else"));
+    }
 
     fn lines(text: &str) -> Vec<String> {
         text.lines().map(str::to_owned).collect()

@@ -31,6 +31,11 @@ impl Control for Sandbox {
         words.split_off(words.len().saturating_sub(lines))
     }
 
+    fn death(&mut self) -> Option<String> {
+        let status = self.child.as_mut()?.try_wait().ok().flatten()?;
+        Some(cause::death(status))
+    }
+
     fn stop(&mut self) -> anyhow::Result<()> {
         let Some(server) = self.meta.server.clone() else { return Ok(()) };
         server.signal(Signal::TERM);

@@ -22,11 +22,20 @@ const FOLDERS: &[&str] = &[
     "/opt/homebrew/bin",
 ];
 
+/// The first version of each product that a sandbox can be made of: older ones make their system tables otherwise.
+const OLDEST: &[(Product, Version)] = &[
+    (Product::MariaDb, Version(10, 4, 0)),
+    (Product::MySql, Version(5, 7, 6)),
+    (Product::Percona, Version(5, 7, 6)),
+];
+
 /// A server program and who it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The file, links resolved.
+    /// The file that is started, links resolved. It may be a script around the server.
     pub path: PathBuf,
+    /// The server's own file, as far as it tells: the tree around it holds what belongs to it.
+    pub binary: PathBuf,
     /// The product.
     pub product: Product,
     /// The version.
@@ -42,11 +51,12 @@ impl Program {
     /// When there is none, or the given one is no server; the message names the package to install.
     pub fn find(given: Option<&Path>) -> anyhow::Result<Program> {
         if let Some(path) = given {
-            return Program::ask(path).map_err(|e| mistake(path, &e));
+            let usable = Program::ask(path).and_then(Program::young_enough);
+            return usable.map_err(|e| mistake(path, &e));
         }
         let mut doubts = Vec::new();
         for path in candidates() {
-            match Program::ask(&path) {
+            match Program::ask(&path).and_then(Program::young_enough) {
                 Ok(program) => return Ok(program),
                 Err(e) => doubts.push(format!("{}: {e:#}", path.display())),
             }
@@ -65,7 +75,18 @@ impl Program {
         let text = output.trim().to_owned();
         let (product, version) =
             identify(&text).with_context(|| format!("is no server: it says `{text}`"))?;
-        Ok(Program { path, product, version, text })
+        let binary = own_file(&text).unwrap_or_else(|| path.clone());
+        Ok(Program { path, binary, product, version, text })
+    }
+
+    /// Itself, if a sandbox can be made of it.
+    fn young_enough(self) -> anyhow::Result<Program> {
+        let oldest = OLDEST.iter().find(|(product, _)| *product == self.product);
+        if let Some((_, oldest)) = oldest.filter(|(_, oldest)| self.version < *oldest) {
+            let (name, version) = (self.product.name(), self.version);
+            anyhow::bail!("{name} {version} can't be a sandbox: it takes {name} {oldest} or later");
+        }
+        Ok(self)
     }
 
     /// Whether this is MariaDB rather than MySQL or Percona Server.
@@ -75,7 +96,7 @@ impl Program {
 
     /// The folder above `bin` or `sbin`, for a server that is not installed where it was built for.
     pub(super) fn moved_to(&self) -> Option<&Path> {
-        let bin = self.path.parent()?;
+        let bin = self.binary.parent()?;
         let root = bin.parent()?;
         let at_home = ["/usr", "/", "/usr/local"].iter().any(|home| root == Path::new(home));
         let is_bin = ["bin", "sbin", "libexec"].iter().any(|name| bin.ends_with(name));
@@ -134,6 +155,12 @@ fn install_hint() -> String {
     format!("{command}, or name a server program with --server PATH")
 }
 
+/// The file that a server says it is, before ` Ver `: a script shows through there.
+fn own_file(text: &str) -> Option<PathBuf> {
+    let name = Path::new(text.split(" Ver ").next()?.trim());
+    if name.is_absolute() && name.is_file() { name.canonicalize().ok() } else { None }
+}
+
 /// Reads `mariadbd  Ver 10.11.19-MariaDB-... for Linux` and its like.
 fn identify(text: &str) -> Option<(Product, Version)> {
     let rest = &text[text.find("Ver ")? + 4..];
@@ -183,5 +210,49 @@ mod tests {
         assert!(error.to_string().contains("/bin/true"), "{error:#}");
         let error = Program::find(Some(Path::new("/nowhere/mysqld"))).unwrap_err();
         assert!(error.to_string().contains("no such program"), "{error:#}");
+    }
+
+    /// A program that says of itself what it is told to.
+    fn script(dir: &Path, name: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = dir.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\necho '{text}'\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_version_that_can_not_be_a_sandbox_is_told_before_anything_is_tried() {
+        let dir = tempfile::tempdir().unwrap();
+        for (text, told) in [
+            ("mysqld  Ver 10.2.11-MariaDB for Linux on x86_64 (MariaDB Server)", "MariaDB 10.4.0"),
+            (
+                "mysqld  Ver 5.5.9 for linux2.6 on x86_64 (MySQL Community Server (GPL))",
+                "MySQL 5.7.6",
+            ),
+            ("mysqld  Ver 5.6.51-91 for Linux on x86_64 (Percona Server (GPL))", "Server 5.7.6"),
+        ] {
+            let error = Program::find(Some(&script(dir.path(), "old", text))).unwrap_err();
+            assert!(error.is::<Mistake>(), "{error:#}");
+            let words = error.to_string();
+            assert!(words.contains("can't be a sandbox") && words.contains(told), "{words}");
+        }
+        let text = "mysqld  Ver 10.4.0-MariaDB for Linux on x86_64 (MariaDB Server)";
+        assert!(Program::find(Some(&script(dir.path(), "young", text))).is_ok());
+    }
+
+    #[test]
+    fn a_script_around_a_server_belongs_to_the_tree_of_the_server() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("tree");
+        for folder in ["bin", "share"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let binary = root.join("bin/mariadbd");
+        let text = format!("{}  Ver 11.4.5-MariaDB for Linux on x86_64 (x)", binary.display());
+        script(&root.join("bin"), "mariadbd", &text);
+        let program = Program::find(Some(&script(dir.path(), "wrapper", &text))).unwrap();
+        assert_eq!(program.path.file_name().unwrap(), "wrapper");
+        assert_eq!((&program.binary, program.moved_to()), (&binary, Some(root.as_path())));
     }
 }

@@ -104,6 +104,7 @@ impl Sandbox {
     pub fn create(plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
         let settings = settings(plan)?;
         preflight::memory(&settings)?;
+        preflight::open_files()?;
         let program = Program::find(plan.server.as_deref())?;
         let clock = RealClock::start();
         home::make_private(&terms.home.sandboxes)?;
@@ -325,6 +326,12 @@ impl Drop for Sandbox {
 
 /// The settings of a plan; the pool is one of them.
 fn settings(plan: &SandboxPlan) -> anyhow::Result<Settings> {
+    let (settings, mistakes) = settings_and_mistakes(plan);
+    raise(mistakes).map(|()| settings)
+}
+
+/// The settings of a plan, and what is wrong with them by their names and shapes.
+fn settings_and_mistakes(plan: &SandboxPlan) -> (Settings, Vec<Mistake>) {
     let mut mistakes = arguments::check(&plan.settings);
     let mut settings = Settings::new();
     if let Some(pool) = plan.pool {
@@ -339,9 +346,8 @@ fn settings(plan: &SandboxPlan) -> anyhow::Result<Settings> {
             }),
         }
     }
-    raise(mistakes)?;
     settings.extend(plan.settings.iter().cloned());
-    Ok(settings)
+    (settings, mistakes)
 }
 
 fn raise(mistakes: Vec<Mistake>) -> anyhow::Result<()> {

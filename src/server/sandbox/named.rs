@@ -57,6 +57,7 @@ impl Sandbox {
     pub fn resume(name: &str, plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
         let settings = settings(plan)?;
         preflight::memory(&settings)?;
+        preflight::open_files()?;
         // A failure must not cost the data.
         let kept = Terms { life: Life::Kept, ..terms.clone() };
         let mut sandbox = Sandbox::open(name, &kept)?;
@@ -69,6 +70,7 @@ impl Sandbox {
             }
             .into());
         }
+        super::raise(sandbox.unlike(plan)?)?;
         if !settings.is_empty() {
             sandbox.meta.settings = settings;
         }
@@ -77,6 +79,26 @@ impl Sandbox {
         sandbox.begin(&Settings::new())?;
         sandbox.ready_seconds = clock.now().seconds();
         Ok(sandbox)
+    }
+
+    /// What a plan asks for that is made for good: a sandbox keeps its program and whether it has a port.
+    fn unlike(&self, plan: &SandboxPlan) -> anyhow::Result<Vec<Mistake>> {
+        let mistake = |place: &str, is: String| Mistake {
+            place: place.to_owned(),
+            why: format!("can't be changed for a sandbox that is there already: {is}"),
+            hint: Some("destroy it first, or choose another --name".to_owned()),
+        };
+        let mut mistakes = Vec::new();
+        if let Some(path) = &plan.server {
+            if Program::find(Some(path))?.path != self.program.path {
+                let is = format!("it runs {}", self.program.path.display());
+                mistakes.push(mistake("--server", is));
+            }
+        }
+        if plan.tcp && self.meta.port.is_none() {
+            mistakes.push(mistake("--tcp", "it has no port".to_owned()));
+        }
+        Ok(mistakes)
     }
 }
 
@@ -182,7 +204,8 @@ pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()>
             meta.socket.display()
         );
     };
-    let mut command = std::process::Command::new(&client);
+    // A password for another server, in the environment, would be taken for root's.
+    let mut command = process::command(&client);
     command.args(["--no-defaults", "--user=root"]).arg("--socket").arg(&meta.socket).args(more);
     Err(command.exec()).with_context(|| format!("run {}", client.display()))
 }

@@ -13,6 +13,26 @@ use super::arguments;
 /// What a new sandbox takes on disk before it holds any data, bytes.
 const EMPTY_SANDBOX: u64 = 512 << 20;
 
+/// Open files that a server needs before it serves anybody: its tables, logs and sockets.
+const OPEN_FILES: u64 = 256;
+
+/// Checks that a server may open the files that it needs.
+///
+/// # Errors
+/// When the system's limit is lower; what the server says then is not about that.
+pub(super) fn open_files() -> anyhow::Result<()> {
+    use rustix::process::{Resource, getrlimit};
+    judge_open_files(getrlimit(Resource::Nofile).maximum)
+}
+
+fn judge_open_files(limit: Option<u64>) -> anyhow::Result<()> {
+    let Some(limit) = limit.filter(|limit| *limit < OPEN_FILES) else { return Ok(()) };
+    anyhow::bail!(Refused(format!(
+        "the system allows {limit} open files, a server needs {OPEN_FILES} to begin with\n\
+         hint: raise the limit with `ulimit -Hn {OPEN_FILES}`, as root, or more for many sessions"
+    )))
+}
+
 /// Checks that the pool fits into memory that is free.
 ///
 /// # Errors
@@ -122,6 +142,14 @@ fn judge_disk(folder: &Path, free: u64) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_not_started_where_it_may_not_open_its_files() {
+        assert!(judge_open_files(None).is_ok());
+        assert!(judge_open_files(Some(256)).is_ok());
+        let refused = judge_open_files(Some(20)).unwrap_err();
+        assert!(refused.is::<Refused>() && refused.to_string().contains("allows 20"), "{refused}");
+    }
 
     fn settings(value: &str) -> Settings {
         vec![("Innodb-Buffer-Pool-Size".to_owned(), value.to_owned())]

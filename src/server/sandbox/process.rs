@@ -115,6 +115,25 @@ fn boot() -> String {
         .unwrap_or_default()
 }
 
+/// A program with our environment, but for what is meant for us alone.
+#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
+pub(super) fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        if is_ours_alone(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Whether a variable of the environment is for us alone: our own ones hold tokens, those of mysql's clients passwords;
+/// whoever may look at a server's process sees its environment.
+fn is_ours_alone(name: &str) -> bool {
+    let is_theirs = name.starts_with("MYSQL_") || name.starts_with("MARIADB_");
+    name.starts_with("SWEAT_") || is_theirs && (name.ends_with("_PWD") || name.contains("PASSWORD"))
+}
+
 /// Runs a program for its words on standard output.
 ///
 /// # Errors
@@ -122,7 +141,7 @@ fn boot() -> String {
 #[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
 pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
     let output =
-        Command::new(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
+        command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         let last = words.lines().next_back().unwrap_or_default();
@@ -147,7 +166,7 @@ pub(super) struct Said {
 #[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
 pub(super) fn listen(program: &Path, args: &[String]) -> anyhow::Result<Said> {
     let output =
-        Command::new(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
+        command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Said { words: text(&output.stdout), errors: text(&output.stderr) })
 }
@@ -175,7 +194,7 @@ pub(super) fn start(
     input: Option<File>,
     out: File,
 ) -> anyhow::Result<Child> {
-    let mut command = Command::new(program);
+    let mut command = command(program);
     command
         .args(args)
         .current_dir("/")

@@ -22,10 +22,10 @@ use super::arguments::{self, Places};
 use super::find::Program;
 use super::home::{Home, make_private, socket_path};
 use super::process::{self, ProcessId, Tie, wait_until};
-use super::{cause, ready};
+use super::{cause, ready, validate};
 
 /// Counts up when templates are made differently, so that old ones are not used any more.
-const EDITION: u32 = 1;
+const EDITION: u32 = 2;
 /// Longest time for one step of making a template.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The file beside the data that says what a template is made of.
@@ -67,10 +67,11 @@ pub(super) fn fill(
 
 /// Everything that shapes a template, as text.
 fn recipe(program: &Program, initial: &Settings) -> anyhow::Result<String> {
-    let meta = program.path.metadata().context("look at the server program")?;
+    let meta = program.binary.metadata().context("look at the server program")?;
     let mut text = format!(
-        "edition {EDITION}\nprogram {}\nsize {}\nmodified {}.{}\nversion {}\n",
+        "edition {EDITION}\nprogram {}\nbinary {}\nsize {}\nmodified {}.{}\nversion {}\n",
         program.path.display(),
+        program.binary.display(),
         meta.size(),
         meta.mtime(),
         meta.mtime_nsec(),
@@ -190,13 +191,7 @@ fn bootstrap(
 /// no password and no anonymous accounts.
 fn write_bootstrap(program: &Program, sql: &Path) -> anyhow::Result<()> {
     const FILES: [&str; 3] = ["system_tables", "performance_tables", "system_tables_data"];
-    let share = share(program).with_context(|| {
-        format!(
-            "the SQL files that make MariaDB's system tables are not beside {}\n\
-             hint: install the package mariadb-server whole",
-            program.path.display()
-        )
-    })?;
+    let share = share(program)?;
     let read = |stem: &str| {
         ["mysql", "mariadb"]
             .iter()
@@ -222,17 +217,39 @@ fn write_bootstrap(program: &Program, sql: &Path) -> anyhow::Result<()> {
     file.write_all(&text).context("write the statements")
 }
 
-/// The folder that holds MariaDB's SQL files.
-fn share(program: &Program) -> Option<PathBuf> {
-    let own = program.path.parent().and_then(Path::parent);
-    let roots = own.into_iter().chain(["/usr", "/usr/local"].iter().map(Path::new));
-    roots.flat_map(|root| ["share/mysql", "share/mariadb", "share"].map(|s| root.join(s))).find(
-        |folder| {
-            ["mysql", "mariadb"]
-                .iter()
-                .any(|product| folder.join(format!("{product}_system_tables.sql")).exists())
-        },
-    )
+/// The folder that holds MariaDB's SQL files. The program says where its own things are: those of another version,
+/// installed beside it, make tables that it can't use.
+fn share(program: &Program) -> anyhow::Result<PathBuf> {
+    let defaults = validate::defaults(program)?;
+    let value = |name: &str| {
+        let found = defaults.iter().find(|(known, _)| known == name)?;
+        Some(PathBuf::from(&found.1)).filter(|path| path.is_absolute())
+    };
+    let messages = value("lc_messages_dir");
+    let beside_charsets = value("character_sets_dir").and_then(|p| Some(p.parent()?.to_owned()));
+    let root = value("basedir");
+    let shares = ["share/mysql", "share/mariadb", "share"];
+    let in_root = shares.iter().filter_map(|share| Some(root.as_ref()?.join(share)));
+    let folders: Vec<PathBuf> =
+        messages.into_iter().chain(beside_charsets).chain(in_root).collect();
+    let holds = |folder: &PathBuf| {
+        ["mysql", "mariadb"]
+            .iter()
+            .any(|product| folder.join(format!("{product}_system_tables.sql")).exists())
+    };
+    folders.iter().find(|folder| holds(folder)).cloned().ok_or_else(|| {
+        let places: Vec<String> = folders.iter().map(|path| path.display().to_string()).collect();
+        anyhow::anyhow!(
+            "the SQL files that make the system tables of {} {} are in none of the folders that {} \
+             names: {}\n\
+             hint: install the package mariadb-server whole, or give the server's own file with \
+             --server if this is a script around it",
+            program.product.name(),
+            program.version,
+            program.path.display(),
+            places.join(", ")
+        )
+    })
 }
 
 /// MySQL: it initialises itself, and is started and stopped once because the first start is the slowest.

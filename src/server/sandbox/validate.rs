@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use anyhow::Context as _;
 
 use super::arguments::{self, plain};
-use super::{Program, process, settings};
+use super::{Program, process, settings_and_mistakes};
 use crate::plan::{Mistake, SandboxPlan, nearest};
 use crate::server::Settings;
 
@@ -19,9 +19,10 @@ use crate::server::Settings;
 /// # Errors
 /// When there is no program, or it can't be run.
 pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Result<Vec<Mistake>> {
-    let own = settings(plan)?;
+    let (own, mut mistakes) = settings_and_mistakes(plan);
+    // Those of the settings are found below, with their place.
+    mistakes.retain(|mistake| mistake.place == "--pool");
     let program = Program::find(plan.server.as_deref())?;
-    let mut mistakes = Vec::new();
     let mut asked: BTreeSet<(String, String)> = BTreeSet::new();
     let mut names: Option<Vec<String>> = None;
     let all = std::iter::once(("", &own)).chain(ways.iter().copied());
@@ -35,12 +36,13 @@ pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Resul
             mistakes.push(Mistake { place: place(&name), ..mistake });
         }
         for (name, value) in settings {
-            if !asked.insert((plain(name), value.clone())) {
+            let is_ours = !arguments::check(&vec![(name.clone(), value.clone())]).is_empty();
+            if is_ours || !asked.insert((plain(name), value.clone())) {
                 continue;
             }
             let Some(refusal) = ask(&program, name, value)? else { continue };
             if refusal.is_unknown && names.is_none() {
-                names = Some(variables(&program)?);
+                names = Some(defaults(&program)?.into_iter().map(|(name, _)| name).collect());
             }
             let hint = refusal.hint(name, names.as_deref().unwrap_or_default(), &program);
             mistakes.push(Mistake { place: place(name), why: refusal.why, hint: Some(hint) });
@@ -118,13 +120,26 @@ fn mentions(line: &str, name: &str) -> bool {
     })
 }
 
-/// Names of all settings that the program has.
-fn variables(program: &Program) -> anyhow::Result<Vec<String>> {
+/// All settings that the program has, with the values they have where nobody says otherwise.
+///
+/// # Errors
+/// When it can't be run.
+pub(super) fn defaults(program: &Program) -> anyhow::Result<Vec<(String, String)>> {
     let mut args = arguments::base(program, &std::env::temp_dir());
     args.extend(["--help".to_owned(), "--verbose".to_owned()]);
-    let said = process::listen(&program.path, &args).context("list the server's settings")?;
-    let table = said.words.lines().skip_while(|line| !line.starts_with("-----"));
-    Ok(table.skip(1).filter_map(|l| l.split_whitespace().next()).map(plain).collect())
+    let said = process::listen(&program.path, &args)
+        .with_context(|| format!("list the settings of {}", program.path.display()))?;
+    Ok(table(&said.words))
+}
+
+/// The table at the end of a program's long help: names, and values behind blanks.
+fn table(words: &str) -> Vec<(String, String)> {
+    let rows = words.lines().skip_while(|line| !line.starts_with("-----")).skip(1);
+    rows.map_while(|row| {
+        let (name, value) = row.split_once(' ')?;
+        Some((plain(name), value.trim().to_owned()))
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -133,6 +148,23 @@ mod tests {
 
     fn why(line: &str, name: &str, value: &str) -> Option<String> {
         judge(line, name, value).map(|refusal| refusal.why)
+    }
+
+    #[test]
+    fn the_settings_of_a_program_are_read_from_its_help() {
+        let help = "mariadbd  Ver 11.8\n\nVariables (--variable-name=value)\n\
+             ----------------------------- ------------\n\
+             basedir                       /opt/my maria/\n\
+             init-connect                  \n\
+             lc-messages-dir               (No default value)\n\n\
+             To see what values a running server is using, type\n";
+        let expected = [
+            ("basedir", "/opt/my maria/"),
+            ("init_connect", ""),
+            ("lc_messages_dir", "(No default value)"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(table(help), expected);
     }
 
     #[test]

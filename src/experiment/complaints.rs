@@ -1,0 +1,138 @@
+//! What a server of our own wrote to its error log during a run, and how it ended if it did so by itself.
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+
+use super::ground::Ground;
+use super::keeper::{Keeper, Reached};
+use crate::archive::RunState;
+use crate::base::{Clock as _, Nanos};
+use crate::target::Error;
+
+/// Lines of an error log that are looked at, the last ones.
+const LINES: usize = 2000;
+/// Lines of it that are kept among the facts.
+const KEPT: usize = 20;
+/// The end of the error log in the run folder.
+const LOG: &str = "server.err";
+/// How long a server that let go of a session may take to be gone.
+const DYING: Nanos = Nanos(2_000_000_000);
+/// Time between two looks whether it is.
+const LOOK: Nanos = Nanos(20_000_000);
+
+/// What a server of our own had complained about when the run began.
+pub(super) struct Complaints {
+    known: BTreeSet<String>,
+}
+
+impl Complaints {
+    /// Remembers what is in the log already.
+    pub(super) fn so_far(ground: &mut Ground) -> Complaints {
+        Complaints { known: lines(ground).iter().map(|line| plain(line).to_owned()).collect() }
+    }
+
+    /// Keeps what is new among the run's facts, and the log itself: it goes with the server.
+    pub(super) fn keep_new(&self, ground: &mut Ground, keeper: &Keeper<'_>) {
+        let new = new(lines(ground), &self.known);
+        if !new.is_empty() {
+            keep_log(ground, keeper);
+            keeper.writer().update(|meta| {
+                meta.facts.insert("error_log".to_owned(), new.into());
+            });
+        }
+    }
+}
+
+/// Errors and warnings at the end of the log.
+fn lines(ground: &mut Ground) -> Vec<String> {
+    let Some(control) = ground.control() else { return Vec::new() };
+    control.error_log_tail(LINES).into_iter().filter(|line| is_complaint(line)).collect()
+}
+
+fn is_complaint(line: &str) -> bool {
+    line.contains("[ERROR]") || line.contains("[Warning]")
+}
+
+/// Those that say something else than what is known, each once.
+fn new(lines: Vec<String>, known: &BTreeSet<String>) -> Vec<String> {
+    let mut seen = known.clone();
+    lines.into_iter().filter(|line| seen.insert(plain(line).to_owned())).take(KEPT).collect()
+}
+
+/// A line without its time and thread.
+fn plain(line: &str) -> &str {
+    line.find('[').map_or(line, |at| &line[at..])
+}
+
+/// Writes the end of the error log beside the run.
+fn keep_log(ground: &mut Ground, keeper: &Keeper<'_>) {
+    let Some(control) = ground.control() else { return };
+    let text = control.error_log_tail(LINES).join("\n") + "\n";
+    let path = keeper.dir().join(LOG);
+    if let Err(e) = std::fs::write(&path, text) {
+        keeper.note(&format!("the server's error log is not kept: {}: {e}", path.display()));
+    }
+}
+
+/// What stopped a run, if that was the end of our own server: how it ended comes first, and its log is kept. What could
+/// not be put back on a server that is gone needs no word.
+pub(super) fn told(
+    result: anyhow::Result<Reached>,
+    ground: &mut Ground,
+    keeper: &Keeper<'_>,
+) -> anyhow::Result<Reached> {
+    let is_lost = match &result {
+        Ok((RunState::Failed, _)) => true,
+        Ok(_) => return result,
+        Err(error) => error.chain().any(is_lost),
+    };
+    if keeper.stop.is_set() {
+        return result;
+    }
+    let dying = if is_lost { DYING } else { Nanos(0) };
+    let Some(death) = death(ground, keeper, dying) else { return result };
+    keep_log(ground, keeper);
+    let log = keeper.dir().join(LOG);
+    let why = format!("the sandbox's server {death}; its error log is kept in {}", log.display());
+    keeper.note(&why);
+    match result {
+        Ok((state, Some(error))) => Ok((state, Some(error.context(why)))),
+        Ok((state, None)) => Ok((state, Some(anyhow::Error::msg(why)))),
+        // Only in which step: what else it says is about a server that is no more.
+        Err(error) => Err(anyhow::Error::msg(why)).with_context(|| error.to_string()),
+    }
+}
+
+fn is_lost(cause: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(cause.downcast_ref(), Some(Error::Connect { .. } | Error::Lost { .. }))
+}
+
+/// How our own server ended, if it did, or does so within a time.
+fn death(ground: &mut Ground, keeper: &Keeper<'_>, dying: Nanos) -> Option<String> {
+    let control = ground.control()?;
+    let end = keeper.clock.now() + dying;
+    loop {
+        let death = control.death();
+        if death.is_some() || control.pid().is_none() || keeper.clock.now() >= end {
+            return death.or_else(|| control.death());
+        }
+        keeper.clock.sleep_until(keeper.clock.now() + LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_complaints_are_those_with_other_words() {
+        let old = "2026-11-21 12:00:00 0 [Warning] 'x' is deprecated";
+        let again = "2026-11-21 12:09:09 7 [Warning] 'x' is deprecated";
+        let grave = "2026-11-21 12:09:10 7 [ERROR] mariadbd: disk full";
+        let known: BTreeSet<String> = [plain(old).to_owned()].into();
+        let lines = [again, grave, grave].map(str::to_owned).to_vec();
+        assert_eq!(new(lines, &known), [grave]);
+        assert!(is_complaint(old) && !is_complaint("12:00 0 [Note] ready"));
+    }
+}
