@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::ground::Ground;
 use super::keeper::{Keeper, Reached};
 use crate::archive::RunState;
-use crate::base::{Clock as _, Nanos};
+use crate::base::{Clock as _, Nanos, private};
 use crate::target::Error;
 
 /// Lines of an error log that are looked at, the last ones.
@@ -70,7 +70,7 @@ fn keep_log(ground: &mut Ground, keeper: &Keeper<'_>) {
     let Some(control) = ground.control() else { return };
     let text = control.error_log_tail(LINES).join("\n") + "\n";
     let path = keeper.dir().join(LOG);
-    if let Err(e) = std::fs::write(&path, text) {
+    if let Err(e) = private::replace(&path, text.as_bytes()) {
         keeper.note(&format!("the server's error log is not kept: {}: {e}", path.display()));
     }
 }
