@@ -77,7 +77,11 @@ pub fn analyse(run: &Run) -> Findings {
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load);
     let compared =
         if is_load { compare::Compared::default() } else { compare::within(run, &trials, &noise) };
-    caveats::relieve(&mut doubts, &compared.comparisons);
+    let (mut replays, mut replay_changes) = (replay::all(run), replay::within(run));
+    replay::heed_noise(run, &noise, &mut replays, &mut replay_changes);
+    let classes = replays.iter().flat_map(|r| r.classes.iter().filter_map(|c| c.change.as_ref()));
+    let deciding = compared.comparisons.iter().filter(|c| c.decides);
+    caveats::relieve(&mut doubts, deciding.chain(classes));
     let is_counted = compared.comparisons.is_empty() && warmed::is_counted(&ways, &trials);
     if run.meta.command == "aa" || is_counted {
         caveats::warn_of_noise(&mut doubts);
@@ -96,8 +100,8 @@ pub fn analyse(run: &Run) -> Findings {
         differences: compared.differences,
         scaling,
         capacity,
-        replays: replay::all(run),
-        replay_changes: replay::within(run),
+        replays,
+        replay_changes,
         wait_groups: waits::groups(run, &waits),
         waits,
         watch_cost: waits::cost(run),

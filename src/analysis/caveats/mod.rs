@@ -134,10 +134,10 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
 const OF_NOISE: &[&str] = &["NOISE", "FOREIGN-CPU"];
 
 /// Noise voids only what it could have made: where a claim stands in spite of it, or nothing is claimed, it is a warning.
-pub(super) fn relieve(found: &mut [Caveat], comparisons: &[Comparison]) {
-    let deciding = || comparisons.iter().filter(|c| c.decides && c.ratio.ci95.is_some());
-    let stands = deciding().any(|c| c.verdict != Verdict::Unsure);
-    if deciding().next().is_some() && (stands || !deciding().any(|c| c.within_noise)) {
+pub(super) fn relieve<'a>(found: &mut [Caveat], deciding: impl Iterator<Item = &'a Comparison>) {
+    let claims: Vec<&Comparison> = deciding.filter(|c| c.ratio.ci95.is_some()).collect();
+    let stands = claims.iter().any(|c| c.verdict != Verdict::Unsure);
+    if !claims.is_empty() && (stands || !claims.iter().any(|c| c.within_noise)) {
         warn_of_noise(found);
     }
     found.sort_by_key(|caveat| caveat.level);

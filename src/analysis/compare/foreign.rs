@@ -75,7 +75,7 @@ pub fn compare_runs(base: &[Run], other: &[Run], how: &Sides) -> Findings {
     heed_noise_of([base, other], &analysed, &base_name, &mut comparisons);
     let mut doubts = doubts(base, other, &differences);
     doubts.extend(inherited(&analysed.concat()));
-    caveats::relieve(&mut doubts, &comparisons);
+    caveats::relieve(&mut doubts, comparisons.iter().filter(|c| c.decides));
     let folders: Vec<&str> = base.iter().chain(other).map(|run| run.meta.id.as_str()).collect();
     let whole = analysed.into_iter().flatten().next_back();
     let mut findings = whole.unwrap_or_else(|| analyse(&Run::default()));

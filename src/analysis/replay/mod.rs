@@ -14,8 +14,9 @@ use crate::archive::{Run, Trial};
 use crate::recorder::{LeftOut, Replayed, ReplayedClass, SparseHistogram};
 
 use super::counters::fact;
-use super::findings::{Behind, LeftOutFinding, ReplayFinding};
+use super::findings::{Behind, LeftOutFinding, NoiseItem, ReplayChange, ReplayFinding};
 use super::latency;
+use super::noise::{self, Slowed};
 
 pub(super) use changes::{between_runs, within};
 pub(super) use words::{of_changes, sentences};
@@ -44,6 +45,30 @@ pub(super) fn all(run: &Run) -> Vec<ReplayFinding> {
         }
     }
     ways.into_iter().map(|(way, places)| one(run, way, places)).collect()
+}
+
+/// Holds what is said of classes against the noise of the machine. What was recorded is taken as it is.
+pub(super) fn heed_noise(
+    run: &Run,
+    items: &[NoiseItem],
+    replays: &mut [ReplayFinding],
+    changes: &mut [ReplayChange],
+) {
+    if !noise::is_loud(items, &run.meta.allow) {
+        return;
+    }
+    let slowed = |way: &str| noise::mean_slowed(&[(run, items)], |trial| trial.way == way);
+    let is_open = run.trials.iter().any(|trial| timing(trial).is_some());
+    for replay in replays {
+        let way = slowed(&replay.way);
+        let classes = replay.classes.iter_mut().filter_map(|class| class.change.as_mut());
+        noise::heed_noise(classes, |_| Slowed { base: 0.0, way, is_open });
+    }
+    let changes = changes.iter_mut().map(|one| &mut one.change);
+    noise::heed_noise(changes, |one| {
+        let (base, way) = (slowed(&one.base), slowed(&one.way));
+        Slowed { base, way, is_open }
+    });
 }
 
 /// The margin that was asked for.

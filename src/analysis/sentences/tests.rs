@@ -452,6 +452,9 @@ fn experiments() -> Vec<Situation> {
         &["REPLAY_NONE"],
     );
     add(made::in_two_ways(), &["REPLAY_CHANGES"], &[]);
+    let mut disturbed = made::run();
+    lose_time(&mut disturbed, 0, 80e6);
+    add(disturbed, &["REPLAY_VERDICT", "NOISE"], &["REPLAY_SLOWED"]);
     all
 }
 
