@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hdrhistogram::Histogram;
 
 use super::digest::digest;
-use super::redact::redacted;
+use super::redact::{redacted, redacted_digest};
 use super::{Database, Deed, Doubt, Recorded};
 
 /// Beyond so many classes, new ones count together as the rest.
@@ -92,7 +92,11 @@ impl Classes {
             Some(place) => *place,
             None if self.all.len() < MOST_CLASSES => {
                 self.places.insert(self.scratch.as_slice().into(), self.all.len());
-                self.all.push(Class::new(&String::from_utf8_lossy(&self.scratch)));
+                let shown = match self.scratch.as_slice() {
+                    EMPTY => String::from_utf8_lossy(EMPTY).into_owned(),
+                    _ => redacted_digest(recorded.text),
+                };
+                self.all.push(Class::new(&shown));
                 self.all.len() - 1
             }
             None => {

@@ -23,6 +23,7 @@ mod run;
 mod sandbox;
 mod sandbox_life;
 mod scaling;
+mod secrets;
 mod ship;
 mod stalls;
 mod target;

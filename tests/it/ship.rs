@@ -22,9 +22,9 @@ fn pause(ms: u64) {
 }
 
 /// A `sweat ship` that runs.
-struct Ship {
+pub(crate) struct Ship {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     said: Vec<String>,
     lines: BufReader<std::process::ChildStderr>,
 }
@@ -36,7 +36,7 @@ fn command(dir: &Path, words: &[&str]) -> Command {
 }
 
 impl Ship {
-    fn start(dir: &Path, words: &[&str]) -> Ship {
+    pub(crate) fn start(dir: &Path, words: &[&str]) -> Ship {
         #[expect(clippy::zombie_processes, reason = "it is waited for when it is dropped")]
         let mut child = command(dir, &[&["ship"], words].concat()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());

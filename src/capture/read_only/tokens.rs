@@ -2,6 +2,8 @@
 //! Pure. Where servers or modes differ about where a token ends, there is a reading for each, or none at all.
 //! To make a byte readable: an arm in `Reader::next`, and its case in the tests.
 
+use std::ops::Range;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::capture) enum Kind {
@@ -104,6 +106,23 @@ impl Tokens {
     /// Whether two modes come to the same.
     pub(in crate::capture) fn is_same(&self, other: &Tokens) -> bool {
         self.all == other.all
+    }
+
+    /// All tokens, executable comments read as code.
+    pub(in crate::capture) fn into_all(self) -> Vec<Token> {
+        self.all
+    }
+
+    /// The tokens for a server that skips all executable comments, where there are any.
+    pub(in crate::capture) fn outside_comments(&self) -> Option<Vec<Token>> {
+        let outer = || self.all.iter().filter(|token| token.comment == 0).copied().collect();
+        (!self.comments.is_empty()).then(outer)
+    }
+
+    /// Where each token stands, but hints.
+    pub(in crate::capture) fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        let tokens = self.all.iter().filter(|token| token.kind != Kind::Hint);
+        tokens.map(|token| token.from as usize..token.to as usize)
     }
 
     /// Every way in which servers may count or skip its executable comments; one where there are none.

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::super::redact::without_secrets;
+use super::super::redact::{may_hold_secret, without_secrets};
 use super::super::{Database, Deed, Doubt, Log, LogError, Next, Recorded};
 use super::mark::{BEFORE, Mark, fnv};
 use super::reader::{Gap, Piece, Reader};
@@ -248,7 +248,12 @@ impl Out {
         let at = (text.as_ptr() as usize).wrapping_sub(raw.as_ptr() as usize);
         let is_slow = raw.starts_with(b"# ");
         // Where its text stands elsewhere it is no part of the record; then there is no head to mend.
-        let at = if at <= raw.len() && text.len() <= raw.len() - at { at } else { 0 };
+        let is_inside = at <= raw.len() && text.len() <= raw.len() - at;
+        let (at, text) = match is_inside {
+            true => (at, text),
+            false if text.is_empty() => (0, text),
+            false => (0, raw),
+        };
         let (head, rest) = raw.split_at(at);
         let head_end = match rest {
             _ if recorded.deed == Deed::Statement => head.len(),
@@ -259,7 +264,9 @@ impl Out {
         }
         self.told_time.clone_from(&self.time);
         let (lines, stamp) = head[..head_end].split_at(stamp(&head[..head_end]));
-        self.text.extend_from_slice(lines);
+        let hidden = without_secrets(text);
+        let has_secret = *hidden != *text;
+        self.write_lines(lines, has_secret);
         if is_slow && has_database {
             if !has_use(lines) && self.told != self.database {
                 write_use(&mut self.text, self.database.as_deref().unwrap_or_default());
@@ -268,14 +275,28 @@ impl Out {
         }
         self.text.extend_from_slice(stamp);
         self.text.extend_from_slice(&head[head_end..]);
-        let hidden = without_secrets(text);
-        self.shipped.redacted += u64::from(*hidden != *text);
+        self.shipped.redacted += u64::from(has_secret);
         self.text.extend_from_slice(&hidden);
         self.text.extend_from_slice(rest.get(text.len()..).unwrap_or_default());
         if recorded.doubt == Doubt::Early && self.text.last() != Some(&b'\n') {
             self.text.push(b'\n');
         }
         self.shipped.bytes += (self.text.len() - before) as u64;
+    }
+
+    /// Writes the lines of a head. A server's warnings quote the statement, and with it its secrets.
+    fn write_lines(&mut self, lines: &[u8], has_secret: bool) {
+        let from = memchr::memmem::find(lines, WARNINGS).map(|at| at + WARNINGS.len());
+        let Some(from) = from else { return self.text.extend_from_slice(lines) };
+        let to = if has_use(lines) { memchr::memmem::rfind(lines, b"\nuse ") } else { None };
+        let to = to.map_or(lines.len(), |at| at + 1).max(from);
+        self.text.extend_from_slice(&lines[..from]);
+        if has_secret || may_hold_secret(&lines[from..to]) {
+            self.text.extend_from_slice(b"# <secret>\n");
+        } else {
+            self.text.extend_from_slice(&lines[from..to]);
+        }
+        self.text.extend_from_slice(&lines[to..]);
     }
 
     /// Something stands between two records that is none: a server opened its log there, or it can't be understood.
@@ -294,6 +315,7 @@ impl Out {
 }
 
 const TIME: &[u8] = b"# Time: ";
+const WARNINGS: &[u8] = b"\n# Warnings\n";
 
 /// Where the line `SET timestamp=..;` begins, at the end of a head; its end where there is none.
 fn stamp(head: &[u8]) -> usize {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::capture::digest::digest;
-use crate::capture::redact::redacted;
+use crate::capture::redact::{redacted, redacted_digest};
 use crate::recorder::{EventError, HIGHEST_NS, LeftOut, ReplayedClass, SparseHistogram};
 
 /// Longest example, bytes.
@@ -316,8 +316,7 @@ impl Classes {
         let class = match self.places.get(self.scratch.as_slice()) {
             Some(class) => class.clone(),
             None if self.places.len() < self.most => {
-                let words = String::from_utf8_lossy(&self.scratch);
-                let class = Arc::new(Class::new(&words, statement));
+                let class = Arc::new(Class::new(&redacted_digest(statement), statement));
                 self.places.insert(self.scratch.as_slice().into(), class.clone());
                 class
             }
