@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sweat::base::Stop;
+use sweat::server::Control as _;
 
 use crate::cli::program;
 use crate::fixture::{self, Fixture};
