@@ -20,7 +20,7 @@ const OWN: &[&str] = &["log", "sessions", "database", "speed"];
 const AT_RATE: &str = "arrival";
 
 /// What need not be said of a server that sweat started.
-pub(super) const CONSENTS: &[&str] = &["may-write", "may-disturb"];
+pub(super) const CONSENTS: &[&str] = &["may-write", "may-disturb", "trust-log-clients"];
 
 pub(super) fn command() -> Command {
     let command = Command::new(KIND)

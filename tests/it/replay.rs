@@ -248,7 +248,8 @@ fn log_of(lines: impl IntoIterator<Item = Line>, to: &Path) -> PathBuf {
         let _ = write!(
             text,
             "# Time: 2026-11-21T{time}Z\n# User@Host: u[u] @ localhost []  Id: {session:5}\n\
-             # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\n\
+             # Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1 \
+             Errno: 0\n\
              use a;\nSET timestamp=1795248000;\n{statement};\n"
         );
     }
@@ -540,8 +541,9 @@ fn a_server_that_could_be_hurt_is_refused_before_anything_is_sent() {
     assert!(why(&log, &same, target).contains("the statements come from"));
     let own = server.sandbox.datadir().join("slow.log");
     assert!(why(&own, &[("may-write", "on")], target).contains("own log"));
-    assert!(why(&log, &[("writes", "execute")], target).contains("nobody said"));
-    let other = [("writes", "execute"), ("i-own-this-server", "elsewhere")];
+    let trusted = [("writes", "execute"), ("trust-log-clients", "on")];
+    assert!(why(&log, &trusted, target).contains("nobody said"));
+    let other = [&trusted[..], &[("i-own-this-server", "elsewhere")]].concat();
     assert!(why(&log, &other, target).contains("is not `elsewhere`"));
     let _client = target.connect(&Stop::new()).unwrap();
     assert!(why(&log, &[("may-write", "on")], target).contains("other session"));
@@ -575,7 +577,12 @@ fn writes_are_read_probed_or_executed_as_asked() {
     assert!(probed[4] == 2 && probed[5] >= 1 && probed[6] == 0, "{probed:?}");
     assert_eq!(server.sql("checksum table a.t"), sums, "nothing has changed");
     let name = server.sql("select @@hostname");
-    let given = [("timing", "fast"), ("writes", "execute"), ("i-own-this-server", name.as_str())];
+    let given = [
+        ("timing", "fast"),
+        ("writes", "execute"),
+        ("trust-log-clients", "on"),
+        ("i-own-this-server", name.as_str()),
+    ];
     let played = play(&log, &given, server.target(), &reactor());
     assert_eq!(played.recording.errors, []);
     let rows = server.sql("select group_concat(id, c order by id) from a.t");

@@ -104,7 +104,8 @@ fn hidden(statement: &[u8]) -> Option<Vec<Piece>> {
 /// Hides what stands between the tokens where it mentions a secret: comments, also hints for the optimizer.
 fn hide_comments(statement: &[u8], tokens: &Tokens, pieces: &mut Vec<Piece>) {
     let mut at = 0;
-    for place in tokens.places().chain([statement.len()..statement.len()]) {
+    let end = statement.len()..statement.len();
+    for place in tokens.places().chain(std::iter::once(end)) {
         let between = &statement[at..place.start];
         if signs::find(between).is_some_and(|sign| has_more(&between[sign.end..])) {
             pieces.push((at..place.start, HIDDEN_COMMENT));

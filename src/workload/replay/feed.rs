@@ -90,7 +90,10 @@ impl<'a> Feed<'a> {
                 Step::Recorded(recorded) => self.take(recorded, &mut tracker, sink),
                 Step::Idle => self.flush(sink),
                 Step::Failed(why) | Step::LeftOut(why) => failures.push(why),
-                Step::Read(more) => bytes += more,
+                Step::Read(more) => {
+                    bytes += more;
+                    tracker.next_log();
+                }
             }
             was_cut |= sink.is_full();
             !sink.is_full()

@@ -94,6 +94,12 @@ pub(super) fn options() -> Vec<OptionSpec> {
         spec("statement-limit", Time, "60s", "longest time of a statement; 0 for no limit"),
         spec("i-own-this-server", Text, "", "the target's name, if writes may be executed there"),
         spec(
+            "trust-log-clients",
+            Switch,
+            "off",
+            "every client of the logged server may write what stands in its log",
+        ),
+        spec(
             "source",
             Text,
             "",
@@ -145,6 +151,15 @@ impl Setup {
                 "leave one of them out",
             );
         }
+        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
+        if writes == WritesPlan::Execute && !options.switch("trust-log-clients") {
+            wrong(
+                "--writes execute",
+                "would trust every client of the logged server: one that may only read can make a \
+                 log tell of writes",
+                "if all of them may write there: --trust-log-clients; or --writes where",
+            );
+        }
         let classes = options.count("classes");
         if classes == 0 || classes > MOST_CLASSES {
             wrong("--classes", "must be 1 to 10,000", "as in 1000");
@@ -153,7 +168,6 @@ impl Setup {
             return Err(Mistakes(mistakes));
         }
         let functions = listed(options, "allow-functions").map(str::to_ascii_lowercase).collect();
-        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
         let time_limit = options.time("statement-limit").filter(|limit| !limit.is_zero());
         let mut guard = Guard { time_limit, ..Guard::default() };
         if writes == WritesPlan::Execute {
@@ -253,5 +267,14 @@ mod tests {
         assert_eq!(places, ["--log", "--speed", "--classes"]);
         assert!(setup(&[("log", "-"), ("timing", "fast"), ("speed", "2")]).is_err());
         assert!(setup(&[("log", "-")]).unwrap().is_stream());
+    }
+
+    #[test]
+    fn writes_are_executed_only_where_the_clients_of_the_log_are_trusted() {
+        let execute = [("log", "a.log"), ("writes", "execute")];
+        let wrong = setup(&execute).unwrap_err();
+        assert_eq!(wrong.0[0].place, "--writes execute");
+        let trusted = [&execute[..], &[("trust-log-clients", "on")]].concat();
+        assert_eq!(setup(&trusted).unwrap().writes, WritesPlan::Execute);
     }
 }

@@ -14,6 +14,13 @@ use crate::capture::read_only::{Refusal, Ruling, rule};
 use crate::capture::{Database, Deed, Doubt, Recorded};
 use crate::plan::WritesPlan;
 
+/// Longest statement that a server takes, bytes (max_allowed_packet at its most). What stands so far behind a statement
+/// whose end is a guess is no part of it.
+const LONGEST_STATEMENT: u64 = 1 << 30;
+/// Why a write is not executed.
+const NO_OUTCOME: &str = "writes of which the log does not tell that they were done";
+const BEHIND_GUESS: &str = "writes behind a statement whose end is a guess";
+
 /// Sessions kept in mind whose end was not seen.
 const MOST_OPEN: usize = 100_000;
 
@@ -79,6 +86,8 @@ pub(super) struct Tracker<'a> {
     newest: u64,
     pub(super) ends_inferred: u64,
     has_forgotten: bool,
+    /// Where the log is out of what a statement whose end is a guess may hold, bytes from its begin.
+    sure_from: u64,
 }
 
 impl<'a> Tracker<'a> {
@@ -93,7 +102,13 @@ impl<'a> Tracker<'a> {
             newest: 0,
             ends_inferred: 0,
             has_forgotten: false,
+            sure_from: 0,
         }
+    }
+
+    /// Another log follows: no statement goes on from one file to the next.
+    pub(super) fn next_log(&mut self) {
+        self.sure_from = 0;
     }
 
     /// For a first look through.
@@ -124,6 +139,9 @@ impl<'a> Tracker<'a> {
     /// Takes the next record of the log.
     pub(super) fn take<'t>(&mut self, recorded: &Recorded<'t>) -> Seen<'t> {
         self.records += 1;
+        if matches!(recorded.doubt, Doubt::Unbalanced | Doubt::Suspect) {
+            self.sure_from = recorded.offset.saturating_add(LONGEST_STATEMENT);
+        }
         let (id, before_ended) = self.find(recorded);
         let open = self.open.get_mut(&id).expect("it was just put there");
         open.last_record = self.records;
@@ -142,6 +160,12 @@ impl<'a> Tracker<'a> {
             }
             () if is_cut && is_statement(recorded) => Fate::Left(CUT.into()),
             () => open.fate(recorded, self.setup, self.ends.is_some()),
+        };
+        let fate = match fate {
+            Fate::Sent(Sort::Write, _) if recorded.offset < self.sure_from => {
+                Fate::Left(BEHIND_GUESS.into())
+            }
+            fate => fate,
         };
         let mut seen = Seen {
             session,
@@ -312,10 +336,11 @@ impl Open {
                 self.database = Some(name.into());
                 return Fate::Nothing;
             }
-            Ruling::Write => self.write(text, setup),
-            Ruling::Refused(_) if executes && is_own_work(text) => {
+            Ruling::Write => self.write(recorded, setup),
+            Ruling::Refused(_) if executes && is_temporary(text) => {
                 Fate::Sent(Sort::Write, Cow::Borrowed(text))
             }
+            Ruling::Refused(_) if executes && calls(text) => executed(recorded),
             Ruling::Refused(refusal) => Fate::Left(reason(&refusal)),
         };
         match fate {
@@ -327,10 +352,11 @@ impl Open {
     }
 
     /// What becomes of a statement that would write.
-    fn write<'t>(&self, text: &'t [u8], setup: &Setup) -> Fate<'t> {
+    fn write<'t>(&self, recorded: &Recorded<'t>, setup: &Setup) -> Fate<'t> {
+        let text = recorded.text;
         match setup.writes {
             WritesPlan::Execute if !self.is_settled => Fate::Left(CUT.into()),
-            WritesPlan::Execute => Fate::Sent(Sort::Write, Cow::Borrowed(text)),
+            WritesPlan::Execute => executed(recorded),
             WritesPlan::Drop => Fate::Left("writes".into()),
             WritesPlan::Where | WritesPlan::Probe => {
                 Fate::Sent(Sort::ReadHalf, Cow::Borrowed(text))
@@ -406,15 +432,34 @@ fn reason(refusal: &Refusal) -> Cow<'static, str> {
     }
 }
 
-/// What is sent beside reads and writes where a user lets all be done: temporary tables and stored procedures.
-fn is_own_work(text: &[u8]) -> bool {
+/// A write is executed where the log tells that it was done: one that was denied, or could not be parsed, stands in logs
+/// like any other.
+fn executed<'t>(recorded: &Recorded<'t>) -> Fate<'t> {
+    let was_done = match recorded.errno {
+        Some(errno) => errno == 0,
+        None => recorded.rows_affected.is_some_and(|rows| rows > 0),
+    };
+    if !recorded.doubt.is_certain() {
+        return Fate::Left(format!("doubtful: {}", recorded.doubt.words()).into());
+    }
+    if was_done {
+        Fate::Sent(Sort::Write, Cow::Borrowed(recorded.text))
+    } else {
+        Fate::Left(NO_OUTCOME.into())
+    }
+}
+
+/// Whether a statement is about temporary tables, which only its own session feels.
+fn is_temporary(text: &[u8]) -> bool {
     let mut words = words(text).map(<[u8]>::to_ascii_lowercase);
     let first = words.next().unwrap_or_default();
-    match first.as_slice() {
-        b"call" => true,
-        b"create" | b"drop" => words.next().is_some_and(|word| word == b"temporary"),
-        _ => false,
-    }
+    matches!(first.as_slice(), b"create" | b"drop")
+        && words.next().is_some_and(|word| word == b"temporary")
+}
+
+/// Whether a statement calls a stored procedure.
+fn calls(text: &[u8]) -> bool {
+    words(text).next().is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
 }
 
 /// Words of a statement, without comments at its begin.
@@ -426,3 +471,7 @@ pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     }
     rest.split(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).filter(|word| !word.is_empty())
 }
+
+#[cfg(test)]
+#[path = "track_tests.rs"]
+mod tests;

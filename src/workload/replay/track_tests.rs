@@ -1,0 +1,72 @@
+use super::*;
+use crate::plan::Options;
+
+fn executing() -> Setup {
+    let given = [("log", "x"), ("writes", "execute"), ("trust-log-clients", "on")];
+    let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Setup::new(&Options::check(&super::super::setup::options(), &given).unwrap()).unwrap()
+}
+
+fn write(offset: u64) -> Recorded<'static> {
+    Recorded {
+        text: b"delete from t",
+        session: Some(7),
+        database: Database::Named(b"d"),
+        offset,
+        errno: Some(0),
+        ..Recorded::default()
+    }
+}
+
+/// What becomes of records of a log that begins with its sessions: `sent`, or why not.
+fn fates(records: &[Recorded<'_>]) -> Vec<String> {
+    let setup = Setup { from_start: true, ..executing() };
+    let mut tracker = Tracker::new(&setup, None);
+    let fates = records.iter().map(|recorded| match tracker.take(recorded).fate {
+        Fate::Sent(..) => "sent".to_owned(),
+        Fate::Left(why) => why.into_owned(),
+        fate => format!("{fate:?}"),
+    });
+    fates.collect()
+}
+
+#[test]
+fn writes_are_executed_only_where_the_log_tells_that_they_were_done() {
+    let of = |errno, rows_affected| {
+        fates(&[Recorded { errno, rows_affected, ..write(0) }]).pop().unwrap()
+    };
+    assert_eq!(of(Some(0), None), "sent");
+    assert_eq!(of(Some(0), Some(0)), "sent");
+    assert_eq!(of(None, Some(2)), "sent");
+    // Denied, failed to parse, or a log that does not tell.
+    for (errno, rows) in [(Some(1142), None), (None, None), (None, Some(0))] {
+        assert_eq!(of(errno, rows), NO_OUTCOME);
+    }
+    let call = Recorded { text: b"call p()", errno: None, ..write(0) };
+    let table = Recorded { text: b"create temporary table x (a int)", errno: None, ..write(0) };
+    assert_eq!(fates(&[call, table]), [NO_OUTCOME, "sent"]);
+    let early = Recorded { doubt: Doubt::Early, ..write(0) };
+    assert_eq!(fates(&[early]), ["doubtful: early"]);
+}
+
+#[test]
+fn no_write_is_executed_behind_a_guess_until_it_can_be_no_part_of_it() {
+    let guess = Recorded { doubt: Doubt::Unbalanced, ..write(1000) };
+    let read = Recorded { text: b"select 1 from t", ..write(5 << 20) };
+    let told = fates(&[
+        write(0),
+        guess,
+        write(2 << 20),
+        read,
+        write(LONGEST_STATEMENT + 999),
+        write(LONGEST_STATEMENT + 1000),
+    ]);
+    assert_eq!(told, ["sent", "doubtful: unbalanced", BEHIND_GUESS, "sent", BEHIND_GUESS, "sent"]);
+    let setup = Setup { from_start: true, ..executing() };
+    let mut tracker = Tracker::new(&setup, None);
+    let guess = Recorded { doubt: Doubt::Suspect, ..write(0) };
+    tracker.take(&guess);
+    assert!(matches!(tracker.take(&write(9)).fate, Fate::Left(_)));
+    tracker.next_log();
+    assert!(matches!(tracker.take(&write(0)).fate, Fate::Sent(..)), "another file");
+}
