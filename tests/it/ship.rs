@@ -325,7 +325,7 @@ fn tls_and_token_guard_the_log() {
         return;
     };
     let token = dir.path().join("token");
-    std::fs::write(&token, "s3cret\n").unwrap();
+    std::fs::write(&token, "s3cret-of-16-or-more\n").unwrap();
     let path = |path: &Path| path.display().to_string();
     let (log_path, cert_path, key_path, token_path) =
         (path(&log), path(&cert), path(&key), path(&token));
@@ -343,18 +343,27 @@ fn tls_and_token_guard_the_log() {
     let output =
         command(dir.path(), &["ship", &log_path, "--listen", "0.0.0.0:0"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("without a token"));
+    assert_eq!(output.status.code(), Some(2), "it is refused");
+    let short = dir.path().join("short");
+    std::fs::write(&short, "s3cret\n").unwrap();
+    let mut short_words = words;
+    let short_path = path(&short);
+    short_words[4] = &short_path;
+    let output = command(dir.path(), &[&["ship"], &short_words[..]].concat()).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("by guessing"));
+    assert_eq!(output.status.code(), Some(2), "it is refused");
     let ship = Ship::start(dir.path(), &words);
     let url = ship.url.replace("0.0.0.0", "localhost");
     let line = std::fs::read(format!("/proc/{}/cmdline", ship.child.id())).unwrap();
-    assert!(!String::from_utf8_lossy(&line).contains("s3cret"));
+    assert!(!String::from_utf8_lossy(&line).contains("s3cret-of"));
     let open = |token: &str, authority: Option<PathBuf>| {
         let access = Access { token: Some(Secret::new(token)), authority, is_packed: true };
         open_live(&url, &access, None, &Stop::new())
     };
-    assert!(open("s3cret", None).is_err(), "a certificate that nobody knows");
+    assert!(open("s3cret-of-16-or-more", None).is_err(), "a certificate that nobody knows");
     let wrong = open("other", Some(cert.clone())).err().unwrap().to_string();
     assert!(wrong.contains("token"), "{wrong}");
-    let mut reader = Reader::of(open("s3cret", Some(cert)).unwrap());
+    let mut reader = Reader::of(open("s3cret-of-16-or-more", Some(cert)).unwrap());
     pause(100);
     let mut file = std::fs::File::options().append(true).open(&log).unwrap();
     for n in 0..2000 {
@@ -366,4 +375,67 @@ fn tls_and_token_guard_the_log() {
         file.write_all(text.as_bytes()).unwrap();
     }
     reader.until(2000);
+}
+
+/// Reads until the other side closes; whether it did.
+fn is_closed(socket: &mut TcpStream) -> bool {
+    let mut piece = [0; 256];
+    loop {
+        match socket.read(&mut piece) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(e) => return e.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+}
+
+#[test]
+fn readers_that_are_gone_or_never_begin_leave_their_place_on_a_quiet_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("slow.log");
+    std::fs::write(&log, "").unwrap();
+    let Some((cert, key)) = certificate(dir.path()) else {
+        println!("skipped: no openssl");
+        return;
+    };
+    let path = |path: &Path| path.display().to_string();
+    let (log_path, cert_path, key_path) = (path(&log), path(&cert), path(&key));
+    let words = [
+        log_path.as_str(),
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        &cert_path,
+        "--tls-key",
+        &key_path,
+        "--most-readers",
+        "2",
+    ];
+    let ship = Ship::start(dir.path(), &words);
+    let address = format!("127.0.0.1:{}", ship.port());
+    let url = format!("https://localhost:{}/slow", ship.port());
+    let access = Access { authority: Some(cert), is_packed: false, ..Access::default() };
+    let open = || open_live(&url, &access, None, &Stop::new());
+    // More than are let in before they ask: one says nothing, one is in the midst of its hello, others come late.
+    let mut silent = TcpStream::connect(&address).unwrap();
+    let mut half = TcpStream::connect(&address).unwrap();
+    half.write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc").unwrap();
+    let flood: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let (first, second) = (open().unwrap(), open().unwrap());
+    assert!(open().err().unwrap().to_string().contains("2 readers are served already"));
+    drop((first, second));
+    let clock = RealClock::start();
+    let (third, _fourth) = loop {
+        // Their places are free although the log gives nothing to send.
+        match (open(), open()) {
+            (Ok(third), Ok(fourth)) => break (third, fourth),
+            _ => assert!(clock.now() < PATIENCE, "those who are gone are there for ever"),
+        }
+        pause(100);
+    };
+    for socket in [&mut silent, &mut half] {
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+        assert!(is_closed(socket));
+    }
+    drop((flood, third));
 }

@@ -11,8 +11,8 @@ use crate::base::{Clock, Nanos, Secret};
 const MOST_HEAD: usize = 8 << 10;
 /// Fields of the longest head.
 const MOST_FIELDS: usize = 64;
-/// How long a head may take to come, however slowly its bytes do.
-const HEAD_TIME: Nanos = Nanos(5_000_000_000);
+/// How long a handshake and a head may take to come, however slowly their bytes do.
+pub(super) const HEAD_TIME: Nanos = Nanos(5_000_000_000);
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,9 +86,9 @@ pub(super) fn answer(status: &str, kind: &str, more: &str, body: &str) -> String
 pub(super) fn head(
     peer: &mut dyn Read,
     clock: &impl Clock,
+    until: Nanos,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<Option<Vec<u8>>, Refused> {
-    let until = clock.now() + HEAD_TIME;
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
@@ -292,14 +292,14 @@ mod tests {
             }
         }
         let clock = SimClock::default();
-        let slowly = head(&mut Drip(clock.clone(), 1_000_000_000), &clock, &|| true);
+        let slowly = head(&mut Drip(clock.clone(), 1_000_000_000), &clock, HEAD_TIME, &|| true);
         assert_eq!(slowly.map_err(|refused| refused.0), Err(408));
         let clock = SimClock::default();
-        let fast = head(&mut Drip(clock.clone(), 1), &clock, &|| true);
+        let fast = head(&mut Drip(clock.clone(), 1), &clock, HEAD_TIME, &|| true);
         assert_eq!(fast.map_err(|refused| refused.0), Err(431));
-        let cut = head(&mut &b"GET / HTTP"[..], &clock, &|| true);
+        let cut = head(&mut &b"GET / HTTP"[..], &clock, HEAD_TIME, &|| true);
         assert_eq!(cut.map_err(|refused| refused.0), Err(400));
-        assert_eq!(head(&mut &b""[..], &clock, &|| true), Ok(None));
+        assert_eq!(head(&mut &b""[..], &clock, HEAD_TIME, &|| true), Ok(None));
     }
 
     proptest! {

@@ -4,14 +4,17 @@
 //! files, `chain` keeps what was seen open as long as a reader needs it, `reader` reads along the chain, `mark` says
 //! where a reader is, so that another can go on there.
 
+mod arrivals;
 mod chain;
 mod chunks;
+mod framing;
 mod http;
 mod live;
 mod mark;
 mod peer;
 mod reader;
 mod remote;
+mod room;
 mod serve;
 mod siblings;
 mod spool;

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::net::sockopt;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
+
+use super::http::is_pause;
 
 /// Where machines keep the authorities they believe.
 const AUTHORITIES: &[&str] = &[
@@ -75,17 +78,54 @@ impl Peer {
         let _ = self.socket().shutdown(std::net::Shutdown::Write);
     }
 
-    /// Whether the other side has left. In TLS it says so in words we don't look for; writing to it tells later.
-    pub(super) fn has_left(&self) -> bool {
+    /// Goes through the handshake, if there is one. However slowly its bytes come, it ends when `is_late` says so.
+    pub(super) fn shake_hands(&mut self, is_late: &dyn Fn() -> bool) -> io::Result<()> {
+        let Peer::Server(tls) = self else { return Ok(()) };
+        while tls.conn.is_handshaking() {
+            if is_late() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            match step(tls) {
+                Ok(()) => {}
+                Err(e) if is_pause(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the other side has left. What it says besides is passed over: it has asked already.
+    pub(super) fn has_left(&mut self) -> bool {
         use rustix::net::RecvFlags;
         let mut byte = [0_u8];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match rustix::net::recv(self.socket(), &mut byte[..], flags) {
-            Ok((read, _)) => read == 0,
+            Ok((0, _)) => true,
+            // In TLS that it leaves is said in its own words.
+            Ok(_) => match self.read(&mut [0; 1024]) {
+                Ok(read) => read == 0,
+                Err(e) => !is_pause(&e),
+            },
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => false,
             Err(_) => true,
         }
     }
+}
+
+/// Sends what TLS has to send, then takes what came, once: the socket waits for a moment at most.
+fn step(tls: &mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
+    while tls.conn.wants_write() {
+        tls.conn.write_tls(&mut tls.sock)?;
+    }
+    if tls.conn.wants_read() && tls.conn.read_tls(&mut tls.sock)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if let Err(e) = tls.conn.process_new_packets() {
+        // What is wrong is told, if it can be told at once.
+        let _ = tls.conn.write_tls(&mut tls.sock);
+        return Err(io::Error::other(e));
+    }
+    Ok(())
 }
 
 fn prepare(socket: &TcpStream) -> io::Result<()> {
@@ -93,7 +133,11 @@ fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    rustix::net::sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_socket_keepalive(socket, true)?;
+    // Where the network ends without a word, nobody leaves; and a quiet log sends nothing that would tell.
+    sockopt::set_tcp_keepidle(socket, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepintvl(socket, Duration::from_secs(1))?;
+    sockopt::set_tcp_keepcnt(socket, 4)?;
     Ok(())
 }
 
@@ -101,7 +145,14 @@ impl Read for Peer {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
             Peer::Plain(socket) => socket.read(out),
-            Peer::Server(tls) => tls.read(out),
+            // A record that comes byte by byte would keep the library's own read busy for as long as it comes.
+            Peer::Server(tls) => match tls.conn.reader().read(out) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    step(tls)?;
+                    tls.conn.reader().read(out)
+                }
+                result => result,
+            },
             Peer::Client(tls) => tls.read(out),
         }
     }

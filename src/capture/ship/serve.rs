@@ -1,20 +1,23 @@
 //! Serves a log over HTTP. One thread looks at the log and takes connections, and each reader has a thread of its own:
 //! who reads slowly blocks only itself. That is why this file knows threads, which the rest of the room does not.
 
-use std::io::{self, Read as _, Write};
+use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Context as _;
 use rustls::ServerConfig;
 
+use super::arrivals::Arrivals;
+use super::framing::{CHUNK, Framing, shrink};
 use super::http::{self, Asked, Wanted};
 use super::peer::Peer;
+use super::room::Room;
 use super::stream::{Shipped, Stream};
 use super::told;
 use super::watch::{Entrance, Watch};
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
+use crate::plan::Refused;
 
 /// How often the log is looked at.
 const LOOK: Nanos = Nanos(25_000_000);
@@ -26,10 +29,10 @@ const GATHER: Nanos = Nanos(200_000_000);
 pub(super) const BEAT: Nanos = Nanos(2_000_000_000);
 /// How long we wait for the other side to leave after an answer.
 const PART: Nanos = Nanos(1_000_000_000);
-/// Text of one chunk, bytes; a longer record is a longer chunk.
-const CHUNK: usize = 256 << 10;
-/// How hard is packed: fast, so that shipping costs the server's machine little.
-const LEVEL: i32 = 1;
+/// How long an answer that is no log may take to be taken.
+const ANSWER_TIME: Nanos = Nanos(3_000_000_000);
+/// Fewest signs of a token where others than this machine can reach us: they can guess as often as they like.
+const SHORTEST_TOKEN: usize = 16;
 
 /// How to serve.
 #[derive(Clone)]
@@ -73,6 +76,8 @@ pub struct Server {
     listener: TcpListener,
     clock: RealClock,
     counts: Counts,
+    arrivals: Arrivals,
+    room: Room,
     readers: Mutex<Vec<Served>>,
     /// What those had who have left.
     gone: Mutex<Shipped>,
@@ -82,25 +87,27 @@ impl Server {
     /// Listens.
     ///
     /// # Errors
-    /// When the address can't be had, or others could reach it without a token or in clear text.
+    /// When the address can't be had, or others could reach it without a token, with one that can be guessed, or in
+    /// clear text.
     pub fn open(plan: Serving) -> anyhow::Result<Server> {
-        let is_safe = plan.token.is_some() && plan.tls.is_some();
-        anyhow::ensure!(
-            is_safe || plan.listen.ip().is_loopback(),
-            "listen on {}: others could read the log{}\n\
-             hint: give a token and a certificate (--token-file, --tls-cert, --tls-key), or listen \
-             on 127.0.0.1 and come through a tunnel",
-            plan.listen,
-            if plan.token.is_none() { " without a token" } else { " in clear text" },
-        );
-        let listener =
-            TcpListener::bind(plan.listen).with_context(|| format!("listen on {}", plan.listen))?;
+        refuse_danger(&plan)?;
+        let listener = TcpListener::bind(plan.listen).map_err(|e| match e.kind() {
+            io::ErrorKind::AddrInUse => anyhow::Error::new(Refused(format!(
+                "listen on {}: another program, perhaps another `sweat ship`, listens there\n\
+                 hint: choose another port: --listen {}:9701",
+                plan.listen,
+                plan.listen.ip()
+            ))),
+            _ => anyhow::Error::new(e).context(format!("listen on {}", plan.listen)),
+        })?;
         listener.set_nonblocking(true)?;
         Ok(Server {
             plan,
             listener,
             clock: RealClock::start(),
             counts: Counts::default(),
+            arrivals: Arrivals::new(),
+            room: Room::default(),
             readers: Mutex::default(),
             gone: Mutex::default(),
         })
@@ -167,22 +174,50 @@ impl Server {
         })
     }
 
+    /// Serves one connection. What it asks for must come soon; only then may it stay.
     fn serve(&self, socket: TcpStream, address: SocketAddr, entrance: &Entrance, stop: &Stop) {
-        let Ok(mut peer) = Peer::accepted(socket, self.plan.tls.as_ref()) else { return };
         let id = self.counts.readers.fetch_add(1, Ordering::Relaxed);
-        let served = Served {
-            id,
-            peer: address,
-            since: self.clock.now(),
-            shipped: Shipped::default(),
-            behind_bytes: 0,
+        let Ok(arrival) = self.arrivals.enter(id, &socket) else { return };
+        let Ok(mut peer) = Peer::accepted(socket, self.plan.tls.as_ref()) else { return };
+        let until = self.clock.now() + http::HEAD_TIME;
+        let is_late = || self.clock.now() > until || stop.is_set();
+        if peer.shake_hands(&is_late).is_err() {
+            return;
+        }
+        let head = match http::head(&mut peer, &self.clock, until, &|| !stop.is_set()) {
+            Ok(None) => return,
+            Ok(Some(head)) => Ok(head),
+            Err(refused) => Err(refused),
         };
-        let is_full = {
-            let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
-            readers.push(served);
-            readers.len() > self.plan.most_readers
+        let asked = head.and_then(|head| http::asked(&head, self.plan.token.as_ref()));
+        let asked = match asked {
+            Ok(Asked::Slow(_)) if !self.takes(id, address) => {
+                Err(http::too_many(self.plan.most_readers))
+            }
+            asked => asked,
         };
-        let _ = self.answer(&mut peer, id, is_full, entrance, stop);
+        if let Ok(Asked::Slow(wanted)) = asked {
+            drop(arrival);
+            let _ = self.ship(&mut peer, id, &wanted, entrance, stop);
+            self.leaves(id);
+        } else {
+            let _ = self.answer(&mut peer, asked, entrance, stop);
+        }
+    }
+
+    /// Takes a reader, if there is a place.
+    fn takes(&self, id: u64, peer: SocketAddr) -> bool {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if readers.len() >= self.plan.most_readers {
+            return false;
+        }
+        let (since, shipped) = (self.clock.now(), Shipped::default());
+        readers.push(Served { id, peer, since, shipped, behind_bytes: 0 });
+        true
+    }
+
+    fn leaves(&self, id: u64) {
+        self.room.leave(id);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = readers.iter().position(|reader| reader.id == id) {
             let left = readers.swap_remove(at);
@@ -191,39 +226,29 @@ impl Server {
         }
     }
 
+    /// Answers what asks for no log, or gets none.
     fn answer(
         &self,
         peer: &mut Peer,
-        id: u64,
-        is_full: bool,
+        asked: Result<Asked, http::Refused>,
         entrance: &Entrance,
         stop: &Stop,
     ) -> io::Result<()> {
-        let head = match http::head(peer, &self.clock, &|| !stop.is_set()) {
-            Ok(None) => return Ok(()),
-            Ok(Some(head)) => Ok(head),
-            Err(refused) => Err(refused),
-        };
-        let asked = head.and_then(|head| http::asked(&head, self.plan.token.as_ref()));
-        let asked = match asked {
-            Ok(Asked::Slow(_)) if is_full => Err(http::too_many(self.plan.most_readers)),
-            asked => asked,
-        };
         let text = match asked {
-            Ok(Asked::Slow(wanted)) => return self.ship(peer, id, &wanted, entrance, stop),
-            Ok(Asked::Status) => {
-                http::answer("200 OK", "application/json", "", &told::status(self, entrance))
-            }
             Ok(Asked::Metrics) => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
                 http::answer("200 OK", kind, "", &told::metrics(self, entrance))
+            }
+            Ok(Asked::Status | Asked::Slow(_)) => {
+                http::answer("200 OK", "application/json", "", &told::status(self, entrance))
             }
             Err(refused) => {
                 self.counts.refused.fetch_add(1, Ordering::Relaxed);
                 refused.text()
             }
         };
-        self.send(peer, text.as_bytes(), stop)?;
+        let until = self.clock.now() + ANSWER_TIME;
+        self.send(peer, text.as_bytes(), stop, &|_| self.clock.now() > until)?;
         self.part(peer, stop);
         Ok(())
     }
@@ -257,41 +282,53 @@ impl Server {
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n{coding}\
              Cache-Control: no-store\r\nConnection: close\r\n\r\n"
         );
-        self.send(peer, head.as_bytes(), stop)?;
-        let mut chunks = Chunks::new(wanted)?;
+        let is_idle = |taken_at: Nanos| self.clock.now().since(taken_at) > self.plan.patience;
+        self.send(peer, head.as_bytes(), stop, &is_idle)?;
+        let mut framing = Framing::new(wanted)?;
         let mut sent_at = self.clock.now();
         let mut news_at = sent_at;
         while !stop.is_set() {
-            let has_more = stream.look().map_err(io::Error::other)?;
+            let may_read = self.room.may_read(id, stream.held_bytes());
+            let has_more = may_read && stream.look().map_err(io::Error::other)?;
             let now = self.clock.now();
             if has_more {
                 news_at = now;
-            } else if now.since(news_at) >= QUIET {
+            } else if may_read && now.since(news_at) >= QUIET {
                 stream.pause().map_err(io::Error::other)?;
             }
             let length = stream.text().len();
             let is_gathered = !wanted.is_packed || now.since(sent_at) >= GATHER;
             if length >= CHUNK || length > 0 && !has_more && is_gathered {
                 let mark = wanted.has_marks.then(|| stream.mark().to_string());
-                let chunk = chunks.chunk(stream.text(), mark.as_deref())?;
-                self.send(peer, chunk, stop)?;
+                self.room.sends(id, stream.held_bytes());
+                // A long record that goes out slowly is in the way of others once they need its room.
+                let is_late = |taken_at: Nanos| {
+                    let is_slow = self.clock.now().since(now) > self.plan.patience;
+                    is_idle(taken_at) || is_slow && self.room.is_wanted_of(id)
+                };
+                for part in framing.chunk(stream.text(), mark.as_deref())? {
+                    self.send(peer, part, stop, &is_late)?;
+                }
+                framing.forget();
+                shrink(stream.text());
                 sent_at = self.clock.now();
                 self.note(id, &mut stream);
             } else if wanted.has_marks && now.since(sent_at) >= BEAT {
                 let mark = stream.mark().to_string();
-                self.send(peer, chunks.beat(&mark), stop)?;
+                self.send(peer, framing.beat(&mark), stop, &is_idle)?;
                 sent_at = now;
                 self.note(id, &mut stream);
             }
             if !has_more {
-                if peer.has_left() && !matches!(peer, Peer::Server(_)) {
+                if peer.has_left() {
                     return Ok(());
                 }
                 self.clock.sleep_until(now + LOOK);
             }
         }
-        let end = chunks.end()?;
-        self.send(peer, &end, &Stop::new())
+        let end = framing.end()?;
+        let until = self.clock.now() + PART;
+        self.send(peer, &end, &Stop::new(), &|_| self.clock.now() > until)
     }
 
     fn note(&self, id: u64, stream: &mut Stream) {
@@ -302,8 +339,14 @@ impl Server {
         }
     }
 
-    /// Sends all of it, or gives up on a reader that takes nothing for too long.
-    fn send(&self, peer: &mut Peer, bytes: &[u8], stop: &Stop) -> io::Result<()> {
+    /// Sends all of it, or gives up on a reader of whom `is_late` says so, by when it took something last.
+    fn send(
+        &self,
+        peer: &mut Peer,
+        bytes: &[u8],
+        stop: &Stop,
+        is_late: &dyn Fn(Nanos) -> bool,
+    ) -> io::Result<()> {
         let mut rest = bytes;
         let mut taken_at = self.clock.now();
         loop {
@@ -319,9 +362,14 @@ impl Server {
                 Ok(taken) => {
                     rest = &rest[taken..];
                     taken_at = self.clock.now();
+                    // One that takes a byte now and then is late no less.
+                    if is_late(taken_at) && !rest.is_empty() {
+                        self.counts.cut.fetch_add(1, Ordering::Relaxed);
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
                 }
                 Err(e) if http::is_pause(&e) => {
-                    let is_late = self.clock.now().since(taken_at) > self.plan.patience;
+                    let is_late = is_late(taken_at);
                     if is_late {
                         self.counts.cut.fetch_add(1, Ordering::Relaxed);
                     }
@@ -340,68 +388,24 @@ impl Server {
     }
 }
 
-/// Chunks of HTTP. Each ends with a record; where that is, stands in the chunk's head, which others may pass over.
-struct Chunks {
-    packer: Option<zstd::stream::write::Encoder<'static, Vec<u8>>>,
-    out: Vec<u8>,
-}
-
-impl Chunks {
-    fn new(wanted: &Wanted) -> io::Result<Chunks> {
-        let packer = match wanted.is_packed {
-            true => Some(zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?),
-            false => None,
-        };
-        Ok(Chunks { packer, out: Vec::new() })
+/// Refuses what would let others read the log.
+fn refuse_danger(plan: &Serving) -> Result<(), Refused> {
+    if plan.listen.ip().is_loopback() {
+        return Ok(());
     }
-
-    fn chunk(&mut self, text: &mut Vec<u8>, mark: Option<&str>) -> io::Result<&[u8]> {
-        self.out.clear();
-        match &mut self.packer {
-            None => write_chunk(&mut self.out, text, "mark", mark),
-            Some(packer) => {
-                packer.write_all(text)?;
-                packer.flush()?;
-                write_chunk(&mut self.out, packer.get_ref(), "mark", mark);
-                shrink(packer.get_mut());
-            }
-        }
-        shrink(text);
-        Ok(&self.out)
+    let refused = |why: &str, hint: &str| {
+        let listen = plan.listen;
+        Err(Refused(format!("listen on {listen}: others could read the log{why}\nhint: {hint}")))
+    };
+    const HINT: &str = "give a token and a certificate (--token-file, --tls-cert, --tls-key), or \
+                        listen on 127.0.0.1 and come through a tunnel";
+    match &plan.token {
+        None => refused(" without a token", HINT),
+        Some(_) if plan.tls.is_none() => refused(" in clear text", HINT),
+        Some(token) if token.reveal().len() < SHORTEST_TOKEN => refused(
+            &format!(" by guessing: the token has fewer than {SHORTEST_TOKEN} signs"),
+            "make one: openssl rand -hex 32",
+        ),
+        Some(_) => Ok(()),
     }
-
-    /// Says that we are there, and where; its byte is no part of the log.
-    fn beat(&mut self, mark: &str) -> &[u8] {
-        self.out.clear();
-        write_chunk(&mut self.out, b"\n", "beat", Some(mark));
-        &self.out
-    }
-
-    fn end(&mut self) -> io::Result<Vec<u8>> {
-        let mut out = Vec::new();
-        if let Some(packer) = self.packer.take() {
-            write_chunk(&mut out, &packer.finish()?, "", None);
-        }
-        out.extend_from_slice(b"0\r\n\r\n");
-        Ok(out)
-    }
-}
-
-fn write_chunk(out: &mut Vec<u8>, bytes: &[u8], name: &str, mark: Option<&str>) {
-    if bytes.is_empty() {
-        return;
-    }
-    out.extend_from_slice(format!("{:x}", bytes.len()).as_bytes());
-    if let Some(mark) = mark {
-        out.extend_from_slice(format!(";{name}={mark}").as_bytes());
-    }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(bytes);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// Empties a buffer; one that a long record has made large goes.
-fn shrink(buffer: &mut Vec<u8>) {
-    buffer.clear();
-    buffer.shrink_to(CHUNK * 2);
 }

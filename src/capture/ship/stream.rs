@@ -173,6 +173,14 @@ impl Stream {
         &mut self.out.text
     }
 
+    /// Memory that it takes, about: text to be shipped, and that of a record which has not come to its end.
+    pub fn held_bytes(&self) -> usize {
+        let under_way = self.reader.position().saturating_sub(self.log.offset());
+        // A buffer that grows has room for as much again.
+        self.out.text.capacity()
+            + usize::try_from(under_way.saturating_mul(2)).unwrap_or(usize::MAX)
+    }
+
     /// Where the text ends.
     pub fn mark(&mut self) -> Mark {
         let end = self.out.end.max(self.out.skip_bytes.min(self.reader.position()));
