@@ -10,7 +10,8 @@ use super::fault::Exit;
 use super::{present, warm};
 use crate::experiment;
 use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan, TargetPlan};
-use crate::workload;
+use crate::target::Target;
+use crate::workload::{self, replay};
 
 /// The workload.
 const KIND: &str = "replay";
@@ -169,10 +170,14 @@ fn is_ours(target: &TargetPlan) -> bool {
     }
 }
 
-/// As many workers as the log has sessions at once, unless told how many.
+/// Sessions that a server of ours, which nobody else uses, allows unless told otherwise.
+const OWN_SERVER_SEATS: usize = 140;
+
+/// As many workers as the log has sessions at once, unless told how many. Of a stream that is not known: then as many as
+/// the server allows.
 ///
 /// # Errors
-/// When a log can't be read.
+/// When a log can't be read, or is none.
 fn seats(plan: &mut Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
     if args.contains_id("threads") {
         return Ok(());
@@ -180,7 +185,11 @@ fn seats(plan: &mut Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> 
     if !args.get_flag("quiet") {
         desk.say("looking through the log");
     }
-    let kind = workload::kind(KIND)?;
-    plan.load.workers = kind.workers(&plan.workload.options, &desk.stop)?.unwrap_or(1);
+    let (options, stop) = (&plan.workload.options, &desk.stop);
+    plan.load.workers = match &plan.target {
+        TargetPlan::Address(address) => replay::seats_on(options, &Target::new(address)?, stop)?,
+        _ if replay::is_stream(options)? => replay::seats(options, stop)?.min(OWN_SERVER_SEATS),
+        _ => replay::seats(options, stop)?,
+    };
     Ok(())
 }

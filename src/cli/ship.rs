@@ -12,7 +12,7 @@ use super::{connection, prompt};
 use crate::base::units::{Size, parse_time, show_bytes, show_time};
 use crate::base::{Clock as _, Nanos, RealClock, Secret};
 use crate::capture::ship::{Server, Serving, Spool, SpoolError, TOKEN, Watch, server_config};
-use crate::plan::{Mistake, Mistakes};
+use crate::plan::{Mistake, Mistakes, Refused};
 use crate::server::journal::Consent;
 use crate::server::logging::{self, Asked, Logging};
 use crate::target::{Session, Target};
@@ -154,7 +154,7 @@ impl Words {
         let tls = match (text("tls-cert"), text("tls-key")) {
             (Some(chain), Some(key)) => Some(server_config(Path::new(&chain), Path::new(&key))?),
             (None, None) => None,
-            _ => anyhow::bail!("--tls-cert and --tls-key belong together"),
+            _ => return Err(Refused("--tls-cert and --tls-key belong together".to_owned()).into()),
         };
         let token = token(args, desk)?;
         let patience = Nanos::from(patience);
@@ -175,15 +175,33 @@ fn token(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Option<Secret>> {
     let text = if args.get_flag("ask-token") {
         Some(prompt::password(&desk.stop)?.reveal().to_owned())
     } else if let Some(path) = args.get_one::<String>("token-file") {
-        Some(std::fs::read_to_string(path).with_context(|| format!("read the token in {path}"))?)
+        Some(token_in(Path::new(path), desk)?)
     } else {
         std::env::var(TOKEN).ok().filter(|text| !text.is_empty())
     };
     let Some(text) = text else { return Ok(None) };
     let text = text.trim();
     let is_good = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
-    anyhow::ensure!(is_good, "a token is one word of letters, digits and signs");
+    if !is_good {
+        return Err(Refused("a token is one word of letters, digits and signs".to_owned()).into());
+    }
     Ok(Some(Secret::new(text)))
+}
+
+/// The token in a file, as it stands there. Says so where others on this machine can read it too.
+///
+/// # Errors
+/// When it can't be read.
+pub(super) fn token_in(path: &Path, desk: &Desk) -> anyhow::Result<String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let why = || Refused(format!("read the token in {}", path.display()));
+    let text = std::fs::read_to_string(path).with_context(why)?;
+    let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
+    if mode & 0o007 != 0 {
+        let path = path.display();
+        desk.say(&format!("note: every user of this machine can read {path}: chmod o= {path}"));
+    }
+    Ok(text)
 }
 
 /// `for=10m,long_query_time=0`
@@ -263,11 +281,12 @@ impl Shipping {
                 let consent = Consent::given(&format!("--allow {}", logging::ALLOW));
                 let on = Logging::on(target, &consent, how, &desk.stop)?;
                 on.notes.iter().for_each(|note| desk.say(note));
-                desk.say(&format!(
-                    "the slow log is on for {}; if sweat is killed: sweat restore {}",
-                    show_time((*time).into()),
-                    on.journal().display()
-                ));
+                let (time_text, journal) = (show_time((*time).into()), on.journal().display());
+                let what = match on.was_on {
+                    true => format!("the slow log was on and stays on; changed for {time_text}"),
+                    false => format!("the slow log is on for {time_text}"),
+                };
+                desk.say(&format!("{what}; if sweat is killed: sweat restore {journal}"));
                 logging = Some((on, clock.now() + *time));
             } else if words.log.is_none() {
                 check_on(&place, words.is_table)?;
@@ -284,11 +303,11 @@ impl Shipping {
             (None, None, _) => anyhow::bail!("no log is named"),
         };
         let watch = Watch::open(&log, words.hold_bytes).with_context(|| {
-            format!(
+            Refused(format!(
                 "follow the log {}\nhint: sweat ship runs on the server's machine, with the right \
                  to read its log and to list the folder; without, --table",
                 log.display()
-            )
+            ))
         })?;
         let looked = clock.now();
         Ok(Shipping { words, watch, server, log, table, logging, clock, looked, said: None })
@@ -321,7 +340,8 @@ impl Shipping {
                 Some(_) => check_disk(log, words).err().map(|e| format!("{e:#}")),
             };
             if let (Some(why), Some((on, _))) = (why.clone(), logging.take_if(|_| why.is_some())) {
-                desk.say(&format!("the slow log is switched off: {why}"));
+                let what = if on.was_on { "stays on, as it was" } else { "is switched off" };
+                desk.say(&format!("the slow log {what}: {why}"));
                 on.off()?.iter().for_each(|note| desk.say(note));
             }
             Ok(())
@@ -350,23 +370,30 @@ impl Shipping {
 fn check_disk(log: &Path, words: &Words) -> anyhow::Result<()> {
     // Where the disk is another machine's, nobody here can tell.
     let Ok(free) = logging::free_bytes(log) else { return Ok(()) };
-    anyhow::ensure!(
-        free >= words.keep_free_bytes,
+    if free >= words.keep_free_bytes {
+        return Ok(());
+    }
+    Err(Refused(format!(
         "only {} are free where {} is, and {} are to stay free (--keep-free)",
         show_bytes(free),
         log.display(),
         show_bytes(words.keep_free_bytes)
-    );
-    Ok(())
+    ))
+    .into())
 }
 
 fn check_on(place: &logging::Place, is_table: bool) -> anyhow::Result<()> {
     let turn_on = "--turn-on for=10m,long_query_time=0 --allow logging switches it on for a while";
-    anyhow::ensure!(place.is_on, "the server writes no slow log\nhint: {turn_on}");
+    if !place.is_on {
+        return Err(Refused(format!("the server writes no slow log\nhint: {turn_on}")).into());
+    }
     let goes_there = if is_table { place.is_table } else { place.is_file };
     let other = if is_table { "into a file" } else { "into a table" };
     let flag = if is_table { "leave out --table" } else { "add --table" };
-    anyhow::ensure!(goes_there, "the server writes its slow log {other}\nhint: {flag}");
+    if !goes_there {
+        let why = format!("the server writes its slow log {other}\nhint: {flag}");
+        return Err(Refused(why).into());
+    }
     Ok(())
 }
 

@@ -6,10 +6,8 @@ use super::ground::Ground;
 use super::settings;
 use crate::base::Stop;
 use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
-use crate::target::Session;
+use crate::target::preflight::{Connections, OWN_SESSIONS};
 
-/// Sessions of ours beside those of the workers: sampler and control.
-const OWN_SESSIONS: u64 = 3;
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
 
@@ -45,7 +43,7 @@ pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result
     let mut mistakes: Vec<Mistake> = Vec::new();
     if let Some(target) = ground.target() {
         let mut session = target.connect(stop)?;
-        mistakes.extend(sessions(workers, &Allowed::ask(&mut session)?));
+        mistakes.extend(sessions(workers, &Connections::ask(&mut session)?));
         if !ground.is_own() {
             settings::check_foreign(plan, &mut session)?;
         }
@@ -64,33 +62,7 @@ fn most_workers(plan: &Plan) -> u64 {
     ways.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
 }
 
-/// Sessions that the server allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Allowed {
-    /// In all.
-    all: u64,
-    /// By one account; 0 for no limit.
-    account: u64,
-    /// How many there are already, apart from the one that asks.
-    taken: u64,
-}
-
-impl Allowed {
-    fn ask(session: &mut Session) -> anyhow::Result<Allowed> {
-        let mut number = |sql: &str, column: usize| -> anyhow::Result<u64> {
-            let rows = session.rows(sql)?;
-            let value = rows.rows.first().and_then(|row| row.get(column)).cloned().flatten();
-            Ok(value.and_then(|v| String::from_utf8_lossy(&v).parse().ok()).unwrap_or(0))
-        };
-        Ok(Allowed {
-            all: number("select @@global.max_connections", 0)?,
-            account: number("select @@max_user_connections", 0)?,
-            taken: number("show global status like 'Threads_connected'", 1)?.saturating_sub(1),
-        })
-    }
-}
-
-fn sessions(workers: u64, allowed: &Allowed) -> Option<Mistake> {
+fn sessions(workers: u64, allowed: &Connections) -> Option<Mistake> {
     let needed = workers + OWN_SESSIONS;
     let refuse = |name: &str, most: u64, taken: u64| Mistake {
         place: "--threads".to_owned(),
@@ -150,7 +122,7 @@ mod tests {
 
     #[test]
     fn sessions_are_counted_with_ours_and_those_of_others() {
-        let allowed = Allowed { all: 151, account: 0, taken: 8 };
+        let allowed = Connections { all: 151, account: 0, taken: 8 };
         assert_eq!(sessions(140, &allowed), None);
         let refused = sessions(141, &allowed).unwrap();
         assert!(refused.why.contains("max_connections"), "{refused}");
@@ -158,9 +130,9 @@ mod tests {
             refused.hint.as_deref(),
             Some("use at most 140, or raise max_connections on the server to 152")
         );
-        let none = sessions(1, &Allowed { all: 151, account: 0, taken: 150 }).unwrap();
+        let none = sessions(1, &Connections { all: 151, account: 0, taken: 150 }).unwrap();
         assert!(none.hint.as_deref().unwrap().starts_with("none is left for workers: raise"));
-        let account = Allowed { account: 20, ..allowed };
+        let account = Connections { account: 20, ..allowed };
         assert_eq!(sessions(17, &account), None);
         assert!(sessions(18, &account).unwrap().why.contains("max_user_connections"));
     }

@@ -127,6 +127,9 @@ pub(super) fn run(
         keeper.writer().replayed(&name(place), &replayed);
         facts::write_round_trip(keeper, ground);
     }
+    if let Some(mistake) = workload.mistake() {
+        return Err(mistake.into());
+    }
     Ok(recording)
 }
 

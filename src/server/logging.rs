@@ -103,6 +103,8 @@ impl Asked {
 #[derive(Debug)]
 pub struct Logging {
     journal: Journal,
+    /// Whether the log was on before, and so stays on when all is put back.
+    pub was_on: bool,
     /// What is to be said: cost, sessions that are not logged.
     pub notes: Vec<String>,
 }
@@ -120,7 +122,7 @@ impl Logging {
     ) -> anyhow::Result<Logging> {
         let before = probe(target, stop)?;
         let journal = Journal::apart(target, consent, stop)?;
-        let mut logging = Logging { journal, notes: Vec::new() };
+        let mut logging = Logging { journal, was_on: false, notes: Vec::new() };
         let open = sessions(&logging.journal.session().rows("SHOW PROCESSLIST")?);
         logging.set(asked)?;
         let after = probe(target, stop)?;
@@ -148,14 +150,16 @@ impl Logging {
         for (name, value) in &asked.variables {
             self.one(name, value, true)?;
         }
-        self.one("slow_query_log", "ON", true)
+        self.was_on = !self.one("slow_query_log", "ON", true)?;
+        Ok(())
     }
 
-    /// Sets a variable unless it has that value. One that is not known to the server is left out, unless it must be.
-    fn one(&mut self, name: &str, value: &str, must: bool) -> anyhow::Result<()> {
+    /// Sets a variable unless it has that value; whether it did. One that is not known to the server is left out, unless
+    /// it must be.
+    fn one(&mut self, name: &str, value: &str, must: bool) -> anyhow::Result<bool> {
         let session = self.journal.session();
         match refuses(session, name, value)? {
-            Some(Refusal::Unknown) if !must => return Ok(()),
+            Some(Refusal::Unknown) if !must => return Ok(false),
             Some(Refusal::Denied) => anyhow::bail!(
                 "set {name}: our account may not\nhint: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
                  SUPER (MariaDB)"
@@ -171,7 +175,7 @@ impl Logging {
             let old = self.journal.set(name, value)?;
             self.notes.push(format!("{name} is {value}, it was {}", old.unwrap_or_default()));
         }
-        Ok(())
+        Ok(!is_same)
     }
 
     /// Where it is written down what was changed.

@@ -164,6 +164,10 @@ pub trait Workload: Send + Sync {
     fn replayed(&self) -> Option<Replayed> {
         None
     }
+    /// After a load: what was wrong with what it was given, where that could not be known before.
+    fn mistake(&self) -> Option<Mistake> {
+        None
+    }
     /// Removes what `prepare` made.
     ///
     /// # Errors

@@ -211,7 +211,8 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
     let view = running.until("the hot set is looked at", |view| view.heat.is_some());
     let heat = view.heat.unwrap();
     assert!(heat.warmth.share < 0.3 && heat.warmth.pages_hot > 150, "cold: {heat:?}");
-    assert!(heat.readiness.is_some_and(|ready| ready.budget_per_s == 500.0), "{heat:?}");
+    // Nobody has asked the active server for anything: what it would ask of the standby is not known.
+    assert!(heat.readiness.is_none() && heat.accesses_per_s.is_none(), "{heat:?}");
     let mut active = open(&pair.active);
     let mut looks = open(&pair.standby);
     let cold = status(&mut looks, "Innodb_buffer_pool_reads");

@@ -588,3 +588,73 @@ fn writes_are_read_probed_or_executed_as_asked() {
     let rows = server.sql("select group_concat(id, c order by id) from a.t");
     assert_eq!(rows, "1new,3a3,50fifty");
 }
+
+/// A `sweat replay` of what comes through a pipe.
+fn replay_pipe(server: &Fixture, dir: &Path, text: &[u8], words: &[&str]) -> (i32, String) {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let words = [&["replay", "-", "-S", &socket, "-u", "root"], words].concat();
+    let mut child = crate::cli::program(dir, &words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // One that refuses does not read it.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    let output = child.wait_with_output().unwrap();
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    (output.status.code().unwrap(), String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn a_pipe_is_replayed_on_a_server_with_its_usual_number_of_connections() {
+    let server = target_with(&[("max_connections", "151")]);
+    let dir = tempfile::tempdir().unwrap();
+    let log = log_of((0..60).map(|at| (10 + at % 5, at, read(at))), dir.path());
+    let text = std::fs::read(&log).unwrap();
+    let (code, said) = replay_pipe(&server, dir.path(), &text, &["--may-write", "--may-disturb"]);
+    assert!(code == 0 && said.contains("60 statements"), "{code}: {said}");
+}
+
+#[test]
+fn what_is_no_log_is_refused_with_words() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let other = dir.path().join("other");
+    std::fs::write(&other, "root:x:0:0:root:/root:/bin/bash\n".repeat(100)).unwrap();
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let path = other.display().to_string();
+    let server_words = ["-S", &socket, "-u", "root", "--may-write", "--may-disturb"];
+    for words in [
+        vec!["replay", &path, "--dry-run"],
+        [&["replay", &path][..], &server_words].concat(),
+        [&["warm", "replay", &path][..], &server_words].concat(),
+    ] {
+        let output = crate::cli::program(dir.path(), &words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("it is no slow log and no general log"), "{words:?}: {said}");
+    }
+    let text = std::fs::read(&other).unwrap();
+    for words in [&["--dry-run"][..], &["--may-write", "--may-disturb"]] {
+        let (code, said) = replay_pipe(&server, dir.path(), &text, words);
+        assert!(code == 2 && said.contains("it is no slow log"), "{words:?}: {code}: {said}");
+    }
+}
+
+#[test]
+fn a_warming_says_which_statements_failed() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    let lines = [(7, 0, read(0)), (7, 1, "select c from gone where id = 1".to_owned())];
+    let log = log_of(lines, dir.path()).display().to_string();
+    let socket = server.sandbox.meta().socket.display().to_string();
+    let words =
+        ["warm", "replay", &log, "-S", &socket, "-u", "root", "--may-write", "--may-disturb"];
+    let output = crate::cli::program(dir.path(), &words).output().unwrap();
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("failed: 1 of `select c from gone where id=?`: error 1146"), "{said}");
+}

@@ -3,10 +3,12 @@
 //! Never knows: statements, load. Gathering is `Facts::load`; judging is `judge`, pure.
 //! To add a danger: its case of `DangerKind`, and its lines in `judge`.
 
+mod connections;
 mod grants;
 
 use std::path::{Path, PathBuf};
 
+pub use connections::{Connections, OWN_SESSIONS};
 pub use grants::{Grants, reader_account};
 
 use super::{Error, Identity, Session};

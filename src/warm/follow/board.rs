@@ -198,6 +198,10 @@ impl Board {
     pub(super) fn close(&self, phase: Phase) {
         self.is_open.store(false, Ordering::SeqCst);
         let mut state = self.state();
+        if matches!(phase, Phase::StandbyGone(_)) {
+            // It may come back cold.
+            state.heat = None;
+        }
         state.phase = phase;
         let dropped = state.queue.len() as u64;
         state.counts.unsent += dropped;
@@ -365,6 +369,17 @@ mod tests {
         assert_eq!(take(&board, 0), None, "it goes on at now");
         board.put(item("c", 0));
         assert_eq!(take(&board, 0).as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn how_hot_a_standby_was_is_forgotten_when_it_is_gone() {
+        let board = open(1);
+        board.state().heat = Some(Heat::default());
+        board.close(Phase::Ended);
+        assert!(board.state().heat.is_some(), "it is told at the end");
+        board.open();
+        board.close(Phase::StandbyGone("killed".to_owned()));
+        assert!(board.state().heat.is_none());
     }
 
     #[test]

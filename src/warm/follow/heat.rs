@@ -13,6 +13,9 @@ use crate::warm::{Scene, Warmth, estimate_seconds, gauge, guarded, open};
 
 /// How long the active server's accesses are watched.
 const WATCH: Nanos = Nanos(1_000_000_000);
+/// A server with fewer accesses to its pages per second than this does nothing for its clients, or hangs: what it would
+/// ask of a standby is not known.
+const FEWEST_ACCESSES: f64 = 100.0;
 /// Largest pool whose every page is looked at without being asked to.
 const LARGE: u64 = 32 << 30;
 /// In place of the data folder: a look needs no keys, so no file is read for it.
@@ -34,16 +37,24 @@ impl Thermometer<'_> {
     /// Looks again and again until the stop.
     pub(super) fn watch(&self) {
         let mut next = self.clock.now();
+        let (mut busiest, mut openings) = (Busiest::default(), self.board.openings());
         while !self.stop.is_set() {
+            if self.board.openings() != openings {
+                // It came back, perhaps cold: what is known of it is of before.
+                openings = self.board.openings();
+                next = self.clock.now();
+            }
             let is_due = self.clock.now() >= next && self.board.state().phase == Phase::Following;
             if !is_due {
                 self.clock.sleep_until(self.clock.now() + NAP);
                 continue;
             }
             next = self.clock.now() + self.plan.gauge_each;
-            let looked = guarded(self.clock, self.stop, |abandon| self.look(abandon));
+            let looked = guarded(self.clock, self.stop, |abandon| self.look(&mut busiest, abandon));
+            let is_of_before = self.board.openings() != openings;
             let mut state = self.board.state();
             match looked {
+                _ if is_of_before || state.phase != Phase::Following => {}
                 Ok(heat) => (state.heat, state.no_heat) = (heat.or(state.heat.take()), None),
                 Err(_) if self.stop.is_set() => return,
                 Err(error) => state.no_heat = Some(format!("the hot set is not known: {error:#}")),
@@ -52,7 +63,7 @@ impl Thermometer<'_> {
     }
 
     /// One look; `None` where it was broken off.
-    fn look(&self, abandon: &Stop) -> anyhow::Result<Option<Heat>> {
+    fn look(&self, busiest: &mut Busiest, abandon: &Stop) -> anyhow::Result<Option<Heat>> {
         let mut standby = open(self.standby, abandon)?;
         let pool = self.affordable("standby", &mut standby)?;
         let mut active = open(self.active, abandon)?;
@@ -77,7 +88,7 @@ impl Thermometer<'_> {
         let resident = look(&mut standby, &saved.hot, &pool, Look { pages: true, rows: false })?;
         let now = self.clock.now();
         let warmth = warmth(&saved.hot, &resident);
-        let accesses_per_s = saved.hot.origin.accesses_per_s;
+        let accesses_per_s = busiest.with(saved.hot.origin.accesses_per_s);
         let budget = self.plan.budget_per_s;
         Ok(Some(Heat {
             at_s: now.seconds(),
@@ -100,5 +111,36 @@ impl Thermometer<'_> {
             estimate_seconds(&pool)
         );
         Ok(pool)
+    }
+}
+
+/// The most accesses to pages per second that any look has seen of the active server: a failover need not come in a calm
+/// second, and what comes before one often is a second in which it does nothing any more.
+#[derive(Debug, Default)]
+struct Busiest(Option<f64>);
+
+impl Busiest {
+    /// With what another look has seen; `None` until one has seen it at work.
+    fn with(&mut self, seen_per_s: Option<f64>) -> Option<f64> {
+        let seen = seen_per_s.filter(|rate| *rate >= FEWEST_ACCESSES);
+        self.0 = [self.0, seen].into_iter().flatten().reduce(f64::max);
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_never_seen_at_work_has_no_rate() {
+        let mut busiest = Busiest::default();
+        for idle in [None, Some(0.0), Some(99.0)] {
+            assert_eq!(busiest.with(idle), None);
+        }
+        assert_eq!(busiest.with(Some(5_000.0)), Some(5_000.0));
+        // It hangs, or pauses: it would ask for as much as before.
+        assert_eq!(busiest.with(Some(0.0)), Some(5_000.0));
+        assert_eq!(busiest.with(Some(7_000.0)), Some(7_000.0));
     }
 }

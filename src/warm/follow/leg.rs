@@ -17,6 +17,7 @@ use super::view::{Counts, Phase, View};
 use super::window::Window;
 use super::{FollowPlan, halves};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::plan::Refused;
 use crate::target::{Error, Target};
 use crate::warm::Through;
 
@@ -216,13 +217,15 @@ impl Leg<'_> {
             Err(error) => return Err(error.into()),
         };
         let may_wait = self.sides.mirror.is_some() || self.plan.writable_too;
-        anyhow::ensure!(
-            seen.is_read_only || may_wait,
+        if seen.is_read_only || may_wait {
+            return Ok(());
+        }
+        Err(Refused(format!(
             "{} is not read-only, so it is no standby\n\
              hint: SET GLOBAL read_only = 1 there, or say --allow writable if that is meant",
             self.sides.standby.describe()
-        );
-        Ok(())
+        ))
+        .into())
     }
 
     /// Looks after the others until the end.

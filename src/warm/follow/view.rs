@@ -117,9 +117,9 @@ pub struct Heat {
     pub at_s: f64,
     /// The active server's hot set against the standby's pool.
     pub warmth: HotWarmth,
-    /// Whether the standby could take over; `None` if the active server's rate is not known.
+    /// Whether the standby could take over; `None` if no look has seen the active server at work.
     pub readiness: Option<Readiness>,
-    /// Accesses to pages per second on the active server.
+    /// Accesses to pages per second on the active server, the most that a look has seen.
     pub accesses_per_s: Option<f64>,
     /// What the look cost on the active server, seconds.
     pub active_cost_s: f64,

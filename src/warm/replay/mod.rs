@@ -9,7 +9,7 @@ use crate::driver::{self, SilenceWatch};
 use crate::plan::{
     EnginePlan, LoadPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan,
 };
-use crate::recorder::{Interval, Replayed};
+use crate::recorder::{Interval, Replayed, ReplayedClass};
 use crate::workload::{self, Kind as _, Progress, Workload};
 
 /// The strategy.
@@ -65,7 +65,7 @@ impl Strategy for Replay {
             }
             .into());
         }
-        let workers = workload::replay::seats(&options, scene.stop)?;
+        let workers = workload::replay::seats_on(&options, scene.target, scene.stop)?;
         let workload = kind.build(&options, Some(scene.target))?;
         run(&*workload, workers, scene)
     }
@@ -105,6 +105,9 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
     let mut warmed = Warmed::between(&before, &after, seconds);
     warmed.cut = scene.stop.is_set();
     let replayed = workload.replayed().unwrap_or_default();
+    if let Some(mistake) = workload.mistake() {
+        return Err(mistake.into());
+    }
     warmed.failed = replayed.classes.iter().map(|class| class.errors_new).sum();
     warmed.notes = notes(&replayed);
     if let Some(failure) = recording.failure {
@@ -116,6 +119,12 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
 /// What there is to say of the log.
 fn notes(replayed: &Replayed) -> Vec<String> {
     let mut notes = replayed.notes.clone();
+    let failed = |class: &&ReplayedClass| class.errors_new > 0;
+    for class in replayed.classes.iter().filter(failed).take(MOST_REASONS) {
+        let (code, words) = class.first_error.clone().unwrap_or_default();
+        let (count, digest) = (class.errors_new, in_line(&class.digest));
+        notes.push(format!("failed: {count} of `{digest}`: error {code}: {}", in_line(&words)));
+    }
     notes.push(format!(
         "{} of {} records sent, in {} sessions",
         replayed.sent, replayed.records, replayed.sessions
@@ -127,4 +136,10 @@ fn notes(replayed: &Replayed) -> Vec<String> {
         notes.push(format!("left out: {rest} more for other reasons"));
     }
     notes
+}
+
+/// Text of a log or a server in a line of ours: cut, and nothing in it steers a terminal.
+fn in_line(text: &str) -> String {
+    const MOST: usize = 160;
+    text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

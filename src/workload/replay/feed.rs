@@ -2,13 +2,14 @@
 //! of what is left out.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::book::{Before, Classes, Left, Seen};
 use super::hall::Taken;
 use super::item::{Item, Sort};
 use super::setup::Setup;
-use super::source::{Step, walk};
+use super::source::{NO_LOG, Step, walk};
 use super::survey::Ends;
 use super::timeline::{Stamp, Timeline};
 use super::track::{Fate, Tracker};
@@ -35,6 +36,8 @@ pub(super) trait Sink {
 pub(super) struct Account {
     pub(super) classes: Classes,
     pub(super) left: Left,
+    /// Files that are no logs.
+    pub(super) foreign: Vec<PathBuf>,
     replayed: Replayed,
 }
 
@@ -90,6 +93,10 @@ impl<'a> Feed<'a> {
                 Step::Recorded(recorded) => self.take(recorded, &mut tracker, sink),
                 Step::Idle => self.flush(sink),
                 Step::Failed(why) | Step::LeftOut(why) => failures.push(why),
+                Step::Foreign(path) => {
+                    failures.push(format!("{}: {NO_LOG}", path.display()));
+                    self.account.foreign.push(path.to_owned());
+                }
                 Step::Read(more) => {
                     bytes += more;
                     tracker.next_log();

@@ -24,9 +24,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::Context as _;
 
 use crate::base::Stop;
-use crate::plan::{OptionSpec, Options};
+use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::Replayed;
 use crate::target::Target;
+use crate::target::preflight::Connections;
 
 use super::{Kind, Part, Seat, Workload};
 
@@ -88,8 +89,19 @@ pub fn survey(options: &Options, stop: &Stop) -> anyhow::Result<Survey> {
     setup.check()?;
     let ends = (!setup.is_stream()).then(|| Ends::find(&setup, stop));
     let account = Feed::new(&setup, ends.as_ref()).run(&mut Count(stop));
+    if let Some(mistake) = source::mistake(&setup, account.replayed().records, &account.foreign) {
+        return Err(mistake.into());
+    }
     let seats = setup.seats(ends.as_ref().map(|ends| ends.at_once));
     Ok(Survey { replayed: account.replayed(), seats })
+}
+
+/// Whether the end of the logs can't be known before it is there: a pipe, or what `sweat ship` serves.
+///
+/// # Errors
+/// When the options don't fit.
+pub fn is_stream(options: &Options) -> anyhow::Result<bool> {
+    Ok(Setup::new(options)?.is_stream())
 }
 
 /// Workers that a load of this kind needs so that each session of the logs has a seat when it begins: `--sessions`, or as
@@ -100,8 +112,28 @@ pub fn survey(options: &Options, stop: &Stop) -> anyhow::Result<Survey> {
 pub fn seats(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
     let setup = Setup::new(options)?;
     setup.check()?;
-    let knows = setup.sessions.is_some() || setup.is_stream();
-    Ok(setup.seats((!knows).then(|| Ends::find(&setup, stop).at_once)))
+    if setup.sessions.is_some() || setup.is_stream() {
+        return Ok(setup.seats(None));
+    }
+    let ends = Ends::find(&setup, stop);
+    match source::mistake(&setup, ends.records, &ends.foreign) {
+        Some(mistake) => Err(mistake.into()),
+        None => Ok(setup.seats(Some(ends.at_once))),
+    }
+}
+
+/// The same for a server: a stream, of which nobody knows how many sessions it has, gets what the server offers, but for
+/// one in ten, as others want to log in too.
+///
+/// # Errors
+/// Those of [`seats`]; when the server can't be asked.
+pub fn seats_on(options: &Options, target: &Target, stop: &Stop) -> anyhow::Result<usize> {
+    let seats = seats(options, stop)?;
+    if options.count("sessions") > 0 || !is_stream(options)? {
+        return Ok(seats);
+    }
+    let offered = Connections::ask(&mut target.connect(stop)?)?.most_workers();
+    Ok(seats.min((offered - offered / 10) as usize))
 }
 
 /// Counts what would be sent.
@@ -186,12 +218,18 @@ impl Workload for Log {
     fn check(&self) -> anyhow::Result<()> {
         self.asked.check()?;
         self.learn()?;
-        self.ends();
-        Ok(())
+        let ends = self.ends();
+        let mistake = ends.and_then(|e| source::mistake(&self.asked, e.records, &e.foreign));
+        mistake.map_or(Ok(()), |mistake| Err(mistake.into()))
     }
 
     fn replayed(&self) -> Option<Replayed> {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
         round.map(|round| round.replayed())
+    }
+
+    fn mistake(&self) -> Option<Mistake> {
+        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        round.and_then(|round| round.mistake())
     }
 }

@@ -10,9 +10,11 @@ use super::feed::{Account, Feed, Sink};
 use super::hall::{Bounds, Hall, Taken};
 use super::item::Item;
 use super::setup::{Setup, When};
+use super::source;
 use super::survey::Ends;
 use super::turn::Turn;
 use crate::base::{Nanos, StopReason};
+use crate::plan::Mistake;
 use crate::recorder::{Histogram, LeftOut, Record, Replayed, new_histogram};
 
 /// Seconds of a load for which the longest lag is kept.
@@ -191,6 +193,13 @@ impl Round {
     pub(super) fn leave_out(&self, reason: &str, statement: &[u8], count: u64) {
         let mut left = lock(&self.left);
         (0..count).for_each(|_| left.add(reason, 0, statement));
+    }
+
+    /// What is wrong with what was named as a log, once it was read: of a stream that is not known before.
+    pub(super) fn mistake(&self) -> Option<Mistake> {
+        let account = lock(&self.account);
+        let account = account.as_ref()?;
+        source::mistake(&self.setup, account.replayed().records, &account.foreign)
     }
 
     /// What there is to tell after the load.

@@ -1,7 +1,10 @@
 //! Goes through the logs of a replay, one after the other, files and live sources alike.
 
+use std::path::{Path, PathBuf};
+
 use super::setup::Setup;
-use crate::capture::{Log, MOST_RECORD_BYTES, News, Next, Recorded, source};
+use crate::capture::{Log, LogError, MOST_RECORD_BYTES, News, Next, Recorded, source};
+use crate::plan::Mistake;
 
 /// Lines that a note names.
 const NAMED: usize = 5;
@@ -15,6 +18,8 @@ pub(super) enum Step<'r, 't> {
     Failed(String),
     /// Something of a log was left out; in words.
     LeftOut(String),
+    /// A file that is no log.
+    Foreign(&'r Path),
     /// So many bytes of a log were read, now that it is through.
     Read(u64),
 }
@@ -50,8 +55,14 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
         if !goes_on {
             return;
         }
-        if let Err(e) = result {
-            on(Step::Failed(format!("{}: {e}", path.display())));
+        match result {
+            Ok(()) => {}
+            Err(LogError::Unknown) => {
+                on(Step::Foreign(&path));
+            }
+            Err(e) => {
+                on(Step::Failed(format!("{}: {e}", path.display())));
+            }
         }
         let tally = log.tally();
         if tally.too_long > 0 {
@@ -71,3 +82,18 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
         }
     }
 }
+
+/// What is wrong with what was named: a file that is no log, or folders in which none is.
+pub(super) fn mistake(setup: &Setup, records: u64, foreign: &[PathBuf]) -> Option<Mistake> {
+    let is_named = |path: &&PathBuf| setup.logs.contains(path);
+    let named = foreign.iter().find(is_named);
+    let path = named.or_else(|| foreign.first().filter(|_| records == 0))?;
+    Some(Mistake {
+        place: path.display().to_string(),
+        why: NO_LOG.to_owned(),
+        hint: Some("name a slow log or a general log of MySQL or MariaDB".to_owned()),
+    })
+}
+
+/// Why a file can't be replayed.
+pub(super) const NO_LOG: &str = "it is no slow log and no general log";

@@ -1,6 +1,8 @@
 //! A first look through logs that are plain files: how many sessions there are at once, where each ends, and which begin
 //! inside a transaction. So a replay need not guess.
 
+use std::path::PathBuf;
+
 use super::setup::Setup;
 use super::source::{Step, walk};
 use super::timeline::{Stamp, Timeline};
@@ -21,6 +23,8 @@ pub(super) struct Ends {
     pub(super) records: u64,
     /// Bytes of the logs as they were read.
     pub(super) bytes: u64,
+    /// Files that are no logs.
+    pub(super) foreign: Vec<PathBuf>,
 }
 
 impl Ends {
@@ -63,6 +67,7 @@ impl Ends {
                 }
                 Step::Idle => timeline.flush(&mut |what, at| widen(&mut spans, what, at)),
                 Step::Failed(_) | Step::LeftOut(_) => {}
+                Step::Foreign(path) => ends.foreign.push(path.to_owned()),
                 Step::Read(bytes) => ends.bytes += bytes,
             }
             !stop.is_set()

@@ -65,13 +65,18 @@ pub(super) fn heat(heat: &Heat) -> String {
     let warmth = &heat.warmth;
     let mut text =
         format!("{} of {} pages' heat resident", percent(warmth.share), count(warmth.pages_hot));
-    if let Some(ready) = &heat.readiness {
-        let verdict = if ready.is_ready { "ready for failover" } else { "not ready for failover" };
-        text += &format!(
-            "; {verdict}: {} extra reads/s of {}",
-            figure(ready.extra_reads_per_s),
-            figure(ready.budget_per_s)
-        );
+    match &heat.readiness {
+        None => {
+            text += "; ready for failover: not known, as the active server was idle when looked at";
+        }
+        Some(ready) => {
+            let verdict = if ready.is_ready { "ready" } else { "not ready" };
+            text += &format!(
+                "; {verdict} for failover: {} extra reads/s of {}",
+                figure(ready.extra_reads_per_s),
+                figure(ready.budget_per_s)
+            );
+        }
     }
     text
 }

@@ -216,7 +216,11 @@ fn left_out(view: &View) -> String {
 }
 
 fn no_heat(view: &View) -> &'static str {
-    if view.has_active { "not looked at yet" } else { "not known without --active" }
+    match (view.has_active, view.reconnects) {
+        (false, _) => "not known without --active",
+        (true, 0) => "not looked at yet",
+        (true, _) => "not looked at since the standby was gone",
+    }
 }
 
 /// As much of a text as fits.

@@ -10,6 +10,7 @@ use clap::{ArgMatches, Command};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::cli::desk::Desk;
 use crate::cli::fault::Exit;
+use crate::plan::Refused;
 use crate::target::Target;
 use crate::warm::follow::{Phase, View, follow};
 use live::Live;
@@ -42,7 +43,11 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let server = asked
         .listen
         .map(|address| {
-            Server::open(address).map_err(|e| anyhow::anyhow!("listen on {address}: {e}"))
+            Server::open(address).map_err(|e| {
+                Refused(format!(
+                    "listen on {address}: {e}\nhint: choose another address and port: --listen"
+                ))
+            })
         })
         .transpose()?;
     if let Some(server) = &server {

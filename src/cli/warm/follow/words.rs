@@ -5,7 +5,6 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::base::units::{parse_count, parse_share, parse_time};
@@ -14,6 +13,7 @@ use crate::capture::read_only::Allowed;
 use crate::capture::ship::{Access, is_url};
 use crate::cli::connection;
 use crate::cli::desk::Desk;
+use crate::cli::ship::token_in;
 use crate::cli::warm::is_sandbox;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
 use crate::target::Target;
@@ -188,7 +188,7 @@ pub(super) fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Asked> {
         standby = elsewhere(&standby, name);
     }
     let mut wrong = Vec::new();
-    let access = access(args)?;
+    let access = access(args, desk)?;
     let from = source(text(args, "from").unwrap_or_default(), &standby, &access)?;
     let active = match (text(args, "active"), &from) {
         (Some(name), _) => Some(Target::new(&elsewhere(&standby, name))?),
@@ -307,11 +307,9 @@ fn elsewhere(plan: &AddressPlan, name: &str) -> AddressPlan {
 }
 
 /// What is needed to open a log behind a URL. Tokens stand in no list of processes.
-fn access(args: &ArgMatches) -> anyhow::Result<Access> {
+fn access(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Access> {
     let token = match text(args, "token-file") {
-        Some(path) => Some(
-            std::fs::read_to_string(path).with_context(|| format!("read the token in {path}"))?,
-        ),
+        Some(path) => Some(token_in(Path::new(path), desk)?),
         None => std::env::var("SWEAT_SHIP_TOKEN").ok(),
     };
     let token = token.map(|token| Secret::new(token.trim())).filter(|token| !token.is_empty());
