@@ -151,29 +151,17 @@ impl Setup {
                 "leave one of them out",
             );
         }
-        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
-        if writes == WritesPlan::Execute && !options.switch("trust-log-clients") {
-            wrong(
-                "--writes execute",
-                "would trust every client of the logged server: one that may only read can make a \
-                 log tell of writes",
-                "if all of them may write there: --trust-log-clients; or --writes where",
-            );
-        }
         let classes = options.count("classes");
         if classes == 0 || classes > MOST_CLASSES {
             wrong("--classes", "must be 1 to 10,000", "as in 1000");
         }
+        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
+        mistakes.extend(untrusted(options, writes));
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
         let functions = listed(options, "allow-functions").map(str::to_ascii_lowercase).collect();
-        let time_limit = options.time("statement-limit").filter(|limit| !limit.is_zero());
-        let mut guard = Guard { time_limit, ..Guard::default() };
-        if writes == WritesPlan::Execute {
-            guard.is_read_only = false;
-            guard.lock_wait = LOCK_WAIT;
-        }
+        let guard = guard(options, writes);
         Ok(Setup {
             logs,
             when,
@@ -234,6 +222,31 @@ impl Setup {
         let own = at_once.map_or(STREAM_SEATS, |at_once| at_once.clamp(1, MOST_SEATS));
         self.sessions.unwrap_or(own) as usize
     }
+}
+
+/// What is wrong with executing writes, where nobody has said that the log's clients are trusted.
+fn untrusted(options: &Options, writes: WritesPlan) -> Option<Mistake> {
+    let is_wrong = writes == WritesPlan::Execute && !options.switch("trust-log-clients");
+    is_wrong.then(|| Mistake {
+        place: "--writes execute".to_owned(),
+        why: "would trust every client of the logged server: one that may only read can make a \
+              log tell of writes"
+            .to_owned(),
+        hint: Some(
+            "if all of them may write there: --trust-log-clients; or --writes where".to_owned(),
+        ),
+    })
+}
+
+/// What sessions are held to.
+fn guard(options: &Options, writes: WritesPlan) -> Guard {
+    let time_limit = options.time("statement-limit").filter(|limit| !limit.is_zero());
+    let mut guard = Guard { time_limit, ..Guard::default() };
+    if writes == WritesPlan::Execute {
+        guard.is_read_only = false;
+        guard.lock_wait = LOCK_WAIT;
+    }
+    guard
 }
 
 fn listed<'o>(options: &'o Options, name: &str) -> impl Iterator<Item = &'o str> {
