@@ -160,6 +160,8 @@ const SESSION: &[&str] = &[
 /// Opens a session and sets it up for warming; nothing of that outlives the session.
 fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
     let mut session = target.connect(abandon).context("open a session to warm the pool")?;
+    // Reading an index takes long, and so does a look at every page of a large pool, or at very many tables.
+    session.allow_long_statements();
     for sql in SESSION {
         match session.command(sql) {
             Ok(_) | Err(crate::target::Error::Server { .. }) => {}

@@ -54,7 +54,6 @@ impl Crew<'_> {
 
     fn session(&self, place: usize) -> anyhow::Result<()> {
         let mut session = super::super::open(self.target, self.abandon)?;
-        session.allow_long_statements();
         loop {
             let work = self.board().take(self.clock.now());
             match work {

@@ -82,8 +82,6 @@ pub fn save(plan: &SavePlan, scene: &mut Scene<'_>) -> anyhow::Result<Saved> {
 
 fn run(plan: &SavePlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Saved> {
     let mut session = open(scene.target, abandon)?;
-    // A look at every page of a large pool takes minutes.
-    session.allow_long_statements();
     let warmth = gauge(&mut session)?;
     let clock = scene.clock;
     let accesses_per_s = accesses(&mut session, plan.watch, clock, scene.stop)?;
