@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A server stopped for a second in every ten: what an open loop sees of it, and a closed one does not."""
+"""A server stopped for a second in every ten: what an open loop sees of it, and a closed one does not; and stopped for
+more than half of a load."""
 
 import os
 import signal
@@ -7,6 +8,11 @@ import threading
 import time
 
 import side_by_side as s
+
+# Loads and stops in them, seconds: more than half of the load each.
+LONG = ((15, 9), (40, 25))
+# From the start of a load to its long stop, seconds.
+BEFORE_S = 3
 
 
 def words(server, args, *more):
@@ -37,6 +43,37 @@ def frozen(server, args, *more):
         over.set()
         thread.join()
     return s.json.loads(run.out), stops
+
+
+def stopped_once(server, args, seconds, stop, *more):
+    """Runs a load in which the server stands still for more than half of the time; gives the report and the true share."""
+    def stop_once():
+        time.sleep(BEFORE_S)
+        began = time.monotonic()
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            time.sleep(stop)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        stops.append(time.monotonic() - began)
+
+    stops = []
+    thread = threading.Thread(target=stop_once)
+    thread.start()
+    try:
+        run = s.Timed(words(server, args, f"--time={seconds}", *more))
+    finally:
+        thread.join()
+    return s.json.loads(run.out), stops[0]
+
+
+def show_long(name, seconds, report, stop, least_lost):
+    """One bar: the stop is found, timed, and what it cost is told."""
+    stalls = report["trials"][0]["stalls"]
+    lost, silence = stalls["lost_share"], stalls["longest_silence_s"]
+    met = stalls["count"] > 0 and lost >= least_lost and silence >= 0.9 * stop
+    print(f"{name}: a stop of {stop:.1f} s in {seconds} s: {stalls['count']} found, longest silence {silence:.1f} s, "
+          f"{100 * lost:.0f} % of the work lost   bar >= {100 * least_lost:.0f} %   {'met' if met else 'MISSED'}")
 
 
 def show(name, report, stops):
@@ -71,7 +108,12 @@ def main():
             bar = 0.9 * args.stop
             print(f"\np99 of the open loop: {opened:.3f} s   bar >= {bar:.2f} s   "
                   f"{'met' if opened >= bar else 'MISSED'}")
-            print(f"p99 of the closed loop: {closed:.4f} s: {opened / closed:,.0f} times less, on the same server")
+            print(f"p99 of the closed loop: {closed:.4f} s: {opened / closed:,.0f} times less, on the same server\n")
+        for seconds, stop in LONG:
+            # What an open loop has not done it may still do after the stop.
+            for name, least_lost, more in (("closed loop", 0.8 * stop / seconds, []),
+                                           ("open loop", 0.0, [f"--rate={rate}"])):
+                show_long(name, seconds, *stopped_once(server, args, seconds, stop, *more), least_lost)
 
 
 if __name__ == "__main__":
