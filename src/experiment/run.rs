@@ -203,8 +203,8 @@ impl Walk<'_, '_, '_> {
         record.before = self.eyes.look(&self.ground, self.keeper);
         let result = self.perform(step, record);
         // One that was just found silent is not asked again.
-        let is_gone = matches!(&result, Ok((RunState::Failed, _)))
-            && self.ground.target().is_some_and(Target::is_silent);
+        let is_over = matches!(&result, Ok((RunState::Failed, _))) || self.keeper.stop.is_set();
+        let is_gone = is_over && self.ground.target().is_some_and(Target::is_silent);
         if !is_gone {
             record.after = self.eyes.look(&self.ground, self.keeper);
         }
