@@ -159,6 +159,7 @@ fn stalls(began_s: f64) -> Stalls {
         lost_share: 0.08,
         period_s: Some(2.2),
         resolution_s: Some(0.1),
+        full_stop_s: Some(0.3),
         longest_silence_s: Some(0.6),
         slowest_by_median: Some(0.4),
         causes: vec![Cause {

@@ -36,8 +36,14 @@ fn point_select(server: &Fixture) -> Box<dyn Workload> {
     workload
 }
 
-/// Stops the server twice; gives when, seconds of the clock.
-fn freeze(server: &Fixture, clock: RealClock, start: Nanos) -> Vec<(f64, f64)> {
+/// Stops the server for so long at each of these times after the start; gives when, seconds of the clock.
+fn freeze(
+    server: &Fixture,
+    clock: RealClock,
+    start: Nanos,
+    stops: &[Duration],
+    long: Duration,
+) -> Vec<(f64, f64)> {
     let pid = i32::try_from(server.sandbox.pid().unwrap()).unwrap();
     let pid = Pid::from_raw(pid).unwrap();
     let now = || clock.now().0 as f64 / 1e9;
@@ -45,18 +51,24 @@ fn freeze(server: &Fixture, clock: RealClock, start: Nanos) -> Vec<(f64, f64)> {
         clock.sleep_until(start + Nanos::from(*at));
         kill_process(pid, Signal::STOP).unwrap();
         let began = now();
-        clock.sleep_until(clock.now() + Nanos::from(STOP));
+        clock.sleep_until(clock.now() + Nanos::from(long));
         // Until here it was stopped for sure; this thread may have to wait for a processor at any time.
         let ended = now();
         kill_process(pid, Signal::CONT).unwrap();
         (began, ended)
     };
-    AT.iter().map(stop_at).collect()
+    stops.iter().map(stop_at).collect()
 }
 
 /// One load as a trial, its intervals with it.
-fn load(workload: &dyn Workload, id: &str, arrival: ArrivalPlan, clock: RealClock) -> Trial {
-    let plan = LoadPlan { workers: 4, time: Some(LENGTH), arrival, ..LoadPlan::default() };
+fn load(
+    workload: &dyn Workload,
+    id: &str,
+    arrival: ArrivalPlan,
+    time: Duration,
+    clock: RealClock,
+) -> Trial {
+    let plan = LoadPlan { workers: 4, time: Some(time), arrival, ..LoadPlan::default() };
     let mut intervals = Vec::new();
     let recording = driver::run(&plan, 1, workload, clock, &Stop::new(), &mut |i| {
         intervals.push(IntervalRecord::from(i));
@@ -82,14 +94,14 @@ fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
     let probes = ProbePlan { names, interval: Duration::from_millis(100) };
     let pid = server.sandbox.pid();
     let sampler = Sampler::start(&probes, Some(server.target()), pid, clock, &out).unwrap();
+    let arrival = ArrivalPlan::Poisson { per_second: 500.0 };
     let (open, closed, stops) = std::thread::scope(|scope| {
-        let open = scope
-            .spawn(|| load(&*workload, "open", ArrivalPlan::Poisson { per_second: 500.0 }, clock));
+        let open = scope.spawn(|| load(&*workload, "open", arrival, LENGTH, clock));
         let closed = scope.spawn(|| {
             let think = Duration::from_millis(1);
-            load(&*workload, "closed", ArrivalPlan::Closed { think }, clock)
+            load(&*workload, "closed", ArrivalPlan::Closed { think }, LENGTH, clock)
         });
-        let stops = freeze(&server, clock, clock.now());
+        let stops = freeze(&server, clock, clock.now(), &AT, STOP);
         (open.join().unwrap(), closed.join().unwrap(), stops)
     });
     sampler.stop();
@@ -129,4 +141,49 @@ fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
     assert_eq!(caveat.level, Level::Warn, "{caveat:?}");
     assert!(caveat.evidence.contains("full stop"), "{caveat:?}");
     assert!(caveat.remedy.contains("--rate"), "{caveat:?}");
+}
+
+/// One stop of a server that takes more than half of a closed loop.
+fn stand_still(length: Duration, long: Duration) {
+    let server = fixture::mariadb();
+    let workload = point_select(&server);
+    let clock = RealClock::start();
+    let at = length / 5;
+    let arrival = ArrivalPlan::Closed { think: Duration::ZERO };
+    let (trial, stops) = std::thread::scope(|scope| {
+        let load = scope.spawn(|| load(&*workload, "closed", arrival, length, clock));
+        let stops = freeze(&server, clock, clock.now(), &[at], long);
+        (load.join().unwrap(), stops)
+    });
+    let mut run = Run { trials: vec![trial], ..Run::default() };
+    run.meta.server = Some(ServerRecord::default());
+    let found = analyse(&run);
+    let stalls = found.trials[0].stalls.as_ref().unwrap();
+    let (began, ended) = stops[0];
+    let is_it = |e: &&sweat::analysis::Stall| {
+        e.kind == StallKind::FullStop
+            && e.began_s < began + 0.1
+            && e.began_s + e.seconds > ended - 0.1
+    };
+    let stop = stalls.events.iter().find(is_it).unwrap_or_else(|| panic!("{stalls:?}"));
+    let truth = stop.seconds / length.as_secs_f64();
+    println!("{:.2} s of {length:?}, lost {:.3}", stop.seconds, stalls.lost_share);
+    assert!((stalls.lost_share - truth).abs() < 0.1, "{} for {truth}", stalls.lost_share);
+    assert!(stalls.longest_silence_s.unwrap() > 0.95 * long.as_secs_f64());
+    let level = |id: &str| found.caveats.iter().find(|c| c.id == id).map(|c| c.level);
+    assert_eq!(level("STALLS"), Some(Level::Warn));
+    assert_eq!(level("CLOSED-LOOP"), Some(Level::Warn), "{:?}", found.caveats);
+    let check = sweat::plan::Check::parse("stalls == 0").unwrap();
+    assert_eq!(sweat::analysis::judge(&[check], (&run, &found), None)[0].verdict, "fail");
+}
+
+#[test]
+fn a_server_that_stands_for_nine_of_fifteen_seconds_is_not_without_stalls() {
+    stand_still(Duration::from_secs(15), Duration::from_secs(9));
+}
+
+#[test]
+#[ignore = "takes 40 s; bench/frozen.py --long does the same against a release build"]
+fn a_server_that_stands_for_25_of_40_seconds_is_not_without_stalls() {
+    stand_still(Duration::from_secs(40), Duration::from_secs(25));
 }

@@ -157,12 +157,20 @@ fn stalls(stalls: Option<&Stalls>, most: u64) -> Verdict {
     let found = stalls.events.len() as u64;
     let lost = format!("{} of the work was lost in them", percent(stalls.lost_share));
     let value = plural(found, "stall", "stalls");
-    match stalls.resolution_s {
+    match (stalls.resolution_s, stalls.full_stop_s) {
         _ if found > most => Verdict::new(FAIL, value, lost),
-        None => Verdict::new(UNSURE, value, "it is not known which stalls could be seen"),
-        Some(shortest) => {
+        (Some(shortest), _) => {
             Verdict::new(PASS, value, format!("any of {} or more would be seen", time(shortest)))
         }
+        (None, Some(shortest)) => {
+            let why = format!(
+                "only full stops of {} or more would be seen: too few events, or too bursty, to \
+                 tell slow spells",
+                time(shortest)
+            );
+            Verdict::new(UNSURE, value, why)
+        }
+        (None, None) => Verdict::new(UNSURE, value, "the load is too short to tell stalls"),
     }
 }
 

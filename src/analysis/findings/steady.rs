@@ -140,8 +140,10 @@ pub struct Stalls {
     pub lost_share: f64,
     /// They come every so many seconds, if they do.
     pub period_s: Option<f64>,
-    /// The shortest stall that this load could show, seconds.
+    /// The shortest slow spell that this load could show, seconds; `None` if slow spells can't be told in it.
     pub resolution_s: Option<f64>,
+    /// The shortest time without any event ending that it could show as a stop, seconds; `None` if it could not.
+    pub full_stop_s: Option<f64>,
     /// Longest time without any event ending, seconds.
     pub longest_silence_s: Option<f64>,
     /// Slowest whole second by the median one.

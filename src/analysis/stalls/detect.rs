@@ -1,20 +1,16 @@
 //! Where a load fell below half of its usual rate, and for how short a time that can be told from burstiness.
 //!
-//! The usual rate is a rolling median. How bursty the load is, its dispersion (variance by mean of counts), is read from
+//! The usual rate is a rolling median outside of standstills (`usual`). How bursty the load is, its dispersion (variance by mean of counts), is read from
 //! the upper half of the counts, which stalls can't inflate. A window that holds a hundred times the dispersion in
 //! events falls below half by chance once in millions (5 standard deviations); shorter ones are only dips.
 //! Never knows: counters, causes.
 
 use std::ops::Range;
 
-use super::super::statistics::robust::{MAD_TO_SIGMA, median, rolling_median};
+use super::super::statistics::robust::{MAD_TO_SIGMA, median};
 use super::grid::Grid;
+use super::usual;
 
-/// Seconds that the usual rate is the median of; half of it for loads below [`SHORT_S`].
-const BASELINE_S: usize = 61;
-/// The same for short loads.
-const SHORT_BASELINE_S: usize = 31;
-const SHORT_S: f64 = 300.0;
 /// Shortest window, and the cell that dispersion and dips are read from, seconds.
 const CELL_S: f64 = 0.2;
 /// Expected events in a window, by the dispersion.
@@ -58,7 +54,7 @@ pub(super) struct Detected {
     pub(super) stalls: Vec<Stretch>,
     /// What could be.
     pub(super) dips: Vec<Stretch>,
-    /// Longest time without an event, in slots, not at an end of the load.
+    /// Longest time without an event, in slots; at an end of the load only if it is a standstill.
     pub(super) longest_silence: usize,
     /// Slowest whole second by the median one.
     pub(super) slowest: Option<f64>,
@@ -66,39 +62,37 @@ pub(super) struct Detected {
     pub(super) slow_end: bool,
 }
 
-/// Looks at the whole grid.
-pub(super) fn detect(grid: &Grid) -> Detected {
-    let second = grid.slots(1.0);
-    let seconds = grid.cells(second);
-    let window = if grid.seconds() < SHORT_S { SHORT_BASELINE_S } else { BASELINE_S };
-    let wide = (window as f64 / (second as f64 * grid.slot_s)).round() as usize;
-    let medians = rolling_median(&seconds, wide.max(3));
-    let last = medians.last().copied().unwrap_or(0.0);
-    let of_slot = |slot: usize| medians.get(slot / second).copied().unwrap_or(last) / second as f64;
-    let usual: Vec<f64> = (0..grid.counts.len()).map(of_slot).collect();
-    let typical = median(&usual).unwrap_or(0.0) / grid.slot_s;
+/// Looks at the whole grid. `standstills` are the silences in it that no chance explains.
+pub(super) fn detect(grid: &Grid, standstills: &[Range<usize>]) -> Detected {
+    let usual = usual::rates(grid, standstills);
+    let known: Vec<f64> =
+        usual.iter().zip(&grid.recorded).filter(|(_, r)| **r).map(|(usual, _)| *usual).collect();
+    let typical = median(&known).unwrap_or(0.0) / grid.slot_s;
     let cell = grid.slots(CELL_S);
     let dispersion = dispersion(grid, &usual, cell);
+    let inner = grid.silences().filter(|s| s.start > 0 && s.end < grid.counts.len());
     let mut found = Detected {
+        slowest: slowest(&grid.cells(grid.slots(1.0))),
         usual,
         dispersion,
         window_s: None,
         silence_s: SILENCE_S,
         stalls: Vec::new(),
         dips: Vec::new(),
-        longest_silence: inner_silences(&grid.counts).map(|s| s.len()).max().unwrap_or(0),
-        slowest: slowest(&seconds),
+        longest_silence: inner.map(|s| s.len()).max().unwrap_or(0),
         slow_end: false,
     };
     if typical <= 0.0 {
         return found;
     }
+    let longest = standstills.iter().map(Range::len).max().unwrap_or(0);
+    found.longest_silence = found.longest_silence.max(longest);
     let window_s = (WINDOW_EVENTS * dispersion / typical).max(CELL_S).max(grid.slot_s);
     found.window_s = Some(window_s);
     let short = grid.slots(SHORT_CELL_EVENTS / typical).min(cell);
     let batches = self::dispersion(grid, &found.usual, short).min(dispersion);
     found.silence_s = (SILENCE_EVENTS * batches / typical).max(SILENCE_S);
-    let quiet = silences(grid, found.silence_s);
+    let quiet = silences(grid, found.silence_s).into_iter().chain(standstills.iter().cloned());
     let slow = if window_s > LONGEST_WINDOW_S && window_s > grid.slot_s {
         Vec::new()
     } else {
@@ -106,12 +100,12 @@ pub(super) fn detect(grid: &Grid) -> Detected {
     };
     let gap = (JOIN_S / grid.slot_s).floor() as usize;
     let all = slow.into_iter().map(|slots| (slots, false));
-    let all = all.chain(quiet.into_iter().map(|slots| (slots, true))).collect();
-    let (stalls, at_end) = inner(join(all, gap), grid.counts.len());
+    let all = all.chain(quiet.map(|slots| (slots, true))).collect();
+    let (stalls, at_end) = within(join(all, gap), grid.counts.len(), standstills);
     found.slow_end = at_end;
-    found.stalls = stalls;
+    found.stalls = stalls.into_iter().map(|s| widen(s, window_s, grid)).collect();
     let dips = dips(grid, &found.usual, typical);
-    let (mut dips, _) = inner(join(dips, gap), grid.counts.len());
+    let (mut dips, _) = within(join(dips, gap), grid.counts.len(), &[]);
     dips.retain(|dip| !found.stalls.iter().any(|s| overlap(&s.slots, &dip.slots, gap)));
     found.dips = dips;
     found
@@ -124,12 +118,12 @@ fn overlap(a: &Range<usize>, b: &Range<usize>, gap: usize) -> bool {
 
 /// Variance by mean of the counts of cells of so many slots, 1 at least. From the half above the usual rate only: stalls lie below.
 fn dispersion(grid: &Grid, usual: &[f64], cell: usize) -> f64 {
-    let counts = grid.cells(cell);
     let expected = usual.chunks_exact(cell).map(|slots| slots.iter().sum::<f64>());
-    let above: Vec<f64> =
-        counts.iter().zip(expected).map(|(c, e)| c - e).filter(|d| *d > 0.0).collect();
-    let (Some(above), Some(middle)) = (median(&above), median(&counts)) else { return 1.0 };
-    if middle > 0.0 { ((MAD_TO_SIGMA * above).powi(2) / middle).max(1.0) } else { 1.0 }
+    let cells: Vec<(f64, f64)> = grid.cells(cell).into_iter().zip(expected).collect();
+    let above: Vec<f64> = cells.iter().map(|(c, e)| c - e).filter(|d| *d > 0.0).collect();
+    let running: Vec<f64> = cells.iter().map(|(c, _)| *c).filter(|c| *c > 0.0).collect();
+    let (Some(above), Some(middle)) = (median(&above), median(&running)) else { return 1.0 };
+    ((MAD_TO_SIGMA * above).powi(2) / middle).max(1.0)
 }
 
 /// Stretches in which a window sliding along the slots holds less than half of what is usual. A stretch reaches from
@@ -137,11 +131,14 @@ fn dispersion(grid: &Grid, usual: &[f64], cell: usize) -> f64 {
 fn slow_windows(grid: &Grid, usual: &[f64], window_s: f64) -> Vec<Range<usize>> {
     let width = ((window_s / grid.slot_s).ceil() as usize).max(1);
     let (counts, expected) = (prefix(&grid.counts), prefix(usual));
+    let missing: Vec<f64> = grid.recorded.iter().map(|r| f64::from(u8::from(!r))).collect();
+    let gaps = prefix(&missing);
     let sum = |of: &[f64], at: usize| of[at + width] - of[at];
     let mut found: Vec<Range<usize>> = Vec::new();
     for at in 0..(grid.counts.len() + 1).saturating_sub(width) {
         let limit = SLOW * sum(&expected, at);
-        if limit > 0.0 && sum(&counts, at) < limit {
+        let is_recorded = sum(&gaps, at) == 0.0;
+        if is_recorded && limit > 0.0 && sum(&counts, at) < limit {
             // At an end of the load a window's middle stands for all that lies beyond it.
             let middle = at + width / 2;
             let from = if at == 0 { 0 } else { middle };
@@ -155,6 +152,19 @@ fn slow_windows(grid: &Grid, usual: &[f64], window_s: f64) -> Vec<Range<usize>> 
     found
 }
 
+/// A slow stretch is a window long at least: what is shorter can't be told. An end that it did not reach stays unreached.
+fn widen(stretch: Stretch, window_s: f64, grid: &Grid) -> Stretch {
+    let Stretch { slots, silent } = stretch;
+    let lack = ((window_s / grid.slot_s).ceil() as usize).saturating_sub(slots.len());
+    if silent || lack == 0 {
+        return Stretch { slots, silent };
+    }
+    let all = grid.counts.len();
+    let from = slots.start.saturating_sub(lack / 2).max(slots.start.min(1));
+    let to = (slots.end + lack - lack / 2).min(if slots.end < all { all - 1 } else { all });
+    Stretch { slots: from..to, silent }
+}
+
 fn prefix(values: &[f64]) -> Vec<f64> {
     let mut sum = 0.0;
     let sums = values.iter().map(|v| {
@@ -164,23 +174,9 @@ fn prefix(values: &[f64]) -> Vec<f64> {
     std::iter::once(0.0).chain(sums).collect()
 }
 
-/// Stretches of empty slots.
-fn empty_stretches(counts: &[f64]) -> impl Iterator<Item = Range<usize>> + '_ {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let from = at + counts[at..].iter().position(|c| *c == 0.0)?;
-        at = counts[from..].iter().position(|c| *c != 0.0).map_or(counts.len(), |n| from + n);
-        Some(from..at)
-    })
-}
-
-fn inner_silences(counts: &[f64]) -> impl Iterator<Item = Range<usize>> + '_ {
-    empty_stretches(counts).filter(|s| s.start > 0 && s.end < counts.len())
-}
-
 fn silences(grid: &Grid, at_least_s: f64) -> Vec<Range<usize>> {
     let slots = (at_least_s / grid.slot_s).ceil() as usize;
-    empty_stretches(&grid.counts).filter(|s| s.len() >= slots).collect()
+    grid.silences().filter(|s| s.len() >= slots).collect()
 }
 
 /// Cells below half, where cells hold enough events to be called a dip.
@@ -191,7 +187,9 @@ fn dips(grid: &Grid, usual: &[f64], typical: f64) -> Vec<(Range<usize>, bool)> {
         _ => return Vec::new(),
     };
     let cells = grid.counts.chunks_exact(cell).zip(usual.chunks_exact(cell)).enumerate();
+    let is_recorded = |n: usize| grid.recorded[n * cell..(n + 1) * cell].iter().all(|r| *r);
     cells
+        .filter(|(n, _)| is_recorded(*n))
         .filter(|(_, (c, u))| c.iter().sum::<f64>() < SLOW * u.iter().sum::<f64>())
         .map(|(n, _)| (n * cell..(n + 1) * cell, false))
         .collect()
@@ -213,15 +211,23 @@ fn join(mut all: Vec<(Range<usize>, bool)>, gap: usize) -> Vec<Stretch> {
     joined
 }
 
-/// Without what touches an end of the load: there a stall can't be told from workers that begin or finish. Also says
-/// whether the last one did.
-fn inner(stretches: Vec<Stretch>, slots: usize) -> (Vec<Stretch>, bool) {
-    let at_end = stretches.last().is_some_and(|s| s.slots.end >= slots);
-    let inner = |s: &Stretch| s.slots.start > 0 && s.slots.end < slots;
-    (stretches.into_iter().filter(inner).collect(), at_end)
+/// Without what touches an end of the load: there a slow spell can't be told from workers that begin or finish, but a
+/// standstill can. Also says whether something at the end was left out.
+fn within(
+    stretches: Vec<Stretch>,
+    slots: usize,
+    standstills: &[Range<usize>],
+) -> (Vec<Stretch>, bool) {
+    let is_inner = |s: &Stretch| s.slots.start > 0 && s.slots.end < slots;
+    let stood = |s: &Stretch| standstills.iter().any(|known| overlap(known, &s.slots, 0));
+    let (kept, left): (Vec<_>, Vec<_>) =
+        stretches.into_iter().partition(|s| is_inner(s) || stood(s));
+    (kept, left.iter().any(|s| s.slots.end >= slots))
 }
 
+/// The slowest whole second by the median one of those in which anything ended.
 fn slowest(seconds: &[f64]) -> Option<f64> {
-    let middle = median(seconds).filter(|m| *m > 0.0)?;
+    let running: Vec<f64> = seconds.iter().copied().filter(|events| *events > 0.0).collect();
+    let middle = median(&running)?;
     seconds.iter().copied().min_by(f64::total_cmp).map(|slowest| slowest / middle)
 }

@@ -1,13 +1,15 @@
 //! A load as counts of ended events on an even grid: hundredths of a second where the run kept them, else its intervals.
 //! Never knows: what a gap means.
 
+use std::ops::Range;
+
 use crate::archive::{IntervalRecord, Trial};
 
 /// Length of a kept slot, nanoseconds.
 const SLOT_NS: u64 = 10_000_000;
 
 /// Counts on an even grid, without the cut slots at both ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Grid {
     /// When the first slot begins, seconds since the origin of the run's clock.
     pub(super) began_s: f64,
@@ -15,6 +17,8 @@ pub(super) struct Grid {
     pub(super) slot_s: f64,
     /// Events that ended in each; parts of events where intervals of uneven length had to be spread.
     pub(super) counts: Vec<f64>,
+    /// Whether the run folder holds the slot: a line that could not be written leaves a gap, which is no silence.
+    pub(super) recorded: Vec<bool>,
 }
 
 impl Grid {
@@ -46,10 +50,26 @@ impl Grid {
     pub(super) fn cells(&self, slots: usize) -> Vec<f64> {
         self.counts.chunks_exact(slots).map(|cell| cell.iter().sum()).collect()
     }
+
+    /// Stretches of recorded slots in which nothing ended.
+    pub(super) fn silences(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let silent = |slot: usize| self.recorded[slot] && self.counts[slot] == 0.0;
+        let (mut at, slots) = (0, self.counts.len());
+        std::iter::from_fn(move || {
+            let from = (at..slots).find(|slot| silent(*slot))?;
+            at = (from..slots).find(|slot| !silent(*slot)).unwrap_or(slots);
+            Some(from..at)
+        })
+    }
+
+    /// Seconds that the run folder does not hold.
+    pub(super) fn missing_s(&self) -> f64 {
+        self.recorded.iter().filter(|r| !**r).count() as f64 * self.slot_s
+    }
 }
 
 fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u64) -> Grid {
-    let (mut first, mut counts) = (None, Vec::new());
+    let (mut first, mut counts, mut recorded) = (None, Vec::new(), Vec::new());
     let mut ended_ns = 0;
     for interval in intervals {
         let number = interval.began_ns / SLOT_NS;
@@ -58,8 +78,10 @@ fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u6
             let at = number.saturating_sub(first) as usize + place;
             if counts.len() <= at {
                 counts.resize(at + 1, 0.0);
+                recorded.resize(at + 1, false);
             }
             counts[at] += f64::from(*count);
+            recorded[at] = true;
         }
         ended_ns = ended_ns.max(interval.ended_ns);
     }
@@ -68,9 +90,15 @@ fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u6
     let from = (from_ns / SLOT_NS + 1).saturating_sub(first) as usize;
     let to = (ended_ns / SLOT_NS).saturating_sub(first) as usize;
     counts.truncate(to);
+    recorded.truncate(to);
     let from = from.min(counts.len());
     let began_s = ((first + from as u64) * SLOT_NS) as f64 / 1e9;
-    Grid { began_s, slot_s: SLOT_NS as f64 / 1e9, counts: counts.split_off(from) }
+    Grid {
+        began_s,
+        slot_s: SLOT_NS as f64 / 1e9,
+        counts: counts.split_off(from),
+        recorded: recorded.split_off(from),
+    }
 }
 
 /// Spreads each interval evenly over slots as long as the usual interval: for runs that kept no slots.
@@ -85,7 +113,7 @@ fn of_intervals(trial: &Trial, from_ns: u64) -> Grid {
     let ended_s = trial.intervals.iter().map(|i| second(i.ended_ns)).fold(began_s, f64::max);
     // A little slack, as lengths differ by the scheduler's moods.
     let slots = ((ended_s - began_s) / slot_s + 0.05).floor() as usize;
-    let mut counts = vec![0.0; slots];
+    let (mut counts, mut recorded) = (vec![0.0; slots], vec![false; slots]);
     for interval in trial.intervals.iter().filter(|i| second(i.ended_ns) > began_s) {
         let events = interval.events.iter().chain(&interval.errors).sum::<u64>() as f64;
         let from = (second(interval.began_ns) - began_s) / slot_s;
@@ -95,9 +123,10 @@ fn of_intervals(trial: &Trial, from_ns: u64) -> Grid {
             let edge = (at.floor() + 1.0).min(to);
             if let Some(count) = counts.get_mut(at as usize) {
                 *count += events * (edge - at) / (to - from);
+                recorded[at as usize] = true;
             }
             at = edge;
         }
     }
-    Grid { began_s, slot_s, counts }
+    Grid { began_s, slot_s, counts, recorded }
 }

@@ -14,8 +14,11 @@ mod rules;
 mod stuck;
 #[cfg(test)]
 mod tests;
+mod usual;
 
-use crate::archive::{Run, Trial};
+use std::ops::Range;
+
+use crate::archive::{IntervalRecord, Run, Trial};
 
 use super::figure::{percent, plural, time};
 use super::findings::{Stall, StallKind, Stalls};
@@ -34,15 +37,31 @@ const DEPTH_S: f64 = 0.1;
 const DIPS: usize = 3;
 /// Events that hung in a stall end just after it, seconds.
 const AFTER_S: f64 = 0.05;
+/// A load must be so many times as long as the shortest stall that it is said to show.
+const TIMES_SHORTEST: f64 = 4.0;
 /// Lateness of our own that covers this share of a stall may be the stall.
 const OWN_SHARE: f64 = 0.3;
 
-/// The stalls of a load from T0 on, seconds since its first start; from its start where there is none. `None` if it is
-/// too short to say.
+/// The stalls of a load from T0 on, seconds since its first start; from its start where there is none, and where it
+/// stood still before T0, as no warming looks like that. `None` if it is too short to say.
 pub(super) fn of(run: &Run, trial: &Trial, t0_s: Option<f64>) -> Option<Stalls> {
-    let from_ns = trial.began_ns + (t0_s.unwrap_or(0.0).max(0.0) * 1e9) as u64;
-    let grid = Grid::of(trial, from_ns).filter(|grid| grid.seconds() >= SHORTEST_S)?;
-    let mut found = detect(&grid);
+    let whole_load = Grid::of(trial, trial.began_ns)?;
+    let wanted = |slots: &Range<usize>| is_wanted(trial, &whole_load, slots);
+    let standstills = usual::standstills(&whole_load, trial, wanted);
+    let from_s = trial.began_ns as f64 / 1e9 + t0_s.unwrap_or(0.0).max(0.0);
+    let before = standstills.first().is_some_and(|s| whole_load.at(s.start) < from_s);
+    let (grid, standstills) = if before {
+        (whole_load, standstills)
+    } else {
+        let grid = Grid::of(trial, (from_s * 1e9) as u64)?;
+        let wanted = |slots: &Range<usize>| is_wanted(trial, &grid, slots);
+        let standstills = usual::standstills(&grid, trial, wanted);
+        (grid, standstills)
+    };
+    if grid.seconds() - grid.missing_s() < SHORTEST_S {
+        return None;
+    }
+    let mut found = detect(&grid, &standstills);
     let mut notes = Vec::new();
     let promoted = promote(run, trial, &grid, &mut found, &mut notes);
     let mut events: Vec<Stall> =
@@ -64,11 +83,14 @@ pub(super) fn of(run: &Run, trial: &Trial, t0_s: Option<f64>) -> Option<Stalls> 
     let expected: f64 = found.usual.iter().sum();
     let lost = events.iter().fold(0.0, |sum, e| sum + e.lost_events);
     let silence = found.longest_silence as f64 * grid.slot_s;
+    let shown = (grid.seconds() - grid.missing_s()) / TIMES_SHORTEST;
+    let window_s = found.window_s.filter(|window| !is_blurred(*window, &grid));
     Some(Stalls {
         dips: if promoted { 0 } else { found.dips.len() },
         lost_share: if expected > 0.0 { (lost / expected).min(1.0) } else { 0.0 },
         period_s: rhythm,
-        resolution_s: found.window_s,
+        resolution_s: window_s.filter(|s| *s <= shown),
+        full_stop_s: found.window_s.and(Some(found.silence_s)).filter(|s| *s <= shown),
         longest_silence_s: (silence > 0.0).then_some(silence),
         slowest_by_median: found.slowest,
         events,
@@ -128,6 +150,28 @@ fn promote(
     ));
     found.stalls = all;
     true
+}
+
+/// Whether slow spells can't be told from burstiness at all.
+fn is_blurred(window_s: f64, grid: &Grid) -> bool {
+    window_s > detect::LONGEST_WINDOW_S && window_s > grid.slot_s
+}
+
+/// Whether somebody waited for the server in a stretch, so that a silence is its own: not where every worker thinks, no
+/// arrival is due, or, at the end, most workers have finished.
+fn is_wanted(trial: &Trial, grid: &Grid, slots: &Range<usize>) -> bool {
+    let (from_ns, to_ns) = (grid.at(slots.start) * 1e9, grid.at(slots.end) * 1e9);
+    let inside = |i: &&IntervalRecord| (from_ns..to_ns).contains(&(i.ended_ns as f64));
+    let waiting = |i: &IntervalRecord| i.in_flight + i.backlog;
+    let mut ends = trial.intervals.iter().filter(inside).map(waiting);
+    if slots.end < grid.counts.len() {
+        // Whoever lost its session and opens another one is in no event, but wants one.
+        return trial.arrival == "closed" || ends.all(|waiting| waiting > 0);
+    }
+    // The reactor counts threads, not workers. At the end of a load those under way are given up.
+    let all = if trial.engine == "reactor" { 1 } else { trial.workers as u64 };
+    let last = ends.next_back().unwrap_or(0).max(trial.abandoned);
+    last > 0 && last * 2 >= all
 }
 
 fn whole(grid: &Grid) -> Span {
@@ -206,18 +250,21 @@ fn limits(trial: &Trial, grid: &Grid, found: &Detected, events: &[Stall], notes:
             time(grid.slot_s)
         ));
     }
-    match found.window_s {
-        Some(window) if window > detect::LONGEST_WINDOW_S && window > grid.slot_s => {
-            notes.push(format!(
-                "resolution {}: shorter stalls can't be told from burstiness (dispersion {}); \
-                 silences \
-                 of {} and stuck events still count",
-                time(window),
-                super::figure::figure(found.dispersion),
-                time(found.silence_s),
-            ));
-        }
-        _ => {}
+    if let Some(window) = found.window_s.filter(|window| is_blurred(*window, grid)) {
+        notes.push(format!(
+            "resolution {}: slow spells can't be told from burstiness (dispersion {}); silences of \
+             {} and stuck events still count",
+            time(window),
+            super::figure::figure(found.dispersion),
+            time(found.silence_s),
+        ));
+    }
+    let missing = grid.missing_s();
+    if missing > 0.0 {
+        notes.push(format!(
+            "{} of the load are not in the run folder: what happened then is not known",
+            time(missing)
+        ));
     }
     if found.slow_end {
         notes

@@ -214,6 +214,7 @@ pub(super) fn stalls(stalls: &Stalls) -> Value {
         "period_s": stalls.period_s,
         "dips": stalls.dips,
         "resolution_s": stalls.resolution_s,
+        "full_stop_s": stalls.full_stop_s,
         "longest_silence_s": stalls.longest_silence_s,
         "slowest_by_median": stalls.slowest_by_median,
         "events": list(&stalls.events, |s| {

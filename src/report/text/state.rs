@@ -100,6 +100,22 @@ fn of_one(steady: &Steady) -> String {
     text
 }
 
+/// What loads without a stall can say: the least of them speaks for all.
+fn none_seen(all: &[&Stalls]) -> String {
+    let most = |of: fn(&Stalls) -> Option<f64>| {
+        let known: Option<Vec<f64>> = all.iter().map(|s| of(s)).collect();
+        known.map(|all| all.into_iter().fold(0.0, f64::max))
+    };
+    match (most(|s| s.resolution_s), most(|s| s.full_stop_s)) {
+        (Some(shortest), _) => format!("none of {} or more", time(shortest)),
+        (None, Some(shortest)) => format!(
+            "no full stop of {} or more; slow spells can't be told",
+            time(shortest)
+        ),
+        (None, None) => "can't be told in so short a load".to_owned(),
+    }
+}
+
 /// How often loads stood still, how much was lost, and what went with it.
 fn stalls(findings: &Findings) -> Vec<String> {
     let all: Vec<&Stalls> = findings.trials.iter().filter_map(|t| t.stalls.as_ref()).collect();
@@ -108,11 +124,7 @@ fn stalls(findings: &Findings) -> Vec<String> {
         return Vec::new();
     }
     if some.is_empty() {
-        let shortest = all.iter().filter_map(|s| s.resolution_s).fold(0.0, f64::max);
-        return vec![match shortest {
-            0.0 => "none".to_owned(),
-            shortest => format!("none of {} or more", time(shortest)),
-        }];
+        return vec![none_seen(&all)];
     }
     let events = || some.iter().flat_map(|s| &s.events);
     let seconds: f64 = events().map(|s| s.seconds).sum();
