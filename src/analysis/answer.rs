@@ -1,6 +1,6 @@
 //! The answer in sentences. The first one stands alone: a reader who stops there knows the result.
 
-use super::figure::{bytes, count, figure, plural, time};
+use super::figure::{bytes, count, figure, percent, plural, time};
 use super::findings::{Phase, Temperature, TrialFinding, WayFinding};
 use super::sentences::{Said, answers};
 use super::{stalls, steady_in_words, warmed};
@@ -72,6 +72,12 @@ fn of_load(trial: &TrialFinding, named: bool) -> Said {
         .chain(latency("p99", trial.response.p99_s))
         .chain(latency("max", trial.response.max_s))
         .collect();
+    // What never began is in the percentiles with the time it had waited.
+    let (at_least, unbegun) = trial.unbegun.map_or_else(|| ("", String::new()), |u| {
+        let arrivals = plural(u.arrivals, "arrival", "arrivals");
+        let words = format!("; {arrivals} ({}) that were due never began", percent(u.share));
+        (" at least", words)
+    });
     let arrival = if trial.arrival == "closed" { "closed loop" } else { &trial.arrival };
     let errors = match trial.failed {
         0 => "no errors".to_owned(),
@@ -85,8 +91,10 @@ fn of_load(trial: &TrialFinding, named: bool) -> Said {
         ("workload", &trial.workload),
         ("workers", &plural(trial.workers as u64, "worker", "workers")),
         ("arrival", &arrival),
+        ("at_least", &at_least),
         ("response", &response.join(", ")),
         ("errors", &errors),
+        ("unbegun", &unbegun),
     ])
 }
 

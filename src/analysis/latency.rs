@@ -1,5 +1,6 @@
 //! Percentiles, from histograms that were added, never from percentiles that were averaged.
 
+use crate::archive::Trial;
 use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
 use super::findings::{Latency, SpectrumPoint};
@@ -19,6 +20,15 @@ pub(super) fn sum(histograms: &[Histogram]) -> Histogram {
             }
         }
     }
+    all
+}
+
+/// Response times of a load as far as they are known: those of its good events, and of what was due and never began
+/// (right-censored) the time it had waited. A percentile that lies among these is a lower bound.
+pub(super) fn at_least(trial: &Trial) -> Histogram {
+    let mut all = sum(&trial.response);
+    // Same bounds everywhere: what does not fit was cut when it was recorded.
+    let _ = all.add(&trial.unbegun);
     all
 }
 

@@ -48,8 +48,8 @@ pub use findings::{
     DataSize, Difference, Estimate, Findings, Head, Heat, InsideOutside, IntervalFinding, Latency,
     Law, NoiseItem, Pair, Phase, RateSpread, RawFile, Scaling, ScalingPoint, Series, Setting,
     SignedRank, SizeClass, SpectrumPoint, Stall, StallKind, Stalls, Steady, SteadyVerdict,
-    StepOutcome, Temperature, Timeline, TrialFinding, Unit, Verdict, WaitFinding, WaitGroup,
-    WatchCost, WayFinding,
+    StepOutcome, Temperature, Timeline, TrialFinding, Unbegun, Unit, Verdict, WaitFinding,
+    WaitGroup, WatchCost, WayFinding,
 };
 
 pub use sentences::{NOT_RELIABLE, Said};

@@ -204,6 +204,7 @@ mod tests {
             reconnects: 1,
             in_flight: 0,
             backlog: 0,
+            unbegun: new_histogram(),
             slots: Vec::new(),
         }
     }

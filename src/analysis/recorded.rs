@@ -124,6 +124,7 @@ fn write_trial(writer: &mut Writer, trial: &Trial) {
         reconnects: 0,
         in_flight: 1,
         backlog: 0,
+        unbegun: new_histogram(),
         slots: Vec::new(),
     };
     for (place, record) in trial.intervals.iter().enumerate() {

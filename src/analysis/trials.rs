@@ -3,7 +3,7 @@
 use crate::archive::{self, IntervalRecord, Run, Trial};
 
 use super::findings::{
-    ClassFinding, Estimate, RateSpread, Stalls, Steady, Temperature, TrialFinding,
+    ClassFinding, Estimate, RateSpread, Stalls, Steady, Temperature, TrialFinding, Unbegun,
 };
 use super::{cost, counters, latency, replay, stalls, steady};
 
@@ -21,8 +21,8 @@ pub(super) fn all(run: &Run, temperatures: &[Temperature]) -> Vec<TrialFinding> 
 
 fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
     let step = counters::step_of(run, trial);
-    let response = latency::sum(&trial.response);
-    let events = response.len();
+    let response = latency::at_least(trial);
+    let events: u64 = trial.response.iter().map(|h| h.len()).sum();
     let failed: u64 = trial.failed.iter().map(|h| h.len()).sum();
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
     let tried = events + failed;
@@ -47,6 +47,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         spectrum: latency::spectrum(&response),
         response_hdr: archive::hdr_base64(&response),
         response: latency::summary(&response),
+        unbegun: unbegun(trial, tried),
         service: latency::summary(&latency::sum(&trial.service)),
         lateness: latency::summary(&trial.lateness),
         classes: classes(trial),
@@ -63,6 +64,19 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         steady,
         stalls,
     }
+}
+
+/// What was due and never began, where so many events ended.
+fn unbegun(trial: &Trial, ended: u64) -> Option<Unbegun> {
+    let ages = &trial.unbegun;
+    let arrivals = ages.len();
+    (arrivals > 0).then(|| Unbegun {
+        arrivals,
+        share: arrivals as f64 / (arrivals + ended + trial.abandoned) as f64,
+        least_s: ages.min() as f64 / 1e9,
+        median_s: ages.value_at_quantile(0.5) as f64 / 1e9,
+        oldest_s: ages.max() as f64 / 1e9,
+    })
 }
 
 /// Two passes: the steady state masks slow seconds by itself and gives T0; stalls are looked for from there, and the

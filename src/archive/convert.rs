@@ -73,6 +73,7 @@ impl Trial {
         self.service = total.classes.iter().map(|c| c.service.clone()).collect();
         self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
         self.lateness = total.lateness.clone();
+        self.unbegun = total.unbegun.clone();
         self.tally = (&total.tally).into();
         self.reconnects = total.reconnects;
         self.clipped = recording.clipped;
@@ -102,7 +103,7 @@ impl Trial {
     pub(super) fn clear_histograms(&mut self) {
         let empty = || self.classes.iter().map(|_| new_histogram()).collect();
         (self.response, self.service, self.failed) = (empty(), empty(), empty());
-        self.lateness = new_histogram();
+        (self.lateness, self.unbegun) = (new_histogram(), new_histogram());
     }
 }
 

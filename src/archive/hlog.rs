@@ -1,6 +1,6 @@
 //! Histograms of intervals in HdrHistogram's interval log, format V2, so that other HDR tools read
 //! them. One line per interval, class and kind, empty ones left out; tags are `<class>/response`,
-//! `/service`, `/failed`, and `lateness`. Values are nanoseconds.
+//! `/service`, `/failed`, and `lateness` and `unbegun`. Values are nanoseconds.
 
 use std::iter::Enumerate;
 use std::slice::SplitInclusive;
@@ -20,6 +20,7 @@ pub(super) enum Part {
     Service(usize),
     Failed(usize),
     Lateness,
+    Unbegun,
 }
 
 /// One histogram of the log.
@@ -85,6 +86,7 @@ pub(super) fn lines(classes: &[String], interval: &Interval) -> (Vec<u8>, usize)
         put(format!("{name}/failed"), &class.failed);
     }
     put("lateness".to_owned(), &interval.lateness);
+    put("unbegun".to_owned(), &interval.unbegun);
     (out, count)
 }
 
@@ -176,8 +178,10 @@ fn one(
 }
 
 fn part(classes: &[String], tag: &str) -> Option<Part> {
-    if tag == "lateness" {
-        return Some(Part::Lateness);
+    match tag {
+        "lateness" => return Some(Part::Lateness),
+        "unbegun" => return Some(Part::Unbegun),
+        _ => {}
     }
     let (name, kind) = tag.rsplit_once('/')?;
     let class = classes.iter().position(|c| c == name)?;

@@ -43,6 +43,7 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
         reconnects: second,
         in_flight: 7,
         backlog: 8,
+        unbegun: histogram(late),
         slots: vec![3, 0, 4],
     }
 }
@@ -60,6 +61,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
             sum.failed.add(&part.failed).unwrap();
         }
         total.lateness.add(&i.lateness).unwrap();
+        total.unbegun.add(&i.unbegun).unwrap();
         total.tally.add(&i.tally);
         total.reconnects += i.reconnects;
     }
@@ -241,7 +243,7 @@ fn the_log_follows_the_format_of_other_tools() {
         "{}",
         lines[5]
     );
-    assert_eq!(lines.len(), 5 + 3 * 4);
+    assert_eq!(lines.len(), 5 + 3 * 5);
 }
 
 #[test]

@@ -47,6 +47,8 @@ struct Totals {
     /// Failed events per class.
     failed_events: Vec<u64>,
     late_events: u64,
+    #[serde(default)]
+    unbegun_events: u64,
     tally: TallyRecord,
     errors: Vec<ErrorRecord>,
     reconnects: u64,
@@ -126,6 +128,7 @@ impl TrialFile {
             events: counts(&t.response),
             failed_events: counts(&t.failed),
             late_events: t.lateness.len(),
+            unbegun_events: t.unbegun.len(),
             tally: t.tally,
             errors: t.errors.clone(),
             reconnects: t.reconnects,
@@ -239,6 +242,7 @@ fn take(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::Line>) {
             Part::Service(class) => &mut trial.service[class],
             Part::Failed(class) => &mut trial.failed[class],
             Part::Lateness => &mut trial.lateness,
+            Part::Unbegun => &mut trial.unbegun,
         };
         add(sum, &histogram);
     }
@@ -255,8 +259,11 @@ fn add(sum: &mut Histogram, part: &Histogram) {
 
 fn finish(trial: &mut Trial, totals: Totals, note: &mut impl FnMut(String)) {
     let counts = |all: &[Histogram]| all.iter().map(Histogram::len).collect::<Vec<_>>();
-    let read = (counts(&trial.response), counts(&trial.failed), trial.lateness.len());
-    if read != (totals.events.clone(), totals.failed_events.clone(), totals.late_events) {
+    let read = (counts(&trial.response), counts(&trial.failed));
+    let others = (trial.lateness.len(), trial.unbegun.len());
+    if read != (totals.events.clone(), totals.failed_events.clone())
+        || others != (totals.late_events, totals.unbegun_events)
+    {
         let sum = |v: &[u64]| v.iter().sum::<u64>();
         note(format!(
             "its histograms hold {} good and {} failed events, its totals say {} and {}",

@@ -246,6 +246,8 @@ pub struct Trial {
     pub failed: Vec<Histogram>,
     /// Lateness of our own making.
     pub lateness: Histogram,
+    /// Open loop: how long the arrivals that were due and never began had waited at the end.
+    pub unbegun: Histogram,
     /// Statements, rows, bytes.
     pub tally: TallyRecord,
     /// Errors by class and code.
@@ -296,6 +298,7 @@ impl Default for Trial {
             service: Vec::new(),
             failed: Vec::new(),
             lateness: new_histogram(),
+            unbegun: new_histogram(),
             tally: TallyRecord::default(),
             errors: Vec::new(),
             reconnects: 0,

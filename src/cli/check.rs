@@ -37,7 +37,7 @@ pub(super) fn flags(mut command: Command) -> Command {
                 .value_name("CHECK")
                 .action(ArgAction::Append)
                 .help(
-                    "What must hold, else exit code 1: 'p99 < 20ms', 'errors < 0.1%', \
+                    "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', 'errors < 0.1%', \
                      'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', \
                      'p99 < 20ms for 95% of seconds'",
                 )
@@ -154,13 +154,12 @@ pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Res
     Ok(paths)
 }
 
-/// What the checks mean for the exit code: a failed one is a negative verdict; an unsure one voids if asked to be
-/// strict.
-pub(super) fn verdict(findings: &Findings, strict: bool) -> Exit {
+/// What the checks mean for the exit code: a failed one is a negative verdict, and an unsure one is no pass.
+pub(super) fn verdict(findings: &Findings) -> Exit {
     let any = |verdict: &str| findings.checks.iter().any(|c| c.verdict == verdict);
     match () {
         () if any("fail") => Exit::Negative,
-        () if any("unsure") && strict => Exit::Void,
+        () if any("unsure") => Exit::Unsure,
         () => Exit::Done,
     }
 }

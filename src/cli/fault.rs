@@ -25,6 +25,8 @@ pub(super) enum Exit {
     Failed,
     /// 4: the run can't carry its claim, and `--strict` asked for that.
     Void,
+    /// 5: whether what was asked holds can't be told.
+    Unsure,
     /// 130: stopped by the user; what was measured is kept.
     Interrupted,
 }
@@ -44,6 +46,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Failed => 3,
             Exit::Void => 4,
+            Exit::Unsure => 5,
             Exit::Interrupted => 130,
         }
     }

@@ -103,16 +103,17 @@ fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<E
     Ok(judge(&findings, args.get_flag("strict")))
 }
 
-/// What a run's doubts mean for the exit code: too many unexpected errors fail it always, being void only where
-/// that was asked for.
+/// What a run's doubts and checks mean for the exit code: too many unexpected errors and failed checks always, being void
+/// only where that was asked for.
 pub(super) fn judge(findings: &Findings, strict: bool) -> Exit {
     match findings.void() {
         _ if findings.has_failed() => Exit::Negative,
+        _ if check::verdict(findings) == Exit::Negative => Exit::Negative,
         Some(_) if strict => Exit::Void,
         // A search for capacity that confirms no rate has a negative answer.
         _ if findings.capacity.as_ref().is_some_and(|c| c.confirmed_per_s.is_none()) => {
             Exit::Negative
         }
-        _ => check::verdict(findings, strict),
+        _ => check::verdict(findings),
     }
 }

@@ -57,6 +57,8 @@ pub(super) struct State {
     pub(super) through: usize,
     /// Of these, those that lost their session.
     pub(super) lost: usize,
+    /// Of these, those whose workload had no event left for them.
+    pub(super) exhausted: usize,
     /// When the last event of any worker that is through ended.
     pub(super) ended: Nanos,
     /// What broke in sweat itself.
@@ -164,9 +166,10 @@ impl Load {
     }
 
     /// A worker's life is over.
-    pub(super) fn leave(&self, ended: Nanos, lost: bool) {
+    pub(super) fn leave(&self, ended: Nanos, lost: bool, exhausted: bool) {
         let mut state = self.state();
         state.through += 1;
+        state.exhausted += usize::from(exhausted);
         state.lost += usize::from(lost);
         state.ended = state.ended.max(ended);
         drop(state);

@@ -5,6 +5,7 @@
 //! Never knows: servers, SQL, files, printing.
 
 mod arrival;
+mod backlog;
 mod load;
 mod pace;
 mod reactor;
@@ -17,13 +18,14 @@ mod threads;
 
 pub use silence::SilenceWatch;
 
-use arrival::{Arrival, Schedule};
+use arrival::Arrival;
+use backlog::Backlog;
 use load::{Load, Start, State};
 use threads::Setting;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
-use crate::recorder::{Ending, Interval, Recorder, Recording};
+use crate::recorder::{Ending, Interval, Recorder, Recording, new_histogram};
 use crate::workload::Workload;
 
 /// How often the driver's own thread looks whether the user wants to stop.
@@ -117,7 +119,8 @@ pub fn run(
         load: &shared,
         clock,
         stop,
-        schedule: arrival.schedule(),
+        backlog: arrival.schedule().map(|schedule| Backlog::new(schedule, &shared)),
+        over: None,
         recorder,
         interval: on_interval,
     };
@@ -174,7 +177,9 @@ struct Watch<'a> {
     load: &'a Load,
     clock: RealClock,
     stop: &'a Stop,
-    schedule: Option<Schedule>,
+    backlog: Option<Backlog>,
+    /// When no event could begin any more.
+    over: Option<Nanos>,
     recorder: Recorder,
     interval: &'a mut dyn FnMut(&Interval),
 }
@@ -215,19 +220,20 @@ impl Watch<'_> {
         let length = Nanos::from(self.plan.interval);
         let end = self.load.time.map_or(Nanos(u64::MAX), |time| start + time);
         let mut tick = start + length;
-        let mut over = None;
         while let Some(now) = self.wait(tick) {
             self.heed_stop();
             self.recorder.look(now);
             // An interval that would begin at the end of the load is part of the last one.
             if now >= tick && tick != end {
-                let backlog = self.backlog(start, now);
+                let begun = self.recorder.begun();
+                let waiting = |backlog: &mut Backlog| backlog.count(now.since(start), begun);
+                let backlog = self.backlog.as_mut().map_or(0, waiting);
                 (self.interval)(&self.recorder.collect(now, backlog));
             }
             while tick <= now {
                 tick = tick + length;
             }
-            self.press(now, now >= end, &mut over);
+            self.press(now, now >= end);
         }
         let ended = self.load.state().ended;
         if self.recorder.in_flight() > 0 { self.clock.now() } else { ended }
@@ -252,11 +258,11 @@ impl Watch<'_> {
     }
 
     /// Gives up events under way when the load has been over for longer than they are granted.
-    fn press(&self, now: Nanos, timed_out: bool, over: &mut Option<Nanos>) {
+    fn press(&mut self, now: Nanos, timed_out: bool) {
         let halted = self.load.halt.is_set();
         let all_begun = self.load.events.is_some_and(|events| self.recorder.begun() >= events);
         if halted || timed_out || all_begun {
-            let since = *over.get_or_insert(now);
+            let since = *self.over.get_or_insert(now);
             let grace = Nanos::from(self.plan.grace);
             // A load that was told that it is done ends like one whose time is over.
             let cut = halted && self.load.halt.reason() != Some(StopReason::Done);
@@ -267,23 +273,21 @@ impl Watch<'_> {
         }
     }
 
-    /// Arrivals due and not begun.
-    fn backlog(&mut self, start: Nanos, now: Nanos) -> u64 {
-        let Some(schedule) = &mut self.schedule else { return 0 };
-        // What is due at the end of the load or later doesn't belong to it.
-        let last = self.load.time.map_or(Nanos(u64::MAX), |time| time - Nanos(1));
-        let due = schedule.due_by(now.since(start).min(last));
-        self.load.events.map_or(due, |events| due.min(events)).saturating_sub(self.recorder.begun())
-    }
-
     /// Sums up.
     fn finish(mut self, engine: Engine, ended: Nanos, cpu: Cpu) -> anyhow::Result<Recording> {
         let began = match self.load.start() {
             Start::At(start) => start,
             Start::NotYet | Start::Never => ended,
         };
-        let backlog = self.backlog(began, ended);
-        let State { opened, unopened, lost, failure, .. } = std::mem::take(&mut *self.load.state());
+        let state = std::mem::take(&mut *self.load.state());
+        let State { opened, unopened, lost, exhausted, failure, .. } = state;
+        let over = self.over.map_or(ended, |over| over.min(ended));
+        let begun = self.recorder.begun();
+        let unbegun = match &mut self.backlog {
+            // What would be due next is nothing if there is nothing left to do.
+            Some(backlog) if exhausted < opened => backlog.ages(over.since(began), begun),
+            _ => new_histogram(),
+        };
         if opened == 0 && !self.stop.is_set() && failure.is_none() {
             let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();
             return Err(NoSession { workers: self.load.workers, why }.into());
@@ -300,7 +304,7 @@ impl Watch<'_> {
         };
         let (last, recording) = self.recorder.finish(Ending {
             ended,
-            backlog,
+            unbegun,
             reason,
             workers: self.load.workers,
             unopened,

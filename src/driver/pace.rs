@@ -58,6 +58,8 @@ pub(super) struct Pacer<'a, W: Waiter> {
     told: Option<Nanos>,
     turn: u32,
     lost: bool,
+    /// The workload has no event left.
+    exhausted: bool,
     /// Attempts to open a lost session: when the next may be made, and the pause before the one after.
     attempt: Option<Nanos>,
     pause: Nanos,
@@ -89,6 +91,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             told: None,
             turn: 0,
             lost: false,
+            exhausted: false,
             attempt: None,
             pause: Nanos(0),
         }
@@ -97,6 +100,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
     /// When the next event shall begin; `None` if there is none.
     #[inline]
     fn take(&mut self, own: Option<Nanos>) -> Option<Nanos> {
+        self.exhausted = own.is_none();
         let own = own?;
         let told = self.told.take();
         if told.is_some() {
@@ -290,6 +294,6 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
 
 impl<W: Waiter> Drop for Pacer<'_, W> {
     fn drop(&mut self) {
-        self.load.leave(self.now, self.lost);
+        self.load.leave(self.now, self.lost, self.exhausted);
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn start<'scope>(
         if let Err(e) = build.spawn_scoped(scope, life) {
             setting.load.fail(format!("no thread for the reactor: {e}"));
             for _ in (lane..setting.load.workers).step_by(lanes) {
-                setting.load.leave(Nanos(0), false);
+                setting.load.leave(Nanos(0), false, false);
             }
         }
     }

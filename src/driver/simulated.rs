@@ -8,12 +8,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::arrival::Arrival;
+use super::backlog::Backlog;
 use super::load::Load;
 use super::pace::{Pacer, Waiter};
 use crate::base::reactor::Task;
 use crate::base::{Clock, Nanos, SimClock, Stop, StopReason};
 use crate::plan::{ArrivalPlan, LoadPlan};
-use crate::recorder::{ClassId, Ending, Outcome, Recorder, Recording, Tally};
+use crate::recorder::{ClassId, Ending, Outcome, Recorder, Recording, Tally, new_histogram};
 use crate::workload::{OpenError, Seat, Worker};
 
 const MS: u64 = 1_000_000;
@@ -171,7 +172,9 @@ fn simulate(world: &World, script: &Script, plan: &LoadPlan, seed: u64) -> Recor
     assert_eq!(load.state().through, plan.workers);
     let ending = Ending {
         ended,
-        backlog: 0,
+        unbegun: arrival.schedule().map_or_else(new_histogram, |schedule| {
+            Backlog::new(schedule, &load).ages(ended.since(START), recorder.begun())
+        }),
         reason: StopReason::Done,
         workers: plan.workers,
         unopened: Vec::new(),
@@ -225,6 +228,22 @@ fn an_open_loop_sees_the_stall_that_a_closed_loop_omits() {
     assert_eq!(ms(class.response.value_at_quantile(0.99)), 1);
     assert_eq!(ms(class.response.max()), 1000);
     assert_eq!(class.response, class.service);
+}
+
+#[test]
+fn arrivals_that_never_began_are_kept_with_the_time_they_waited() {
+    // 1,000/s are due for 2 s, one worker does 500/s of them: 1,000 are left, and the oldest, due at 1 s, waits for 1 s.
+    let (world, script) = (World::default(), Script::default());
+    *script.service.borrow_mut() = Some(Box::new(|_| Nanos(2 * MS)));
+    let recording = simulate(&world, &script, &constant(1000.0, 2), 0);
+    let (done, left) = (recording.total.classes[0].response.clone(), &recording.total.unbegun);
+    assert_eq!((done.len(), left.len(), recording.total.backlog), (1000, 1000, 1000));
+    assert_eq!((ms(left.min()), ms(left.max())), (1, 1000));
+    // Events and what was left are all that was due.
+    assert_eq!(ms(done.max()), 1001);
+    // A server that keeps up leaves nothing.
+    let (world, script) = (World::default(), Script::default());
+    assert!(simulate(&world, &script, &constant(900.0, 2), 0).total.unbegun.is_empty());
 }
 
 #[test]

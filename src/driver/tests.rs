@@ -258,6 +258,10 @@ fn a_saturated_open_loop_tells_its_backlog() {
         let total = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap().total;
         assert!(total.backlog > 1500, "{}", total.backlog);
         assert_eq!(total.events() + total.backlog, 2000, "what is due and not begun is not lost");
+        assert_eq!(total.unbegun.len(), total.backlog);
+        // The oldest was due when about so many had begun, and waited from then to the end of the load.
+        let waited = 100_000_000 - total.events() * 50_000;
+        assert!(total.unbegun.max().abs_diff(waited) < 1_000_000, "{}", total.unbegun.max());
         let class = &total.classes[1];
         assert!(class.response.max() > 2 * class.service.value_at_quantile(0.5));
     });

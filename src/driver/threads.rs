@@ -102,7 +102,7 @@ pub(super) fn start<'scope>(
         let build = Builder::new().name(format!("worker {worker}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
             setting.load.opened(worker, Err(format!("no thread for it: {e}")));
-            setting.load.leave(Nanos(0), false);
+            setting.load.leave(Nanos(0), false, false);
         }
     }
 }

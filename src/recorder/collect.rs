@@ -18,8 +18,8 @@ use crate::base::{Nanos, StopReason};
 pub struct Ending {
     /// When the last event ended.
     pub ended: Nanos,
-    /// Open loop: arrivals due and never begun.
-    pub backlog: u64,
+    /// Open loop: arrivals due and never begun, by how long they had waited when no event could begin any more.
+    pub unbegun: Histogram,
     /// Why it ended.
     pub reason: StopReason,
     /// Workers asked for.
@@ -198,6 +198,7 @@ impl Recorder {
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
+            unbegun: small_histogram(),
             slots: self.slots.take(now),
         };
         self.began = interval.ended;
@@ -208,7 +209,8 @@ impl Recorder {
 
     /// The last interval and the sum of all. Call it when nobody writes any more.
     pub fn finish(mut self, ending: Ending) -> (Interval, Recording) {
-        let mut last = self.interval(ending.ended, ending.backlog, true);
+        let mut last = self.interval(ending.ended, ending.unbegun.len(), true);
+        last.unbegun = ending.unbegun.clone();
         // Who is still inside an event now never comes back.
         let given_up = std::mem::take(&mut last.in_flight);
         let classes = self
@@ -228,7 +230,8 @@ impl Recorder {
             tally: self.tally,
             reconnects: self.reconnects,
             in_flight: 0,
-            backlog: ending.backlog,
+            backlog: ending.unbegun.len(),
+            unbegun: ending.unbegun,
             slots: Vec::new(),
         };
         let recording = Recording {

@@ -6,7 +6,7 @@ use crate::base::{Nanos, StopReason};
 fn ending(ended: Nanos) -> Ending {
     Ending {
         ended,
-        backlog: 0,
+        unbegun: new_histogram(),
         reason: StopReason::Done,
         workers: 1,
         unopened: Vec::new(),

@@ -135,6 +135,9 @@ pub struct Interval {
     pub in_flight: u64,
     /// Open loop: arrivals due and not yet begun at the end of the interval.
     pub backlog: u64,
+    /// Open loop, in the last interval and in the sum: how long the arrivals that were due and never began had waited,
+    /// so how long their response times would have been at least.
+    pub unbegun: Histogram,
     /// Events that ended, with or without an error, in each hundredth of a second of the run's clock that the interval
     /// touches: the first is the one that holds `began`, neighbours share one. Empty in the sum of intervals.
     pub slots: Vec<u32>,

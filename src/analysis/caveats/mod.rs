@@ -4,6 +4,7 @@
 
 mod answers;
 mod asked;
+mod backlog;
 mod client;
 mod load;
 mod quiet;
@@ -83,6 +84,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("BEHIND", replay::behind),
     ("PART-LOAD", replay::part_load),
     ("OTHER-ROWS", replay::other_rows),
+    ("BACKLOG", backlog::backlog),
     ("CLIPPED", client::clipped),
     ("ABANDONED", client::abandoned),
     ("FOREIGN-CPU", server::foreign_cpu),

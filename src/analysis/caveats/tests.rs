@@ -46,6 +46,29 @@ fn what_the_user_allows_is_counted_and_voids_nothing() {
 }
 
 #[test]
+fn what_was_due_and_never_began_is_a_doubt() {
+    let mut run = recorded::bench();
+    check_none(&run, "BACKLOG");
+    let events: u64 = run.trials[0].response.iter().map(|h| h.len()).sum();
+    // A few that were due just before the end hardly matter.
+    run.trials[0].unbegun.record_n(2_000_000, 5).unwrap();
+    check_none(&run, "BACKLOG");
+    run.trials[0].unbegun.record_n(900_000_000, events / 200).unwrap();
+    check(&run, "BACKLOG", Level::Warn, "never began");
+    run.trials[0].unbegun.record_n(3_000_000_000, events).unwrap();
+    check(&run, "BACKLOG", Level::Void, "50.1 % of what was due never began: ");
+    let findings = analyse(&run);
+    assert!(findings.void().is_some());
+    let trial = &findings.trials[0];
+    assert_eq!(trial.events, events, "what never began is no event");
+    assert!((trial.response.p99_s.unwrap() - 3.0).abs() < 0.01, "{:?}", trial.response);
+    assert!(findings.answer[0].contains("response time at least "), "{}", findings.answer[0]);
+    // A search for capacity offers too much on purpose, and judges each step by what it left.
+    run.meta.asked.capacity = Some(crate::archive::AskedCapacity::default());
+    check_none(&run, "BACKLOG");
+}
+
+#[test]
 fn each_check_is_listed_by_the_id_of_its_caveat() {
     let mut ids: Vec<&str> = ids().collect();
     for caveat in analyse(&recorded::bench()).caveats {

@@ -41,9 +41,11 @@ pub(super) fn of(metric: Metric, scope: &Scope<'_>) -> Option<Measured> {
         Metric::Quantile(share) => quantile(share, scope),
         Metric::Mean => mean(scope),
         Metric::Longest => {
-            let response = scope.response();
+            let response = scope.at_least();
             let value = response.max() as f64 / 1e9;
-            (!response.is_empty()).then_some(Measured { value, interval: None, exact: true })
+            let exact = scope.unbegun().is_none();
+            let interval = (!exact).then_some((value, f64::INFINITY));
+            (!response.is_empty()).then_some(Measured { value, interval, exact })
         }
         Metric::Errors => errors(scope),
         Metric::Rate => rate(scope),
@@ -55,6 +57,18 @@ impl Scope<'_> {
         match self.class {
             Some(class) => latency::sum(&self.record.response[class..=class]),
             None => latency::sum(&self.record.response),
+        }
+    }
+    /// Arrivals that never began, where they can be told to be of these events.
+    fn unbegun(&self) -> Option<&Histogram> {
+        let ours = self.class.is_none() || self.record.classes.len() == 1;
+        Some(&self.record.unbegun).filter(|ages| ours && !ages.is_empty())
+    }
+    /// Response times with those that are known from below only.
+    fn at_least(&self) -> Histogram {
+        match self.unbegun() {
+            Some(_) => latency::at_least(self.record),
+            None => self.response(),
         }
     }
     /// Intervals but for the cut ones at the ends.
@@ -72,7 +86,7 @@ impl Scope<'_> {
 }
 
 fn quantile(share: f64, scope: &Scope<'_>) -> Option<Measured> {
-    let response = scope.response();
+    let response = scope.at_least();
     let value = latency::at(&response, share)?;
     let effect = design_effect(share, response.value_at_quantile(share), scope);
     let worth = ((response.len() as f64 / effect) as u64).max(1);
@@ -80,7 +94,14 @@ fn quantile(share: f64, scope: &Scope<'_>) -> Option<Measured> {
     let at = |rank: u64| {
         response.value_at_quantile((rank as f64 / worth as f64).min(1.0)).min(response.max())
     };
-    let upper = if high > worth { f64::INFINITY } else { at(high) as f64 / 1e9 };
+    // What never began may have taken any time: it stands behind all that ended.
+    let ended = scope.response();
+    let rank = high as f64 / worth as f64 * response.len() as f64;
+    let upper = if high > worth || rank > ended.len() as f64 {
+        f64::INFINITY
+    } else {
+        ended.value_at_quantile(rank / ended.len() as f64).min(ended.max()) as f64 / 1e9
+    };
     let lower = if low == 0 { 0.0 } else { at(low) as f64 / 1e9 };
     let interval = Some((lower.min(value), upper.max(value)));
     Some(Measured { value, interval, exact: false })
@@ -133,11 +154,14 @@ fn rate(scope: &Scope<'_>) -> Option<Measured> {
 
 /// Only the value for a class: intervals keep the response times of all classes together.
 fn mean(scope: &Scope<'_>) -> Option<Measured> {
-    let response = scope.response();
+    let response = scope.at_least();
     if response.is_empty() {
         return None;
     }
     let value = response.mean() / 1e9;
+    if scope.unbegun().is_some() {
+        return Some(Measured { value, interval: Some((value, f64::INFINITY)), exact: false });
+    }
     let of = |i: &&IntervalRecord| {
         let sum: f64 = i.response.cells().iter().map(|(v, n)| *v as f64 * *n as f64).sum();
         (!i.response.is_empty()).then(|| sum / i.response.len() as f64 / 1e9)

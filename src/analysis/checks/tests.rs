@@ -46,6 +46,28 @@ fn clear_bounds_pass_and_fail_and_close_ones_are_unsure() {
 }
 
 #[test]
+fn times_of_what_never_began_are_known_from_below_only() {
+    let mut run = recorded::bench();
+    let events: u64 = run.trials[0].response.iter().map(|h| h.len()).sum();
+    // A twentieth waited for two seconds and never began: the median is known, p99 is two seconds or more.
+    run.trials[0].unbegun.record_n(2_000_000_000, events / 20).unwrap();
+    for (text, verdict) in [
+        ("p50 < 20ms", PASS),
+        ("p99 < 100ms", FAIL),
+        ("p99 < 5s", UNSURE),
+        ("max < 1s", FAIL),
+        ("max < 5s", UNSURE),
+        ("mean < 50ms", FAIL),
+        ("mean < 5s", UNSURE),
+        ("tps > 1000", PASS),
+        ("p99 point_select < 5s", PASS),
+    ] {
+        let found = checked(&run, text);
+        assert_eq!(found.verdict, verdict, "{text}: {} ({})", found.value, found.why);
+    }
+}
+
+#[test]
 fn the_worst_load_decides_and_is_named() {
     let found = checked(&recorded::demo(), "p50 < 100us");
     assert_eq!(found.verdict, FAIL);
@@ -76,6 +98,10 @@ fn stalls_and_steadiness_come_from_the_findings() {
     findings.trials[0].steady = None;
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE);
     assert_eq!(verdict(&findings, "steady"), UNSURE);
+    findings.trials[0].stalls = Some(Stalls { full_stop_s: Some(0.3), ..Stalls::default() });
+    assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "slow spells can't be told");
+    findings.trials[0].stalls = Some(Stalls::default());
+    assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "nothing can be told");
     findings.trials[0].stalls = Some(Stalls { resolution_s: Some(0.1), ..Stalls::default() });
     assert_eq!(verdict(&findings, "stalls == 0"), PASS);
     let stall = Stall {

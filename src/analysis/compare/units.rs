@@ -120,9 +120,9 @@ struct Counted {
 fn counted((trial, found): &Load<'_>, part: Part) -> Counted {
     let t0 = found.steady.as_ref().and_then(|s| s.t0_s).filter(|_| part == Part::Steady);
     let Some(t0) = t0 else {
-        let response = latency::sum(&trial.response);
+        let events: u64 = trial.response.iter().map(|h| h.len()).sum();
         let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
-        return Counted { events: response.len() as f64, seconds, response };
+        return Counted { events: events as f64, seconds, response: latency::at_least(trial) };
     };
     let from = trial.began_ns.saturating_add((t0 * 1e9) as u64);
     // An interval that T0 cuts belongs to what came before; half a millisecond for rounding.
@@ -133,6 +133,8 @@ fn counted((trial, found): &Load<'_>, part: Part) -> Counted {
         sum.seconds += (interval.ended_ns - interval.began_ns) as f64 / 1e9;
         interval.response.add_to(&mut sum.response);
     }
+    // What never began was due in the last seconds, which are part of what is steady.
+    let _ = sum.response.add(&trial.unbegun);
     sum
 }
 

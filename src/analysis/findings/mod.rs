@@ -281,8 +281,10 @@ pub struct TrialFinding {
     pub events_per_s: Estimate,
     /// Rates of its whole intervals.
     pub rates: Option<RateSpread>,
-    /// Response times of good events, all classes.
+    /// Response times of good events, all classes, and of arrivals that never began, as long as they waited.
     pub response: Latency,
+    /// Open loop: what was due and never began.
+    pub unbegun: Option<Unbegun>,
     /// Service times of good events, all classes.
     pub service: Latency,
     /// Lateness of our own making.
@@ -317,6 +319,29 @@ pub struct TrialFinding {
     pub steady: Option<Steady>,
     /// When it stood still.
     pub stalls: Option<Stalls>,
+}
+
+/// Arrivals of an open loop that were due in a load and never began. Their response times would have been at least as
+/// long as they had waited at its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unbegun {
+    /// How many.
+    pub arrivals: u64,
+    /// Their share of all that was due, 0 to 1.
+    pub share: f64,
+    /// How long the youngest had waited, seconds: percentiles from there on are lower bounds.
+    pub least_s: f64,
+    /// How long half of them had waited at least, seconds.
+    pub median_s: f64,
+    /// How long the oldest had waited, seconds.
+    pub oldest_s: f64,
+}
+
+impl Unbegun {
+    /// Whether a percentile of the response time is known only from below.
+    pub fn bounds(&self, response_s: f64) -> bool {
+        response_s >= self.least_s
+    }
 }
 
 /// One class of events in a load.

@@ -87,7 +87,7 @@ fn point(run: &Run, trials: &[TrialFinding], cells: &[Cell], value: f64) -> Scal
     let histograms: Vec<_> = all
         .iter()
         .filter_map(|t| run.trials.get(*t))
-        .map(|trial| latency::sum(&trial.response))
+        .map(latency::at_least)
         .collect();
     ScalingPoint {
         value,

@@ -26,7 +26,7 @@ answers! {
         "Nothing was measured.";
     LOAD, "a load in which events ended well",
         "{load}{rate} events/s over {time} ({events} of {workload}, {workers}, {arrival}): \
-         response time {response}; {errors}.";
+         response time{at_least} {response}; {errors}{unbegun}.";
     LOAD_EMPTY, "a load in which no event ended",
         "{load}no event ended in {time}.";
     LOAD_FAILED, "a load in which no event ended well",

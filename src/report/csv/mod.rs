@@ -184,6 +184,9 @@ const SUMMARY_HEAD: &[&str] = &[
     "warm_bytes",
     "times_faster",
     "void",
+    "unbegun",
+    "unbegun_share",
+    "unbegun_oldest_s",
 ];
 
 fn summary(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
@@ -219,6 +222,9 @@ fn summary(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
         number(way.and_then(|w| w.warm_bytes)),
         number(faster),
         findings.void().is_some().to_string(),
+        trial.unbegun.map_or(0, |u| u.arrivals).to_string(),
+        number(trial.unbegun.map_or(Some(0.0), |u| Some(u.share))),
+        number(trial.unbegun.map(|u| u.oldest_s)),
     ]);
     cells.extend(trial.cost.iter().map(|c| number(c.per_event)));
     cells

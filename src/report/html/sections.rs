@@ -1,6 +1,6 @@
 //! The page from top to bottom.
 
-use crate::analysis::figure::{count, figure_or_dash, time, times};
+use crate::analysis::figure::{count, figure_or_dash, percent, time, times};
 use crate::analysis::{Caveat, Findings, Level, WayFinding};
 
 use super::super::{state_word, utc};
@@ -131,6 +131,10 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
             push(name, value.map_or_else(|| "-".to_owned(), time));
         }
         push("failed", count(only.failed));
+        if let Some(unbegun) = only.unbegun {
+            let share = percent(unbegun.share);
+            push("due and never begun", format!("{} ({share})", count(unbegun.arrivals)));
+        }
         return tiles;
     }
     for way in &findings.ways {

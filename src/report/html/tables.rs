@@ -96,7 +96,10 @@ pub(super) fn trials(findings: &Findings) -> String {
                 only_first(count(trial.events)),
                 only_first(figure_or_dash(trial.events_per_s.value)),
                 only_first(count(trial.failed)),
-                what.to_owned(),
+                match trial.unbegun {
+                    Some(_) if first => format!("{what}, at least"),
+                    _ => what.to_owned(),
+                },
                 ms(latency.mean_s),
                 ms(latency.p50_s),
                 ms(latency.p95_s),

@@ -238,6 +238,10 @@ fn trial(trial: &TrialFinding) -> Value {
             "lateness": latency(&trial.lateness),
             "response_hdr_v2_b64": trial.response_hdr,
         },
+        "unbegun": trial.unbegun.map(|u| json!({
+            "arrivals": u.arrivals, "share": u.share, "least_s": u.least_s, "median_s": u.median_s,
+            "oldest_s": u.oldest_s,
+        })),
         "spectrum": spectrum,
         "by_class": classes,
         "failed": trial.failed,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, count, figure_or_dash, time};
+use crate::analysis::figure::{UNKNOWN, count, figure_or_dash, percent, time};
 use crate::analysis::{Comparison, Findings};
 
 use super::{Look, ReportFormat, state_word};
@@ -126,6 +126,18 @@ fn loads(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     table(out, &["load", "events/s", "p50", "p95", "p99", "max", "failed"], 1, rows)?;
+    for trial in findings.trials.iter().take(MOST) {
+        let Some(unbegun) = trial.unbegun else { continue };
+        writeln!(
+            out,
+            "{}: {} arrivals ({}) were due and never began, the oldest had waited for {}; its \
+             times are lower bounds.\n",
+            text(&trial.id),
+            count(unbegun.arrivals),
+            percent(unbegun.share),
+            time(unbegun.oldest_s)
+        )?;
+    }
     match findings.trials.len().saturating_sub(MOST) {
         0 => Ok(()),
         more => writeln!(out, "... and {more} more.\n"),

@@ -109,6 +109,9 @@ const GAUGES: &[Gauge] = &[
     ("sweat_workers", "", "Sessions that ran events.", |t| Some(t.workers as f64)),
     ("sweat_events_per_second", "", "Good events per second.", |t| t.events_per_s.value),
     ("sweat_failed_ratio", "ratio", "Failed events by all.", |t| t.failed_share),
+    ("sweat_unbegun_ratio", "ratio", "Arrivals due and never begun, by all due.", |t| {
+        Some(t.unbegun.map_or(0.0, |u| u.share))
+    }),
     ("sweat_steady", "", "1 if the load came to a steady state.", |t| {
         t.steady.as_ref().map(|s| f64::from(u8::from(s.verdict.is_steady())))
     }),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, plural};
+use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, plural, time};
 use crate::analysis::{Comparison, Findings, TrialFinding, Verdict};
 
 use super::table::{Align, Table};
@@ -77,7 +77,8 @@ pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
         for trial in &findings.trials {
             table.row(row(name(trial), &[trial]));
         }
-        return table.write(WIDTH, out);
+        table.write(WIDTH, out)?;
+        return never_begun(findings, out);
     }
     for (way, trials) in &groups {
         table.row(row(format!("{} (x{})", plain(way), trials.len()), trials));
@@ -91,7 +92,26 @@ pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
             table.row(cells);
         }
     }
-    table.write(WIDTH, out)
+    table.write(WIDTH, out)?;
+    never_begun(findings, out)
+}
+
+/// What was due and never began, the most of it.
+fn never_begun(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let left = |t: &TrialFinding| t.unbegun.map_or(0.0, |u| u.share);
+    let worst = findings.trials.iter().max_by(|a, b| left(a).total_cmp(&left(b)));
+    let Some((trial, unbegun)) = worst.and_then(|t| Some((t, t.unbegun?))) else { return Ok(()) };
+    let place = if findings.trials.len() > 1 { format!(" in {}", name(trial)) } else { String::new() };
+    let text = format!(
+        "Never begun{place}: {} arrivals, {} of what was due; half of them had waited for {} or \
+         more, the oldest for {}. A time after > is a lower bound: it counts them as long as they \
+         waited.",
+        count(unbegun.arrivals),
+        percent(unbegun.share),
+        time(unbegun.median_s),
+        time(unbegun.oldest_s),
+    );
+    paragraph(out, "", "", &text)
 }
 
 fn row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
@@ -99,8 +119,15 @@ fn row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
         median(trials.iter().filter_map(|t| column.2(t)).collect()).map(|v| v * column.3)
     };
     let mut cells = vec![name];
+    let is_bound = |column: &Column| {
+        let is_time = column.1.ends_with("_s") && column.1 != "events_per_s";
+        let value = trials.iter().filter_map(|t| column.2(t)).reduce(f64::max);
+        let unbegun = trials.iter().filter_map(|t| t.unbegun);
+        is_time && value.is_some_and(|value| unbegun.into_iter().any(|u| u.bounds(value)))
+    };
     cells.extend(COLUMNS.iter().map(|column| match column.0 {
         "seconds" => value(column).map_or_else(|| UNKNOWN.to_owned(), figure),
+        _ if is_bound(column) => format!(">{}", figure_or_dash(value(column))),
         _ => figure_or_dash(value(column)),
     }));
     cells.push(count(trials.iter().map(|t| t.failed).sum()));
