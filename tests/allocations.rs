@@ -94,6 +94,7 @@ fn interval(second: u64) -> Interval {
             failed: sweat::recorder::new_histogram(),
         }],
         lateness: sweat::recorder::new_histogram(),
+        unbegun: sweat::recorder::new_histogram(),
         tally: sweat::recorder::Tally::default(),
         reconnects: 0,
         in_flight: 1,

@@ -73,11 +73,14 @@ fn of_load(trial: &TrialFinding, named: bool) -> Said {
         .chain(latency("max", trial.response.max_s))
         .collect();
     // What never began is in the percentiles with the time it had waited.
-    let (at_least, unbegun) = trial.unbegun.map_or_else(|| ("", String::new()), |u| {
-        let arrivals = plural(u.arrivals, "arrival", "arrivals");
-        let words = format!("; {arrivals} ({}) that were due never began", percent(u.share));
-        (" at least", words)
-    });
+    let (at_least, unbegun) = trial.unbegun.map_or_else(
+        || ("", String::new()),
+        |u| {
+            let arrivals = plural(u.arrivals, "arrival", "arrivals");
+            let words = format!("; {arrivals} ({}) that were due never began", percent(u.share));
+            (" at least", words)
+        },
+    );
     let arrival = if trial.arrival == "closed" { "closed loop" } else { &trial.arrival };
     let errors = match trial.failed {
         0 => "no errors".to_owned(),

@@ -37,7 +37,7 @@ pub use caveats::{Caveat, Level, ids as caveat_ids};
 pub use checks::{Judged, judge};
 pub use compare::{
     Clarity, Sides, clear, compare_runs, detectable_before, differences_of, look_at, metric_name,
-    metric_names,
+    metric_names, settings_that_differ,
 };
 pub use findings::{
     Behind, LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, StatementClass,
@@ -193,6 +193,7 @@ fn head(meta: &Meta) -> Head {
     Head {
         id: meta.id.clone(),
         name: meta.name.clone(),
+        question: meta.asked.question.clone().filter(|text| !text.trim().is_empty()),
         command: meta.command.clone(),
         tool_version: meta.tool_version.clone(),
         origin_unix_ns: meta.origin_unix_ns,
@@ -214,7 +215,9 @@ fn data_size(run: &Run) -> DataSize {
         .or_else(|| counters::variable(run, "innodb_buffer_pool_size")?.parse().ok())
         .or_else(|| Some(pages()? * page_bytes))
         .filter(|pool: &f64| *pool > 0.0);
-    let data_bytes = counters::fact(run, "data_bytes");
+    // What the load can't reach needs no room in the pool.
+    let share = counters::fact(run, "reached_share").unwrap_or(1.0);
+    let data_bytes = counters::fact(run, "data_bytes").map(|bytes| bytes * share);
     let ratio = data_bytes.zip(pool_bytes).map(|(data, pool)| data / pool);
     let class = ratio.map(|ratio| match ratio {
         r if r < 0.8 => SizeClass::InMemory,

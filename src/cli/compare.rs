@@ -66,10 +66,10 @@ pub(super) fn command() -> Command {
             Arg::new("strict")
                 .long("strict")
                 .action(ArgAction::SetTrue)
-                .help("Exit with 4 if the runs don't tell, or can't carry the claim"),
+                .help("Exit with 4 if the runs can't carry the claim, with 5 if they don't tell"),
         )
         .after_help(
-            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means unsure.\n\n\
+            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, 5 unsure.\n\n\
              Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
              sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
         );
@@ -137,7 +137,7 @@ fn exit(findings: &Findings, strict: bool) -> Exit {
     match verdict {
         _ if strict && void => Exit::Void,
         Some(Verdict::Worse) => Exit::Negative,
-        Some(Verdict::Unsure) | None if strict => Exit::Void,
+        Some(Verdict::Unsure) | None if strict => Exit::Unsure,
         _ => Exit::Done,
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::analysis::{Findings, RawFile, analyse};
+use crate::analysis::{Findings, RawFile, analyse, settings_that_differ};
 use crate::archive::{self, Run};
 use crate::base::private;
 use crate::plan::Mistake;
@@ -50,6 +50,12 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Short for --format csv-summary"),
         )
+        .arg(
+            Arg::new("no-header")
+                .long("no-header")
+                .action(ArgAction::SetTrue)
+                .help("CSV without its first line, to add rows to a file that has it"),
+        )
         .arg(Arg::new("output").short('o').long("output").value_name("FILE").help(
             "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
                      others: standard output]",
@@ -81,6 +87,16 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
     let format = report::format(name).expect("clap knows only the formats in the list");
+    let no_header = args.get_flag("no-header");
+    if no_header && !name.starts_with("csv") {
+        return Err(Mistake {
+            place: "--no-header".to_owned(),
+            why: format!("{name} has no line of names"),
+            hint: Some("it is for --format csv and csv-summary".to_owned()),
+        }
+        .into());
+    }
+    let format: &dyn ReportFormat = if no_header { &Headless(format) } else { format };
     let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
     let runs_dir = Path::new(text("runs-dir"));
     if runs.len() > 1 {
@@ -109,6 +125,24 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     }
 }
 
+/// A CSV without the names of its columns.
+struct Headless<'a>(&'a dyn ReportFormat);
+
+impl ReportFormat for Headless<'_> {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn about(&self) -> &'static str {
+        self.0.about()
+    }
+    fn write(&self, findings: &Findings, look: Look, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut text = Vec::new();
+        self.0.write(findings, look, &mut text)?;
+        let head = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
+        out.write_all(&text[head..])
+    }
+}
+
 /// Several runs side by side.
 fn several(
     runs: &[&String],
@@ -133,10 +167,12 @@ fn several(
         }
         .into());
     }
-    let load_one = |run: &&String| Ok(load(&find(run, runs_dir)?)?.1);
-    let all = runs.iter().map(load_one).collect::<anyhow::Result<Vec<Findings>>>()?;
+    let load_one = |run: &&String| load(&find(run, runs_dir)?);
+    let loaded = runs.iter().map(load_one).collect::<anyhow::Result<Vec<_>>>()?;
+    let (runs, all): (Vec<Run>, Vec<Findings>) = loaded.into_iter().unzip();
     let mut page = Vec::new();
-    report::side_by_side(&all, format, &mut page).expect("memory takes every write");
+    report::side_by_side(&all, &settings_that_differ(&runs), format, &mut page)
+        .expect("memory takes every write");
     let file = args.get_one::<String>("output").map(String::as_str);
     match file.or((format == HTML).then_some(OVERLAY)).filter(|path| *path != "-") {
         Some(path) => {

@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn ages_are_counted_to_the_end_of_the_load() {
         let arrival = ArrivalPlan::Constant { per_second: 1000.0 };
-        let plan = LoadPlan { time: Some(std::time::Duration::from_secs(2)), ..LoadPlan::default() };
+        let plan =
+            LoadPlan { time: Some(std::time::Duration::from_secs(2)), ..LoadPlan::default() };
         let mut waiting = backlog(arrival, &plan);
         assert_eq!(waiting.count(Nanos(1000 * MS), 400), 601);
         // Events under way kept the load for half a second more; nothing could begin in it.

@@ -8,6 +8,7 @@ use super::steps::blocks;
 use crate::archive::{Asked, AskedCapacity, ServerRecord};
 use crate::base::{Clock as _, RealClock, Stop};
 use crate::plan::{CapacityPlan, Objective, Plan};
+use crate::workload::Workload;
 
 /// The server, from its own words.
 ///
@@ -106,6 +107,17 @@ const FACTS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// Adds what of the data the load reaches, once the workload has looked at them.
+pub(super) fn write_reach(keeper: &Keeper<'_>, workload: &dyn Workload) {
+    let Some(reach) = workload.reach() else { return };
+    keeper.writer().update(|meta| {
+        meta.facts.insert("reached_share".to_owned(), json!(reach.share));
+        meta.facts.insert("reached_rows".to_owned(), json!(reach.rows));
+        meta.facts.insert("table_rows".to_owned(), json!(reach.rows_there));
+        meta.facts.insert("table".to_owned(), json!(reach.table));
+    });
+}
 
 /// Adds the sizes of pool and data, in bytes, once the data are there, and of the workload's options those that say
 /// how much there is. What the server does not tell is left out.

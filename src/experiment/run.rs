@@ -103,6 +103,7 @@ pub fn run_script(
     keeper.writer().update(|meta| meta.server = record);
     if !plan.prepare {
         facts::write_data(&keeper, plan, &ground);
+        facts::write_reach(&keeper, &*workload);
     }
     let result = std::thread::scope(|scope| {
         let eyes = Eyes::open(scope, plan, &ground, &keeper)?;
@@ -262,6 +263,7 @@ impl Walk<'_, '_, '_> {
         }
         facts::write_data(self.keeper, self.plan, &self.ground);
         self.workload.check()?;
+        facts::write_reach(self.keeper, self.workload);
         self.write_statements()
     }
 

@@ -90,7 +90,7 @@ pub(super) fn run(
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),
-        options: options(&plan.workload),
+        options: options(&plan.workload, workload),
         arrival: arrival(&load),
         offered_per_s: offered(&load),
         workers: load.workers,
@@ -194,8 +194,11 @@ pub(super) fn name(place: &Place) -> String {
     format!("{:02}-{way}{}", place.step, place.pass)
 }
 
-fn options(workload: &WorkloadPlan) -> BTreeMap<String, String> {
-    workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+/// The workload's options, with the size of tables that was found where none was told.
+fn options(plan: &WorkloadPlan, workload: &dyn Workload) -> BTreeMap<String, String> {
+    let found = workload.reach().map(|reach| ("table-size".to_owned(), reach.rows.to_string()));
+    let told = plan.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
+    found.into_iter().chain(told).collect()
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.

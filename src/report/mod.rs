@@ -14,7 +14,7 @@ mod samples;
 mod statements;
 mod text;
 
-pub use overlay::{SEVERAL, side_by_side};
+pub use overlay::{Differing, SEVERAL, side_by_side};
 pub use statements::STATEMENT_FORMATS;
 
 use std::io::{self, Write};

@@ -12,14 +12,19 @@ use super::text::Columns;
 /// Formats that can show several runs.
 pub const SEVERAL: &[&str] = &["text", "html"];
 
-/// Writes several runs in one of the formats of [`SEVERAL`].
+/// Writes several runs, and the settings in which they differ, in one of the formats of [`SEVERAL`].
 ///
 /// # Errors
 /// Only those of `out`.
-pub fn side_by_side(runs: &[Findings], format: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn side_by_side(
+    runs: &[Findings],
+    settings: &[Differing],
+    format: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     match format {
-        "html" => html::side_by_side(runs, out),
-        _ => text(runs, out),
+        "html" => html::side_by_side(runs, settings, out),
+        _ => text(runs, settings, out),
     }
 }
 
@@ -96,27 +101,8 @@ pub(super) fn change(ratio: Option<f64>) -> String {
     }
 }
 
-/// Settings that are not the same in all runs: name, and the value in each.
-pub(super) fn settings(runs: &[Findings]) -> Vec<(String, Vec<String>)> {
-    let mut names: Vec<&str> =
-        runs.iter().flat_map(|r| &r.settings).map(|s| s.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let of = |run: &Findings, name: &str| {
-        let found = run.settings.iter().find(|s| s.name == name);
-        found.map_or_else(|| UNKNOWN.to_owned(), |s| s.start.clone())
-    };
-    let rows = names
-        .into_iter()
-        .map(|name| (name.to_owned(), runs.iter().map(|run| of(run, name)).collect::<Vec<_>>()));
-    // A variable that a run did not keep says nothing.
-    rows.filter(|(_, values)| {
-        let mut known = values.iter().filter(|v| *v != UNKNOWN);
-        let first = known.next();
-        known.any(|v| Some(v) != first)
-    })
-    .collect()
-}
+/// A setting that is not the same in all runs: name, and the value in each.
+pub type Differing = (String, Vec<String>);
 
 /// What is to be said of all runs before their figures.
 pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
@@ -140,7 +126,7 @@ pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
     notes
 }
 
-fn text(runs: &[Findings], out: &mut dyn Write) -> io::Result<()> {
+fn text(runs: &[Findings], settings: &[Differing], out: &mut dyn Write) -> io::Result<()> {
     for (place, run) in runs.iter().enumerate() {
         let load = main_load(run).map(|t| format!(", load {}", t.id)).unwrap_or_default();
         Columns::line(out, &format!("{}  ", letter(place)), &format!("{}{load}", run.head.id))?;
@@ -167,7 +153,7 @@ fn text(runs: &[Findings], out: &mut dyn Write) -> io::Result<()> {
     }
     columns.write(out)?;
     writeln!(out)?;
-    for (name, values) in settings(runs) {
+    for (name, values) in settings {
         let list: Vec<String> =
             values.iter().enumerate().map(|(p, v)| format!("{} {v}", letter(p))).collect();
         Columns::line(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;

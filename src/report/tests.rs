@@ -281,8 +281,9 @@ fn both(format: &str) -> String {
     first.meta.name = recorded::HOSTILE.to_owned();
     second.variables[1].start = "1".to_owned();
     second.meta.id = format!("{}-{}", second.meta.id, recorded::HOSTILE);
-    let runs = [analyse(&first), analyse(&second), analyse(&Run::default())];
-    side_by_side(&runs, format, &mut out).unwrap();
+    let runs = [first, second, Run::default()];
+    let settings = crate::analysis::settings_that_differ(&runs);
+    side_by_side(&runs.map(|run| analyse(&run)), &settings, format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

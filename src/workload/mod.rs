@@ -142,6 +142,10 @@ pub trait Workload: Send + Sync {
     fn check(&self) -> anyhow::Result<()> {
         Ok(())
     }
+    /// What of the data the load reaches, once it was looked at. `None` where that is all, or not known.
+    fn reach(&self) -> Option<Reach> {
+        None
+    }
     /// Makes the data.
     ///
     /// # Errors
@@ -175,6 +179,19 @@ pub trait Workload: Send + Sync {
     fn cleanup(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// What of its tables a load reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reach {
+    /// The first table, in words.
+    pub table: String,
+    /// Rows of a table that the load may touch.
+    pub rows: u64,
+    /// Rows of the largest table.
+    pub rows_there: u64,
+    /// Share of the rows of all tables, 0 to 1.
+    pub share: f64,
 }
 
 /// Which of the workers this is.

@@ -49,7 +49,7 @@ fn finished_runs_are_compared_in_words_and_json() {
     assert_eq!(first["pairs"].as_array().unwrap().len(), 2);
     assert_eq!(report["trials"].as_array().unwrap().len(), 4);
     let one = sweat(dir.path(), &["compare", &b1, "--base", &a1, "--strict"]);
-    assert_eq!(one.status.code(), Some(4), "{}", out(&one));
+    assert!(matches!(one.status.code(), Some(4 | 5)), "{}", out(&one));
     assert!(out(&one).contains("ONE-RUN"), "{}", out(&one));
 }
 

@@ -19,6 +19,7 @@ mod probe;
 mod replay;
 mod replay_report;
 mod report;
+mod results;
 mod run;
 mod sandbox;
 mod sandbox_life;

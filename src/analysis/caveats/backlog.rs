@@ -1,8 +1,9 @@
 //! Doubts about what an open loop offered and never got done.
 
-use super::super::figure::{count, percent, time};
+use super::super::figure::{percent, plural, time};
 use super::super::findings::{TrialFinding, Unbegun};
-use super::{Case, Caveat, Level, where_seen};
+use super::super::sentences::doubts;
+use super::{Case, Caveat, where_seen};
 
 /// Above this share of what was due, what is known of the response times is not what users felt.
 const VOID_SHARE: f64 = 0.01;
@@ -27,21 +28,13 @@ pub(super) fn backlog(case: &Case<'_>) -> Option<Caveat> {
         1 => String::new(),
         loads => format!("; {loads} of {} loads left some", case.trials.len()),
     };
-    Some(Caveat {
-        id: "BACKLOG",
-        level: if unbegun.share > VOID_SHARE { Level::Void } else { Level::Warn },
-        evidence: format!(
-            "{} of what was due{} never began: {}, the oldest after waiting for {}{more}",
-            percent(unbegun.share),
-            where_seen(case, &[worst]),
-            match unbegun.arrivals {
-                1 => "1 arrival".to_owned(),
-                arrivals => format!("{} arrivals", count(arrivals)),
-            },
-            time(unbegun.oldest_s),
-        ),
-        remedy: "the percentiles count them as long as they waited, which is a lower bound: offer \
-                 less, give more sessions, or ask `sweat capacity` what the server holds"
-            .to_owned(),
-    })
+    let doubt =
+        if unbegun.share > VOID_SHARE { &doubts::BACKLOG_VOID } else { &doubts::BACKLOG_SOME };
+    Some(doubt.raise(&[
+        ("share", &percent(unbegun.share)),
+        ("where", &where_seen(case, &[worst])),
+        ("arrivals", &plural(unbegun.arrivals, "arrival", "arrivals")),
+        ("oldest", &time(unbegun.oldest_s)),
+        ("more", &more),
+    ]))
 }

@@ -98,6 +98,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("PAGE-CACHE", answers::page_cache),
     ("ORDER", asked::order),
     ("STALLS", stalls::stalls),
+    ("PART-TABLE", server::part_table),
     ("DATA-SIZE", server::data_size),
     ("NOT-STEADY", story::not_steady),
     ("TOO-SHORT", story::too_short),

@@ -2,8 +2,8 @@
 
 use crate::archive::{SIDE_EFFECT, StepRecord};
 
-use super::super::counters::{rise, variable};
-use super::super::figure::{bytes, figure, percent};
+use super::super::counters::{fact, rise, variable};
+use super::super::figure::{bytes, count, figure, percent, plural};
 use super::super::findings::SizeClass;
 use super::super::noise::foreign_share;
 use super::super::sentences::doubts;
@@ -29,6 +29,22 @@ pub(super) fn data_size(case: &Case<'_>) -> Option<Caveat> {
         ("ratio", &figure(case.data.ratio?)),
         ("pool", &bytes(pool)),
         ("class", &class.words()),
+    ]))
+}
+
+/// Less than this share of the tables is a part of them.
+const WHOLE: f64 = 0.9;
+
+/// PART-TABLE: the load was told a size that leaves most of its tables alone.
+pub(super) fn part_table(case: &Case<'_>) -> Option<Caveat> {
+    let share = fact(case.run, "reached_share").filter(|share| *share < WHOLE)?;
+    let rows = |name: &str| fact(case.run, name).map(|rows| rows as u64);
+    let table = case.run.meta.facts.get("table")?.as_str()?;
+    Some(doubts::PART_TABLE.raise(&[
+        ("size", &count(rows("reached_rows")?)),
+        ("share", &percent(share)),
+        ("table", &table),
+        ("rows", &plural(rows("table_rows")?, "row", "rows")),
     ]))
 }
 

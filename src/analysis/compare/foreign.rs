@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::archive::Run;
 
 use super::super::caveats::{Caveat, Level};
-use super::super::figure::plural;
+use super::super::figure::{UNKNOWN, plural};
 use super::super::findings::{Comparison, Difference, Findings, NoiseItem, Timeline, TrialFinding};
 use super::super::sentences::{doubts, not_reliable};
 use super::super::statistics::correction::ALPHA;
@@ -35,6 +35,23 @@ pub struct Sides {
 pub fn differences_of(base: &[Run], other: &[Run]) -> Vec<Difference> {
     let (Some(first), Some(second)) = (base.first(), other.first()) else { return Vec::new() };
     differences::of_runs(first, second)
+}
+
+/// Settings that are not the same in several runs, as a comparison would tell them: name, and the value in each.
+pub fn settings_that_differ(runs: &[Run]) -> Vec<(String, Vec<String>)> {
+    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let of_other = |other| differences::of_runs(first, other).into_iter();
+    let settings = others.iter().flat_map(of_other).filter(|d| d.kind == "setting");
+    let names: BTreeSet<String> = settings.map(|difference| difference.name).collect();
+    let value = |run: &Run, name: &str| {
+        let found = run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name));
+        found.map_or_else(|| UNKNOWN.to_owned(), |v| v.start.clone())
+    };
+    let values = |name: String| {
+        let all = runs.iter().map(|run| value(run, &name)).collect();
+        (name, all)
+    };
+    names.into_iter().map(values).collect()
 }
 
 impl Difference {
@@ -157,9 +174,14 @@ fn trials(analysed: &[Vec<Findings>], names: [&str; 2]) -> Vec<TrialFinding> {
     all
 }
 
-/// What the two sides are called: by the one setting or version that differs, else by their plans' names, else by
-/// their place.
+/// What the two sides are called: by the names their runs were given, else by the one setting or version that differs,
+/// else by their place.
 fn names(base: &[Run], other: &[Run], differences: &[Difference]) -> (String, String) {
+    let name = |runs: &[Run]| runs.first().map_or_else(String::new, |run| run.meta.name.clone());
+    let (ours, theirs) = (name(base), name(other));
+    if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
+        return (ours, theirs);
+    }
     let bare = |value: &str| value.split(" (").next().unwrap_or(value).to_owned();
     let factors = differences::factors(differences);
     if let ([name], Some(one)) =
@@ -171,11 +193,6 @@ fn names(base: &[Run], other: &[Run], differences: &[Difference]) -> (String, St
         if one.kind == "server" && one.name == "version" {
             return (one.base.clone(), one.other.clone());
         }
-    }
-    let name = |runs: &[Run]| runs.first().map_or_else(String::new, |run| run.meta.name.clone());
-    let (ours, theirs) = (name(base), name(other));
-    if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
-        return (ours, theirs);
     }
     ("the base".to_owned(), "the other".to_owned())
 }

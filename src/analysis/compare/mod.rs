@@ -26,7 +26,7 @@ use super::noise;
 
 pub(super) use batches::{FEWEST as FEWEST_BATCHES, Sided, batch_verdicts, means, verdicts};
 pub(super) use foreign::several_at_once;
-pub use foreign::{Sides, compare_runs, differences_of};
+pub use foreign::{Sides, compare_runs, differences_of, settings_that_differ};
 pub use looks::{Clarity, clear, detectable_before, look_at};
 pub use metric::{metric_name, metric_names};
 pub(super) use words::sentences;

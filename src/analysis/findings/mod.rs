@@ -82,6 +82,8 @@ pub struct Head {
     pub id: String,
     /// The plan's name.
     pub name: String,
+    /// What the plan asks, in the user's words.
+    pub question: Option<String>,
     /// `bench`, `demo`, ...
     pub command: String,
     /// Version of sweat that measured.

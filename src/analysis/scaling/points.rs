@@ -84,11 +84,8 @@ fn point(run: &Run, trials: &[TrialFinding], cells: &[Cell], value: f64) -> Scal
         Some(trial.events_per_s.value? * trial.response.mean_s?)
     };
     let running = |t: &usize| running(run, trials, *t);
-    let histograms: Vec<_> = all
-        .iter()
-        .filter_map(|t| run.trials.get(*t))
-        .map(latency::at_least)
-        .collect();
+    let histograms: Vec<_> =
+        all.iter().filter_map(|t| run.trials.get(*t)).map(latency::at_least).collect();
     ScalingPoint {
         value,
         concurrency: mean(all.iter().filter_map(concurrency)),

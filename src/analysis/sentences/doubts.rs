@@ -91,6 +91,19 @@ doubts! {
         "{differing} of {compared} gave another number of rows than recorded ({share})",
         "the data are not those of the recording: give the target a copy from when the log \
          begins, or heed only classes whose rows agree";
+    BACKLOG_VOID = "BACKLOG" Void, "more than 1 % of what was due in an open loop never began",
+        "{share} of what was due{where} never began: {arrivals}, the oldest after waiting for \
+         {oldest}{more}",
+        "the percentiles count them as long as they waited, which is a lower bound: offer less, \
+         give more sessions, or ask `sweat capacity` what the server holds";
+    BACKLOG_SOME = "BACKLOG" Warn, "more than 0.1 % of what was due in an open loop never began, \
+         or less that waited for more than 100 ms",
+        "{share} of what was due{where} never began: {arrivals}, the oldest after waiting for \
+         {oldest}{more}",
+        "the percentiles count them as long as they waited, which is a lower bound";
+    PART_TABLE = "PART-TABLE" Warn, "the load reaches less than 90 % of the rows of its tables",
+        "only rows up to {size} of each table were used, {share} of all; {table} has {rows}",
+        "what is hot and cached is that part: leave out `--table-size` to use whole tables";
     CLIPPED = "CLIPPED" Warn, "events longer than an hour",
         "{events} took longer than an hour and count as one hour",
         "the highest percentiles and the maximum are lower bounds";

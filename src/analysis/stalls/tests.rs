@@ -162,7 +162,8 @@ fn neighbours_are_one_stall_and_ends_are_none() {
 /// One silence in a load: of every length, at its start, in its middle and to its end.
 #[test]
 fn a_standstill_is_found_whatever_share_of_the_load_it_is() {
-    for (seconds, rate, dispersion) in [(15, 2_000.0, 1.0), (40, 300.0, 5.0), (70, 20_000.0, 20.0)] {
+    for (seconds, rate, dispersion) in [(15, 2_000.0, 1.0), (40, 300.0, 5.0), (70, 20_000.0, 20.0)]
+    {
         for percent in [1, 3, 10, 20, 33, 45, 49, 50, 51, 55, 60, 62, 70, 80, 90, 95] {
             let long = percent as f64 / 100.0 * seconds as f64;
             let rest = seconds as f64 - long;
@@ -246,7 +247,9 @@ fn lines_that_could_not_be_written_are_a_gap_and_no_silence() {
     assert!((stop.began_s - 40.0).abs() < 0.05, "{stop:?}");
     assert!((stalls.longest_silence_s.unwrap() - 2.0).abs() < 0.05);
     assert!((stalls.lost_share - whole * 60.0 / 56.0).abs() < 0.002, "{}", stalls.lost_share);
-    assert!(stalls.notes.iter().any(|n| n.contains("4.00 s of the load are not in the run folder")));
+    assert!(
+        stalls.notes.iter().any(|n| n.contains("4.00 s of the load are not in the run folder"))
+    );
     // The same where only intervals were kept, and where nothing else is wrong.
     trial.intervals.retain(|i| !(40..42).contains(&(i.began_ns / SECOND)));
     trial.intervals.iter_mut().for_each(|i| i.slots.clear());

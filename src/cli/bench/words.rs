@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 use super::super::connection;
 use super::super::desk::Desk;
@@ -22,6 +23,10 @@ use crate::workload::{KINDS, kind};
 
 /// Commands that take a workload.
 const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
+/// The option that says how often a file of statements is run through.
+const PASSES: &str = "passes";
+/// Percentiles that the summary shows; 0 is sysbench's word for none.
+const SHOWN: &[&str] = &["50", "95", "99", "99.9", "0"];
 /// How long a load runs that is told neither a time nor a number of events.
 const TIME: Duration = Duration::from_secs(10);
 
@@ -64,8 +69,16 @@ pub(in super::super) fn plan(
     let mut plan = start(workload, args)?;
     let specs = kind(&plan.workload.kind)?;
     load(&mut plan.load, args, specs.ends_by_itself(), &mut mistakes);
+    mistakes.extend(of_sysbench(args));
     if workload.is_some() {
-        match Options::check(&specs.options(), &own(args)) {
+        let mut given = own(args);
+        let has_end = ["events", "time", "until-steady"].iter().any(|id| is_typed(args, id));
+        let has_passes = specs.options().iter().any(|option| option.name == PASSES);
+        if has_end && has_passes && given.iter().all(|(name, _)| name != PASSES) {
+            // Whoever says when the load ends does not want it to end with the file.
+            given.push((PASSES.to_owned(), "0".to_owned()));
+        }
+        match Options::check(&specs.options(), &given) {
             Ok(options) => plan.workload.options = options,
             Err(list) => mistakes.extend(list),
         }
@@ -104,6 +117,34 @@ pub(in super::super) fn plan(
     };
     plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
     Ok(plan)
+}
+
+/// Whether a flag was typed.
+fn is_typed(args: &ArgMatches, id: &str) -> bool {
+    args.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// What sysbench's flags ask for that is not shown here anyway.
+fn of_sysbench(args: &ArgMatches) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    let percentile = args.get_one::<String>("percentile").map(|text| text.trim().to_owned());
+    if let Some(text) = percentile.filter(|text| !SHOWN.contains(&text.as_str())) {
+        mistakes.push(mistake(
+            "percentile",
+            &format!("{text} is not among the percentiles that are shown: {}", SHOWN.join(", ")),
+            "--check 'p97 < 20ms' judges any, and --format json has them all in its `spectrum`",
+        ));
+    }
+    let histogram = args.get_one::<String>("histogram").map(String::as_str);
+    if is_typed(args, "histogram") && !matches!(histogram, Some("off" | "0" | "false")) {
+        mistakes.push(mistake(
+            "histogram",
+            "no histogram is printed",
+            "leave it out: the run's page draws it, and --format json holds it whole \
+             (`response_hdr_v2_b64`)",
+        ));
+    }
+    mistakes
 }
 
 fn unknown_probe(name: &str) -> Option<Mistake> {

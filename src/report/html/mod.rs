@@ -25,7 +25,7 @@ use std::io::{self, Write};
 use crate::analysis::Findings;
 use crate::analysis::figure::{bytes, figure, time};
 
-use super::{Look, ReportFormat};
+use super::{Differing, Look, ReportFormat};
 use axis::Measure;
 
 /// The style sheet and the script, part of the page.
@@ -49,9 +49,13 @@ impl ReportFormat for Html {
 }
 
 /// Several runs on one page.
-pub(super) fn side_by_side(runs: &[Findings], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn side_by_side(
+    runs: &[Findings],
+    settings: &[Differing],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let version = runs.first().map_or("", |run| run.head.tool_version.as_str());
-    page("side by side \u{b7} sweat", version, overlay::all(runs), out)
+    page("side by side \u{b7} sweat", version, overlay::all(runs, settings), out)
 }
 
 fn page(title: &str, version: &str, parts: Vec<String>, out: &mut dyn Write) -> io::Result<()> {

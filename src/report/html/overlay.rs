@@ -2,7 +2,8 @@
 
 use crate::analysis::{Findings, IntervalFinding, Series};
 
-use super::super::overlay::{change, letter, main_load, notes, rows, settings};
+use super::super::Differing;
+use super::super::overlay::{change, letter, main_load, notes, rows};
 use super::super::utc;
 use super::axis::{Axis, Measure};
 use super::escape::{sentence, text};
@@ -11,7 +12,7 @@ use super::sections::{data_element, legend, still_figure, tall_frame};
 use super::{capital, plots, tables};
 
 /// All of it, in order.
-pub(super) fn all(runs: &[Findings]) -> Vec<String> {
+pub(super) fn all(runs: &[Findings], settings: &[Differing]) -> Vec<String> {
     let main = main_plots(runs);
     let more = small_plots(runs);
     let spectrum = (spectrum(runs), tall_frame());
@@ -22,7 +23,8 @@ pub(super) fn all(runs: &[Findings]) -> Vec<String> {
     let draw = |plots: &[(Plot, Frame)]| -> String {
         plots.iter().map(|(plot, frame)| figure_of(plot, frame, &axis)).collect()
     };
-    let mut out = vec![header(runs), "<main>".to_owned(), figures(runs), differences(runs)];
+    let mut out =
+        vec![header(runs), "<main>".to_owned(), figures(runs), differences(runs.len(), settings)];
     out.push(format!(
         "<section id=\"time\"><h2>Over time, from the begin of each run\u{2019}s load</h2>\
          <p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to zoom all of them, \
@@ -100,17 +102,16 @@ fn figures(runs: &[Findings]) -> String {
     format!("<section id=\"comparison\"><h2>Figures</h2>{}</section>", tables::table(&head, &rows))
 }
 
-fn differences(runs: &[Findings]) -> String {
-    let list = settings(runs);
+fn differences(runs: usize, list: &[Differing]) -> String {
     if list.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = (0..runs.len()).map(letter).collect();
+    let names: Vec<String> = (0..runs).map(letter).collect();
     let mut head = vec!["setting"];
     head.extend(names.iter().map(String::as_str));
     let rows: Vec<Vec<String>> = list
-        .into_iter()
-        .map(|(setting, values)| std::iter::once(setting).chain(values).collect())
+        .iter()
+        .map(|(setting, values)| std::iter::once(setting).chain(values).cloned().collect())
         .collect();
     format!(
         "<section id=\"differences\"><h2>What differs</h2>{}</section>",

@@ -93,6 +93,9 @@ fn header(findings: &Findings) -> String {
 fn answer(findings: &Findings) -> String {
     let class = if findings.void().is_some() { " class=\"unreliable\"" } else { "" };
     let mut out = format!("<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2>");
+    if let Some(question) = &findings.head.question {
+        out += &format!("<p class=\"further\">{}</p>", sentence(question));
+    }
     if let Some(void) = findings.void() {
         out += &format!(
             "<p class=\"void\"><strong>{}</strong> {} <code>{}</code></p>",

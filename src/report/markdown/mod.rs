@@ -23,6 +23,9 @@ impl ReportFormat for Markdown {
     fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
         let head = &findings.head;
         writeln!(out, "### sweat {}: {}\n", text(&head.command), text(&head.name))?;
+        if let Some(question) = &head.question {
+            writeln!(out, "*{}*\n", text(question))?;
+        }
         if let Some(void) = findings.void() {
             let word = findings.void_word();
             writeln!(out, "**{word}** {} (`{}`)\n", text(&void.evidence), void.id)?;

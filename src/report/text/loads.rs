@@ -101,7 +101,8 @@ fn never_begun(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let left = |t: &TrialFinding| t.unbegun.map_or(0.0, |u| u.share);
     let worst = findings.trials.iter().max_by(|a, b| left(a).total_cmp(&left(b)));
     let Some((trial, unbegun)) = worst.and_then(|t| Some((t, t.unbegun?))) else { return Ok(()) };
-    let place = if findings.trials.len() > 1 { format!(" in {}", name(trial)) } else { String::new() };
+    let place =
+        if findings.trials.len() > 1 { format!(" in {}", name(trial)) } else { String::new() };
     let text = format!(
         "Never begun{place}: {} arrivals, {} of what was due; half of them had waited for {} or \
          more, the oldest for {}. A time after > is a lower bound: it counts them as long as they \

@@ -158,6 +158,9 @@ fn paragraph(out: &mut dyn Write, label: &str, painted: &str, text: &str) -> io:
 }
 
 fn answer(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(question) = &findings.head.question {
+        paragraph(out, "Question: ", &paint.bold("Question: "), &plain(question))?;
+    }
     if let Some(void) = findings.void() {
         let text = format!("{} [{}]", void.evidence, void.id);
         let label = format!("{}: ", findings.void_word());

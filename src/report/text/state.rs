@@ -108,10 +108,9 @@ fn none_seen(all: &[&Stalls]) -> String {
     };
     match (most(|s| s.resolution_s), most(|s| s.full_stop_s)) {
         (Some(shortest), _) => format!("none of {} or more", time(shortest)),
-        (None, Some(shortest)) => format!(
-            "no full stop of {} or more; slow spells can't be told",
-            time(shortest)
-        ),
+        (None, Some(shortest)) => {
+            format!("no full stop of {} or more; slow spells can't be told", time(shortest))
+        }
         (None, None) => "can't be told in so short a load".to_owned(),
     }
 }

@@ -17,7 +17,7 @@ use anyhow::{Context as _, bail};
 use crate::plan::{Mistake, OptionSpec, Options};
 use crate::target::Target;
 
-use super::{Described, Job, Kind, Part, Seat, Workload};
+use super::{Described, Job, Kind, Part, Reach, Seat, Workload};
 
 use self::options::{Action, Settings};
 use self::statement::Statement;
@@ -70,6 +70,10 @@ struct Plot {
     transaction: bool,
     /// Prepared statements that the server allows, and how many there are; known after the check.
     allowed: OnceLock<(u64, u64)>,
+    /// What of the tables the load reaches; known after the check.
+    reach: OnceLock<Reach>,
+    /// The settings with the size that the tables have, where nobody said another one; known after the check.
+    as_found: OnceLock<Settings>,
 }
 
 impl Plot {
@@ -102,7 +106,25 @@ impl Plot {
         let transaction = mix.transaction && !settings.skip_trx;
         let name = mix.name;
         let allowed = OnceLock::new();
-        Ok(Plot { name, target, settings, actions, texts, places, transaction, allowed })
+        let (reach, as_found) = (OnceLock::new(), OnceLock::new());
+        Ok(Plot {
+            name,
+            target,
+            settings,
+            actions,
+            texts,
+            places,
+            transaction,
+            allowed,
+            reach,
+            as_found,
+        })
+    }
+
+    /// The settings of the load.
+    #[inline]
+    fn in_effect(&self) -> &Settings {
+        self.as_found.get().unwrap_or(&self.settings)
     }
 
     /// Where a statement stands in `texts`.
@@ -160,6 +182,9 @@ impl Workload for Plot {
     }
     fn check(&self) -> anyhow::Result<()> {
         table::check(self)
+    }
+    fn reach(&self) -> Option<Reach> {
+        self.reach.get().cloned()
     }
     fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
         let tables = Tables::new(&self.settings, self.rows(), job.seed);

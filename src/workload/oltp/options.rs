@@ -13,6 +13,8 @@ pub(super) struct Settings {
     pub(super) tables: u64,
     /// Rows of each.
     pub(super) table_size: u64,
+    /// Whether the user said so. If not, `prepare` makes so many, and a load takes the tables as they are.
+    pub(super) is_size_told: bool,
     /// Rows of a range.
     pub(super) range_size: u64,
     /// Whether the server gives out ids.
@@ -53,6 +55,8 @@ impl Default for Settings {
 }
 
 const MOST_HOLES: u64 = 65_535;
+/// Rows of a table that `prepare` makes if nobody says how many.
+const TABLE_SIZE: u64 = 10_000;
 const MOST_ROWS: u64 = i32::MAX as u64;
 
 /// What all kinds accept.
@@ -61,7 +65,7 @@ pub(super) fn specs() -> Vec<OptionSpec> {
     let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
     vec![
         spec("tables", Count, "1", "tables, sbtest1 and so on"),
-        spec("table-size", Count, "10000", "rows of each table"),
+        spec("table-size", Count, "", "rows of each table [prepare: 10000, load: all there are]"),
         spec("range-size", Count, "100", "rows of a range that is read"),
         spec("point-selects", Count, "10", "reads by key in a transaction"),
         spec("simple-ranges", Count, "1", "ranges read in a transaction"),
@@ -100,8 +104,12 @@ impl Settings {
     /// All mistakes together.
     pub(super) fn read(options: &Options) -> Result<Settings, Mistakes> {
         let mut mistakes = Vec::new();
+        let is_size_told = options.text("table-size").is_some();
         let mut ranged = |name: &str, least: u64, most: u64| {
-            let value = options.count(name);
+            let value = match name {
+                "table-size" if !is_size_told => TABLE_SIZE,
+                name => options.count(name),
+            };
             if !(least..=most).contains(&value) {
                 let why = format!("{value} is not between {least} and {most}");
                 mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
@@ -138,6 +146,7 @@ impl Settings {
         Ok(Settings {
             tables,
             table_size,
+            is_size_told,
             range_size,
             auto_inc: options.switch("auto-inc"),
             skip_trx: options.switch("skip-trx"),
@@ -154,6 +163,14 @@ impl Settings {
             shape,
             ids,
         })
+    }
+
+    /// The same for tables of so many rows.
+    pub(super) fn with_size(&self, rows: u64) -> Settings {
+        let table_size = rows.clamp(1, MOST_ROWS);
+        let ids = Distribution::new(&self.rand_type, &self.shape, 1, table_size);
+        let ids = ids.expect("its name and shape were checked, and the table is not empty");
+        Settings { table_size, ids, ..self.clone() }
     }
 
     /// The distribution over one worker's own part of the values, so that workers don't meet.

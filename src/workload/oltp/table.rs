@@ -7,7 +7,7 @@ use crate::base::random::Rng;
 use crate::plan::{Mistake, Mistakes};
 use crate::target::{Session, Target};
 use crate::workload::fill::{self, Expected, Sheet, Source};
-use crate::workload::{Job, Progress};
+use crate::workload::{Job, Progress, Reach};
 
 use super::Plot;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
@@ -82,20 +82,25 @@ pub(super) fn check(plot: &Plot) -> anyhow::Result<()> {
     fill::database(&mut session)?;
     let names = names(plot.settings.tables);
     let found = fill::look_up(&mut session, &names)?;
-    let mut mistakes = Vec::new();
+    let (mut mistakes, mut sizes) = (Vec::new(), Vec::new());
     for name in &names {
         let mistake = match found.get(name) {
             None => Some(lacking(plot, name, "does not exist".to_owned())),
             Some(columns) if !fill::fit(columns, COLUMNS) => {
                 Some(fill::misfit(name, columns, COLUMNS))
             }
-            Some(_) => check_rows(plot, &mut session, name)?,
+            Some(_) => {
+                let rows = highest_id(&mut session, name)?;
+                sizes.push(rows);
+                lacks_rows(plot, name, rows)
+            }
         };
         mistakes.extend(mistake);
     }
     if !mistakes.is_empty() {
         return Err(Mistakes(shorten(mistakes)).into());
     }
+    settle_size(plot, &names, &sizes);
     let number = |text: Option<String>| text.and_then(|t| t.parse().ok());
     let most = number(session.scalar("SELECT @@max_prepared_stmt_count")?);
     let taken = session.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
@@ -107,20 +112,41 @@ pub(super) fn check(plot: &Plot) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a table has about the rows asked for: its highest id tells, and costs nothing to find.
-fn check_rows(plot: &Plot, session: &mut Session, name: &str) -> anyhow::Result<Option<Mistake>> {
-    let changes_rows = plot.texts.iter().any(|(s, _)| {
-        matches!(s, Statement::Delete | Statement::InsertNew) && plot.texts.len() == 1
-    });
-    if changes_rows {
-        return Ok(None);
-    }
+/// The highest id of a table: it tells about how many rows there are, and costs nothing to find.
+fn highest_id(session: &mut Session, name: &str) -> anyhow::Result<u64> {
     let highest = session.scalar(&format!("SELECT MAX(id) FROM {name}"));
     let highest = highest.with_context(|| format!("look at {name}"))?;
     let highest: i64 = highest.and_then(|t| t.parse().ok()).unwrap_or(0);
+    Ok(u64::try_from(highest).unwrap_or(0))
+}
+
+/// Whether a table has about the rows asked for.
+fn lacks_rows(plot: &Plot, name: &str, rows: u64) -> Option<Mistake> {
+    let changes_rows = plot.texts.iter().any(|(s, _)| {
+        matches!(s, Statement::Delete | Statement::InsertNew) && plot.texts.len() == 1
+    });
     let asked = plot.settings.table_size;
-    let enough = highest >= 0 && highest as u64 >= asked - asked / 10;
-    Ok((!enough).then(|| lacking(plot, name, format!("has {highest} rows, not {asked}"))))
+    let enough = match plot.settings.is_size_told {
+        true => rows >= asked - asked / 10,
+        false => rows > 0,
+    };
+    (!changes_rows && !enough).then(|| lacking(plot, name, format!("has {rows} rows, not {asked}")))
+}
+
+/// Takes the size from the tables unless it was told, and notes what part of them the load reaches. A load that only adds
+/// rows looks for none.
+fn settle_size(plot: &Plot, names: &[String], sizes: &[u64]) {
+    let only_adds = plot.texts.iter().all(|(s, _)| *s == Statement::InsertNew);
+    let smallest = sizes.iter().copied().min().unwrap_or(0);
+    let largest = sizes.iter().copied().zip(names).max_by_key(|(rows, _)| *rows);
+    let Some((rows_there, table)) = largest.filter(|_| smallest > 0 && !only_adds) else { return };
+    if !plot.settings.is_size_told {
+        let _ = plot.as_found.set(plot.settings.with_size(smallest));
+    }
+    let rows = plot.in_effect().table_size;
+    let reached: u64 = sizes.iter().map(|there| rows.min(*there)).sum();
+    let share = reached as f64 / sizes.iter().sum::<u64>() as f64;
+    let _ = plot.reach.set(Reach { table: table.clone(), rows, rows_there, share });
 }
 
 fn lacking(plot: &Plot, table: &str, why: String) -> Mistake {

@@ -58,7 +58,7 @@ impl<'a> Player<'a> {
             rng: Rng::new(seed, worker, 0),
             worker,
             workers,
-            own: plot.settings.own_part(worker, workers),
+            own: plot.in_effect().own_part(worker, workers),
             new_ids: 0,
             deleted: 1,
             c: [b'0'; C_LENGTH],
@@ -207,7 +207,7 @@ impl Dice<'_> {
     /// An id of a row that should be there.
     #[inline]
     fn id(&mut self) -> u64 {
-        self.plot.settings.ids.next(&mut self.rng)
+        self.plot.in_effect().ids.next(&mut self.rng)
     }
 
     /// An id for a new row: the server's to choose, or one that no other worker gives out.
