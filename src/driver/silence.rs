@@ -72,6 +72,7 @@ mod tests {
             reconnects: 0,
             in_flight,
             backlog: 0,
+            unbegun: crate::recorder::new_histogram(),
             slots: Vec::new(),
         }
     }

@@ -152,6 +152,27 @@ fn loads() -> Vec<Situation> {
     );
     add(&|run| run.trials[0].cpu_user_ns = 1 << 40, &["CLIENT_BOUND_BUSY"], &[]);
     add(&|run| run.trials[0].clipped = 1, &["CLIPPED"], &["ABANDONED"]);
+    add(
+        &|run| run.trials[0].unbegun.record_n(3_000_000_000, 100_000).unwrap(),
+        &["BACKLOG_VOID", "LOAD"],
+        &["BACKLOG_SOME"],
+    );
+    add(
+        &|run| run.trials[0].unbegun.record_n(900_000_000, 600).unwrap(),
+        &["BACKLOG_SOME", "LOAD"],
+        &["BACKLOG_VOID"],
+    );
+    add(
+        &|run| {
+            let facts = &mut run.meta.facts;
+            facts.insert("reached_share".to_owned(), serde_json::json!(0.01));
+            facts.insert("reached_rows".to_owned(), 10_000.into());
+            facts.insert("table_rows".to_owned(), 1_000_000.into());
+            facts.insert("table".to_owned(), "sbtest1".into());
+        },
+        &["PART_TABLE"],
+        &["BACKLOG_VOID"],
+    );
     add(&|run| run.trials[0].abandoned = 1, &["ABANDONED"], &["CLIPPED"]);
     add(&|run| share_cpu(run, 0.2), &["FOREIGN_CPU_VOID"], &["FOREIGN_CPU_SOME"]);
     add(&|run| share_cpu(run, 0.1), &["FOREIGN_CPU_SOME"], &["FOREIGN_CPU_VOID"]);
