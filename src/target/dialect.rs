@@ -4,6 +4,7 @@
 //! asks every word of a real server.
 
 use super::identity::{Identity, Product, Version};
+use crate::plan::Refused;
 
 /// Something that servers name differently, or only some have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -259,6 +260,22 @@ impl Identity {
         }
     }
 
+    /// What speaks against warming a server or replaying to it that is so old that it lacks what both are made of:
+    /// read-only transactions, EXPLAIN in a chosen format, lists of the pool's pages, tables of InnoDB's indexes.
+    pub fn too_old_for(&self, deed: &str) -> Option<Refused> {
+        let oldest = match self.product {
+            Product::MariaDb => Version(10, 0, 0),
+            Product::MySql | Product::Percona => Version(5, 6, 5),
+        };
+        let name = self.product.name();
+        (self.version < oldest).then(|| {
+            Refused(format!(
+                "this server is {self}: {deed} takes {name} {oldest} or later\n\
+                 hint: bench, digest, doctor and `warm status` work with this version too"
+            ))
+        })
+    }
+
     /// How this server says it; `None` where it has no such thing.
     pub fn word(&self, word: Word) -> Option<&'static str> {
         let fits = |row: &&Row| row.0 == word && row.2.fits(self) && row.3 <= self.version;
@@ -278,6 +295,17 @@ impl Identity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_old_to_be_warmed_is_named_with_what_it_takes() {
+        let too_old = |text: &str| Identity::from_greeting(text).too_old_for("warming");
+        let words = too_old("5.5.9-log").unwrap().to_string();
+        assert!(words.contains("MySQL 5.5.9: warming takes MySQL 5.6.5 or later"), "{words}");
+        assert!(too_old("5.5.68-MariaDB").is_some());
+        for young in ["5.6.5", "9.7.0", "26.7", "5.5.5-10.2.11-MariaDB", "11.8.3-MariaDB"] {
+            assert_eq!(too_old(young), None, "{young}");
+        }
+    }
 
     fn says(text: &str, comment: &str, word: Word) -> Option<&'static str> {
         Identity::from_greeting(text).with_comment(comment).word(word)

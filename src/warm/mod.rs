@@ -162,6 +162,9 @@ fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
     let mut session = target.connect(abandon).context("open a session to warm the pool")?;
     // Reading an index takes long, and so does a look at every page of a large pool, or at very many tables.
     session.allow_long_statements();
+    if let Some(too_old) = session.identity().too_old_for("warming") {
+        return Err(too_old.into());
+    }
     for sql in SESSION {
         match session.command(sql) {
             Ok(_) | Err(crate::target::Error::Server { .. }) => {}

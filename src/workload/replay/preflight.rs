@@ -21,6 +21,9 @@ const PAUSE: Nanos = Nanos(60_000_000);
 /// All reasons not to send anything there.
 pub(super) fn learned(asked: &Setup, target: &Target) -> anyhow::Result<Setup> {
     let mut session = target.connect(&Stop::new())?;
+    if let Some(too_old) = session.identity().too_old_for("a replay") {
+        return Err(too_old.into());
+    }
     refuse_danger(asked, target, &mut session)?;
     let mut setup = asked.clone();
     learn(&mut session, &mut setup.allowed).context("ask for views and stored functions")?;
