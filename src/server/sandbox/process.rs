@@ -138,7 +138,6 @@ fn is_ours_alone(name: &str) -> bool {
 ///
 /// # Errors
 /// When it can't be run or fails; with its last words.
-#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
 pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
     let output =
         command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
@@ -163,7 +162,6 @@ pub(super) struct Said {
 ///
 /// # Errors
 /// When it can't be run.
-#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
 pub(super) fn listen(program: &Path, args: &[String]) -> anyhow::Result<Said> {
     let output =
         command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
@@ -186,7 +184,6 @@ pub(super) enum Tie {
 ///
 /// # Errors
 /// When it can't be started.
-#[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
 pub(super) fn start(
     program: &Path,
     args: &[String],
