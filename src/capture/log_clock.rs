@@ -19,7 +19,7 @@ const BACK_OF_ENDS_US: u64 = 10 * MINUTE_US;
 /// How far it may lie ahead, and how far after a long time without any record.
 const AHEAD_US: u64 = DAY_US;
 const LONG_AHEAD_US: u64 = 366 * DAY_US;
-/// So many records in a row with a time far off are believed, or two of different sessions.
+/// So many records in a row with a time far off, and none that fits between them, are believed.
 const ENOUGH: u32 = 8;
 
 /// The latest plausible time of a log.
@@ -27,8 +27,8 @@ const ENOUGH: u32 = 8;
 pub(super) struct LogClock {
     /// Microseconds since 1970; 0 before the first.
     now_us: u64,
-    /// The last time that was far off, its session, and how many agree with it.
-    odd: Option<(u64, Option<u64>, u32)>,
+    /// The last time that was far off, and how many agree with it.
+    odd: Option<(u64, u32)>,
 }
 
 impl LogClock {
@@ -54,25 +54,22 @@ impl LogClock {
     }
 
     /// Takes note of a record's time. A client can set its own: the clock goes where one record's is not wildly off, or
-    /// where others agree.
-    pub(super) fn note(&mut self, us: u64, session: Option<u64>) {
-        if self.fit(us, false) == Fit::Own {
-            self.now_us = self.now_us.max(us);
-            self.odd = None;
-            return;
-        }
+    /// where many agree.
+    pub(super) fn note(&mut self, us: u64) {
         let agreed = match self.odd {
-            Some((odd_us, who, count)) if us.abs_diff(odd_us) <= BACK_US => {
-                if who != session || count + 1 >= ENOUGH {
-                    self.now_us = us;
-                    self.odd = None;
-                    return;
-                }
-                count + 1
+            _ if self.fit(us, false) == Fit::Own => {
+                self.now_us = self.now_us.max(us);
+                self.odd = None;
+                return;
             }
+            Some((odd_us, count)) if us.abs_diff(odd_us) <= BACK_US => count + 1,
             _ => 1,
         };
-        self.odd = Some((us, session, agreed));
+        self.odd = Some((us, agreed));
+        if agreed >= ENOUGH {
+            self.now_us = us;
+            self.odd = None;
+        }
     }
 }
 
@@ -86,7 +83,7 @@ mod tests {
     fn yesterday_and_a_day_ahead_do_not_fit() {
         let mut clock = LogClock::default();
         assert_eq!(clock.fit(5, true), Fit::Own, "the first may be any");
-        clock.note(NOW, Some(1));
+        clock.note(NOW);
         assert_eq!(clock.fit(NOW - 30 * MINUTE_US, false), Fit::Own);
         assert_eq!(clock.fit(NOW - 30 * MINUTE_US, true), Fit::No);
         assert_eq!(clock.fit(NOW - DAY_US, false), Fit::No);
@@ -98,14 +95,12 @@ mod tests {
     #[test]
     fn a_clock_goes_far_only_where_others_agree() {
         let mut clock = LogClock::default();
-        clock.note(NOW, Some(1));
-        (1..u64::from(ENOUGH)).for_each(|n| clock.note(NOW + 9 * DAY_US + n, Some(2)));
-        assert_eq!(clock.now_us(), Some(NOW), "one session may have set its own");
-        clock.note(NOW + 1, Some(1));
-        clock.note(NOW - 9 * DAY_US, Some(2));
-        clock.note(NOW - 9 * DAY_US, Some(3));
+        clock.note(NOW);
+        (1..u64::from(ENOUGH)).for_each(|n| clock.note(NOW + 9 * DAY_US + n));
+        clock.note(NOW + 1);
+        clock.note(NOW + 9 * DAY_US);
+        assert_eq!(clock.now_us(), Some(NOW + 1), "a client may have set its own");
+        (0..ENOUGH).for_each(|_| clock.note(NOW - 9 * DAY_US));
         assert_eq!(clock.now_us(), Some(NOW - 9 * DAY_US), "it was set back");
-        (0..ENOUGH).for_each(|_| clock.note(NOW, Some(3)));
-        assert_eq!(clock.now_us(), Some(NOW), "or this server has but one session");
     }
 }

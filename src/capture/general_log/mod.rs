@@ -366,7 +366,7 @@ impl GeneralLog {
         self.way = self.way.or((!found.is_bare).then_some(found.way));
         self.clock_us = found.time_us.or(self.clock_us);
         if let Some(us) = found.time_us {
-            self.clock.note(us, Some(found.session));
+            self.clock.note(us);
         }
         self.meet(found.session);
         let argument = match found.deed {

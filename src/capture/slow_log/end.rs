@@ -107,7 +107,11 @@ impl SlowLog {
             let is_proven = self.is_proven(found);
             let imitations = if is_proven { Imitations::AreText } else { Imitations::Count };
             let (said, _) = self.search(text, begin, mode.reading, imitations, ahead)?;
+            let is_said = |end: &End| !is_proven || !may_end_elsewhere(&text[begin..end.next]);
             if let Search::End(said) = said {
+                if !is_said(&said) {
+                    return self.plain_end(text, begin, found, plain, ahead);
+                }
                 if matches!(&plain, Search::End(plain) if plain.next == said.next) {
                     return Some(said);
                 }
@@ -131,10 +135,13 @@ impl SlowLog {
         let without = Reading::with(Escapes::None);
         // Where it ends so is not told from a quiet while.
         let sure = if ahead.is_all() { ahead } else { Ahead::More };
-        let is_proven = |text| found.is_some_and(Head::proves_parse) && !has_wide_backslash(text);
+        let is_proven = |end: &End| {
+            let text = &text[begin..end.next];
+            self.is_proven(found) && !has_wide_backslash(text) && !may_end_elsewhere(text)
+        };
         match plain {
             Search::End(end) if end.doubt == Doubt::Imitates => {
-                let is_guess = !is_proven(&text[begin..end.next]);
+                let is_guess = !is_proven(&end);
                 Some(End { is_guess, ..end })
             }
             Search::End(end) => Some(end),
@@ -145,13 +152,15 @@ impl SlowLog {
                     }
                     _ => {}
                 }
-                if is_proven(&text[begin..own]) {
+                if self.is_proven(found) {
                     // What looks like a head is text, unless the rest of the statement was lost.
                     let reading = Reading::DEFAULT;
                     match self.search(text, begin, reading, Imitations::AreText, ahead)?.0 {
-                        Search::End(end) => return Some(end.with(Doubt::Imitates, false)),
+                        Search::End(end) if is_proven(&end) => {
+                            return Some(end.with(Doubt::Imitates, false));
+                        }
                         Search::Cut(at) => return Some(cut(text, begin, at)),
-                        Search::Own(_) | Search::Open => {}
+                        Search::End(_) | Search::Own(_) | Search::Open => {}
                     }
                 }
                 Some(End::before(own))
@@ -338,4 +347,9 @@ fn cut(text: &[u8], begin: usize, at: usize) -> End {
 /// Whether a backslash may be the second byte of a character: then nobody knows what it hides.
 fn has_wide_backslash(text: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', text).any(|at| at > 0 && text[at - 1] >= 0x80)
+}
+
+/// Whether there may be a comment that some servers run as code, and that ends elsewhere then.
+fn may_end_elsewhere(text: &[u8]) -> bool {
+    [&b"/*!"[..], b"/*M!"].iter().any(|begin| memchr::memmem::find(text, begin).is_some())
 }

@@ -60,8 +60,8 @@ pub(super) struct SlowLog {
     is_skipping: bool,
     /// Whether what was skipped last ends a statement.
     is_behind_end: bool,
-    /// The rest of one that is longer, and whether its head proves that all quotes in it have an end.
-    long: Option<(LongRecord, bool)>,
+    /// The rest of a record that is longer than is kept.
+    long: Option<LongRecord>,
 }
 
 /// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
@@ -151,29 +151,29 @@ impl Format for SlowLog {
     }
 
     fn leave_out(&mut self, text: &[u8], at: usize) {
-        if let Some((long, _)) = &mut self.long {
+        if let Some(long) = &mut self.long {
             return long.pass();
         }
         let is_record = !std::mem::take(&mut self.was_early) && !self.is_skipping;
-        let (long, is_proven) = match head(text, at, false) {
+        let long = match head(text, at, false) {
             Found::Head(found) if is_record => {
                 if self.suspect_bytes == 0 {
                     self.learn(&found);
                 }
+                self.meet(&found);
                 self.note_database(&found);
                 let mode = self.modes.of(found.session);
                 let reading = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
-                let is_proven = self.is_proven(Some(&found));
-                (LongRecord::new(reading, found.statement_at - at, true), is_proven)
+                LongRecord::new(reading, found.statement_at - at, true)
             }
             // Nobody knows what it is: what follows may be a part of it.
             _ => {
                 self.suspect_bytes = SUSPECT_BYTES;
-                (LongRecord::new(Reading::DEFAULT, 0, false), false)
+                LongRecord::new(Reading::DEFAULT, 0, false)
             }
         };
         self.is_skipping = false;
-        self.long = Some((long, is_proven));
+        self.long = Some(long);
     }
 }
 
@@ -212,6 +212,7 @@ impl SlowLog {
         if is_certain || self.lacks_begin && doubt == Doubt::Suspect {
             self.learn(&head);
         }
+        self.meet(&head);
         self.note_database(&head);
         let database = match (head.schema, &self.database) {
             (Some(b""), _) => Database::None,
@@ -298,7 +299,7 @@ impl SlowLog {
 
     /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
     fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
-        let (mut long, is_proven) = self.long.take()?;
+        let mut long = self.long.take()?;
         let (gone, ended) = long.go(text, at, &mut |next, inside| {
             let rest = &text[next..];
             if rest.is_empty() || rest.len() < LONGEST_START && may_start_head(rest) {
@@ -307,7 +308,7 @@ impl SlowLog {
             if inside.may_end() {
                 return self.begins_record(text, next, is_all).map(|doubt| doubt.is_some());
             }
-            if is_proven || !self.starts(rest) {
+            if !self.starts(rest) {
                 return Some(false);
             }
             match head(text, next, is_all) {
@@ -320,7 +321,7 @@ impl SlowLog {
         match ended {
             Some(inside) if !inside.may_end() => self.suspect_bytes = SUSPECT_BYTES,
             Some(_) => {}
-            None => self.long = Some((long, is_proven)),
+            None => self.long = Some(long),
         }
         match gone {
             gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
@@ -369,6 +370,14 @@ impl SlowLog {
     /// Takes note of what this log's heads look like.
     fn learn(&mut self, head: &Head<'_>) {
         self.learn_shape(head);
+        if let Some(us) = head.time_us() {
+            self.clock.note(us);
+        }
+    }
+
+    /// Takes note of a session, also of one that may be text: so long as nothing is certain, that makes nothing worse,
+    /// and heads of sessions that began meanwhile are known.
+    fn meet(&mut self, head: &Head<'_>) {
         let is_new = |id: &u64| self.recent[*id as usize % RECENT] != *id;
         if let Some(session) = head.session.filter(is_new) {
             self.recent[session as usize % RECENT] = session;
@@ -376,9 +385,6 @@ impl SlowLog {
             if self.sessions.len() < MOST_SESSIONS {
                 self.sessions.insert(session);
             }
-        }
-        if let Some(us) = head.time_us() {
-            self.clock.note(us, head.session);
         }
     }
 

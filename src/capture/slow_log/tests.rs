@@ -217,6 +217,19 @@ fn a_comment_that_servers_run_may_end_elsewhere() {
 }
 
 #[test]
+fn a_comment_that_servers_run_proves_nothing() {
+    let forged = format!(
+        "SELECT /*!50000 \"\n{}*/;\n{}\" */ 1",
+        at(0, 3, 0, "do 0"),
+        at(0, 3, 1, "delete from t")
+    );
+    let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, &forged), at(0, 3, 1, "do 2")].concat();
+    let found = doubts(&log);
+    let delete = found.iter().find(|(text, _)| text.starts_with("delete"));
+    assert!(delete.is_none_or(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+}
+
+#[test]
 fn heads_without_accounts_are_read_where_a_log_has_no_others() {
     let head = "# Query_time: 0.000101  Lock_time: 0.000000 Rows_sent: 0  Rows_examined: 0\n";
     let short = |text: &str| format!("{head}SET timestamp=1795298818;\n{text};\n");
