@@ -89,15 +89,50 @@ def show(name, report, stops):
     return response["p99"]
 
 
+# Seconds of a load, and how many of them the server stands.
+LONG = ((15, 9), (40, 25), (70, 20))
+# The share lost may be off by so much: a rate that comes and goes has no exact usual.
+OFF = 0.05
+
+
+def stands(server, args):
+    """Loads whose server stands once, for long; gives whether each was told as it was."""
+    right = True
+    for seconds, stop in LONG if not args.short else ((5, 3),):
+        began = threading.Timer(seconds / 5, os.kill, (server.pid, signal.SIGSTOP))
+        ended = threading.Timer(seconds / 5 + stop, os.kill, (server.pid, signal.SIGCONT))
+        began.start()
+        ended.start()
+        try:
+            run = s.Timed(words(server, args, f"--time={seconds}"))
+        finally:
+            began.cancel()
+            ended.cancel()
+            os.kill(server.pid, signal.SIGCONT)
+        trial = s.json.loads(run.out)["trials"][0]
+        stalls = trial["stalls"]
+        longest = max((e["seconds"] for e in stalls["events"]), default=0)
+        truth = stop / seconds
+        met = longest >= 0.9 * stop and abs(stalls["lost_share"] - truth) <= OFF
+        right = right and met
+        print(f"stood for {stop} s of {seconds}: longest stall {longest:.2f} s, {stalls['lost_share']:.1%} lost "
+              f"(true {truth:.1%})   {'met' if met else 'MISSED'}")
+    return right
+
+
 def main():
     args = s.arguments(__doc__, pairs=1, seconds=(60, "length of one run"), sessions=(8, "sessions"),
                        stop=(1.0, "length of a stop, seconds"), period=(10.0, "from one stop to the next, seconds"),
-                       load=(0.6, "offered rate by the highest one"))
+                       load=(0.6, "offered rate by the highest one"),
+                       long=(0, "1: one long stop instead of many short ones"),
+                       short=(0, "1: a long stop of 3 s in 5 only, to see that it works"))
     s.build()
     s.need("mariadb")
     with s.Server() as server:
         s.Timed([s.SWEAT, "bench", "oltp_point_select", "prepare", *server.sweat_login(False), "--tables=1",
                  "--table-size=100000"])
+        if args.long or args.short:
+            raise SystemExit(0 if stands(server, args) else 1)
         free = s.sweat_result(s.Timed(words(server, args, "--time=10")))
         most = free["events"] / free["seconds"]
         rate = round(args.load * most)

@@ -36,7 +36,7 @@ fn a_load_uses_the_whole_table_unless_told_a_part() {
     let part = analyse(&world.record());
     let doubt = part.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
     assert_eq!(doubt.level, Level::Warn);
-    assert!(doubt.evidence.contains("10 %") && doubt.evidence.contains("500"), "{doubt:?}");
+    assert!(doubt.evidence.contains("10.0 %") && doubt.evidence.contains("500"), "{doubt:?}");
     let reached = part.data.data_bytes.unwrap() / data;
     assert!((reached - 0.1).abs() < 0.02, "DATA-SIZE counts what is reached: {reached}");
 }
@@ -47,7 +47,7 @@ fn what_an_overload_leaves_is_said_and_has_exit_codes() {
     server.sql("CREATE DATABASE results");
     let world = World::new();
     expect(&bench(&world, &server, &["oltp_point_select", "prepare", "--table-size=1000"]), 0);
-    let load = ["oltp_point_select", "--rate=1M", "--time=2"];
+    let load = ["oltp_point_select", "--rate=1000000", "--time=2"];
     let output = bench(&world, &server, &load);
     expect(&output, 0);
     let text = out(&output);

@@ -696,7 +696,8 @@ fn fault(text: &str) -> Option<String> {
     let many = words.windows(2).find(|pair| {
         let noun = pair[1].trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_word = noun.len() > 3 && noun.chars().all(char::is_alphabetic);
-        pair[0].trim_start_matches('(') == "1" && is_word && noun.ends_with('s')
+        let is_plural = noun.ends_with('s') && !noun.ends_with("ss");
+        pair[0].trim_start_matches('(') == "1" && is_word && is_plural
     });
     many.map(|pair| pair.join(" "))
 }
