@@ -174,6 +174,8 @@ fn say(server: &Fixture, from: u64, to: u64) {
         session.command(&format!("do 'number {n}', 1")).unwrap();
         session.command("do 'the same'").unwrap();
     }
+    // A statement is in the log for sure when its session has done another.
+    session.command("do 0").unwrap();
 }
 
 /// Neither lost nor given twice, whatever becomes of the table.
