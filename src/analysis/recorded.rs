@@ -1,7 +1,4 @@
-//! Runs for tests, generated step by step: a small server with a pool, a disk and counters, and nothing random that a
-//! seed doesn't repeat.
-
-use std::path::{Path, PathBuf};
+//! Runs for tests, generated step by step: a small server with a pool, a disk and counters, repeated by a seed.
 
 use crate::archive::{
     Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SampleRecord, ServerRecord,
@@ -9,10 +6,10 @@ use crate::archive::{
 };
 use crate::base::{Nanos, StopReason};
 use crate::recorder::{ClassTotals, Histogram, Interval, Recording, Tally, new_histogram};
+use std::path::{Path, PathBuf};
 
 const PAGE: f64 = 16_384.0;
 const SECOND: u64 = 1_000_000_000;
-
 /// A class name and an error text that would break a page which doesn't escape.
 pub(crate) const HOSTILE: &str = r#""><script>alert('x')</script><img src=x onerror=alert(1)>"#;
 

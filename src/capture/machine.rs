@@ -210,7 +210,10 @@ mod tests {
     proptest! {
         #[test]
         fn it_finds_what_the_quick_lexer_finds_in_pieces_of_any_size(
-            text in prop::collection::vec(prop::sample::select(b"'\"`\\/*-#\n a!M;".to_vec()), 0..80),
+            text in prop::collection::vec(
+                prop::sample::select(b"'\"`\\/*-#\n a!M;".to_vec()),
+                0..80,
+            ),
             piece in 1..9_usize,
             has_escapes in any::<bool>(),
         ) {

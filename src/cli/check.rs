@@ -37,7 +37,8 @@ pub(super) fn flags(mut command: Command) -> Command {
                 .value_name("CHECK")
                 .action(ArgAction::Append)
                 .help(
-                    "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', 'errors < 0.1%', \
+                    "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', \
+                     'errors < 0.1%', \
                      'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', \
                      'p99 < 20ms for 95% of seconds'",
                 )

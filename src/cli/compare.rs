@@ -69,7 +69,8 @@ pub(super) fn command() -> Command {
                 .help("Exit with 4 if the runs can't carry the claim, with 5 if they don't tell"),
         )
         .after_help(
-            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, 5 unsure.\n\n\
+            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, \
+             5 unsure.\n\n\
              Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
              sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
         );

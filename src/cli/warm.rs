@@ -1,6 +1,7 @@
 //! `sweat warm`: fills the buffer pool, has the server keep or load its list of pages, says how warm it is.
 
 mod follow;
+mod status_json;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -21,6 +22,7 @@ use super::fault::Exit;
 use super::hotset;
 use super::progress::{ProgressLine, grouped};
 use super::{readiness, replay};
+use status_json::status_json;
 
 pub(super) fn command() -> Command {
     let mut command = Command::new("warm")
@@ -481,32 +483,6 @@ fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
         text += &format!("note: {note}\n");
     }
     text
-}
-
-fn status_json(warmth: &Warmth, found: &Inventory) -> String {
-    let line = |l: &crate::warm::Line| {
-        json!({
-            "database": l.database,
-            "table": l.table,
-            "partition": l.partition,
-            "index": l.index,
-            "pages_cached": l.pages_cached,
-            "pages_total": l.pages_total,
-        })
-    };
-    let value = json!({
-        "pages_total": warmth.pages_total,
-        "pages_data": warmth.pages_data,
-        "pages_free": warmth.pages_free,
-        "pages_dirty": warmth.pages_dirty,
-        "page_bytes": warmth.page_bytes,
-        "share": warmth.share(),
-        "pages_of_data": found.pages_of_data,
-        "indexes": found.lines.iter().map(line).collect::<Vec<_>>(),
-        "dearer_seconds": found.dearer_seconds,
-        "notes": found.notes,
-    });
-    format!("{value:#}\n")
 }
 
 #[cfg(test)]

@@ -145,8 +145,8 @@ fn refusals(
                      used up (the server's CPU?)"
                 }
                 None => {
-                    "beyond its rise the rate goes up and down with no law: repeat (--blocks), on a \
-                     quiet machine"
+                    "beyond its rise the rate goes up and down with no law: repeat \
+                     (--blocks), on a quiet machine"
                 }
             }
             .to_owned(),

@@ -2,6 +2,8 @@
 //! where the next one begins on a line of its own outside quotes and comments; MariaDB also logs what it could not
 //! parse, so inside them a line counts if its session is known and it fits the log's way to write.
 
+mod commands;
+
 use std::collections::HashSet;
 
 use super::lexer::{Escapes, Inside, Lines};
@@ -12,6 +14,8 @@ use super::modes::Modes;
 use super::sessions::Databases;
 use super::slow_log::banner;
 use super::{Ahead, Deed, Doubt, Format, Recorded, Skipped, Step, time};
+use commands::COMMANDS;
+pub(super) use commands::command_deed;
 
 /// Whether a line begins a record.
 pub(super) fn begins(line: &[u8]) -> bool {
@@ -43,61 +47,6 @@ const SUSPECT_BYTES: usize = 1 << 20;
 
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
-/// Commands that the log knows, and what they mean.
-const COMMANDS: &[(&[u8], Deed)] = &[
-    (b"Query", Deed::Statement),
-    (b"Execute", Deed::Execute),
-    (b"Prepare", Deed::Prepare),
-    (b"Connect", Deed::Connect),
-    (b"Init DB", Deed::InitDb),
-    (b"Quit", Deed::Quit),
-    (b"Close stmt", Deed::Other),
-    (b"Reset stmt", Deed::Other),
-    (b"Change user", Deed::Other),
-    (b"Reset Connection", Deed::Other),
-    (b"Reset connection", Deed::Other),
-    (b"Statistics", Deed::Other),
-    (b"Field List", Deed::Other),
-    (b"Refresh", Deed::Other),
-    (b"Binlog Dump", Deed::Other),
-    (b"Binlog Dump GTID", Deed::Other),
-    (b"Register Slave", Deed::Other),
-    (b"Register Replica", Deed::Other),
-    (b"Connect Out", Deed::Other),
-    (b"Table Dump", Deed::Other),
-    (b"Delayed insert", Deed::Other),
-    (b"Time", Deed::Other),
-    (b"Bulk_execute", Deed::Other),
-    (b"Bulk Execute", Deed::Other),
-    (b"Unimpl get tid", Deed::Other),
-    (b"Slave_worker", Deed::Other),
-    (b"Slave_IO", Deed::Other),
-    (b"Slave_SQL", Deed::Other),
-    (b"Com_multi", Deed::Other),
-    (b"Long Data", Deed::Other),
-    (b"Set option", Deed::Other),
-    (b"Shutdown", Deed::Other),
-    (b"Processlist", Deed::Other),
-    (b"Kill", Deed::Other),
-    (b"Debug", Deed::Other),
-    (b"Ping", Deed::Other),
-    (b"Fetch", Deed::Other),
-    (b"Daemon", Deed::Other),
-    (b"Sleep", Deed::Other),
-    (b"Error", Deed::Other),
-    (b"Create DB", Deed::Other),
-    (b"Drop DB", Deed::Other),
-    (b"Clone", Deed::Other),
-    (b"clone", Deed::Other),
-    (b"Group Replication Data Stream subscription", Deed::Other),
-    (b"Subscribe Group Replication Stream", Deed::Other),
-    (b"Query Attributes", Deed::Other),
-];
-
-/// What a command does; `None` for one that we don't know.
-pub(super) fn command_deed(name: &[u8]) -> Option<Deed> {
-    COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, deed)| *deed)
-}
 
 /// How a log writes its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

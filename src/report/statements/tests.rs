@@ -50,7 +50,10 @@ fn written(name: &str) -> String {
 fn text_fits_the_page_and_says_what_is_known() {
     let text = written("text");
     assert!(
-        text.starts_with("12 004 statements (7 of them only possible) in 2 classes, 8.00 s in all, 5.00 MiB of log\n"),
+        text.starts_with(
+            "12 004 statements (7 of them only possible) in 2 classes, 8.00 s in all, \
+             5.00 MiB of log\n"
+        ),
         "{text}"
     );
     assert!(text.contains("75") && text.contains("example  select * from t where id=7"));

@@ -221,7 +221,9 @@ mod tests {
         fn any_file_gives_known_tokens_only(
             names in prop::collection::vec("\\PC{0,6}", 1..4),
             words in prop::collection::vec("[x_'0-9a-fN:.()`;-]{0,9}|NULL|-?[0-9]{1,20}", 0..6),
-            bounds in prop::array::uniform3(prop::collection::vec(any::<prop::sample::Index>(), 0..4)),
+            bounds in prop::array::uniform3(
+                prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+            ),
         ) {
             let key: Vec<KeyColumn> =
                 names.iter().map(|name| column(name, name.len() > 2, name.len() > 4)).collect();
