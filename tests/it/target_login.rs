@@ -212,6 +212,7 @@ fn a_server_without_tls() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of accounts, one after the other")]
 fn the_login_methods_of_mariadb() {
     let server = Server::start(&[]);
     let mut admin = root(&server);
