@@ -2,6 +2,7 @@
 
 use super::lexer::Inside;
 use super::machine::{Machine, Reading};
+use super::{SUSPECT_BYTES, Skipped, Step};
 
 /// What is left of it.
 #[derive(Debug)]
@@ -27,6 +28,28 @@ impl LongRecord {
     /// Does not wait any longer to see whether the record has ended here: it has not.
     pub(super) fn pass(&mut self) {
         self.line = None;
+    }
+
+    /// What a reader gives for the bytes up to `gone`, the next record beginning there in `ended` where this one has
+    /// ended. `long` is where the reader keeps what is left, `suspect_bytes` how much of what follows is suspect.
+    pub(super) fn step(
+        self,
+        at: usize,
+        (gone, ended): (usize, Option<Inside>),
+        long: &mut Option<LongRecord>,
+        suspect_bytes: &mut usize,
+    ) -> Option<Step<'static>> {
+        *suspect_bytes = suspect_bytes.saturating_sub(gone - at);
+        match ended {
+            Some(inside) if !inside.may_end() => *suspect_bytes = SUSPECT_BYTES,
+            Some(_) => {}
+            None => *long = Some(self),
+        }
+        match gone {
+            gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
+            _ if ended.is_some() => None,
+            _ => Some(Step::More),
+        }
     }
 
     /// Goes on from a place. `begins` says whether the next record begins behind a line's end, and `None` where more

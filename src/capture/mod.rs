@@ -157,6 +157,9 @@ impl Doubt {
     }
 }
 
+/// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
+const SUSPECT_BYTES: usize = 1 << 20;
+
 /// What a format finds at a place of a text.
 #[derive(Debug)]
 #[expect(

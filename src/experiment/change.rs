@@ -60,7 +60,7 @@ impl Walk<'_, '_, '_> {
         if keeper.stop.is_set() {
             return Ok(());
         }
-        self.workload.check()
+        self.workload.check(keeper.stop)
     }
 
     /// Stops the server if it runs and starts it with these settings; with `cold` its files are evicted in between

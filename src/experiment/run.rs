@@ -89,7 +89,7 @@ pub fn run_script(
     let record = facts::server(&ground, stop)?;
     let workload = trial::build(&plan.workload, ground.target())?;
     if !plan.prepare {
-        workload.check()?;
+        workload.check(stop)?;
     }
     let keeper = Keeper::begin(plan, command, stop, listener)?;
     if let Some(server) = &record {
@@ -262,7 +262,7 @@ impl Walk<'_, '_, '_> {
             return Ok(());
         }
         facts::write_data(self.keeper, self.plan, &self.ground);
-        self.workload.check()?;
+        self.workload.check(self.keeper.stop)?;
         facts::write_reach(self.keeper, self.workload);
         self.write_statements()
     }

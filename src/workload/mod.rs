@@ -138,8 +138,8 @@ pub trait Workload: Send + Sync {
     /// Looks before the load whether tables are there and fit.
     ///
     /// # Errors
-    /// Says what is missing and what to do.
-    fn check(&self) -> anyhow::Result<()> {
+    /// Says what is missing and what to do; or that `stop` was set while the server was asked.
+    fn check(&self, _stop: &Stop) -> anyhow::Result<()> {
         Ok(())
     }
     /// What of the data the load reaches, once it was looked at. `None` where that is all, or not known.

@@ -62,7 +62,7 @@ fn play_until(
     let options = options(&all);
     let workers = replay::seats(&options, stop).unwrap();
     let workload = replay::Replay.build(&options, Some(target)).unwrap();
-    workload.check().unwrap();
+    workload.check(&Stop::new()).unwrap();
     let plan = LoadPlan { workers, ..plan.clone() };
     let clock = RealClock::start();
     let recording = driver::run(&plan, 1, &*workload, clock, stop, &mut |_| {}).unwrap();
@@ -380,7 +380,7 @@ fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
     let given = [("log", log.to_str().unwrap()), ("timing", "fast"), ("may-write", "on")];
     let options = options(&given);
     let workload = replay::Replay.build(&options, Some(server.target())).unwrap();
-    workload.check().unwrap();
+    workload.check(&Stop::new()).unwrap();
     let length = std::fs::metadata(&log).unwrap().len();
     std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2 + 70).unwrap();
     let plan = LoadPlan { workers: 3, ..reactor() };
@@ -525,7 +525,7 @@ fn a_pool_is_warmed_by_what_a_log_read() {
 fn why(log: &Path, given: &[(&str, &str)], target: &Target) -> String {
     let all = [&[("log", log.to_str().unwrap())], given].concat();
     let workload = replay::Replay.build(&options(&all), Some(target)).unwrap();
-    workload.check().err().map(|error| format!("{error:#}")).unwrap_or_default()
+    workload.check(&Stop::new()).err().map(|error| format!("{error:#}")).unwrap_or_default()
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn load(
 
 #[test]
 fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
+    // Where others leave this machine so little that stops of its own are as long, a load says so, and is done again.
+    let seen = (0..4).any(|_| stop_twice().is_ok());
+    assert!(seen, "four loads could not tell a stop of {STOP:?} from the machine's own");
+}
+
+/// Loads a server that is stopped twice. `Err` where the load says that shorter stops than these can't be told.
+fn stop_twice() -> Result<(), ()> {
     let server = fixture::mariadb();
     let workload = point_select(&server);
     let clock = RealClock::start();
@@ -113,6 +120,14 @@ fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
     let [open, closed] = &found.trials[..] else { panic!("two loads") };
 
     let stop = STOP.as_secs_f64();
+    let resolved = |trial: &TrialFinding| {
+        let shortest = trial.stalls.as_ref().unwrap().full_stop_s;
+        println!("{}: a stop is a silence of {shortest:?} s or more", trial.id);
+        shortest.is_some_and(|shortest| shortest < 0.9 * stop)
+    };
+    if !(resolved(open) && resolved(closed)) {
+        return Err(());
+    }
     let p99 = |trial: &TrialFinding| trial.response.p99_s.unwrap();
     println!("p99 of the open loop {:.3} s, of the closed {:.4} s", p99(open), p99(closed));
     assert!(p99(open) >= 0.7 * stop, "{}", p99(open));
@@ -141,6 +156,7 @@ fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
     assert_eq!(caveat.level, Level::Warn, "{caveat:?}");
     assert!(caveat.evidence.contains("full stop"), "{caveat:?}");
     assert!(caveat.remedy.contains("--rate"), "{caveat:?}");
+    Ok(())
 }
 
 /// One stop of a server that takes more than half of a closed loop.

@@ -41,7 +41,7 @@ fn cleanup(workload: &dyn Workload) -> anyhow::Result<()> {
 
 /// Runs a load of four workers until it ends by itself, or for so long.
 fn load(workload: &dyn Workload, time: Option<Duration>, engine: EnginePlan) -> Recording {
-    workload.check().expect("the workload fits the server");
+    workload.check(&Stop::new()).expect("the workload fits the server");
     let plan = LoadPlan { workers: 4, time, engine, ..LoadPlan::default() };
     driver::run(&plan, SEED, workload, RealClock::start(), &Stop::new(), &mut |_| {})
         .expect("the load runs")
@@ -203,12 +203,15 @@ fn a_cut_preparation_goes_on_and_ends_in_the_same_rows() {
             let there: u64 =
                 server.sql(&format!("SELECT COUNT(*) FROM {name}.sbtest1")).parse().unwrap();
             assert!((rows..100_000).contains(&there), "{there}");
-            assert!(why(workload.check()).contains("rows, not 100000"), "it says what is missing");
+            assert!(
+                why(workload.check(&Stop::new())).contains("rows, not 100000"),
+                "it says what is missing"
+            );
         }
         // As if a piece had been committed in part.
         server.sql(&format!("INSERT INTO {name}.sbtest1 VALUES (99001, 1, 'x', 'y')"));
         prepare(&*workload, threads + 1).unwrap();
-        workload.check().unwrap();
+        workload.check(&Stop::new()).unwrap();
         let index = format!("SHOW INDEX FROM {name}.sbtest1 WHERE key_name = 'k_1'");
         assert_ne!(server.sql(&index), "", "the index was made at the end");
         sums.push(server.sql(&format!("CHECKSUM TABLE {name}.sbtest1")).replace(&name, ""));
@@ -266,7 +269,7 @@ fn tables_that_are_not_ours_are_left_alone() {
     let said = why(prepare(&*workload, 2));
     assert!(said.contains("table sbtest2: has other columns: id int, mine text"), "{said}");
     assert_eq!(server.sql("SHOW TABLES FROM foreign_db"), "sbtest2", "nothing was begun");
-    let said = why(workload.check());
+    let said = why(workload.check(&Stop::new()));
     assert!(
         said.contains("sbtest1: does not exist") && said.contains("sbtest2: has other"),
         "{said}"
@@ -284,15 +287,15 @@ fn what_is_missing_is_said_before_the_load() {
     let target = database(&server, "lacking");
     let given = [("tables", "2"), ("table-size", "1000")];
     let workload = build("oltp_read_write", &given, &target).unwrap();
-    assert!(why(workload.check()).contains("table sbtest1: does not exist"));
+    assert!(why(workload.check(&Stop::new())).contains("table sbtest1: does not exist"));
     prepare(&*workload, 2).unwrap();
-    workload.check().unwrap();
+    workload.check(&Stop::new()).unwrap();
     let more = build("oltp_read_write", &[("table-size", "5000")], &target).unwrap();
-    assert!(why(more.check()).contains("table sbtest1: has 1000 rows, not 5000"));
+    assert!(why(more.check(&Stop::new())).contains("table sbtest1: has 1000 rows, not 5000"));
     // 4 workers x 2 tables x 9 statements are more than 30.
     let plan = LoadPlan { workers: 4, events: Some(10), ..LoadPlan::default() };
     let run = |workload: &dyn Workload| {
-        workload.check().unwrap();
+        workload.check(&Stop::new()).unwrap();
         driver::run(&plan, SEED, workload, RealClock::start(), &Stop::new(), &mut |_| {})
     };
     let said = why(run(&*workload));
@@ -361,7 +364,7 @@ fn bulk_insert_fills_a_table_for_each_worker() {
     let server = fixture::mariadb();
     let target = database(&server, "bulk");
     let workload = build("bulk_insert", &[("statement-size", "16KiB")], &target).unwrap();
-    assert!(why(workload.check()).contains("sbtest1: does not exist"));
+    assert!(why(workload.check(&Stop::new())).contains("sbtest1: does not exist"));
     prepare(&*workload, 4).unwrap();
     for round in 1..=2 {
         let record = load(&*workload, Some(Duration::from_millis(300)), EnginePlan::Threads);
@@ -394,7 +397,7 @@ fn files_that_cannot_be_run_are_refused_before_anything_begins() {
     let refused = |text: &[u8]| {
         let file = script(&server, text);
         let workload = build("queries", &[("file", &file)], &target);
-        why(workload.and_then(|workload| workload.check()))
+        why(workload.and_then(|workload| workload.check(&Stop::new())))
     };
     let seven = "select 1;\n-- two\ninsert into t values (1);\nselect a\nfrom t;\n\n\
                  selec a from t;\nselect 2;\n";
@@ -428,7 +431,7 @@ fn a_file_runs_as_it_stands() {
     let classes = workload.classes();
     assert_eq!(classes.len(), 5, "{classes:?}");
     assert_eq!(classes[1], "insert into t (b) values (?)");
-    workload.check().expect("statements on what the file makes itself can't be judged");
+    workload.check(&Stop::new()).expect("statements on what the file makes itself can't be judged");
     let plan = LoadPlan { workers: 1, ..LoadPlan::default() };
     let clock = RealClock::start();
     let record = driver::run(&plan, SEED, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
@@ -478,7 +481,7 @@ fn lookups_find_their_rows() {
         let record = load(&*kind, Some(Duration::from_millis(200)), EnginePlan::Threads);
         assert_eq!(record.total.tally.rows, record.total.events());
         let other = build("lookup", &[("rows", "40000"), ("data-seed", "6")], &target).unwrap();
-        assert!(why(other.check()).contains("another --data-seed"));
+        assert!(why(other.check(&Stop::new())).contains("another --data-seed"));
         cleanup(&*kind).unwrap();
     }
     let sizes = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'test_data'";
@@ -497,7 +500,7 @@ fn mysql_serves_as_well() {
         record.errors.iter().filter(|e| ![1213, 1205].contains(&e.error.code)).collect();
     assert!(odd.is_empty() && record.total.events() > 20, "{odd:?}");
     let said = why(build("queries", &[("queries", "select 1;\nselec 2")], &target)
-        .and_then(|workload| workload.check()));
+        .and_then(|workload| workload.check(&Stop::new())));
     assert!(said.contains("--queries line 2: 1064"), "{said}");
     cleanup(&*workload).unwrap();
 }

@@ -13,7 +13,7 @@ use super::machine::Reading;
 use super::modes::Modes;
 use super::sessions::Databases;
 use super::slow_log::banner;
-use super::{Ahead, Deed, Doubt, Format, Recorded, Skipped, Step, time};
+use super::{Ahead, Deed, Doubt, Format, Recorded, SUSPECT_BYTES, Skipped, Step, time};
 use commands::COMMANDS;
 pub(super) use commands::command_deed;
 
@@ -41,9 +41,6 @@ pub(super) struct GeneralLog {
     /// The rest of a record that is longer than is kept.
     long: Option<LongRecord>,
 }
-
-/// So many bytes behind something unbalanced may be part of a literal there.
-const SUSPECT_BYTES: usize = 1 << 20;
 
 /// Sessions kept in mind.
 const MOST_SESSIONS: usize = 100_000;
@@ -276,7 +273,7 @@ impl GeneralLog {
     /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
     fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
         let mut long = self.long.take()?;
-        let (gone, ended) = long.go(text, at, &mut |next, inside| {
+        let reached = long.go(text, at, &mut |next, inside| {
             let rest = &text[next..];
             let end = memchr::memchr(b'\n', rest);
             if end.is_none() && !is_all {
@@ -284,17 +281,7 @@ impl GeneralLog {
             }
             Some(self.begins_record(&rest[..end.unwrap_or(rest.len())], inside).is_some())
         });
-        self.suspect_bytes = self.suspect_bytes.saturating_sub(gone - at);
-        match ended {
-            Some(inside) if !inside.may_end() => self.suspect_bytes = SUSPECT_BYTES,
-            Some(_) => {}
-            None => self.long = Some(long),
-        }
-        match gone {
-            gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
-            _ if ended.is_some() => None,
-            _ => Some(Step::More),
-        }
+        long.step(at, reached, &mut self.long, &mut self.suspect_bytes)
     }
 
     fn meet(&mut self, session: u64) {

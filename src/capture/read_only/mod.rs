@@ -166,6 +166,9 @@ fn judged<'t>(text: &'t [u8], allowed: &Allowed) -> Result<(Judged, &'t [u8]), R
     found.ok_or(if is_empty { Refusal::Empty } else { Refusal::Unreadable })
 }
 
+/// Most tokens of all readings of a statement together: some 40 MB.
+const MOST_VARIANT_TOKENS: usize = 2 << 20;
+
 /// Every way in which servers may read a statement, by sql_mode and version. Where a server would only say that it
 /// can't, the way is left out.
 pub(super) fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> {
@@ -183,6 +186,9 @@ pub(super) fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> 
             Err(Unread::Unclear) => return Err(Refusal::Unreadable),
             Err(Unread::Long) => return Err(Refusal::Long),
         }
+    }
+    if different.iter().map(Tokens::variants_size).sum::<usize>() > MOST_VARIANT_TOKENS {
+        return Err(Refusal::Long);
     }
     Ok(different.into_iter().flat_map(Tokens::variants).collect())
 }

@@ -176,6 +176,17 @@ fn settings_of_the_session_only() {
 }
 
 #[test]
+fn a_statement_that_servers_may_read_in_many_ways_is_short() {
+    let ones = |count| "1,".repeat(count);
+    let text = |count| format!("SELECT {}1 /*!50000 + 1 */ /*!50001 + 1 */ FROM t", ones(count));
+    assert!(matches!(of(&text(1_000)), Ruling::Read(_)));
+    assert!(of(&text(500_000)) == Ruling::Refused(Refusal::Long));
+    // Where all servers read the same, it may be as long as any.
+    let long = format!("SELECT {}1 FROM t", ones(500_000));
+    assert!(matches!(of(&long), Ruling::Read(_)));
+}
+
+#[test]
 fn reasons() {
     use Refusal::*;
     for (text, expected) in [

@@ -125,6 +125,12 @@ impl Tokens {
         tokens.map(|token| token.from as usize..token.to as usize)
     }
 
+    /// How many tokens all its variants have together, at most.
+    pub(in crate::capture) fn variants_size(&self) -> usize {
+        let choices = |has_six: &bool| if *has_six { 3 } else { 2 };
+        self.all.len() * self.comments.iter().map(choices).product::<usize>()
+    }
+
     /// Every way in which servers may count or skip its executable comments; one where there are none.
     pub(in crate::capture) fn variants(self) -> Vec<Vec<Token>> {
         if self.comments.is_empty() {

@@ -1,13 +1,14 @@
 //! Where a statement ends, and what may be doubted about that.
 
+use super::super::SUSPECT_BYTES;
 use super::super::lexer::{Escapes, Inside, Lines};
 use super::super::log_clock::Fit;
 use super::super::machine::Reading;
 use super::banner::{banner_before, starts_banner};
 use super::head::{Found, Head, head};
 use super::{
-    Ahead, Doubt, LONGEST_START, SUSPECT_BYTES, SlowLog, is_start_of_head, may_start_head,
-    starts_head, starts_short_head,
+    Ahead, Doubt, LONGEST_START, SlowLog, is_start_of_head, may_start_head, starts_head,
+    starts_short_head,
 };
 
 /// Where a statement ends.

@@ -17,7 +17,7 @@ use super::log_clock::{Fit, LogClock};
 use super::long::LongRecord;
 use super::machine::Reading;
 use super::modes::Modes;
-use super::{Ahead, Database, Deed, Doubt, Format, Recorded, Skipped, Step};
+use super::{Ahead, Database, Deed, Doubt, Format, Recorded, SUSPECT_BYTES, Skipped, Step};
 pub(super) use banner::banner;
 use banner::starts_banner;
 use end::End;
@@ -64,8 +64,6 @@ pub(super) struct SlowLog {
     long: Option<LongRecord>,
 }
 
-/// So many bytes behind something unbalanced may be part of a literal there. Beyond, a literal would have to be longer.
-const SUSPECT_BYTES: usize = 1 << 20;
 /// So many bytes the texts in a head may take up: an alias of 256 letters for each of 61 tables, ten warnings of 512.
 const FREE_TEXT_BYTES: usize = 64 << 10;
 /// Sessions kept in mind without a look-up.
@@ -300,7 +298,7 @@ impl SlowLog {
     /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
     fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
         let mut long = self.long.take()?;
-        let (gone, ended) = long.go(text, at, &mut |next, inside| {
+        let reached = long.go(text, at, &mut |next, inside| {
             let rest = &text[next..];
             if rest.is_empty() || rest.len() < LONGEST_START && may_start_head(rest) {
                 return is_all.then_some(false);
@@ -317,17 +315,7 @@ impl SlowLog {
                 Found::Nothing => Some(false),
             }
         });
-        self.suspect_bytes = self.suspect_bytes.saturating_sub(gone - at);
-        match ended {
-            Some(inside) if !inside.may_end() => self.suspect_bytes = SUSPECT_BYTES,
-            Some(_) => {}
-            None => self.long = Some(long),
-        }
-        match gone {
-            gone if gone > at => Some(Step::Skipped(gone, Skipped::TooLong)),
-            _ if ended.is_some() => None,
-            _ => Some(Step::More),
-        }
+        long.step(at, reached, &mut self.long, &mut self.suspect_bytes)
     }
 
     /// When a statement began, microseconds since 1970. MariaDB notes that; MySQL notes when it ended, in `# Time`, and

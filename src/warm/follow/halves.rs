@@ -9,7 +9,12 @@ use crate::plan::WritesPlan;
 use crate::target::{Error, Target};
 
 /// How writes are halved, as planned. The standby's indexes are asked for once.
-pub(super) fn of(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -> Halves {
+pub(super) fn of(
+    plan: &FollowPlan,
+    standby: &Target,
+    stop: &Stop,
+    notes: &mut Vec<String>,
+) -> Halves {
     let allowed = plan.allowed.clone();
     match plan.writes {
         WritesPlan::Drop | WritesPlan::Execute => Box::new(|_, _| Vec::new()),
@@ -17,7 +22,7 @@ pub(super) fn of(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -
             Box::new(move |text, _| read_half(text, &allowed).into_iter().collect())
         }
         WritesPlan::Probe => {
-            let indexes = indexes(standby).unwrap_or_else(|error| {
+            let indexes = indexes(standby, stop).unwrap_or_else(|error| {
                 notes.push(format!("no look-ups for writes: the indexes are not known: {error}"));
                 Indexes::default()
             });
@@ -31,15 +36,20 @@ pub(super) fn of(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -
 }
 
 /// What is allowed, with what the filter must know of the standby: views that call functions.
-pub(super) fn learned(plan: &FollowPlan, standby: &Target, notes: &mut Vec<String>) -> Allowed {
+pub(super) fn learned(
+    plan: &FollowPlan,
+    standby: &Target,
+    stop: &Stop,
+    notes: &mut Vec<String>,
+) -> Allowed {
     let mut allowed = plan.allowed.clone();
-    let learnt = standby.connect(&Stop::new()).and_then(|mut s| learn(&mut s, &mut allowed));
+    let learnt = standby.connect(stop).and_then(|mut s| learn(&mut s, &mut allowed));
     if let Err(error) = learnt {
         notes.push(format!("views were not looked at, they may call functions: {error}"));
     }
     allowed
 }
 
-fn indexes(standby: &Target) -> Result<Indexes, Error> {
-    Indexes::load(&mut standby.connect(&Stop::new())?)
+fn indexes(standby: &Target, stop: &Stop) -> Result<Indexes, Error> {
+    Indexes::load(&mut standby.connect(stop)?)
 }

@@ -138,9 +138,9 @@ pub(super) fn run(
     let (over, source_ended) = (Stop::new(), std::sync::atomic::AtomicBool::new(false));
     let mut sieve = Sieve {
         writes: plan.writes,
-        allowed: halves::learned(plan, &sides.standby, &mut story.notes),
+        allowed: halves::learned(plan, &sides.standby, stop, &mut story.notes),
         openings: 0,
-        halves: halves::of(plan, &sides.standby, &mut story.notes),
+        halves: halves::of(plan, &sides.standby, stop, &mut story.notes),
         window: Window::new(plan.window),
         behind: Behind::new(plan.behind),
         database: plan.database.clone().into_bytes(),

@@ -78,7 +78,7 @@ pub fn follow(
     stop: &Stop,
     on: &mut dyn FnMut(&View),
 ) -> anyhow::Result<View> {
-    preflight::preflight(plan, standby)?;
+    preflight::preflight(plan, standby, stop)?;
     let marks = state::Marks::load(plan.state.as_deref())?;
     let mut sides = leg::Sides {
         source: plan.source.clone(),

@@ -13,12 +13,12 @@ use crate::target::preflight::{Facts, Intent, judge};
 ///
 /// # Errors
 /// All reasons not to begin; when the standby can't be asked.
-pub(super) fn preflight(plan: &FollowPlan, standby: &Target) -> anyhow::Result<()> {
-    let mut session = standby.connect(&Stop::new()).context("reach the standby")?;
+pub(super) fn preflight(plan: &FollowPlan, standby: &Target, stop: &Stop) -> anyhow::Result<()> {
+    let mut session = standby.connect(stop).context("reach the standby")?;
     let facts = Facts::load(&mut session).context("ask what may be done on the standby")?;
     // An active server that can't be reached now is no standby that could.
     let ask = |target: &Target| {
-        target.connect(&Stop::new()).ok().and_then(|mut session| Facts::load(&mut session).ok())
+        target.connect(stop).ok().and_then(|mut session| Facts::load(&mut session).ok())
     };
     let source = plan.active.as_ref().and_then(ask);
     let logs = match &plan.source {

@@ -75,7 +75,7 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
     // A server that does not answer is found out here, where Ctrl-C is heard.
     drop(scene.target.connect(scene.stop)?);
     // Before a session of ours could be taken for that of another.
-    workload.check().context("look at the logs and the server")?;
+    workload.check(scene.stop).context("look at the logs and the server")?;
     let mut lead = super::open(scene.target, scene.stop)?;
     let before = gauge(&mut lead)?;
     let began = scene.clock.now();

@@ -166,8 +166,8 @@ impl Workload for Searches {
         };
         Ok(if self.lookups == 0 { Box::new(searcher) } else { Box::new(Lister(searcher)) })
     }
-    fn check(&self) -> anyhow::Result<()> {
-        let mut session = self.target.connect(&Stop::new())?;
+    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+        let mut session = self.target.connect(stop)?;
         fill::database(&mut session)?;
         let found = fill::look_up(&mut session, &[TABLE.to_owned()])?;
         let lacking = |why: &str| {

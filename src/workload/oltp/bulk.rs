@@ -68,8 +68,8 @@ impl Workload for Bulk {
         let text = Vec::with_capacity(self.length);
         Ok(Box::new(Filler { bulk: self, part, session: None, text, next: 1 }))
     }
-    fn check(&self) -> anyhow::Result<()> {
-        let mut session = self.target.connect(&Stop::new())?;
+    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+        let mut session = self.target.connect(stop)?;
         fill::database(&mut session)?;
         let first = table::names(1);
         let found = fill::look_up(&mut session, &first)?;

@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context as _, bail};
 
+use crate::base::Stop;
 use crate::plan::{Mistake, OptionSpec, Options};
 use crate::target::Target;
 
@@ -180,8 +181,8 @@ impl Workload for Plot {
         self.check_prepared(part.workers)?;
         Ok(Box::new(worker::Player::new(self, part)))
     }
-    fn check(&self) -> anyhow::Result<()> {
-        table::check(self)
+    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+        table::check(self, stop)
     }
     fn reach(&self) -> Option<Reach> {
         self.reach.get().cloned()

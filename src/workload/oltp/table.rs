@@ -77,8 +77,8 @@ impl Source for Tables<'_> {
 }
 
 /// Looks before the load whether the tables serve, and how many statements may be prepared.
-pub(super) fn check(plot: &Plot) -> anyhow::Result<()> {
-    let mut session = plot.target.connect(&Stop::new())?;
+pub(super) fn check(plot: &Plot, stop: &Stop) -> anyhow::Result<()> {
+    let mut session = plot.target.connect(stop)?;
     fill::database(&mut session)?;
     let names = names(plot.settings.tables);
     let found = fill::look_up(&mut session, &names)?;

@@ -149,8 +149,8 @@ impl Workload for Reading {
         }))
     }
     /// Shows the first statement of each sort to the server, which reads it and doesn't run it.
-    fn check(&self) -> anyhow::Result<()> {
-        let mut session = self.target.connect(&Stop::new())?;
+    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+        let mut session = self.target.connect(stop)?;
         let mut mistakes = Vec::new();
         for piece in &self.script.samples {
             let Ok(sql) = std::str::from_utf8(self.script.sample(piece)) else { continue };

@@ -184,11 +184,11 @@ impl Log {
     }
 
     /// Asks the server what must be known of it.
-    fn learn(&self) -> anyhow::Result<Arc<Setup>> {
+    fn learn(&self, stop: &Stop) -> anyhow::Result<Arc<Setup>> {
         if let Some(setup) = self.setup.get() {
             return Ok(setup.clone());
         }
-        let setup = preflight::learned(&self.asked, &self.target)?;
+        let setup = preflight::learned(&self.asked, &self.target, stop)?;
         Ok(self.setup.get_or_init(|| Arc::new(setup)).clone())
     }
 }
@@ -203,7 +203,7 @@ impl Workload for Log {
         let round = match &*current {
             Some(round) if round.seats.load(Ordering::Relaxed) < part.workers => round.clone(),
             _ => {
-                let round = Round::begin(&self.learn()?, self.ends(), part.workers);
+                let round = Round::begin(&self.learn(&Stop::new())?, self.ends(), part.workers);
                 let round = Arc::new(round.context("begin to read the log")?);
                 *current = Some(round.clone());
                 round
@@ -215,9 +215,9 @@ impl Workload for Log {
 
     /// Whether the logs can be opened and the server be logged in to. Looks through the logs, so that a load can begin at
     /// once.
-    fn check(&self) -> anyhow::Result<()> {
+    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
         self.asked.check()?;
-        self.learn()?;
+        self.learn(stop)?;
         let ends = self.ends();
         let mistake = ends.and_then(|e| source::mistake(&self.asked, e.records, &e.foreign));
         mistake.map_or(Ok(()), |mistake| Err(mistake.into()))

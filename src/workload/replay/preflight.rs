@@ -19,12 +19,12 @@ const PAUSE: Nanos = Nanos(60_000_000);
 ///
 /// # Errors
 /// All reasons not to send anything there.
-pub(super) fn learned(asked: &Setup, target: &Target) -> anyhow::Result<Setup> {
-    let mut session = target.connect(&Stop::new())?;
+pub(super) fn learned(asked: &Setup, target: &Target, stop: &Stop) -> anyhow::Result<Setup> {
+    let mut session = target.connect(stop)?;
     if let Some(too_old) = session.identity().too_old_for("a replay") {
         return Err(too_old.into());
     }
-    refuse_danger(asked, target, &mut session)?;
+    refuse_danger(asked, target, &mut session, stop)?;
     let mut setup = asked.clone();
     learn(&mut session, &mut setup.allowed).context("ask for views and stored functions")?;
     if setup.writes == WritesPlan::Probe {
@@ -34,10 +34,15 @@ pub(super) fn learned(asked: &Setup, target: &Target) -> anyhow::Result<Setup> {
     Ok(setup)
 }
 
-fn refuse_danger(asked: &Setup, target: &Target, session: &mut Session) -> anyhow::Result<()> {
+fn refuse_danger(
+    asked: &Setup,
+    target: &Target,
+    session: &mut Session,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let Words { owned, source, may_write, may_disturb } = &asked.words;
     let source = match source {
-        Some(words) => Some(source_facts(words, target)?),
+        Some(words) => Some(source_facts(words, target, stop)?),
         None => None,
     };
     let intent = Intent {
@@ -67,7 +72,7 @@ fn refuse_danger(asked: &Setup, target: &Target, session: &mut Session) -> anyho
 }
 
 /// Asks the server that the log comes from, by the account of the target.
-fn source_facts(words: &str, target: &Target) -> anyhow::Result<Facts> {
+fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<Facts> {
     let mut plan = AddressPlan {
         host: None,
         port: None,
@@ -88,7 +93,6 @@ fn source_facts(words: &str, target: &Target) -> anyhow::Result<Facts> {
         plan.protocol = Some(Protocol::Tcp);
     }
     let asked = || format!("ask the source {words} whether it is another server");
-    let mut session =
-        Target::new(&plan).and_then(|s| s.connect(&Stop::new())).with_context(asked)?;
+    let mut session = Target::new(&plan).and_then(|s| s.connect(stop)).with_context(asked)?;
     Facts::load(&mut session).with_context(asked)
 }

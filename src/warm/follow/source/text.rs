@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::{Feed, Got, On};
 use crate::base::Stop;
 use crate::capture::ship::{Access, From, Live, Mark, Tail, open_live};
-use crate::capture::{Database, Log, News, Next, Recorded};
+use crate::capture::{Database, Log, MOST_RECORD_BYTES, News, Next, Recorded};
 
 /// Records given before others have their turn.
 const AT_ONCE: u32 = 1_000;
@@ -24,6 +24,8 @@ pub(super) struct Text<S> {
     /// The default database as the log told last, or as it was where we began.
     database: Option<Vec<u8>>,
     mark: Option<String>,
+    /// Records longer than are kept, as were told of.
+    too_long: u64,
 }
 
 /// Bytes as they come.
@@ -63,7 +65,7 @@ impl Text<Shipped> {
         stop: &Stop,
     ) -> anyhow::Result<Text<Shipped>> {
         let bytes = Shipped(open_live(url, access, mark, stop)?);
-        Ok(Text { log: Log::attached(), bytes, database: None, mark: None })
+        Ok(Text { log: Log::attached(), bytes, database: None, mark: None, too_long: 0 })
     }
 }
 
@@ -78,14 +80,14 @@ impl Text<Tail> {
             Some(mark) => mark.database,
             None => database_before(path),
         };
-        Ok(Text { log: Log::attached(), bytes, database, mark: None })
+        Ok(Text { log: Log::attached(), bytes, database, mark: None, too_long: 0 })
     }
 }
 
 impl Text<Standard> {
     /// Reads standard input.
     pub(super) fn standard() -> Text<Standard> {
-        Text { log: Log::default(), bytes: Standard, database: None, mark: None }
+        Text { log: Log::default(), bytes: Standard, database: None, mark: None, too_long: 0 }
     }
 }
 
@@ -148,7 +150,13 @@ impl<S: Bytes> Feed for Text<S> {
         self.mark.clone()
     }
     fn notes(&mut self) -> Vec<String> {
-        self.bytes.notes()
+        let mut notes = self.bytes.notes();
+        let too_long = self.log.tally().too_long;
+        if std::mem::replace(&mut self.too_long, too_long) != too_long {
+            let most = MOST_RECORD_BYTES >> 20;
+            notes.push(format!("{too_long} records of more than {most} MiB left out"));
+        }
+        notes
     }
 }
 
@@ -233,5 +241,20 @@ mod tests {
         let found: Vec<String> = all(&mut feed).into_iter().map(|(text, _)| text).collect();
         assert_eq!(found, ["SELECT 3", "SELECT 4"]);
         assert!(Text::follow(&dir.path().join("none"), None).is_err());
+    }
+    #[test]
+    fn a_record_that_is_left_out_is_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("slow.log");
+        std::fs::write(&path, "").unwrap();
+        let mut feed = Text::follow(&path, None).unwrap();
+        let of = |text: &str| format!("{HEAD}SET timestamp=1767225600;\n{text};\n");
+        append(&path, &of("SELECT 1"));
+        append(&path, &of(&format!("SELECT '{}'", "x".repeat(MOST_RECORD_BYTES))));
+        append(&path, &of("SELECT 2"));
+        let found: Vec<String> = all(&mut feed).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(found, ["SELECT 1", "SELECT 2"]);
+        assert_eq!(feed.notes(), ["1 records of more than 64 MiB left out"]);
+        assert!(feed.notes().is_empty());
     }
 }
