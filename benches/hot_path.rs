@@ -5,16 +5,16 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use sweat::base::distribution::{Distribution, Shape};
+use sweat::base::distribution::{Distribution, DistributionOptions};
 use sweat::base::random::Rng;
 use sweat::base::{Clock, Nanos, RealClock, Stop};
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan};
-use sweat::recorder::{ClassId, Outcome, Record, Recorder, Recording, Tally};
-use sweat::workload::null::Null;
+use sweat::recorder::{ClassId, EventOutcome, EventRecord, Recorder, Recording, Tally};
+use sweat::workload::null::NullWorkload;
 
 /// Best of seven: nanoseconds per call.
 fn measure(what: &str, calls: u64, mut call: impl FnMut(u64)) -> f64 {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let once = |_| {
         let began = clock.now();
         (0..calls).for_each(&mut call);
@@ -26,35 +26,36 @@ fn measure(what: &str, calls: u64, mut call: impl FnMut(u64)) -> f64 {
 }
 
 fn primitives() -> (f64, f64) {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let read = measure("clock read", 2_000_000, |_| {
         black_box(clock.now());
     });
     let (_recorder, writers) = Recorder::new(vec!["null".to_owned()], 1);
-    let outcome = Outcome { class: ClassId(0), error: None };
+    let outcome = EventOutcome { class: ClassId(0), error: None };
     let record = measure("record: response, service, tally", 2_000_000, |n| {
         let ended = Nanos(1_000_000 + (n & 0xffff));
-        writers[0].begin();
-        let record = Record { outcome, intended: Nanos(900_000), started: Nanos(950_000), ended };
-        writers[0].end(black_box(&record), black_box(&Tally::default()));
+        writers[0].start_event();
+        let record =
+            EventRecord { outcome, intended: Nanos(900_000), started: Nanos(950_000), ended };
+        writers[0].end_event(black_box(&record), black_box(&Tally::default()));
     });
     let mut rng = Rng::new(1, 0, 0);
     measure("random: 64 bits", 2_000_000, |_| {
-        black_box(rng.bits());
+        black_box(rng.next_u64());
     });
     for name in Distribution::NAMES {
-        let distribution = Distribution::new(name, &Shape::default(), 1, 10_000_000)
+        let distribution = Distribution::new(name, &DistributionOptions::default(), 1, 10_000_000)
             .expect("the default shape is valid");
         measure(&format!("random: {name}"), 500_000, |_| {
-            black_box(distribution.next(&mut rng));
+            black_box(distribution.next_key(&mut rng));
         });
     }
     (read, record)
 }
 
 fn load(plan: &LoadPlan) -> Recording {
-    let clock = RealClock::start();
-    sweat::driver::run(plan, 1, &Null, clock, &Stop::new(), &mut |_| {})
+    let clock = RealClock::start_now();
+    sweat::driver::run_load(plan, 1, &NullWorkload, clock, &Stop::new(), &mut |_| {})
         .expect("null opens no session that could fail")
 }
 
@@ -64,7 +65,7 @@ fn closed(engine: EnginePlan, workers: usize, threads: usize) -> f64 {
         let time = Some(Duration::from_millis(300));
         let plan = LoadPlan { workers, engine, time, ..LoadPlan::default() };
         let recording = load(&plan);
-        recording.total.seconds() * 1e9 * threads as f64 / recording.total.events() as f64
+        recording.total.length_s() * 1e9 * threads as f64 / recording.total.event_count() as f64
     };
     let best = (0..5).map(one).fold(f64::INFINITY, f64::min);
     let what = format!("null, closed, {engine:?}, {workers} workers");
@@ -84,12 +85,12 @@ fn open(engine: EnginePlan, workers: usize, precise: bool, time: Duration) {
         "null, 20,000/s, {engine:?}, {workers} workers{}: {} events in {:.2} s, lateness p50 {:.1} \
          p99 {:.1} p99.9 {:.1} us, {:.0} % of a core",
         if precise { ", precise" } else { "" },
-        total.events(),
-        total.seconds(),
+        total.event_count(),
+        total.length_s(),
         us(0.5),
         us(0.99),
         us(0.999),
-        cpu as f64 / total.seconds() / 1e7,
+        cpu as f64 / total.length_s() / 1e7,
     );
 }
 

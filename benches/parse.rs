@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use rustix::time::{ClockId, clock_gettime};
-use sweat::capture::{Log, Next, source};
+use sweat::capture::{LogFlow, LogParser, source};
 
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
@@ -22,12 +22,12 @@ fn main() {
     };
     let times = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(3_u32);
     for _ in 0..times {
-        let mut file = source::open(&path).expect("the log can be opened");
-        let mut log = Log::default();
+        let mut file = source::open_source(&path).expect("the log can be opened");
+        let mut log = LogParser::default();
         let began = cpu_s();
-        log.read(&mut *file, &mut |record| {
+        log.read_source(&mut *file, &mut |record| {
             black_box(record);
-            Next::Continue(())
+            LogFlow::Continue(())
         })
         .expect("it is a log");
         let cpu_s = cpu_s() - began;

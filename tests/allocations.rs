@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use sweat::archive::{Meta, Trial, Writer};
+use sweat::archive::{RunMeta, RunWriter, Trial};
 use sweat::base::{Nanos, RealClock, Stop};
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan};
 use sweat::recorder::{ClassTotals, Interval};
-use sweat::workload::null::Null;
+use sweat::workload::null::NullWorkload;
 
 /// The system's allocator, counted.
 struct Counting;
@@ -66,10 +66,16 @@ fn allocations(arrival: ArrivalPlan, engine: EnginePlan, events: u64) -> u64 {
     let events = Some(events);
     let plan = LoadPlan { workers: 2, events, arrival, engine, interval, ..LoadPlan::default() };
     let before = ALLOCATIONS.load(Relaxed);
-    let recording =
-        sweat::driver::run(&plan, 1, &Null, RealClock::start(), &Stop::new(), &mut |_| {});
+    let recording = sweat::driver::run_load(
+        &plan,
+        1,
+        &NullWorkload,
+        RealClock::start_now(),
+        &Stop::new(),
+        &mut |_| {},
+    );
     let counted = ALLOCATIONS.load(Relaxed) - before;
-    assert_eq!(Some(recording.expect("null needs no server").total.events()), events);
+    assert_eq!(Some(recording.expect("null needs no server").total.event_count()), events);
     counted
 }
 
@@ -105,10 +111,10 @@ fn interval(second: u64) -> Interval {
 
 /// Records a load of so many seconds below this folder; gives what it took at most, bytes.
 fn record(runs: &Path, seconds: u64) -> usize {
-    let mut writer = Writer::create(runs, Meta::default(), "").expect("the folder is new");
-    writer.begin_trial(Trial { classes: vec!["x".to_owned()], ..Trial::default() });
-    writer.interval(&interval(0));
-    peak_of(|| (1..seconds).for_each(|second| writer.interval(&interval(second))))
+    let mut writer = RunWriter::create(runs, RunMeta::default(), "").expect("the folder is new");
+    writer.start_trial(Trial { classes: vec!["x".to_owned()], ..Trial::default() });
+    writer.write_interval(&interval(0));
+    peak_of(|| (1..seconds).for_each(|second| writer.write_interval(&interval(second))))
 }
 
 #[test]
@@ -118,9 +124,9 @@ fn the_length_of_a_load_is_not_in_memory() {
     let runs = tempfile::tempdir().unwrap();
     let (short, long) = (record(runs.path(), 20), record(runs.path(), 320));
     assert!(long < short + MIB / 4, "recording 20 s takes {short} bytes, 320 s {long}");
-    let folder = sweat::archive::latest(runs.path()).unwrap();
+    let folder = sweat::archive::latest_run(runs.path()).unwrap();
     let loaded = peak_of(|| {
-        let run = sweat::archive::load(&folder).unwrap();
+        let run = sweat::archive::read_run(&folder).unwrap();
         assert_eq!(run.trials[0].intervals.len(), 320);
         run
     });

@@ -8,23 +8,23 @@ const TABLE: &[(&str, &str)] = &[
     ("base", ""),
     ("plan", "base"),
     ("recorder", "base"),
-    ("target", "base plan recorder"),
-    ("server", "base plan target"),
-    ("capture", "base plan target"),
-    ("workload", "base plan recorder target capture"),
+    ("client", "base plan recorder"),
+    ("server", "base plan client"),
+    ("capture", "base plan client"),
+    ("workload", "base plan recorder client capture"),
     ("driver", "base plan recorder workload"),
-    ("probe", "base plan target"),
-    ("warm", "base plan recorder target server capture workload driver"),
+    ("probe", "base plan client"),
+    ("warm", "base plan recorder client server capture workload driver"),
     ("archive", "base plan recorder probe"),
     ("analysis", "base plan recorder probe archive"),
     ("report", "base plan archive analysis"),
     (
         "experiment",
-        "base plan recorder target server capture workload driver probe warm archive analysis",
+        "base plan recorder client server capture workload driver probe warm archive analysis",
     ),
     (
         "cli",
-        "base plan recorder target server capture workload driver probe warm archive analysis \
+        "base plan recorder client server capture workload driver probe warm archive analysis \
          report experiment",
     ),
 ];

@@ -1,6 +1,6 @@
 //! What must be true of every log, whatever is in it.
 
-use sweat::capture::{Log, Next, Recorded, Tally};
+use sweat::capture::{LogParser, LogFlow, LogRecord, Tally};
 
 /// What matters of a record.
 #[derive(Debug, PartialEq)]
@@ -14,26 +14,26 @@ pub struct Kept {
     raw: usize,
 }
 
-fn keep(kept: &mut Vec<Kept>, r: &Recorded<'_>) -> Next {
+fn keep(kept: &mut Vec<Kept>, r: &LogRecord<'_>) -> LogFlow {
     kept.push(Kept {
         line: r.line,
         offset: r.offset,
         text: r.text.to_vec(),
         session: r.session,
         database: format!("{:?}", r.database),
-        doubt: r.doubt.words().to_owned(),
+        doubt: r.doubt.as_str().to_owned(),
         raw: r.raw.len(),
     });
-    Next::Continue(())
+    LogFlow::Continue(())
 }
 
 /// Reads it in pieces, with a quiet while behind each if so asked.
-fn read(mut log: Log, text: &[u8], piece: usize, pauses: bool) -> Option<(Vec<Kept>, Tally)> {
+fn read(mut log: LogParser, text: &[u8], piece: usize, pauses: bool) -> Option<(Vec<Kept>, Tally)> {
     let mut kept = Vec::new();
     for part in text.chunks(piece) {
         let _ = log.push(part, &mut |r| keep(&mut kept, r)).ok()?;
         if pauses {
-            let _ = log.pause(&mut |r| keep(&mut kept, r)).ok()?;
+            let _ = log.flush_quiet(&mut |r| keep(&mut kept, r)).ok()?;
         }
     }
     let _ = log.finish(&mut |r| keep(&mut kept, r)).ok()?;
@@ -47,7 +47,7 @@ pub fn check(data: &[u8]) {
     let Some((how, text)) = data.split_first() else { return };
     // Byte by byte where it is short: thousands of tiny pieces take the time that more inputs need.
     let piece = (1 + usize::from(how >> 1) * 3).max(text.len() / 256);
-    let whole = read(Log::default(), text, usize::MAX, false);
+    let whole = read(LogParser::default(), text, usize::MAX, false);
     let Some((records, tally)) = &whole else { return };
     let mut end = 0;
     for record in records {
@@ -57,10 +57,10 @@ pub fn check(data: &[u8]) {
         assert!(raw.len() >= record.text.len());
     }
     assert_eq!(tally.records, records.len() as u64);
-    let parts = read(Log::default(), text, piece, false);
+    let parts = read(LogParser::default(), text, piece, false);
     assert_eq!(parts, whole, "in pieces of {piece}");
     // With quiet whiles, no text is given that is not given without them, unless it is said to go on.
-    let Some((quiet, early)) = read(Log::default(), text, piece, true) else { return };
+    let Some((quiet, early)) = read(LogParser::default(), text, piece, true) else { return };
     if early.continued == 0 {
         // Blanks and ends of statements that follow what was given early say nothing, so they are not said to go on.
         let bare = |text: &[u8]| {
@@ -70,5 +70,5 @@ pub fn check(data: &[u8]) {
         let texts = |all: &[Kept]| all.iter().map(|r| bare(&r.text)).collect::<Vec<_>>();
         assert_eq!(texts(&quiet), texts(records), "in quiet whiles, pieces of {piece}");
     }
-    let _ = read(Log::attached(), text, piece, how & 1 == 1);
+    let _ = read(LogParser::new_attached(), text, piece, how & 1 == 1);
 }

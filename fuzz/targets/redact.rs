@@ -1,6 +1,6 @@
 #![no_main]
 
-use sweat::capture::redact::{redacted, redacted_digest};
+use sweat::capture::redact::{redacted_text, redacted_digest};
 
 /// A secret behind its words, before anything.
 const BEGINS: &[&str] = &[
@@ -11,12 +11,12 @@ const BEGINS: &[&str] = &[
 ];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let out = redacted(data, 1_000);
+    let out = redacted_text(data, 1_000);
     assert!(out.len() <= 1_000 * 12 + 100, "what is hidden takes little");
     for begin in BEGINS {
         let mut text = begin.as_bytes().to_vec();
         text.extend_from_slice(data);
-        for shown in [redacted(&text, 4_000), redacted_digest(&text)] {
+        for shown in [redacted_text(&text, 4_000), redacted_digest(&text)] {
             assert!(!shown.contains("hunter2") || find(data, b"hunter2"), "{shown}");
             assert!(!shown.contains("68756e746572") || find(data, b"68756e746572"), "{shown}");
         }

@@ -1,73 +1,79 @@
 //! The answer in sentences. The first one stands alone: a reader who stops there knows the result.
 
-use super::figure::{bytes, count, figure, percent, plural, time};
-use super::findings::{Phase, Temperature, TrialFinding, WayFinding};
-use super::sentences::{Said, answers};
-use super::{stalls, steady_in_words, warmed};
+use super::findings::{PoolTemperature, TimelineStep, TrialFinding, VariantFinding};
+use super::number_format::{
+    format_bytes, format_count, format_number, format_percent, format_plural, format_time,
+};
+use super::sentences::{AnswerSentence, answer_texts};
+use super::{stalls, steady_in_words, warming};
 
 /// The sentences. `noise` is how much slower than on a quiet machine a load may have been, as a factor.
-pub(super) fn sentences(
-    ways: &[WayFinding],
+pub(super) fn answer_sentences(
+    ways: &[VariantFinding],
     trials: &[TrialFinding],
-    phases: &[Phase],
+    phases: &[TimelineStep],
     noise: f64,
-) -> Vec<Said> {
-    let cold = trials.iter().find(|t| t.temperature == Temperature::Cold && t.pass == 1);
-    let of_ways = cold.map(|cold| warmed::sentences(cold, ways, trials, noise));
+) -> Vec<AnswerSentence> {
+    let cold = trials.iter().find(|t| t.temperature == PoolTemperature::Cold && t.pass == 1);
+    let of_ways = cold.map(|cold| warming::warming_sentences(cold, ways, trials, noise));
     if let Some(of_ways) = of_ways.filter(|answer| !answer.is_empty()) {
         return of_ways;
     }
     match trials {
-        [] => vec![of_warming(phases)],
-        [one] => [Some(of_load(one, false)), of_steady(one), of_stalls(one, false)]
-            .into_iter()
-            .flatten()
-            .collect(),
+        [] => vec![warming_sentence(phases)],
+        [one] => {
+            [Some(load_sentence(one, false)), steady_sentence(one), stalls_sentence(one, false)]
+                .into_iter()
+                .flatten()
+                .collect()
+        }
         trials => trials
             .iter()
-            .flat_map(|t| std::iter::once(of_load(t, true)).chain(of_stalls(t, true)))
+            .flat_map(|t| std::iter::once(load_sentence(t, true)).chain(stalls_sentence(t, true)))
             .collect(),
     }
 }
 
 /// What the mean of a load hides.
-fn of_stalls(trial: &TrialFinding, named: bool) -> Option<Said> {
+fn stalls_sentence(trial: &TrialFinding, named: bool) -> Option<AnswerSentence> {
     let stalls = trial.stalls.as_ref()?;
-    let sentence = stalls::sentence(stalls)?;
+    let sentence = stalls::stalls_text(stalls)?;
     // Percentiles that are far below the stalls say nothing of them.
     let hides = |p99: &f64| stalls.events.iter().all(|e| *p99 < e.seconds / 2.0);
-    let hidden =
-        trial.response.p99_s.filter(hides).map_or_else(String::new, |p99| {
-            format!(" The mean and a p99 of {} hide that.", time(p99))
-        });
-    Some(answers::STALLS.say(&[
-        ("load", &name(trial, named)),
+    let hidden = trial.response.p99_s.filter(hides).map_or_else(String::new, |p99| {
+        format!(" The mean and a p99 of {} hide that.", format_time(p99))
+    });
+    Some(answer_texts::STALLS.to_sentence(&[
+        ("load", &load_prefix(trial, named)),
         ("stalls", &sentence),
         ("hidden", &hidden),
     ]))
 }
 
 /// What a load is called among several.
-fn name(trial: &TrialFinding, named: bool) -> String {
+fn load_prefix(trial: &TrialFinding, named: bool) -> String {
     if named { format!("{}: ", trial.id) } else { String::new() }
 }
 
-fn of_load(trial: &TrialFinding, named: bool) -> Said {
-    let (name, seconds) = (name(trial, named), time(trial.seconds));
+fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {
+    let (name, seconds) = (load_prefix(trial, named), format_time(trial.seconds));
     match (trial.events, trial.failed) {
-        (0, 0) => return answers::LOAD_EMPTY.say(&[("load", &name), ("time", &seconds)]),
+        (0, 0) => {
+            return answer_texts::LOAD_EMPTY.to_sentence(&[("load", &name), ("time", &seconds)]);
+        }
         (0, failed) => {
-            return answers::LOAD_FAILED.say(&[
+            return answer_texts::LOAD_FAILED.to_sentence(&[
                 ("load", &name),
-                ("failed", &count(failed)),
+                ("failed", &format_count(failed)),
                 ("time", &seconds),
             ]);
         }
         _ => {}
     }
-    let rate = trial.events_per_s.value.map_or_else(|| "-".to_owned(), figure);
-    let latency =
-        |label: &str, value: Option<f64>| value.map(|v| format!("{label} {}", time(v))).into_iter();
+    let rate = trial.events_per_s.value.map_or_else(|| "-".to_owned(), format_number);
+    let latency = |label: &str, value: Option<f64>| {
+        value.map(|v| format!("{label} {}", format_time(v))).into_iter()
+    };
     let response: Vec<String> = latency("p50", trial.response.p50_s)
         .chain(latency("p99", trial.response.p99_s))
         .chain(latency("max", trial.response.max_s))
@@ -76,23 +82,24 @@ fn of_load(trial: &TrialFinding, named: bool) -> Said {
     let (at_least, unbegun) = trial.unbegun.map_or_else(
         || ("", String::new()),
         |u| {
-            let arrivals = plural(u.arrivals, "arrival", "arrivals");
-            let words = format!("; {arrivals} ({}) that were due never began", percent(u.share));
+            let arrivals = format_plural(u.arrivals, "arrival", "arrivals");
+            let words =
+                format!("; {arrivals} ({}) that were due never began", format_percent(u.share));
             (" at least", words)
         },
     );
     let arrival = if trial.arrival == "closed" { "closed loop" } else { &trial.arrival };
     let errors = match trial.failed {
         0 => "no errors".to_owned(),
-        failed => plural(failed, "event failed", "events failed"),
+        failed => format_plural(failed, "event failed", "events failed"),
     };
-    answers::LOAD.say(&[
+    answer_texts::LOAD.to_sentence(&[
         ("load", &name),
         ("rate", &rate),
         ("time", &seconds),
-        ("events", &plural(trial.events, "event", "events")),
+        ("events", &format_plural(trial.events, "event", "events")),
         ("workload", &trial.workload),
-        ("workers", &plural(trial.workers as u64, "worker", "workers")),
+        ("workers", &format_plural(trial.workers as u64, "worker", "workers")),
         ("arrival", &arrival),
         ("at_least", &at_least),
         ("response", &response.join(", ")),
@@ -102,19 +109,19 @@ fn of_load(trial: &TrialFinding, named: bool) -> Said {
 }
 
 /// Whether a load that was long enough to tell came to a steady state.
-fn of_steady(trial: &TrialFinding) -> Option<Said> {
+fn steady_sentence(trial: &TrialFinding) -> Option<AnswerSentence> {
     let steady = trial.steady.as_ref().filter(|s| s.level.is_some() && trial.events > 0)?;
-    Some(answers::STEADY.say(&[("steady", &steady_in_words(steady))]))
+    Some(answer_texts::STEADY.to_sentence(&[("steady", &steady_in_words(steady))]))
 }
 
-fn of_warming(phases: &[Phase]) -> Said {
+fn warming_sentence(phases: &[TimelineStep]) -> AnswerSentence {
     let warmed: Vec<_> = phases.iter().filter_map(|p| p.warmed.as_ref()).collect();
-    let Some(last) = warmed.last() else { return answers::NOTHING.say(&[]) };
-    answers::WARMED.say(&[
+    let Some(last) = warmed.last() else { return answer_texts::NOTHING.to_sentence(&[]) };
+    answer_texts::WARMED.to_sentence(&[
         ("strategy", &last.strategy),
-        ("time", &time(warmed.iter().map(|w| w.seconds).sum())),
-        ("bytes", &bytes(warmed.iter().map(|w| w.bytes_read).sum::<u64>() as f64)),
-        ("after", &plural(last.pages_after, "page", "pages")),
-        ("before", &count(warmed[0].pages_before)),
+        ("time", &format_time(warmed.iter().map(|w| w.seconds).sum())),
+        ("bytes", &format_bytes(warmed.iter().map(|w| w.bytes_read).sum::<u64>() as f64)),
+        ("after", &format_plural(last.pages_after, "page", "pages")),
+        ("before", &format_count(warmed[0].pages_before)),
     ])
 }

@@ -9,7 +9,7 @@ use super::counters::rise_of_sum;
 use super::findings::CostItem;
 
 /// A cost read from counters.
-struct Source {
+struct CostSource {
     id: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -20,50 +20,50 @@ struct Source {
 }
 
 /// In the order shown.
-const SOURCES: &[Source] = &[
-    Source {
+const SOURCES: &[CostSource] = &[
+    CostSource {
         id: "server_cpu_us",
         title: "server CPU",
         unit: "us",
         counters: &["process.cpu_user_s", "process.cpu_system_s"],
         scale: 1e6,
     },
-    Source {
+    CostSource {
         id: "server_switches",
         title: "context switches of the server",
         unit: "",
         counters: &["process.voluntary_switches", "process.involuntary_switches"],
         scale: 1.0,
     },
-    Source {
+    CostSource {
         id: "context_switches",
         title: "context switches, whole machine",
         unit: "",
         counters: &["cpu.context_switches"],
         scale: 1.0,
     },
-    Source {
+    CostSource {
         id: "pages_read",
         title: "pages read",
         unit: "",
         counters: &["Innodb_pages_read"],
         scale: 1.0,
     },
-    Source {
+    CostSource {
         id: "pages_written",
         title: "pages written",
         unit: "",
         counters: &["Innodb_pages_written"],
         scale: 1.0,
     },
-    Source {
+    CostSource {
         id: "redo_bytes",
         title: "redo written",
         unit: "B",
         counters: &["Innodb_os_log_written"],
         scale: 1.0,
     },
-    Source {
+    CostSource {
         id: "fsyncs",
         title: "fsyncs",
         unit: "",
@@ -90,7 +90,7 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
             let found = rise_of_sum(&step.before, &step.after, source.counters);
             found.map(|sum| sum * source.scale)
         });
-        let names = step.map(|step| there(step, source.counters)).unwrap_or_default();
+        let names = step.map(|step| present_counters(step, source.counters)).unwrap_or_default();
         push(source.id, source.title, source.unit, amount, names);
     }
     let tally = &trial.tally;
@@ -102,7 +102,7 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
 }
 
 /// Those of the counters that this server and machine have.
-fn there(step: &StepRecord, counters: &[&str]) -> String {
+fn present_counters(step: &StepRecord, counters: &[&str]) -> String {
     let seen = |name: &&&str| step.before.contains_key(**name) && step.after.contains_key(**name);
     counters.iter().filter(seen).copied().collect::<Vec<_>>().join(" + ")
 }

@@ -1,14 +1,14 @@
 //! Series over time from raw counters: gauges as they were read, rates as differences by real time.
 //! To add one: a line in `SPECS`.
 
-use crate::archive::{Counters, Run};
+use crate::archive::{Counters, RunRecord};
 
 use super::counters::page_bytes;
-use super::findings::{Series, Unit};
+use super::findings::{ProbeSeries, SeriesUnit};
 
 /// How a series comes from a counter.
 #[derive(Clone, Copy, PartialEq)]
-enum How {
+enum SeriesKind {
     /// The reading itself.
     Gauge,
     /// Pages read as bytes.
@@ -17,133 +17,151 @@ enum How {
     Rate,
 }
 
-struct Spec {
+struct SeriesSpec {
     id: &'static str,
     title: &'static str,
-    unit: Unit,
-    how: How,
+    unit: SeriesUnit,
+    how: SeriesKind,
     /// Names to look for; the first that any reading holds is taken.
     counters: &'static [&'static str],
 }
 
-const fn spec(
+const fn series_spec(
     id: &'static str,
     title: &'static str,
-    unit: Unit,
-    how: How,
+    unit: SeriesUnit,
+    how: SeriesKind,
     counters: &'static [&'static str],
-) -> Spec {
-    Spec { id, title, unit, how, counters }
+) -> SeriesSpec {
+    SeriesSpec { id, title, unit, how, counters }
 }
 
 /// In the order shown. Names from the status variables of MySQL 8-9 and MariaDB 10.6-11.8.
-const SPECS: &[Spec] = &[
-    spec(
+const SPECS: &[SeriesSpec] = &[
+    series_spec(
         "pool_data_bytes",
         "data in the pool",
-        Unit::Bytes,
-        How::GaugePages,
+        SeriesUnit::Bytes,
+        SeriesKind::GaugePages,
         &["Innodb_buffer_pool_pages_data"],
     ),
-    spec(
+    series_spec(
         "pool_total_bytes",
         "size of the pool",
-        Unit::Bytes,
-        How::GaugePages,
+        SeriesUnit::Bytes,
+        SeriesKind::GaugePages,
         &["Innodb_buffer_pool_pages_total"],
     ),
-    spec(
+    series_spec(
         "pool_dirty_bytes",
         "dirty pages",
-        Unit::Bytes,
-        How::GaugePages,
+        SeriesUnit::Bytes,
+        SeriesKind::GaugePages,
         &["Innodb_buffer_pool_pages_dirty"],
     ),
-    spec(
+    series_spec(
         "disk_reads_per_s",
         "pool misses",
-        Unit::PerSecond,
-        How::Rate,
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
         &["Innodb_buffer_pool_reads"],
     ),
-    spec(
+    series_spec(
         "read_ahead_per_s",
         "pages read ahead",
-        Unit::PerSecond,
-        How::Rate,
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
         &["Innodb_buffer_pool_read_ahead"],
     ),
-    spec(
+    series_spec(
         "disk_read_bytes_per_s",
         "read from disk",
-        Unit::BytesPerSecond,
-        How::Rate,
+        SeriesUnit::BytesPerSecond,
+        SeriesKind::Rate,
         &["process.read_bytes", "Innodb_data_read"],
     ),
-    spec(
+    series_spec(
         "disk_write_bytes_per_s",
         "written to disk",
-        Unit::BytesPerSecond,
-        How::Rate,
+        SeriesUnit::BytesPerSecond,
+        SeriesKind::Rate,
         &["process.write_bytes", "Innodb_data_written"],
     ),
-    spec("threads_running", "Threads_running", Unit::Count, How::Gauge, &["Threads_running"]),
-    spec(
+    series_spec(
+        "threads_running",
+        "Threads_running",
+        SeriesUnit::Count,
+        SeriesKind::Gauge,
+        &["Threads_running"],
+    ),
+    series_spec(
         "checkpoint_age_bytes",
         "checkpoint age",
-        Unit::Bytes,
-        How::Gauge,
+        SeriesUnit::Bytes,
+        SeriesKind::Gauge,
         &["Innodb_checkpoint_age"],
     ),
-    spec(
+    series_spec(
         "redo_bytes_per_s",
         "redo written",
-        Unit::BytesPerSecond,
-        How::Rate,
+        SeriesUnit::BytesPerSecond,
+        SeriesKind::Rate,
         &["Innodb_os_log_written"],
     ),
-    spec("fsyncs_per_s", "fsyncs", Unit::PerSecond, How::Rate, &["Innodb_data_fsyncs"]),
-    spec(
+    series_spec(
+        "fsyncs_per_s",
+        "fsyncs",
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
+        &["Innodb_data_fsyncs"],
+    ),
+    series_spec(
         "row_lock_waits_per_s",
         "row lock waits",
-        Unit::PerSecond,
-        How::Rate,
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
         &["Innodb_row_lock_waits"],
     ),
-    spec(
+    series_spec(
         "rows_read_per_s",
         "rows read",
-        Unit::PerSecond,
-        How::Rate,
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
         &["Innodb_rows_read", "Rows_read"],
     ),
-    spec("statements_per_s", "statements (Questions)", Unit::PerSecond, How::Rate, &["Questions"]),
-    spec(
+    series_spec(
+        "statements_per_s",
+        "statements (Questions)",
+        SeriesUnit::PerSecond,
+        SeriesKind::Rate,
+        &["Questions"],
+    ),
+    series_spec(
         "sent_bytes_per_s",
         "sent by the server",
-        Unit::BytesPerSecond,
-        How::Rate,
+        SeriesUnit::BytesPerSecond,
+        SeriesKind::Rate,
         &["Bytes_sent"],
     ),
-    spec(
+    series_spec(
         "server_cpu_cores",
         "CPU of the server, cores",
-        Unit::Cores,
-        How::Rate,
+        SeriesUnit::Cores,
+        SeriesKind::Rate,
         &["process.cpu_user_s+process.cpu_system_s"],
     ),
-    spec(
+    series_spec(
         "machine_cpu_cores",
         "CPU of this machine, cores busy",
-        Unit::Cores,
-        How::Rate,
+        SeriesUnit::Cores,
+        SeriesKind::Rate,
         &["cpu.busy_s"],
     ),
-    spec(
+    series_spec(
         "history_list",
         "history list length",
-        Unit::Count,
-        How::Gauge,
+        SeriesUnit::Count,
+        SeriesKind::Gauge,
         &["Innodb_history_list_length"],
     ),
 ];
@@ -156,43 +174,51 @@ const CLOSEST_S: f64 = 0.02;
 const LONGEST_SPACINGS: f64 = 4.0;
 
 /// Readings of one counter, in time: seconds and value; `None` where a probe found nothing.
-type Readings = Vec<(f64, Option<f64>)>;
+type CounterReadings = Vec<(f64, Option<f64>)>;
 
 /// All series that have at least one value between the two times (seconds).
-pub(super) fn all(run: &Run, from_s: f64, to_s: f64) -> Vec<Series> {
+pub(super) fn build_series(run: &RunRecord, from_s: f64, to_s: f64) -> Vec<ProbeSeries> {
     let page = page_bytes(run);
-    let one = |spec: &Spec| {
-        let source = spec.counters.iter().find(|name| exists(run, name))?;
-        let readings = readings(run, source);
+    let one = |spec: &SeriesSpec| {
+        let source = spec.counters.iter().find(|name| is_recorded(run, name))?;
+        let readings = counter_readings(run, source);
         let mut points = match spec.how {
-            How::Gauge => readings,
-            How::GaugePages => readings.iter().map(|(t, v)| (*t, v.map(|v| v * page))).collect(),
-            How::Rate => rates(&readings),
+            SeriesKind::Gauge => readings,
+            SeriesKind::GaugePages => {
+                readings.iter().map(|(t, v)| (*t, v.map(|v| v * page))).collect()
+            }
+            SeriesKind::Rate => rates_from_readings(&readings),
         };
         points.retain(|(t, _)| *t >= from_s && *t <= to_s);
         let useful = points.iter().any(|(_, value)| value.is_some());
-        useful.then_some(Series { id: spec.id, title: spec.title, unit: spec.unit, source, points })
+        useful.then_some(ProbeSeries {
+            id: spec.id,
+            title: spec.title,
+            unit: spec.unit,
+            source,
+            points,
+        })
     };
     SPECS.iter().filter_map(one).collect()
 }
 
-fn exists(run: &Run, name: &str) -> bool {
-    run.samples.iter().any(|s| number(&s.numbers, name).is_some())
-        || run
-            .steps
-            .iter()
-            .any(|s| number(&s.before, name).is_some() || number(&s.after, name).is_some())
+fn is_recorded(run: &RunRecord, name: &str) -> bool {
+    run.samples.iter().any(|s| counter_value(&s.numbers, name).is_some())
+        || run.steps.iter().any(|s| {
+            counter_value(&s.before, name).is_some() || counter_value(&s.after, name).is_some()
+        })
 }
 
 /// What samples and the edges of steps say about a counter. A probe that usually reads it and found nothing once
 /// leaves a gap.
-fn readings(run: &Run, name: &str) -> Readings {
-    let probe = run.samples.iter().find(|s| number(&s.numbers, name).is_some()).map(|s| &s.probe);
-    let mut all = Readings::new();
+fn counter_readings(run: &RunRecord, name: &str) -> CounterReadings {
+    let probe =
+        run.samples.iter().find(|s| counter_value(&s.numbers, name).is_some()).map(|s| &s.probe);
+    let mut all = CounterReadings::new();
     for sample in run.samples.iter().filter(|s| Some(&s.probe) == probe) {
         // The value was true at some moment between the beginning and the end of the look.
         let at = (sample.began_ns + sample.ended_ns) as f64 / 2e9;
-        all.push((at, number(&sample.numbers, name)));
+        all.push((at, counter_value(&sample.numbers, name)));
     }
     for step in &run.steps {
         // Another process counts from here on: nothing may be drawn or subtracted across.
@@ -202,7 +228,7 @@ fn readings(run: &Run, name: &str) -> Readings {
         }
         let edges = [(Some(step.began_ns), &step.before), (step.ended_ns, &step.after)];
         for (at, counters) in edges {
-            if let (Some(at), Some(value)) = (at, number(counters, name)) {
+            if let (Some(at), Some(value)) = (at, counter_value(counters, name)) {
                 all.push((at as f64 / 1e9, Some(value)));
             }
         }
@@ -212,16 +238,16 @@ fn readings(run: &Run, name: &str) -> Readings {
 }
 
 /// A counter, or the sum of several whose names are joined by `+`.
-fn number(counters: &Counters, name: &str) -> Option<f64> {
+fn counter_value(counters: &Counters, name: &str) -> Option<f64> {
     let sum: Option<f64> = name.split('+').map(|part| counters.get(part)).sum();
     sum.filter(|v| v.is_finite())
 }
 
 /// Rise by second between neighbours, at the later of the two: a rate holds from the point before to its own.
 /// A first reading, one that went backwards, and one after a hole have no rate and are gaps.
-fn rates(readings: &Readings) -> Readings {
+fn rates_from_readings(readings: &CounterReadings) -> CounterReadings {
     let longest = LONGEST_SPACINGS * usual_spacing(readings);
-    let mut rates = Readings::new();
+    let mut rates = CounterReadings::new();
     let mut last: Option<(f64, f64)> = None;
     for (at, value) in readings {
         let Some(value) = *value else {
@@ -245,7 +271,7 @@ fn rates(readings: &Readings) -> Readings {
 }
 
 /// Upper quartile of the spacings in seconds: step edges between the ticks make small ones.
-fn usual_spacing(readings: &Readings) -> f64 {
+fn usual_spacing(readings: &CounterReadings) -> f64 {
     let mut spacings: Vec<f64> = readings.windows(2).map(|w| w[1].0 - w[0].0).collect();
     spacings.sort_by(f64::total_cmp);
     spacings.get(spacings.len() * 3 / 4).copied().unwrap_or(0.0).max(1.0)
@@ -269,9 +295,9 @@ mod tests {
         }
     }
 
-    fn points(samples: Vec<SampleRecord>) -> Readings {
-        let run = Run { samples, ..Run::default() };
-        let found = all(&run, 0.0, 100.0);
+    fn points(samples: Vec<SampleRecord>) -> CounterReadings {
+        let run = RunRecord { samples, ..RunRecord::default() };
+        let found = build_series(&run, 0.0, 100.0);
         found.into_iter().find(|s| s.id == "statements_per_s").unwrap().points
     }
 
@@ -322,9 +348,9 @@ mod tests {
             sample(2.0, Some(50.0)),
             sample(3.0, Some(51.0)),
         ];
-        let run = Run { samples, steps: vec![step], ..Run::default() };
+        let run = RunRecord { samples, steps: vec![step], ..RunRecord::default() };
         let expected = [(0.0, None), (1.0, Some(1.0)), (1.5, None), (2.0, None), (3.0, Some(1.0))];
-        assert_eq!(all(&run, 0.0, 9.0)[0].points, expected);
+        assert_eq!(build_series(&run, 0.0, 9.0)[0].points, expected);
     }
 
     #[test]
@@ -339,8 +365,8 @@ mod tests {
         samples[0].numbers = both(5.0, 1.0);
         samples[1].numbers = both(7.0, 2.0);
         samples[2].numbers = [("process.cpu_user_s".to_owned(), 9.0)].into();
-        let run = Run { samples, ..Run::default() };
-        let found = all(&run, 0.0, 9.0);
+        let run = RunRecord { samples, ..RunRecord::default() };
+        let found = build_series(&run, 0.0, 9.0);
         assert_eq!(found[0].id, "server_cpu_cores");
         assert_eq!(found[0].points, [(0.0, None), (2.0, Some(1.5)), (3.0, None)]);
     }
@@ -355,8 +381,8 @@ mod tests {
             after: counters(60.0),
             ..StepRecord::default()
         };
-        let run = Run { steps: vec![step], ..Run::default() };
-        assert_eq!(all(&run, 0.0, 9.0)[0].points, [(1.0, None), (1.5, Some(100.0))]);
-        assert!(all(&run, 5.0, 9.0).is_empty());
+        let run = RunRecord { steps: vec![step], ..RunRecord::default() };
+        assert_eq!(build_series(&run, 0.0, 9.0)[0].points, [(1.0, None), (1.5, Some(100.0))]);
+        assert!(build_series(&run, 5.0, 9.0).is_empty());
     }
 }

@@ -1,8 +1,8 @@
 //! The server's variables that matter: those somebody set, those that changed, those every reader asks for.
 
-use crate::archive::{Run, VariableRecord};
+use crate::archive::{RunRecord, VariableRecord};
 
-use super::findings::Setting;
+use super::findings::VariableFinding;
 
 /// Origins that mean that nobody set it.
 const COMPILED_IN: &[&str] = &["compile-time", "compiled", "auto"];
@@ -46,8 +46,8 @@ const NOISE: &[&str] = &[
 ];
 
 /// The settings to show, by name.
-pub(super) fn all(run: &Run) -> Vec<Setting> {
-    let mut found: Vec<Setting> = run.variables.iter().filter_map(one).collect();
+pub(super) fn shown_settings(run: &RunRecord) -> Vec<VariableFinding> {
+    let mut found: Vec<VariableFinding> = run.variables.iter().filter_map(shown_setting).collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
@@ -58,21 +58,27 @@ pub(super) fn moves_by_itself(name: &str) -> bool {
 }
 
 /// Whether a value of this origin was set by somebody; not if the origin is unknown.
-pub(super) fn somebody_set(origin: Option<&str>) -> bool {
+pub(super) fn is_set_by_user(origin: Option<&str>) -> bool {
     let plain = |origin: &str| origin.to_lowercase().replace('_', "-");
     origin.is_some_and(|o| !COMPILED_IN.contains(&plain(o).as_str()))
 }
 
-fn one(variable: &VariableRecord) -> Option<Setting> {
+fn shown_setting(variable: &VariableRecord) -> Option<VariableFinding> {
     let name = variable.name.to_lowercase();
     if moves_by_itself(&name) {
         return None;
     }
     let changed_to = variable.end.clone().filter(|end| *end != variable.start);
     let origin = variable.origin.as_ref().map(|o| o.to_lowercase().replace('_', "-"));
-    let non_default = somebody_set(origin.as_deref());
+    let non_default = is_set_by_user(origin.as_deref());
     let shown = non_default || changed_to.is_some() || ALWAYS.contains(&name.as_str());
-    shown.then(|| Setting { name, start: variable.start.clone(), changed_to, origin, non_default })
+    shown.then(|| VariableFinding {
+        name,
+        start: variable.start.clone(),
+        changed_to,
+        origin,
+        non_default,
+    })
 }
 
 #[cfg(test)]
@@ -97,7 +103,7 @@ mod tests {
             variable("innodb_io_capacity", "200", "200", None),
             variable("timestamp", "1", "2", Some("sql")),
         ];
-        let found = all(&Run { variables, ..Run::default() });
+        let found = shown_settings(&RunRecord { variables, ..RunRecord::default() });
         let names: Vec<&str> = found.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["innodb_io_capacity", "long_query_time", "tmp_table_size"]);
         assert_eq!(found[1].changed_to.as_deref(), Some("1"));

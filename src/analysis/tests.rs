@@ -9,7 +9,7 @@ fn ids(findings: &Findings) -> Vec<&'static str> {
 
 #[test]
 fn the_demo_is_answered_in_a_sentence() {
-    let findings = analyse(&recorded::demo());
+    let findings = analyse_run(&fixture_runs::demo_run());
     let [first, others, times, payback] = &findings.answer[..] else {
         panic!("four sentences: {:?}", findings.answer)
     };
@@ -18,12 +18,12 @@ fn the_demo_is_answered_in_a_sentence() {
     assert!(others.find("`scan` ") < others.find("`scan-classic` "), "{others}");
     assert!(times.starts_with("In time: 4.83 s cold"), "{times}");
     assert!(payback.contains("it pays at once"), "{payback}");
-    assert_eq!(findings.void(), None);
+    assert_eq!(findings.void_caveat(), None);
 }
 
 #[test]
 fn the_demo_compares_its_ways() {
-    let findings = analyse(&recorded::demo());
+    let findings = analyse_run(&fixture_runs::demo_run());
     let names: Vec<_> = findings.ways.iter().map(|w| w.way.as_str()).collect();
     assert_eq!(names, ["none", "scan", "scan-classic", "load"]);
     let [none, scan, ..] = &findings.ways[..] else { panic!() };
@@ -32,8 +32,8 @@ fn the_demo_compares_its_ways() {
     assert_eq!((scan.warm_s, scan.warm_bytes), (Some(3.9), Some(16_000.0 * 16_384.0)));
     let first = &findings.trials[scan.first.unwrap()];
     let cold = &findings.trials[none.first.unwrap()];
-    assert_eq!(cold.temperature, Temperature::Cold);
-    assert_eq!(first.temperature, Temperature::Warm);
+    assert_eq!(cold.temperature, PoolTemperature::Cold);
+    assert_eq!(first.temperature, PoolTemperature::Warm);
     assert_eq!(scan.times_faster.value, Some(cold.seconds / first.seconds));
     assert_eq!(scan.times_faster.ci95, None);
     assert_eq!(scan.until_first_done_s, Some(first.seconds + 3.9));
@@ -45,7 +45,7 @@ fn the_demo_compares_its_ways() {
 
 #[test]
 fn intervals_add_up_to_the_load() {
-    let findings = analyse(&recorded::demo());
+    let findings = analyse_run(&fixture_runs::demo_run());
     for (place, trial) in findings.trials.iter().enumerate() {
         let mine = || findings.timeline.intervals.iter().filter(|i| i.trial == place);
         assert_eq!(mine().map(|i| i.events).sum::<u64>(), trial.events);
@@ -63,7 +63,7 @@ fn intervals_add_up_to_the_load() {
 
 #[test]
 fn a_bench_is_answered_with_its_rate_and_costs() {
-    let findings = analyse(&recorded::bench());
+    let findings = analyse_run(&fixture_runs::bench_run());
     assert_eq!(findings.answer.len(), 1);
     let answer = &findings.answer[0];
     assert!(answer.contains(" events/s over ") && answer.contains("7 events failed"), "{answer}");
@@ -93,27 +93,27 @@ fn a_bench_is_answered_with_its_rate_and_costs() {
 
 #[test]
 fn an_empty_run_says_so_and_divides_by_nothing() {
-    let findings = analyse(&Run::default());
+    let findings = analyse_run(&RunRecord::default());
     assert_eq!(findings.answer, ["Nothing was measured."]);
     assert_eq!(ids(&findings), ["CUT"]);
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.trials[0].response.iter_mut().for_each(crate::recorder::Histogram::reset);
     run.trials[0].ended_ns = run.trials[0].began_ns;
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     assert_eq!(findings.trials[0].events_per_s.value, None);
-    assert_eq!(findings.trials[0].response, Latency::default());
+    assert_eq!(findings.trials[0].response, LatencySummary::default());
     assert!(findings.trials[0].cost.iter().all(|c| c.per_event.is_none()));
     assert_eq!(findings.answer, ["Not reliable: no event ended well, 7 failed in 0 s."]);
 }
 
 #[test]
 fn a_failed_run_is_void() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.meta.state = RunState::Failed;
     run.meta.why = Some("the server went away".to_owned());
     run.trials[0].reason = "target_lost".to_owned();
-    let findings = analyse(&run);
-    let void = findings.void().unwrap();
+    let findings = analyse_run(&run);
+    let void = findings.void_caveat().unwrap();
     assert_eq!(void.id, "CUT");
     assert!(void.evidence.contains("the server went away"), "{}", void.evidence);
     assert!(void.evidence.contains("1 of 1 load cut"), "{}", void.evidence);

@@ -1,9 +1,10 @@
 //! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
 
-use crate::archive::{self, IntervalRecord, Run, Trial};
+use crate::archive::{self, IntervalRecord, RunRecord, Trial};
 
 use super::findings::{
-    ClassFinding, Estimate, RateSpread, Stalls, Steady, Temperature, TrialFinding, Unbegun,
+    ClassFinding, Estimate, PoolTemperature, RateSpread, StallFindings, SteadyState, TrialFinding,
+    UnbegunArrivals,
 };
 use super::{cost, counters, latency, replay, stalls, steady};
 
@@ -15,13 +16,16 @@ pub(super) const DISK_BYTES: &[&str] = &["process.read_bytes", "Innodb_data_read
 const WHOLE_INTERVAL: f64 = 0.5;
 
 /// All loads, in the order they ran.
-pub(super) fn all(run: &Run, temperatures: &[Temperature]) -> Vec<TrialFinding> {
-    run.trials.iter().zip(temperatures).map(|(trial, t)| one(run, trial, *t)).collect()
+pub(super) fn trial_findings(
+    run: &RunRecord,
+    temperatures: &[PoolTemperature],
+) -> Vec<TrialFinding> {
+    run.trials.iter().zip(temperatures).map(|(trial, t)| trial_finding(run, trial, *t)).collect()
 }
 
-fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
-    let step = counters::step_of(run, trial);
-    let response = latency::at_least(trial);
+fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -> TrialFinding {
+    let step = counters::step_of_trial(run, trial);
+    let response = latency::censored_response(trial);
     let events: u64 = trial.response.iter().map(|h| h.len()).sum();
     let failed: u64 = trial.failed.iter().map(|h| h.len()).sum();
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
@@ -34,7 +38,7 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         block: trial.block,
         value: trial.value,
         workload: trial.workload.clone(),
-        arrival: replay::timing(trial).unwrap_or_else(|| trial.arrival.clone()),
+        arrival: replay::timing_text(trial).unwrap_or_else(|| trial.arrival.clone()),
         workers: trial.workers,
         engine: trial.engine.clone(),
         reason: trial.reason.clone(),
@@ -43,23 +47,23 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
         seconds,
         events,
         events_per_s: Estimate::one_run((seconds > 0.0).then(|| events as f64 / seconds)),
-        rates: spread(trial),
-        spectrum: latency::spectrum(&response),
+        rates: rate_spread(trial),
+        spectrum: latency::percentile_spectrum(&response),
         response_hdr: archive::hdr_base64(&response),
-        response: latency::summary(&response),
-        unbegun: unbegun(trial, tried),
-        service: latency::summary(&latency::sum(&trial.service)),
-        lateness: latency::summary(&trial.lateness),
-        classes: classes(trial),
+        response: latency::summarize_histogram(&response),
+        unbegun: unbegun_arrivals(trial, tried),
+        service: latency::summarize_histogram(&latency::sum_histograms(&trial.service)),
+        lateness: latency::summarize_histogram(&trial.lateness),
+        classes: class_findings(trial),
         failed,
-        failed_as_recorded: as_recorded(trial).min(failed),
+        failed_as_recorded: failed_as_recorded(trial).min(failed),
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
         errors: trial.errors.clone(),
         reconnects: trial.reconnects,
         clipped: trial.clipped,
         abandoned: trial.abandoned,
-        disk_reads: step.and_then(|s| counters::first_risen(s, DISK_READS)),
-        disk_bytes: step.and_then(|s| counters::first_risen(s, DISK_BYTES)),
+        disk_reads: step.and_then(|s| counters::first_counter_rise(s, DISK_READS)),
+        disk_bytes: step.and_then(|s| counters::first_counter_rise(s, DISK_BYTES)),
         cost: cost::per_event(trial, step, events),
         steady,
         stalls,
@@ -67,10 +71,10 @@ fn one(run: &Run, trial: &Trial, temperature: Temperature) -> TrialFinding {
 }
 
 /// What was due and never began, where so many events ended.
-fn unbegun(trial: &Trial, ended: u64) -> Option<Unbegun> {
+fn unbegun_arrivals(trial: &Trial, ended: u64) -> Option<UnbegunArrivals> {
     let ages = &trial.unbegun;
     let arrivals = ages.len();
-    (arrivals > 0).then(|| Unbegun {
+    (arrivals > 0).then(|| UnbegunArrivals {
         arrivals,
         share: arrivals as f64 / (arrivals + ended + trial.abandoned) as f64,
         least_s: ages.min() as f64 / 1e9,
@@ -81,29 +85,32 @@ fn unbegun(trial: &Trial, ended: u64) -> Option<Unbegun> {
 
 /// Two passes: the steady state masks slow seconds by itself and gives T0; stalls are looked for from there, and the
 /// steady state heeds them. Where nothing is steady they are looked for from the start.
-fn steady_and_stalls(run: &Run, trial: &Trial) -> (Option<Steady>, Option<Stalls>) {
-    if replay::timing(trial).is_some() {
+fn steady_and_stalls(
+    run: &RunRecord,
+    trial: &Trial,
+) -> (Option<SteadyState>, Option<StallFindings>) {
+    if replay::timing_text(trial).is_some() {
         // The log's own quiet moments are no stalls, and its traffic is as steady as it was.
         return (None, None);
     }
-    let mut steady = steady::of(run, trial);
+    let mut steady = steady::assess_steady(run, trial);
     let t0_s = steady.as_ref().filter(|s| s.verdict.is_steady()).and_then(|s| s.t0_s);
-    let stalls = stalls::of(run, trial, t0_s);
+    let stalls = stalls::find_stalls(run, trial, t0_s);
     if let (Some(steady), Some(stalls)) = (&mut steady, &stalls) {
-        steady::heed_stalls(steady, stalls, trial.began_ns as f64 / 1e9);
+        steady::apply_stalls(steady, stalls, trial.began_ns as f64 / 1e9);
     }
     (steady, stalls)
 }
 
 /// Statements of a replay that failed when they were recorded too.
-fn as_recorded(trial: &Trial) -> u64 {
+fn failed_as_recorded(trial: &Trial) -> u64 {
     let classes = trial.replayed.iter().flat_map(|told| &told.classes);
     classes.map(|class| class.errors_in_both).sum()
 }
 
-fn classes(trial: &Trial) -> Vec<ClassFinding> {
+fn class_findings(trial: &Trial) -> Vec<ClassFinding> {
     let summary = |histograms: &[crate::recorder::Histogram], class: usize| {
-        histograms.get(class).map(latency::summary).unwrap_or_default()
+        histograms.get(class).map(latency::summarize_histogram).unwrap_or_default()
     };
     let found = |(class, name): (usize, &String)| ClassFinding {
         name: name.clone(),
@@ -114,24 +121,24 @@ fn classes(trial: &Trial) -> Vec<ClassFinding> {
 }
 
 /// Length of an interval, nanoseconds.
-fn length(interval: &IntervalRecord) -> u64 {
+fn interval_ns(interval: &IntervalRecord) -> u64 {
     interval.ended_ns.saturating_sub(interval.began_ns)
 }
 
 /// Intervals of a load that are shorter than this (nanoseconds) are partial.
-pub(super) fn whole_ns(trial: &Trial) -> f64 {
-    WHOLE_INTERVAL * trial.intervals.iter().map(length).max().unwrap_or(0) as f64
+pub(super) fn whole_interval_ns(trial: &Trial) -> f64 {
+    WHOLE_INTERVAL * trial.intervals.iter().map(interval_ns).max().unwrap_or(0) as f64
 }
 
 /// Spread of the rates of whole intervals, nearest rank. The rate of an interval is its good events by its real
 /// length. `None` below three whole intervals.
-fn spread(trial: &Trial) -> Option<RateSpread> {
-    let whole = whole_ns(trial);
+fn rate_spread(trial: &Trial) -> Option<RateSpread> {
+    let whole = whole_interval_ns(trial);
     let mut rates: Vec<f64> = trial
         .intervals
         .iter()
-        .filter(|i| length(i) > 0 && length(i) as f64 >= whole)
-        .map(|i| i.events.iter().sum::<u64>() as f64 / (length(i) as f64 / 1e9))
+        .filter(|i| interval_ns(i) > 0 && interval_ns(i) as f64 >= whole)
+        .map(|i| i.events.iter().sum::<u64>() as f64 / (interval_ns(i) as f64 / 1e9))
         .collect();
     if rates.len() < 3 {
         return None;

@@ -7,14 +7,16 @@
 mod cost;
 mod groups;
 
-pub(super) use cost::cost;
-pub(super) use groups::groups;
+pub(super) use cost::tracing_cost;
+pub(super) use groups::wait_groups;
 
-use crate::archive::{InstrumentRecord, OperationRecord, Run, SampleRecord, Trial, WaitsRecord};
+use crate::archive::{
+    InstrumentRecord, OperationRecord, RunRecord, SampleRecord, Trial, WaitsRecord,
+};
 
-use super::figure::{figure, percent, plural, time_in_steps};
 use super::findings::{WaitFinding, WaitGroup};
-use super::sentences::{Said, answers};
+use super::number_format::{format_number, format_percent, format_plural, format_time_in_steps};
+use super::sentences::{AnswerSentence, answer_texts};
 
 /// Share of the waits whose rows stand for all.
 const AS_GOOD_AS_ALL: f64 = 0.95;
@@ -30,16 +32,17 @@ const HEAVY: f64 = 0.2;
 const CLOCK: f64 = 0.1;
 
 /// One finding per load, instrument and operation; the one without operation is of all of them and comes first.
-pub(super) fn all(run: &Run) -> Vec<WaitFinding> {
+pub(super) fn wait_findings(run: &RunRecord) -> Vec<WaitFinding> {
     let mut findings = Vec::new();
     for (index, trial) in run.trials.iter().enumerate() {
         let Some(waits) = &trial.waits else { continue };
         for instrument in &waits.instruments {
-            findings.push(of_instrument(run, index, trial, waits, instrument));
+            findings.push(instrument_finding(run, index, trial, waits, instrument));
             if instrument.operations.len() > 1 {
                 let parts = instrument.operations.iter();
-                findings
-                    .extend(parts.map(|part| of_operation(index, trial, waits, instrument, part)));
+                findings.extend(
+                    parts.map(|part| operation_finding(index, trial, waits, instrument, part)),
+                );
             }
         }
     }
@@ -47,16 +50,16 @@ pub(super) fn all(run: &Run) -> Vec<WaitFinding> {
 }
 
 /// Which rows there are, and what they are good for.
-struct Source {
+struct RowSource {
     word: &'static str,
     coverage: f64,
 }
 
-fn source(waits: &WaitsRecord, instrument: &InstrumentRecord) -> Option<Source> {
+fn row_source(waits: &WaitsRecord, instrument: &InstrumentRecord) -> Option<RowSource> {
     if instrument.count == 0 {
         return None;
     }
-    let rows = instrument.rows();
+    let rows = instrument.row_count();
     let coverage = (rows as f64 / instrument.count as f64).min(1.0);
     let reads = f64::from(waits.drains_with_rows) / f64::from(waits.drains.max(1));
     let word = if coverage >= AS_GOOD_AS_ALL {
@@ -66,19 +69,19 @@ fn source(waits: &WaitsRecord, instrument: &InstrumentRecord) -> Option<Source> 
     } else {
         "summary"
     };
-    Some(Source { word, coverage })
+    Some(RowSource { word, coverage })
 }
 
-fn of_instrument(
-    run: &Run,
+fn instrument_finding(
+    run: &RunRecord,
     index: usize,
     trial: &Trial,
     waits: &WaitsRecord,
     instrument: &InstrumentRecord,
 ) -> WaitFinding {
-    let source = source(waits, instrument);
+    let source = row_source(waits, instrument);
     let has_rows = source.as_ref().is_some_and(|source| source.word != "summary");
-    let cells = if has_rows { instrument.cells() } else { Vec::new() };
+    let cells = if has_rows { instrument.merged_cells() } else { Vec::new() };
     let step = waits.tick_ps;
     let longest_row = instrument.operations.iter().map(|o| o.max_ps).max();
     let mean_ps =
@@ -86,53 +89,53 @@ fn of_instrument(
     let mean_objects = instrument.count as f64 / instrument.objects.max(1) as f64;
     let mut finding = WaitFinding {
         trial: index,
-        value: value(trial),
+        value: sweep_value_text(trial),
         instrument: instrument.name.clone(),
         count: instrument.count,
         total_s: instrument.sum_ps as f64 / 1e12,
-        average_s: mean_ps.map(|ps| on_step(ps, step)),
-        p50_s: quantile(&cells, 0.5, step),
-        p90_s: quantile(&cells, 0.9, step),
-        p99_s: quantile(&cells, 0.99, step),
-        max_s: instrument.max_ps.or(longest_row).map(|ps| on_step(ps as f64, step)),
+        average_s: mean_ps.map(|ps| round_to_tick(ps, step)),
+        p50_s: wait_quantile(&cells, 0.5, step),
+        p90_s: wait_quantile(&cells, 0.9, step),
+        p99_s: wait_quantile(&cells, 0.99, step),
+        max_s: instrument.max_ps.or(longest_row).map(|ps| round_to_tick(ps as f64, step)),
         top_share: top_share(&cells),
         tick_s: step.map(|ps| ps as f64 / 1e12),
-        clock: clock(waits),
+        clock: clock_ratio(waits),
         source: source.as_ref().map_or("summary", |source| source.word).to_owned(),
         coverage: source.as_ref().map(|source| source.coverage),
         objects: (instrument.objects > 0).then_some(instrument.objects),
         busiest: (instrument.objects > 1).then(|| instrument.busiest as f64 / mean_objects),
         ..WaitFinding::default()
     };
-    finding.notes = notes(run, trial, waits, &finding);
+    finding.notes = wait_notes(run, trial, waits, &finding);
     finding
 }
 
 /// The same of the rows of one operation: the summaries do not tell operations apart.
-fn of_operation(
+fn operation_finding(
     index: usize,
     trial: &Trial,
     waits: &WaitsRecord,
     instrument: &InstrumentRecord,
     part: &OperationRecord,
 ) -> WaitFinding {
-    let source = source(waits, instrument);
+    let source = row_source(waits, instrument);
     let step = waits.tick_ps;
     let has_rows = source.as_ref().is_some_and(|source| source.word != "summary");
     let cells: &[(u64, u64)] = if has_rows { &part.cells } else { &[] };
     let mean_ps = (part.rows > 0).then(|| part.sum_ps as f64 / part.rows as f64);
     WaitFinding {
         trial: index,
-        value: value(trial),
+        value: sweep_value_text(trial),
         instrument: instrument.name.clone(),
         operation: part.name.clone(),
         count: part.rows,
         total_s: part.sum_ps as f64 / 1e12,
-        average_s: mean_ps.map(|ps| on_step(ps, step)),
-        p50_s: quantile(cells, 0.5, step),
-        p90_s: quantile(cells, 0.9, step),
-        p99_s: quantile(cells, 0.99, step),
-        max_s: Some(on_step(part.max_ps as f64, step)),
+        average_s: mean_ps.map(|ps| round_to_tick(ps, step)),
+        p50_s: wait_quantile(cells, 0.5, step),
+        p90_s: wait_quantile(cells, 0.9, step),
+        p99_s: wait_quantile(cells, 0.99, step),
+        max_s: Some(round_to_tick(part.max_ps as f64, step)),
         top_share: top_share(cells),
         tick_s: step.map(|ps| ps as f64 / 1e12),
         source: source.as_ref().map_or("summary", |source| source.word).to_owned(),
@@ -142,20 +145,20 @@ fn of_operation(
 }
 
 /// A value along a sweep as people write it.
-fn value(trial: &Trial) -> String {
+fn sweep_value_text(trial: &Trial) -> String {
     trial.value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 /// Seconds, no finer than the decade nearest to the clock's tick: with ticks of 9.6 or 10.04 ns whole tens of
 /// nanoseconds.
-fn on_step(ps: f64, tick_ps: Option<u64>) -> f64 {
+fn round_to_tick(ps: f64, tick_ps: Option<u64>) -> f64 {
     let Some(tick) = tick_ps.filter(|tick| *tick > 0) else { return ps / 1e12 };
     let decade = 10_f64.powf((tick as f64).log10().round());
     (ps / decade).round() * decade / 1e12
 }
 
 /// The time that a share of the waits does not exceed, seconds; `None` where fewer than one wait is beyond it.
-fn quantile(cells: &[(u64, u64)], share: f64, tick_ps: Option<u64>) -> Option<f64> {
+fn wait_quantile(cells: &[(u64, u64)], share: f64, tick_ps: Option<u64>) -> Option<f64> {
     let count: u64 = cells.iter().map(|cell| cell.1).sum();
     // A share of 0.99 needs a hundred.
     if (count as f64) * (1.0 - share) < 1.0 - 1e-9 {
@@ -166,7 +169,7 @@ fn quantile(cells: &[(u64, u64)], share: f64, tick_ps: Option<u64>) -> Option<f6
     for (ps, count) in cells {
         seen += count;
         if seen >= rank {
-            return Some(on_step(*ps as f64, tick_ps));
+            return Some(round_to_tick(*ps as f64, tick_ps));
         }
     }
     None
@@ -193,12 +196,17 @@ fn top_share(cells: &[(u64, u64)]) -> Option<f64> {
 }
 
 /// The server's seconds by ours, and how far off that may be.
-fn clock(waits: &WaitsRecord) -> Option<(f64, f64)> {
+fn clock_ratio(waits: &WaitsRecord) -> Option<(f64, f64)> {
     let (server, ours, slack) = waits.calibration_s?;
     (ours > 0.0).then(|| (server / ours, slack / ours))
 }
 
-fn notes(run: &Run, trial: &Trial, waits: &WaitsRecord, finding: &WaitFinding) -> Vec<String> {
+fn wait_notes(
+    run: &RunRecord,
+    trial: &Trial,
+    waits: &WaitsRecord,
+    finding: &WaitFinding,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let coverage = finding.coverage.unwrap_or(0.0);
     match finding.source.as_str() {
@@ -206,22 +214,22 @@ fn notes(run: &Run, trial: &Trial, waits: &WaitsRecord, finding: &WaitFinding) -
         "sample" => notes.push(format!(
             "percentiles are from {} of the waits, the last ones before each of {} reads of the \
              server's ring of {} rows",
-            percent(coverage),
+            format_percent(coverage),
             waits.drains,
-            figure(waits.ring_rows.unwrap_or(0) as f64)
+            format_number(waits.ring_rows.unwrap_or(0) as f64)
         )),
         "summary" => notes.push(format!(
             "no percentiles: rows of {} of the waits could be read, which is too few to stand \
              for the load",
-            percent(coverage)
+            format_percent(coverage)
         )),
         _ => {}
     }
     if let (Some(mean), Some(p99)) = (finding.average_s, finding.p99_s) {
         if mean > p99 {
-            notes.push(above_p99(run, trial, finding));
+            notes.push(mean_above_p99_note(run, trial, finding));
         } else if finding.top_share.is_some_and(|share| share >= HEAVY) {
-            let share = percent(finding.top_share.unwrap_or(0.0));
+            let share = format_percent(finding.top_share.unwrap_or(0.0));
             notes.push(format!("the longest 0.1 % of the waits carry {share} of all waiting"));
         }
     }
@@ -230,7 +238,7 @@ fn notes(run: &Run, trial: &Trial, waits: &WaitsRecord, finding: &WaitFinding) -
             notes.push(format!(
                 "the server's times run {} times as fast as our clock: what it calls picoseconds \
                  are none, and seconds here are wrong by as much",
-                figure(ratio)
+                format_number(ratio)
             ));
         }
     }
@@ -239,12 +247,15 @@ fn notes(run: &Run, trial: &Trial, waits: &WaitsRecord, finding: &WaitFinding) -
 }
 
 /// Few long waits make the mean: what that is, and how long threads waited for a CPU meanwhile.
-fn above_p99(run: &Run, trial: &Trial, finding: &WaitFinding) -> String {
+fn mean_above_p99_note(run: &RunRecord, trial: &Trial, finding: &WaitFinding) -> String {
     let carried = finding.top_share.map_or_else(String::new, |share| {
-        format!(" (the longest 0.1 % carry {} of all waiting)", percent(share))
+        format!(" (the longest 0.1 % carry {} of all waiting)", format_percent(share))
     });
-    let queued = waited_for_cpu(run, trial).map_or_else(String::new, |waited| {
-        format!("; meanwhile {} threads of the server on average waited for a CPU", figure(waited))
+    let queued = threads_waiting_for_cpu(run, trial).map_or_else(String::new, |waited| {
+        format!(
+            "; meanwhile {} threads of the server on average waited for a CPU",
+            format_number(waited)
+        )
     });
     format!(
         "the mean is above the 99th percentile{carried}: a few waits were long because who held \
@@ -253,7 +264,7 @@ fn above_p99(run: &Run, trial: &Trial, finding: &WaitFinding) -> String {
 }
 
 /// Threads of the server that were ready and had no CPU, the mean over the load.
-fn waited_for_cpu(run: &Run, trial: &Trial) -> Option<f64> {
+fn threads_waiting_for_cpu(run: &RunRecord, trial: &Trial) -> Option<f64> {
     let name = "process.threads_waited_for_cpu_s";
     let of_load = |s: &&SampleRecord| {
         s.probe == "process" && s.began_ns >= trial.began_ns && s.began_ns <= trial.ended_ns
@@ -270,12 +281,15 @@ fn waited_for_cpu(run: &Run, trial: &Trial) -> Option<f64> {
 }
 
 /// The answer of a run that was made to see waits: a sentence per instrument, or per way where there are several.
-pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<Said> {
+pub(super) fn wait_sentences(
+    findings: &[WaitFinding],
+    groups: &[WaitGroup],
+) -> Vec<AnswerSentence> {
     if !groups.is_empty() {
         let told = groups.iter().filter(|group| !group.words.is_empty());
         let of_way = |g: &WaitGroup| {
-            let instrument = short(&g.instrument);
-            answers::WAITS_WAY.say(&[
+            let instrument = short_instrument(&g.instrument);
+            answer_texts::WAITS_WAY.to_sentence(&[
                 ("way", &g.way),
                 ("instrument", &instrument),
                 ("words", &g.words),
@@ -288,13 +302,13 @@ pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<S
         .map(|f| {
             let step = f.tick_s.unwrap_or(0.0);
             let shown = |label: &str, v: Option<f64>| {
-                v.map(|v| format!(", {label} {}", time_in_steps(v, step)))
+                v.map(|v| format!(", {label} {}", format_time_in_steps(v, step)))
             };
             let times =
                 [shown("mean", f.average_s), shown("p99", f.p99_s), shown("longest", f.max_s)];
-            answers::WAITS.say(&[
-                ("instrument", &short(&f.instrument)),
-                ("waits", &plural(f.count, "wait", "waits")),
+            answer_texts::WAITS.to_sentence(&[
+                ("instrument", &short_instrument(&f.instrument)),
+                ("waits", &format_plural(f.count, "wait", "waits")),
                 ("times", &times.into_iter().flatten().collect::<String>()),
             ])
         })
@@ -302,7 +316,7 @@ pub(super) fn sentences(findings: &[WaitFinding], groups: &[WaitGroup]) -> Vec<S
 }
 
 /// The last part of an instrument's name.
-pub(crate) fn short(instrument: &str) -> &str {
+pub(crate) fn short_instrument(instrument: &str) -> &str {
     instrument.rsplit('/').next().unwrap_or(instrument)
 }
 

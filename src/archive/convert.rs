@@ -7,7 +7,7 @@ use super::types::{
     VariableRecord,
 };
 use crate::base::StopReason;
-use crate::probe::{Sample, Values};
+use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{ErrorKind, Interval, Recording, Tally, new_histogram};
 
 impl From<&Tally> for TallyRecord {
@@ -30,7 +30,7 @@ impl From<&Interval> for IntervalRecord {
             ended_ns: i.ended.0,
             events: i.classes.iter().map(|c| c.response.len()).collect(),
             errors: i.classes.iter().map(|c| c.failed.len()).collect(),
-            response: (&i.response()).into(),
+            response: (&i.response_times()).into(),
             tally: (&i.tally).into(),
             reconnects: i.reconnects,
             in_flight: i.in_flight,
@@ -61,7 +61,7 @@ fn kind_word(kind: ErrorKind) -> &'static str {
 impl Trial {
     /// Takes over the totals of a recording; what describes the trial (`id`, `way`, `workload`,
     /// ...) and its intervals stay.
-    pub fn fill(&mut self, recording: &Recording) {
+    pub fn fill_totals(&mut self, recording: &Recording) {
         let total = &recording.total;
         self.classes = recording.class_names.clone();
         self.workers = recording.workers;
@@ -108,12 +108,12 @@ impl Trial {
 }
 
 /// Numbers as the folder keeps them: what is no number (NaN, infinite) is left out.
-pub fn counters<'a>(numbers: impl IntoIterator<Item = &'a (String, f64)>) -> Counters {
+pub fn finite_counters<'a>(numbers: impl IntoIterator<Item = &'a (String, f64)>) -> Counters {
     numbers.into_iter().filter(|(_, v)| v.is_finite()).cloned().collect()
 }
 
-impl From<&Sample> for SampleRecord {
-    fn from(s: &Sample) -> SampleRecord {
+impl From<&ProbeSample> for SampleRecord {
+    fn from(s: &ProbeSample) -> SampleRecord {
         let mut record = SampleRecord {
             probe: s.probe.to_owned(),
             planned_ns: s.planned.0,
@@ -122,18 +122,18 @@ impl From<&Sample> for SampleRecord {
             ..SampleRecord::default()
         };
         match &s.values {
-            Values::Numbers(numbers) => record.numbers = counters(numbers),
-            Values::Mixed(numbers, words) => {
-                record.numbers = counters(numbers);
+            SampleValues::Numbers(numbers) => record.numbers = finite_counters(numbers),
+            SampleValues::Mixed(numbers, words) => {
+                record.numbers = finite_counters(numbers);
                 let row = |(name, word): &(String, String)| vec![name.clone(), word.clone()];
                 let head = vec!["name".to_owned(), "value".to_owned()];
                 record.table = std::iter::once(head).chain(words.iter().map(row)).collect();
             }
-            Values::Text(text) => record.text = Some(text.clone()),
-            Values::Table(columns, rows) => {
+            SampleValues::Text(text) => record.text = Some(text.clone()),
+            SampleValues::Table(columns, rows) => {
                 record.table = std::iter::once(columns).chain(rows).cloned().collect();
             }
-            Values::Gap(why) => record.gap = Some(why.clone()),
+            SampleValues::Gap(why) => record.gap = Some(why.clone()),
         }
         record
     }
@@ -141,17 +141,17 @@ impl From<&Sample> for SampleRecord {
 
 /// Joins the server's variables at the start and at the end, tables of name, value and, if known,
 /// origin.
-pub fn variables(start: &Values, end: Option<&Values>) -> Vec<VariableRecord> {
-    fn table(values: &Values) -> &[Vec<String>] {
+pub fn join_variables(start: &SampleValues, end: Option<&SampleValues>) -> Vec<VariableRecord> {
+    fn table_rows(values: &SampleValues) -> &[Vec<String>] {
         match values {
-            Values::Table(_, rows) => rows.as_slice(),
+            SampleValues::Table(_, rows) => rows.as_slice(),
             _ => &[],
         }
     }
     let cell = |row: &[String], at: usize| row.get(at).cloned().unwrap_or_default();
     let ends: BTreeMap<String, String> =
-        end.map_or(&[][..], table).iter().map(|r| (cell(r, 0), cell(r, 1))).collect();
-    table(start)
+        end.map_or(&[][..], table_rows).iter().map(|r| (cell(r, 0), cell(r, 1))).collect();
+    table_rows(start)
         .iter()
         .map(|row| VariableRecord {
             name: cell(row, 0),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// An error of the archive.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ArchiveError {
     /// The folder can't be made or written to.
     #[error("run folder {}: {why}", .path.display())]
     Create {
@@ -58,30 +58,34 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl ArchiveError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Error::Create { .. } => "name a writable folder for runs with --runs-dir",
-            Error::Full { .. } | Error::Write { .. } => {
+            ArchiveError::Create { .. } => "name a writable folder for runs with --runs-dir",
+            ArchiveError::Full { .. } | ArchiveError::Write { .. } => {
                 "make room, or name a folder on another disk with --runs-dir"
             }
-            Error::NotARun { .. } => "name a folder that holds meta.json, or a folder of such",
-            Error::Newer { .. } => "read it with the version of sweat named in its meta.json",
-            Error::NoRuns { .. } => "run something first, or name the run's folder",
+            ArchiveError::NotARun { .. } => {
+                "name a folder that holds meta.json, or a folder of such"
+            }
+            ArchiveError::Newer { .. } => {
+                "read it with the version of sweat named in its meta.json"
+            }
+            ArchiveError::NoRuns { .. } => "run something first, or name the run's folder",
         }
     }
 
     /// Whether nothing was begun or read because of the folder that was named; else something was lost on the way.
     pub fn is_refusal(&self) -> bool {
-        !matches!(self, Error::Write { .. })
+        !matches!(self, ArchiveError::Write { .. })
     }
 
-    pub(super) fn write(path: &Path, why: std::io::Error) -> Error {
-        Error::Write { path: path.to_owned(), why }
+    pub(super) fn write_failed(path: &Path, why: std::io::Error) -> ArchiveError {
+        ArchiveError::Write { path: path.to_owned(), why }
     }
 
-    pub(super) fn create(path: &Path, why: std::io::Error) -> Error {
-        Error::Create { path: path.to_owned(), why }
+    pub(super) fn create_failed(path: &Path, why: std::io::Error) -> ArchiveError {
+        ArchiveError::Create { path: path.to_owned(), why }
     }
 }

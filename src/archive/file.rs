@@ -9,37 +9,37 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::error::Error;
+use super::error::ArchiveError;
 use crate::base::private;
 
 /// A file that only grows, by whole pieces.
 #[derive(Debug)]
-pub(super) struct Appended {
+pub(super) struct AppendFile {
     path: PathBuf,
     file: File,
     good_bytes: u64,
 }
 
-impl Appended {
-    pub(super) fn create(path: PathBuf) -> Result<Appended, Error> {
-        let file = private::create_file(&path).map_err(|e| Error::write(&path, e))?;
-        Ok(Appended { path, file, good_bytes: 0 })
+impl AppendFile {
+    pub(super) fn create(path: PathBuf) -> Result<AppendFile, ArchiveError> {
+        let file = private::create_file(&path).map_err(|e| ArchiveError::write_failed(&path, e))?;
+        Ok(AppendFile { path, file, good_bytes: 0 })
     }
 
     /// Appends a piece, or nothing of it.
-    pub(super) fn append(&mut self, piece: &[u8]) -> Result<(), Error> {
+    pub(super) fn append(&mut self, piece: &[u8]) -> Result<(), ArchiveError> {
         if let Err(e) = self.file.write_all(piece) {
-            self.cut();
-            return Err(Error::write(&self.path, e));
+            self.cut_incomplete();
+            return Err(ArchiveError::write_failed(&self.path, e));
         }
         self.good_bytes += piece.len() as u64;
         Ok(())
     }
 
     /// Takes back the last piece, whose length is given.
-    pub(super) fn take_back(&mut self, piece_bytes: usize) {
+    pub(super) fn undo_append(&mut self, piece_bytes: usize) {
         self.good_bytes -= piece_bytes as u64;
-        self.cut();
+        self.cut_incomplete();
     }
 
     /// Makes writes fail as on a full disk, or work again.
@@ -51,7 +51,7 @@ impl Appended {
     }
 
     /// What can't be cut off stays as a cut last line, which every reader of ours expects.
-    fn cut(&mut self) {
+    fn cut_incomplete(&mut self) {
         let _ = self.file.set_len(self.good_bytes);
         let _ = self.file.seek(SeekFrom::Start(self.good_bytes));
     }
@@ -59,7 +59,7 @@ impl Appended {
 
 /// A compressed file of lines; `kill -9` loses what came after the last flush.
 #[derive(Debug)]
-pub(super) struct Compressed {
+pub(super) struct GzipFile {
     path: PathBuf,
     /// `None` once a write has failed: a stream can't go on after a hole.
     stream: Option<GzEncoder<File>>,
@@ -69,15 +69,15 @@ pub(super) struct Compressed {
 /// Time between two flushes of a compressed stream.
 const FLUSH_NS: u64 = 3_000_000_000;
 
-impl Compressed {
-    pub(super) fn create(path: PathBuf) -> Result<Compressed, Error> {
-        let file = private::create_file(&path).map_err(|e| Error::write(&path, e))?;
+impl GzipFile {
+    pub(super) fn create(path: PathBuf) -> Result<GzipFile, ArchiveError> {
+        let file = private::create_file(&path).map_err(|e| ArchiveError::write_failed(&path, e))?;
         let stream = Some(GzEncoder::new(file, Compression::default()));
-        Ok(Compressed { path, stream, flushed_ns: 0 })
+        Ok(GzipFile { path, stream, flushed_ns: 0 })
     }
 
     /// Appends a piece written at `now_ns`.
-    pub(super) fn append(&mut self, piece: &[u8], now_ns: u64) -> Result<(), Error> {
+    pub(super) fn append(&mut self, piece: &[u8], now_ns: u64) -> Result<(), ArchiveError> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let mut result = stream.write_all(piece);
         if result.is_ok() && now_ns.saturating_sub(self.flushed_ns) >= FLUSH_NS {
@@ -86,18 +86,19 @@ impl Compressed {
         }
         result.map_err(|e| {
             self.stream = None;
-            Error::write(&self.path, e)
+            ArchiveError::write_failed(&self.path, e)
         })
     }
 
-    pub(super) fn finish(self) -> Result<(), Error> {
-        let end =
-            |s: GzEncoder<File>| s.finish().map(drop).map_err(|e| Error::write(&self.path, e));
+    pub(super) fn finish(self) -> Result<(), ArchiveError> {
+        let end = |s: GzEncoder<File>| {
+            s.finish().map(drop).map_err(|e| ArchiveError::write_failed(&self.path, e))
+        };
         self.stream.map_or(Ok(()), end)
     }
 }
 
 /// Puts a whole file in place of another in one step.
-pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
-    private::replace(path, content).map_err(|e| Error::write(path, e))
+pub(super) fn replace_file(path: &Path, content: &[u8]) -> Result<(), ArchiveError> {
+    private::replace_file(path, content).map_err(|e| ArchiveError::write_failed(path, e))
 }

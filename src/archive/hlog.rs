@@ -15,7 +15,7 @@ use crate::recorder::{Histogram, Interval, new_histogram};
 
 /// Which of the histograms a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum HistogramKind {
     Response(usize),
     Service(usize),
     Failed(usize),
@@ -24,13 +24,13 @@ pub(super) enum Part {
 }
 
 /// One histogram of the log.
-pub(super) struct Line {
-    pub(super) part: Part,
+pub(super) struct HistogramEntry {
+    pub(super) part: HistogramKind,
     pub(super) histogram: Histogram,
 }
 
 /// The first lines of a log. `origin_unix_ns` is the wall time that the lines' starts count from.
-pub(super) fn header(origin_unix_ns: u64) -> Vec<u8> {
+pub(super) fn header_lines(origin_unix_ns: u64) -> Vec<u8> {
     let origin = SystemTime::UNIX_EPOCH + Duration::from_nanos(origin_unix_ns);
     let mut out = Vec::new();
     IntervalLogWriterBuilder::new()
@@ -63,7 +63,7 @@ const LEGEND: &[u8] =
     b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
 /// The lines of one interval, and how many they are.
-pub(super) fn lines(classes: &[String], interval: &Interval) -> (Vec<u8>, usize) {
+pub(super) fn encode_interval(classes: &[String], interval: &Interval) -> (Vec<u8>, usize) {
     let (mut out, mut count) = (Vec::new(), 0);
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
@@ -80,7 +80,7 @@ pub(super) fn lines(classes: &[String], interval: &Interval) -> (Vec<u8>, usize)
         }
     };
     for (name, class) in classes.iter().zip(&interval.classes) {
-        let name = escaped(name);
+        let name = escape_tag(name);
         put(format!("{name}/response"), &class.response);
         put(format!("{name}/service"), &class.service);
         put(format!("{name}/failed"), &class.failed);
@@ -91,7 +91,7 @@ pub(super) fn lines(classes: &[String], interval: &Interval) -> (Vec<u8>, usize)
 }
 
 /// A class name as a tag takes it: no comma, space or line end.
-fn escaped(name: &str) -> String {
+fn escape_tag(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for c in name.chars() {
         match c {
@@ -106,19 +106,19 @@ type SplitLines<'a> = SplitInclusive<'a, u8, fn(&u8) -> bool>;
 
 /// The whole lines of a log in order, read one at a time: a full histogram takes a quarter of a MiB, and an hour has
 /// thousands. Ends early where a line makes no sense.
-pub(super) struct Lines<'a> {
+pub(super) struct HistogramLines<'a> {
     names: Vec<String>,
     rest: Enumerate<SplitLines<'a>>,
     deserializer: Deserializer,
     damage: Option<String>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> HistogramLines<'a> {
     /// Of a log's text.
-    pub(super) fn new(classes: &[String], text: &'a [u8]) -> Lines<'a> {
+    pub(super) fn new(classes: &[String], text: &'a [u8]) -> HistogramLines<'a> {
         let is_end: fn(&u8) -> bool = |b| *b == b'\n';
-        Lines {
-            names: classes.iter().map(|c| escaped(c)).collect(),
+        HistogramLines {
+            names: classes.iter().map(|c| escape_tag(c)).collect(),
             rest: text.split_inclusive(is_end).enumerate(),
             deserializer: Deserializer::new(),
             damage: None,
@@ -132,17 +132,17 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Iterator for Lines<'_> {
-    type Item = Line;
+impl Iterator for HistogramLines<'_> {
+    type Item = HistogramEntry;
 
-    fn next(&mut self) -> Option<Line> {
+    fn next(&mut self) -> Option<HistogramEntry> {
         if self.damage.is_some() {
             return None;
         }
         let is_said = |line: &[u8]| matches!(line.first(), Some(b'#' | b'"')) || line == b"\n";
         let (number, line) = self.rest.by_ref().find(|(_, line)| !is_said(line))?;
         let found = match line.last() {
-            Some(b'\n') => one(&self.names, line, &mut self.deserializer),
+            Some(b'\n') => parse_entry(&self.names, line, &mut self.deserializer),
             _ => Err("cut"),
         };
         found
@@ -153,17 +153,17 @@ impl Iterator for Lines<'_> {
     }
 }
 
-fn one(
+fn parse_entry(
     classes: &[String],
     line: &[u8],
     deserializer: &mut Deserializer,
-) -> Result<Line, &'static str> {
+) -> Result<HistogramEntry, &'static str> {
     let Some(Ok(LogEntry::Interval(entry))) = IntervalLogIterator::new(line).next() else {
         return Err("no interval");
     };
     let tag = entry.tag().ok_or("no tag")?;
-    let part = part(classes, tag.as_str()).ok_or("unknown tag")?;
-    let bytes = base64(entry.encoded_histogram()).ok_or("not base64")?;
+    let part = parse_tag(classes, tag.as_str()).ok_or("unknown tag")?;
+    let bytes = decode_base64(entry.encoded_histogram()).ok_or("not base64")?;
     // The length inside says how much memory is taken: believe it only if it can be true.
     if bytes.len() < 8 || bytes[4..8] != ((bytes.len() - 8) as u32).to_be_bytes() {
         return Err("length of the histogram");
@@ -174,27 +174,27 @@ fn one(
     if bounds(&histogram) != bounds(&new_histogram()) {
         return Err("other bounds than ours: they don't add");
     }
-    Ok(Line { part, histogram })
+    Ok(HistogramEntry { part, histogram })
 }
 
-fn part(classes: &[String], tag: &str) -> Option<Part> {
+fn parse_tag(classes: &[String], tag: &str) -> Option<HistogramKind> {
     match tag {
-        "lateness" => return Some(Part::Lateness),
-        "unbegun" => return Some(Part::Unbegun),
+        "lateness" => return Some(HistogramKind::Lateness),
+        "unbegun" => return Some(HistogramKind::Unbegun),
         _ => {}
     }
     let (name, kind) = tag.rsplit_once('/')?;
     let class = classes.iter().position(|c| c == name)?;
     match kind {
-        "response" => Some(Part::Response(class)),
-        "service" => Some(Part::Service(class)),
-        "failed" => Some(Part::Failed(class)),
+        "response" => Some(HistogramKind::Response(class)),
+        "service" => Some(HistogramKind::Service(class)),
+        "failed" => Some(HistogramKind::Failed(class)),
         _ => None,
     }
 }
 
 /// Standard base64 with padding; the crate that writes the log shows no decoder.
-fn base64(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end().as_bytes();
     if text.len() % 4 != 0 {
         return None;
@@ -231,20 +231,20 @@ mod tests {
 
     #[test]
     fn base64_knows_its_padding() {
-        assert_eq!(base64("").as_deref(), Some(&b""[..]));
-        assert_eq!(base64("Zg==").as_deref(), Some(&b"f"[..]));
-        assert_eq!(base64("Zm8=").as_deref(), Some(&b"fo"[..]));
-        assert_eq!(base64("Zm9vYmFy").as_deref(), Some(&b"foobar"[..]));
-        assert_eq!(base64("//+/").as_deref(), Some(&b"\xff\xff\xbf"[..]));
+        assert_eq!(decode_base64("").as_deref(), Some(&b""[..]));
+        assert_eq!(decode_base64("Zg==").as_deref(), Some(&b"f"[..]));
+        assert_eq!(decode_base64("Zm8=").as_deref(), Some(&b"fo"[..]));
+        assert_eq!(decode_base64("Zm9vYmFy").as_deref(), Some(&b"foobar"[..]));
+        assert_eq!(decode_base64("//+/").as_deref(), Some(&b"\xff\xff\xbf"[..]));
         for wrong in ["Z", "Zg=", "Z===", "Zg==Zg==", "Zm9 "] {
-            assert_eq!(base64(wrong), None, "{wrong}");
+            assert_eq!(decode_base64(wrong), None, "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn junk_is_refused_without_a_panic(junk in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut lines = Lines::new(&["a".to_owned()], &junk);
+            let mut lines = HistogramLines::new(&["a".to_owned()], &junk);
             prop_assert_eq!(lines.by_ref().count(), 0);
             let _ = lines.into_damage();
         }

@@ -1,4 +1,4 @@
-//! `manifest.json`: sizes and SHA-256 of a run's files, written last, so that a later change shows.
+//! `manifest.to_json`: sizes and SHA-256 of a run's files, written last, so that a later change shows.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,48 +10,48 @@ use serde::{Deserialize, Serialize};
 pub(super) const NAME: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Manifest {
-    files: Vec<Entry>,
+pub(super) struct RunManifest {
+    files: Vec<HashedFile>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct HashedFile {
     path: String,
     bytes: u64,
     sha256: String,
 }
 
 /// SHA-256, hexadecimal, of a run's files by their path, as they were when the run ended; empty where none were kept.
-pub fn hashes(dir: &Path) -> BTreeMap<String, String> {
+pub fn manifest_hashes(dir: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(dir.join(NAME)).unwrap_or_default();
-    let manifest: Option<Manifest> = serde_json::from_str(&text).ok();
+    let manifest: Option<RunManifest> = serde_json::from_str(&text).ok();
     let files = manifest.into_iter().flat_map(|m| m.files);
     files.map(|entry| (entry.path, entry.sha256)).collect()
 }
 
-impl Manifest {
+impl RunManifest {
     /// Of all files below `dir` as they are now.
-    pub(super) fn of(dir: &Path) -> io::Result<Manifest> {
+    pub(super) fn from_folder(dir: &Path) -> io::Result<RunManifest> {
         let mut paths = Vec::new();
-        walk(dir, &mut paths)?;
+        collect_files(dir, &mut paths)?;
         paths.sort();
         let mut files = Vec::new();
         for path in paths {
             let name = path.strip_prefix(dir).unwrap_or(&path).to_string_lossy().into_owned();
             let unfinished = path.extension().is_some_and(|e| e == "tmp" || e == "part");
             if name != NAME && !unfinished {
-                let (bytes, sha256) = sum(&path)?;
-                files.push(Entry { path: name, bytes, sha256 });
+                let (bytes, sha256) = hash_file(&path)?;
+                files.push(HashedFile { path: name, bytes, sha256 });
             }
         }
-        Ok(Manifest { files })
+        Ok(RunManifest { files })
     }
 
     /// What is not as it was.
-    pub(super) fn differences(&self, dir: &Path) -> Vec<String> {
+    pub(super) fn changed_files(&self, dir: &Path) -> Vec<String> {
         let mut found = Vec::new();
         for entry in &self.files {
-            match sum(&dir.join(&entry.path)) {
+            match hash_file(&dir.join(&entry.path)) {
                 Err(e) => found.push(format!("{}: {e}", entry.path)),
                 Ok((bytes, _)) if bytes != entry.bytes => found.push(format!(
                     "{}: has {bytes} bytes, had {} when the run ended",
@@ -67,12 +67,12 @@ impl Manifest {
     }
 }
 
-fn walk(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect_files(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            walk(&entry.path(), out)?;
+            collect_files(&entry.path(), out)?;
         } else if kind.is_file() {
             out.push(entry.path());
         }
@@ -80,7 +80,7 @@ fn walk(dir: &Path, out: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn sum(path: &Path) -> io::Result<(u64, String)> {
+pub(super) fn hash_file(path: &Path) -> io::Result<(u64, String)> {
     let mut file = std::fs::File::open(path)?;
     let mut hash = digest::Context::new(&digest::SHA256);
     let mut buffer = vec![0; 1 << 16];
@@ -106,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("abc");
         std::fs::write(&path, "abc").unwrap();
-        let (bytes, sha256) = sum(&path).unwrap();
+        let (bytes, sha256) = hash_file(&path).unwrap();
         assert_eq!(bytes, 3);
         assert_eq!(sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }

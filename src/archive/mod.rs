@@ -19,9 +19,9 @@ mod convert;
 mod error;
 mod file;
 mod hlog;
-mod load;
-mod lock;
 mod manifest;
+mod plan_lock;
+mod reader;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -30,19 +30,19 @@ mod types;
 mod waits;
 mod writer;
 
-pub use convert::{counters, reason_word, variables};
-pub use error::Error;
+pub use convert::{finite_counters, join_variables, reason_word};
+pub use error::ArchiveError;
 pub use hlog::hdr_base64;
-pub use load::{latest, list, load, meta};
-pub use lock::{Lock, lock, sha256};
-pub use manifest::hashes;
+pub use manifest::manifest_hashes;
+pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
+pub use reader::{latest_run, list_runs, read_meta, read_run};
 pub use types::{
-    Asked, AskedCapacity, Counters, ErrorRecord, IntervalRecord, Meta, Run, RunState, SIDE_EFFECT,
-    SampleRecord, ServerRecord, StepRecord, TallyRecord, Trial, UnopenedRecord, VariableRecord,
-    WarmedRecord,
+    CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, RunMeta, RunRecord,
+    RunState, SIDE_EFFECT, SampleRecord, ServerRecord, StepRecord, TallyRecord, Trial,
+    UnopenedRecord, VariableRecord, WarmedRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
-pub use writer::Writer;
+pub use writer::RunWriter;
 
 /// Version of the folder's layout; a reader refuses newer ones.
 pub const FORMAT: u32 = 1;

@@ -1,10 +1,10 @@
-//! `replay.json` of a load: what a replay has to tell beyond its events. Times are nanoseconds unless named otherwise.
+//! `replay.to_json` of a load: what a replay has to tell beyond its events. Times are nanoseconds unless named otherwise.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::{LeftOut, Replayed, ReplayedClass, SparseHistogram};
+use crate::recorder::{LeftOut, ReplayTotals, ReplayedClass, SparseHistogram};
 
 /// Name of the file in a load's folder.
 pub(super) const FILE: &str = "replay.json";
@@ -12,7 +12,7 @@ pub(super) const FILE: &str = "replay.json";
 const VERSION: u32 = 1;
 
 /// Highest value of a cell of a histogram in nanoseconds, and how many fell into it; lowest first.
-type Filled = Vec<(u64, u64)>;
+type CellCounts = Vec<(u64, u64)>;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -25,7 +25,7 @@ pub(super) struct ReplayFile {
     ends_inferred: u64,
     uncertainty_us: u64,
     span_us: u64,
-    lag: Filled,
+    lag: CellCounts,
     lag_by_second_ns: Vec<u64>,
     classes: Vec<ClassEntry>,
     left_out: Vec<LeftOutEntry>,
@@ -45,8 +45,8 @@ struct ClassEntry {
     first_error: Option<(u16, String)>,
     rows_compared: u64,
     rows_differing: u64,
-    recorded: Filled,
-    replayed: Filled,
+    recorded: CellCounts,
+    replayed: CellCounts,
     batches: Vec<(u64, f64)>,
 }
 
@@ -59,12 +59,12 @@ struct LeftOutEntry {
     example: Option<(u64, String)>,
 }
 
-fn filled(histogram: &SparseHistogram) -> Filled {
+fn to_cell_counts(histogram: &SparseHistogram) -> CellCounts {
     histogram.cells().to_vec()
 }
 
-impl From<&Replayed> for ReplayFile {
-    fn from(r: &Replayed) -> ReplayFile {
+impl From<&ReplayTotals> for ReplayFile {
+    fn from(r: &ReplayTotals) -> ReplayFile {
         ReplayFile {
             version: VERSION,
             sessions: r.sessions,
@@ -74,7 +74,7 @@ impl From<&Replayed> for ReplayFile {
             ends_inferred: r.ends_inferred,
             uncertainty_us: r.uncertainty_us,
             span_us: r.span_us,
-            lag: filled(&r.lag_ns),
+            lag: to_cell_counts(&r.lag_ns),
             lag_by_second_ns: r.lag_by_second_ns.clone(),
             classes: r.classes.iter().map(Into::into).collect(),
             left_out: r.left_out.iter().map(Into::into).collect(),
@@ -95,8 +95,8 @@ impl From<&ReplayedClass> for ClassEntry {
             first_error: c.first_error.clone(),
             rows_compared: c.rows_compared,
             rows_differing: c.rows_differing,
-            recorded: filled(&c.recorded_ns),
-            replayed: filled(&c.replayed_ns),
+            recorded: to_cell_counts(&c.recorded_ns),
+            replayed: to_cell_counts(&c.replayed_ns),
             // JSON has no number for what is none.
             batches: c.batches.iter().copied().filter(|batch| batch.1.is_finite()).collect(),
         }
@@ -109,9 +109,9 @@ impl From<&LeftOut> for LeftOutEntry {
     }
 }
 
-impl From<ReplayFile> for Replayed {
-    fn from(f: ReplayFile) -> Replayed {
-        Replayed {
+impl From<ReplayFile> for ReplayTotals {
+    fn from(f: ReplayFile) -> ReplayTotals {
+        ReplayTotals {
             sessions: f.sessions,
             sessions_at_once: f.sessions_at_once,
             records: f.records,
@@ -154,7 +154,7 @@ impl From<LeftOutEntry> for LeftOut {
 }
 
 /// What a replay told, where the load was one.
-pub(super) fn load(dir: &Path, note: &mut impl FnMut(String)) -> Option<Replayed> {
+pub(super) fn read_replay(dir: &Path, note: &mut impl FnMut(String)) -> Option<ReplayTotals> {
     let text = std::fs::read(dir.join(FILE)).ok()?;
     match serde_json::from_slice::<ReplayFile>(&text) {
         Ok(file) if file.version > VERSION => {
@@ -173,11 +173,11 @@ pub(super) fn load(dir: &Path, note: &mut impl FnMut(String)) -> Option<Replayed
 mod tests {
     use super::*;
 
-    fn some() -> Replayed {
+    fn some() -> ReplayTotals {
         let mut times = SparseHistogram::default();
         times.record_n(1_000_000, 7);
         times.record(3_600_000_000_000);
-        Replayed {
+        ReplayTotals {
             sessions: 3,
             sessions_at_once: 2,
             records: 20,
@@ -210,24 +210,24 @@ mod tests {
         let told = some();
         let text = serde_json::to_vec(&ReplayFile::from(&told)).unwrap();
         let file: ReplayFile = serde_json::from_slice(&text).unwrap();
-        assert_eq!(Replayed::from(file), told);
+        assert_eq!(ReplayTotals::from(file), told);
     }
 
     #[test]
     fn a_newer_or_broken_file_is_told_and_an_old_folder_has_none() {
         let dir = tempfile::tempdir().unwrap();
         let mut notes = Vec::new();
-        assert_eq!(load(dir.path(), &mut |n| notes.push(n)), None);
+        assert_eq!(read_replay(dir.path(), &mut |n| notes.push(n)), None);
         assert!(notes.is_empty());
         for text in [&b"{\"version\": 99}"[..], b"{"] {
             std::fs::write(dir.path().join(FILE), text).unwrap();
-            assert_eq!(load(dir.path(), &mut |n| notes.push(n)), None);
+            assert_eq!(read_replay(dir.path(), &mut |n| notes.push(n)), None);
         }
         assert!(notes[0].contains("newer sweat (version 99)"), "{notes:?}");
         assert_eq!(notes.len(), 2);
         // Fields that come later are no reason to read nothing.
         let later = "{\"version\": 1, \"sent\": 3, \"more\": []}";
         std::fs::write(dir.path().join(FILE), later).unwrap();
-        assert_eq!(load(dir.path(), &mut |n| notes.push(n)).unwrap().sent, 3);
+        assert_eq!(read_replay(dir.path(), &mut |n| notes.push(n)).unwrap().sent, 3);
     }
 }

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::base::{Nanos, StopReason};
-use crate::probe::{Sample, Values};
+use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, ErrorCount, ErrorKind, EventError, Histogram, Interval, Recording, Tally,
-    Unopened, new_histogram,
+    UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -78,7 +78,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
         clipped: 1,
         abandoned: 2,
         workers: 4,
-        unopened: vec![Unopened { worker: 3, why: "Too many connections".to_owned() }],
+        unopened: vec![UnopenedWorker { worker: 3, why: "Too many connections".to_owned() }],
         failure: Some("broken".to_owned()),
         engine: "threads",
         cpu_user_ns: 11,
@@ -102,14 +102,14 @@ fn head() -> Trial {
     }
 }
 
-fn meta() -> Meta {
-    Meta {
+fn meta() -> RunMeta {
+    RunMeta {
         name: "demo run".to_owned(),
         command: "bench".to_owned(),
         origin_unix_ns: 1_795_246_815_123_456_789,
         seed: u64::MAX,
         facts: BTreeMap::from([("rows".to_owned(), serde_json::json!(1_000_000))]),
-        ..Meta::default()
+        ..RunMeta::default()
     }
 }
 
@@ -124,49 +124,53 @@ fn step(number: u32, ended: Option<u64>) -> StepRecord {
     }
 }
 
-fn sample(second: u64, values: Values) -> SampleRecord {
+fn sample(second: u64, values: SampleValues) -> SampleRecord {
     let at = |ms: u64| Nanos(second * 1_000_000_000 + ms * 1_000_000);
-    let sample = Sample { probe: "status", planned: at(0), began: at(1), ended: at(3), values };
+    let sample =
+        ProbeSample { probe: "status", planned: at(0), began: at(1), ended: at(3), values };
     SampleRecord::from(&sample)
 }
 
 /// Writes a small run; gives what a loader must find.
-fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, Run) {
-    let mut writer = Writer::create(runs, meta(), "[load]\nworkers = 4\n").unwrap();
+fn write(runs: &Path, intervals: &[Interval]) -> (std::path::PathBuf, RunRecord) {
+    let mut writer = RunWriter::create(runs, meta(), "[load]\nworkers = 4\n").unwrap();
     let dir = writer.dir().to_owned();
-    let variables = variables(
-        &Values::Table(
+    let variables = join_variables(
+        &SampleValues::Table(
             vec!["name".to_owned(), "value".to_owned(), "origin".to_owned()],
             vec![vec!["innodb_buffer_pool_size".to_owned(), "1".to_owned(), "config".to_owned()]],
         ),
         None,
     );
-    writer.variables(&variables);
-    writer.step(&step(1, None));
+    writer.write_variables(&variables);
+    writer.write_step(&step(1, None));
     let samples = vec![
-        sample(1, Values::Numbers(vec![("Uptime".to_owned(), 12.0), ("x".to_owned(), 0.1 + 0.2)])),
-        sample(2, Values::Text("=====\nLATEST\n".to_owned())),
-        sample(3, Values::Table(vec!["Id".to_owned()], vec![vec!["7".to_owned()]])),
-        sample(9, Values::Gap("needs PROCESS".to_owned())),
+        sample(
+            1,
+            SampleValues::Numbers(vec![("Uptime".to_owned(), 12.0), ("x".to_owned(), 0.1 + 0.2)]),
+        ),
+        sample(2, SampleValues::Text("=====\nLATEST\n".to_owned())),
+        sample(3, SampleValues::Table(vec!["Id".to_owned()], vec![vec!["7".to_owned()]])),
+        sample(9, SampleValues::Gap("needs PROCESS".to_owned())),
     ];
-    samples.iter().for_each(|s| writer.sample(s));
-    writer.begin_trial(head());
-    intervals.iter().for_each(|i| writer.interval(i));
+    samples.iter().for_each(|s| writer.write_sample(s));
+    writer.start_trial(head());
+    intervals.iter().for_each(|i| writer.write_interval(i));
     let recording = recording(&NAMES, intervals);
     writer.end_trial(&recording);
     let mut trial = Trial { intervals: intervals.iter().map(Into::into).collect(), ..head() };
-    trial.fill(&recording);
-    writer.step(&step(1, Some(9)));
-    writer.note(Nanos(1_500_000_000), "two\nlines");
-    writer.update(|m| m.host = BTreeMap::from([("cpus".to_owned(), "2".to_owned())]));
-    let meta = Meta {
+    trial.fill_totals(&recording);
+    writer.write_step(&step(1, Some(9)));
+    writer.write_note(Nanos(1_500_000_000), "two\nlines");
+    writer.update_meta(|m| m.host = BTreeMap::from([("cpus".to_owned(), "2".to_owned())]));
+    let meta = RunMeta {
         state: RunState::Failed,
         why: Some("server lost".to_owned()),
         ended_ns: Some(77),
         ..writer.meta().clone()
     };
     writer.close(RunState::Failed, Some("server lost".to_owned()), Nanos(77)).unwrap();
-    let run = Run {
+    let run = RunRecord {
         meta,
         plan: "[load]\nworkers = 4\n".to_owned(),
         steps: vec![step(1, Some(9))],
@@ -193,7 +197,7 @@ fn saved_is_loaded_the_same() {
     let runs = tempfile::tempdir().unwrap();
     let (dir, run) = write(runs.path(), &three());
     assert_eq!(dir.file_name().unwrap(), "2026-11-21T07-40-15Z_demo-run");
-    assert_eq!(load(&dir).unwrap(), run);
+    assert_eq!(read_run(&dir).unwrap(), run);
     let names = ["meta.json", "trial.json", "intervals.jsonl", "histograms.hlog", "manifest.json"];
     for name in names {
         let path = if dir.join(name).exists() {
@@ -224,7 +228,7 @@ proptest! {
             })
             .collect();
         let (dir, run) = write(runs.path(), &intervals);
-        prop_assert_eq!(load(&dir).unwrap(), run);
+        prop_assert_eq!(read_run(&dir).unwrap(), run);
     }
 }
 
@@ -249,31 +253,32 @@ fn the_log_follows_the_format_of_other_tools() {
 #[test]
 fn two_runs_of_one_second_have_two_folders_and_the_latest_is_found() {
     let runs = tempfile::tempdir().unwrap();
-    assert!(matches!(latest(runs.path()), Err(Error::NoRuns { .. })));
-    assert!(matches!(latest(&runs.path().join("none")), Err(Error::NoRuns { .. })));
+    assert!(matches!(latest_run(runs.path()), Err(ArchiveError::NoRuns { .. })));
+    assert!(matches!(latest_run(&runs.path().join("none")), Err(ArchiveError::NoRuns { .. })));
     let (first, _) = write(runs.path(), &[]);
     let (second, _) = write(runs.path(), &[]);
     assert_ne!(first, second);
     std::fs::create_dir(runs.path().join("other")).unwrap();
-    assert_eq!(latest(runs.path()).unwrap(), second);
-    assert_eq!(list(runs.path()).unwrap().len(), 2);
+    assert_eq!(latest_run(runs.path()).unwrap(), second);
+    assert_eq!(list_runs(runs.path()).unwrap().len(), 2);
 }
 
 #[test]
 fn a_killed_run_is_read_up_to_its_last_interval() {
     let runs = tempfile::tempdir().unwrap();
     let intervals = three();
-    let mut writer = Writer::create(runs.path(), meta(), "").unwrap();
+    let mut writer = RunWriter::create(runs.path(), meta(), "").unwrap();
     let dir = writer.dir().to_owned();
-    writer.step(&step(1, None));
+    writer.write_step(&step(1, None));
     for second in 1..20 {
-        writer.sample(&sample(second, Values::Numbers(vec![("Uptime".to_owned(), 1.0)])));
+        writer
+            .write_sample(&sample(second, SampleValues::Numbers(vec![("Uptime".to_owned(), 1.0)])));
     }
-    writer.begin_trial(head());
-    intervals.iter().for_each(|i| writer.interval(i));
+    writer.start_trial(head());
+    intervals.iter().for_each(|i| writer.write_interval(i));
     // As kill -9 does: nothing is closed or flushed any more.
     std::mem::forget(writer);
-    let run = load(&dir).unwrap();
+    let run = read_run(&dir).unwrap();
     let sum = recording(&NAMES, &intervals).total;
     let trial = &run.trials[0];
     assert_eq!(trial.reason, "cut");
@@ -292,13 +297,13 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
 }
 
 /// Cuts one file at each of its bytes and loads; `check` sees the length left and the run.
-fn cut_everywhere(dir: &Path, file: &str, check: impl Fn(usize, Result<Run, Error>)) {
+fn cut_everywhere(dir: &Path, file: &str, check: impl Fn(usize, Result<RunRecord, ArchiveError>)) {
     let path = dir.join(file);
     let whole = std::fs::read(&path).unwrap();
     // The last byte is a line end that says nothing.
     for left in 0..whole.len() - 1 {
         std::fs::write(&path, &whole[..left]).unwrap();
-        check(left, load(dir));
+        check(left, read_run(dir));
     }
     std::fs::write(&path, &whole).unwrap();
 }
@@ -333,9 +338,9 @@ fn a_file_cut_anywhere_is_damage_and_the_rest_is_read() {
         });
     }
     cut_everywhere(&dir, "meta.json", |left, run| {
-        assert!(matches!(run, Err(Error::NotARun { .. })), "meta.json cut to {left}");
+        assert!(matches!(run, Err(ArchiveError::NotARun { .. })), "meta.json cut to {left}");
     });
-    assert_eq!(load(&dir).unwrap(), whole);
+    assert_eq!(read_run(&dir).unwrap(), whole);
 }
 
 #[test]
@@ -364,7 +369,7 @@ fn a_stream_that_unpacks_to_too_much_is_damage() {
     let blanks = vec![b' '; 1 << 20];
     (0..200).for_each(|_| pack.write_all(&blanks).unwrap());
     pack.finish().unwrap();
-    let run = load(&dir).unwrap();
+    let run = read_run(&dir).unwrap();
     assert!(run.damage.iter().any(|d| d.contains("it unpacks to more than")), "{:?}", run.damage);
     assert_eq!(run.samples, whole.samples);
 }
@@ -375,23 +380,23 @@ fn changed_files_are_told() {
     let (dir, _) = write(runs.path(), &three());
     let path = dir.join("plan.toml");
     std::fs::write(&path, "[load]\nworkers = 5\n").unwrap();
-    assert_eq!(load(&dir).unwrap().damage, ["plan.toml: was changed after the run ended"]);
+    assert_eq!(read_run(&dir).unwrap().damage, ["plan.toml: was changed after the run ended"]);
     std::fs::remove_file(dir.join("trials/01-none-1/histograms.hlog")).unwrap();
-    let damage = load(&dir).unwrap().damage;
+    let damage = read_run(&dir).unwrap().damage;
     assert!(damage.iter().any(|d| d.contains("histograms.hlog")), "{damage:?}");
 }
 
 #[test]
 fn what_is_no_run_is_named() {
     let dir = tempfile::tempdir().unwrap();
-    assert!(matches!(load(dir.path()), Err(Error::NotARun { .. })));
-    assert!(matches!(load(&dir.path().join("none")), Err(Error::NotARun { .. })));
+    assert!(matches!(read_run(dir.path()), Err(ArchiveError::NotARun { .. })));
+    assert!(matches!(read_run(&dir.path().join("none")), Err(ArchiveError::NotARun { .. })));
     std::fs::write(dir.path().join("meta.json"), "{\"format\": 99, \"future\": []}").unwrap();
-    let error = load(dir.path()).unwrap_err();
-    assert!(matches!(error, Error::Newer { format: 99, .. }), "{error}");
+    let error = read_run(dir.path()).unwrap_err();
+    assert!(matches!(error, ArchiveError::Newer { format: 99, .. }), "{error}");
     for junk in ["[]", "null", "{\"format\": -1}", "{\"format\": 1}", "\u{0}\u{1}"] {
         std::fs::write(dir.path().join("meta.json"), junk).unwrap();
-        assert!(matches!(load(dir.path()), Err(Error::NotARun { .. })), "{junk}");
+        assert!(matches!(read_run(dir.path()), Err(ArchiveError::NotARun { .. })), "{junk}");
     }
 }
 
@@ -400,7 +405,7 @@ fn a_folder_that_cant_be_made_is_an_error_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let error = Writer::create(&file.join("runs"), meta(), "").unwrap_err();
+    let error = RunWriter::create(&file.join("runs"), meta(), "").unwrap_err();
     assert!(error.to_string().contains("file/runs"), "{error}");
     assert!(error.hint().contains("--runs-dir"));
 }
@@ -410,19 +415,19 @@ fn a_folder_that_cant_be_made_is_an_error_at_once() {
 fn a_full_disk_is_told_at_the_end_and_what_was_written_stays() {
     let runs = tempfile::tempdir().unwrap();
     let intervals = three();
-    let mut writer = Writer::create(runs.path(), meta(), "").unwrap();
+    let mut writer = RunWriter::create(runs.path(), meta(), "").unwrap();
     let dir = writer.dir().to_owned();
-    writer.begin_trial(head());
-    writer.interval(&intervals[0]);
+    writer.start_trial(head());
+    writer.write_interval(&intervals[0]);
     writer.fill_disk(true);
-    writer.interval(&intervals[1]);
-    assert!(writer.trouble().is_some());
+    writer.write_interval(&intervals[1]);
+    assert!(writer.first_error().is_some());
     writer.fill_disk(false);
-    writer.interval(&intervals[2]);
+    writer.write_interval(&intervals[2]);
     writer.end_trial(&recording(&NAMES, &intervals));
     let error = writer.close(RunState::Done, None, Nanos(9)).unwrap_err();
     assert!(error.to_string().contains("intervals.jsonl"), "{error}");
-    let run = load(&dir).unwrap();
+    let run = read_run(&dir).unwrap();
     assert!(run.meta.why.unwrap().contains("not complete"));
     assert_eq!(run.trials[0].intervals.len(), 2);
     assert_eq!(run.trials[0].response[0].len(), 4);

@@ -1,16 +1,16 @@
-//! Files of one load: `trial.json`, `intervals.jsonl`, `histograms.hlog`.
+//! Files of one load: `trial.to_json`, `intervals.jsonl`, `histograms.hlog`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::hlog::{self, Part};
+use super::hlog::{self, HistogramKind};
 use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
-/// `trial.json`: written when the load begins, and again with totals when it has ended. The
+/// `trial.to_json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -18,7 +18,7 @@ pub(super) struct TrialFile {
     id: String,
     way: String,
     pass: u32,
-    #[serde(default = "first", skip_serializing_if = "is_first")]
+    #[serde(default = "default_block", skip_serializing_if = "is_default_block")]
     block: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
@@ -35,11 +35,11 @@ pub(super) struct TrialFile {
     classes: Vec<String>,
     began_ns: u64,
     /// Absent while the load runs, and for good if it was cut.
-    totals: Option<Totals>,
+    totals: Option<TrialTotals>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Totals {
+struct TrialTotals {
     ended_ns: u64,
     reason: String,
     /// Good events per class.
@@ -60,12 +60,12 @@ struct Totals {
     cpu_system_ns: u64,
 }
 
-fn first() -> u32 {
+fn default_block() -> u32 {
     1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_first(block: &u32) -> bool {
+fn is_default_block(block: &u32) -> bool {
     *block <= 1
 }
 
@@ -102,7 +102,7 @@ impl IntervalLine {
         }
     }
 
-    fn record(self, response: SparseHistogram) -> IntervalRecord {
+    fn into_record(self, response: SparseHistogram) -> IntervalRecord {
         IntervalRecord {
             began_ns: self.began_ns,
             ended_ns: self.ended_ns,
@@ -122,7 +122,7 @@ impl TrialFile {
     /// The description of a load, with totals if it has ended.
     pub(super) fn new(t: &Trial, ended: bool) -> TrialFile {
         let counts = |all: &[Histogram]| all.iter().map(Histogram::len).collect();
-        let totals = ended.then(|| Totals {
+        let totals = ended.then(|| TrialTotals {
             ended_ns: t.ended_ns,
             reason: t.reason.clone(),
             events: counts(&t.response),
@@ -159,7 +159,7 @@ impl TrialFile {
         }
     }
 
-    fn head(&self) -> Trial {
+    fn to_trial(&self) -> Trial {
         Trial {
             id: self.id.clone(),
             way: self.way.clone(),
@@ -184,10 +184,10 @@ impl TrialFile {
 
 /// Reads one trial's folder; what is wrong with it goes to `damage`. `None` if even the description
 /// is gone.
-pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
+pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
     let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut note = |why: String| damage.push(format!("trial {id}: {why}"));
-    let text = read(dir, "trial.json", &mut note);
+    let text = read_file(dir, "trial.json", &mut note);
     let file: TrialFile = match serde_json::from_slice(&text) {
         Ok(file) => file,
         Err(e) => {
@@ -195,12 +195,12 @@ pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
             return None;
         }
     };
-    let mut trial = file.head();
+    let mut trial = file.to_trial();
     trial.clear_histograms();
-    let text = read(dir, "histograms.hlog", &mut note);
-    let mut lines = hlog::Lines::new(&trial.classes.clone(), &text);
-    let text = read(dir, "intervals.jsonl", &mut note);
-    let (intervals, why) = super::load::json_lines::<IntervalLine>(&text);
+    let text = read_file(dir, "histograms.hlog", &mut note);
+    let mut lines = hlog::HistogramLines::new(&trial.classes.clone(), &text);
+    let text = read_file(dir, "intervals.jsonl", &mut note);
+    let (intervals, why) = super::reader::parse_json_lines::<IntervalLine>(&text);
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
     for interval in intervals {
         let mine: Vec<_> = lines.by_ref().take(interval.hlog_lines).collect();
@@ -208,22 +208,22 @@ pub(super) fn load(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> {
             note("histograms.hlog ends before intervals.jsonl".to_owned());
             break;
         }
-        take(&mut trial, interval, mine);
+        add_interval(&mut trial, interval, mine);
     }
     lines.into_damage().into_iter().for_each(&mut note);
     match file.totals {
-        Some(totals) => finish(&mut trial, totals, &mut note),
+        Some(totals) => apply_totals(&mut trial, totals, &mut note),
         None => {
             trial.reason = "cut".to_owned();
             note("was cut: totals are the sum of its intervals".to_owned());
         }
     }
-    trial.waits = waits::load(dir, &mut note);
-    trial.replayed = replay::load(dir, &mut note);
+    trial.waits = waits::read_waits(dir, &mut note);
+    trial.replayed = replay::read_replay(dir, &mut note);
     Some(trial)
 }
 
-fn read(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
+fn read_file(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
     std::fs::read(dir.join(name)).unwrap_or_else(|e| {
         note(format!("{name}: {e}"));
         Vec::new()
@@ -231,33 +231,33 @@ fn read(dir: &Path, name: &str, note: &mut impl FnMut(String)) -> Vec<u8> {
 }
 
 /// Adds an interval and its histograms to the trial.
-fn take(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::Line>) {
+fn add_interval(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::HistogramEntry>) {
     let mut response = new_histogram();
-    for hlog::Line { part, histogram } in histograms {
+    for hlog::HistogramEntry { part, histogram } in histograms {
         let sum = match part {
-            Part::Response(class) => {
-                add(&mut response, &histogram);
+            HistogramKind::Response(class) => {
+                add_histogram(&mut response, &histogram);
                 &mut trial.response[class]
             }
-            Part::Service(class) => &mut trial.service[class],
-            Part::Failed(class) => &mut trial.failed[class],
-            Part::Lateness => &mut trial.lateness,
-            Part::Unbegun => &mut trial.unbegun,
+            HistogramKind::Service(class) => &mut trial.service[class],
+            HistogramKind::Failed(class) => &mut trial.failed[class],
+            HistogramKind::Lateness => &mut trial.lateness,
+            HistogramKind::Unbegun => &mut trial.unbegun,
         };
-        add(sum, &histogram);
+        add_histogram(sum, &histogram);
     }
-    let record = line.record((&response).into());
+    let record = line.into_record((&response).into());
     trial.ended_ns = trial.ended_ns.max(record.ended_ns);
     trial.tally.add(&record.tally);
     trial.reconnects = trial.reconnects.saturating_add(record.reconnects);
     trial.intervals.push(record);
 }
 
-fn add(sum: &mut Histogram, part: &Histogram) {
+fn add_histogram(sum: &mut Histogram, part: &Histogram) {
     sum.add(part).expect("the reader lets only our bounds through");
 }
 
-fn finish(trial: &mut Trial, totals: Totals, note: &mut impl FnMut(String)) {
+fn apply_totals(trial: &mut Trial, totals: TrialTotals, note: &mut impl FnMut(String)) {
     let counts = |all: &[Histogram]| all.iter().map(Histogram::len).collect::<Vec<_>>();
     let read = (counts(&trial.response), counts(&trial.failed));
     let others = (trial.lateness.len(), trial.unbegun.len());

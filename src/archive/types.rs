@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
-use crate::recorder::{Histogram, Replayed, SparseHistogram, new_histogram};
+use crate::recorder::{Histogram, ReplayTotals, SparseHistogram, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
 /// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
@@ -14,18 +14,18 @@ pub type Counters = BTreeMap<String, f64>;
 
 /// Everything in a run folder, loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
-    /// `meta.json`.
-    pub meta: Meta,
+pub struct RunRecord {
+    /// `read_meta.to_json`.
+    pub meta: RunMeta,
     /// `plan.toml`, as text.
     pub plan: String,
-    /// `steps.jsonl`.
+    /// `read_steps.jsonl`.
     pub steps: Vec<StepRecord>,
     /// `trials/`.
     pub trials: Vec<Trial>,
     /// `raw/`.
     pub samples: Vec<SampleRecord>,
-    /// `variables.json`.
+    /// `variables.to_json`.
     pub variables: Vec<VariableRecord>,
     /// What could not be read, in words; empty for a whole folder.
     pub damage: Vec<String>,
@@ -48,7 +48,7 @@ pub enum RunState {
 
 /// What ran where, when, and how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct RunMeta {
     /// Version of the folder's layout.
     pub format: u32,
     /// Version of sweat.
@@ -70,8 +70,8 @@ pub struct Meta {
     /// Seed of all random numbers.
     pub seed: u64,
     /// What the plan asked.
-    #[serde(default, skip_serializing_if = "Asked::is_plain")]
-    pub asked: Asked,
+    #[serde(default, skip_serializing_if = "ExperimentRequest::is_plain")]
+    pub asked: ExperimentRequest,
     /// The server, once known.
     pub server: Option<ServerRecord>,
     /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
@@ -86,7 +86,7 @@ pub struct Meta {
 /// What the plan asked, as far as findings need it; empty for a plain load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Asked {
+pub struct ExperimentRequest {
     /// The question in the user's words.
     pub question: Option<String>,
     /// The ways, the base first; one without a name for a plain load.
@@ -107,7 +107,7 @@ pub struct Asked {
     pub axis: Option<String>,
     /// What was searched for, if the run is a search for capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<AskedCapacity>,
+    pub capacity: Option<CapacityRequest>,
     /// What must hold, as typed after `--check`.
     pub checks: Vec<String>,
     /// Caveats that the user does not want to hear again.
@@ -117,7 +117,7 @@ pub struct Asked {
 /// What a search for capacity was asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct AskedCapacity {
+pub struct CapacityRequest {
     /// What shall hold: `p99 < 20ms`.
     pub objectives: Vec<String>,
     /// Seconds at the begin of each step that don't count.
@@ -128,9 +128,9 @@ pub struct AskedCapacity {
     pub confirm_s: f64,
 }
 
-impl Asked {
+impl ExperimentRequest {
     fn is_plain(&self) -> bool {
-        *self == Asked::default()
+        *self == ExperimentRequest::default()
     }
 }
 
@@ -271,7 +271,7 @@ pub struct Trial {
     /// What the server waited for, if that was gathered.
     pub waits: Option<WaitsRecord>,
     /// What a replay has to tell, if it was one.
-    pub replayed: Option<Replayed>,
+    pub replayed: Option<ReplayTotals>,
 }
 
 impl Default for Trial {

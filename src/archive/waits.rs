@@ -1,11 +1,11 @@
-//! `waits.json` of a load: what the server waited for meanwhile, raw. Times are picoseconds, as the server gives them.
+//! `write_waits.to_json` of a load: what the server waited for meanwhile, raw. Times are picoseconds, as the server gives them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::probe::waits::{Calibration, Instrument, Operation, Waits};
+use crate::probe::waits::{ClockCalibration, GatheredWaits, WaitInstrument, WaitOperation};
 
 /// Name of the file in a load's folder.
 pub(super) const FILE: &str = "waits.json";
@@ -69,9 +69,9 @@ pub struct OperationRecord {
     pub cells: Vec<(u64, u64)>,
 }
 
-impl From<&Waits> for WaitsRecord {
-    fn from(w: &Waits) -> WaitsRecord {
-        let seconds = |c: Calibration| (c.server_s, c.client_s, c.slack_s);
+impl From<&GatheredWaits> for WaitsRecord {
+    fn from(w: &GatheredWaits) -> WaitsRecord {
+        let seconds = |c: ClockCalibration| (c.server_s, c.client_s, c.slack_s);
         WaitsRecord {
             began_ns: w.began.0,
             ended_ns: w.ended.0,
@@ -87,8 +87,8 @@ impl From<&Waits> for WaitsRecord {
     }
 }
 
-impl From<&Instrument> for InstrumentRecord {
-    fn from(i: &Instrument) -> InstrumentRecord {
+impl From<&WaitInstrument> for InstrumentRecord {
+    fn from(i: &WaitInstrument) -> InstrumentRecord {
         InstrumentRecord {
             name: i.name.clone(),
             count: i.count,
@@ -101,8 +101,8 @@ impl From<&Instrument> for InstrumentRecord {
     }
 }
 
-impl From<&Operation> for OperationRecord {
-    fn from(o: &Operation) -> OperationRecord {
+impl From<&WaitOperation> for OperationRecord {
+    fn from(o: &WaitOperation) -> OperationRecord {
         OperationRecord {
             name: o.name.clone(),
             rows: o.rows,
@@ -115,12 +115,12 @@ impl From<&Operation> for OperationRecord {
 
 impl InstrumentRecord {
     /// Rows read, of all operations.
-    pub fn rows(&self) -> u64 {
+    pub fn row_count(&self) -> u64 {
         self.operations.iter().map(|operation| operation.rows).sum()
     }
 
-    /// Times of all operations together, as `cells` of one.
-    pub fn cells(&self) -> Vec<(u64, u64)> {
+    /// Times of all operations together, as `merged_cells` of one.
+    pub fn merged_cells(&self) -> Vec<(u64, u64)> {
         let mut sum = BTreeMap::new();
         for (ps, count) in self.operations.iter().flat_map(|o| &o.cells) {
             *sum.entry(*ps).or_insert(0) += count;
@@ -130,7 +130,7 @@ impl InstrumentRecord {
 }
 
 /// The waits of a load, where any were gathered.
-pub(super) fn load(dir: &Path, note: &mut impl FnMut(String)) -> Option<WaitsRecord> {
+pub(super) fn read_waits(dir: &Path, note: &mut impl FnMut(String)) -> Option<WaitsRecord> {
     let text = std::fs::read(dir.join(FILE)).ok()?;
     match serde_json::from_slice(&text) {
         Ok(waits) => Some(waits),

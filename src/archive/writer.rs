@@ -8,66 +8,66 @@ use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use super::error::Error;
-use super::file::{Appended, Compressed, replace};
-use super::lock::{self, Lock};
+use super::error::ArchiveError;
+use super::file::{AppendFile, GzipFile, replace_file};
+use super::plan_lock::{self, PlanLock};
 use super::trial::{IntervalLine, TrialFile};
 use super::types::{
-    IntervalRecord, Meta, RunState, SampleRecord, StepRecord, Trial, VariableRecord,
+    IntervalRecord, RunMeta, RunState, SampleRecord, StepRecord, Trial, VariableRecord,
 };
 use super::waits::{self, WaitsRecord};
 use super::{FORMAT, hlog, manifest, replay};
 use crate::base::{Nanos, private};
-use crate::recorder::{Interval, Recording, Replayed};
+use crate::recorder::{Interval, Recording, ReplayTotals};
 
 /// Room that must be free on the disk before a run begins, in bytes.
 const NEEDED_BYTES: u64 = 32 << 20;
 
 /// A run folder being written.
 #[derive(Debug)]
-pub struct Writer {
+pub struct RunWriter {
     dir: PathBuf,
-    meta: Meta,
-    steps: Appended,
-    log: Appended,
-    raw: BTreeMap<String, Compressed>,
+    meta: RunMeta,
+    steps: AppendFile,
+    log: AppendFile,
+    raw: BTreeMap<String, GzipFile>,
     trial: Option<OpenTrial>,
-    trouble: Option<Error>,
+    trouble: Option<ArchiveError>,
 }
 
 #[derive(Debug)]
 struct OpenTrial {
     dir: PathBuf,
     trial: Trial,
-    intervals: Appended,
-    histograms: Appended,
+    intervals: AppendFile,
+    histograms: AppendFile,
 }
 
-impl Writer {
-    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `meta.json` and `plan.toml`, after a
-    /// look at the room on the disk. `meta.id`, `format` and `tool_version` are filled in here;
+impl RunWriter {
+    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `read_meta.to_json` and `plan.toml`, after a
+    /// look at the room on the disk. `read_meta.id`, `format` and `tool_version` are filled in here;
     /// `plan` must hold no password.
     ///
     /// # Errors
     /// When the folder can't be made or written to, or the disk is as good as full.
-    pub fn create(runs_dir: &Path, meta: Meta, plan: &str) -> Result<Writer, Error> {
-        let (dir, id) = make(runs_dir, &meta)?;
-        check_room(&dir)?;
-        let meta = Meta {
+    pub fn create(runs_dir: &Path, meta: RunMeta, plan: &str) -> Result<RunWriter, ArchiveError> {
+        let (dir, id) = create_run_dir(runs_dir, &meta)?;
+        check_free_space(&dir)?;
+        let meta = RunMeta {
             format: FORMAT,
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             id,
             state: RunState::Running,
             ..meta
         };
-        replace(&dir.join("meta.json"), &json(&meta))?;
-        replace(&dir.join("plan.toml"), plan.as_bytes())?;
+        replace_file(&dir.join("meta.json"), &to_json(&meta))?;
+        replace_file(&dir.join("plan.toml"), plan.as_bytes())?;
         create_dir(&dir.join("trials"))?;
         create_dir(&dir.join("raw"))?;
-        let steps = Appended::create(dir.join("steps.jsonl"))?;
-        let log = Appended::create(dir.join("log.txt"))?;
+        let steps = AppendFile::create(dir.join("steps.jsonl"))?;
+        let log = AppendFile::create(dir.join("log.txt"))?;
         let raw = BTreeMap::new();
-        Ok(Writer { dir, meta, steps, log, raw, trial: None, trouble: None })
+        Ok(RunWriter { dir, meta, steps, log, raw, trial: None, trouble: None })
     }
 
     /// The folder.
@@ -75,102 +75,103 @@ impl Writer {
         &self.dir
     }
 
-    /// What `meta.json` says now.
-    pub fn meta(&self) -> &Meta {
+    /// What `read_meta.to_json` says now.
+    pub fn meta(&self) -> &RunMeta {
         &self.meta
     }
 
     /// The first write that failed, if any.
-    pub fn trouble(&self) -> Option<&Error> {
+    pub fn first_error(&self) -> Option<&ArchiveError> {
         self.trouble.as_ref()
     }
 
-    /// Changes `meta.json`.
-    pub fn update(&mut self, change: impl FnOnce(&mut Meta)) {
+    /// Changes `read_meta.to_json`.
+    pub fn update_meta(&mut self, change: impl FnOnce(&mut RunMeta)) {
         change(&mut self.meta);
-        let result = replace(&self.dir.join("meta.json"), &json(&self.meta));
-        self.keep(result);
+        let result = replace_file(&self.dir.join("meta.json"), &to_json(&self.meta));
+        self.keep_error(result);
     }
 
     /// Notes a step: once when it begins, and once more, with the same number, when it has ended.
-    pub fn step(&mut self, step: &StepRecord) {
-        let result = self.steps.append(&json_line(step));
-        self.keep(result);
+    pub fn write_step(&mut self, step: &StepRecord) {
+        let result = self.steps.append(&to_json_line(step));
+        self.keep_error(result);
     }
 
     /// Notes something in words.
-    pub fn note(&mut self, at: Nanos, text: &str) {
-        let line = format!("{:.3} s  {}\n", at.seconds(), text.trim_end().replace('\n', "\n    "));
+    pub fn write_note(&mut self, at: Nanos, text: &str) {
+        let line =
+            format!("{:.3} s  {}\n", at.to_seconds(), text.trim_end().replace('\n', "\n    "));
         let result = self.log.append(line.as_bytes());
-        self.keep(result);
+        self.keep_error(result);
     }
 
     /// Keeps the server's variables; written at the start, and again at the end.
-    pub fn variables(&mut self, variables: &[VariableRecord]) {
-        let result = replace(&self.dir.join("variables.json"), &json(&variables));
-        self.keep(result);
+    pub fn write_variables(&mut self, variables: &[VariableRecord]) {
+        let result = replace_file(&self.dir.join("variables.json"), &to_json(&variables));
+        self.keep_error(result);
     }
 
     /// Keeps what the plan came to.
-    pub fn lock(&mut self, found: &Lock) {
-        let result = replace(&self.dir.join(lock::NAME), &json(found));
-        self.keep(result);
+    pub fn write_plan_lock(&mut self, found: &PlanLock) {
+        let result = replace_file(&self.dir.join(plan_lock::NAME), &to_json(found));
+        self.keep_error(result);
     }
 
     /// Keeps a raw sample.
-    pub fn sample(&mut self, sample: &SampleRecord) {
+    pub fn write_sample(&mut self, sample: &SampleRecord) {
         let result = self.append_sample(sample);
-        self.keep(result);
+        self.keep_error(result);
     }
 
-    fn append_sample(&mut self, sample: &SampleRecord) -> Result<(), Error> {
+    fn append_sample(&mut self, sample: &SampleRecord) -> Result<(), ArchiveError> {
         if !self.raw.contains_key(&sample.probe) {
-            let name = format!("{}.jsonl.gz", clean(&sample.probe));
-            let stream = Compressed::create(self.dir.join("raw").join(name))?;
+            let name = format!("{}.jsonl.gz", safe_file_name(&sample.probe));
+            let stream = GzipFile::create(self.dir.join("raw").join(name))?;
             self.raw.insert(sample.probe.clone(), stream);
         }
         match self.raw.get_mut(&sample.probe) {
-            Some(stream) => stream.append(&json_line(sample), sample.ended_ns),
+            Some(stream) => stream.append(&to_json_line(sample), sample.ended_ns),
             None => Ok(()),
         }
     }
 
-    /// Opens the folder of a load. `trial` describes it: `id`, `way`, `pass`, `step`, `workload`,
+    /// Opens the folder of a load. `trial` describes it: `id`, `way`, `pass`, `write_step`, `workload`,
     /// `options`, `arrival`, `workers`, `engine`, `classes`, `began_ns`; the rest comes with its
     /// intervals and at its end.
-    pub fn begin_trial(&mut self, trial: Trial) {
+    pub fn start_trial(&mut self, trial: Trial) {
         self.trial = None;
         let opened = OpenTrial::create(&self.dir, self.meta.origin_unix_ns, trial);
         let result = opened.map(|open| self.trial = Some(open));
-        self.keep(result);
+        self.keep_error(result);
     }
 
     /// Keeps an interval of the open trial.
-    pub fn interval(&mut self, interval: &Interval) {
-        let result = self.trial.as_mut().map_or(Ok(()), |open| open.append(interval));
-        self.keep(result);
+    pub fn write_interval(&mut self, interval: &Interval) {
+        let result = self.trial.as_mut().map_or(Ok(()), |open| open.append_interval(interval));
+        self.keep_error(result);
     }
 
     /// Closes the open trial with its totals; does nothing if none is open.
     pub fn end_trial(&mut self, recording: &Recording) {
         let Some(OpenTrial { dir, mut trial, .. }) = self.trial.take() else { return };
-        trial.fill(recording);
-        let result = replace(&dir.join("trial.json"), &json(&TrialFile::new(&trial, true)));
-        self.keep(result);
+        trial.fill_totals(recording);
+        let result = replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(&trial, true)));
+        self.keep_error(result);
     }
 
     /// Keeps what the server waited for during the load of this id, open or ended.
-    pub fn waits(&mut self, id: &str, waits: &WaitsRecord) {
-        let path = self.dir.join("trials").join(clean(id)).join(waits::FILE);
-        let result = replace(&path, &json(waits));
-        self.keep(result);
+    pub fn write_waits(&mut self, id: &str, waits: &WaitsRecord) {
+        let path = self.dir.join("trials").join(safe_file_name(id)).join(waits::FILE);
+        let result = replace_file(&path, &to_json(waits));
+        self.keep_error(result);
     }
 
     /// Keeps what a replay has to tell of the load of this id, open or ended.
-    pub fn replayed(&mut self, id: &str, replayed: &Replayed) {
-        let path = self.dir.join("trials").join(clean(id)).join(replay::FILE);
-        let result = replace(&path, &json_line(&replay::ReplayFile::from(replayed)));
-        self.keep(result);
+    pub fn write_replay(&mut self, id: &str, replayed: &ReplayTotals) {
+        let path = self.dir.join("trials").join(safe_file_name(id)).join(replay::FILE);
+        let result = replace_file(&path, &to_json_line(&replay::ReplayFile::from(replayed)));
+        self.keep_error(result);
     }
 
     /// Closes the folder: compressed streams, state, manifest.
@@ -182,14 +183,14 @@ impl Writer {
         state: RunState,
         why: Option<String>,
         ended: Nanos,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ArchiveError> {
         for (_, stream) in std::mem::take(&mut self.raw) {
             let result = stream.finish();
-            self.keep(result);
+            self.keep_error(result);
         }
         self.trial = None;
         let lost = self.trouble.as_ref().map(ToString::to_string);
-        self.update(|meta| {
+        self.update_meta(|meta| {
             meta.state = state;
             meta.why = match (why, lost) {
                 (Some(why), Some(lost)) => Some(format!("{why}; {lost}")),
@@ -198,10 +199,10 @@ impl Writer {
             meta.ended_ns = Some(ended.0);
         });
         let path = self.dir.join(manifest::NAME);
-        let result = manifest::Manifest::of(&self.dir)
-            .map_err(|e| Error::write(&path, e))
-            .and_then(|m| replace(&path, &json(&m)));
-        self.keep(result);
+        let result = manifest::RunManifest::from_folder(&self.dir)
+            .map_err(|e| ArchiveError::write_failed(&path, e))
+            .and_then(|m| replace_file(&path, &to_json(&m)));
+        self.keep_error(result);
         self.trouble.map_or(Ok(()), Err)
     }
 
@@ -212,7 +213,7 @@ impl Writer {
     }
 
     /// Keeps the first trouble.
-    fn keep(&mut self, result: Result<(), Error>) {
+    fn keep_error(&mut self, result: Result<(), ArchiveError>) {
         if let (Err(e), None) = (result, &self.trouble) {
             self.trouble = Some(e);
         }
@@ -220,37 +221,37 @@ impl Writer {
 }
 
 impl OpenTrial {
-    fn create(run: &Path, origin_unix_ns: u64, trial: Trial) -> Result<OpenTrial, Error> {
-        let dir = run.join("trials").join(clean(&trial.id));
+    fn create(run: &Path, origin_unix_ns: u64, trial: Trial) -> Result<OpenTrial, ArchiveError> {
+        let dir = run.join("trials").join(safe_file_name(&trial.id));
         create_dir(&dir)?;
-        replace(&dir.join("trial.json"), &json(&TrialFile::new(&trial, false)))?;
-        let intervals = Appended::create(dir.join("intervals.jsonl"))?;
-        let mut histograms = Appended::create(dir.join("histograms.hlog"))?;
-        histograms.append(&hlog::header(origin_unix_ns))?;
+        replace_file(&dir.join("trial.json"), &to_json(&TrialFile::new(&trial, false)))?;
+        let intervals = AppendFile::create(dir.join("intervals.jsonl"))?;
+        let mut histograms = AppendFile::create(dir.join("histograms.hlog"))?;
+        histograms.append(&hlog::header_lines(origin_unix_ns))?;
         Ok(OpenTrial { dir, trial, intervals, histograms })
     }
 
     /// Histograms first: an interval counts once its own line says how many of them are its own. Nothing of it stays
     /// in memory: a load may last for days.
-    fn append(&mut self, interval: &Interval) -> Result<(), Error> {
+    fn append_interval(&mut self, interval: &Interval) -> Result<(), ArchiveError> {
         let record = IntervalRecord::from(interval);
-        let (lines, count) = hlog::lines(&self.trial.classes, interval);
-        let line = json_line(&IntervalLine::new(&record, count));
+        let (lines, count) = hlog::encode_interval(&self.trial.classes, interval);
+        let line = to_json_line(&IntervalLine::new(&record, count));
         self.histograms.append(&lines)?;
-        self.intervals.append(&line).inspect_err(|_| self.histograms.take_back(lines.len()))
+        self.intervals.append(&line).inspect_err(|_| self.histograms.undo_append(lines.len()))
     }
 }
 
-fn create_dir(path: &Path) -> Result<(), Error> {
-    private::create_folder(path).map_err(|e| Error::create(path, e))
+fn create_dir(path: &Path) -> Result<(), ArchiveError> {
+    private::create_folder(path).map_err(|e| ArchiveError::create_failed(path, e))
 }
 
 /// Makes a folder nobody has: the second run of one second and name gets `-2`.
-fn make(runs_dir: &Path, meta: &Meta) -> Result<(PathBuf, String), Error> {
-    std::fs::create_dir_all(runs_dir).map_err(|why| Error::create(runs_dir, why))?;
+fn create_run_dir(runs_dir: &Path, meta: &RunMeta) -> Result<(PathBuf, String), ArchiveError> {
+    std::fs::create_dir_all(runs_dir).map_err(|why| ArchiveError::create_failed(runs_dir, why))?;
     let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(meta.origin_unix_ns);
     let stamp = humantime::format_rfc3339_seconds(began).to_string().replace(':', "-");
-    let name = format!("{stamp}_{}", clean(&meta.name));
+    let name = format!("{stamp}_{}", safe_file_name(&meta.name));
     let mut id = name.clone();
     for next in 2.. {
         let dir = runs_dir.join(&id);
@@ -259,24 +260,29 @@ fn make(runs_dir: &Path, meta: &Meta) -> Result<(PathBuf, String), Error> {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && next < 10_000 => {
                 id = format!("{name}-{next}");
             }
-            Err(why) => return Err(Error::create(&dir, why)),
+            Err(why) => return Err(ArchiveError::create_failed(&dir, why)),
         }
     }
     unreachable!("the loop ends by returning")
 }
 
-fn check_room(dir: &Path) -> Result<(), Error> {
-    let stat = rustix::fs::statvfs(dir).map_err(|why| Error::create(dir, why.into()))?;
+fn check_free_space(dir: &Path) -> Result<(), ArchiveError> {
+    let stat =
+        rustix::fs::statvfs(dir).map_err(|why| ArchiveError::create_failed(dir, why.into()))?;
     let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
     if free_bytes < NEEDED_BYTES {
         let _ = std::fs::remove_dir(dir);
-        return Err(Error::Full { path: dir.to_owned(), free_bytes, needed_bytes: NEEDED_BYTES });
+        return Err(ArchiveError::Full {
+            path: dir.to_owned(),
+            free_bytes,
+            needed_bytes: NEEDED_BYTES,
+        });
     }
     Ok(())
 }
 
 /// A name as a file may have it.
-fn clean(name: &str) -> String {
+fn safe_file_name(name: &str) -> String {
     let keep = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '=');
     let text: String = name.chars().take(80).map(|c| if keep(c) { c } else { '-' }).collect();
     match text.trim_start_matches('.') {
@@ -285,13 +291,13 @@ fn clean(name: &str) -> String {
     }
 }
 
-fn json<T: Serialize>(value: &T) -> Vec<u8> {
+fn to_json<T: Serialize>(value: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec_pretty(value).expect("our records have text keys only");
     text.push(b'\n');
     text
 }
 
-fn json_line<T: Serialize>(value: &T) -> Vec<u8> {
+fn to_json_line<T: Serialize>(value: &T) -> Vec<u8> {
     let mut text = serde_json::to_vec(value).expect("our records have text keys only");
     text.push(b'\n');
     text

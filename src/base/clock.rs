@@ -11,7 +11,7 @@ pub struct Nanos(pub u64);
 
 impl Nanos {
     /// Seconds as a floating point number.
-    pub fn seconds(self) -> f64 {
+    pub fn to_seconds(self) -> f64 {
         self.0 as f64 / 1e9
     }
     /// The time from `earlier` to `self`; zero if `earlier` is later.
@@ -69,7 +69,7 @@ pub struct RealClock {
 impl RealClock {
     /// A clock whose origin is now.
     #[expect(clippy::disallowed_methods, reason = "the one place where time enters")]
-    pub fn start() -> RealClock {
+    pub fn start_now() -> RealClock {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         RealClock { origin: Instant::now(), origin_unix_ns: Nanos::from(wall).0 }
     }
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn sleeping_never_ends_early() {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         for n in 1..20 {
             let at = clock.now() + Nanos(n * 10_000);
             assert!(clock.sleep_until(at) >= at);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_wall_clock_moves_along() {
-        assert!(RealClock::start().wall_offset_s().abs() < 0.1);
+        assert!(RealClock::start_now().wall_offset_s().abs() < 0.1);
     }
 
     #[test]

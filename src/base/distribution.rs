@@ -14,7 +14,7 @@ use super::random::Rng;
 
 /// Options of the distributions; the defaults are sysbench's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct DistributionOptions {
     /// `--rand-spec-iter`: uniform numbers per draw of `gaussian` and `special`.
     pub spec_iter: u32,
     /// `--rand-spec-pct`: size of the hot range of `special`, percent of all keys.
@@ -27,9 +27,15 @@ pub struct Shape {
     pub zipfian_exp: f64,
 }
 
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape { spec_iter: 12, spec_pct: 1.0, spec_res: 75.0, pareto_h: 0.2, zipfian_exp: 0.8 }
+impl Default for DistributionOptions {
+    fn default() -> DistributionOptions {
+        DistributionOptions {
+            spec_iter: 12,
+            spec_pct: 1.0,
+            spec_res: 75.0,
+            pareto_h: 0.2,
+            zipfian_exp: 0.8,
+        }
     }
 }
 
@@ -52,17 +58,17 @@ pub enum DistributionError {
 pub struct Distribution {
     low: u64,
     count: u64,
-    rule: Rule,
+    rule: DistributionKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Rule {
+enum DistributionKind {
     Uniform,
     Gaussian { draws: u32 },
     Special { draws: u32, hot: f64, share: f64 },
     Pareto { power: f64 },
-    Zipfian(Zipf),
-    Latest(Zipf),
+    Zipfian(ZipfSampler),
+    Latest(ZipfSampler),
 }
 
 impl Distribution {
@@ -76,25 +82,29 @@ impl Distribution {
     /// When there is no such name, an option is outside its range, or the range of keys is empty.
     pub fn new(
         name: &str,
-        shape: &Shape,
+        shape: &DistributionOptions,
         low: u64,
         high: u64,
     ) -> Result<Distribution, DistributionError> {
-        shape.check()?;
+        shape.check_ranges()?;
         let count = match high.checked_sub(low) {
             Some(span) if span < u64::MAX => span + 1,
             _ => return Err(DistributionError::Range(low, high)),
         };
         let draws = shape.spec_iter;
         let rule = match name {
-            "uniform" => Rule::Uniform,
-            "gaussian" => Rule::Gaussian { draws },
-            "special" => {
-                Rule::Special { draws, hot: shape.spec_pct / 100.0, share: shape.spec_res / 100.0 }
-            }
-            "pareto" => Rule::Pareto { power: shape.pareto_h.ln() / (1.0 - shape.pareto_h).ln() },
-            "zipfian" => Rule::Zipfian(Zipf::new(count, shape.zipfian_exp)),
-            "latest" => Rule::Latest(Zipf::new(count, shape.zipfian_exp)),
+            "uniform" => DistributionKind::Uniform,
+            "gaussian" => DistributionKind::Gaussian { draws },
+            "special" => DistributionKind::Special {
+                draws,
+                hot: shape.spec_pct / 100.0,
+                share: shape.spec_res / 100.0,
+            },
+            "pareto" => DistributionKind::Pareto {
+                power: shape.pareto_h.ln() / (1.0 - shape.pareto_h).ln(),
+            },
+            "zipfian" => DistributionKind::Zipfian(ZipfSampler::new(count, shape.zipfian_exp)),
+            "latest" => DistributionKind::Latest(ZipfSampler::new(count, shape.zipfian_exp)),
             _ => return Err(DistributionError::Name(name.to_owned())),
         };
         Ok(Distribution { low, count, rule })
@@ -102,39 +112,41 @@ impl Distribution {
 
     /// The next key.
     #[inline]
-    pub fn next(&self, rng: &mut Rng) -> u64 {
+    pub fn next_key(&self, rng: &mut Rng) -> u64 {
         let offset = match &self.rule {
-            Rule::Uniform => rng.below(self.count),
-            Rule::Gaussian { draws } => self.at(mean_of(rng, *draws)),
-            Rule::Special { draws, hot, share } => {
-                let choice = rng.fraction();
+            DistributionKind::Uniform => rng.uniform_below(self.count),
+            DistributionKind::Gaussian { draws } => self.offset_at(mean_of(rng, *draws)),
+            DistributionKind::Special { draws, hot, share } => {
+                let choice = rng.uniform_fraction();
                 if choice < 1.0 - share {
-                    self.at(mean_of(rng, *draws))
+                    self.offset_at(mean_of(rng, *draws))
                 } else {
                     // At least one key is hot, however few there are.
                     let hot = hot.max(1.0 / self.count as f64);
-                    self.at(0.5 - hot / 2.0 + choice * hot)
+                    self.offset_at(0.5 - hot / 2.0 + choice * hot)
                 }
             }
-            Rule::Pareto { power } => self.at(rng.fraction().powf(*power)),
-            Rule::Zipfian(zipf) => zipf.rank(rng) - 1,
-            Rule::Latest(zipf) => self.count - zipf.rank(rng),
+            DistributionKind::Pareto { power } => {
+                self.offset_at(rng.uniform_fraction().powf(*power))
+            }
+            DistributionKind::Zipfian(zipf) => zipf.draw_rank(rng) - 1,
+            DistributionKind::Latest(zipf) => self.count - zipf.draw_rank(rng),
         };
         self.low + offset
     }
 
     /// The offset at this fraction of the range.
-    fn at(&self, fraction: f64) -> u64 {
+    fn offset_at(&self, fraction: f64) -> u64 {
         ((fraction * self.count as f64) as u64).min(self.count - 1)
     }
 }
 
-impl Shape {
+impl DistributionOptions {
     /// Whether every option is within its range.
     ///
     /// # Errors
     /// Names the first that is not.
-    pub fn check(&self) -> Result<(), DistributionError> {
+    pub fn check_ranges(&self) -> Result<(), DistributionError> {
         let percent = 0.0..=100.0;
         let wrong = if self.spec_iter == 0 {
             "rand-spec-iter must be at least 1"
@@ -154,7 +166,7 @@ impl Shape {
 }
 
 fn mean_of(rng: &mut Rng, draws: u32) -> f64 {
-    (0..draws).map(|_| rng.fraction()).sum::<f64>() / f64::from(draws)
+    (0..draws).map(|_| rng.uniform_fraction()).sum::<f64>() / f64::from(draws)
 }
 
 /// Zipf's law on the ranks 1 to `count`: rank k is drawn in proportion to k to the power of minus `exponent`.
@@ -162,7 +174,7 @@ fn mean_of(rng: &mut Rng, draws: u32) -> f64 {
 /// The discrete law is covered by the continuous one, h(x) = x^-e, whose integral H and its inverse are known: draw a
 /// point of the area under h, take the rank it belongs to, and draw again if it lies above the rank's own bar.
 #[derive(Clone, Debug, PartialEq)]
-struct Zipf {
+struct ZipfSampler {
     count: u64,
     exponent: f64,
     area_low: f64,
@@ -171,38 +183,40 @@ struct Zipf {
     sure: f64,
 }
 
-impl Zipf {
-    fn new(count: u64, exponent: f64) -> Zipf {
-        let mut zipf = Zipf { count, exponent, area_low: 0.0, area_high: 0.0, sure: 0.0 };
-        zipf.area_low = zipf.integral(1.5) - 1.0;
-        zipf.area_high = zipf.integral(count as f64 + 0.5);
-        zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.bar(2.0));
+impl ZipfSampler {
+    fn new(count: u64, exponent: f64) -> ZipfSampler {
+        let mut zipf = ZipfSampler { count, exponent, area_low: 0.0, area_high: 0.0, sure: 0.0 };
+        zipf.area_low = zipf.weight_integral(1.5) - 1.0;
+        zipf.area_high = zipf.weight_integral(count as f64 + 0.5);
+        zipf.sure = 2.0 - zipf.inverse_integral(zipf.weight_integral(2.5) - zipf.rank_weight(2.0));
         zipf
     }
 
-    fn bar(&self, x: f64) -> f64 {
+    fn rank_weight(&self, x: f64) -> f64 {
         x.powf(-self.exponent)
     }
 
     /// The integral of x^-e: (x^(1-e) - 1) / (1-e), and the logarithm where e is 1.
-    fn integral(&self, x: f64) -> f64 {
+    fn weight_integral(&self, x: f64) -> f64 {
         let power = 1.0 - self.exponent;
         let log = x.ln();
         if (power * log).abs() < 1e-9 { log } else { (power * log).exp_m1() / power }
     }
 
-    fn inverse(&self, area: f64) -> f64 {
+    fn inverse_integral(&self, area: f64) -> f64 {
         let power = 1.0 - self.exponent;
         let scaled = (power * area).max(-1.0);
         if scaled.abs() < 1e-9 { area.exp() } else { (scaled.ln_1p() / power).exp() }
     }
 
-    fn rank(&self, rng: &mut Rng) -> u64 {
+    fn draw_rank(&self, rng: &mut Rng) -> u64 {
         loop {
-            let area = self.area_high + rng.fraction() * (self.area_low - self.area_high);
-            let x = self.inverse(area);
+            let area = self.area_high + rng.uniform_fraction() * (self.area_low - self.area_high);
+            let x = self.inverse_integral(area);
             let rank = x.round().clamp(1.0, self.count as f64);
-            if rank - x <= self.sure || area >= self.integral(rank + 0.5) - self.bar(rank) {
+            if rank - x <= self.sure
+                || area >= self.weight_integral(rank + 0.5) - self.rank_weight(rank)
+            {
                 return rank as u64;
             }
         }
@@ -215,10 +229,10 @@ mod tests {
 
     const DRAWS: usize = 200_000;
 
-    fn draw(name: &str, shape: &Shape, low: u64, high: u64) -> Vec<u64> {
+    fn draw(name: &str, shape: &DistributionOptions, low: u64, high: u64) -> Vec<u64> {
         let distribution = Distribution::new(name, shape, low, high).unwrap();
         let mut rng = Rng::new(42, 0, 0);
-        (0..DRAWS).map(|_| distribution.next(&mut rng)).collect()
+        (0..DRAWS).map(|_| distribution.next_key(&mut rng)).collect()
     }
 
     fn share(keys: &[u64], low: u64, high: u64) -> f64 {
@@ -239,10 +253,11 @@ mod tests {
     fn every_distribution_stays_within_its_range() {
         for name in Distribution::NAMES {
             for (low, high) in [(1, 1), (1, 2), (0, 9), (5, 104), (1, 100_000_000_000)] {
-                let distribution = Distribution::new(name, &Shape::default(), low, high).unwrap();
+                let distribution =
+                    Distribution::new(name, &DistributionOptions::default(), low, high).unwrap();
                 let mut rng = Rng::new(1, 0, 0);
                 for _ in 0..2000 {
-                    let key = distribution.next(&mut rng);
+                    let key = distribution.next_key(&mut rng);
                     assert!((low..=high).contains(&key), "{name} {low}..{high}: {key}");
                 }
             }
@@ -251,7 +266,7 @@ mod tests {
 
     #[test]
     fn uniform_is_even() {
-        let keys = draw("uniform", &Shape::default(), 1, 50);
+        let keys = draw("uniform", &DistributionOptions::default(), 1, 50);
         let statistic = chi_square(&keys, &[0.02; 50]);
         assert!(statistic < 85.4, "49 degrees of freedom, p = 0.001: {statistic}");
     }
@@ -259,7 +274,8 @@ mod tests {
     #[test]
     fn zipfian_follows_its_law_for_any_exponent() {
         for exponent in [0.5, 0.8, 0.99, 1.0, 1.000_000_001, 1.5, 3.0] {
-            let shape = Shape { zipfian_exp: exponent, ..Shape::default() };
+            let shape =
+                DistributionOptions { zipfian_exp: exponent, ..DistributionOptions::default() };
             let weights: Vec<f64> = (1..=20).map(|k| f64::from(k).powf(-exponent)).collect();
             let sum: f64 = weights.iter().sum();
             let probabilities: Vec<f64> = weights.iter().map(|w| w / sum).collect();
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn zipfian_is_right_over_many_keys_too() {
         // Share of the first 100 of a million keys at exponent 0.8: the sums of k^-0.8.
-        let keys = draw("zipfian", &Shape::default(), 1, 1_000_000);
+        let keys = draw("zipfian", &DistributionOptions::default(), 1, 1_000_000);
         let sum = |n: u32| (1..=n).map(|k| f64::from(k).powf(-0.8)).sum::<f64>();
         let expected = sum(100) / sum(1_000_000);
         assert!((share(&keys, 1, 100) - expected).abs() < 0.005, "{expected}");
@@ -284,20 +300,20 @@ mod tests {
     #[test]
     fn pareto_gives_its_lower_part_the_rest_of_the_draws() {
         for h in [0.1, 0.2, 0.3] {
-            let shape = Shape { pareto_h: h, ..Shape::default() };
+            let shape = DistributionOptions { pareto_h: h, ..DistributionOptions::default() };
             let keys = draw("pareto", &shape, 1, 10_000);
             let got = share(&keys, 1, (h * 10_000.0) as u64);
             assert!((got - (1.0 - h)).abs() < 0.005, "{h}: {got}");
         }
         // sysbench 1.0.20, a million draws of 1..10000: 66.0 % in the first twentieth, 27.9 % the first key.
-        let keys = draw("pareto", &Shape::default(), 1, 10_000);
+        let keys = draw("pareto", &DistributionOptions::default(), 1, 10_000);
         assert!((share(&keys, 1, 500) - 0.6603).abs() < 0.005);
         assert!((share(&keys, 1, 1) - 0.2791).abs() < 0.005);
     }
 
     #[test]
     fn gaussian_has_the_moments_of_a_mean_of_uniforms() {
-        let keys = draw("gaussian", &Shape::default(), 1, 10_000);
+        let keys = draw("gaussian", &DistributionOptions::default(), 1, 10_000);
         let mean = keys.iter().sum::<u64>() as f64 / DRAWS as f64;
         let variance = keys.iter().map(|&k| (k as f64 - mean).powi(2)).sum::<f64>() / DRAWS as f64;
         assert!((mean - 5000.5).abs() < 10.0, "{mean}");
@@ -308,7 +324,7 @@ mod tests {
     #[test]
     fn special_is_hot_in_the_middle_as_sysbench_is() {
         // sysbench 1.0.20: 75 % of the draws in the upper three quarters of a hot range of 100 keys, evenly.
-        let keys = draw("special", &Shape::default(), 1, 10_000);
+        let keys = draw("special", &DistributionOptions::default(), 1, 10_000);
         let hot = share(&keys, 4976, 5050);
         assert!((hot - 0.75 - 0.25 * 0.036).abs() < 0.005, "{hot}");
         for from in [4976, 5001, 5026] {
@@ -318,26 +334,29 @@ mod tests {
         assert!(beside < 0.012, "{beside}");
         // A quarter of gaussian's share: sysbench 5.56 % and 4.01 % in these twentieths outside the hot range.
         assert!((share(&keys, 4001, 4500) - 0.0401).abs() < 0.003);
-        let even = Shape { spec_res: 0.0, spec_iter: 1, ..Shape::default() };
+        let even =
+            DistributionOptions { spec_res: 0.0, spec_iter: 1, ..DistributionOptions::default() };
         assert!((share(&draw("special", &even, 1, 100), 1, 50) - 0.5).abs() < 0.005);
     }
 
     #[test]
     fn what_is_no_distribution_is_said_so() {
-        let make = |name: &str, shape: Shape| Distribution::new(name, &shape, 1, 10).unwrap_err();
-        let message = make("zipf", Shape::default()).to_string();
+        let make = |name: &str, shape: DistributionOptions| {
+            Distribution::new(name, &shape, 1, 10).unwrap_err()
+        };
+        let message = make("zipf", DistributionOptions::default()).to_string();
         assert!(message.contains("`zipf`") && message.contains("zipfian, latest"), "{message}");
         let wrong = [
-            Shape { spec_iter: 0, ..Shape::default() },
-            Shape { spec_pct: 101.0, ..Shape::default() },
-            Shape { spec_res: f64::NAN, ..Shape::default() },
-            Shape { pareto_h: 1.0, ..Shape::default() },
-            Shape { zipfian_exp: 0.0, ..Shape::default() },
+            DistributionOptions { spec_iter: 0, ..DistributionOptions::default() },
+            DistributionOptions { spec_pct: 101.0, ..DistributionOptions::default() },
+            DistributionOptions { spec_res: f64::NAN, ..DistributionOptions::default() },
+            DistributionOptions { pareto_h: 1.0, ..DistributionOptions::default() },
+            DistributionOptions { zipfian_exp: 0.0, ..DistributionOptions::default() },
         ];
         for shape in wrong {
             assert!(matches!(make("uniform", shape), DistributionError::Option(_)), "{shape:?}");
         }
-        let empty = Distribution::new("uniform", &Shape::default(), 5, 4);
+        let empty = Distribution::new("uniform", &DistributionOptions::default(), 5, 4);
         assert_eq!(empty, Err(DistributionError::Range(5, 4)));
     }
 }

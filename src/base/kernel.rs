@@ -3,7 +3,7 @@
 use super::clock::Nanos;
 
 /// Cores this process may use.
-pub fn cores() -> usize {
+pub fn core_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
@@ -53,7 +53,7 @@ pub fn allowed_cpus() -> Vec<usize> {
             return (0..most).filter(|cpu| libc::CPU_ISSET(*cpu, &set)).collect();
         }
     }
-    (0..cores()).collect()
+    (0..core_count()).collect()
 }
 
 /// Binds this thread to one core; says whether that worked.

@@ -45,7 +45,7 @@ pub fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
 ///
 /// # Errors
 /// When it can't be written.
-pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let (fresh, mut file) = create_beside(path)?;
     let written =
         io::Write::write_all(&mut file, content).and_then(|()| std::fs::rename(&fresh, path));
@@ -75,7 +75,7 @@ mod tests {
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(create_file(&link).is_err());
         assert!(!target.exists());
-        replace(&link, b"x").unwrap();
+        replace_file(&link, b"x").unwrap();
         assert!(!target.exists(), "the link is replaced, not followed");
         assert_eq!((std::fs::read(&link).unwrap(), mode(&link)), (b"x".to_vec(), 0o600));
     }
@@ -88,7 +88,7 @@ mod tests {
         assert_ne!(one, other);
         assert!(create_beside(Path::new("/")).is_err());
         std::fs::create_dir(dir.path().join("taken")).unwrap();
-        assert!(replace(&dir.path().join("taken"), b"x").is_err());
+        assert!(replace_file(&dir.path().join("taken"), b"x").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 3);
     }
 }

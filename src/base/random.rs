@@ -12,7 +12,7 @@ pub struct Rng {
 }
 
 /// One step of splitmix64: advances the state, gives a mixed number.
-fn splitmix(state: &mut u64) -> u64 {
+fn next_splitmix64(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -25,18 +25,18 @@ impl Rng {
     pub fn new(seed: u64, worker: u64, stream: u64) -> Rng {
         let mut mix = seed;
         for part in [worker, stream] {
-            mix = splitmix(&mut mix) ^ part;
+            mix = next_splitmix64(&mut mix) ^ part;
         }
         let mut state = [0; 4];
         for word in &mut state {
-            *word = splitmix(&mut mix);
+            *word = next_splitmix64(&mut mix);
         }
         Rng { state }
     }
 
     /// 64 random bits.
     #[inline]
-    pub fn bits(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
         let t = s[1] << 17;
@@ -54,13 +54,13 @@ impl Rng {
     /// # Panics
     /// If `n` is 0.
     #[inline]
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub fn uniform_below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "there is no number below 0");
-        let mut product = u128::from(self.bits()) * u128::from(n);
+        let mut product = u128::from(self.next_u64()) * u128::from(n);
         if (product as u64) < n {
             let reject_below = n.wrapping_neg() % n;
             while (product as u64) < reject_below {
-                product = u128::from(self.bits()) * u128::from(n);
+                product = u128::from(self.next_u64()) * u128::from(n);
             }
         }
         (product >> 64) as u64
@@ -71,30 +71,30 @@ impl Rng {
     /// # Panics
     /// If `low` is above `high`.
     #[inline]
-    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn uniform_between(&mut self, low: u64, high: u64) -> u64 {
         assert!(low <= high, "a range begins before it ends");
         match (high - low).checked_add(1) {
-            Some(n) => low + self.below(n),
-            None => self.bits(),
+            Some(n) => low + self.uniform_below(n),
+            None => self.next_u64(),
         }
     }
 
     /// Uniform in `0.0..1.0`, 53 bits.
     #[inline]
-    pub fn fraction(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    pub fn uniform_fraction(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Exponentially distributed with this mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.fraction()).ln()
+        -mean * (1.0 - self.uniform_fraction()).ln()
     }
 
     /// Fills a buffer with random bytes.
-    pub fn fill(&mut self, bytes: &mut [u8]) {
+    pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
         for chunk in bytes.chunks_mut(8) {
-            chunk.copy_from_slice(&self.bits().to_le_bytes()[..chunk.len()]);
+            chunk.copy_from_slice(&self.next_u64().to_le_bytes()[..chunk.len()]);
         }
     }
 }
@@ -107,11 +107,11 @@ mod tests {
     fn the_generators_give_their_published_numbers() {
         // splitmix64 from 0: the first three outputs of the reference implementation.
         let mut state = 0;
-        let first: Vec<u64> = (0..3).map(|_| splitmix(&mut state)).collect();
+        let first: Vec<u64> = (0..3).map(|_| next_splitmix64(&mut state)).collect();
         assert_eq!(first, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
         // xoshiro256++ from the state 1, 2, 3, 4: the first outputs of the reference implementation.
         let mut rng = Rng { state: [1, 2, 3, 4] };
-        let first: Vec<u64> = (0..4).map(|_| rng.bits()).collect();
+        let first: Vec<u64> = (0..4).map(|_| rng.next_u64()).collect();
         assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
@@ -119,7 +119,7 @@ mod tests {
     fn streams_differ_and_repeat() {
         let mut seen = std::collections::BTreeSet::new();
         for (seed, worker, stream) in [(1, 0, 0), (1, 1, 0), (1, 0, 1), (1, 1, 1), (2, 0, 0)] {
-            assert!(seen.insert(Rng::new(seed, worker, stream).bits()));
+            assert!(seen.insert(Rng::new(seed, worker, stream).next_u64()));
             assert_eq!(Rng::new(seed, worker, stream), Rng::new(seed, worker, stream));
         }
     }
@@ -129,23 +129,23 @@ mod tests {
         let mut rng = Rng::new(7, 0, 0);
         let mut counts = [0u32; 6];
         for _ in 0..60_000 {
-            counts[rng.between(10, 15) as usize - 10] += 1;
+            counts[rng.uniform_between(10, 15) as usize - 10] += 1;
         }
         let chi_square: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
         assert!(chi_square < 20.5, "5 degrees of freedom, p = 0.001: {chi_square} {counts:?}");
-        assert_eq!(rng.between(3, 3), 3);
+        assert_eq!(rng.uniform_between(3, 3), 3);
         // A range of three quarters of all numbers: a plain remainder would favour its first third twofold.
         let n = 3 << 62;
-        let low = (0..30_000).filter(|_| rng.below(n) < n / 3).count();
+        let low = (0..30_000).filter(|_| rng.uniform_below(n) < n / 3).count();
         assert!((9_600..10_400).contains(&low), "{low}");
-        rng.between(0, u64::MAX);
+        rng.uniform_between(0, u64::MAX);
     }
 
     #[test]
     fn fractions_and_exponentials_have_their_moments() {
         let mut rng = Rng::new(7, 0, 1);
         let n = 200_000;
-        let mean = (0..n).map(|_| rng.fraction()).sum::<f64>() / f64::from(n);
+        let mean = (0..n).map(|_| rng.uniform_fraction()).sum::<f64>() / f64::from(n);
         assert!((mean - 0.5).abs() < 0.003, "{mean}");
         let draws: Vec<f64> = (0..n).map(|_| rng.exponential(3.0)).collect();
         let mean = draws.iter().sum::<f64>() / f64::from(n);

@@ -30,7 +30,7 @@ impl Stop {
         Stop::default()
     }
     /// A flag for a part of what `self` stops: set with it, and by itself without stopping the rest.
-    pub fn part(&self) -> Stop {
+    pub fn child_stop(&self) -> Stop {
         Stop { own: Arc::default(), above: Some(self.own.clone()) }
     }
     /// Sets the flag; the first reason given stands.
@@ -46,11 +46,11 @@ impl Stop {
     /// Whether to stop. Cheap enough for every event.
     #[inline]
     pub fn is_set(&self) -> bool {
-        self.code() != 0
+        self.reason_code() != 0
     }
     /// Why, if set.
     pub fn reason(&self) -> Option<StopReason> {
-        match self.code() {
+        match self.reason_code() {
             1 => Some(StopReason::Done),
             2 => Some(StopReason::Interrupted),
             3 => Some(StopReason::TargetLost),
@@ -61,7 +61,7 @@ impl Stop {
 
     /// What stops the whole stands over what stops the part.
     #[inline]
-    fn code(&self) -> u8 {
+    fn reason_code(&self) -> u8 {
         let above = self.above.as_ref().map_or(0, |above| above.load(Ordering::Relaxed));
         if above == 0 { self.own.load(Ordering::Relaxed) } else { above }
     }
@@ -83,11 +83,11 @@ mod tests {
     #[test]
     fn a_part_ends_alone_and_with_the_whole() {
         let whole = Stop::new();
-        let part = whole.part();
+        let part = whole.child_stop();
         part.set(StopReason::Done);
         assert!(part.is_set() && !whole.is_set());
         whole.set(StopReason::Interrupted);
         assert_eq!(part.reason(), Some(StopReason::Interrupted));
-        assert!(whole.part().is_set());
+        assert!(whole.child_stop().is_set());
     }
 }

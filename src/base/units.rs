@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// An amount of bytes, absolute or as a multiple of the buffer pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Size {
+pub enum ByteSize {
     /// `16KiB`, `1G`. As in MySQL's settings, K, M, G and T are powers of 1024, whatever follows them.
     Bytes(u64),
     /// `2x-pool`.
@@ -21,28 +21,28 @@ pub struct UnitError {
     what: &'static str,
 }
 
-impl Size {
+impl ByteSize {
     /// Bytes, where the buffer pool has `pool` bytes.
-    pub fn bytes(self, pool: u64) -> u64 {
+    pub fn resolve_bytes(self, pool: u64) -> u64 {
         match self {
-            Size::Bytes(bytes) => bytes,
-            Size::TimesPool(factor) => (factor * pool as f64) as u64,
+            ByteSize::Bytes(bytes) => bytes,
+            ByteSize::TimesPool(factor) => (factor * pool as f64) as u64,
         }
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Size, UnitError> {
+    fn from_str(text: &str) -> Result<ByteSize, UnitError> {
         let wrong = || UnitError {
             text: text.to_owned(),
             what: "an amount of bytes like 16KiB, 1.5G or 2x-pool",
         };
-        let (number, unit) = split(text).ok_or_else(wrong)?;
+        let (number, unit) = split_unit(text).ok_or_else(wrong)?;
         let unit = unit.to_ascii_lowercase();
         if matches!(unit.as_str(), "x-pool" | "xpool") {
-            return Ok(Size::TimesPool(number));
+            return Ok(ByteSize::TimesPool(number));
         }
         let power = match unit.trim_end_matches("ib").trim_end_matches('b') {
             "" if unit != "ib" => 0,
@@ -59,16 +59,16 @@ impl FromStr for Size {
         // Whole numbers stay exact beyond the 53 bits of a float.
         let digits = &text.trim()[..text.trim().len() - unit.len()];
         let exact = digits.trim().parse::<u64>().ok();
-        Ok(Size::Bytes(exact.map_or(bytes as u64, |n| n << (10 * power))))
+        Ok(ByteSize::Bytes(exact.map_or(bytes as u64, |n| n << (10 * power))))
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     /// As one would type it: the largest unit that divides it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Size::TimesPool(factor) => write!(f, "{factor}x-pool"),
-            Size::Bytes(bytes) => {
+            ByteSize::TimesPool(factor) => write!(f, "{factor}x-pool"),
+            ByteSize::Bytes(bytes) => {
                 for (unit, shift) in [("T", 40), ("G", 30), ("M", 20), ("K", 10)] {
                     if bytes >= 1 << shift && bytes % (1 << shift) == 0 {
                         return write!(f, "{}{unit}", bytes >> shift);
@@ -89,7 +89,7 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
     if let Ok(time) = humantime::parse_duration(text.trim()) {
         return Ok(time);
     }
-    let (number, unit) = split(text).ok_or_else(wrong)?;
+    let (number, unit) = split_unit(text).ok_or_else(wrong)?;
     let scale = match unit {
         "" | "s" => 1.0,
         "ns" => 1e-9,
@@ -114,7 +114,7 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
     if let Ok(count) = plain.parse() {
         return Ok(count);
     }
-    let (number, unit) = split(&plain).ok_or_else(wrong)?;
+    let (number, unit) = split_unit(&plain).ok_or_else(wrong)?;
     let scale = match unit {
         "k" | "K" => 1e3,
         "m" | "M" => 1e6,
@@ -133,7 +133,7 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError { text: text.to_owned(), what: "a rate like 500, 20k/s or 300/m" };
     let (amount, per) = text.split_once('/').unwrap_or((text, "s"));
-    let (number, unit) = split(amount).ok_or_else(wrong)?;
+    let (number, unit) = split_unit(amount).ok_or_else(wrong)?;
     let scale = match unit.trim_end() {
         "" => 1.0,
         "k" | "K" => 1e3,
@@ -162,7 +162,7 @@ pub fn show_rate(per_second: f64) -> String {
 /// When it is no share.
 pub fn parse_share(text: &str) -> Result<f64, UnitError> {
     let wrong = || UnitError { text: text.to_owned(), what: "a share like 2% or 0.02" };
-    match split(text).ok_or_else(wrong)? {
+    match split_unit(text).ok_or_else(wrong)? {
         (number, "") => Ok(number),
         (number, "%") => Ok(number / 100.0),
         _ => Err(wrong()),
@@ -170,7 +170,7 @@ pub fn parse_share(text: &str) -> Result<f64, UnitError> {
 }
 
 /// A number of at least 0 and what follows it.
-fn split(text: &str) -> Option<(f64, &str)> {
+fn split_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let number = text[..end].parse().ok()?;
@@ -207,23 +207,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn size(text: &str) -> Size {
+    fn size(text: &str) -> ByteSize {
         text.parse().unwrap()
     }
 
     #[test]
     fn sizes_as_people_type_them() {
-        assert_eq!(size("0"), Size::Bytes(0));
-        assert_eq!(size("512"), Size::Bytes(512));
-        assert_eq!(size("16KiB"), Size::Bytes(16 << 10));
-        assert_eq!(size("16k"), Size::Bytes(16 << 10));
-        assert_eq!(size("1.5G"), Size::Bytes(3 << 29));
-        assert_eq!(size("2 MB"), Size::Bytes(2 << 20));
-        assert_eq!(size("10b"), Size::Bytes(10));
-        assert_eq!(size("2x-pool"), Size::TimesPool(2.0));
-        assert_eq!(size("0.5x-pool").bytes(100), 50);
+        assert_eq!(size("0"), ByteSize::Bytes(0));
+        assert_eq!(size("512"), ByteSize::Bytes(512));
+        assert_eq!(size("16KiB"), ByteSize::Bytes(16 << 10));
+        assert_eq!(size("16k"), ByteSize::Bytes(16 << 10));
+        assert_eq!(size("1.5G"), ByteSize::Bytes(3 << 29));
+        assert_eq!(size("2 MB"), ByteSize::Bytes(2 << 20));
+        assert_eq!(size("10b"), ByteSize::Bytes(10));
+        assert_eq!(size("2x-pool"), ByteSize::TimesPool(2.0));
+        assert_eq!(size("0.5x-pool").resolve_bytes(100), 50);
         for wrong in ["", "G", "-1", "1Q", "1..2G", "x-pool", "1ib", "99999999T", "1G1"] {
-            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ByteSize>().is_err(), "{wrong}");
         }
     }
 
@@ -269,13 +269,13 @@ mod tests {
         assert_eq!(show_bytes(17), "17 B");
         assert_eq!(show_bytes(1536), "1.50 KiB");
         assert_eq!(show_bytes(256 << 20), "256 MiB");
-        assert_eq!(Size::Bytes(3 << 29).to_string(), "1536M");
+        assert_eq!(ByteSize::Bytes(3 << 29).to_string(), "1536M");
     }
 
     proptest! {
         #[test]
         fn a_size_survives_being_written(bytes in 0..9_000_000_000_000_000_000_u64) {
-            prop_assert_eq!(size(&Size::Bytes(bytes).to_string()), Size::Bytes(bytes));
+            prop_assert_eq!(size(&ByteSize::Bytes(bytes).to_string()), ByteSize::Bytes(bytes));
         }
         #[test]
         fn a_time_survives_being_written(ns in 0..1_000_000_000_000_000_u64) {
@@ -292,7 +292,7 @@ mod tests {
         }
         #[test]
         fn no_text_makes_the_readers_panic(text in ".*") {
-            let _ = text.parse::<Size>();
+            let _ = text.parse::<ByteSize>();
             let _ = parse_time(&text);
             let _ = parse_count(&text);
             let _ = parse_rate(&text);

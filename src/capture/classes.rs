@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use hdrhistogram::Histogram;
 
-use super::digest::digest;
-use super::redact::{redacted, redacted_digest};
-use super::{Database, Deed, Doubt, Recorded};
+use super::digest::write_digest;
+use super::redact::{redacted_digest, redacted_text};
+use super::{Confidence, DefaultDatabase, EventKind, LogRecord};
 
 /// Beyond so many classes, new ones count together as the rest.
 pub const MOST_CLASSES: usize = 10_000;
@@ -19,14 +19,14 @@ const FEW: usize = 32;
 
 /// Times of one class, microseconds.
 #[derive(Clone, Debug)]
-enum Times {
+enum ClassTimes {
     Few(Vec<u64>),
     Many(Box<Histogram<u32>>),
 }
 
 /// One class of statements.
 #[derive(Clone, Debug)]
-pub struct Class {
+pub struct ClassStats {
     /// What its statements have in common.
     pub digest: String,
     /// The slowest of them, without secrets, and cut if it is long.
@@ -53,16 +53,16 @@ pub struct Class {
     pub first_us: Option<u64>,
     /// When the last one began.
     pub last_us: Option<u64>,
-    times: Times,
+    times: ClassTimes,
 }
 
 /// All classes of a log.
 #[derive(Debug, Default)]
-pub struct Classes {
+pub struct ClassTable {
     places: HashMap<Box<[u8]>, usize>,
-    all: Vec<Class>,
+    all: Vec<ClassStats>,
     /// Statements beyond [`MOST_CLASSES`].
-    rest: Option<Class>,
+    rest: Option<ClassStats>,
     /// What is no statement: commands of the protocol.
     commands: u64,
     /// Statements inside stored programs, which their CALL stands for.
@@ -72,10 +72,10 @@ pub struct Classes {
     scratch: Vec<u8>,
 }
 
-impl Classes {
+impl ClassTable {
     /// Counts something recorded.
-    pub fn add(&mut self, recorded: &Recorded<'_>) {
-        if !matches!(recorded.deed, Deed::Statement | Deed::Execute) {
+    pub fn add_record(&mut self, recorded: &LogRecord<'_>) {
+        if !matches!(recorded.deed, EventKind::Statement | EventKind::Execute) {
             self.commands += 1;
             return;
         }
@@ -83,8 +83,8 @@ impl Classes {
             self.inner += 1;
             return;
         }
-        self.possible += u64::from(recorded.doubt == Doubt::Suspect);
-        digest(recorded.text, &mut self.scratch);
+        self.possible += u64::from(recorded.doubt == Confidence::Suspect);
+        write_digest(recorded.text, &mut self.scratch);
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(EMPTY);
         }
@@ -96,21 +96,21 @@ impl Classes {
                     EMPTY => String::from_utf8_lossy(EMPTY).into_owned(),
                     _ => redacted_digest(recorded.text),
                 };
-                self.all.push(Class::new(&shown));
+                self.all.push(ClassStats::new(&shown));
                 self.all.len() - 1
             }
             None => {
                 let words = format!("(beyond {MOST_CLASSES} classes)");
-                self.rest.get_or_insert_with(|| Class::new(&words)).add(recorded);
+                self.rest.get_or_insert_with(|| ClassStats::new(&words)).add_record(recorded);
                 return;
             }
         };
-        self.all[place].add(recorded);
+        self.all[place].add_record(recorded);
     }
 
     /// All classes, those that took most time first; by count where the log has no times.
-    pub fn sorted(&self) -> Vec<&Class> {
-        let mut all: Vec<&Class> = self.all.iter().chain(&self.rest).collect();
+    pub fn sorted_by_time(&self) -> Vec<&ClassStats> {
+        let mut all: Vec<&ClassStats> = self.all.iter().chain(&self.rest).collect();
         all.sort_by(|a, b| {
             (b.total_us, b.count).cmp(&(a.total_us, a.count)).then_with(|| a.digest.cmp(&b.digest))
         });
@@ -118,24 +118,24 @@ impl Classes {
     }
 
     /// Commands of the protocol.
-    pub fn commands(&self) -> u64 {
+    pub fn command_count(&self) -> u64 {
         self.commands
     }
 
     /// Statements counted that may be none, but text in a literal of another.
-    pub fn possible(&self) -> u64 {
+    pub fn suspect_count(&self) -> u64 {
         self.possible
     }
 
     /// Statements inside stored programs.
-    pub fn inner(&self) -> u64 {
+    pub fn inner_count(&self) -> u64 {
         self.inner
     }
 }
 
-impl Class {
-    fn new(digest: &str) -> Class {
-        Class {
+impl ClassStats {
+    fn new(digest: &str) -> ClassStats {
+        ClassStats {
             digest: digest.to_owned(),
             example: String::new(),
             database: None,
@@ -149,18 +149,18 @@ impl Class {
             rows_affected: None,
             first_us: None,
             last_us: None,
-            times: Times::Few(Vec::new()),
+            times: ClassTimes::Few(Vec::new()),
         }
     }
 
-    fn add(&mut self, recorded: &Recorded<'_>) {
+    fn add_record(&mut self, recorded: &LogRecord<'_>) {
         let took_us = recorded.took_us.unwrap_or(0);
         if self.count == 0 || took_us > self.longest_us {
             self.longest_us = took_us;
-            self.example = redacted(recorded.text, LONGEST_EXAMPLE);
+            self.example = redacted_text(recorded.text, LONGEST_EXAMPLE);
             self.database = match recorded.database {
-                Database::Named(name) => Some(String::from_utf8_lossy(name).into_owned()),
-                Database::None | Database::Unknown => None,
+                DefaultDatabase::Named(name) => Some(String::from_utf8_lossy(name).into_owned()),
+                DefaultDatabase::None | DefaultDatabase::Unknown => None,
             };
         }
         self.count += 1;
@@ -168,7 +168,7 @@ impl Class {
         if let Some(us) = recorded.took_us {
             self.timed += 1;
             self.total_us += us;
-            self.times.add(us);
+            self.times.add_time_us(us);
         }
         for (sum, part) in [
             (&mut self.rows_sent, recorded.rows_sent),
@@ -192,30 +192,30 @@ impl Class {
             return None;
         }
         Some(match &self.times {
-            Times::Few(times) => {
+            ClassTimes::Few(times) => {
                 let mut sorted = times.clone();
                 sorted.sort_unstable();
                 let place = (share * sorted.len() as f64).ceil() as usize;
                 sorted[place.clamp(1, sorted.len()) - 1]
             }
-            Times::Many(times) => times.value_at_quantile(share).min(self.longest_us),
+            ClassTimes::Many(times) => times.value_at_quantile(share).min(self.longest_us),
         })
     }
 }
 
-impl Times {
-    fn add(&mut self, us: u64) {
+impl ClassTimes {
+    fn add_time_us(&mut self, us: u64) {
         match self {
-            Times::Few(times) if times.len() < FEW => times.push(us),
-            Times::Few(times) => {
+            ClassTimes::Few(times) if times.len() < FEW => times.push(us),
+            ClassTimes::Few(times) => {
                 let mut many = Histogram::new(2).expect("two digits are allowed");
                 many.auto(true);
                 for us in times.drain(..).chain([us]) {
-                    note(&mut many, us);
+                    record_time_us(&mut many, us);
                 }
-                *self = Times::Many(Box::new(many));
+                *self = ClassTimes::Many(Box::new(many));
             }
-            Times::Many(times) => note(times, us),
+            ClassTimes::Many(times) => record_time_us(times, us),
         }
     }
 }
@@ -223,7 +223,7 @@ impl Times {
 /// Most microseconds that are told apart: a week. Histograms grow with what they hold.
 const LONGEST_US: u64 = 7 * 24 * 3_600 * 1_000_000;
 
-fn note(times: &mut Histogram<u32>, us: u64) {
+fn record_time_us(times: &mut Histogram<u32>, us: u64) {
     times.record(us.min(LONGEST_US)).expect("a histogram that grows takes everything");
 }
 
@@ -231,20 +231,24 @@ fn note(times: &mut Histogram<u32>, us: u64) {
 mod tests {
     use super::*;
 
-    fn recorded(text: &str, took_us: u64) -> Recorded<'_> {
-        Recorded { text: text.as_bytes(), took_us: Some(took_us), ..Recorded::default() }
+    fn recorded(text: &str, took_us: u64) -> LogRecord<'_> {
+        LogRecord { text: text.as_bytes(), took_us: Some(took_us), ..LogRecord::default() }
     }
 
     #[test]
     fn statements_that_differ_in_literals_are_one_class() {
-        let mut classes = Classes::default();
+        let mut classes = ClassTable::default();
         for n in 1..=100_u64 {
-            classes.add(&recorded(&format!("SELECT * FROM t WHERE id = {n}"), n * 1_000));
+            classes.add_record(&recorded(&format!("SELECT * FROM t WHERE id = {n}"), n * 1_000));
         }
-        classes.add(&Recorded { rows_sent: Some(7), errno: Some(1064), ..recorded("do 1", 5) });
-        classes.add(&Recorded { is_inner: true, ..recorded("do 1", 5) });
-        classes.add(&Recorded { deed: Deed::Quit, ..Recorded::default() });
-        let sorted = classes.sorted();
+        classes.add_record(&LogRecord {
+            rows_sent: Some(7),
+            errno: Some(1064),
+            ..recorded("do 1", 5)
+        });
+        classes.add_record(&LogRecord { is_inner: true, ..recorded("do 1", 5) });
+        classes.add_record(&LogRecord { deed: EventKind::Quit, ..LogRecord::default() });
+        let sorted = classes.sorted_by_time();
         assert_eq!(sorted.len(), 2);
         assert_eq!((sorted[0].count, sorted[0].total_us), (100, 5_050_000));
         assert_eq!(sorted[0].digest, "select * from t where id=?");
@@ -258,16 +262,16 @@ mod tests {
         near(1.0, 100_000.0);
         assert_eq!((sorted[1].rows_sent, sorted[1].errors), (Some(7), 1));
         assert_eq!(sorted[1].quantile_us(0.99), Some(5));
-        assert_eq!((classes.commands(), classes.inner()), (1, 1));
+        assert_eq!((classes.command_count(), classes.inner_count()), (1, 1));
     }
 
     #[test]
     fn memory_has_an_end() {
-        let mut classes = Classes::default();
+        let mut classes = ClassTable::default();
         for n in 0..MOST_CLASSES + 5 {
-            classes.add(&recorded(&format!("select c{n} from t"), 1));
+            classes.add_record(&recorded(&format!("select c{n} from t"), 1));
         }
-        assert_eq!(classes.sorted().len(), MOST_CLASSES + 1);
-        assert_eq!(classes.sorted()[0].count, 5, "what is beyond counts together");
+        assert_eq!(classes.sorted_by_time().len(), MOST_CLASSES + 1);
+        assert_eq!(classes.sorted_by_time()[0].count, 5, "what is beyond counts together");
     }
 }

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::log::Log;
-use super::{Database, Next, Recorded};
+use super::log::LogParser;
+use super::{DefaultDatabase, LogFlow, LogRecord};
 
 /// One record as lines of text.
-fn shown(r: &Recorded<'_>, out: &mut String) {
+fn format_record(r: &LogRecord<'_>, out: &mut String) {
     let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
     let number = |n: Option<u64>| n.map_or_else(|| "-".to_owned(), |n| n.to_string());
     let database = match r.database {
-        Database::Unknown => "?".to_owned(),
-        Database::None => "none".to_owned(),
-        Database::Named(name) => format!("`{}`", text(name)),
+        DefaultDatabase::Unknown => "?".to_owned(),
+        DefaultDatabase::None => "none".to_owned(),
+        DefaultDatabase::Named(name) => format!("`{}`", text(name)),
     };
     let inner = if r.is_inner { " inner" } else { "" };
     writeln!(
@@ -22,7 +22,7 @@ fn shown(r: &Recorded<'_>, out: &mut String) {
          locked {} us\n  rows sent {} examined {} affected {}, bytes {}, errno {}\n  {}",
         r.line,
         r.deed,
-        r.doubt.words(),
+        r.doubt.as_str(),
         number(r.session),
         text(r.user),
         text(r.host),
@@ -39,11 +39,11 @@ fn shown(r: &Recorded<'_>, out: &mut String) {
     .unwrap();
 }
 
-fn reading(text: &[u8]) -> String {
-    let (mut log, mut out, mut offset) = (Log::default(), String::new(), 0);
+fn read_log(text: &[u8]) -> String {
+    let (mut log, mut out, mut offset) = (LogParser::default(), String::new(), 0);
     let mut source = text;
-    log.read(&mut source, &mut |r| {
-        shown(r, &mut out);
+    log.read_source(&mut source, &mut |r| {
+        format_record(r, &mut out);
         assert!(r.offset >= offset, "records stand one after the other");
         let from = r.offset as usize;
         assert_eq!(&text[from..from + r.raw.len()], r.raw, "raw is what stands there");
@@ -52,7 +52,7 @@ fn reading(text: &[u8]) -> String {
             let before = &text[..from + at];
             assert_eq!(r.line, 1 + before.iter().filter(|b| **b == b'\n').count() as u64);
         }
-        Next::Continue(())
+        LogFlow::Continue(())
     })
     .unwrap();
     let tally = log.tally();
@@ -72,7 +72,7 @@ fn dialects_are_read_as_expected() {
     names.sort();
     assert!(names.len() >= 22, "all fixtures are there");
     for path in names {
-        let found = reading(&std::fs::read(&path).unwrap());
+        let found = read_log(&std::fs::read(&path).unwrap());
         let golden = path.with_extension("reading");
         if std::env::var_os("UPDATE").is_some() {
             std::fs::write(&golden, &found).unwrap();

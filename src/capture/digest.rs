@@ -7,7 +7,7 @@ const LONGEST: usize = 1000;
 
 /// Writes the digest of a statement: literals become `?`, lists of them one `?`, blanks and comments one blank.
 /// Not a parser: it must be cheap, and never wrong in a way that matters.
-pub fn digest(statement: &[u8], out: &mut Vec<u8>) {
+pub fn write_digest(statement: &[u8], out: &mut Vec<u8>) {
     out.clear();
     let mut at = 0;
     while at < statement.len() && out.len() < LONGEST {
@@ -15,10 +15,10 @@ pub fn digest(statement: &[u8], out: &mut Vec<u8>) {
         at += match rest[0] {
             quote @ (b'\'' | b'"') => {
                 put_literal(out);
-                quoted(rest, quote)
+                quoted_length(rest, quote)
             }
             b'`' => {
-                let length = quoted(rest, b'`');
+                let length = quoted_length(rest, b'`');
                 out.extend_from_slice(&rest[..length]);
                 length
             }
@@ -26,21 +26,21 @@ pub fn digest(statement: &[u8], out: &mut Vec<u8>) {
                 put_blank(out);
                 1
             }
-            b'#' => blank(out, line(rest)),
-            b'-' if is_dash_comment(rest) => blank(out, line(rest)),
+            b'#' => skip_as_blank(out, line_length(rest)),
+            b'-' if is_dash_comment(rest) => skip_as_blank(out, line_length(rest)),
             b'/' if rest.starts_with(b"/*") && !matches!(rest.get(2), Some(b'!' | b'+')) => {
                 let end = rest.windows(2).skip(2).position(|w| w == b"*/");
-                blank(out, end.map_or(rest.len(), |end| end + 4))
+                skip_as_blank(out, end.map_or(rest.len(), |end| end + 4))
             }
             b if b.is_ascii_digit() && !out.last().is_some_and(is_name) => {
                 put_literal(out);
-                number(rest)
+                number_length(rest)
             }
             b'.' if rest.get(1).is_some_and(u8::is_ascii_digit)
                 && !out.last().is_some_and(|b| is_name(b) || *b == b'`') =>
             {
                 put_literal(out);
-                number(rest)
+                number_length(rest)
             }
             b => {
                 if matches!(b, b',' | b')' | b'=' | b'<' | b'>') && out.last() == Some(&b' ') {
@@ -57,7 +57,7 @@ pub fn digest(statement: &[u8], out: &mut Vec<u8>) {
     out.truncate(out.trim_ascii_end().len());
 }
 
-fn blank(out: &mut Vec<u8>, length: usize) -> usize {
+fn skip_as_blank(out: &mut Vec<u8>, length: usize) -> usize {
     put_blank(out);
     length
 }
@@ -86,7 +86,7 @@ fn is_name(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-fn number(rest: &[u8]) -> usize {
+fn number_length(rest: &[u8]) -> usize {
     let mut end = 1;
     while let Some(b) = rest.get(end) {
         let exponent = matches!(rest[end - 1], b'e' | b'E') && matches!(b, b'+' | b'-');
@@ -98,12 +98,12 @@ fn number(rest: &[u8]) -> usize {
     end
 }
 
-fn line(rest: &[u8]) -> usize {
+fn line_length(rest: &[u8]) -> usize {
     rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
 }
 
 /// Length of a quoted text with its quotes; all that is left if it has no end.
-pub(super) fn quoted(text: &[u8], quote: u8) -> usize {
+pub(super) fn quoted_length(text: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(b) = text.get(at) {
         match b {
@@ -124,7 +124,7 @@ mod tests {
 
     fn of(text: &str) -> String {
         let mut out = b"old".to_vec();
-        digest(text.as_bytes(), &mut out);
+        write_digest(text.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -160,7 +160,7 @@ mod tests {
         #[test]
         fn any_bytes_have_a_digest(text in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut out = Vec::new();
-            digest(&text, &mut out);
+            write_digest(&text, &mut out);
             prop_assert!(out.len() <= text.len() + 1);
         }
 

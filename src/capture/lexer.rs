@@ -1,10 +1,10 @@
 //! Where a statement ends, byte by byte: quotes and comments hide what stands in them. Pure; never parses.
 
-use super::machine::{Machine, Reading, is_torn};
+use super::byte_lexer::{ByteLexer, LexerMode, is_torn};
 
 /// What a backslash means in quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Escapes {
+pub(super) enum EscapeMode {
     /// It hides the byte behind it, as by default.
     Backslash,
     /// It is a byte like others, under `NO_BACKSLASH_ESCAPES`.
@@ -13,7 +13,7 @@ pub(super) enum Escapes {
 
 /// What a lexer is in the middle of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inside {
+pub(super) enum LexContext {
     /// Code: names, numbers, signs.
     Code,
     /// `'text'`, `"text"` or `` `name` ``.
@@ -24,10 +24,10 @@ pub(super) enum Inside {
     Line,
 }
 
-impl Inside {
+impl LexContext {
     /// Whether a statement may end here: its log writes the end right behind a comment without a line's end.
     pub(super) fn may_end(self) -> bool {
-        matches!(self, Inside::Code | Inside::Line)
+        matches!(self, LexContext::Code | LexContext::Line)
     }
 }
 
@@ -47,8 +47,8 @@ const SPECIAL: [bool; 256] = {
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
-    inside: Inside,
-    escapes: Escapes,
+    inside: LexContext,
+    escapes: EscapeMode,
     /// Where the comment begins that it is in, if some servers run it as code.
     code_comment: Option<usize>,
     is_torn: bool,
@@ -56,8 +56,8 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     /// Begins in code at `at`.
-    pub(super) fn new(text: &'a [u8], at: usize, escapes: Escapes) -> Lexer<'a> {
-        Lexer { text, at, inside: Inside::Code, escapes, code_comment: None, is_torn: false }
+    pub(super) fn new(text: &'a [u8], at: usize, escapes: EscapeMode) -> Lexer<'a> {
+        Lexer { text, at, inside: LexContext::Code, escapes, code_comment: None, is_torn: false }
     }
 
     /// Whether there was a comment whose end depends on whether a server runs it as code.
@@ -67,60 +67,62 @@ impl<'a> Lexer<'a> {
 
     /// Goes on to behind the next line's end. Gives what it stood in just before that end, and the place of the next
     /// line; `None` where the text ends first.
-    pub(super) fn next_line(&mut self) -> Option<(Inside, usize)> {
+    pub(super) fn next_line(&mut self) -> Option<(LexContext, usize)> {
         loop {
             let rest = &self.text[self.at..];
             match self.inside {
-                Inside::Code => {
+                LexContext::Code => {
                     let step = rest.iter().position(|b| SPECIAL[usize::from(*b)]);
-                    let Some(step) = step else { return self.end() };
+                    let Some(step) = step else { return self.move_to_end() };
                     self.at += step;
                     let rest = &rest[step..];
                     self.at += 1;
                     match rest[0] {
-                        b'\n' => return Some((Inside::Code, self.at)),
-                        b'#' => self.inside = Inside::Line,
-                        b'-' if is_dash_comment(rest) => self.inside = Inside::Line,
+                        b'\n' => return Some((LexContext::Code, self.at)),
+                        b'#' => self.inside = LexContext::Line,
+                        b'-' if is_dash_comment(rest) => self.inside = LexContext::Line,
                         b'-' => {}
                         b'/' if rest.get(1) == Some(&b'*') => {
                             if matches!(rest.get(2), Some(b'!' | b'M')) {
                                 self.code_comment = Some(self.at - 1);
                             }
                             self.at += 1;
-                            self.inside = Inside::Comment;
+                            self.inside = LexContext::Comment;
                         }
                         b'/' => {}
-                        quote => self.inside = Inside::Quote(quote),
+                        quote => self.inside = LexContext::Quote(quote),
                     }
                 }
-                Inside::Line => {
-                    let Some(step) = memchr::memchr(b'\n', rest) else { return self.end() };
+                LexContext::Line => {
+                    let Some(step) = memchr::memchr(b'\n', rest) else { return self.move_to_end() };
                     self.at += step + 1;
-                    self.inside = Inside::Code;
-                    return Some((Inside::Line, self.at));
+                    self.inside = LexContext::Code;
+                    return Some((LexContext::Line, self.at));
                 }
-                Inside::Comment => {
-                    let Some(step) = memchr::memchr2(b'\n', b'*', rest) else { return self.end() };
+                LexContext::Comment => {
+                    let Some(step) = memchr::memchr2(b'\n', b'*', rest) else {
+                        return self.move_to_end();
+                    };
                     self.at += step + 1;
                     if rest[step] == b'\n' {
-                        return Some((Inside::Comment, self.at));
+                        return Some((LexContext::Comment, self.at));
                     }
                     if rest.get(step + 1) == Some(&b'/') {
                         self.at += 1;
-                        self.inside = Inside::Code;
+                        self.inside = LexContext::Code;
                         if let Some(begin) = self.code_comment.take() {
                             self.is_torn |= is_torn(&self.text[begin..self.at]);
                         }
                     }
                 }
-                Inside::Quote(quote) => {
-                    let hides = self.escapes == Escapes::Backslash && quote != b'`';
+                LexContext::Quote(quote) => {
+                    let hides = self.escapes == EscapeMode::Backslash && quote != b'`';
                     let step = if hides {
                         memchr::memchr3(quote, b'\n', b'\\', rest)
                     } else {
                         memchr::memchr2(quote, b'\n', rest)
                     };
-                    let Some(step) = step else { return self.end() };
+                    let Some(step) = step else { return self.move_to_end() };
                     self.at += step + 1;
                     match rest[step] {
                         b'\n' => return Some((self.inside, self.at)),
@@ -131,7 +133,7 @@ impl<'a> Lexer<'a> {
                             }
                         }
                         // A doubled quote closes and opens again, which comes to the same.
-                        _ => self.inside = Inside::Code,
+                        _ => self.inside = LexContext::Code,
                     }
                 }
             }
@@ -139,39 +141,39 @@ impl<'a> Lexer<'a> {
     }
 
     /// What the text ends in, once `next_line` has given `None`.
-    pub(super) fn inside(&self) -> Inside {
+    pub(super) fn current_context(&self) -> LexContext {
         self.inside
     }
 
-    fn end(&mut self) -> Option<(Inside, usize)> {
+    fn move_to_end(&mut self) -> Option<(LexContext, usize)> {
         self.at = self.text.len();
         None
     }
 }
 
 /// Lines of a text in any reading.
-pub(super) enum Lines<'a> {
+pub(super) enum LineLexer<'a> {
     /// By the quick lexer.
     Quick(Lexer<'a>),
     /// Byte by byte, and where it is.
-    Slow(Machine, &'a [u8], usize),
+    Slow(ByteLexer, &'a [u8], usize),
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineLexer<'a> {
     /// Begins in code at `at`.
-    pub(super) fn new(text: &'a [u8], at: usize, reading: Reading) -> Lines<'a> {
+    pub(super) fn new(text: &'a [u8], at: usize, reading: LexerMode) -> LineLexer<'a> {
         if reading.is_plain() {
-            Lines::Quick(Lexer::new(text, at, reading.escapes))
+            LineLexer::Quick(Lexer::new(text, at, reading.escapes))
         } else {
-            Lines::Slow(Machine::new(reading), text, at)
+            LineLexer::Slow(ByteLexer::new(reading), text, at)
         }
     }
 
     /// As [`Lexer::next_line`].
-    pub(super) fn next_line(&mut self) -> Option<(Inside, usize)> {
+    pub(super) fn next_line(&mut self) -> Option<(LexContext, usize)> {
         match self {
-            Lines::Quick(lexer) => lexer.next_line(),
-            Lines::Slow(machine, text, at) => {
+            LineLexer::Quick(lexer) => lexer.next_line(),
+            LineLexer::Slow(machine, text, at) => {
                 let found = machine.next_line(text, *at);
                 *at = found.map_or(text.len(), |(_, next)| next);
                 found
@@ -180,16 +182,16 @@ impl<'a> Lines<'a> {
     }
 
     /// What the text ends in, once `next_line` has given `None`.
-    pub(super) fn inside(&self) -> Inside {
+    pub(super) fn current_context(&self) -> LexContext {
         match self {
-            Lines::Quick(lexer) => lexer.inside(),
-            Lines::Slow(machine, ..) => machine.inside(),
+            LineLexer::Quick(lexer) => lexer.current_context(),
+            LineLexer::Slow(machine, ..) => machine.current_context(),
         }
     }
 
     /// As [`Lexer::is_torn`].
     pub(super) fn is_torn(&self) -> bool {
-        matches!(self, Lines::Quick(lexer) if lexer.is_torn())
+        matches!(self, LineLexer::Quick(lexer) if lexer.is_torn())
     }
 }
 
@@ -199,7 +201,7 @@ pub fn is_dash_comment(rest: &[u8]) -> bool {
 }
 
 /// A name that may stand in backticks, without them.
-pub(super) fn unquoted(name: &[u8]) -> Vec<u8> {
+pub(super) fn unquote_name(name: &[u8]) -> Vec<u8> {
     let inner = name.strip_prefix(b"`").and_then(|n| n.strip_suffix(b"`"));
     let Some(inner) = inner else { return name.to_vec() };
     let mut plain = Vec::with_capacity(inner.len());
@@ -217,19 +219,19 @@ pub(super) fn unquoted(name: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str, escapes: Escapes) -> (Vec<Inside>, Inside) {
+    fn lines(text: &str, escapes: EscapeMode) -> (Vec<LexContext>, LexContext) {
         let mut lexer = Lexer::new(text.as_bytes(), 0, escapes);
         let mut all = Vec::new();
         while let Some((inside, _)) = lexer.next_line() {
             all.push(inside);
         }
-        (all, lexer.inside())
+        (all, lexer.current_context())
     }
 
     #[test]
     fn quotes_and_comments_hide_ends_of_lines() {
-        use Inside::{Code, Comment, Line, Quote};
-        let of = |text| lines(text, Escapes::Backslash);
+        use LexContext::{Code, Comment, Line, Quote};
+        let of = |text| lines(text, EscapeMode::Backslash);
         assert_eq!(of("a\nb"), (vec![Code], Code));
         assert_eq!(of("'a\n'\n"), (vec![Quote(b'\''), Code], Code));
         assert_eq!(of("'a''\n'\n\"\n"), (vec![Quote(b'\''), Code, Quote(b'"')], Quote(b'"')));
@@ -243,6 +245,6 @@ mod tests {
 
     #[test]
     fn without_escapes_a_backslash_hides_nothing() {
-        assert_eq!(lines("'\\'\n", Escapes::None), (vec![Inside::Code], Inside::Code));
+        assert_eq!(lines("'\\'\n", EscapeMode::None), (vec![LexContext::Code], LexContext::Code));
     }
 }

@@ -2,7 +2,10 @@
 
 use std::io::Read;
 
-use super::{Ahead, Doubt, Format, LOG_FORMATS, Recorded, Skipped, Step, format_names, slow_log};
+use super::{
+    Confidence, FormatParser, LOG_FORMATS, LogRecord, Lookahead, ParseStep, SkipReason,
+    format_names, slow_log,
+};
 
 /// Bytes read at a time.
 const PIECE: usize = 128 << 10;
@@ -18,7 +21,7 @@ const SLACK_BYTES: usize = 64 << 10;
 const KEPT_BYTES: usize = 1 << 20;
 
 /// Whether to go on after a record.
-pub type Next = std::ops::ControlFlow<()>;
+pub type LogFlow = std::ops::ControlFlow<()>;
 
 /// Why a log can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +36,7 @@ pub enum LogError {
 
 /// Lines that could not be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SkippedRange {
     /// The first of them, from 1.
     pub line: u64,
     /// Where they begin, bytes from where reading began.
@@ -44,7 +47,7 @@ pub struct Place {
 
 /// What was read of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct LogTally {
     /// Records, whatever they are.
     pub records: u64,
     /// Among them with a quote or comment that has no end.
@@ -74,11 +77,11 @@ pub struct Tally {
     /// Bytes not understood.
     pub skipped_bytes: u64,
     /// Where the first of them are.
-    pub skipped: Vec<Place>,
+    pub skipped: Vec<SkippedRange>,
     /// Records that were left out as they are longer than is kept.
     pub too_long: u64,
     /// Where the first of them are.
-    pub too_long_at: Vec<Place>,
+    pub too_long_at: Vec<SkippedRange>,
     /// Where the last of each ends.
     skipped_end: u64,
     too_long_end: u64,
@@ -86,20 +89,20 @@ pub struct Tally {
 
 /// What a log that is being written has for its reader.
 #[derive(Clone, Copy, Debug)]
-pub enum News<'r, 't> {
+pub enum LogUpdate<'r, 't> {
     /// Something recorded.
-    Recorded(&'r Recorded<'t>),
+    Recorded(&'r LogRecord<'t>),
     /// Nothing for a while: time to look at clocks and stop flags.
     Idle,
 }
 
 /// What becomes of each record.
-type On<'a> = &'a mut dyn FnMut(&Recorded<'_>) -> Next;
+type LogRecordHandler<'a> = &'a mut dyn FnMut(&LogRecord<'_>) -> LogFlow;
 
 /// One log. A file is [read](Log::read), a source that is still being written is [listened to](Log::listen); what comes
 /// in another way is [pushed](Log::push).
-pub struct Log {
-    format: Option<(&'static str, Box<dyn Format>)>,
+pub struct LogParser {
+    format: Option<(&'static str, Box<dyn FormatParser>)>,
     text: Vec<u8>,
     /// Where the next record begins.
     at: usize,
@@ -114,12 +117,12 @@ pub struct Log {
     is_attached: bool,
     is_patient: bool,
     most_bytes: usize,
-    tally: Tally,
+    tally: LogTally,
 }
 
-impl Default for Log {
-    fn default() -> Log {
-        Log {
+impl Default for LogParser {
+    fn default() -> LogParser {
+        LogParser {
             format: None,
             text: Vec::new(),
             at: 0,
@@ -130,26 +133,26 @@ impl Default for Log {
             is_attached: false,
             is_patient: false,
             most_bytes: MOST_RECORD_BYTES,
-            tally: Tally::default(),
+            tally: LogTally::default(),
         }
     }
 }
 
-impl Log {
+impl LogParser {
     /// A log that is read from anywhere in its midst: what stands before the first head is skipped and counted, however
     /// much it is. Which database is in use is unknown until the log tells.
-    pub fn attached() -> Log {
-        Log { is_attached: true, ..Log::default() }
+    pub fn new_attached() -> LogParser {
+        LogParser { is_attached: true, ..LogParser::default() }
     }
 
     /// The same, but a record is given only when the next one begins or the log ends: never early.
-    pub fn patient(self) -> Log {
-        Log { is_patient: true, ..self }
+    pub fn without_early(self) -> LogParser {
+        LogParser { is_patient: true, ..self }
     }
 
     /// The same, but records longer than this are left out, and counted: no more memory than about this is used.
-    pub fn bounded(self, most_bytes: usize) -> Log {
-        Log { most_bytes, ..self }
+    pub fn with_max_bytes(self, most_bytes: usize) -> LogParser {
+        LogParser { most_bytes, ..self }
     }
 
     /// Which format it is in, once that is known.
@@ -158,7 +161,7 @@ impl Log {
     }
 
     /// What was read so far.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> &LogTally {
         &self.tally
     }
 
@@ -168,7 +171,7 @@ impl Log {
     }
 
     /// The line that the next record begins on, from 1.
-    pub fn line(&self) -> u64 {
+    pub fn line_number(&self) -> u64 {
         self.line
     }
 
@@ -176,10 +179,14 @@ impl Log {
     ///
     /// # Errors
     /// When the source can't be read, or is no log.
-    pub fn read(&mut self, source: &mut dyn Read, on: On<'_>) -> Result<(), LogError> {
-        self.listen(source, &mut |news| match news {
-            News::Recorded(recorded) => on(recorded),
-            News::Idle => Next::Continue(()),
+    pub fn read_source(
+        &mut self,
+        source: &mut dyn Read,
+        on: LogRecordHandler<'_>,
+    ) -> Result<(), LogError> {
+        self.follow_source(source, &mut |news| match news {
+            LogUpdate::Recorded(recorded) => on(recorded),
+            LogUpdate::Idle => LogFlow::Continue(()),
         })
     }
 
@@ -189,26 +196,28 @@ impl Log {
     ///
     /// # Errors
     /// When the source can't be read, or is no log.
-    pub fn listen(
+    pub fn follow_source(
         &mut self,
         source: &mut dyn Read,
-        on: &mut dyn FnMut(News<'_, '_>) -> Next,
+        on: &mut dyn FnMut(LogUpdate<'_, '_>) -> LogFlow,
     ) -> Result<(), LogError> {
         use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
         loop {
-            let each = &mut |recorded: &Recorded<'_>| on(News::Recorded(recorded));
+            let each = &mut |recorded: &LogRecord<'_>| on(LogUpdate::Recorded(recorded));
             let before = self.text.len();
             self.text.resize(before + PIECE, 0);
             let read = source.read(&mut self.text[before..]);
             self.text.truncate(before + *read.as_ref().unwrap_or(&0));
             let next = match read {
                 Ok(0) => return self.finish(each).map(|_| ()),
-                Ok(read) => self.came(read, each)?,
+                Ok(read) => self.parse_added(read, each)?,
                 Err(e) if e.kind() == Interrupted => continue,
-                Err(e) if matches!(e.kind(), WouldBlock | TimedOut) => match self.pause(each)? {
-                    Next::Continue(()) => on(News::Idle),
-                    stop => stop,
-                },
+                Err(e) if matches!(e.kind(), WouldBlock | TimedOut) => {
+                    match self.flush_quiet(each)? {
+                        LogFlow::Continue(()) => on(LogUpdate::Idle),
+                        stop => stop,
+                    }
+                }
                 Err(e) => {
                     // What came before is good.
                     let _ = self.finish(each);
@@ -225,79 +234,83 @@ impl Log {
     ///
     /// # Errors
     /// When it is no log.
-    pub fn push(&mut self, text: &[u8], on: On<'_>) -> Result<Next, LogError> {
+    pub fn push(&mut self, text: &[u8], on: LogRecordHandler<'_>) -> Result<LogFlow, LogError> {
         self.text.extend_from_slice(text);
-        self.came(text.len(), on)
+        self.parse_added(text.len(), on)
     }
 
     /// So many bytes more are there.
-    fn came(&mut self, bytes: usize, on: On<'_>) -> Result<Next, LogError> {
+    fn parse_added(&mut self, bytes: usize, on: LogRecordHandler<'_>) -> Result<LogFlow, LogError> {
         self.tally.bytes += bytes as u64;
         self.is_looked_at = false;
-        self.walk(Ahead::More, on)
+        self.parse_records(Lookahead::More, on)
     }
 
     /// Nothing came for a while: gives a last record that looks whole.
     ///
     /// # Errors
     /// When it is no log.
-    pub fn pause(&mut self, on: On<'_>) -> Result<Next, LogError> {
+    pub fn flush_quiet(&mut self, on: LogRecordHandler<'_>) -> Result<LogFlow, LogError> {
         if self.is_patient || self.is_looked_at {
-            return Ok(Next::Continue(()));
+            return Ok(LogFlow::Continue(()));
         }
         self.is_looked_at = true;
-        self.walk(Ahead::Quiet, on)
+        self.parse_records(Lookahead::Quiet, on)
     }
 
     /// Nothing more will come: gives what is left.
     ///
     /// # Errors
     /// When it is no log.
-    pub fn finish(&mut self, on: On<'_>) -> Result<Next, LogError> {
-        self.walk(Ahead::Nothing, on)
+    pub fn finish(&mut self, on: LogRecordHandler<'_>) -> Result<LogFlow, LogError> {
+        self.parse_records(Lookahead::Nothing, on)
     }
 
     /// Takes what is whole of the text.
-    fn walk(&mut self, ahead: Ahead, on: On<'_>) -> Result<Next, LogError> {
-        if ahead == Ahead::More && self.text.len() - self.at < self.wanted {
-            return Ok(Next::Continue(()));
+    fn parse_records(
+        &mut self,
+        ahead: Lookahead,
+        on: LogRecordHandler<'_>,
+    ) -> Result<LogFlow, LogError> {
+        if ahead == Lookahead::More && self.text.len() - self.at < self.wanted {
+            return Ok(LogFlow::Continue(()));
         }
-        if self.format.is_none() && !self.know(ahead)? {
-            return Ok(Next::Continue(()));
+        if self.format.is_none() && !self.detect_format(ahead)? {
+            return Ok(LogFlow::Continue(()));
         }
-        let Some((_, format)) = &mut self.format else { return Ok(Next::Continue(())) };
+        let Some((_, format)) = &mut self.format else { return Ok(LogFlow::Continue(())) };
         self.wanted = 0;
-        let mut next = Next::Continue(());
+        let mut next = LogFlow::Continue(());
         while self.at < self.text.len() && next.is_continue() {
             let from = self.at;
             let mut after = None;
-            match format.step(&self.text, from, self.line, ahead) {
-                Step::Recorded(_, end, line) if end - from > self.most_bytes => {
+            match format.parse_next(&self.text, from, self.line, ahead) {
+                ParseStep::Recorded(_, end, line) if end - from > self.most_bytes => {
                     after = line;
                     let place = (self.line, self.offset);
-                    self.tally.skip(&self.text[from..end], place, Skipped::TooLong);
+                    self.tally.count_skipped(&self.text[from..end], place, SkipReason::TooLong);
                     self.at = end;
                 }
-                Step::Recorded(mut recorded, end, line) => {
+                ParseStep::Recorded(mut recorded, end, line) => {
                     after = line;
                     recorded.raw = &self.text[from..end];
                     recorded.offset = self.offset;
-                    self.tally.take(recorded.doubt);
+                    self.tally.count_record(recorded.doubt);
                     self.at = end;
                     next = on(&recorded);
                 }
-                Step::Skipped(end, what) => {
-                    self.tally.skip(&self.text[from..end], (self.line, self.offset), what);
+                ParseStep::Skipped(end, what) => {
+                    self.tally.count_skipped(&self.text[from..end], (self.line, self.offset), what);
                     self.at = end;
                     if self.tally.records == 0 && self.tally.skipped_bytes > 0 {
-                        format.lacks_begin();
+                        format.note_missing_start();
                     }
                 }
-                Step::More if self.text.len() - from > self.most_bytes + SLACK_BYTES => {
-                    format.leave_out(&self.text, from);
+                ParseStep::More if self.text.len() - from > self.most_bytes + SLACK_BYTES => {
+                    format.skip_oversized(&self.text, from);
                     continue;
                 }
-                Step::More => {
+                ParseStep::More => {
                     // A long record is looked at again when there is twice as much of it.
                     let most = self.most_bytes + SLACK_BYTES + 1;
                     self.wanted = ((self.text.len() - from) * 2).min(most);
@@ -306,7 +319,11 @@ impl Log {
             }
             if self.at <= from {
                 // A format that gets no further must not hang; what is there is not understood.
-                self.tally.skip(&self.text[from..], (self.line, self.offset), Skipped::Strange);
+                self.tally.count_skipped(
+                    &self.text[from..],
+                    (self.line, self.offset),
+                    SkipReason::Strange,
+                );
                 self.at = self.text.len();
             }
             let done = &self.text[from..self.at];
@@ -322,9 +339,9 @@ impl Log {
     }
 
     /// Finds the format; `false` where more text is needed for it.
-    fn know(&mut self, ahead: Ahead) -> Result<bool, LogError> {
+    fn detect_format(&mut self, ahead: Lookahead) -> Result<bool, LogError> {
         loop {
-            if !self.pass_banners(ahead.is_all()) {
+            if !self.skip_banners(ahead.is_all()) {
                 return Ok(false);
             }
             let begin = &self.text[..self.text.len().min(BEGIN)];
@@ -338,7 +355,7 @@ impl Log {
             if let Some((name, _, open)) = lines.find_map(of) {
                 let mut format = open();
                 if self.tally.skipped_bytes > 0 {
-                    format.lacks_begin();
+                    format.note_missing_start();
                 }
                 self.format = Some((name, format));
                 return Ok(true);
@@ -353,20 +370,24 @@ impl Log {
             // that what follows is no line's begin.
             let is_line = !whole.is_empty();
             self.at = if is_line { whole.len() } else { begin.len() - 1 };
-            self.tally.skip(&self.text[..self.at], (self.line, self.offset), Skipped::Strange);
-            self.pass(self.at);
+            self.tally.count_skipped(
+                &self.text[..self.at],
+                (self.line, self.offset),
+                SkipReason::Strange,
+            );
+            self.skip_bytes(self.at);
         }
     }
 
     /// Takes what servers write when they open a log, at its begin: a log may hold nothing else, and then nobody knows
     /// which it is. `false` where more text is needed.
-    fn pass_banners(&mut self, is_all: bool) -> bool {
+    fn skip_banners(&mut self, is_all: bool) -> bool {
         loop {
             let blanks = self.text.len() - self.text.trim_ascii_start().len();
-            match slow_log::banner(&self.text, blanks, is_all) {
-                Some(Step::Skipped(end, what)) => {
-                    self.tally.skip(&self.text[..end], (self.line, self.offset), what);
-                    self.pass(end);
+            match slow_log::parse_banner(&self.text, blanks, is_all) {
+                Some(ParseStep::Skipped(end, what)) => {
+                    self.tally.count_skipped(&self.text[..end], (self.line, self.offset), what);
+                    self.skip_bytes(end);
                 }
                 Some(_) => return self.text.len() >= BEGIN,
                 None => return true,
@@ -375,7 +396,7 @@ impl Log {
     }
 
     /// So many bytes are done with.
-    fn pass(&mut self, bytes: usize) {
+    fn skip_bytes(&mut self, bytes: usize) {
         self.line += line_count(&self.text[..bytes]);
         self.offset += bytes as u64;
         self.text.drain(..bytes);
@@ -388,36 +409,36 @@ pub(super) fn line_count(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-impl Tally {
-    fn take(&mut self, doubt: Doubt) {
+impl LogTally {
+    fn count_record(&mut self, doubt: Confidence) {
         self.records += 1;
         match doubt {
-            Doubt::Clean => {}
-            Doubt::NoEscapes => self.no_escapes += 1,
-            Doubt::Unbalanced => self.unbalanced += 1,
-            Doubt::Suspect => self.suspect += 1,
-            Doubt::Ambiguous => self.ambiguous += 1,
-            Doubt::Imitates => self.imitates += 1,
-            Doubt::Irregular => self.irregular += 1,
-            Doubt::FreeText => self.free_text += 1,
-            Doubt::Early => self.early += 1,
-            Doubt::Cut => self.cut += 1,
+            Confidence::Clean => {}
+            Confidence::NoEscapes => self.no_escapes += 1,
+            Confidence::Unbalanced => self.unbalanced += 1,
+            Confidence::Suspect => self.suspect += 1,
+            Confidence::Ambiguous => self.ambiguous += 1,
+            Confidence::Imitates => self.imitates += 1,
+            Confidence::Irregular => self.irregular += 1,
+            Confidence::FreeText => self.free_text += 1,
+            Confidence::Early => self.early += 1,
+            Confidence::Cut => self.cut += 1,
         }
     }
 
-    fn skip(&mut self, text: &[u8], place: (u64, u64), what: Skipped) {
+    fn count_skipped(&mut self, text: &[u8], place: (u64, u64), what: SkipReason) {
         match what {
-            Skipped::Banner => self.banners += 1,
-            Skipped::TooLong => {
+            SkipReason::Banner => self.banners += 1,
+            SkipReason::TooLong => {
                 let (_, is_new) =
-                    add_place(&mut self.too_long_at, &mut self.too_long_end, text, place);
+                    add_skipped_range(&mut self.too_long_at, &mut self.too_long_end, text, place);
                 self.too_long += u64::from(is_new);
             }
-            Skipped::Rest | Skipped::Strange => {
+            SkipReason::Rest | SkipReason::Strange => {
                 let (bytes, is_new) =
-                    add_place(&mut self.skipped, &mut self.skipped_end, text, place);
+                    add_skipped_range(&mut self.skipped, &mut self.skipped_end, text, place);
                 self.skipped_bytes += bytes;
-                self.continued += u64::from(is_new && what == Skipped::Rest);
+                self.continued += u64::from(is_new && what == SkipReason::Rest);
             }
         }
     }
@@ -425,8 +446,8 @@ impl Tally {
 
 /// Adds what stands at a place, and gives its bytes, and whether it is a place of its own. What comes in parts is one
 /// place; blanks before it are none.
-fn add_place(
-    places: &mut Vec<Place>,
+fn add_skipped_range(
+    places: &mut Vec<SkippedRange>,
     end: &mut u64,
     text: &[u8],
     (line, offset): (u64, u64),
@@ -445,7 +466,7 @@ fn add_place(
         }
     } else if places.len() < MOST_PLACES {
         let line = line + line_count(&text[..blanks]);
-        places.push(Place { line, offset: offset + blanks as u64, bytes });
+        places.push(SkippedRange { line, offset: offset + blanks as u64, bytes });
     }
     (bytes, !joins)
 }

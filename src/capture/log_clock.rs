@@ -2,7 +2,7 @@
 
 /// How well a time, or a head, fits a log, where it must be told from a text that looks like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum LogFit {
     /// It is what this log would write next.
     Own,
     /// So it is, after a very long time without any record.
@@ -38,26 +38,26 @@ impl LogClock {
     }
 
     /// How well a time fits the next record.
-    pub(super) fn fit(&self, us: u64, is_end: bool) -> Fit {
+    pub(super) fn time_fit(&self, us: u64, is_end: bool) -> LogFit {
         let back_us = if is_end { BACK_OF_ENDS_US } else { BACK_US };
         if self.now_us == 0 {
-            Fit::Own
+            LogFit::Own
         } else if us.saturating_add(back_us) < self.now_us {
-            Fit::No
+            LogFit::No
         } else if us <= self.now_us.saturating_add(AHEAD_US) {
-            Fit::Own
+            LogFit::Own
         } else if us <= self.now_us.saturating_add(LONG_AHEAD_US) {
-            Fit::Late
+            LogFit::Late
         } else {
-            Fit::No
+            LogFit::No
         }
     }
 
     /// Takes note of a record's time. A client can set its own: the clock goes where one record's is not wildly off, or
     /// where many agree.
-    pub(super) fn note(&mut self, us: u64) {
+    pub(super) fn note_time(&mut self, us: u64) {
         let agreed = match self.odd {
-            _ if self.fit(us, false) == Fit::Own => {
+            _ if self.time_fit(us, false) == LogFit::Own => {
                 self.now_us = self.now_us.max(us);
                 self.odd = None;
                 return;
@@ -82,25 +82,25 @@ mod tests {
     #[test]
     fn yesterday_and_a_day_ahead_do_not_fit() {
         let mut clock = LogClock::default();
-        assert_eq!(clock.fit(5, true), Fit::Own, "the first may be any");
-        clock.note(NOW);
-        assert_eq!(clock.fit(NOW - 30 * MINUTE_US, false), Fit::Own);
-        assert_eq!(clock.fit(NOW - 30 * MINUTE_US, true), Fit::No);
-        assert_eq!(clock.fit(NOW - DAY_US, false), Fit::No);
-        assert_eq!(clock.fit(NOW + 23 * 60 * MINUTE_US, true), Fit::Own);
-        assert_eq!(clock.fit(NOW + 25 * 60 * MINUTE_US, true), Fit::Late);
-        assert_eq!(clock.fit(u64::MAX, true), Fit::No);
+        assert_eq!(clock.time_fit(5, true), LogFit::Own, "the first may be any");
+        clock.note_time(NOW);
+        assert_eq!(clock.time_fit(NOW - 30 * MINUTE_US, false), LogFit::Own);
+        assert_eq!(clock.time_fit(NOW - 30 * MINUTE_US, true), LogFit::No);
+        assert_eq!(clock.time_fit(NOW - DAY_US, false), LogFit::No);
+        assert_eq!(clock.time_fit(NOW + 23 * 60 * MINUTE_US, true), LogFit::Own);
+        assert_eq!(clock.time_fit(NOW + 25 * 60 * MINUTE_US, true), LogFit::Late);
+        assert_eq!(clock.time_fit(u64::MAX, true), LogFit::No);
     }
 
     #[test]
     fn a_clock_goes_far_only_where_others_agree() {
         let mut clock = LogClock::default();
-        clock.note(NOW);
-        (1..u64::from(ENOUGH)).for_each(|n| clock.note(NOW + 9 * DAY_US + n));
-        clock.note(NOW + 1);
-        clock.note(NOW + 9 * DAY_US);
+        clock.note_time(NOW);
+        (1..u64::from(ENOUGH)).for_each(|n| clock.note_time(NOW + 9 * DAY_US + n));
+        clock.note_time(NOW + 1);
+        clock.note_time(NOW + 9 * DAY_US);
         assert_eq!(clock.now_us(), Some(NOW + 1), "a client may have set its own");
-        (0..ENOUGH).for_each(|_| clock.note(NOW - 9 * DAY_US));
+        (0..ENOUGH).for_each(|_| clock.note_time(NOW - 9 * DAY_US));
         assert_eq!(clock.now_us(), Some(NOW - 9 * DAY_US), "it was set back");
     }
 }

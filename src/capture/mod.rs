@@ -1,8 +1,9 @@
 //! Statements from the past: readers of logs, the statement type, the digest.
 //! Never knows: load; threads, but where a log is served to many (`ship/serve`).
-//! Start reading at `Recorded`, then `LOG_FORMATS`. To add a format of logs: a folder with a `Format`, and its line in
+//! Start reading at `LogRecord`, then `LOG_FORMATS`. To add a format of logs: a folder with a `FormatParser`, and its line in
 //! `LOG_FORMATS`.
 
+mod byte_lexer;
 pub mod classes;
 #[cfg(test)]
 mod dialects;
@@ -11,12 +12,11 @@ mod general_log;
 mod lexer;
 mod log;
 mod log_clock;
-mod long;
-mod machine;
-mod modes;
+mod long_record;
 pub mod read_only;
 pub mod redact;
-mod sessions;
+mod session_databases;
+mod session_modes;
 pub mod ship;
 mod slow_log;
 pub mod source;
@@ -25,18 +25,18 @@ mod time;
 pub mod writes;
 
 pub use lexer::is_dash_comment;
-pub use log::{Log, LogError, MOST_RECORD_BYTES, News, Next, Place, Tally};
-pub use slow_log::write_slow;
+pub use log::{LogError, LogFlow, LogParser, LogTally, LogUpdate, MOST_RECORD_BYTES, SkippedRange};
+pub use slow_log::write_slow_record;
 
 /// One thing that a session did, as a log tells of it. What a log does not tell is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded<'t> {
+pub struct LogRecord<'t> {
     /// Line of the log on which its text begins, from 1.
     pub line: u64,
     /// Where in the log its bytes begin, bytes from where reading began.
     pub offset: u64,
     /// What it did.
-    pub deed: Deed,
+    pub deed: EventKind,
     /// The statement as bytes, without the log's terminator; the argument of other deeds.
     pub text: &'t [u8],
     /// The session's number in its server.
@@ -46,7 +46,7 @@ pub struct Recorded<'t> {
     /// Where the session comes from.
     pub host: &'t [u8],
     /// The session's default database.
-    pub database: Database<'t>,
+    pub database: DefaultDatabase<'t>,
     /// When it began, microseconds since 1970.
     pub began_us: Option<u64>,
     /// How long it took, microseconds.
@@ -66,14 +66,14 @@ pub struct Recorded<'t> {
     /// Whether it ran inside a stored program, and was not sent by a client.
     pub is_inner: bool,
     /// What is doubtful about it.
-    pub doubt: Doubt,
+    pub doubt: Confidence,
     /// All its bytes in the log, with its head and terminator.
     pub raw: &'t [u8],
 }
 
 /// What a session did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Deed {
+pub enum EventKind {
     /// Ran a statement.
     #[default]
     Statement,
@@ -93,7 +93,7 @@ pub enum Deed {
 
 /// What is known of a session's default database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Database<'t> {
+pub enum DefaultDatabase<'t> {
     /// The log does not tell: a session without one, or a log that was cut.
     #[default]
     Unknown,
@@ -105,7 +105,7 @@ pub enum Database<'t> {
 
 /// What is doubtful about something recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Confidence {
     /// Nothing.
     #[default]
     Clean,
@@ -128,31 +128,31 @@ pub enum Doubt {
     /// line's end in it), and that are not marked off: they could imitate a record. Not to be sent if it writes.
     FreeText,
     /// It looks whole, and was given as nothing came behind it for a while: more of it may come. Not to be sent if it
-    /// writes; see [`Log::patient`].
+    /// writes; see [`LogParser::without_early`].
     Early,
     /// The log ends before it does.
     Cut,
 }
 
-impl Doubt {
+impl Confidence {
     /// Whether it is for sure what a session did, so that it may be sent even if it writes.
     pub fn is_certain(self) -> bool {
-        matches!(self, Doubt::Clean | Doubt::NoEscapes)
+        matches!(self, Confidence::Clean | Confidence::NoEscapes)
     }
 
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Doubt::Clean => "clean",
-            Doubt::NoEscapes => "no backslash escapes",
-            Doubt::Unbalanced => "unbalanced",
-            Doubt::Suspect => "suspect",
-            Doubt::Ambiguous => "ambiguous",
-            Doubt::Imitates => "imitates records",
-            Doubt::Irregular => "irregular",
-            Doubt::FreeText => "free text",
-            Doubt::Early => "early",
-            Doubt::Cut => "cut",
+            Confidence::Clean => "clean",
+            Confidence::NoEscapes => "no backslash escapes",
+            Confidence::Unbalanced => "unbalanced",
+            Confidence::Suspect => "suspect",
+            Confidence::Ambiguous => "ambiguous",
+            Confidence::Imitates => "imitates records",
+            Confidence::Irregular => "irregular",
+            Confidence::FreeText => "free text",
+            Confidence::Early => "early",
+            Confidence::Cut => "cut",
         }
     }
 }
@@ -166,18 +166,18 @@ const SUSPECT_BYTES: usize = 1 << 20;
     clippy::large_enum_variant,
     reason = "one at a time, never kept; a box would be an allocation per record"
 )]
-enum Step<'t> {
+enum ParseStep<'t> {
     /// Something recorded, where the next one begins, and its line, if lines were counted on the way.
-    Recorded(Recorded<'t>, usize, Option<u64>),
+    Recorded(LogRecord<'t>, usize, Option<u64>),
     /// Bytes up to there that are no record.
-    Skipped(usize, Skipped),
+    Skipped(usize, SkipReason),
     /// The text ends before the next record does.
     More,
 }
 
 /// What is no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Skipped {
+enum SkipReason {
     /// What a server writes when it starts or rotates, as it belongs in logs.
     Banner,
     /// More of a record that was given early.
@@ -190,7 +190,7 @@ enum Skipped {
 
 /// What comes behind the text that is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ahead {
+enum Lookahead {
     /// More.
     More,
     /// Perhaps more, but nothing came for a while: a last record that looks whole is to be given.
@@ -199,32 +199,38 @@ enum Ahead {
     Nothing,
 }
 
-impl Ahead {
+impl Lookahead {
     /// Whether all of the log is there.
     fn is_all(self) -> bool {
-        self == Ahead::Nothing
+        self == Lookahead::Nothing
     }
 }
 
 /// A format of logs, reading one log: what it has seen so far helps to understand the rest.
-trait Format: Send {
+trait FormatParser: Send {
     /// Looks at a place; `line` is its number.
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t>;
+    fn parse_next<'t>(
+        &'t mut self,
+        text: &'t [u8],
+        at: usize,
+        line: u64,
+        ahead: Lookahead,
+    ) -> ParseStep<'t>;
 
     /// The log's begin is missing: the first heads may stand in a literal that began before.
-    fn lacks_begin(&mut self);
+    fn note_missing_start(&mut self);
 
     /// What is at a place is longer than is kept: the next steps skip it, as much as there is of it each time.
-    fn leave_out(&mut self, text: &[u8], at: usize);
+    fn skip_oversized(&mut self, text: &[u8], at: usize);
 }
 
 /// Name of a format, whether a line begins a record of it, and a fresh reader.
-type LogFormat = (&'static str, fn(&[u8]) -> bool, fn() -> Box<dyn Format>);
+type LogFormat = (&'static str, fn(&[u8]) -> bool, fn() -> Box<dyn FormatParser>);
 
 /// All formats. The first line of a log that begins a record of one tells which it is.
 const LOG_FORMATS: &[LogFormat] = &[
-    ("slow_log", slow_log::begins, || Box::new(slow_log::SlowLog::default())),
-    ("general_log", general_log::begins, || Box::new(general_log::GeneralLog::default())),
+    ("slow_log", slow_log::starts_record, || Box::new(slow_log::SlowLog::default())),
+    ("general_log", general_log::starts_record, || Box::new(general_log::GeneralLog::default())),
 ];
 
 /// Names of all formats.

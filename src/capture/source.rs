@@ -23,11 +23,11 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LONGEST_MARK: usize = 4;
 
 /// Files of these paths; of folders all that are in them and not hidden. What was rotated stands together, where the
-/// first of it is named, the oldest first: `slow.log.2`, `slow.log.1.gz`, `slow.log`. `-` stands for standard input.
+/// first of it is named, the oldest first: `slow.log.2`, `slow.log.1.gz`, `slow_record.log`. `-` stands for standard input.
 ///
 /// # Errors
 /// When a path is not there or a folder can't be listed.
-pub fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+pub fn expand_paths(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in paths {
         if path.as_os_str() == "-" || !path.is_dir() {
@@ -41,13 +41,13 @@ pub fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         entries.sort();
         found.extend(entries);
     }
-    Ok(in_order(found))
+    Ok(sort_rotated(found))
 }
 
-fn in_order(paths: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut logs: Vec<(OsString, Vec<(Age, PathBuf)>)> = Vec::new();
+fn sort_rotated(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut logs: Vec<(OsString, Vec<(RotationAge, PathBuf)>)> = Vec::new();
     for path in paths {
-        let (log, age) = rotated(&path);
+        let (log, age) = rotation_age(&path);
         match logs.iter_mut().find(|(known, _)| *known == log) {
             Some((_, files)) => files.push((age, path)),
             None => logs.push((log, vec![(age, path)])),
@@ -62,7 +62,7 @@ fn in_order(paths: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Which of the files that a log was rotated into; the oldest is the least.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Age {
+enum RotationAge {
     /// `.3`: so many rotations ago.
     Rotations(Reverse<u32>),
     /// `-20261121`: of that time.
@@ -72,9 +72,9 @@ enum Age {
 }
 
 /// The path of the log that a file was rotated from, and how old it is. Packed or not makes no difference.
-fn rotated(path: &Path) -> (OsString, Age) {
+fn rotation_age(path: &Path) -> (OsString, RotationAge) {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-        return (path.as_os_str().to_owned(), Age::Current);
+        return (path.as_os_str().to_owned(), RotationAge::Current);
     };
     let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
     let plain = plain.unwrap_or(name);
@@ -82,11 +82,11 @@ fn rotated(path: &Path) -> (OsString, Age) {
     let log = plain.trim_end_matches(is_mark);
     let mark = plain[log.len()..].trim_start_matches(['.', '-', '_']);
     let age = match mark.parse() {
-        _ if log.is_empty() || mark.is_empty() => Age::Current,
-        Ok(number) if mark.len() <= 4 => Age::Rotations(Reverse(number)),
-        _ => Age::Since(mark.to_owned()),
+        _ if log.is_empty() || mark.is_empty() => RotationAge::Current,
+        Ok(number) if mark.len() <= 4 => RotationAge::Rotations(Reverse(number)),
+        _ => RotationAge::Since(mark.to_owned()),
     };
-    let log = if matches!(age, Age::Current) { plain } else { log };
+    let log = if matches!(age, RotationAge::Current) { plain } else { log };
     (path.with_file_name(log).into_os_string(), age)
 }
 
@@ -98,47 +98,48 @@ fn is_hidden(path: &Path) -> bool {
 ///
 /// # Errors
 /// When it can't be opened.
-pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    Ok(unpacked(Box::new(file(path)?)))
+pub fn open_source(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    Ok(decompress_source(Box::new(open_plain(path)?)))
 }
 
 /// What a source holds, unpacked if it is packed by gzip or zstd, in one part or in many that follow each other. An
 /// error says what is wrong, once all that is good was given.
-pub fn unpacked(source: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
-    Box::new(Unpacked::Begin(source, Vec::new()))
+pub fn decompress_source(source: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+    Box::new(DecompressedSource::Begin(source, Vec::new()))
 }
 
 /// Opens one that is still being written: standard input, a named pipe, or what `sweat ship` serves at a URL. It gives `ErrorKind::WouldBlock` when nothing
-/// came for 200 ms, as [`Log::listen`](super::Log::listen) wants it. A plain file ends where it ends.
+/// came for 200 ms, as [`LogParser::follow_source`](super::Log::listen) wants it. A plain file ends where it ends.
 ///
 /// # Errors
 /// When it can't be opened.
 pub fn open_live(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if let Some(url) = url(path) {
-        let live = ship::open_live(url, &ship::Access::from_environment(), None, &Stop::new());
+    if let Some(url) = as_url(path) {
+        let live =
+            ship::open_live(url, &ship::RemoteAccess::from_environment(), None, &Stop::new());
         return Ok(Box::new(live.map_err(|e| io::Error::other(format!("{e:#}")))?));
     }
-    Ok(unpacked(Box::new(Live(live_file(path)?))))
+    Ok(decompress_source(Box::new(PolledFile(open_live_file(path)?))))
 }
 
 /// A named pipe is opened without waiting for someone to write to it, so that a wait is one like any other and can be
 /// ended: until then nothing comes.
-fn live_file(path: &Path) -> io::Result<File> {
+fn open_live_file(path: &Path) -> io::Result<File> {
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo());
     if !is_pipe {
-        return file(path);
+        return open_plain(path);
     }
     let flags = OFlags::NONBLOCK.bits() as i32;
     std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// The URL that a path is, if it is one.
-pub fn url(path: &Path) -> Option<&str> {
+pub fn as_url(path: &Path) -> Option<&str> {
     path.to_str().filter(|place| ship::is_url(place))
 }
 
 /// Standard input without the library's buffer, in which a wait could not see what is there.
-fn file(path: &Path) -> io::Result<File> {
+fn open_plain(path: &Path) -> io::Result<File> {
     if path.as_os_str() == "-" {
         Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
     } else {
@@ -150,9 +151,9 @@ fn file(path: &Path) -> io::Result<File> {
 const QUIET: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// A file that may have nothing for a while.
-struct Live(File);
+struct PolledFile(File);
 
-impl Read for Live {
+impl Read for PolledFile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
         if poll(&mut fds, Some(&QUIET))? == 0 {
@@ -163,24 +164,25 @@ impl Read for Live {
 }
 
 /// What is packed as the text in it. How, is seen from the first bytes.
-enum Unpacked {
+enum DecompressedSource {
     /// Not all of these are there yet.
     Begin(Box<dyn Read + Send>, Vec<u8>),
     Open(Box<dyn Read + Send>),
 }
 
-impl Read for Unpacked {
+impl Read for DecompressedSource {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             match self {
-                Unpacked::Open(source) => return source.read(out),
-                Unpacked::Begin(source, begin) => {
+                DecompressedSource::Open(source) => return source.read(out),
+                DecompressedSource::Begin(source, begin) => {
                     let mut more = [0; LONGEST_MARK];
                     let read = source.read(&mut more[..LONGEST_MARK - begin.len()])?;
                     begin.extend_from_slice(&more[..read]);
                     if read == 0 || begin.len() == LONGEST_MARK {
                         let source = std::mem::replace(source, Box::new(io::empty()));
-                        *self = Unpacked::Open(unpack(source, std::mem::take(begin))?);
+                        *self =
+                            DecompressedSource::Open(open_decoder(source, std::mem::take(begin))?);
                     }
                 }
             }
@@ -188,25 +190,25 @@ impl Read for Unpacked {
     }
 }
 
-fn unpack(source: Box<dyn Read + Send>, begin: Vec<u8>) -> io::Result<Box<dyn Read + Send>> {
+fn open_decoder(source: Box<dyn Read + Send>, begin: Vec<u8>) -> io::Result<Box<dyn Read + Send>> {
     let (is_gzip, is_zstd) = (begin.starts_with(GZIP), begin.starts_with(ZSTD));
     let whole = io::Cursor::new(begin).chain(source);
     Ok(if is_gzip {
-        Box::new(Packed { name: "gzip", source: MultiGzDecoder::new(whole) })
+        Box::new(CheckedDecoder { name: "gzip", source: MultiGzDecoder::new(whole) })
     } else if is_zstd {
-        Box::new(Packed { name: "zstd", source: zstd::stream::read::Decoder::new(whole)? })
+        Box::new(CheckedDecoder { name: "zstd", source: zstd::stream::read::Decoder::new(whole)? })
     } else {
         Box::new(whole)
     })
 }
 
 /// A source that is unpacked, with errors that say what is wrong.
-struct Packed<R> {
+struct CheckedDecoder<R> {
     name: &'static str,
     source: R,
 }
 
-impl<R: Read> Read for Packed<R> {
+impl<R: Read> Read for CheckedDecoder<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         use io::ErrorKind::{Interrupted, InvalidData, InvalidInput, Other, UnexpectedEof};
         self.source.read(out).map_err(|e| match e.kind() {
@@ -241,19 +243,19 @@ mod tests {
         std::fs::write(dir.path().join("c"), "x").unwrap();
         let read = |path: &Path| {
             let mut text = String::new();
-            open(path).unwrap().read_to_string(&mut text).unwrap();
+            open_source(path).unwrap().read_to_string(&mut text).unwrap();
             text
         };
-        let found = files(&[dir.path().to_owned()]).unwrap();
+        let found = expand_paths(&[dir.path().to_owned()]).unwrap();
         let texts: Vec<String> = found.iter().map(|p| read(p)).collect();
         assert_eq!(texts, ["packed", "plain", "x"]);
-        assert!(open(&dir.path().join("none")).is_err());
+        assert!(open_source(&dir.path().join("none")).is_err());
     }
 
     #[test]
     fn what_was_rotated_is_read_from_the_oldest_on() {
         let of = |names: &[&str]| {
-            let found = files(&names.iter().map(PathBuf::from).collect::<Vec<_>>()).unwrap();
+            let found = expand_paths(&names.iter().map(PathBuf::from).collect::<Vec<_>>()).unwrap();
             found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
         };
         // As a shell gives `slow.log*`.
@@ -291,7 +293,7 @@ mod tests {
 
     /// Reads to the end or the error.
     fn unpacked(bytes: Vec<u8>) -> (Vec<u8>, Option<io::Error>) {
-        let mut source = Unpacked::Begin(Box::new(io::Cursor::new(bytes)), Vec::new());
+        let mut source = DecompressedSource::Begin(Box::new(io::Cursor::new(bytes)), Vec::new());
         let (mut text, mut piece) = (Vec::new(), [0; 100]);
         loop {
             match source.read(&mut piece) {
@@ -366,8 +368,8 @@ mod tests {
     fn a_live_source_says_when_it_has_nothing() {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
         let mut writer = File::from(writer);
-        let live = Box::new(Live(File::from(reader)));
-        let mut source = Unpacked::Begin(live, Vec::new());
+        let live = Box::new(PolledFile(File::from(reader)));
+        let mut source = DecompressedSource::Begin(live, Vec::new());
         let (mut text, mut piece) = (Vec::new(), [0; 100]);
         let mut drain = |text: &mut Vec<u8>| loop {
             match source.read(&mut piece) {

@@ -2,13 +2,13 @@
 
 use clap::{ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
-use super::run::{flags, prepared};
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use super::run::{add_plan_flags, plan_from_args};
 use super::step_lines::StepLines;
 use super::{present, run};
-use crate::experiment::{self, Blocks};
-use crate::plan::{Plan, WayPlan};
+use crate::experiment::{self, BlockSchedule};
+use crate::plan::{Plan, VariantPlan};
 
 /// Blocks unless plan or words say more: four differences of freedom are few, ten blocks take twice as long.
 const BLOCKS: u32 = 5;
@@ -16,7 +16,7 @@ const BLOCKS: u32 = 5;
 const NAMES: [&str; 2] = ["a", "a-again"];
 
 pub(super) fn command() -> Command {
-    flags(Command::new("aa"))
+    add_plan_flags(Command::new("aa"))
         .about("Run a plan against itself: what can this machine tell apart?")
         .long_about(
             "Run a plan against itself: its base way twice, as two ways, in blocks.\n\nThe answer \
@@ -30,23 +30,23 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (plan, repeats) = prepared(args, desk)?;
-    let plan = doubled(plan);
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (plan, repeats) = plan_from_args(args, desk)?;
+    let plan = with_doubled_base(plan);
     if args.get_flag("dry-run") {
         return run::print_steps(&plan, desk);
     }
     let mut listener = StepLines::new(args, desk, &plan, repeats);
-    let mut script = Blocks::new(&plan, &|_| false);
-    let finished = experiment::run_script(&plan, &mut script, "aa", &desk.stop, &mut listener);
+    let mut script = BlockSchedule::new(&plan, &|_| false);
+    let finished = experiment::run_schedule(&plan, &mut script, "aa", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// The same plan with its base way and the same once more.
-fn doubled(mut plan: Plan) -> Plan {
+fn with_doubled_base(mut plan: Plan) -> Plan {
     let base = plan.ways.first().cloned().unwrap_or_default();
-    plan.ways = NAMES.map(|name| WayPlan { name: name.to_owned(), ..base.clone() }).into();
+    plan.ways = NAMES.map(|name| VariantPlan { name: name.to_owned(), ..base.clone() }).into();
     plan.sweep = None;
     plan.until_clear = None;
     plan.checks.clear();
@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn the_base_runs_against_its_double() {
-        let way = |name: &str, value: &str| WayPlan {
+        let way = |name: &str, value: &str| VariantPlan {
             name: name.to_owned(),
             settings: vec![("innodb_io_capacity".to_owned(), value.to_owned())],
-            ..WayPlan::default()
+            ..VariantPlan::default()
         };
         let plan = Plan {
             name: "io".to_owned(),
@@ -79,13 +79,13 @@ mod tests {
             checks: vec!["p99 < 1ms".to_owned()],
             ..Plan::default()
         };
-        let doubled = doubled(plan);
+        let doubled = with_doubled_base(plan);
         let names: Vec<&str> = doubled.ways.iter().map(|w| w.name.as_str()).collect();
         assert_eq!(names, NAMES);
         assert_eq!(doubled.ways[0].settings, doubled.ways[1].settings);
         assert_eq!(doubled.ways[0].settings[0].1, "200");
         assert_eq!((doubled.blocks, doubled.name.as_str()), (BLOCKS, "io-aa"));
         assert!(doubled.sweep.is_none() && doubled.checks.is_empty());
-        assert_eq!(super::doubled(Plan { blocks: 3, ..Plan::default() }).blocks, 3);
+        assert_eq!(super::with_doubled_base(Plan { blocks: 3, ..Plan::default() }).blocks, 3);
     }
 }

@@ -7,7 +7,7 @@ use crate::base::Secret;
 
 /// The password as it was typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Password {
+pub(super) enum TypedPassword {
     /// Not mentioned.
     #[default]
     Absent,
@@ -21,11 +21,11 @@ pub(super) enum Password {
 
 /// The command line without its password.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct CommandLine {
     /// What clap reads; a password flag stands there bare.
     pub(super) args: Vec<OsString>,
     /// The password.
-    pub(super) password: Password,
+    pub(super) password: TypedPassword,
 }
 
 /// Where a password begins inside an argument; `None` if the argument holds none.
@@ -39,8 +39,8 @@ fn password_at(arg: &[u8]) -> Option<usize> {
 }
 
 /// Takes the password out of the arguments, and writes long names with dashes (`--table_size` is `--table-size`).
-pub(super) fn read(args: Vec<OsString>) -> Words {
-    let mut words = Words::default();
+pub(super) fn parse_command_line(args: Vec<OsString>) -> CommandLine {
+    let mut words = CommandLine::default();
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let bytes = arg.as_bytes();
@@ -51,28 +51,28 @@ pub(super) fn read(args: Vec<OsString>) -> Words {
         }
         if let Some(at) = password_at(bytes) {
             let text = String::from_utf8_lossy(&bytes[at..]).into_owned();
-            words.password = Password::Given(Secret::new(text));
+            words.password = TypedPassword::Given(Secret::new(text));
             words.args.push("--password".into());
         } else if bytes == b"-p" || bytes == b"--password" {
-            words.password = Password::Ask(word_behind(&args));
+            words.password = TypedPassword::Ask(next_word(&args));
             words.args.push("--password".into());
         } else if bytes == b"--skip-password" {
-            words.password = Password::Skipped;
+            words.password = TypedPassword::Skipped;
         } else {
-            words.args.push(dashed(&arg));
+            words.args.push(with_dashes(&arg));
         }
     }
     words
 }
 
 /// The next word, if it is no flag.
-fn word_behind(args: &std::vec::IntoIter<OsString>) -> Option<Secret> {
+fn next_word(args: &std::vec::IntoIter<OsString>) -> Option<Secret> {
     let word = args.as_slice().first()?.to_string_lossy();
     (!word.starts_with('-')).then(|| Secret::new(word))
 }
 
 /// `--table_size=5` as `--table-size=5`; the value stays as it is.
-fn dashed(arg: &OsStr) -> OsString {
+fn with_dashes(arg: &OsStr) -> OsString {
     let bytes = arg.as_bytes();
     if !bytes.starts_with(b"--") {
         return arg.to_owned();
@@ -88,7 +88,7 @@ fn dashed(arg: &OsStr) -> OsString {
 }
 
 /// Overwrites passwords in `memory`, which holds arguments that each end with a NUL.
-fn blot(memory: &mut [u8]) {
+fn overwrite_passwords(memory: &mut [u8]) {
     for arg in memory.split_mut(|b| *b == 0) {
         if let Some(at) = password_at(arg) {
             for (i, byte) in arg[at..].iter_mut().enumerate() {
@@ -100,8 +100,8 @@ fn blot(memory: &mut [u8]) {
 
 /// Wipes passwords from this process's own arguments, where `ps` reads them.
 /// The kernel tells where they lie; where it does not (no /proc), they stay.
-pub(super) fn wipe() {
-    let Some((start, end)) = place() else { return };
+pub(super) fn wipe_passwords() {
+    let Some((start, end)) = locate_arguments() else { return };
     let Some(length) = end.checked_sub(start).filter(|n| *n < 4 << 20) else { return };
     // SAFETY: the kernel placed the arguments of this process at `start..end` on the writable part of the initial
     // stack, and they stay mapped for the life of the process. Nothing else runs yet: this is called first thing in
@@ -113,15 +113,15 @@ pub(super) fn wipe() {
     let memory = unsafe {
         std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut::<u8>(start), length)
     };
-    blot(memory);
+    overwrite_passwords(memory);
 }
 
 /// Where the kernel says that the arguments lie: fields 48 and 49 of /proc/self/stat.
-fn place() -> Option<(usize, usize)> {
-    place_in(&std::fs::read_to_string("/proc/self/stat").ok()?)
+fn locate_arguments() -> Option<(usize, usize)> {
+    parse_argument_range(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
 
-fn place_in(stat: &str) -> Option<(usize, usize)> {
+fn parse_argument_range(stat: &str) -> Option<(usize, usize)> {
     let after_name = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace().skip(48 - 3);
     let start = fields.next()?.parse().ok()?;
@@ -133,24 +133,30 @@ fn place_in(stat: &str) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Words {
-        read(line.split(' ').map(OsString::from).collect())
+    fn words(line: &str) -> CommandLine {
+        parse_command_line(line.split(' ').map(OsString::from).collect())
     }
 
     #[test]
     fn a_password_leaves_the_words() {
         let w = words("sweat bench -uroot -psecret null");
-        assert_eq!(w.password, Password::Given(Secret::new("secret")));
+        assert_eq!(w.password, TypedPassword::Given(Secret::new("secret")));
         assert_eq!(w.args, ["sweat", "bench", "-uroot", "--password", "null"]);
-        assert_eq!(words("sweat --password=a=b").password, Password::Given(Secret::new("a=b")));
-        assert_eq!(words("sweat --mysql-password=x").password, Password::Given(Secret::new("x")));
-        assert_eq!(words("sweat -p").password, Password::Ask(None));
-        assert_eq!(words("sweat --password -S s").password, Password::Ask(None));
-        let meant = Password::Ask(Some(Secret::new("hush")));
+        assert_eq!(
+            words("sweat --password=a=b").password,
+            TypedPassword::Given(Secret::new("a=b"))
+        );
+        assert_eq!(
+            words("sweat --mysql-password=x").password,
+            TypedPassword::Given(Secret::new("x"))
+        );
+        assert_eq!(words("sweat -p").password, TypedPassword::Ask(None));
+        assert_eq!(words("sweat --password -S s").password, TypedPassword::Ask(None));
+        let meant = TypedPassword::Ask(Some(Secret::new("hush")));
         assert_eq!(words("sweat -p hush bench").password, meant);
-        assert_eq!(words("sweat --password=").password, Password::Given(Secret::new("")));
-        assert_eq!(words("sweat --skip-password").password, Password::Skipped);
-        assert_eq!(words("sweat -P3306 --pool 1G").password, Password::Absent);
+        assert_eq!(words("sweat --password=").password, TypedPassword::Given(Secret::new("")));
+        assert_eq!(words("sweat --skip-password").password, TypedPassword::Skipped);
+        assert_eq!(words("sweat -P3306 --pool 1G").password, TypedPassword::Absent);
         assert_eq!(words("sweat -- -pnot").args, ["sweat", "--", "-pnot"]);
     }
 
@@ -164,7 +170,7 @@ mod tests {
     fn blotting_leaves_no_byte_of_a_password() {
         let mut memory = b"sweat\0-psecret\0--password=secret\0--pool\0".to_vec();
         let length = memory.len();
-        blot(&mut memory);
+        overwrite_passwords(&mut memory);
         assert_eq!(memory.len(), length);
         let text = String::from_utf8(memory).unwrap();
         assert!(!text.contains("ecret"), "{text:?}");
@@ -175,7 +181,7 @@ mod tests {
     fn the_arguments_are_where_the_kernel_says() {
         let fields: Vec<String> = (4..=52).map(|n| (n * 1000).to_string()).collect();
         let stat = format!("1 (a) b) S {}", fields.join(" "));
-        assert_eq!(place_in(&stat), Some((48_000, 49_000)));
-        assert!(place().is_some());
+        assert_eq!(parse_argument_range(&stat), Some((48_000, 49_000)));
+        assert!(locate_arguments().is_some());
     }
 }

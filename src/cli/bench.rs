@@ -1,27 +1,27 @@
 //! `sweat bench`: a load on a server, and what it felt like.
 //! The options of each workload come from the workload itself; they stand in its own `--help`.
 
+mod args;
 mod flags;
 mod lines;
 mod listener;
 pub(super) mod live;
 mod stream;
-mod words;
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::{Exit, Hinted};
+use super::context::CliContext;
+use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
 use crate::plan::{OptionSpec, Plan, TargetPlan};
-use crate::workload::{Job, KINDS, Kind};
-use crate::{experiment, target, workload};
+use crate::workload::{DataJob, KINDS, WorkloadKind};
+use crate::{client, experiment, workload};
 
-pub(super) use listener::Show;
-pub(super) use words::{plan as plan_of, workload_first};
+pub(super) use args::{move_workload_first, plan_from_args as plan_of};
+pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {
-    let mut command = everything(Command::new("bench"))
+    let mut command = add_all_flags(Command::new("bench"))
         .about("Run a load and measure it")
         .override_usage("sweat bench WORKLOAD [prepare|run|cleanup] [OPTIONS]")
         .subcommand_value_name("WORKLOAD")
@@ -36,26 +36,26 @@ pub(super) fn command() -> Command {
              sweat bench null --threads=2 --time=5",
         );
     for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
-        command = command.subcommand(words_of(*kind));
+        command = command.subcommand(workload_subcommand(*kind));
     }
     command
 }
 
 /// Gives another command that runs loads the words of `bench`: its flags, and each workload with its options. `own` adds
 /// the command's own flags.
-pub(super) fn with_loads(
+pub(super) fn with_workloads(
     command: Command,
     own: fn(Command) -> Command,
     example: fn(&str) -> String,
 ) -> Command {
-    let mut command = own(everything(command))
+    let mut command = own(add_all_flags(command))
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
         .subcommand_negates_reqs(true)
         .disable_help_subcommand(true);
     for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
-        let sub = Command::new(kind.name()).about(kind.about());
-        let sub = everything(flags::workload(sub, &kind.options()));
+        let sub = Command::new(kind.name()).about(kind.help_line());
+        let sub = add_all_flags(flags::add_workload_flags(sub, &kind.option_specs()));
         let words = format!("Examples:\n  {}", example(kind.name()));
         command = command.subcommand(own(sub).after_help(words));
     }
@@ -63,35 +63,35 @@ pub(super) fn with_loads(
 }
 
 /// The words of a command for one workload: those of `bench`, and of the workload's options these.
-pub(super) fn own_command(command: Command, specs: &[OptionSpec]) -> Command {
-    everything(flags::workload(command, specs))
+pub(super) fn workload_command(command: Command, specs: &[OptionSpec]) -> Command {
+    add_all_flags(flags::add_workload_flags(command, specs))
         .mut_arg("think", |arg| arg.hide(true))
         .mut_arg("until-steady", |arg| arg.hide(true))
 }
 
 /// The id of a workload's option among the words.
-pub(super) fn own_id(option: &str) -> String {
+pub(super) fn option_id(option: &str) -> String {
     format!("{}{option}", flags::OWN)
 }
 
 /// Everything but the workload's own options.
-fn everything(command: Command) -> Command {
-    let command = flags::load(command);
-    let command = flags::output(command);
-    connection::sandbox_flags(connection::address_flags(command))
+fn add_all_flags(command: Command) -> Command {
+    let command = flags::add_load_flags(command);
+    let command = flags::add_output_flags(command);
+    connection::add_sandbox_flags(connection::add_address_flags(command))
 }
 
 /// The workload named, if any, and the words that belong to it.
-pub(super) fn workload_of(args: &ArgMatches) -> (Option<&str>, &ArgMatches) {
+pub(super) fn split_workload(args: &ArgMatches) -> (Option<&str>, &ArgMatches) {
     match args.subcommand() {
         Some((name, args)) => (Some(name), args),
         None => (None, args),
     }
 }
 
-fn words_of(kind: &dyn Kind) -> Command {
+fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     let name = kind.name();
-    let command = Command::new(name).about(kind.about()).arg(
+    let command = Command::new(name).about(kind.help_line()).arg(
         Arg::new("what")
             .value_name("prepare|run|cleanup")
             .value_parser(["prepare", "run", "cleanup"])
@@ -109,60 +109,66 @@ fn words_of(kind: &dyn Kind) -> Command {
     } else {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
-    everything(flags::workload(command, &kind.options())).after_help(examples)
+    add_all_flags(flags::add_workload_flags(command, &kind.option_specs())).after_help(examples)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (kind, args) = workload_of(args);
-    let plan = words::plan(kind, args, desk)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (kind, args) = split_workload(args);
+    let plan = args::plan_from_args(kind, args, desk)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
     match what {
-        "run" => measure(&plan, args, desk),
-        what => arrange(what, &plan, args, desk),
+        "run" => run_load(&plan, args, desk),
+        what => prepare_or_cleanup(what, &plan, args, desk),
     }
 }
 
 /// Runs the load, then shows what it felt like.
-fn measure(plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let mut listener = listener::Show::new(plan, args, desk);
-    let finished = experiment::run(plan, "bench", &desk.stop, &mut listener);
+fn run_load(plan: &Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let mut listener = listener::TerminalListener::new(plan, args, desk);
+    let finished = experiment::run_plan(plan, "bench", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// `prepare` and `cleanup`: work on the data alone, without a run folder.
-fn arrange(what: &str, plan: &Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+fn prepare_or_cleanup(
+    what: &str,
+    plan: &Plan,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
     let target = match &plan.target {
-        TargetPlan::Address(address) => Some(target::Target::new(address)?),
+        TargetPlan::Address(address) => Some(client::Target::new(address)?),
         TargetPlan::None => None,
         TargetPlan::Sandbox(_) => {
-            return Err(Hinted {
+            return Err(HintedError {
                 why: format!("{what} in a throw-away server would be lost with it"),
                 hint: "leave out --sandbox, or run the load, which prepares by itself".to_owned(),
             }
             .into());
         }
     };
-    let workload = workload::build(&plan.workload.kind, &plan.workload.options, target.as_ref())?;
+    let workload =
+        workload::build_workload(&plan.workload.kind, &plan.workload.options, target.as_ref())?;
     let mut line = flags::progress_line(args, desk);
     let mut progress = |p| line.show(&p);
     // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.
     let threads = match args.get_one::<String>("threads") {
         Some(_) => plan.load.workers,
-        None => crate::base::kernel::cores(),
+        None => crate::base::kernel::core_count(),
     };
-    let mut job = Job { threads, seed: plan.seed, stop: &desk.stop, progress: &mut progress };
+    let mut job = DataJob { threads, seed: plan.seed, stop: &desk.stop, progress: &mut progress };
     let result = match what {
-        "prepare" => workload.prepare(&mut job),
-        _ => workload.cleanup(&mut job),
+        "prepare" => workload.prepare_data(&mut job),
+        _ => workload.cleanup_data(&mut job),
     };
     line.finish();
     result?;
     if desk.stop.is_set() {
-        return Ok(Exit::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
     if !args.get_flag("quiet") {
-        desk.say(&format!("{}: {what} done", plan.workload.kind));
+        desk.print_message(&format!("{}: {what} done", plan.workload.kind));
     }
-    Ok(Exit::Done)
+    Ok(CommandOutcome::Done)
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
 use super::{bench, present};
 use crate::base::units::parse_time;
@@ -26,7 +26,7 @@ const EXAMPLES: &str = "Examples:\n  \
     sweat capacity --slo 'p99<5ms' --confirm 20s --step-time 10s oltp_point_select --sandbox";
 
 pub(super) fn command() -> Command {
-    bench::with_loads(Command::new("capacity"), flags, |name| {
+    bench::with_workloads(Command::new("capacity"), add_search_flags, |name| {
         format!("sweat capacity {name} --slo 'p99<20ms' --sandbox")
     })
     .about("Find the highest rate at which objectives hold")
@@ -39,7 +39,7 @@ pub(super) fn command() -> Command {
     ))
 }
 
-fn flags(command: Command) -> Command {
+fn add_search_flags(command: Command) -> Command {
     let time = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name("TIME").help(help).help_heading("Search")
     };
@@ -57,16 +57,20 @@ fn flags(command: Command) -> Command {
         .arg(time("settle", "Time at the begin of each step that does not count [default: 3s]"))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (kind, args) = bench::workload_of(args);
-    let plan = plan(kind, args, desk)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (kind, args) = bench::split_workload(args);
+    let plan = plan_from_args(kind, args, desk)?;
     let mut listener = StepLines::new(args, desk, &plan, None);
-    let finished = experiment::run(&plan, "capacity", &desk.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, "capacity", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
-fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+fn plan_from_args(
+    kind: Option<&str>,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let given = OWN.iter().filter(|name| args.get_one::<String>(name).is_some());
     mistakes.extend(given.map(|name| Mistake {
@@ -77,7 +81,7 @@ fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
     let mut capacity = CapacityPlan::default();
     let slo = args.get_many::<String>("slo").into_iter().flatten();
     for text in slo {
-        match objective(text) {
+        match parse_objective(text) {
             Ok(objective) => capacity.objectives.push(objective),
             Err(mistake) => mistakes.push(mistake),
         }
@@ -119,7 +123,7 @@ fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
     Ok(plan)
 }
 
-fn objective(text: &str) -> Result<Objective, Mistake> {
+fn parse_objective(text: &str) -> Result<Objective, Mistake> {
     let objective = Objective::parse("--slo", text)?;
     if objective.metric == Metric::Rate || !objective.is_upper_bound() {
         return Err(Mistake {
@@ -137,9 +141,9 @@ mod tests {
 
     #[test]
     fn objectives_are_what_shall_stay_low() {
-        assert!(objective("p99<20ms").is_ok() && objective("errors<=0.1%").is_ok());
+        assert!(parse_objective("p99<20ms").is_ok() && parse_objective("errors<=0.1%").is_ok());
         for text in ["tps>500", "p99>20ms", "p99<20", "p9x<1ms"] {
-            assert!(objective(text).unwrap_err().hint.is_some(), "{text}");
+            assert!(parse_objective(text).unwrap_err().hint.is_some(), "{text}");
         }
     }
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::fault::Exit;
-use super::report::{find, load, written};
+use super::exit::CommandOutcome;
+use super::report::{find_run, read_run, render_report};
 use crate::analysis::{self, Findings};
-use crate::archive::Run;
+use crate::archive::RunRecord;
 use crate::plan::{Check, Mistake, Mistakes, checks_in};
-use crate::report::{self, Look};
+use crate::report::{self, ReportStyle};
 
 /// Flags that write a file: name, format, help.
 const FILES: &[(&str, &str, &str)] = &[
@@ -29,7 +29,7 @@ const FILES: &[(&str, &str, &str)] = &[
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Adds the flags.
-pub(super) fn flags(mut command: Command) -> Command {
+pub(super) fn add_check_flags(mut command: Command) -> Command {
     command = command
         .arg(
             Arg::new("check")
@@ -59,9 +59,9 @@ pub(super) fn flags(mut command: Command) -> Command {
 }
 
 /// What was typed: all values of a flag, also of the subcommand below; none if the command has no such flag.
-fn typed(args: &ArgMatches, name: &str) -> Vec<String> {
+fn typed_values(args: &ArgMatches, name: &str) -> Vec<String> {
     let here = args.try_get_many::<String>(name).ok().flatten().into_iter().flatten().cloned();
-    let below = args.subcommand().map(|(_, args)| typed(args, name)).unwrap_or_default();
+    let below = args.subcommand().map(|(_, args)| typed_values(args, name)).unwrap_or_default();
     here.chain(below).collect()
 }
 
@@ -69,27 +69,27 @@ fn typed(args: &ArgMatches, name: &str) -> Vec<String> {
 ///
 /// # Errors
 /// All mistakes together: checks that can't be read, a base that is missing, files that can't be written.
-pub(super) fn early(args: &ArgMatches) -> anyhow::Result<()> {
+pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
     let (mut mistakes, mut needs_base) = (Vec::new(), None);
-    for text in typed(args, "check") {
+    for text in typed_values(args, "check") {
         match Check::parse(&text) {
             Ok(check) if check.needs_base() => needs_base = Some(text),
             Ok(_) => {}
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    let base = typed(args, "base").pop();
+    let base = typed_values(args, "base").pop();
     match (&base, needs_base) {
         (None, Some(text)) => mistakes.push(Mistake {
             place: format!("--check {text}"),
             why: "there is no base to compare with".to_owned(),
             hint: Some("name a run with --base RUN".to_owned()),
         }),
-        (Some(run), _) => mistakes.extend(read(run, args).err()),
+        (Some(run), _) => mistakes.extend(read_base(run, args).err()),
         (None, None) => {}
     }
     for (name, ..) in FILES {
-        for path in typed(args, name) {
+        for path in typed_values(args, name) {
             // Opening creates it: a typo is told in the first second, not after an hour.
             if let Err(e) = OpenOptions::new().create(true).append(true).open(&path) {
                 mistakes.push(Mistake {
@@ -104,9 +104,9 @@ pub(super) fn early(args: &ArgMatches) -> anyhow::Result<()> {
 }
 
 /// The run that `--base` names.
-fn read(run: &str, args: &ArgMatches) -> Result<(Run, Findings), Mistake> {
-    let dirs = typed(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
-    let loaded = find(run, Path::new(&dirs)).and_then(|dir| load(&dir));
+fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, Findings), Mistake> {
+    let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
+    let loaded = find_run(run, Path::new(&dirs)).and_then(|dir| read_run(&dir));
     loaded.map_err(|e| Mistake {
         place: format!("--base {run}"),
         why: e.root_cause().to_string(),
@@ -118,18 +118,18 @@ fn read(run: &str, args: &ArgMatches) -> Result<(Run, Findings), Mistake> {
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
-pub(super) fn findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Findings> {
-    let (run, mut findings) = load(dir)?;
+pub(super) fn read_findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Findings> {
+    let (run, mut findings) = read_run(dir)?;
     let mut texts = checks_in(&run.plan);
-    for text in typed(args, "check") {
+    for text in typed_values(args, "check") {
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
     let checks = texts.iter().map(|text| Check::parse(text)).collect::<Result<Vec<Check>, _>>()?;
-    let base = typed(args, "base").pop().map(|name| read(&name, args)).transpose()?;
+    let base = typed_values(args, "base").pop().map(|name| read_base(&name, args)).transpose()?;
     let base = base.as_ref().map(|(run, findings)| (run, findings));
-    findings.checks = analysis::judge(&checks, (&run, &findings), base);
+    findings.checks = analysis::judge_checks(&checks, (&run, &findings), base);
     Ok(findings)
 }
 
@@ -140,12 +140,13 @@ pub(super) fn findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Findings
 pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Result<Vec<String>> {
     let mut paths = Vec::new();
     for (name, format, _) in FILES {
-        let format = report::format(format).expect("the formats of these flags are in the list");
-        for path in typed(args, name) {
+        let format =
+            report::find_format(format).expect("the formats of these flags are in the list");
+        for path in typed_values(args, name) {
             let grows = std::env::var_os(STEP_SUMMARY).is_some_and(|file| file == *path.as_str());
             let mut file = OpenOptions::new();
             file.create(true).write(true).append(grows).truncate(!grows);
-            let text = written(format, findings, Look::default());
+            let text = render_report(format, findings, ReportStyle::default());
             file.open(&path)
                 .and_then(|mut file| file.write_all(&text))
                 .with_context(|| format!("write {path}"))?;
@@ -156,12 +157,12 @@ pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Res
 }
 
 /// What the checks mean for the exit code: a failed one is a negative verdict, and an unsure one is no pass.
-pub(super) fn verdict(findings: &Findings) -> Exit {
+pub(super) fn checks_outcome(findings: &Findings) -> CommandOutcome {
     let any = |verdict: &str| findings.checks.iter().any(|c| c.verdict == verdict);
     match () {
-        () if any("fail") => Exit::Negative,
-        () if any("unsure") => Exit::Unsure,
-        () => Exit::Done,
+        () if any("fail") => CommandOutcome::Negative,
+        () if any("unsure") => CommandOutcome::Unsure,
+        () => CommandOutcome::Done,
     }
 }
 
@@ -171,7 +172,7 @@ mod tests {
 
     fn matches(words: &[&str]) -> ArgMatches {
         let words = std::iter::once(&"sweat").chain(words);
-        flags(Command::new("sweat")).try_get_matches_from(words).unwrap()
+        add_check_flags(Command::new("sweat")).try_get_matches_from(words).unwrap()
     }
 
     #[test]
@@ -182,7 +183,7 @@ mod tests {
             "--check=steady",
             "--junit=/no/such/folder/a.xml",
         ]);
-        let error = early(&args).unwrap_err();
+        let error = check_args(&args).unwrap_err();
         let Mistakes(list) = error.downcast_ref().unwrap();
         let places: Vec<&str> = list.iter().map(|m| m.place.as_str()).collect();
         assert_eq!(
@@ -191,8 +192,8 @@ mod tests {
         );
         assert_eq!(list[0].hint.as_deref(), Some("did you mean tps?"));
         let args = matches(&["--check=tps >= 97% of base", "--base=/no/such/run"]);
-        let error = early(&args).unwrap_err().to_string();
+        let error = check_args(&args).unwrap_err().to_string();
         assert!(error.starts_with("--base /no/such/run: "), "{error}");
-        assert!(early(&matches(&["--check=stalls == 0"])).is_ok());
+        assert!(check_args(&matches(&["--check=stalls == 0"])).is_ok());
     }
 }

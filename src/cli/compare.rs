@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{
-    Difference, Findings, Level, Sides, Verdict, compare_runs, differences_of, metric_name,
-    metric_names,
+    CaveatLevel, ComparisonOptions, ComparisonVerdict, Findings, SetupDifference, compare_runs,
+    differences_of, metric_name, metric_names,
 };
-use crate::archive::{self, Run};
+use crate::archive::{self, RunRecord};
 use crate::base::units::parse_share;
-use crate::plan::{Mistake, Mistakes, nearest};
-use crate::report::{self as formats, FORMATS, Look};
+use crate::plan::{Mistake, Mistakes, nearest_name};
+use crate::report::{self as formats, FORMATS, ReportStyle};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::report;
 
 pub(super) fn command() -> Command {
@@ -74,11 +74,11 @@ pub(super) fn command() -> Command {
              Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
              sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
         );
-    output(command)
+    add_output_flags(command)
 }
 
 /// Adds the flags of how and where to show it.
-fn output(command: Command) -> Command {
+fn add_output_flags(command: Command) -> Command {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
     command
         .arg(
@@ -105,46 +105,51 @@ fn output(command: Command) -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let dirs = |name: &str| -> anyhow::Result<Vec<PathBuf>> {
         let given = args.get_many::<String>(name).expect("clap asks for it");
-        given.map(|run| report::find(run, Path::new(text("runs-dir")))).collect()
+        given.map(|run| report::find_run(run, Path::new(text("runs-dir")))).collect()
     };
     let (others, bases) = (dirs("run")?, dirs("base")?);
-    let how = how(args, others.len(), bases.len())?;
-    let (base, other) = (load("--base", &bases)?, load("RUN", &others)?);
+    let how = parse_sides(args, others.len(), bases.len())?;
+    let (base, other) = (read_runs("--base", &bases)?, read_runs("RUN", &others)?);
     check_sides(&base, &other)?;
     if !args.get_flag("force") {
-        check_alike(&differences_of(&base, &other))?;
+        check_same_experiment(&differences_of(&base, &other))?;
     }
     let findings = compare_runs(&base, &other, &how);
-    let format = formats::format(text("format")).expect("clap knows only the formats in the list");
+    let format =
+        formats::find_format(text("format")).expect("clap knows only the formats in the list");
     match args.get_one::<String>("output").filter(|path| *path != "-") {
-        Some(path) => report::to_file(format, &findings, Path::new(path), desk)?,
+        Some(path) => report::write_report(format, &findings, Path::new(path), desk)?,
         None => {
             let colour = desk.terminal.colour && io::stdout().is_terminal();
-            let text = report::written(format, &findings, Look { colour });
-            desk.print(&String::from_utf8_lossy(&text))?;
+            let text = report::render_report(format, &findings, ReportStyle { colour });
+            desk.print_output(&String::from_utf8_lossy(&text))?;
         }
     }
-    Ok(exit(&findings, args.get_flag("strict")))
+    Ok(comparison_outcome(&findings, args.get_flag("strict")))
 }
 
 /// What the verdict means for a script.
-fn exit(findings: &Findings, strict: bool) -> Exit {
+fn comparison_outcome(findings: &Findings, strict: bool) -> CommandOutcome {
     let verdict = findings.comparisons.iter().find(|c| c.decides).map(|c| c.verdict);
-    let void = findings.caveats.iter().any(|c| c.level == Level::Void);
+    let void = findings.caveats.iter().any(|c| c.level == CaveatLevel::Void);
     match verdict {
-        _ if strict && void => Exit::Void,
-        Some(Verdict::Worse) => Exit::Negative,
-        Some(Verdict::Unsure) | None if strict => Exit::Unsure,
-        _ => Exit::Done,
+        _ if strict && void => CommandOutcome::Void,
+        Some(ComparisonVerdict::Worse) => CommandOutcome::Negative,
+        Some(ComparisonVerdict::Unsure) | None if strict => CommandOutcome::Unsure,
+        _ => CommandOutcome::Done,
     }
 }
 
 /// How to compare, from the flags; all mistakes together.
-fn how(args: &ArgMatches, others: usize, bases: usize) -> anyhow::Result<Sides> {
+fn parse_sides(
+    args: &ArgMatches,
+    others: usize,
+    bases: usize,
+) -> anyhow::Result<ComparisonOptions> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let mut mistakes = Vec::new();
     let mut mistake = |place: &str, why: String, hint: String| {
@@ -153,7 +158,7 @@ fn how(args: &ArgMatches, others: usize, bases: usize) -> anyhow::Result<Sides> 
     let metric = metric_name(text("metric"));
     if metric.is_none() {
         let known = metric_names();
-        let near = nearest(text("metric"), known.iter().copied());
+        let near = nearest_name(text("metric"), known.iter().copied());
         let near = near.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
         let why = format!("there is no metric {}", text("metric"));
         mistake("--metric", why, format!("{near}metrics: {}", known.join(", ")));
@@ -170,20 +175,20 @@ fn how(args: &ArgMatches, others: usize, bases: usize) -> anyhow::Result<Sides> 
     }
     match (metric, margin) {
         (Some(metric), Some(margin)) if mistakes.is_empty() => {
-            Ok(Sides { paired, metric: metric.to_owned(), margin })
+            Ok(ComparisonOptions { paired, metric: metric.to_owned(), margin })
         }
         _ => Err(Mistakes(mistakes).into()),
     }
 }
 
 /// The runs of one side; all that can't be used are named together.
-fn load(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
+fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
     let (mut runs, mut mistakes) = (Vec::new(), Vec::new());
     let mut mistake = |why: String, hint: &str| {
         mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
     };
     for dir in dirs {
-        let run = match archive::load(dir) {
+        let run = match archive::read_run(dir) {
             Ok(run) => run,
             Err(e) => {
                 mistake(e.to_string(), e.hint());
@@ -217,7 +222,7 @@ fn load(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<Run>> {
 }
 
 /// No run may stand twice: that would look like a repeat.
-fn check_sides(base: &[Run], other: &[Run]) -> anyhow::Result<()> {
+fn check_sides(base: &[RunRecord], other: &[RunRecord]) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     let twice = base.iter().chain(other).find(|run| !seen.insert(&run.meta.id));
     let Some(run) = twice else { return Ok(()) };
@@ -227,7 +232,7 @@ fn check_sides(base: &[Run], other: &[Run]) -> anyhow::Result<()> {
 }
 
 /// Runs of different experiments say nothing about each other.
-fn check_alike(differences: &[Difference]) -> anyhow::Result<()> {
+fn check_same_experiment(differences: &[SetupDifference]) -> anyhow::Result<()> {
     let mistakes: Vec<Mistake> = differences
         .iter()
         .filter(|difference| difference.is_another_experiment())

@@ -3,8 +3,8 @@
 use clap::{Arg, ArgMatches, Command};
 use clap_complete::Shell;
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 
 pub(super) fn command() -> Command {
     Command::new("completion")
@@ -23,10 +23,10 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let shell = *args.get_one::<Shell>("shell").expect("clap asks for it");
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::program(), "sweat", &mut text);
-    desk.print(&String::from_utf8_lossy(&text))?;
-    Ok(Exit::Done)
+    clap_complete::generate(shell, &mut super::root_command(), "sweat", &mut text);
+    desk.print_output(&String::from_utf8_lossy(&text))?;
+    Ok(CommandOutcome::Done)
 }

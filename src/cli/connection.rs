@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::base::units::Size;
+use crate::base::units::ByteSize;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, SandboxPlan, TargetPlan};
 
-use super::argv::Password;
-use super::desk::Desk;
+use super::argv::TypedPassword;
+use super::context::CliContext;
 use super::{option_file, prompt};
 
 /// Flags whose text goes into the address, in the order of the help: name, short, value, help.
@@ -68,7 +68,7 @@ const ALIASES: &[(&str, &str)] = &[
 const HEADING: &str = "Server";
 
 /// Adds the flags of a server that runs already.
-pub(super) fn address_flags(mut command: Command) -> Command {
+pub(super) fn add_address_flags(mut command: Command) -> Command {
     for (name, short, value, help) in FLAGS {
         let mut arg =
             Arg::new(*name).long(*name).value_name(*value).help(*help).help_heading(HEADING);
@@ -106,7 +106,7 @@ fn password_flag() -> Arg {
 }
 
 /// Adds the flags of a throw-away server as the target.
-pub(super) fn sandbox_flags(command: Command) -> Command {
+pub(super) fn add_sandbox_flags(command: Command) -> Command {
     let with = |arg: Arg| arg.help_heading("Throw-away server");
     let names: Vec<&str> = FLAGS.iter().map(|f| f.0).filter(|n| *n != "database").collect();
     command
@@ -142,7 +142,7 @@ pub(super) fn sandbox_flags(command: Command) -> Command {
 }
 
 /// Whether the words name a server at all, or option files to find it in.
-pub(super) fn is_named(args: &ArgMatches) -> bool {
+pub(super) fn is_server_named(args: &ArgMatches) -> bool {
     let named = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
     let typed = |name: &str| args.value_source(name) == Some(ValueSource::CommandLine);
     named || args.get_flag("sandbox") || FILE_FLAGS.iter().any(|(name, ..)| typed(name))
@@ -153,17 +153,17 @@ pub(super) fn is_named(args: &ArgMatches) -> bool {
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn target(
+pub(super) fn resolve_target(
     args: &ArgMatches,
-    desk: &Desk,
+    desk: &CliContext,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
     if args.get_flag("sandbox") {
-        return Ok(TargetPlan::Sandbox(sandbox(args)?));
+        return Ok(TargetPlan::Sandbox(parse_sandbox(args)?));
     }
     Ok(match planned {
-        TargetPlan::None => TargetPlan::Address(address(args, desk)?),
-        planned => over_plan(args, desk, planned)?,
+        TargetPlan::None => TargetPlan::Address(resolve_address(args, desk)?),
+        planned => overlay_target(args, desk, planned)?,
     })
 }
 
@@ -172,16 +172,18 @@ pub(super) fn target(
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn over_plan(
+pub(super) fn overlay_target(
     args: &ArgMatches,
-    desk: &Desk,
+    desk: &CliContext,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
     let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
     Ok(match planned {
-        TargetPlan::Address(plan) => TargetPlan::Address(over(plan, args, desk)?),
+        TargetPlan::Address(plan) => TargetPlan::Address(resolve_over_plan(plan, args, desk)?),
         planned if !typed => planned.clone(),
-        TargetPlan::None | TargetPlan::Sandbox(_) => TargetPlan::Address(address(args, desk)?),
+        TargetPlan::None | TargetPlan::Sandbox(_) => {
+            TargetPlan::Address(resolve_address(args, desk)?)
+        }
     })
 }
 
@@ -189,7 +191,7 @@ pub(super) fn over_plan(
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> {
+pub(super) fn parse_sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> {
     let mut mistakes = Vec::new();
     let mut plan = SandboxPlan {
         server: args.get_one::<String>("server").map(PathBuf::from),
@@ -200,20 +202,21 @@ pub(super) fn sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> {
             Some((name, value)) if !name.is_empty() => {
                 plan.settings.push((name.to_owned(), value.to_owned()));
             }
-            _ => mistakes.push(mistake("--set", format!("`{setting}` has no `=`"))),
+            _ => mistakes.push(flag_mistake("--set", format!("`{setting}` has no `=`"))),
         }
     }
     match args.get_one::<String>("pool").map(|text| text.parse()).transpose() {
-        Ok(Some(Size::TimesPool(_))) => {
-            mistakes.push(mistake("--pool", "the pool can't be a multiple of itself".to_owned()));
+        Ok(Some(ByteSize::TimesPool(_))) => {
+            mistakes
+                .push(flag_mistake("--pool", "the pool can't be a multiple of itself".to_owned()));
         }
         Ok(pool) => plan.pool = pool,
-        Err(e) => mistakes.push(mistake("--pool", e.to_string())),
+        Err(e) => mistakes.push(flag_mistake("--pool", e.to_string())),
     }
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes)) }
 }
 
-fn mistake(place: &str, why: String) -> Mistake {
+fn flag_mistake(place: &str, why: String) -> Mistake {
     Mistake { place: place.to_owned(), why, hint: None }
 }
 
@@ -221,46 +224,50 @@ fn mistake(place: &str, why: String) -> Mistake {
 ///
 /// # Errors
 /// All mistakes together; or when the password can't be asked for.
-pub(super) fn address(args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressPlan> {
-    over(&AddressPlan::default(), args, desk)
+pub(super) fn resolve_address(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<AddressPlan> {
+    resolve_over_plan(&AddressPlan::default(), args, desk)
 }
 
 /// The same with the address of a plan file below the words typed.
-fn over(planned: &AddressPlan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<AddressPlan> {
+fn resolve_over_plan(
+    planned: &AddressPlan,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<AddressPlan> {
     let mut plan = AddressPlan::default();
     let mut mistakes = Vec::new();
     for (variable, name) in apply::ENVIRONMENT {
         if let Ok(value) = std::env::var(variable) {
-            apply::set(&mut plan, variable, name, &value, &mut mistakes);
+            apply::apply_option(&mut plan, variable, name, &value, &mut mistakes);
         }
     }
-    let found = option_file::gather(&choice(args));
-    found.warnings.iter().for_each(|warning| desk.say(&format!("warning: {warning}")));
+    let found = option_file::read_option_files(&option_file_choice(args));
+    found.warnings.iter().for_each(|warning| desk.print_message(&format!("warning: {warning}")));
     mistakes.extend(found.mistakes);
     for option in &found.options {
-        apply::set(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
+        apply::apply_option(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
     }
-    apply::lay_over(&mut plan, planned);
-    typed(&mut plan, args, &mut mistakes);
+    apply::overlay_address(&mut plan, planned);
+    apply_flags(&mut plan, args, &mut mistakes);
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
     match &desk.password {
-        Password::Absent => {}
-        Password::Skipped => plan.password = None,
-        Password::Given(secret) => plan.password = Some(secret.clone()),
-        Password::Ask(_) => plan.password = Some(prompt::password(&desk.stop)?),
+        TypedPassword::Absent => {}
+        TypedPassword::Skipped => plan.password = None,
+        TypedPassword::Given(secret) => plan.password = Some(secret.clone()),
+        TypedPassword::Ask(_) => plan.password = Some(prompt::ask_password(&desk.stop)?),
     }
     Ok(plan)
 }
 
 /// Which option files to read, by words and environment.
-fn choice(args: &ArgMatches) -> option_file::Choice {
+fn option_file_choice(args: &ArgMatches) -> option_file::OptionFileChoice {
     let text = |name: &str| args.get_one::<String>(name).cloned();
     let path = |name: &str| text(name).map(PathBuf::from);
     let variable = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty());
     let suffix = || variable("MYSQL_GROUP_SUFFIX").and_then(|v| v.into_string().ok());
-    option_file::Choice {
+    option_file::OptionFileChoice {
         only: path("defaults-file"),
         extra: path("defaults-extra-file"),
         suffix: text("defaults-group-suffix").or_else(suffix),
@@ -274,15 +281,15 @@ fn choice(args: &ArgMatches) -> option_file::Choice {
 }
 
 /// Lays the words typed over the plan.
-fn typed(plan: &mut AddressPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+fn apply_flags(plan: &mut AddressPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
     for (name, ..) in FLAGS {
         if let Some(value) = args.get_one::<String>(name) {
-            apply::set(plan, &format!("--{name}"), name, value, mistakes);
+            apply::apply_option(plan, &format!("--{name}"), name, value, mistakes);
         }
     }
     for (name, _) in SWITCHES {
         if args.get_flag(name) {
-            apply::set(plan, &format!("--{name}"), name, "on", mistakes);
+            apply::apply_option(plan, &format!("--{name}"), name, "on", mistakes);
         }
     }
     // As in the mariadb client: a port or socket typed alone says how to connect, whatever option files name.

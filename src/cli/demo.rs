@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::present;
 use super::progress::ProgressLine;
-use crate::base::units::{self, Size, UnitError};
-use crate::experiment::{self, Listener, Step, demo::Demo};
+use crate::base::units::{self, ByteSize, UnitError};
+use crate::experiment::{self, PlanStep, RunListener, demo::DemoOptions};
 use crate::plan::{Mistake, Mistakes, Plan};
 use crate::recorder::Interval;
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// Buffer pool and data if nothing else is said: in general, and with `--quick`.
 const USUAL: (&str, &str) = ("256M", "2x-pool");
@@ -60,26 +60,26 @@ pub(super) fn command() -> Command {
         }
         command = command.arg(arg);
     }
-    present::flags(command)
+    present::add_present_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let mut plan = read(args)?.plan().map_err(Mistakes)?;
-    plan.allow = present::allowed(args).map_err(Mistakes)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let mut plan = parse_args(args)?.to_plan().map_err(Mistakes)?;
+    plan.allow = present::allowed_caveats(args).map_err(Mistakes)?;
     if args.get_flag("dry-run") {
-        let steps = experiment::steps(&plan);
+        let steps = experiment::plan_steps(&plan);
         let lines = steps.iter().enumerate().map(|(i, step)| format!("{:>2}  {step}\n", i + 1));
-        desk.print(&lines.collect::<String>())?;
-        return Ok(Exit::Done);
+        desk.print_output(&lines.collect::<String>())?;
+        return Ok(CommandOutcome::Done);
     }
-    let mut listener = Lines::new(args, desk, &plan);
-    let finished = experiment::run(&plan, "demo", &desk.stop, &mut listener);
+    let mut listener = DemoListener::new(args, desk, &plan);
+    let finished = experiment::run_plan(&plan, "demo", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// What the words ask for.
-fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
+fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
     let mut mistakes = Vec::new();
     let text = |name: &str| args.get_one::<String>(name).map(String::as_str);
     let (pool, size) = if args.get_flag("quick") { QUICK } else { USUAL };
@@ -96,8 +96,8 @@ fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
     };
     let (rows, lookups, seed) = (count("rows"), count("lookups"), count("seed"));
     let pool_bytes = match text("pool").unwrap_or(pool).parse() {
-        Ok(Size::Bytes(bytes)) => bytes,
-        Ok(Size::TimesPool(_)) => {
+        Ok(ByteSize::Bytes(bytes)) => bytes,
+        Ok(ByteSize::TimesPool(_)) => {
             wrong("pool", "the pool can't be a multiple of itself".to_owned());
             0
         }
@@ -108,7 +108,7 @@ fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
     };
     let size = text("size").unwrap_or(size).parse().unwrap_or_else(|e: UnitError| {
         wrong("size", e.to_string());
-        Size::Bytes(0)
+        ByteSize::Bytes(0)
     });
     if rows.is_some() && text("size").is_some() {
         wrong("rows", "--size says how large the table is already".to_owned());
@@ -116,7 +116,7 @@ fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes));
     }
-    Ok(Demo {
+    Ok(DemoOptions {
         pool_bytes,
         size,
         rows,
@@ -128,8 +128,8 @@ fn read(args: &ArgMatches) -> Result<Demo, Mistakes> {
 }
 
 /// A line for each step, with the time it took, and how far the longer ones are.
-struct Lines<'a> {
-    desk: &'a Desk,
+struct DemoListener<'a> {
+    desk: &'a CliContext,
     progress: ProgressLine,
     quiet: bool,
     lookups: u64,
@@ -138,44 +138,44 @@ struct Lines<'a> {
     place: String,
 }
 
-impl<'a> Lines<'a> {
-    fn new(args: &ArgMatches, desk: &'a Desk, plan: &Plan) -> Lines<'a> {
+impl<'a> DemoListener<'a> {
+    fn new(args: &ArgMatches, desk: &'a CliContext, plan: &Plan) -> DemoListener<'a> {
         let quiet = args.get_flag("quiet");
         let progress = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
         let lookups = plan.workload.options.count("lookups");
-        Lines { desk, progress, quiet, lookups, load: None, place: String::new() }
+        DemoListener { desk, progress, quiet, lookups, load: None, place: String::new() }
     }
 }
 
-impl Listener for Lines<'_> {
-    fn step_began(&mut self, step: &Step, number: usize, of: usize) {
+impl RunListener for DemoListener<'_> {
+    fn step_started(&mut self, step: &PlanStep, number: usize, of: usize) {
         self.place = format!("[{number:>2}/{of}] {step}");
         self.load = step.is_load().then(|| (self.place.clone(), 0));
     }
 
-    fn step_ended(&mut self, _step: &Step, seconds: f64) {
+    fn step_ended(&mut self, _step: &PlanStep, seconds: f64) {
         self.progress.finish();
         if !self.quiet {
-            self.desk.say(&format!("{:<58} {seconds:>7.2} s", self.place));
+            self.desk.print_message(&format!("{:<58} {seconds:>7.2} s", self.place));
         }
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn step_progressed(&mut self, progress: &JobProgress) {
         let label = format!("{}: {}", self.place, progress.label);
-        self.progress.show(&Progress { label, ..progress.clone() });
+        self.progress.show(&JobProgress { label, ..progress.clone() });
     }
 
-    fn interval(&mut self, interval: &Interval) {
+    fn interval_ended(&mut self, interval: &Interval) {
         let Some((label, done)) = &mut self.load else { return };
-        *done += interval.events();
+        *done += interval.event_count();
         let (label, done, total) = (label.clone(), *done, self.lookups);
-        self.progress.show(&Progress { label, done, total, unit: "lookups" });
+        self.progress.show(&JobProgress { label, done, total, unit: "lookups" });
     }
 
-    fn note(&mut self, text: &str) {
+    fn note_added(&mut self, text: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.desk.say(&format!("note: {text}"));
+            self.desk.print_message(&format!("note: {text}"));
         }
     }
 }

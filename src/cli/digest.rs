@@ -4,16 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::progress::ProgressLine;
-use crate::analysis::figure::{bytes, plural};
+use crate::analysis::number_format::{format_bytes, format_plural};
 use crate::analysis::{StatementClass, StatementFindings};
-use crate::capture::classes::{Class, Classes};
-use crate::capture::{Log, LogError, MOST_RECORD_BYTES, News, Next, Place, Tally, source};
+use crate::capture::classes::{ClassStats, ClassTable};
+use crate::capture::{
+    LogError, LogFlow, LogParser, LogTally, LogUpdate, MOST_RECORD_BYTES, SkippedRange, source,
+};
 use crate::plan::Mistake;
 use crate::report::STATEMENT_FORMATS;
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// Bytes between two looks at the stop flag and the progress line.
 const LOOK: u64 = 8 << 20;
@@ -67,47 +69,47 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let given: Vec<PathBuf> = args.get_many("log").into_iter().flatten().cloned().collect();
-    let paths = source::files(&given).map_err(|e| wrong(&given[0], &e.to_string()))?;
-    let mut reading = Reading::new(args, desk, &paths);
+    let paths = source::expand_paths(&given).map_err(|e| log_mistake(&given[0], &e.to_string()))?;
+    let mut reading = DigestReader::new(args, desk, &paths);
     for path in &paths {
-        reading.read(path, given.contains(path))?;
+        reading.read_log(path, given.contains(path))?;
         if desk.stop.is_set() {
             break;
         }
     }
     reading.line.finish();
     let limit = *args.get_one::<u32>("limit").expect("it has a default") as usize;
-    let found = findings(&reading, limit);
+    let found = statement_findings(&reading, limit);
     let name = args.get_one::<String>("format").expect("it has a default");
     let format = STATEMENT_FORMATS.iter().find(|(known, _)| known == name);
     let (_, write) = format.expect("clap knows only the formats in the list");
     let mut text = Vec::new();
     write(&found, &mut text).expect("memory takes every write");
-    desk.print(&String::from_utf8_lossy(&text))?;
+    desk.print_output(&String::from_utf8_lossy(&text))?;
     if desk.stop.is_set() {
-        return Ok(Exit::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
-    reading.broken.map_or(Ok(Exit::Done), Err)
+    reading.broken.map_or(Ok(CommandOutcome::Done), Err)
 }
 
 /// A log that can't be read is wrong input.
-fn wrong(path: &Path, why: &str) -> anyhow::Error {
+fn log_mistake(path: &Path, why: &str) -> anyhow::Error {
     let hint =
         Some("give a log that the server wrote to a file, or - for standard input".to_owned());
     Mistake { place: path.display().to_string(), why: why.to_owned(), hint }.into()
 }
 
 /// Logs being read.
-struct Reading<'a> {
-    desk: &'a Desk,
+struct DigestReader<'a> {
+    desk: &'a CliContext,
     line: ProgressLine,
     total_bytes: u64,
     bytes: u64,
-    classes: Classes,
+    classes: ClassTable,
     /// Logs read, with what was read of each.
-    tallies: Vec<(PathBuf, Tally)>,
+    tallies: Vec<(PathBuf, LogTally)>,
     /// Whether one of them was a general log.
     has_general: bool,
     /// Files of folders that are no logs.
@@ -116,15 +118,15 @@ struct Reading<'a> {
     broken: Option<anyhow::Error>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(args: &ArgMatches, desk: &'a Desk, paths: &[PathBuf]) -> Reading<'a> {
+impl<'a> DigestReader<'a> {
+    fn new(args: &ArgMatches, desk: &'a CliContext, paths: &[PathBuf]) -> DigestReader<'a> {
         let lengths = paths.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
-        Reading {
+        DigestReader {
             desk,
             line: ProgressLine::new(desk.terminal, args.get_flag("quiet"), false),
             total_bytes: lengths.sum(),
             bytes: 0,
-            classes: Classes::default(),
+            classes: ClassTable::default(),
             tallies: Vec::new(),
             has_general: false,
             others: Vec::new(),
@@ -133,31 +135,36 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads a log. What is none is wrong where it was named, and left out where it only lies in a folder.
-    fn read(&mut self, path: &Path, is_named: bool) -> anyhow::Result<()> {
-        let mut source = source::open_live(path).map_err(|e| wrong(path, &e.to_string()))?;
-        let mut log = Log::default().patient();
+    fn read_log(&mut self, path: &Path, is_named: bool) -> anyhow::Result<()> {
+        let mut source = source::open_live(path).map_err(|e| log_mistake(path, &e.to_string()))?;
+        let mut log = LogParser::default().without_early();
         let (mut seen, mut shown) = (0, 0);
         let (total, before) = (self.total_bytes, self.bytes);
         let mut is_quiet = false;
-        let mut result = log.listen(&mut source, &mut |news| {
-            is_quiet = matches!(news, News::Idle);
-            if let News::Recorded(recorded) = news {
-                self.classes.add(recorded);
+        let mut result = log.follow_source(&mut source, &mut |news| {
+            is_quiet = matches!(news, LogUpdate::Idle);
+            if let LogUpdate::Recorded(recorded) = news {
+                self.classes.add_record(recorded);
                 seen += recorded.raw.len() as u64;
                 if seen < shown + LOOK {
-                    return Next::Continue(());
+                    return LogFlow::Continue(());
                 }
                 shown = seen;
                 let done = (before + seen).min(total);
-                self.line.show(&Progress { label: "read".to_owned(), done, total, unit: "bytes" });
+                self.line.show(&JobProgress {
+                    label: "read".to_owned(),
+                    done,
+                    total,
+                    unit: "bytes",
+                });
             }
-            if self.desk.stop.is_set() { Next::Break(()) } else { Next::Continue(()) }
+            if self.desk.stop.is_set() { LogFlow::Break(()) } else { LogFlow::Continue(()) }
         });
         if result.is_ok() && is_quiet {
             // A log that is still written was told to end in a quiet while: its last record is whole.
             let finished = log.finish(&mut |recorded| {
-                self.classes.add(recorded);
-                Next::Continue(())
+                self.classes.add_record(recorded);
+                LogFlow::Continue(())
             });
             result = finished.map(|_| ());
         }
@@ -168,11 +175,11 @@ impl<'a> Reading<'a> {
                 return Ok(());
             }
             Err(LogError::Unknown) => {
-                return Err(wrong(path, "it is no slow log and no general log"));
+                return Err(log_mistake(path, "it is no slow log and no general log"));
             }
             Err(LogError::Io(e)) => {
-                let why = format!("{e}; read as far as line {}", log.line());
-                self.broken = self.broken.take().or(Some(wrong(path, &why)));
+                let why = format!("{e}; read as far as line {}", log.line_number());
+                self.broken = self.broken.take().or(Some(log_mistake(path, &why)));
             }
         }
         self.has_general |= log.format_name() == Some("general_log");
@@ -182,8 +189,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn findings(reading: &Reading<'_>, limit: usize) -> StatementFindings {
-    let sorted = reading.classes.sorted();
+fn statement_findings(reading: &DigestReader<'_>, limit: usize) -> StatementFindings {
+    let sorted = reading.classes.sorted_by_time();
     let total_us: u64 = sorted.iter().map(|class| class.total_us).sum();
     let timed: u64 = sorted.iter().map(|class| class.timed).sum();
     let total_s = (timed > 0).then(|| total_us as f64 / 1e6);
@@ -193,15 +200,19 @@ fn findings(reading: &Reading<'_>, limit: usize) -> StatementFindings {
         bytes: reading.bytes,
         records: reading.tallies.iter().map(|(_, tally)| tally.records).sum(),
         statements: sorted.iter().map(|class| class.count).sum(),
-        possible: reading.classes.possible(),
+        possible: reading.classes.suspect_count(),
         total_s,
         classes_in_all: sorted.len(),
-        classes: sorted.iter().take(limit).map(|class| shown(class, total_s)).collect(),
-        notes: notes(reading, timed > 0),
+        classes: sorted
+            .iter()
+            .take(limit)
+            .map(|class| to_statement_class(class, total_s))
+            .collect(),
+        notes: reading_notes(reading, timed > 0),
     }
 }
 
-fn shown(class: &Class, all_s: Option<f64>) -> StatementClass {
+fn to_statement_class(class: &ClassStats, all_s: Option<f64>) -> StatementClass {
     let seconds = |us: u64| us as f64 / 1e6;
     let total_s = (class.timed > 0).then(|| seconds(class.total_us));
     StatementClass {
@@ -225,10 +236,10 @@ fn shown(class: &Class, all_s: Option<f64>) -> StatementClass {
 }
 
 /// What was left out, and what is doubtful.
-fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
-    let mut notes = counts(reading);
+fn reading_notes(reading: &DigestReader<'_>, has_times: bool) -> Vec<String> {
+    let mut notes = count_notes(reading);
     for (path, tally) in &reading.tallies {
-        let mut place = |what: String, places: &[Place]| {
+        let mut place = |what: String, places: &[SkippedRange]| {
             let lines: Vec<String> =
                 places.iter().take(NAMED).map(|place| place.line.to_string()).collect();
             let place = format!("first on line {}", lines.join(", "));
@@ -239,8 +250,8 @@ fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
             place(what, &tally.skipped);
         }
         if tally.too_long > 0 {
-            let most = bytes(MOST_RECORD_BYTES as f64);
-            let records = plural(tally.too_long, "record", "records");
+            let most = format_bytes(MOST_RECORD_BYTES as f64);
+            let records = format_plural(tally.too_long, "record", "records");
             place(format!("{records} of more than {most} left out"), &tally.too_long_at);
         }
     }
@@ -263,12 +274,12 @@ fn notes(reading: &Reading<'_>, has_times: bool) -> Vec<String> {
 }
 
 /// Records that are no statements, or doubtful, counted by why.
-fn counts(reading: &Reading<'_>) -> Vec<String> {
+fn count_notes(reading: &DigestReader<'_>) -> Vec<String> {
     let sum =
-        |of: fn(&Tally) -> u64| reading.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
+        |of: fn(&LogTally) -> u64| reading.tallies.iter().map(|(_, tally)| of(tally)).sum::<u64>();
     let counts = [
-        (reading.classes.commands(), "records are commands of the protocol, not statements"),
-        (reading.classes.inner(), "statements ran inside stored programs: their CALL counts"),
+        (reading.classes.command_count(), "records are commands of the protocol, not statements"),
+        (reading.classes.inner_count(), "statements ran inside stored programs: their CALL counts"),
         (sum(|t| t.unbalanced), "statements have a quote or comment without an end"),
         (
             sum(|t| t.ambiguous),

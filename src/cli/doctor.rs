@@ -7,16 +7,16 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
 use super::connection;
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::progress::ProgressLine;
 use crate::analysis::NoiseItem;
-use crate::analysis::figure::{bytes, figure, percent};
-use crate::analysis::noise::{self, ServerItem, judge, judge_server, resolvable};
-use crate::experiment::doctor::{Examination, Patient, examine};
+use crate::analysis::noise::{self, ServerItem, judge_noise, judge_server, resolvable_difference};
+use crate::analysis::number_format::{format_bytes, format_number, format_percent};
+use crate::experiment::doctor::{DoctorOptions, Examination, examine_system};
 use crate::plan::{Mistake, TargetPlan};
-use crate::probe::noise::Care;
-use crate::workload::Progress;
+use crate::probe::noise::NoiseChecks;
+use crate::workload::JobProgress;
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -51,62 +51,62 @@ pub(super) fn command() -> Command {
             "Examples:\n  sweat doctor\n  sweat doctor --dir /var/lib/mysql --strict\n  \
              sweat doctor -S /run/mysqld/mysqld.sock -u root\n  sweat doctor --sandbox --json",
         );
-    connection::sandbox_flags(connection::address_flags(command))
+    connection::add_sandbox_flags(connection::add_address_flags(command))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let dir = PathBuf::from(args.get_one::<String>("dir").expect("it has a default"));
     if !dir.is_dir() {
         let why = format!("{} is no folder", dir.display());
         return Err(Mistake { place: "--dir".to_owned(), why, hint: None }.into());
     }
-    let target = match connection::is_named(args) {
-        true => connection::target(args, desk, &TargetPlan::None)?,
+    let target = match connection::is_server_named(args) {
+        true => connection::resolve_target(args, desk, &TargetPlan::None)?,
         false => TargetPlan::None,
     };
     let quick = args.get_flag("quick");
-    let patient = Patient {
+    let patient = DoctorOptions {
         target,
         dir: &dir,
-        care: if quick { Care::SHORT } else { Care::FULL },
+        care: if quick { NoiseChecks::SHORT } else { NoiseChecks::FULL },
         calibrate: Duration::from_millis(if quick { 300 } else { 1000 }),
     };
     let quiet = args.get_flag("quiet") || args.get_flag("json");
     let mut line = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
-    let found = examine(&patient, &desk.stop, &mut |label, done, total| {
-        line.show(&Progress { label: label.to_owned(), done, total, unit: "parts" });
+    let found = examine_system(&patient, &desk.stop, &mut |label, done, total| {
+        line.show(&JobProgress { label: label.to_owned(), done, total, unit: "parts" });
     });
     line.finish();
     let found = found?;
     if desk.stop.is_set() {
-        return Ok(Exit::Interrupted);
+        return Ok(CommandOutcome::Interrupted);
     }
-    let items = judge(&found.seen, "now");
+    let items = judge_noise(&found.seen, "now");
     let server = found.server.as_ref().map(judge_server).unwrap_or_default();
     let text = match args.get_flag("json") {
-        true => as_json(&found, &items, &server, &dir)?,
-        false => as_text(&found, &items, &server, &dir),
+        true => to_json(&found, &items, &server, &dir)?,
+        false => to_text(&found, &items, &server, &dir),
     };
-    desk.print(&text)?;
+    desk.print_output(&text)?;
     let void = items.iter().any(|item| item.level == "void");
-    Ok(if void && args.get_flag("strict") { Exit::Void } else { Exit::Done })
+    Ok(if void && args.get_flag("strict") { CommandOutcome::Void } else { CommandOutcome::Done })
 }
 
-fn as_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir: &Path) -> String {
-    let mut text = verdict(found, items);
-    text += &format!("\nMachine  {}\n", machine(found));
+fn to_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir: &Path) -> String {
+    let mut text = verdict_text(found, items);
+    text += &format!("\nMachine  {}\n", machine_text(found));
     for item in items {
         let value = match item.unit {
             "" if item.value == 0.0 => "no".to_owned(),
             "" => "yes".to_owned(),
-            unit => format!("{} {unit}", figure(item.value)),
+            unit => format!("{} {unit}", format_number(item.value)),
         };
-        text += &row(item.level, item.title, &value, &item.remedy);
+        text += &item_row(item.level, item.title, &value, &item.remedy);
     }
     if let Some(facts) = &found.server {
         text += &format!("\nServer   {}, {}\n", facts.version, facts.address);
         for item in server {
-            text += &row(item.level, item.title, &item.value, &item.remedy);
+            text += &item_row(item.level, item.title, &item.value, &item.remedy);
         }
     }
     text += &format!("\nFlushed writes went to {}.\n", dir.display());
@@ -114,7 +114,7 @@ fn as_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir:
 }
 
 /// A line of the list: what it is, and below it what to do.
-fn row(level: &str, title: &str, value: &str, remedy: &str) -> String {
+fn item_row(level: &str, title: &str, value: &str, remedy: &str) -> String {
     let mut text = format!("{level:<5} {title:<44} {value:>20}\n");
     if !remedy.is_empty() {
         text += &format!("      {remedy}\n");
@@ -123,16 +123,16 @@ fn row(level: &str, title: &str, value: &str, remedy: &str) -> String {
 }
 
 /// The answer first.
-fn verdict(found: &Examination, items: &[NoiseItem]) -> String {
+fn verdict_text(found: &Examination, items: &[NoiseItem]) -> String {
     let voids: Vec<&str> = items.iter().filter(|i| i.level == "void").map(|i| i.title).collect();
     let mut text = match &voids[..] {
         [] => String::new(),
         voids => format!("VOID: a run now would mean nothing: {}.\n", voids.join(", ")),
     };
-    let resolves = BLOCKS.map(|n| (n, resolvable(&found.seen, n)));
+    let resolves = BLOCKS.map(|n| (n, resolvable_difference(&found.seen, n)));
     let words: Vec<String> = resolves
         .iter()
-        .filter_map(|(n, share)| Some(format!("{} in {n} blocks", percent((*share)?))))
+        .filter_map(|(n, share)| Some(format!("{} in {n} blocks", format_percent((*share)?))))
         .collect();
     text += &match &words[..] {
         [] => "Answer: not known what this machine can resolve.\n".to_owned(),
@@ -146,9 +146,9 @@ fn verdict(found: &Examination, items: &[NoiseItem]) -> String {
     text
 }
 
-fn machine(found: &Examination) -> String {
+fn machine_text(found: &Examination) -> String {
     let fact = |name: &str| found.host.get(name).map(String::as_str);
-    let memory = fact("memory_bytes").and_then(|m| m.parse().ok()).map(bytes);
+    let memory = fact("memory_bytes").and_then(|m| m.parse().ok()).map(format_bytes);
     let cpus = fact("cpus").unwrap_or("?");
     let parts = [
         Some(format!("{cpus} x {}", fact("cpu").unwrap_or("CPU"))),
@@ -158,7 +158,7 @@ fn machine(found: &Examination) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn as_json(
+fn to_json(
     found: &Examination,
     items: &[NoiseItem],
     server: &[ServerItem],
@@ -182,7 +182,8 @@ fn as_json(
             })
         })
         .collect();
-    let resolves = BLOCKS.map(|n| json!({ "blocks": n, "share": resolvable(&found.seen, n) }));
+    let resolves =
+        BLOCKS.map(|n| json!({ "blocks": n, "share": resolvable_difference(&found.seen, n) }));
     let level = noise::worst_level(items);
     let report = json!({
         "schema": SCHEMA,
@@ -215,14 +216,14 @@ mod tests {
         ] {
             found.seen.insert(name.to_owned(), value);
         }
-        let items = judge(&found.seen, "now");
+        let items = judge_noise(&found.seen, "now");
         (found, items)
     }
 
     #[test]
     fn the_answer_stands_first_and_each_item_says_what_to_do() {
         let (found, items) = found();
-        let text = as_text(&found, &items, &[], Path::new("/x"));
+        let text = to_text(&found, &items, &[], Path::new("/x"));
         let mut lines = text.lines();
         let first = lines.next().unwrap();
         assert!(first.starts_with("VOID: a run now would mean nothing: time lost"), "{text}");
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn the_json_holds_items_and_raw_numbers() {
         let (found, items) = found();
-        let text = as_json(&found, &items, &[], Path::new("/x")).unwrap();
+        let text = to_json(&found, &items, &[], Path::new("/x")).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["level"], "void");
         assert_eq!(value["raw"]["gap.lost_ns"], 1e9);

@@ -4,10 +4,10 @@ use clap::{ArgMatches, Command};
 
 use crate::warm;
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::hotset_save;
-use super::warm::{strategy_command, warm as fill};
+use super::warm::{strategy_command, warm_pool as fill};
 
 /// Name of the group, and of the strategy behind `load`.
 pub(super) const NAME: &str = "hotset";
@@ -28,7 +28,7 @@ pub(super) fn command() -> Command {
         )
         .subcommand(hotset_save::command())
         .subcommand(
-            strategy_command(&warm::hotset::Load)
+            strategy_command(&warm::hotset::HotSetStrategy)
                 .name("load")
                 .about("Bring a saved hot set to a server, the hottest first")
                 .after_help(
@@ -40,9 +40,9 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     match args.subcommand().expect("clap asks for one") {
         ("save", args) => hotset_save::run(args, desk),
-        (_, args) => fill(&warm::hotset::Load, args, desk),
+        (_, args) => fill(&warm::hotset::HotSetStrategy, args, desk),
     }
 }

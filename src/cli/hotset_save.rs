@@ -7,16 +7,16 @@ use serde_json::json;
 
 use crate::base::Nanos;
 use crate::base::units::{self, show_bytes};
+use crate::client::Target;
 use crate::plan::{Mistake, Mistakes};
-use crate::target::Target;
-use crate::warm::hotset::{self, HotIndex, Most, SavePlan, Saved, save};
-use crate::warm::{Choice, choices, estimate_seconds, gauge};
+use crate::warm::hotset::{self, HotIndex, SaveLimit, SaveOutcome, SavePlan, save_hot_set};
+use crate::warm::{TableChoice, estimate_seconds, parse_choices, read_pool_status};
 
 use super::connection;
-use super::desk::Desk;
-use super::fault::Exit;
-use super::progress::grouped;
-use super::warm::{ASK_ABOVE_BYTES, on_scene, words};
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use super::progress::group_digits;
+use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
 
 pub(super) fn command() -> Command {
     let value = |name, shown, help| Arg::new(name).long(name).value_name(shown).help(help);
@@ -62,7 +62,7 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Look at the pool even where it is larger than 32 GiB"),
         );
-    words(command).after_help(
+    add_common_flags(command).after_help(
         "Examples:\n  \
          sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \
          sweat warm hotset save hot.zst shop crm.people --top 50%\n  \
@@ -72,31 +72,31 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let mut plan = plan(args)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let mut plan = parse_plan(args)?;
     let path = args.get_one::<PathBuf>("file").expect("clap asks for it");
-    let address = connection::address(args, desk)?;
+    let address = connection::resolve_address(args, desk)?;
     if let (Some(database), true) = (&address.database, plan.tables.is_empty()) {
-        plan.tables.push(Choice { database: database.clone(), table: None });
+        plan.tables.push(TableChoice { database: database.clone(), table: None });
     }
     let target = Target::new(&address)?;
-    hotset::can_write(path)?;
-    ask(&target, args, desk)?;
-    let saved = on_scene(&target, args, desk, |scene| save(&plan, scene))?;
+    hotset::check_writable(path)?;
+    confirm_cost(&target, args, desk)?;
+    let saved = with_warm_context(&target, args, desk, |scene| save_hot_set(&plan, scene))?;
     if saved.cut {
-        desk.say(&format!("stopped: {} was not written", path.display()));
-        return Ok(Exit::Interrupted);
+        desk.print_message(&format!("stopped: {} was not written", path.display()));
+        return Ok(CommandOutcome::Interrupted);
     }
-    let bytes = hotset::write(&saved.hot, path)?;
+    let bytes = hotset::write_hot_set(&saved.hot, path)?;
     let name = path.display().to_string();
     match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => desk.print(&saved_json(&saved, &name, bytes))?,
-        _ => desk.print(&saved_text(&saved, &name, bytes))?,
+        Some("json") => desk.print_output(&saved_json(&saved, &name, bytes))?,
+        _ => desk.print_output(&saved_text(&saved, &name, bytes))?,
     }
-    Ok(Exit::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
+fn parse_plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
     let mut mistakes = Vec::new();
     let mistake = |place: &str, why: String, hint: &str| Mistake {
         place: place.to_owned(),
@@ -105,22 +105,22 @@ fn plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
     };
     let mut tables = Vec::new();
     for word in args.get_many::<String>("choice").into_iter().flatten() {
-        match choices(word) {
+        match parse_choices(word) {
             Ok(chosen) => tables.extend(chosen),
             Err(why) => mistakes.push(mistake(word, why.to_string(), "as in shop or shop.orders")),
         }
     }
     let most = match (args.get_one::<String>("top"), args.get_one::<u64>("pages")) {
-        (_, Some(pages)) => Most::Pages(*pages),
-        (Some(text), None) => match share(text) {
-            Some(share) => Most::Share(share),
+        (_, Some(pages)) => SaveLimit::Pages(*pages),
+        (Some(text), None) => match parse_percent(text) {
+            Some(share) => SaveLimit::Share(share),
             None => {
                 let why = format!("`{text}` is no share above 0 and up to 100 %");
                 mistakes.push(mistake("--top", why, "as in --top 50%"));
-                Most::All
+                SaveLimit::All
             }
         },
-        (None, None) => Most::All,
+        (None, None) => SaveLimit::All,
     };
     let watch = match args.get_one::<String>("watch").map(|text| units::parse_time(text)) {
         Some(Ok(time)) => Nanos::from(time),
@@ -139,14 +139,14 @@ fn plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
 }
 
 /// `50%` as 0.5.
-fn share(text: &str) -> Option<f64> {
+fn parse_percent(text: &str) -> Option<f64> {
     let percent: f64 = text.trim().strip_suffix('%')?.trim().parse().ok()?;
     (percent > 0.0 && percent <= 100.0).then_some(percent / 100.0)
 }
 
 /// Tells what the look costs the server, and refuses a dear one that was not agreed to.
-fn ask(target: &Target, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
-    let warmth = gauge(&mut target.connect(&desk.stop)?)?;
+fn confirm_cost(target: &Target, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<()> {
+    let warmth = read_pool_status(&mut target.connect(&desk.stop)?)?;
     let (bytes, seconds) = (warmth.total_bytes(), estimate_seconds(&warmth));
     if bytes > ASK_ABOVE_BYTES && !args.get_flag("yes") {
         let mistake = Mistake {
@@ -161,12 +161,15 @@ fn ask(target: &Target, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
         return Err(Mistakes(vec![mistake]).into());
     }
     if seconds >= 0.5 && !args.get_flag("quiet") {
-        desk.say(&format!("the look at {} takes about {seconds:.1} s", show_bytes(bytes)));
+        desk.print_message(&format!(
+            "the look at {} takes about {seconds:.1} s",
+            show_bytes(bytes)
+        ));
     }
     Ok(())
 }
 
-fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
+fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
     let hot = &saved.hot;
     let pages: u64 = hot.indexes.iter().map(|i| i.pages.len() as u64).sum();
     let ranges: u64 = hot.indexes.iter().map(|i| i.ranges.len() as u64).sum();
@@ -175,23 +178,23 @@ fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
     let mut text = format!(
         "saved {} of {} index pages in the pool ({:.0} %) of {} indexes, {} key ranges, \
          to {name} ({})\n",
-        grouped(pages),
-        grouped(saved.pages_in_pool),
+        group_digits(pages),
+        group_digits(saved.pages_in_pool),
         share * 100.0,
-        grouped(hot.indexes.len() as u64),
-        grouped(ranges),
+        group_digits(hot.indexes.len() as u64),
+        group_digits(ranges),
         show_bytes(bytes),
     );
     text += &format!(
         "the look at the pool took {:.2} s, the keys {:.2} s and {} pages of the files\n",
         saved.look_seconds,
         saved.keys_seconds,
-        grouped(saved.pages_read)
+        group_digits(saved.pages_read)
     );
     if saved.pages_missed > 0 {
         text += &format!(
             "note: {} hot pages are in no key range: the files are older than the pool\n",
-            grouped(saved.pages_missed)
+            group_digits(saved.pages_missed)
         );
     }
     for index in hot.indexes.iter().filter(|index| index.whole.is_some()) {
@@ -199,12 +202,12 @@ fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
         let hot = index.pages.len() as u64;
         let of = match index.index_pages {
             0 => String::new(),
-            all => format!(" of {}", grouped(all.max(hot))),
+            all => format!(" of {}", group_digits(all.max(hot))),
         };
         text += &format!(
             "note: {} has no key ranges, {} hot pages{of}: {why}\n",
-            title(index),
-            grouped(hot)
+            index_title(index),
+            group_digits(hot)
         );
     }
     for note in &hot.notes {
@@ -214,12 +217,12 @@ fn saved_text(saved: &Saved, name: &str, bytes: u64) -> String {
 }
 
 /// `shop.orders.PRIMARY`, `shop.orders.PRIMARY partition p0`.
-fn title(index: &HotIndex) -> String {
+fn index_title(index: &HotIndex) -> String {
     let name = format!("{}.{}.{}", index.database, index.table, index.index);
     if index.partition.is_empty() { name } else { format!("{name} partition {}", index.partition) }
 }
 
-fn saved_json(saved: &Saved, name: &str, bytes: u64) -> String {
+fn saved_json(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
     let index = |i: &HotIndex| {
         json!({
             "database": i.database,
@@ -253,7 +256,7 @@ mod tests {
 
     fn planned(words: &[&str]) -> anyhow::Result<SavePlan> {
         let words = [&["save", "hot"], words].concat();
-        plan(&command().try_get_matches_from(words).unwrap())
+        parse_plan(&command().try_get_matches_from(words).unwrap())
     }
 
     #[test]
@@ -261,9 +264,9 @@ mod tests {
         let plain = SavePlan { range_leaves: 64, ..SavePlan::default() };
         assert_eq!(planned(&["--watch", "0s"]).unwrap(), plain);
         let plan = planned(&["a", "b.c", "--top", "50%"]).unwrap();
-        assert_eq!((plan.most, plan.tables.len()), (Most::Share(0.5), 2));
+        assert_eq!((plan.most, plan.tables.len()), (SaveLimit::Share(0.5), 2));
         assert_eq!(plan.watch, Nanos(1_000_000_000));
-        assert_eq!(planned(&["--pages", "7"]).unwrap().most, Most::Pages(7));
+        assert_eq!(planned(&["--pages", "7"]).unwrap().most, SaveLimit::Pages(7));
     }
 
     #[test]
@@ -286,7 +289,7 @@ mod tests {
             ..HotIndex::default()
         };
         let hot = hotset::HotSet { indexes: vec![index], ..Default::default() };
-        let saved = Saved { hot, pages_in_pool: 4, ..Saved::default() };
+        let saved = SaveOutcome { hot, pages_in_pool: 4, ..SaveOutcome::default() };
         let text = saved_text(&saved, "hot.zst", 2048);
         assert!(
             text.starts_with("saved 2 of 4 index pages in the pool (50 %) of 1 indexes, 0 key")

@@ -19,7 +19,7 @@ const LONGEST: usize = 64 << 10;
 ///
 /// # Errors
 /// Why the bytes are no login path file.
-pub(super) fn decode(bytes: &[u8]) -> Result<String, String> {
+pub(super) fn decode_login_file(bytes: &[u8]) -> Result<String, String> {
     let short = || "it is cut short".to_owned();
     let key_bytes = bytes.get(UNUSED..UNUSED + KEY).ok_or_else(short)?;
     let mut key = [0; BLOCK];
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_file_reads_as_it_was_written() {
-        let text = decode(FILE).unwrap();
+        let text = decode_login_file(FILE).unwrap();
         assert_eq!(
             text,
             "[client]\nuser = \"anna\"\npassword = \"s3cr#t \\\"x\\\"\"\n\
@@ -79,18 +79,18 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_refused() {
-        assert!(decode(&FILE[..10]).is_err());
-        assert!(decode(&FILE[..FILE.len() - 1]).is_err());
+        assert!(decode_login_file(&FILE[..10]).is_err());
+        assert!(decode_login_file(&FILE[..FILE.len() - 1]).is_err());
         let mut other_key = FILE.to_vec();
         other_key[5] ^= 1;
-        assert!(decode(&other_key).is_err());
-        assert!(decode(b"[client]\nuser=root\npassword=in plain text\n").is_err());
+        assert!(decode_login_file(&other_key).is_err());
+        assert!(decode_login_file(b"[client]\nuser=root\npassword=in plain text\n").is_err());
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = decode(&bytes);
+            let _ = decode_login_file(&bytes);
         }
     }
 }

@@ -11,11 +11,11 @@ mod check;
 mod compare;
 mod completion;
 mod connection;
+mod context;
 mod demo;
-mod desk;
 mod digest;
 mod doctor;
-mod fault;
+mod exit;
 mod hotset;
 mod hotset_save;
 mod login_path;
@@ -42,12 +42,12 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::server::journal::NotRestored;
-use desk::Desk;
-use fault::Exit;
+use crate::server::journal::RestoreError;
+use context::CliContext;
+use exit::CommandOutcome;
 
 /// All commands, in the order of `sweat --help`: their words, and what they do.
-const COMMANDS: &[Entry] = &[
+const COMMANDS: &[CommandEntry] = &[
     (demo::command, demo::run),
     (bench::command, bench::run),
     (run::command, run::run),
@@ -68,23 +68,24 @@ const COMMANDS: &[Entry] = &[
 ];
 
 /// A command: its words for clap, and its deed.
-type Entry = (fn() -> Command, fn(&ArgMatches, &Desk) -> anyhow::Result<Exit>);
+type CommandEntry =
+    (fn() -> Command, fn(&ArgMatches, &CliContext) -> anyhow::Result<CommandOutcome>);
 
 /// Runs the program.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let mut words = argv::read(args.collect());
-    argv::wipe();
-    bench::workload_first(&mut words.args, &takes_value);
-    let desk = Desk::open(words.password);
-    let result = signals::watch(&desk.stop).map_err(Into::into).and_then(|()| {
-        let matches = program().try_get_matches_from(words.args)?;
-        dispatch(&matches, &desk)
+    let mut words = argv::parse_command_line(args.collect());
+    argv::wipe_passwords();
+    bench::move_workload_first(&mut words.args, &takes_value);
+    let desk = CliContext::from_process(words.password);
+    let result = signals::watch_signals(&desk.stop).map_err(Into::into).and_then(|()| {
+        let matches = root_command().try_get_matches_from(words.args)?;
+        run_command(&matches, &desk)
     });
-    let told = result.as_ref().err().and_then(|error| error.downcast_ref::<NotRestored>());
+    let told = result.as_ref().err().and_then(|error| error.downcast_ref::<RestoreError>());
     let told = told.map(|left| left.path.clone());
-    let exit = fault::settle(result, &desk);
-    let left = sandbox::tell_left(told.as_deref(), &desk);
-    (if left && exit == Exit::Done { Exit::Failed } else { exit }).into()
+    let exit = exit::report_result(result, &desk);
+    let left = sandbox::report_left_changes(told.as_deref(), &desk);
+    (if left && exit == CommandOutcome::Done { CommandOutcome::Failed } else { exit }).into()
 }
 
 /// Names of all commands, for the test that the documentation mentions each.
@@ -94,7 +95,7 @@ pub fn command_names() -> Vec<&'static str> {
 }
 
 /// The whole command line.
-fn program() -> Command {
+fn root_command() -> Command {
     let mut program = Command::new("sweat")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Brings a MySQL or MariaDB server to temperature, and measures it honestly")
@@ -155,14 +156,14 @@ fn help_flag() -> Arg {
     Arg::new("help").short('?').long("help").action(ArgAction::Help).help("Print help")
 }
 
-fn dispatch(matches: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+fn run_command(matches: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = matches.subcommand().expect("clap asks for a command");
     let (_, run) = COMMANDS
         .iter()
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
-    check::early(args)?;
-    sandbox::sweep(name, desk);
+    check::check_args(args)?;
+    sandbox::clean_up_killed(name, desk);
     run(args, desk)
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::login_path;
 use crate::plan::Mistake;
-use syntax::Line;
+use syntax::OptionFileLine;
 
 /// Groups that speak to us.
 const GROUPS: &[&str] =
@@ -18,7 +18,7 @@ const DEEPEST: usize = 10;
 
 /// Which files to read, as the words said.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct OptionFileChoice {
     /// `--defaults-file`: only this one.
     pub(super) only: Option<PathBuf>,
     /// `--defaults-extra-file`: this one after those of the machine.
@@ -41,7 +41,7 @@ pub(super) struct Choice {
 
 /// One option found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundOption {
     /// `/etc/my.cnf line 7`.
     pub(super) place: String,
     /// Name with dashes, without `loose-`.
@@ -52,9 +52,9 @@ pub(super) struct Found {
 
 /// What the files say together, in order: a later one stands over an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+pub(super) struct OptionFileContents {
     /// The options.
-    pub(super) options: Vec<Found>,
+    pub(super) options: Vec<FoundOption>,
     /// Files passed over, and why.
     pub(super) warnings: Vec<String>,
     /// What makes the files unusable.
@@ -62,24 +62,27 @@ pub(super) struct Findings {
 }
 
 /// Reads the files.
-pub(super) fn gather(choice: &Choice) -> Findings {
-    let mut findings = Findings::default();
-    let groups = with_suffix(GROUPS.iter().copied(), choice.suffix.as_deref());
-    for (path, must) in files(choice) {
-        read(&path, must, &groups, 0, &mut findings);
+pub(super) fn read_option_files(choice: &OptionFileChoice) -> OptionFileContents {
+    let mut findings = OptionFileContents::default();
+    let groups = groups_with_suffix(GROUPS.iter().copied(), choice.suffix.as_deref());
+    for (path, must) in option_file_paths(choice) {
+        read_file(&path, must, &groups, 0, &mut findings);
     }
     if !choice.no_login_paths {
-        read_login(choice, &mut findings);
+        read_login_path(choice, &mut findings);
     }
     findings
 }
 
-fn with_suffix<'a>(groups: impl Iterator<Item = &'a str>, suffix: Option<&str>) -> Vec<String> {
+fn groups_with_suffix<'a>(
+    groups: impl Iterator<Item = &'a str>,
+    suffix: Option<&str>,
+) -> Vec<String> {
     groups.flat_map(|g| [Some(g.to_owned()), suffix.map(|s| format!("{g}{s}"))]).flatten().collect()
 }
 
 /// The files in order, and whether they must exist.
-fn files(choice: &Choice) -> Vec<(PathBuf, bool)> {
+fn option_file_paths(choice: &OptionFileChoice) -> Vec<(PathBuf, bool)> {
     if let Some(only) = &choice.only {
         return vec![(only.clone(), true)];
     }
@@ -94,7 +97,13 @@ fn files(choice: &Choice) -> Vec<(PathBuf, bool)> {
     files
 }
 
-fn read(path: &Path, must: bool, groups: &[String], depth: usize, findings: &mut Findings) {
+fn read_file(
+    path: &Path,
+    must: bool,
+    groups: &[String],
+    depth: usize,
+    findings: &mut OptionFileContents,
+) {
     let mistake = |why: String| Mistake { place: path.display().to_string(), why, hint: None };
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -110,31 +119,43 @@ fn read(path: &Path, must: bool, groups: &[String], depth: usize, findings: &mut
         findings.warnings.push(warning);
         return;
     }
-    take(path, &String::from_utf8_lossy(&bytes), groups, depth, findings);
+    take_options(path, &String::from_utf8_lossy(&bytes), groups, depth, findings);
 }
 
 /// Takes what concerns us out of a file's text, and follows its includes.
-fn take(path: &Path, text: &str, groups: &[String], depth: usize, findings: &mut Findings) {
+fn take_options(
+    path: &Path,
+    text: &str,
+    groups: &[String],
+    depth: usize,
+    findings: &mut OptionFileContents,
+) {
     let mut ours = false;
-    for (number, line) in syntax::parse(text) {
+    for (number, line) in syntax::parse_lines(text) {
         let place = format!("{} line {number}", path.display());
         match line {
-            Line::Group(group) => ours = groups.contains(&group),
-            Line::Option { name, value } if ours => {
-                findings.options.push(Found { place, name, value: value.unwrap_or_default() });
+            OptionFileLine::Group(group) => ours = groups.contains(&group),
+            OptionFileLine::Option { name, value } if ours => {
+                findings.options.push(FoundOption {
+                    place,
+                    name,
+                    value: value.unwrap_or_default(),
+                });
             }
-            Line::Option { .. } => {}
-            Line::Include(_) | Line::IncludeDir(_) if depth == DEEPEST => {
+            OptionFileLine::Option { .. } => {}
+            OptionFileLine::Include(_) | OptionFileLine::IncludeDir(_) if depth == DEEPEST => {
                 let why = format!("more than {DEEPEST} files include each other");
                 findings.mistakes.push(Mistake { place, why, hint: None });
             }
-            Line::Include(file) => read(Path::new(&file), false, groups, depth + 1, findings),
-            Line::IncludeDir(dir) => {
+            OptionFileLine::Include(file) => {
+                read_file(Path::new(&file), false, groups, depth + 1, findings)
+            }
+            OptionFileLine::IncludeDir(dir) => {
                 for file in option_files_in(Path::new(&dir)) {
-                    read(&file, false, groups, depth + 1, findings);
+                    read_file(&file, false, groups, depth + 1, findings);
                 }
             }
-            Line::Wrong(why) => {
+            OptionFileLine::Wrong(why) => {
                 let hint = Some("a line is [group], name=value, or begins with #".to_owned());
                 findings.mistakes.push(Mistake { place, why: why.to_owned(), hint });
             }
@@ -152,7 +173,7 @@ fn option_files_in(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The login path file counts last; like every mysql client we refuse one that others can read.
-fn read_login(choice: &Choice, findings: &mut Findings) {
+fn read_login_path(choice: &OptionFileChoice, findings: &mut OptionFileContents) {
     let in_home = || choice.home.as_ref().map(|home| home.join(".mylogin.cnf"));
     let Some(path) = choice.login_file.clone().or_else(in_home) else { return };
     let mistake = |why: String, hint: Option<String>| Mistake {
@@ -177,15 +198,15 @@ fn read_login(choice: &Choice, findings: &mut Findings) {
         }
         return;
     }
-    match login_path::decode(&bytes) {
+    match login_path::decode_login_file(&bytes) {
         Ok(text) => {
             let names = ["client"].into_iter().chain(choice.login_path.as_deref());
-            let groups = with_suffix(names, choice.suffix.as_deref());
+            let groups = groups_with_suffix(names, choice.suffix.as_deref());
             if choice.login_path.as_ref().is_some_and(|g| !text.contains(&format!("[{g}]"))) {
                 let name = choice.login_path.as_deref().unwrap_or_default();
                 return findings.mistakes.push(mistake(format!("it has no [{name}]"), None));
             }
-            take(&path, &text, &groups, DEEPEST, findings);
+            take_options(&path, &text, &groups, DEEPEST, findings);
         }
         Err(why) => findings.mistakes.push(mistake(why, None)),
     }

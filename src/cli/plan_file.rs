@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use crate::analysis;
-use crate::plan::{self, Known, Mistake, Mistakes, Plan};
+use crate::plan::{self, KnownPlugins, Mistake, Mistakes, Plan};
 use crate::probe::PROBES;
 use crate::warm::STRATEGIES;
 use crate::workload::KINDS;
 
 /// The plugins that a plan may name.
-pub(super) fn known() -> Known {
-    Known {
-        workloads: KINDS.iter().map(|k| (k.name(), k.options())).collect(),
-        strategies: STRATEGIES.iter().map(|s| (s.name(), s.options())).collect(),
+pub(super) fn known_plugins() -> KnownPlugins {
+    KnownPlugins {
+        workloads: KINDS.iter().map(|k| (k.name(), k.option_specs())).collect(),
+        strategies: STRATEGIES.iter().map(|s| (s.name(), s.option_specs())).collect(),
         probes: PROBES.iter().map(|probe| probe.name()).collect(),
         metrics: analysis::metric_names(),
     }
@@ -22,11 +22,11 @@ pub(super) fn known() -> Known {
 ///
 /// # Errors
 /// All mistakes together, each with file and line.
-pub(super) fn read(path: &Path) -> anyhow::Result<Plan> {
+pub(super) fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     let place = path.display().to_string();
     let wrong = |why: String| Mistake { place: place.clone(), why, hint: None };
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
-    plan::read(&text, &known()).map_err(|mut mistakes| {
+    plan::from_toml(&text, &known_plugins()).map_err(|mut mistakes| {
         mistakes.iter_mut().for_each(|m| m.place = format!("{place} {}", m.place));
         Mistakes(mistakes).into()
     })

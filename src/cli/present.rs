@@ -3,18 +3,18 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::check;
-use super::desk::Desk;
-use super::fault::Exit;
-use super::report::{write_page, written};
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use super::report::{render_report, write_page};
 use crate::analysis::{Findings, caveat_ids};
 use crate::archive::RunState;
-use crate::experiment::Finished;
-use crate::plan::{CONSENT, Mistake, nearest};
-use crate::report::{self, FORMATS, Look, ReportFormat};
+use crate::experiment::FinishedRun;
+use crate::plan::{CONSENT, Mistake, nearest_name};
+use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
-pub(super) fn flags(command: Command) -> Command {
-    check::flags(command)
+pub(super) fn add_present_flags(command: Command) -> Command {
+    check::add_check_flags(command)
         .arg(
             Arg::new("format")
                 .long("format")
@@ -38,7 +38,7 @@ pub(super) fn flags(command: Command) -> Command {
 ///
 /// # Errors
 /// Names that no doubt has, together.
-pub(super) fn allowed(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
+pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
     let typed = args.get_many::<String>("allow").into_iter().flatten();
     let is_consent = |id: &str| CONSENT.contains(&id);
     let id = |id: &String| if is_consent(id) { id.clone() } else { id.to_uppercase() };
@@ -48,7 +48,7 @@ pub(super) fn allowed(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
     let mistake = |id: &String| Mistake {
         place: "--allow".to_owned(),
         why: format!("no doubt is named {id}"),
-        hint: Some(nearest(id, caveat_ids()).map_or_else(
+        hint: Some(nearest_name(id, caveat_ids()).map_or_else(
             || "docs/reading-results.md lists them".to_owned(),
             |near| format!("did you mean {near}?"),
         )),
@@ -58,62 +58,78 @@ pub(super) fn allowed(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
 }
 
 /// The format asked for.
-pub(super) fn format(args: &ArgMatches) -> &'static dyn ReportFormat {
+pub(super) fn report_format(args: &ArgMatches) -> &'static dyn ReportFormat {
     let name = args.get_one::<String>("format").expect("it has a default");
-    report::format(name).expect("clap takes only names of the list")
+    report::find_format(name).expect("clap takes only names of the list")
 }
 
 /// Shows a run that ended, however it ended, and judges it. Commands that use this have a flag `quiet`.
 ///
 /// # Errors
 /// What stopped the run; or that it can't be shown.
-pub(super) fn conclude(finished: Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let shown = show(&finished, args, desk);
+pub(super) fn present_run(
+    finished: FinishedRun,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    let shown = print_run(&finished, args, desk);
     // What stopped the run says more than why it can't be shown.
     if let Some(error) = finished.error {
         return Err(error);
     }
     let judged = shown?;
     Ok(match finished.state {
-        RunState::Interrupted => Exit::Interrupted,
-        RunState::Failed | RunState::Running => Exit::Failed,
+        RunState::Interrupted => CommandOutcome::Interrupted,
+        RunState::Failed | RunState::Running => CommandOutcome::Failed,
         RunState::Done => judged,
     })
 }
 
 /// Shows a run on stdout and as a page in its folder, and judges it.
-fn show(finished: &Finished, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+fn print_run(
+    finished: &FinishedRun,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
-    let findings = check::findings(dir, args)?;
+    let findings = check::read_findings(dir, args)?;
     if findings.trials.is_empty() && finished.error.is_some() {
-        desk.say(&format!("Run    {}", dir.display()));
-        return Ok(Exit::Done);
+        desk.print_message(&format!("Run    {}", dir.display()));
+        return Ok(CommandOutcome::Done);
     }
-    let look = Look { colour: desk.terminal.colour };
+    let look = ReportStyle { colour: desk.terminal.colour };
     let page = write_page(&findings, dir);
-    desk.print(&String::from_utf8_lossy(&written(format(args), &findings, look)))?;
+    desk.print_output(&String::from_utf8_lossy(&render_report(
+        report_format(args),
+        &findings,
+        look,
+    )))?;
     match page {
-        Ok(page) if !args.get_flag("quiet") => desk.say(&format!("Page   {}", page.display())),
+        Ok(page) if !args.get_flag("quiet") => {
+            desk.print_message(&format!("Page   {}", page.display()))
+        }
         Ok(_) => {}
-        Err(e) => desk.say(&format!("note: no page: {e:#}")),
+        Err(e) => desk.print_message(&format!("note: no page: {e:#}")),
     }
     for path in check::write_files(&findings, args)? {
-        desk.say(&format!("wrote  {path}"));
+        desk.print_message(&format!("wrote  {path}"));
     }
-    Ok(judge(&findings, args.get_flag("strict")))
+    Ok(findings_outcome(&findings, args.get_flag("strict")))
 }
 
 /// What a run's doubts and checks mean for the exit code: too many unexpected errors and failed checks always, being void
 /// only where that was asked for.
-pub(super) fn judge(findings: &Findings, strict: bool) -> Exit {
-    match findings.void() {
-        _ if findings.has_failed() => Exit::Negative,
-        _ if check::verdict(findings) == Exit::Negative => Exit::Negative,
-        Some(_) if strict => Exit::Void,
+pub(super) fn findings_outcome(findings: &Findings, strict: bool) -> CommandOutcome {
+    match findings.void_caveat() {
+        _ if findings.has_failed() => CommandOutcome::Negative,
+        _ if check::checks_outcome(findings) == CommandOutcome::Negative => {
+            CommandOutcome::Negative
+        }
+        Some(_) if strict => CommandOutcome::Void,
         // A search for capacity that confirms no rate has a negative answer.
         _ if findings.capacity.as_ref().is_some_and(|c| c.confirmed_per_s.is_none()) => {
-            Exit::Negative
+            CommandOutcome::Negative
         }
-        _ => check::verdict(findings),
+        _ => check::checks_outcome(findings),
     }
 }

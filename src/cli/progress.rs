@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::base::terminal::harmless;
+use crate::base::terminal::sanitize_text;
 use crate::base::{Clock, Nanos, RealClock};
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
-use super::desk::Terminal;
+use super::context::TerminalFeatures;
 
 /// Time between two looks on a terminal.
 const REDRAW: Nanos = Nanos(100_000_000);
@@ -29,8 +29,8 @@ pub(super) struct ProgressLine {
 
 impl ProgressLine {
     /// A line for this terminal; `quiet` shows nothing, `plain` never writes over a line.
-    pub(super) fn new(terminal: Terminal, quiet: bool, plain: bool) -> ProgressLine {
-        let clock = RealClock::start();
+    pub(super) fn new(terminal: TerminalFeatures, quiet: bool, plain: bool) -> ProgressLine {
+        let clock = RealClock::start_now();
         ProgressLine {
             clock,
             overwrite: terminal.overwrite && !plain,
@@ -44,7 +44,7 @@ impl ProgressLine {
     }
 
     /// Shows how far it is, now and then; a new piece of work and its end are always shown.
-    pub(super) fn show(&mut self, progress: &Progress) {
+    pub(super) fn show(&mut self, progress: &JobProgress) {
         if self.quiet {
             return;
         }
@@ -63,12 +63,12 @@ impl ProgressLine {
             return;
         }
         self.shown = Some(now);
-        let text = describe(progress, self.done_before, now.since(self.began));
-        let text = harmless(&text, false);
+        let text = progress_text(progress, self.done_before, now.since(self.began));
+        let text = sanitize_text(&text, false);
         let mut err = std::io::stderr().lock();
         let _ = if self.overwrite {
             self.dirty = true;
-            let text: String = text.chars().take(width()).collect();
+            let text: String = text.chars().take(terminal_width()).collect();
             write!(err, "\r\x1b[K{text}").and_then(|()| err.flush())
         } else {
             writeln!(err, "{text}")
@@ -92,24 +92,24 @@ impl Drop for ProgressLine {
 }
 
 /// Columns of the terminal, less one so that the line never wraps.
-fn width() -> usize {
+fn terminal_width() -> usize {
     let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     usize::from(if columns == 0 { 80 } else { columns }) - 1
 }
 
 /// `sbtest1: rows  412 000 of 1 000 000 (41 %)  206 000/s  3 s left`
 /// `before` were done before the time began.
-fn describe(progress: &Progress, before: u64, elapsed: Nanos) -> String {
-    let Progress { label, done, total, unit } = progress;
-    let seconds = elapsed.seconds();
+fn progress_text(progress: &JobProgress, before: u64, elapsed: Nanos) -> String {
+    let JobProgress { label, done, total, unit } = progress;
+    let seconds = elapsed.to_seconds();
     let mut text = label.clone();
     if *total == 0 && *done == 0 {
         return text;
     }
-    text += &format!("  {}", grouped(*done));
+    text += &format!("  {}", group_digits(*done));
     if *total > 0 {
         let percent = 100.0 * *done as f64 / *total as f64;
-        text += &format!(" of {} {unit} ({percent:.0} %)", grouped(*total));
+        text += &format!(" of {} {unit} ({percent:.0} %)", group_digits(*total));
     } else {
         text += &format!(" {unit}");
     }
@@ -117,7 +117,7 @@ fn describe(progress: &Progress, before: u64, elapsed: Nanos) -> String {
         let rate = (*done - before) as f64 / seconds;
         // Seconds per second tell nothing.
         if *unit != "s" {
-            text += &format!("  {}/s", grouped(rate as u64));
+            text += &format!("  {}/s", group_digits(rate as u64));
         }
         if *total > *done {
             let left = Duration::from_secs_f64((*total - *done) as f64 / rate);
@@ -136,7 +136,7 @@ fn time_left(left: Duration) -> String {
 }
 
 /// `1234567` as `1 234 567`.
-pub(super) fn grouped(number: u64) -> String {
+pub(super) fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -154,25 +154,29 @@ mod tests {
 
     #[test]
     fn progress_reads_like_a_sentence() {
-        let progress =
-            Progress { label: "sbtest1".to_owned(), done: 412_000, total: 1_000_000, unit: "rows" };
+        let progress = JobProgress {
+            label: "sbtest1".to_owned(),
+            done: 412_000,
+            total: 1_000_000,
+            unit: "rows",
+        };
         assert_eq!(
-            describe(&progress, 0, Nanos(2_000_000_000)),
+            progress_text(&progress, 0, Nanos(2_000_000_000)),
             "sbtest1  412 000 of 1 000 000 rows (41 %)  206 000/s  2 s left"
         );
         // What was there before we looked says nothing about the rate.
-        assert!(describe(&progress, 400_000, Nanos(2_000_000_000)).contains("  6 000/s  "));
-        let unknown = Progress { total: 0, ..progress };
-        assert_eq!(describe(&unknown, 0, Nanos(1)), "sbtest1  412 000 rows");
-        let fresh = Progress { done: 0, ..unknown };
-        assert_eq!(describe(&fresh, 0, Nanos(1)), "sbtest1");
+        assert!(progress_text(&progress, 400_000, Nanos(2_000_000_000)).contains("  6 000/s  "));
+        let unknown = JobProgress { total: 0, ..progress };
+        assert_eq!(progress_text(&unknown, 0, Nanos(1)), "sbtest1  412 000 rows");
+        let fresh = JobProgress { done: 0, ..unknown };
+        assert_eq!(progress_text(&fresh, 0, Nanos(1)), "sbtest1");
     }
 
     #[test]
     fn digits_stand_in_threes() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(999), "999");
-        assert_eq!(grouped(1000), "1 000");
-        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(group_digits(0), "0");
+        assert_eq!(group_digits(999), "999");
+        assert_eq!(group_digits(1000), "1 000");
+        assert_eq!(group_digits(1_234_567), "1 234 567");
     }
 }

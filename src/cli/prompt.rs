@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use crate::base::{Secret, Stop};
-use crate::target;
+use crate::client;
 
 /// How often the stop flag is looked at while nobody types.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// When there is no terminal, or Ctrl-C was pressed.
-pub(super) fn password(stop: &Stop) -> anyhow::Result<Secret> {
+pub(super) fn ask_password(stop: &Stop) -> anyhow::Result<Secret> {
     let mut tty = File::options().read(true).write(true).open("/dev/tty").map_err(|e| {
         anyhow::anyhow!(
             "ask for the password: there is no terminal ({e})\n\
@@ -26,7 +26,7 @@ pub(super) fn password(stop: &Stop) -> anyhow::Result<Secret> {
         )
     })?;
     tty.write_all(b"Enter password: ")?;
-    let silent = Silent::make(&tty)?;
+    let silent = TtyEchoGuard::disable_echo(&tty)?;
     let line = read_line(&tty, stop);
     drop(silent);
     tty.write_all(b"\n")?;
@@ -38,7 +38,7 @@ fn read_line(mut tty: &File, stop: &Stop) -> anyhow::Result<Vec<u8>> {
     let patience = Timespec::try_from(PATIENCE).expect("50 ms fit");
     loop {
         if stop.is_set() {
-            return Err(target::Error::Abandoned.into());
+            return Err(client::Error::Abandoned.into());
         }
         let mut ends = [PollFd::new(&tty, PollFlags::IN)];
         match poll(&mut ends, Some(&patience)) {
@@ -55,22 +55,22 @@ fn read_line(mut tty: &File, stop: &Stop) -> anyhow::Result<Vec<u8>> {
 }
 
 /// A terminal that shows nothing of what is typed, until dropped.
-struct Silent<'a> {
+struct TtyEchoGuard<'a> {
     tty: &'a File,
     before: Termios,
 }
 
-impl Silent<'_> {
-    fn make(tty: &File) -> io::Result<Silent<'_>> {
+impl TtyEchoGuard<'_> {
+    fn disable_echo(tty: &File) -> io::Result<TtyEchoGuard<'_>> {
         let before = tcgetattr(tty.as_fd())?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
         tcsetattr(tty.as_fd(), OptionalActions::Now, &quiet)?;
-        Ok(Silent { tty, before })
+        Ok(TtyEchoGuard { tty, before })
     }
 }
 
-impl Drop for Silent<'_> {
+impl Drop for TtyEchoGuard<'_> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.tty.as_fd(), OptionalActions::Now, &self.before);
     }

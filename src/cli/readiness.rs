@@ -5,20 +5,23 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
+use crate::client::Session;
 use crate::plan::{Mistake, Mistakes};
-use crate::target::Session;
-use crate::warm::hotset::{HotSet, HotWarmth, Look, Readiness, look, read, readiness, warmth};
-use crate::warm::{Warmth, estimate_seconds};
+use crate::warm::hotset::{
+    FailoverReadiness, HotSet, HotWarmth, ResidencyOptions, assess_readiness, compute_warmth,
+    read_hot_set, read_residency,
+};
+use crate::warm::{PoolStatus, estimate_seconds};
 
-use super::desk::Desk;
-use super::fault::Exit;
-use super::progress::grouped;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
+use super::progress::group_digits;
 
 /// Largest pool, in bytes, whose every page is looked at without asking again.
 const ASK_ABOVE_BYTES: u64 = 32 << 30;
 
 /// The words that ask for it.
-pub(super) fn words(command: Command) -> Command {
+pub(super) fn add_readiness_flags(command: Command) -> Command {
     command
         .arg(
             Arg::new("hotset")
@@ -54,10 +57,10 @@ pub(super) fn run(
     file: &str,
     args: &ArgMatches,
     session: &mut Session,
-    pool: &Warmth,
-    desk: &Desk,
-) -> anyhow::Result<Exit> {
-    let hot = read(Path::new(file))?;
+    pool: &PoolStatus,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    let hot = read_hot_set(Path::new(file))?;
     let budget = args.get_one::<f64>("budget").copied();
     let accesses = args.get_one::<f64>("accesses").copied().or(hot.origin.accesses_per_s);
     // One that was idle when it was saved says nothing of its users.
@@ -79,31 +82,31 @@ pub(super) fn run(
             estimate_seconds(pool)
         ));
     }
-    let how = Look { pages, rows: !args.get_flag("no-rows") };
-    let resident = look(session, &hot, pool, how)?;
+    let how = ResidencyOptions { pages, rows: !args.get_flag("no-rows") };
+    let resident = read_residency(session, &hot, pool, how)?;
     notes.extend(resident.notes.iter().cloned());
-    let found = warmth(&hot, &resident);
-    let ready =
-        accesses.map(|accesses| readiness(&found, accesses, budget.unwrap_or(f64::INFINITY)));
+    let found = compute_warmth(&hot, &resident);
+    let ready = accesses
+        .map(|accesses| assess_readiness(&found, accesses, budget.unwrap_or(f64::INFINITY)));
     if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        desk.print(&as_json(&found, accesses, ready, budget, &notes))?;
+        desk.print_output(&to_json(&found, accesses, ready, budget, &notes))?;
     } else {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        desk.print(&as_text(&hot, &found, ready, budget, top))?;
+        desk.print_output(&to_text(&hot, &found, ready, budget, top))?;
         for note in &notes {
-            desk.print(&format!("note: {note}\n"))?;
+            desk.print_output(&format!("note: {note}\n"))?;
         }
     }
     Ok(match (budget, ready) {
-        (Some(_), Some(ready)) if !ready.is_ready => Exit::Negative,
-        _ => Exit::Done,
+        (Some(_), Some(ready)) if !ready.is_ready => CommandOutcome::Negative,
+        _ => CommandOutcome::Done,
     })
 }
 
-fn as_text(
+fn to_text(
     hot: &HotSet,
     found: &HotWarmth,
-    ready: Option<Readiness>,
+    ready: Option<FailoverReadiness>,
     budget: Option<f64>,
     top: usize,
 ) -> String {
@@ -112,7 +115,7 @@ fn as_text(
         hot.origin.product,
         hot.origin.version,
         found.share * 100.0,
-        grouped(found.pages_hot)
+        group_digits(found.pages_hot)
     );
     if !found.indexes.is_empty() {
         text += &format!("{:>10}  {:>10}  {:>7}  index\n", "resident", "hot", "warm");
@@ -125,8 +128,8 @@ fn as_text(
         let about = if line.is_exact { "" } else { " (estimated)" };
         text += &format!(
             "{:>10}  {:>10}  {:>5.1} %  {}.{}.{}{partition}{about}\n",
-            grouped(line.pages_resident.round() as u64),
-            grouped(line.pages_hot),
+            group_digits(line.pages_resident.round() as u64),
+            group_digits(line.pages_hot),
             line.share * 100.0,
             line.database,
             line.table,
@@ -139,23 +142,23 @@ fn as_text(
     if let Some(ready) = ready {
         text += &format!(
             "after a failover: about {} extra reads in the first second\n",
-            grouped(ready.extra_reads_per_s.round() as u64)
+            group_digits(ready.extra_reads_per_s.round() as u64)
         );
         if let Some(budget) = budget {
             let verdict = if ready.is_ready { "ready" } else { "not ready" };
             text += &format!(
                 "{verdict} for failover: the budget is {} per second\n",
-                grouped(budget.round() as u64)
+                group_digits(budget.round() as u64)
             );
         }
     }
     text
 }
 
-fn as_json(
+fn to_json(
     found: &HotWarmth,
     accesses: Option<f64>,
-    ready: Option<Readiness>,
+    ready: Option<FailoverReadiness>,
     budget: Option<f64>,
     notes: &[String],
 ) -> String {
@@ -209,20 +212,20 @@ mod tests {
 
     #[test]
     fn warmth_and_verdict_are_said() {
-        let ready = readiness(&found(), 1e6, 100.0);
-        let text = as_text(&HotSet::default(), &found(), Some(ready), Some(100.0), 20);
+        let ready = assess_readiness(&found(), 1e6, 100.0);
+        let text = to_text(&HotSet::default(), &found(), Some(ready), Some(100.0), 20);
         assert!(text.contains("75.0 % of its heat is in the pool (2 000 hot pages)"), "{text}");
         assert!(text.contains("1 000       2 000   75.0 %  shop.orders.PRIMARY (estimated)"));
         assert!(text.contains("about 1 000 extra reads in the first second"), "{text}");
         assert!(text.ends_with("not ready for failover: the budget is 100 per second\n"), "{text}");
-        let unasked = as_text(&HotSet::default(), &found(), Some(ready), None, 20);
+        let unasked = to_text(&HotSet::default(), &found(), Some(ready), None, 20);
         assert!(!unasked.contains("ready for failover"));
     }
 
     #[test]
     fn a_verdict_is_only_given_where_a_budget_was() {
-        let ready = readiness(&found(), 1e6, f64::INFINITY);
-        let text = as_json(&found(), Some(1e6), Some(ready), None, &[]);
+        let ready = assess_readiness(&found(), 1e6, f64::INFINITY);
+        let text = to_json(&found(), Some(1e6), Some(ready), None, &[]);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(value["is_ready"].is_null());
         assert_eq!(value["indexes"][0]["pages_hot"], 2_000);

@@ -1,16 +1,16 @@
 //! `sweat replay`: recorded traffic sent again, and what came of it against what was recorded.
 
-mod survey;
+mod prescan;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::bench::{self, Show};
-use super::desk::Desk;
-use super::fault::Exit;
+use super::bench::{self, TerminalListener};
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::{present, warm};
+use crate::client::Target;
 use crate::experiment;
 use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan, TargetPlan};
-use crate::target::Target;
 use crate::workload::{self, replay};
 
 /// The workload.
@@ -61,39 +61,39 @@ pub(super) fn command() -> Command {
              sweat replay slow.log --rate 2000 --arrival constant -h copy1\n  \
              ssh db1 tail -F slow.log | sweat replay - -h copy1 --time 10m",
         );
-    bench::own_command(command, &specs())
+    bench::workload_command(command, &flag_specs())
         .mut_arg("threads", |arg| arg.help("Sessions at once [default: as many as the log has]"))
 }
 
 /// Options of the workload that are flags as they are.
-fn specs() -> Vec<OptionSpec> {
-    let all = workload::kind(KIND).map(|kind| kind.options()).unwrap_or_default();
+fn flag_specs() -> Vec<OptionSpec> {
+    let all = workload::find_kind(KIND).map(|kind| kind.option_specs()).unwrap_or_default();
     all.into_iter().filter(|spec| !OWN.contains(&spec.name)).collect()
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let only_looks = args.get_flag("dry-run");
     let mut plan = bench::plan_of(Some(KIND), args, desk)?;
-    options(&mut plan, args)?;
+    add_options(&mut plan, args)?;
     if only_looks {
-        return survey::show(&plan.workload.options, args, desk);
+        return prescan::print_prescan(&plan.workload.options, args, desk);
     }
-    consent_of_own(&mut plan)?;
-    seats(&mut plan, args, desk)?;
-    experiment::check(&plan)?;
-    let mut listener = Show::new(&plan, args, desk);
-    let finished = experiment::run(&plan, KIND, &desk.stop, &mut listener);
+    consent_on_sandbox(&mut plan)?;
+    set_workers(&mut plan, args, desk)?;
+    experiment::check_plan(&plan)?;
+    let mut listener = TerminalListener::new(&plan, args, desk);
+    let finished = experiment::run_plan(&plan, KIND, &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// Adds the options that the command has words of its own for.
 ///
 /// # Errors
 /// All mistakes together.
-fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
+fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
-    let specs = workload::kind(KIND)?.options();
+    let specs = workload::find_kind(KIND)?.option_specs();
     let mut given: Vec<(String, String)> =
         plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let logs: Vec<&String> = args.get_many("log").into_iter().flatten().collect();
@@ -121,7 +121,7 @@ fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         give("sessions", sessions.clone());
     }
     let is_open = !matches!(plan.load.arrival, ArrivalPlan::Closed { .. });
-    let timing = args.get_one::<String>(&bench::own_id("timing"));
+    let timing = args.get_one::<String>(&bench::option_id("timing"));
     match (is_open, timing.map(String::as_str)) {
         (true, None | Some(AT_RATE)) => give("timing", AT_RATE.to_owned()),
         (true, Some(timing)) => mistakes.push(Mistake {
@@ -136,7 +136,7 @@ fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         }),
         (false, _) => {}
     }
-    match Options::check(&specs, &given) {
+    match Options::from_given(&specs, &given) {
         Ok(options) => plan.workload.options = options,
         Err(list) => mistakes.extend(list),
     }
@@ -147,22 +147,22 @@ fn options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When the options were wrong before.
-pub(super) fn consent_of_own(plan: &mut Plan) -> anyhow::Result<()> {
-    let specs = workload::kind(&plan.workload.kind)?.options();
+pub(super) fn consent_on_sandbox(plan: &mut Plan) -> anyhow::Result<()> {
+    let specs = workload::find_kind(&plan.workload.kind)?.option_specs();
     let words = CONSENTS.iter().filter(|word| specs.iter().any(|spec| spec.name == **word));
     let words: Vec<(String, String)> =
         words.map(|word| ((*word).to_owned(), "on".to_owned())).collect();
-    if words.is_empty() || !is_ours(&plan.target) {
+    if words.is_empty() || !is_own_target(&plan.target) {
         return Ok(());
     }
     let given = plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
     let given: Vec<(String, String)> = given.chain(words).collect();
-    plan.workload.options = Options::check(&specs, &given).map_err(Mistakes)?;
+    plan.workload.options = Options::from_given(&specs, &given).map_err(Mistakes)?;
     Ok(())
 }
 
 /// Whether sweat started the target.
-fn is_ours(target: &TargetPlan) -> bool {
+fn is_own_target(target: &TargetPlan) -> bool {
     match target {
         TargetPlan::Sandbox(_) => true,
         TargetPlan::Address(address) => warm::is_sandbox(address),
@@ -178,18 +178,22 @@ const OWN_SERVER_SEATS: usize = 140;
 ///
 /// # Errors
 /// When a log can't be read, or is none.
-fn seats(plan: &mut Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<()> {
+fn set_workers(plan: &mut Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<()> {
     if args.contains_id("threads") {
         return Ok(());
     }
     if !args.get_flag("quiet") {
-        desk.say("looking through the log");
+        desk.print_message("looking through the log");
     }
     let (options, stop) = (&plan.workload.options, &desk.stop);
     plan.load.workers = match &plan.target {
-        TargetPlan::Address(address) => replay::seats_on(options, &Target::new(address)?, stop)?,
-        _ if replay::is_stream(options)? => replay::seats(options, stop)?.min(OWN_SERVER_SEATS),
-        _ => replay::seats(options, stop)?,
+        TargetPlan::Address(address) => {
+            replay::worker_count_on(options, &Target::new(address)?, stop)?
+        }
+        _ if replay::is_stream(options)? => {
+            replay::worker_count(options, stop)?.min(OWN_SERVER_SEATS)
+        }
+        _ => replay::worker_count(options, stop)?,
     };
     Ok(())
 }

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::analysis::{Findings, RawFile, analyse, settings_that_differ};
-use crate::archive::{self, Run};
+use crate::analysis::{Findings, RawFile, analyse_run, differing_settings};
+use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
-use crate::report::{self, FORMATS, Look, ReportFormat};
+use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 
 use super::check;
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::present;
 
 /// Where runs go if nobody says otherwise.
@@ -80,13 +80,13 @@ pub(super) fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("End with exit code 4 if the run can't carry its claim"),
         );
-    check::flags(command)
+    check::add_check_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
-    let format = report::format(name).expect("clap knows only the formats in the list");
+    let format = report::find_format(name).expect("clap knows only the formats in the list");
     let no_header = args.get_flag("no-header");
     if no_header && !name.starts_with("csv") {
         return Err(Mistake {
@@ -96,46 +96,55 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         }
         .into());
     }
-    let format: &dyn ReportFormat = if no_header { &Headless(format) } else { format };
+    let format: &dyn ReportFormat = if no_header { &HeaderlessCsv(format) } else { format };
     let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
     let runs_dir = Path::new(text("runs-dir"));
     if runs.len() > 1 {
-        return several(&runs, runs_dir, name, args, desk);
+        return report_runs(&runs, runs_dir, name, args, desk);
     }
-    let dir = find(runs[0], runs_dir)?;
-    let findings = check::findings(&dir, args)?;
+    let dir = find_run(runs[0], runs_dir)?;
+    let findings = check::read_findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     match file {
-        Some(path) => to_file(format, &findings, Path::new(path), desk)?,
+        Some(path) => write_report(format, &findings, Path::new(path), desk)?,
         None if name == HTML && !args.contains_id("output") => {
-            to_file(format, &findings, &dir.join(PAGE), desk)?;
+            write_report(format, &findings, &dir.join(PAGE), desk)?;
         }
         None => {
             let colour = desk.terminal.colour && io::stdout().is_terminal();
-            desk.print(&String::from_utf8_lossy(&written(format, &findings, Look { colour })))?;
+            desk.print_output(&String::from_utf8_lossy(&render_report(
+                format,
+                &findings,
+                ReportStyle { colour },
+            )))?;
         }
     }
     for path in check::write_files(&findings, args)? {
-        desk.say(&format!("wrote {path}"));
+        desk.print_message(&format!("wrote {path}"));
     }
     // Whoever looks at an old run again did not ask whether it failed, unless in words.
     match args.get_flag("strict") {
-        true => Ok(present::judge(&findings, true)),
-        false => Ok(check::verdict(&findings)),
+        true => Ok(present::findings_outcome(&findings, true)),
+        false => Ok(check::checks_outcome(&findings)),
     }
 }
 
 /// A CSV without the names of its columns.
-struct Headless<'a>(&'a dyn ReportFormat);
+struct HeaderlessCsv<'a>(&'a dyn ReportFormat);
 
-impl ReportFormat for Headless<'_> {
+impl ReportFormat for HeaderlessCsv<'_> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
     fn about(&self) -> &'static str {
         self.0.about()
     }
-    fn write(&self, findings: &Findings, look: Look, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: &Findings,
+        look: ReportStyle,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
         let mut text = Vec::new();
         self.0.write(findings, look, &mut text)?;
         let head = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
@@ -144,18 +153,18 @@ impl ReportFormat for Headless<'_> {
 }
 
 /// Several runs side by side.
-fn several(
+fn report_runs(
     runs: &[&String],
     runs_dir: &Path,
     format: &str,
     args: &ArgMatches,
-    desk: &Desk,
-) -> anyhow::Result<Exit> {
-    if !report::SEVERAL.contains(&format) {
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    if !report::MULTI_RUN_FORMATS.contains(&format) {
         return Err(Mistake {
             place: format!("--format {format}"),
             why: "it shows one run only".to_owned(),
-            hint: Some(format!("of several runs: {}", report::SEVERAL.join(" or "))),
+            hint: Some(format!("of several runs: {}", report::MULTI_RUN_FORMATS.join(" or "))),
         }
         .into());
     }
@@ -167,29 +176,29 @@ fn several(
         }
         .into());
     }
-    let load_one = |run: &&String| load(&find(run, runs_dir)?);
+    let load_one = |run: &&String| read_run(&find_run(run, runs_dir)?);
     let loaded = runs.iter().map(load_one).collect::<anyhow::Result<Vec<_>>>()?;
-    let (runs, all): (Vec<Run>, Vec<Findings>) = loaded.into_iter().unzip();
+    let (runs, all): (Vec<RunRecord>, Vec<Findings>) = loaded.into_iter().unzip();
     let mut page = Vec::new();
-    report::side_by_side(&all, &settings_that_differ(&runs), format, &mut page)
+    report::write_side_by_side(&all, &differing_settings(&runs), format, &mut page)
         .expect("memory takes every write");
     let file = args.get_one::<String>("output").map(String::as_str);
     match file.or((format == HTML).then_some(OVERLAY)).filter(|path| *path != "-") {
         Some(path) => {
-            save(Path::new(path), &page)?;
-            desk.say(&format!("wrote {path}"));
+            replace_file(Path::new(path), &page)?;
+            desk.print_message(&format!("wrote {path}"));
         }
-        None => desk.print(&String::from_utf8_lossy(&page))?,
+        None => desk.print_output(&String::from_utf8_lossy(&page))?,
     }
-    let judged = all.iter().map(|findings| present::judge(findings, true));
-    let bad = judged.into_iter().find(|exit| *exit != Exit::Done);
-    Ok(bad.filter(|_| args.get_flag("strict")).unwrap_or(Exit::Done))
+    let judged = all.iter().map(|findings| present::findings_outcome(findings, true));
+    let bad = judged.into_iter().find(|exit| *exit != CommandOutcome::Done);
+    Ok(bad.filter(|_| args.get_flag("strict")).unwrap_or(CommandOutcome::Done))
 }
 
 /// The run folder that is meant.
-pub(super) fn find(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn find_run(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
     if run == "latest" {
-        return archive::latest(runs_dir).map_err(|e| mistake(&e));
+        return archive::latest_run(runs_dir).map_err(|e| run_mistake(&e));
     }
     let below = runs_dir.join(run);
     let path = PathBuf::from(run);
@@ -197,7 +206,7 @@ pub(super) fn find(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// A wrong folder is wrong input.
-fn mistake(error: &archive::Error) -> anyhow::Error {
+fn run_mistake(error: &archive::ArchiveError) -> anyhow::Error {
     let (why, hint) = (error.to_string(), Some(error.hint().to_owned()));
     Mistake { place: "RUN".to_owned(), why, hint }.into()
 }
@@ -206,24 +215,24 @@ fn mistake(error: &archive::Error) -> anyhow::Error {
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
-pub(super) fn load(dir: &Path) -> anyhow::Result<(Run, Findings)> {
-    let run = archive::load(dir).map_err(|e| mistake(&e))?;
-    let mut findings = analyse(&run);
+pub(super) fn read_run(dir: &Path) -> anyhow::Result<(RunRecord, Findings)> {
+    let run = archive::read_run(dir).map_err(|e| run_mistake(&e))?;
+    let mut findings = analyse_run(&run);
     findings.folder = Some(dir.display().to_string());
-    list(dir, dir, &mut findings.files);
-    let mut hashes = archive::hashes(dir);
+    list_files(dir, dir, &mut findings.files);
+    let mut hashes = archive::manifest_hashes(dir);
     findings.files.iter_mut().for_each(|f| f.sha256 = hashes.remove(&f.path));
     findings.files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok((run, findings))
 }
 
 /// The files below a folder; what can't be looked at is left out, as the list is a courtesy.
-fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
+fn list_files(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { continue };
         if meta.is_dir() {
-            list(root, &path, files);
+            list_files(root, &path, files);
         } else if path.file_name().is_none_or(|name| name != PAGE) {
             let path = path.strip_prefix(root).unwrap_or(&path).display().to_string();
             files.push(RawFile { path, bytes: meta.len(), sha256: None });
@@ -237,31 +246,35 @@ fn list(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
 /// When it can't be written.
 pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<PathBuf> {
     let path = dir.join(PAGE);
-    let format = report::format(HTML).expect("it is in the list");
-    private::replace(&path, &written(format, findings, Look::default()))
+    let format = report::find_format(HTML).expect("it is in the list");
+    private::replace_file(&path, &render_report(format, findings, ReportStyle::default()))
         .with_context(|| format!("write {}", path.display()))?;
     Ok(path)
 }
 
-pub(super) fn to_file(
+pub(super) fn write_report(
     format: &dyn ReportFormat,
     findings: &Findings,
     path: &Path,
-    desk: &Desk,
+    desk: &CliContext,
 ) -> anyhow::Result<()> {
-    save(path, &written(format, findings, Look::default()))?;
-    desk.say(&format!("wrote {}", path.display()));
+    replace_file(path, &render_report(format, findings, ReportStyle::default()))?;
+    desk.print_message(&format!("wrote {}", path.display()));
     Ok(())
 }
 
-pub(super) fn written(format: &dyn ReportFormat, findings: &Findings, look: Look) -> Vec<u8> {
+pub(super) fn render_report(
+    format: &dyn ReportFormat,
+    findings: &Findings,
+    look: ReportStyle,
+) -> Vec<u8> {
     let mut text = Vec::new();
     format.write(findings, look, &mut text).expect("memory takes every write");
     text
 }
 
 /// Writes beside the file first, so that a full disk leaves the old one as it was.
-fn save(path: &Path, text: &[u8]) -> anyhow::Result<()> {
+fn replace_file(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".tmp");
     let beside = PathBuf::from(beside);

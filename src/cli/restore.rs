@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command};
 
-use crate::plan::{AddressPlan, Protocol, Refused};
-use crate::server::journal::{self, Trust};
-use crate::server::sandbox::Home;
-use crate::target::Target;
+use crate::client::Target;
+use crate::plan::{AddressPlan, Protocol, RefusedError};
+use crate::server::journal::{self, JournalTrust};
+use crate::server::sandbox::HomeFolders;
 
 use super::connection;
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 
 pub(super) fn command() -> Command {
     let command = Command::new("restore")
@@ -41,47 +41,51 @@ pub(super) fn command() -> Command {
              sweat restore runs/20261121-100000-warm\n  \
              sweat restore journal.jsonl -u root -p",
         );
-    connection::address_flags(command)
+    connection::add_address_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let given = args.get_one::<String>("journal").expect("clap asks for it");
-    let address = connection::address(args, desk)?;
-    let trust = if args.contains_id("allow") { Trust::Any } else { Trust::Own };
+    let address = connection::resolve_address(args, desk)?;
+    let trust = if args.contains_id("allow") { JournalTrust::Any } else { JournalTrust::Own };
     let (mut back, mut left) = (0, 0);
     let place = PathBuf::from(given);
-    for path in journal::locate(&place) {
+    for path in journal::find_journals(&place) {
         if place.is_dir() && !path.exists() {
             break;
         }
         if !path.exists() {
             // Where sweat keeps journals itself it removes those with nothing left to do.
-            if Home::present().iter().any(|home| path.starts_with(&home.journals)) {
+            if HomeFolders::list_existing().iter().any(|home| path.starts_with(&home.journals)) {
                 break;
             }
             let why = format!("there is no journal {given}");
             let hint = "name the run's folder, or the journal that sweat has named";
-            return Err(Refused(format!("{why}\nhint: {hint}")).into());
+            return Err(RefusedError(format!("{why}\nhint: {hint}")).into());
         }
         let mut plan = address.clone();
-        fill(&mut plan, journal::address(&path)?, |name| args.contains_id(name));
-        let undone = journal::restore(&path, &Target::new(&plan)?, trust)?;
+        fill_address(&mut plan, journal::read_server(&path)?, |name| args.contains_id(name));
+        let undone = journal::restore_journal(&path, &Target::new(&plan)?, trust)?;
         for variable in &undone.back {
-            desk.say(&format!("{variable} has its old value"));
+            desk.print_message(&format!("{variable} has its old value"));
         }
         for note in &undone.left {
-            desk.say(&format!("left alone: {note}"));
+            desk.print_message(&format!("left alone: {note}"));
         }
         (back, left) = (back + undone.back.len(), left + undone.left.len());
     }
     if back + left == 0 {
-        desk.say("nothing is left to put back");
+        desk.print_message("nothing is left to put back");
     }
-    Ok(if left == 0 { Exit::Done } else { Exit::Negative })
+    Ok(if left == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }
 
 /// The journal says which server, unless the words typed do; option files only help with the account.
-fn fill(plan: &mut AddressPlan, server: journal::Address, is_typed: impl Fn(&str) -> bool) {
+fn fill_address(
+    plan: &mut AddressPlan,
+    server: journal::JournalServer,
+    is_typed: impl Fn(&str) -> bool,
+) {
     if !["host", "port", "socket", "protocol"].iter().any(|name| is_typed(name)) {
         plan.protocol = server.socket.is_some().then_some(Protocol::Socket);
         (plan.host, plan.port, plan.socket) = (server.host, server.port, server.socket);
@@ -95,11 +99,11 @@ fn fill(plan: &mut AddressPlan, server: journal::Address, is_typed: impl Fn(&str
 mod tests {
     use super::*;
 
-    fn journal_address() -> journal::Address {
-        journal::Address {
+    fn journal_address() -> journal::JournalServer {
+        journal::JournalServer {
             socket: Some(PathBuf::from("/x/s")),
             user: Some("root".to_owned()),
-            ..journal::Address::default()
+            ..journal::JournalServer::default()
         }
     }
 
@@ -107,12 +111,12 @@ mod tests {
     fn the_journal_names_the_server_unless_words_do() {
         let files = AddressPlan { host: Some("elsewhere".to_owned()), ..AddressPlan::default() };
         let mut plan = files.clone();
-        fill(&mut plan, journal_address(), |_| false);
+        fill_address(&mut plan, journal_address(), |_| false);
         assert_eq!(plan.host, None);
         assert_eq!(plan.socket, Some(PathBuf::from("/x/s")));
         assert_eq!(plan.user.as_deref(), Some("root"));
         let mut plan = files;
-        fill(&mut plan, journal_address(), |name| name == "host");
+        fill_address(&mut plan, journal_address(), |name| name == "host");
         assert_eq!(plan.host.as_deref(), Some("elsewhere"));
         assert_eq!(plan.socket, None);
     }

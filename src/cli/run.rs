@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
 use super::{connection, plan_file, present, replay};
 use crate::analysis;
-use crate::archive::{self, Lock, Run};
+use crate::archive::{self, PlanLock, RunRecord};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
-use crate::experiment::{self, Rehearsed};
+use crate::experiment::{self, DryRunStep};
 use crate::plan::{LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
 use crate::workload;
 
@@ -26,7 +26,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
 ];
 
 pub(super) fn command() -> Command {
-    flags(Command::new("run"))
+    add_plan_flags(Command::new("run"))
         .about("Run a written plan: ways compared, in blocks, with one answer")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
@@ -44,7 +44,7 @@ pub(super) fn command() -> Command {
 }
 
 /// Adds the words of every command that runs a written plan.
-pub(super) fn flags(command: Command) -> Command {
+pub(super) fn add_plan_flags(command: Command) -> Command {
     let switch = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
@@ -56,42 +56,42 @@ pub(super) fn flags(command: Command) -> Command {
     for (name, value, help) in FLAGS {
         command = command.arg(Arg::new(*name).long(*name).value_name(*value).help(*help));
     }
-    connection::address_flags(present::flags(command))
+    connection::add_address_flags(present::add_present_flags(command))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (mut plan, repeats) = prepared(args, desk)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (mut plan, repeats) = plan_from_args(args, desk)?;
     if args.get_flag("dry-run") {
         return print_steps(&plan, desk);
     }
-    own_workers(&mut plan, desk)?;
-    replay::consent_of_own(&mut plan)?;
+    apply_workload_workers(&mut plan, desk)?;
+    replay::consent_on_sandbox(&mut plan)?;
     let quiet = args.get_flag("quiet");
     if plan.ways.len() > 1 && !quiet {
-        desk.say(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
+        desk.print_message(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
     }
-    let is_clear = |run: &Run| {
-        let clarity = analysis::clear(run);
+    let is_clear = |run: &RunRecord| {
+        let clarity = analysis::judge_interim(run);
         if !quiet && !clarity.words.is_empty() {
-            desk.say(&clarity.words);
+            desk.print_message(&clarity.words);
         }
         clarity.ends
     };
     let mut listener = StepLines::new(args, desk, &plan, repeats);
-    let mut script = experiment::script(&plan, &is_clear);
-    let finished = experiment::run_script(&plan, &mut *script, "run", &desk.stop, &mut listener);
+    let mut script = experiment::build_schedule(&plan, &is_clear);
+    let finished = experiment::run_schedule(&plan, &mut *script, "run", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// As many workers as the workload asks for by itself, where the plan says nothing: a log knows its sessions.
 ///
 /// # Errors
 /// When a log can't be read.
-pub(super) fn own_workers(plan: &mut Plan, desk: &Desk) -> anyhow::Result<()> {
+pub(super) fn apply_workload_workers(plan: &mut Plan, desk: &CliContext) -> anyhow::Result<()> {
     if plan.load.workers == LoadPlan::default().workers {
-        let kind = workload::kind(&plan.workload.kind)?;
-        let own = kind.workers(&plan.workload.options, &desk.stop)?;
+        let kind = workload::find_kind(&plan.workload.kind)?;
+        let own = kind.worker_count(&plan.workload.options, &desk.stop)?;
         plan.load.workers = own.unwrap_or(plan.load.workers);
     }
     Ok(())
@@ -101,38 +101,41 @@ pub(super) fn own_workers(plan: &mut Plan, desk: &Desk) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn prepared(args: &ArgMatches, desk: &Desk) -> anyhow::Result<(Plan, Option<Lock>)> {
+pub(super) fn plan_from_args(
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
-    let (plan, repeats) = read(&given)?;
-    Ok((lay_over(plan, args, desk)?, repeats))
+    let (plan, repeats) = read_plan(&given)?;
+    Ok((apply_args(plan, args, desk)?, repeats))
 }
 
 /// Prints what would be done, and does nothing.
 ///
 /// # Errors
 /// Mistakes of the plan.
-pub(super) fn print_steps(plan: &Plan, desk: &Desk) -> anyhow::Result<Exit> {
-    experiment::check(plan)?;
-    desk.print(&rehearsal(&experiment::rehearse(plan)?))?;
-    Ok(Exit::Done)
+pub(super) fn print_steps(plan: &Plan, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    experiment::check_plan(plan)?;
+    desk.print_output(&dry_run_text(&experiment::dry_run_steps(plan)?))?;
+    Ok(CommandOutcome::Done)
 }
 
 /// The plan in a file, or of a run that was made, with what it came to then.
-fn read(given: &Path) -> anyhow::Result<(Plan, Option<Lock>)> {
+fn read_plan(given: &Path) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     if !given.is_dir() {
-        return Ok((plan_file::read(given)?, None));
+        return Ok((plan_file::read_plan(given)?, None));
     }
     // Says what is wrong with a folder that is no run's, or a newer sweat's.
-    archive::meta(given).map_err(|error| Mistake {
+    archive::read_meta(given).map_err(|error| Mistake {
         place: given.display().to_string(),
         why: error.to_string(),
         hint: Some(error.hint().to_owned()),
     })?;
-    Ok((plan_file::read(&given.join("plan.toml"))?, archive::lock(given)?))
+    Ok((plan_file::read_plan(&given.join("plan.toml"))?, archive::read_plan_lock(given)?))
 }
 
 /// Lays the words typed over the plan.
-fn lay_over(mut plan: Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+fn apply_args(mut plan: Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let text = |name: &str| args.get_one::<String>(name);
     let mut count = |name: &str| {
@@ -162,11 +165,11 @@ fn lay_over(mut plan: Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
     if let Some(dir) = text("runs-dir") {
         plan.runs_dir = PathBuf::from(dir);
     }
-    match present::allowed(args) {
+    match present::allowed_caveats(args) {
         Ok(ids) => plan.allow.extend(ids),
         Err(list) => mistakes.extend(list),
     }
-    let kind = workload::kind(&plan.workload.kind)?;
+    let kind = workload::find_kind(&plan.workload.kind)?;
     let ends = plan.load.time.is_some() || plan.load.events.is_some() || kind.ends_by_itself();
     if !ends {
         mistakes.push(Mistake {
@@ -179,10 +182,10 @@ fn lay_over(mut plan: Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
         return Err(Mistakes(mistakes).into());
     }
     if plan.seed == 0 {
-        plan.seed = RealClock::start().origin_unix_ns() / 1000 % 1_000_000_000;
+        plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
     if kind.needs_target() {
-        plan.target = connection::over_plan(args, desk, &plan.target)?;
+        plan.target = connection::overlay_target(args, desk, &plan.target)?;
     }
     if let (TargetPlan::Sandbox(sandbox), Some(path)) = (&mut plan.target, text("server")) {
         sandbox.server = Some(PathBuf::from(path));
@@ -192,9 +195,9 @@ fn lay_over(mut plan: Plan, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
 }
 
 /// Every step, and below it what it would send.
-fn rehearsal(all: &[Rehearsed]) -> String {
+fn dry_run_text(all: &[DryRunStep]) -> String {
     let mut text = String::new();
-    for (number, Rehearsed { step, lines }) in all.iter().enumerate() {
+    for (number, DryRunStep { step, lines }) in all.iter().enumerate() {
         match step {
             Some(step) => text += &format!("{number:>3}  {step}\n"),
             None => text += "     beside all steps\n",

@@ -7,13 +7,13 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::base::{Clock, Nanos, RealClock};
 use crate::plan::{Mistake, Mistakes, SandboxPlan};
-use crate::server::Control;
+use crate::server::ServerControl;
 use crate::server::journal;
-use crate::server::sandbox::{self, Home, Life, Meta, Sandbox, Terms};
+use crate::server::sandbox::{self, HomeFolders, Lifetime, Sandbox, SandboxMeta, SandboxOptions};
 
 use super::connection;
-use super::desk::Desk;
-use super::fault::{Exit, Hinted};
+use super::context::CliContext;
+use super::exit::{CommandOutcome, HintedError};
 
 /// Time between two looks whether the server still runs.
 const LOOK: Nanos = Nanos(100_000_000);
@@ -41,10 +41,10 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(start_command())
-        .subcommand(named("stop", "Stop a sandbox's server cleanly and keep its data"))
+        .subcommand(named_command("stop", "Stop a sandbox's server cleanly and keep its data"))
         .subcommand(Command::new("list").about("Show all sandboxes").visible_alias("ls"))
         .subcommand(
-            named("connect", "Open the mariadb or mysql client on a sandbox").arg(
+            named_command("connect", "Open the mariadb or mysql client on a sandbox").arg(
                 Arg::new("more")
                     .value_name("CLIENT ARGUMENTS")
                     .last(true)
@@ -54,7 +54,7 @@ pub(super) fn command() -> Command {
             ),
         )
         .subcommand(
-            named("destroy", "End a sandbox and remove its data").arg(
+            named_command("destroy", "End a sandbox and remove its data").arg(
                 Arg::new("all")
                     .long("all")
                     .action(ArgAction::SetTrue)
@@ -91,45 +91,51 @@ fn start_command() -> Command {
         )
 }
 
-fn named(name: &'static str, about: &'static str) -> Command {
+fn named_command(name: &'static str, about: &'static str) -> Command {
     Command::new(name).about(about).arg(
         Arg::new("name").value_name("NAME").help("Which one; not needed where there is just one"),
     )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = args.subcommand().expect("clap asks for one");
-    let home = Home::find()?;
+    let home = HomeFolders::find()?;
     match name {
-        "start" => start(args, home, desk),
-        "list" => list(&home, desk),
+        "start" => start_sandbox(args, home, desk),
+        "list" => list_sandboxes(&home, desk),
         "connect" => {
-            let name = choose(args, &home)?;
+            let name = choose_sandbox(args, &home)?;
             let more: Vec<OsString> =
                 args.get_many::<OsString>("more").into_iter().flatten().cloned().collect();
-            sandbox::connect(&name, &more, &home).map(|()| Exit::Done)
+            sandbox::exec_client(&name, &more, &home).map(|()| CommandOutcome::Done)
         }
         "stop" => {
-            let name = choose(args, &home)?;
-            let ran = sandbox::stop(&name, &terms(home, None, Life::Detached, desk))?;
-            desk.say(&format!("{name} {}", if ran { "is stopped" } else { "was stopped already" }));
-            Ok(Exit::Done)
+            let name = choose_sandbox(args, &home)?;
+            let ran =
+                sandbox::stop_named(&name, &sandbox_options(home, None, Lifetime::Detached, desk))?;
+            desk.print_message(&format!(
+                "{name} {}",
+                if ran { "is stopped" } else { "was stopped already" }
+            ));
+            Ok(CommandOutcome::Done)
         }
-        _ => destroy(args, home, desk),
+        _ => destroy_sandboxes(args, home, desk),
     }
 }
 
 /// Ends the servers that a killed sweat left behind; says so, and what it left changed elsewhere. Called at the start
 /// of every command.
-pub(super) fn sweep(command: &str, desk: &Desk) {
-    for home in Home::present() {
-        for name in sandbox::sweep(&home) {
-            desk.say(&format!("cleaned up after a sweat that was killed: sandbox {name}"));
+pub(super) fn clean_up_killed(command: &str, desk: &CliContext) {
+    for home in HomeFolders::list_existing() {
+        for name in sandbox::remove_orphans(&home) {
+            desk.print_message(&format!(
+                "cleaned up after a sweat that was killed: sandbox {name}"
+            ));
         }
-        let pending = journal::pending(&home);
+        let pending = journal::find_pending_journals(&home);
         for left in pending.iter().filter(|_| command != "restore") {
             let (what, path) = (&left.what, left.path.display());
-            desk.say(&format!(
+            desk.print_message(&format!(
                 "an earlier sweat left this changed on a server: {what}\n\
                  hint: run `sweat restore {path}`"
             ));
@@ -139,13 +145,13 @@ pub(super) fn sweep(command: &str, desk: &Desk) {
 
 /// Says what this sweat leaves changed on a server, but for what `told` names, which was said. Called at the end of every
 /// command; says whether there was anything.
-pub(super) fn tell_left(told: Option<&Path>, desk: &Desk) -> bool {
-    let homes = Home::present();
-    let mut left: Vec<_> = homes.iter().flat_map(journal::pending).collect();
+pub(super) fn report_left_changes(told: Option<&Path>, desk: &CliContext) -> bool {
+    let homes = HomeFolders::list_existing();
+    let mut left: Vec<_> = homes.iter().flat_map(journal::find_pending_journals).collect();
     left.retain(|left| left.is_ours && told != Some(&left.path));
     for left in &left {
         let (what, path) = (&left.what, left.path.display());
-        desk.say(&format!(
+        desk.print_message(&format!(
             "error: this stays changed on the server, which did not answer: {what}\n\
              hint: run `sweat restore {path}` once it does"
         ));
@@ -153,16 +159,22 @@ pub(super) fn tell_left(told: Option<&Path>, desk: &Desk) -> bool {
     !left.is_empty()
 }
 
-fn terms(home: Home, name: Option<String>, life: Life, desk: &Desk) -> Terms {
-    Terms { home, name, life, stop: desk.stop.clone() }
+fn sandbox_options(
+    home: HomeFolders,
+    name: Option<String>,
+    life: Lifetime,
+    desk: &CliContext,
+) -> SandboxOptions {
+    SandboxOptions { home, name, life, stop: desk.stop.clone() }
 }
 
 /// The sandbox that is meant: the one named, or the only one.
-fn choose(args: &ArgMatches, home: &Home) -> anyhow::Result<String> {
+fn choose_sandbox(args: &ArgMatches, home: &HomeFolders) -> anyhow::Result<String> {
     if let Some(name) = args.get_one::<String>("name") {
         return Ok(name.clone());
     }
-    let mut names: Vec<String> = sandbox::list(home).into_iter().map(|(name, _)| name).collect();
+    let mut names: Vec<String> =
+        sandbox::list_sandboxes(home).into_iter().map(|(name, _)| name).collect();
     if names.len() == 1 {
         return Ok(names.remove(0));
     }
@@ -175,40 +187,45 @@ fn choose(args: &ArgMatches, home: &Home) -> anyhow::Result<String> {
     Err(Mistake { place: "NAME".to_owned(), why, hint: Some(hint) }.into())
 }
 
-fn start(args: &ArgMatches, home: Home, desk: &Desk) -> anyhow::Result<Exit> {
-    let mut plan = connection::sandbox(args)?;
+fn start_sandbox(
+    args: &ArgMatches,
+    home: HomeFolders,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    let mut plan = connection::parse_sandbox(args)?;
     plan.tcp = args.get_flag("tcp") || has_port(args)?;
     let name = args.get_one::<String>("name").cloned();
     let life = match (args.get_flag("detach"), &name) {
-        (true, _) => Life::Detached,
-        (false, Some(_)) => Life::Kept,
-        (false, None) => Life::ThrowAway,
+        (true, _) => Lifetime::Detached,
+        (false, Some(_)) => Lifetime::Kept,
+        (false, None) => Lifetime::ThrowAway,
     };
-    let all = sandbox::list(&home);
+    let all = sandbox::list_sandboxes(&home);
     let known = name.as_ref().and_then(|name| all.iter().find(|(known, _)| known == name));
     check_settings(&plan, known.map(|(_, meta)| meta))?;
     let mut sandbox = match known {
-        Some((name, _)) => Sandbox::resume(name, &plan, &terms(home, None, life, desk))?,
-        None => Sandbox::create(&plan, &terms(home, name, life, desk))?,
+        Some((name, _)) => Sandbox::resume(name, &plan, &sandbox_options(home, None, life, desk))?,
+        None => Sandbox::create(&plan, &sandbox_options(home, name, life, desk))?,
     };
-    desk.print(&describe(&sandbox, life))?;
-    if life == Life::Detached {
-        return Ok(Exit::Done);
+    desk.print_output(&sandbox_text(&sandbox, life))?;
+    if life == Lifetime::Detached {
+        return Ok(CommandOutcome::Done);
     }
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     while !desk.stop.is_set() {
         if !sandbox.is_running() {
             let words = sandbox.error_log_tail(8).join("\n  | ");
-            let how = sandbox.death().unwrap_or_else(|| "has ended by itself".to_owned());
+            let how =
+                sandbox.exit_description().unwrap_or_else(|| "has ended by itself".to_owned());
             anyhow::bail!("the server {how}; its last words:\n  | {words}");
         }
         clock.sleep_until(clock.now() + LOOK);
     }
-    let end = if life == Life::ThrowAway { "removed" } else { "stopped, its data is kept" };
+    let end = if life == Lifetime::ThrowAway { "removed" } else { "stopped, its data is kept" };
     let name = sandbox.name().to_owned();
     drop(sandbox);
-    desk.say(&format!("{name} is {end}"));
-    Ok(Exit::Done)
+    desk.print_message(&format!("{name} is {end}"));
+    Ok(CommandOutcome::Done)
 }
 
 /// Whether `--port` was typed for `--tcp`.
@@ -228,11 +245,11 @@ fn has_port(args: &ArgMatches) -> anyhow::Result<bool> {
 }
 
 /// Asks the program what it makes of the settings, before anything is made.
-fn check_settings(plan: &SandboxPlan, known: Option<&Meta>) -> anyhow::Result<()> {
+fn check_settings(plan: &SandboxPlan, known: Option<&SandboxMeta>) -> anyhow::Result<()> {
     let program = known.map(|meta| meta.program.clone());
     let plan = SandboxPlan { server: program.or(plan.server.clone()), ..plan.clone() };
     let mut mistakes =
-        if plan.settings.is_empty() { Vec::new() } else { sandbox::validate(&plan, &[])? };
+        if plan.settings.is_empty() { Vec::new() } else { sandbox::validate_settings(&plan, &[])? };
     for mistake in &mut mistakes {
         mistake.place = mistake.place.replacen("sandbox.set.", "--set ", 1);
     }
@@ -240,11 +257,12 @@ fn check_settings(plan: &SandboxPlan, known: Option<&Meta>) -> anyhow::Result<()
 }
 
 /// What one needs to know to use it.
-fn describe(sandbox: &Sandbox, life: Life) -> String {
+fn sandbox_text(sandbox: &Sandbox, life: Lifetime) -> String {
     let program = sandbox.program();
     let name = sandbox.name();
-    let words = sandbox::client_words(sandbox.dir(), sandbox.meta());
-    let client: Vec<String> = words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+    let words = sandbox::client_arguments(sandbox.dir(), sandbox.meta());
+    let client: Vec<String> =
+        words.iter().map(|word| shell_quoted(&word.to_string_lossy())).collect();
     let mut text = format!(
         "{} {} is ready after {:.2} s\n  name     {name}\n  socket   {}\n",
         program.product.name(),
@@ -257,21 +275,25 @@ fn describe(sandbox: &Sandbox, life: Life) -> String {
     }
     text += &format!("  client   mariadb {}\n", client.join(" "));
     text += &format!("           sweat sandbox connect {name}\n");
-    text +=
-        &format!("  sweat    -u root -S {}\n", quoted(&sandbox.meta().socket.to_string_lossy()));
+    text += &format!(
+        "  sweat    -u root -S {}\n",
+        shell_quoted(&sandbox.meta().socket.to_string_lossy())
+    );
     text += &format!("  data     {}\n", sandbox.datadir().display());
     text += &match life {
-        Life::ThrowAway => "Ctrl-C ends it and removes its data.\n".to_owned(),
-        Life::Kept => {
+        Lifetime::ThrowAway => "Ctrl-C ends it and removes its data.\n".to_owned(),
+        Lifetime::Kept => {
             format!("Ctrl-C stops it; `sweat sandbox destroy {name}` removes its data.\n")
         }
-        Life::Detached => format!("`sweat sandbox destroy {name}` ends it and removes its data.\n"),
+        Lifetime::Detached => {
+            format!("`sweat sandbox destroy {name}` ends it and removes its data.\n")
+        }
     };
     text
 }
 
 /// As a shell takes it.
-fn quoted(word: &str) -> String {
+fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@,+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -280,15 +302,16 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn list(home: &Home, desk: &Desk) -> anyhow::Result<Exit> {
-    let found = sandbox::list(home);
+fn list_sandboxes(home: &HomeFolders, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let found = sandbox::list_sandboxes(home);
     if found.is_empty() {
-        desk.say("there is no sandbox; start one with `sweat sandbox start`");
-        return Ok(Exit::Done);
+        desk.print_message("there is no sandbox; start one with `sweat sandbox start`");
+        return Ok(CommandOutcome::Done);
     }
     let head = ["NAME", "STATE", "PID", "PORT", "LIVES", "SERVER", "SOCKET"].map(str::to_owned);
-    let rows: Vec<[String; 7]> =
-        std::iter::once(head).chain(found.iter().map(|(name, meta)| row(name, meta))).collect();
+    let rows: Vec<[String; 7]> = std::iter::once(head)
+        .chain(found.iter().map(|(name, meta)| table_row(name, meta)))
+        .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..7).map(width).collect();
     let mut text = String::new();
@@ -299,10 +322,10 @@ fn list(home: &Home, desk: &Desk) -> anyhow::Result<Exit> {
         text += &row[6];
         text.push('\n');
     }
-    desk.print(&text).map(|()| Exit::Done)
+    desk.print_output(&text).map(|()| CommandOutcome::Done)
 }
 
-fn row(name: &str, meta: &Meta) -> [String; 7] {
+fn table_row(name: &str, meta: &SandboxMeta) -> [String; 7] {
     let running = meta.is_running();
     let none = || "-".to_owned();
     let pid = meta.server.as_ref().filter(|_| running).map_or_else(none, |s| s.pid.to_string());
@@ -324,26 +347,30 @@ fn row(name: &str, meta: &Meta) -> [String; 7] {
     ]
 }
 
-fn destroy(args: &ArgMatches, home: Home, desk: &Desk) -> anyhow::Result<Exit> {
+fn destroy_sandboxes(
+    args: &ArgMatches,
+    home: HomeFolders,
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
     let names = if args.get_flag("all") {
-        sandbox::list(&home).into_iter().map(|(name, _)| name).collect()
+        sandbox::list_sandboxes(&home).into_iter().map(|(name, _)| name).collect()
     } else {
-        vec![choose(args, &home)?]
+        vec![choose_sandbox(args, &home)?]
     };
-    let terms = terms(home, None, Life::Detached, desk);
+    let terms = sandbox_options(home, None, Lifetime::Detached, desk);
     let mut failed = Vec::new();
     for name in names {
-        match sandbox::destroy(&name, &terms) {
-            Ok(()) => desk.say(&format!("{name} is removed")),
+        match sandbox::destroy_named(&name, &terms) {
+            Ok(()) => desk.print_message(&format!("{name} is removed")),
             Err(e) if failed.is_empty() && !args.get_flag("all") => return Err(e),
             Err(e) => failed.push(format!("{name}: {e:#}")),
         }
     }
     if failed.is_empty() {
-        return Ok(Exit::Done);
+        return Ok(CommandOutcome::Done);
     }
     let hint = "see `sweat sandbox list`".to_owned();
-    Err(Hinted { why: failed.join("; "), hint }.into())
+    Err(HintedError { why: failed.join("; "), hint }.into())
 }
 
 #[cfg(test)]
@@ -352,8 +379,8 @@ mod tests {
 
     #[test]
     fn words_with_blanks_are_quoted_for_the_shell() {
-        assert_eq!(quoted("--socket=/tmp/s"), "--socket=/tmp/s");
-        assert_eq!(quoted("/tmp/my folder/s"), "'/tmp/my folder/s'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_quoted("--socket=/tmp/s"), "--socket=/tmp/s");
+        assert_eq!(shell_quoted("/tmp/my folder/s"), "'/tmp/my folder/s'");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
     }
 }

@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::{connection, prompt};
-use crate::base::units::{Size, parse_time, show_bytes, show_time};
+use crate::base::units::{ByteSize, parse_time, show_bytes, show_time};
 use crate::base::{Clock as _, Nanos, RealClock, Secret};
-use crate::capture::ship::{Server, Serving, Spool, SpoolError, TOKEN, Watch, server_config};
-use crate::plan::{Mistake, Mistakes, Refused};
+use crate::capture::ship::{
+    LogServer, LogWatcher, ServeOptions, Spool, SpoolError, TOKEN, server_config,
+};
+use crate::client::{Session, Target};
+use crate::plan::{Mistake, Mistakes, RefusedError};
 use crate::server::journal::Consent;
-use crate::server::logging::{self, Asked, Logging};
-use crate::target::{Session, Target};
+use crate::server::logging::{self, EnabledSlowLog, SlowLogRequest};
 
 /// How often the disk and the table are looked at.
 const LOOK: Nanos = Nanos(200_000_000);
@@ -97,40 +99,40 @@ pub(super) fn command() -> Command {
              --tls-cert cert.pem --tls-key key.pem\n  \
              sweat ship --table -h db1 -u monitor -p",
         );
-    connection::address_flags(command)
+    connection::add_address_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let words = Words::read(args, desk)?;
-    let mut shipping = Shipping::begin(args, desk, words)?;
-    let result = shipping.serve(desk);
-    let ended = shipping.end(desk);
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let words = ShipArgs::from_args(args, desk)?;
+    let mut shipping = ShipRun::start(args, desk, words)?;
+    let result = shipping.serve_log(desk);
+    let ended = shipping.end_shipping(desk);
     result?;
     ended?;
-    Ok(if desk.stop.is_set() { Exit::Interrupted } else { Exit::Done })
+    Ok(if desk.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
 /// What the words say.
-struct Words {
-    serving: Serving,
+struct ShipArgs {
+    serving: ServeOptions,
     hold_bytes: u64,
     keep_free_bytes: u64,
     is_table: bool,
     log: Option<PathBuf>,
-    turn_on: Option<(Nanos, Asked)>,
+    turn_on: Option<(Nanos, SlowLogRequest)>,
 }
 
-impl Words {
-    fn read(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Words> {
+impl ShipArgs {
+    fn from_args(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<ShipArgs> {
         let text = |name: &str| args.get_one::<String>(name).cloned();
         let known = |name: &str| text(name).expect("it has a default");
         let mut mistakes = Vec::new();
         let mut wrong = |name: &str, why: String| {
             mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
         };
-        let mut size = |name: &str| match known(name).parse::<Size>() {
-            Ok(Size::Bytes(bytes)) => bytes,
-            Ok(Size::TimesPool(_)) => {
+        let mut size = |name: &str| match known(name).parse::<ByteSize>() {
+            Ok(ByteSize::Bytes(bytes)) => bytes,
+            Ok(ByteSize::TimesPool(_)) => {
                 wrong(name, "there is no pool here".to_owned());
                 0
             }
@@ -145,7 +147,7 @@ impl Words {
         let patience = parse_time(&known("patience")).map_err(|e| wrong("patience", e.to_string()));
         let most = known("most-readers").parse::<usize>();
         let most = most.map_err(|e| wrong("most-readers", e.to_string()));
-        let turn_on = turn_on(args).map_err(|mistake| mistakes.push(mistake));
+        let turn_on = parse_turn_on(args).map_err(|mistake| mistakes.push(mistake));
         let (Ok(listen), Ok(patience), Ok(most), Ok(turn_on), true) =
             (listen, patience, most, turn_on, mistakes.is_empty())
         else {
@@ -154,12 +156,16 @@ impl Words {
         let tls = match (text("tls-cert"), text("tls-key")) {
             (Some(chain), Some(key)) => Some(server_config(Path::new(&chain), Path::new(&key))?),
             (None, None) => None,
-            _ => return Err(Refused("--tls-cert and --tls-key belong together".to_owned()).into()),
+            _ => {
+                return Err(
+                    RefusedError("--tls-cert and --tls-key belong together".to_owned()).into()
+                );
+            }
         };
-        let token = token(args, desk)?;
+        let token = read_token(args, desk)?;
         let patience = Nanos::from(patience);
-        let serving = Serving { listen, token, tls, most_readers: most, patience };
-        Ok(Words {
+        let serving = ServeOptions { listen, token, tls, most_readers: most, patience };
+        Ok(ShipArgs {
             serving,
             hold_bytes,
             keep_free_bytes,
@@ -171,11 +177,11 @@ impl Words {
 }
 
 /// The token, from where no list of processes shows it.
-fn token(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Option<Secret>> {
+fn read_token(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Option<Secret>> {
     let text = if args.get_flag("ask-token") {
-        Some(prompt::password(&desk.stop)?.reveal().to_owned())
+        Some(prompt::ask_password(&desk.stop)?.reveal().to_owned())
     } else if let Some(path) = args.get_one::<String>("token-file") {
-        Some(token_in(Path::new(path), desk)?)
+        Some(read_token_file(Path::new(path), desk)?)
     } else {
         std::env::var(TOKEN).ok().filter(|text| !text.is_empty())
     };
@@ -183,7 +189,9 @@ fn token(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Option<Secret>> {
     let text = text.trim();
     let is_good = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
     if !is_good {
-        return Err(Refused("a token is one word of letters, digits and signs".to_owned()).into());
+        return Err(
+            RefusedError("a token is one word of letters, digits and signs".to_owned()).into()
+        );
     }
     Ok(Some(Secret::new(text)))
 }
@@ -192,20 +200,22 @@ fn token(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Option<Secret>> {
 ///
 /// # Errors
 /// When it can't be read.
-pub(super) fn token_in(path: &Path, desk: &Desk) -> anyhow::Result<String> {
+pub(super) fn read_token_file(path: &Path, desk: &CliContext) -> anyhow::Result<String> {
     use std::os::unix::fs::PermissionsExt as _;
-    let why = || Refused(format!("read the token in {}", path.display()));
+    let why = || RefusedError(format!("read the token in {}", path.display()));
     let text = std::fs::read_to_string(path).with_context(why)?;
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o007 != 0 {
         let path = path.display();
-        desk.say(&format!("note: every user of this machine can read {path}: chmod o= {path}"));
+        desk.print_message(&format!(
+            "note: every user of this machine can read {path}: chmod o= {path}"
+        ));
     }
     Ok(text)
 }
 
 /// `for=10m,long_query_time=0`
-fn turn_on(args: &ArgMatches) -> Result<Option<(Nanos, Asked)>, Mistake> {
+fn parse_turn_on(args: &ArgMatches) -> Result<Option<(Nanos, SlowLogRequest)>, Mistake> {
     let wrong = |why: String, hint: &str| Mistake {
         place: "--turn-on".to_owned(),
         why,
@@ -228,8 +238,8 @@ fn turn_on(args: &ArgMatches) -> Result<Option<(Nanos, Asked)>, Mistake> {
         let hint = "say for how long, as in --turn-on for=10m,long_query_time=0";
         wrong("a log that is never switched off fills the disk".to_owned(), hint)
     })?;
-    let asked = Asked { variables, is_table: args.get_flag("table") };
-    asked.check()?;
+    let asked = SlowLogRequest { variables, is_table: args.get_flag("table") };
+    asked.check_names()?;
     if !args.contains_id("allow") {
         let why = "changes the server's global variables, and nobody has allowed it".to_owned();
         return Err(wrong(why, "add --allow logging"));
@@ -238,7 +248,7 @@ fn turn_on(args: &ArgMatches) -> Result<Option<(Nanos, Asked)>, Mistake> {
 }
 
 /// A table that is read over SQL.
-struct Table {
+struct LogTable {
     target: Target,
     session: Session,
     spool: Spool,
@@ -248,83 +258,86 @@ struct Table {
 }
 
 /// What runs.
-struct Shipping {
-    words: Words,
-    watch: Watch,
-    server: Server,
+struct ShipRun {
+    words: ShipArgs,
+    watch: LogWatcher,
+    server: LogServer,
     log: PathBuf,
-    table: Option<Table>,
-    logging: Option<(Logging, Nanos)>,
+    table: Option<LogTable>,
+    logging: Option<(EnabledSlowLog, Nanos)>,
     clock: RealClock,
     looked: Nanos,
     said: Option<Nanos>,
 }
 
-impl Shipping {
-    fn begin(args: &ArgMatches, desk: &Desk, words: Words) -> anyhow::Result<Shipping> {
+impl ShipRun {
+    fn start(args: &ArgMatches, desk: &CliContext, words: ShipArgs) -> anyhow::Result<ShipRun> {
         let needs_server = words.log.is_none() || words.turn_on.is_some();
         let target = match needs_server {
-            true => Some(Target::new(&connection::address(args, desk)?)?),
+            true => Some(Target::new(&connection::resolve_address(args, desk)?)?),
             false => None,
         };
         // What can fail for want of an address fails before the server is changed.
-        let server = Server::open(words.serving.clone())?;
-        let clock = RealClock::start();
+        let server = LogServer::bind(words.serving.clone())?;
+        let clock = RealClock::start_now();
         let mut logging = None;
         let mut asked = None;
         if let Some(target) = &target {
             let mut session = target.connect(&desk.stop)?;
-            let place = logging::place(&mut session)?;
+            let place = logging::read_slow_log_output(&mut session)?;
             if let Some((time, how)) = &words.turn_on {
                 let disk = words.log.as_deref().unwrap_or(&place.file);
-                check_disk(disk, &words)?;
-                let consent = Consent::given(&format!("--allow {}", logging::ALLOW));
-                let on = Logging::on(target, &consent, how, &desk.stop)?;
-                on.notes.iter().for_each(|note| desk.say(note));
-                let (time_text, journal) = (show_time((*time).into()), on.journal().display());
+                check_free_space(disk, &words)?;
+                let consent = Consent::from_flag(&format!("--allow {}", logging::ALLOW));
+                let on = EnabledSlowLog::switch_on(target, &consent, how, &desk.stop)?;
+                on.notes.iter().for_each(|note| desk.print_message(note));
+                let (time_text, journal) = (show_time((*time).into()), on.journal_path().display());
                 let what = match on.was_on {
                     true => format!("the slow log was on and stays on; changed for {time_text}"),
                     false => format!("the slow log is on for {time_text}"),
                 };
-                desk.say(&format!("{what}; if sweat is killed: sweat restore {journal}"));
+                desk.print_message(&format!("{what}; if sweat is killed: sweat restore {journal}"));
                 logging = Some((on, clock.now() + *time));
             } else if words.log.is_none() {
-                check_on(&place, words.is_table)?;
+                check_logging_on(&place, words.is_table)?;
             }
             asked = Some((session, place));
         }
         let (log, table) = match (&words.log, asked, target) {
             (Some(log), ..) => (log.clone(), None),
             (None, Some((session, _)), Some(target)) if words.is_table => {
-                let table = Table::open(target, session, desk)?;
-                (table.path(), Some(table))
+                let table = LogTable::open(target, session, desk)?;
+                (table.spool_path(), Some(table))
             }
             (None, Some((_, place)), _) => (place.file, None),
             (None, None, _) => anyhow::bail!("no log is named"),
         };
-        let watch = Watch::open(&log, words.hold_bytes).with_context(|| {
-            Refused(format!(
+        let watch = LogWatcher::open(&log, words.hold_bytes).with_context(|| {
+            RefusedError(format!(
                 "follow the log {}\nhint: sweat ship runs on the server's machine, with the right \
                  to read its log and to list the folder; without, --table",
                 log.display()
             ))
         })?;
         let looked = clock.now();
-        Ok(Shipping { words, watch, server, log, table, logging, clock, looked, said: None })
+        Ok(ShipRun { words, watch, server, log, table, logging, clock, looked, said: None })
     }
 
-    fn serve(&mut self, desk: &Desk) -> anyhow::Result<()> {
-        let Shipping { words, watch, server, log, table, logging, clock, looked, said } = self;
+    fn serve_log(&mut self, desk: &CliContext) -> anyhow::Result<()> {
+        let ShipRun { words, watch, server, log, table, logging, clock, looked, said } = self;
         let kind = if words.serving.tls.is_some() { "https" } else { "http" };
         let what =
             if table.is_some() { "mysql.slow_log".to_owned() } else { log.display().to_string() };
-        desk.say(&format!("{what} is served at {kind}://{}/slow", server.address()?));
+        desk.print_message(&format!(
+            "{what} is served at {kind}://{}/slow",
+            server.local_address()?
+        ));
         server.run(watch, &desk.stop, &mut |_, trouble| {
             let now = clock.now();
             if let Some(e) = trouble {
                 if said.is_none_or(|at| now.since(at) > AGAIN) {
                     *said = Some(now);
-                    desk.say(&format!("can't look at {}: {e}; trying on", log.display()));
+                    desk.print_message(&format!("can't look at {}: {e}; trying on", log.display()));
                 }
             }
             if now.since(*looked) < LOOK {
@@ -332,25 +345,25 @@ impl Shipping {
             }
             *looked = now;
             if let Some(table) = table {
-                table.look(desk)?;
+                table.read_new_rows(desk)?;
             }
             let why = match logging {
                 None => None,
                 Some((_, until)) if now >= *until => Some("its time is over".to_owned()),
-                Some(_) => check_disk(log, words).err().map(|e| format!("{e:#}")),
+                Some(_) => check_free_space(log, words).err().map(|e| format!("{e:#}")),
             };
             if let (Some(why), Some((on, _))) = (why.clone(), logging.take_if(|_| why.is_some())) {
                 let what = if on.was_on { "stays on, as it was" } else { "is switched off" };
-                desk.say(&format!("the slow log {what}: {why}"));
-                on.off()?.iter().for_each(|note| desk.say(note));
+                desk.print_message(&format!("the slow log {what}: {why}"));
+                on.switch_off()?.iter().for_each(|note| desk.print_message(note));
             }
             Ok(())
         })
     }
 
-    fn end(self, desk: &Desk) -> anyhow::Result<()> {
-        let (_, shipped) = self.server.shipped();
-        desk.say(&format!(
+    fn end_shipping(self, desk: &CliContext) -> anyhow::Result<()> {
+        let (_, shipped) = self.server.ship_totals();
+        desk.print_message(&format!(
             "{} records shipped, {}; {} outside samples, {} with secrets hidden, {} dropped, \
              {} gaps",
             shipped.records,
@@ -361,19 +374,19 @@ impl Shipping {
             shipped.gaps
         ));
         if let Some((on, _)) = self.logging {
-            on.off()?.iter().for_each(|note| desk.say(note));
+            on.switch_off()?.iter().for_each(|note| desk.print_message(note));
         }
         Ok(())
     }
 }
 
-fn check_disk(log: &Path, words: &Words) -> anyhow::Result<()> {
+fn check_free_space(log: &Path, words: &ShipArgs) -> anyhow::Result<()> {
     // Where the disk is another machine's, nobody here can tell.
     let Ok(free) = logging::free_bytes(log) else { return Ok(()) };
     if free >= words.keep_free_bytes {
         return Ok(());
     }
-    Err(Refused(format!(
+    Err(RefusedError(format!(
         "only {} are free where {} is, and {} are to stay free (--keep-free)",
         show_bytes(free),
         log.display(),
@@ -382,39 +395,39 @@ fn check_disk(log: &Path, words: &Words) -> anyhow::Result<()> {
     .into())
 }
 
-fn check_on(place: &logging::Place, is_table: bool) -> anyhow::Result<()> {
+fn check_logging_on(place: &logging::SlowLogOutput, is_table: bool) -> anyhow::Result<()> {
     let turn_on = "--turn-on for=10m,long_query_time=0 --allow logging switches it on for a while";
     if !place.is_on {
-        return Err(Refused(format!("the server writes no slow log\nhint: {turn_on}")).into());
+        return Err(RefusedError(format!("the server writes no slow log\nhint: {turn_on}")).into());
     }
     let goes_there = if is_table { place.is_table } else { place.is_file };
     let other = if is_table { "into a file" } else { "into a table" };
     let flag = if is_table { "leave out --table" } else { "add --table" };
     if !goes_there {
         let why = format!("the server writes its slow log {other}\nhint: {flag}");
-        return Err(Refused(why).into());
+        return Err(RefusedError(why).into());
     }
     Ok(())
 }
 
-impl Table {
-    fn open(target: Target, mut session: Session, desk: &Desk) -> anyhow::Result<Table> {
+impl LogTable {
+    fn open(target: Target, mut session: Session, desk: &CliContext) -> anyhow::Result<LogTable> {
         let folder = std::env::temp_dir().join(format!("sweat-ship-{}", std::process::id()));
-        make_private(&folder)?;
+        create_private_dir(&folder)?;
         let spool = Spool::open(&mut session, &folder.join("table.log"))?;
         if let Some(caveat) = spool.caveat() {
-            desk.say(&format!("note: {caveat}"));
+            desk.print_message(&format!("note: {caveat}"));
         }
-        Ok(Table { target, session, spool, gaps: 0, folder })
+        Ok(LogTable { target, session, spool, gaps: 0, folder })
     }
 
-    fn path(&self) -> PathBuf {
+    fn spool_path(&self) -> PathBuf {
         self.folder.join("table.log")
     }
 
     /// Takes what the table has. A server that is gone may come back.
-    fn look(&mut self, desk: &Desk) -> anyhow::Result<()> {
-        match self.spool.look(&mut self.session) {
+    fn read_new_rows(&mut self, desk: &CliContext) -> anyhow::Result<()> {
+        match self.spool.poll_table(&mut self.session) {
             Ok(_) => {}
             Err(SpoolError::Io(e)) => return Err(e).context("keep what the table holds"),
             Err(SpoolError::Server(e)) => {
@@ -426,23 +439,25 @@ impl Table {
                 }
             }
         }
-        let gaps = self.spool.gaps();
+        let gaps = self.spool.gap_count();
         if gaps > self.gaps {
-            desk.say("the table was emptied before all of it was read: statements are missing");
+            desk.print_message(
+                "the table was emptied before all of it was read: statements are missing",
+            );
             self.gaps = gaps;
         }
         Ok(())
     }
 }
 
-impl Drop for Table {
+impl Drop for LogTable {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 /// A folder that only we can look into.
-fn make_private(folder: &Path) -> anyhow::Result<()> {
+fn create_private_dir(folder: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     let made = std::fs::DirBuilder::new().mode(0o700).create(folder);
     made.with_context(|| format!("make the folder {}", folder.display()))

@@ -8,13 +8,13 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::base::{Stop, StopReason};
 
-use super::fault::Exit;
+use super::exit::CommandOutcome;
 
 /// Watches the signals on a thread of its own; `stop` is set by the first one.
 ///
 /// # Errors
 /// When the handlers can't be set.
-pub(super) fn watch(stop: &Stop) -> io::Result<()> {
+pub(super) fn watch_signals(stop: &Stop) -> io::Result<()> {
     let (mut read, write) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
@@ -26,7 +26,7 @@ pub(super) fn watch(stop: &Stop) -> io::Result<()> {
         let mut first = true;
         while read.read_exact(&mut byte).is_ok() {
             if !first {
-                leave(terminal.as_ref());
+                exit_now(terminal.as_ref());
             }
             first = false;
             stop.set(StopReason::Interrupted);
@@ -37,12 +37,12 @@ pub(super) fn watch(stop: &Stop) -> io::Result<()> {
 
 /// Leaves without cleaning up, but for the terminal. Our sandboxes die with us: the kernel ends them with their parent.
 #[expect(clippy::exit, reason = "the second Ctrl-C must not wait for anything")]
-fn leave(terminal: Option<&Termios>) -> ! {
+fn exit_now(terminal: Option<&Termios>) -> ! {
     if let Some(before) = terminal {
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
     }
     if io::stderr().is_terminal() {
         let _ = writeln!(io::stderr(), "\x1b[?25h");
     }
-    std::process::exit(i32::from(Exit::Interrupted.code()))
+    std::process::exit(i32::from(CommandOutcome::Interrupted.exit_code()))
 }

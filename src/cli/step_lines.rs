@@ -2,18 +2,18 @@
 
 use clap::ArgMatches;
 
-use super::desk::Desk;
+use super::context::CliContext;
 use super::progress::ProgressLine;
-use crate::analysis::figure::figure;
-use crate::archive::Lock;
-use crate::experiment::{Listener, Step};
+use crate::analysis::number_format::format_number;
+use crate::archive::PlanLock;
+use crate::experiment::{PlanStep, RunListener};
 use crate::plan::Plan;
 use crate::recorder::Interval;
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// Shows the steps of a run on stderr.
 pub(super) struct StepLines<'a> {
-    desk: &'a Desk,
+    desk: &'a CliContext,
     progress: ProgressLine,
     quiet: bool,
     /// Longest time of a load, whole seconds; 0 if it has none.
@@ -22,7 +22,7 @@ pub(super) struct StepLines<'a> {
     load: Option<(u64, f64)>,
     place: String,
     /// What the run to be repeated came to.
-    repeats: Option<Lock>,
+    repeats: Option<PlanLock>,
 }
 
 impl<'a> StepLines<'a> {
@@ -30,9 +30,9 @@ impl<'a> StepLines<'a> {
     /// is a repeat: what differs is told.
     pub(super) fn new(
         args: &ArgMatches,
-        desk: &'a Desk,
+        desk: &'a CliContext,
         plan: &Plan,
-        repeats: Option<Lock>,
+        repeats: Option<PlanLock>,
     ) -> StepLines<'a> {
         let quiet = args.get_flag("quiet");
         StepLines {
@@ -46,56 +46,56 @@ impl<'a> StepLines<'a> {
         }
     }
 
-    fn say(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.desk.say(line);
+            self.desk.print_message(line);
         }
     }
 }
 
-impl Listener for StepLines<'_> {
-    fn lock(&mut self, lock: &Lock) {
+impl RunListener for StepLines<'_> {
+    fn plan_resolved(&mut self, lock: &PlanLock) {
         let Some(was) = self.repeats.take() else { return };
-        let differences = was.differences(lock);
+        let differences = was.describe_changes(lock);
         if differences.is_empty() {
-            self.say("the same sweat, server, plan and machine as then");
+            self.print_line("the same sweat, server, plan and machine as then");
         }
         for difference in differences {
-            self.say(&format!("not as then: {difference}"));
+            self.print_line(&format!("not as then: {difference}"));
         }
     }
 
-    fn step_began(&mut self, step: &Step, number: usize, of: usize) {
+    fn step_started(&mut self, step: &PlanStep, number: usize, of: usize) {
         self.place = format!("[{number:>3}/{of}] {step}");
         self.load = step.is_load().then_some((0, 0.0));
-        self.progress.show(&Progress { label: self.place.clone(), ..Progress::default() });
+        self.progress.show(&JobProgress { label: self.place.clone(), ..JobProgress::default() });
     }
 
-    fn step_ended(&mut self, _step: &Step, seconds: f64) {
+    fn step_ended(&mut self, _step: &PlanStep, seconds: f64) {
         let rate = match self.load.take() {
             Some((events, time)) if time > 0.0 => {
-                format!("  {:>9} events/s", figure(events as f64 / time))
+                format!("  {:>9} events/s", format_number(events as f64 / time))
             }
             _ => String::new(),
         };
-        self.say(&format!("{:<66} {seconds:>7.2} s{rate}", self.place));
+        self.print_line(&format!("{:<66} {seconds:>7.2} s{rate}", self.place));
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn step_progressed(&mut self, progress: &JobProgress) {
         let label = format!("{}: {}", self.place, progress.label);
-        self.progress.show(&Progress { label, ..progress.clone() });
+        self.progress.show(&JobProgress { label, ..progress.clone() });
     }
 
-    fn interval(&mut self, interval: &Interval) {
+    fn interval_ended(&mut self, interval: &Interval) {
         let Some((events, time)) = &mut self.load else { return };
-        *events += interval.events();
-        *time += interval.ended.since(interval.began).seconds();
+        *events += interval.event_count();
+        *time += interval.ended.since(interval.began).to_seconds();
         let (done, total) = (*time as u64, self.load_s);
-        self.progress.show(&Progress { label: self.place.clone(), done, total, unit: "s" });
+        self.progress.show(&JobProgress { label: self.place.clone(), done, total, unit: "s" });
     }
 
-    fn note(&mut self, text: &str) {
-        self.say(&format!("note: {text}"));
+    fn note_added(&mut self, text: &str) {
+        self.print_line(&format!("note: {text}"));
     }
 }

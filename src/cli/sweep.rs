@@ -3,13 +3,13 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
 use super::{bench, present};
 use crate::base::units::parse_count;
 use crate::experiment;
-use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest};
+use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest_name};
 
 const EXAMPLES: &str = "Examples:\n  \
     sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
@@ -20,7 +20,7 @@ const EXAMPLES: &str = "Examples:\n  \
     then looks around the best level.";
 
 pub(super) fn command() -> Command {
-    bench::with_loads(Command::new("sweep"), flags, |name| {
+    bench::with_workloads(Command::new("sweep"), add_sweep_flags, |name| {
         format!("sweat sweep {name} threads=1,2,4.. --sandbox")
     })
     .about("Run a load at several levels, or with several values of a setting")
@@ -31,7 +31,7 @@ pub(super) fn command() -> Command {
     ))
 }
 
-fn flags(command: Command) -> Command {
+fn add_sweep_flags(command: Command) -> Command {
     command
         .arg(
             Arg::new("axis")
@@ -51,38 +51,42 @@ fn flags(command: Command) -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let (kind, args) = bench::workload_of(args);
-    let plan = plan(kind, args, desk)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (kind, args) = bench::split_workload(args);
+    let plan = plan_from_args(kind, args, desk)?;
     if args.get_flag("dry-run") {
-        desk.print(&rehearsed(&plan))?;
-        return Ok(Exit::Done);
+        desk.print_output(&steps_text(&plan))?;
+        return Ok(CommandOutcome::Done);
     }
     let mut listener = StepLines::new(args, desk, &plan, None);
-    let finished = experiment::run(&plan, "sweep", &desk.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, "sweep", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// The steps, as far as they are known before.
-fn rehearsed(plan: &Plan) -> String {
-    let steps = experiment::steps(plan);
+fn steps_text(plan: &Plan) -> String {
+    let steps = experiment::plan_steps(plan);
     let lines = steps.iter().enumerate().map(|(n, step)| format!("{:>3}  {step}\n", n + 1));
     let mut text: String = lines.collect();
     if plan.sweep.as_ref().is_some_and(|sweep| sweep.doubles) {
         text +=
             "     then twice the last level until it is enough, and two levels around the best\n";
     }
-    if plan.sweep.as_ref().is_some_and(SweepPlan::is_load) {
+    if plan.sweep.as_ref().is_some_and(SweepPlan::is_load_axis) {
         text += "     and the first level once more, to see drift\n";
     }
     text
 }
 
-fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+fn plan_from_args(
+    kind: Option<&str>,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let mut plan = bench::plan_of(kind, args, desk)?;
-    match args.get_one::<String>("axis").map(|text| read(text)) {
+    match args.get_one::<String>("axis").map(|text| parse_sweep(text)) {
         Some(Ok(sweep)) => plan.sweep = Some(sweep),
         Some(Err(list)) => mistakes.extend(list),
         None if plan.sweep.is_some() => {}
@@ -92,20 +96,22 @@ fn plan(kind: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Pl
             hint: Some("say what, as in threads=1,2,4,8".to_owned()),
         }),
     }
-    mistakes.extend(blocks(&mut plan, args));
+    mistakes.extend(apply_blocks(&mut plan, args));
     if let Some(sweep) = &plan.sweep {
         let template = plan.ways.first().cloned().unwrap_or_default();
-        match sweep.ways(&sweep.template(&[template])) {
+        match sweep.to_variants(&sweep.variant_template(&[template])) {
             Ok(ways) => plan.ways = ways,
-            Err(list) => mistakes.extend(list.into_iter().map(|why| of_axis(&sweep.axis, why))),
+            Err(list) => {
+                mistakes.extend(list.into_iter().map(|why| axis_mistake(&sweep.axis, why)))
+            }
         }
-        mistakes.extend(conflict(&sweep.axis, args));
+        mistakes.extend(axis_conflict(&sweep.axis, args));
     }
     plan.order = OrderPlan::Shuffled;
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
 }
 
-fn blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
+fn apply_blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
     plan.blocks = plan.blocks.max(1);
     let text = args.get_one::<String>("blocks")?;
     let count = parse_count(text).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
@@ -118,7 +124,7 @@ fn blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
 }
 
 /// The axis can't be fixed by a flag at once.
-fn conflict(axis: &str, args: &ArgMatches) -> Option<Mistake> {
+fn axis_conflict(axis: &str, args: &ArgMatches) -> Option<Mistake> {
     let given = args.get_one::<String>(if axis == RATE { RATE } else { THREADS });
     let is_axis = axis == RATE || axis == THREADS;
     given.filter(|_| is_axis).map(|_| Mistake {
@@ -128,12 +134,12 @@ fn conflict(axis: &str, args: &ArgMatches) -> Option<Mistake> {
     })
 }
 
-fn of_axis(axis: &str, why: String) -> Mistake {
+fn axis_mistake(axis: &str, why: String) -> Mistake {
     Mistake { place: axis.to_owned(), why, hint: Some("as in threads=1,2,4,8".to_owned()) }
 }
 
 /// Reads `threads=1,2,4..64`.
-fn read(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
+fn parse_sweep(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
     let mistake = |why: String, hint: &str| {
         vec![Mistake { place: text.to_owned(), why, hint: Some(hint.to_owned()) }]
     };
@@ -147,7 +153,7 @@ fn read(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
         let hint = "threads, rate, or the name of a setting";
         return Err(mistake(format!("`{axis}` is no name of a setting"), hint));
     }
-    if let Some(near) = nearest(axis, [THREADS, RATE]).filter(|near| *near != axis) {
+    if let Some(near) = nearest_name(axis, [THREADS, RATE]).filter(|near| *near != axis) {
         let why = format!("`{axis}` can't be varied");
         return Err(mistake(why, &format!("did you mean {near}?")));
     }
@@ -155,8 +161,8 @@ fn read(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
         if [THREADS, RATE].contains(&axis) { axis.to_owned() } else { axis.replace('-', "_") };
     let values: Vec<String> = values.split(',').map(|v| v.trim().to_owned()).collect();
     let values: Vec<String> = values.into_iter().filter(|v| !v.is_empty()).collect();
-    SweepPlan::read(&axis, &values)
-        .map_err(|list| list.into_iter().map(|why| of_axis(&axis, why)).collect())
+    SweepPlan::parse_values(&axis, &values)
+        .map_err(|list| list.into_iter().map(|why| axis_mistake(&axis, why)).collect())
 }
 
 #[cfg(test)]
@@ -165,10 +171,10 @@ mod tests {
 
     #[test]
     fn an_axis_is_read_with_its_values() {
-        let sweep = read("threads=1, 2,4..16").unwrap();
+        let sweep = parse_sweep("threads=1, 2,4..16").unwrap();
         assert_eq!((sweep.axis.as_str(), sweep.values.len()), ("threads", 5));
-        assert!(read("threads=1,2,4..").unwrap().doubles);
-        assert_eq!(read("innodb-io-capacity=200,400").unwrap().axis, "innodb_io_capacity");
+        assert!(parse_sweep("threads=1,2,4..").unwrap().doubles);
+        assert_eq!(parse_sweep("innodb-io-capacity=200,400").unwrap().axis, "innodb_io_capacity");
     }
 
     #[test]
@@ -181,7 +187,7 @@ mod tests {
             ("threads=8..4", "as in threads=1,2,4,8"),
             ("rate=100..", "as in threads=1,2,4,8"),
         ] {
-            let mistakes = read(text).expect_err(text);
+            let mistakes = parse_sweep(text).expect_err(text);
             assert!(mistakes[0].hint.as_ref().unwrap().contains(hint), "{text}: {mistakes:?}");
         }
     }

@@ -12,14 +12,14 @@ fn commands(command: &Command, path: &str, see: &mut dyn FnMut(&str, &Command)) 
 
 #[test]
 fn clap_finds_no_contradiction() {
-    program().debug_assert();
+    root_command().debug_assert();
 }
 
 #[test]
 fn every_help_ends_with_examples() {
     let mut wrong = Vec::new();
     let mut seen = 0;
-    let mut program = program();
+    let mut program = root_command();
     program.build();
     commands(&program, "sweat", &mut |path, command| {
         seen += 1;
@@ -46,7 +46,7 @@ const TAKEN: &[&str] = &["--mysql-password", "--skip-password"];
 fn every_flag_in_the_documentation_exists() {
     let mut known: Vec<String> =
         FOREIGN.iter().chain(TAKEN).map(|flag| (*flag).to_owned()).collect();
-    let mut program = program();
+    let mut program = root_command();
     program.build();
     let mut take = |command: &Command| {
         for arg in command.get_arguments() {

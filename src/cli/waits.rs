@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::bench::{self, Show};
-use super::desk::Desk;
-use super::fault::Exit;
+use super::bench::{self, TerminalListener};
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::{connection, present};
-use crate::base::units::Size;
-use crate::experiment::{self, WithCost};
+use crate::base::units::ByteSize;
+use crate::experiment::{self, WatchCostSchedule};
 use crate::plan::{
     ArrivalPlan, Mistake, Mistakes, Options, Plan, SandboxPlan, SweepPlan, TargetPlan, WarmPlan,
 };
@@ -27,7 +27,7 @@ const BLOCKS: u32 = 3;
 const MOST_BLOCKS: u32 = 1000;
 
 pub(super) fn command() -> Command {
-    bench::with_loads(Command::new("waits"), own_flags, |name| {
+    bench::with_workloads(Command::new("waits"), add_waits_flags, |name| {
         format!("sweat waits {name} --instrument LOCK_table_cache --sandbox --threads=8 --time=10")
     })
     .about("Look what a server waits for during a load")
@@ -48,7 +48,7 @@ pub(super) fn command() -> Command {
     )
 }
 
-fn own_flags(command: Command) -> Command {
+fn add_waits_flags(command: Command) -> Command {
     let with = |arg: Arg| arg.help_heading("Waits");
     command
         .arg(with(
@@ -78,31 +78,35 @@ fn own_flags(command: Command) -> Command {
         ))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (workload, args) = match args.subcommand() {
         Some((name, args)) => (Some(name), args),
         None => (None, args),
     };
-    let plan = plan(workload, args, desk)?;
-    let mut listener = Show::new(&plan, args, desk);
-    let mut script = WithCost::new(&plan, !args.get_flag("no-cost"));
-    let finished = experiment::run_script(&plan, &mut script, "waits", &desk.stop, &mut listener);
+    let plan = plan_from_args(workload, args, desk)?;
+    let mut listener = TerminalListener::new(&plan, args, desk);
+    let mut script = WatchCostSchedule::new(&plan, !args.get_flag("no-cost"));
+    let finished = experiment::run_schedule(&plan, &mut script, "waits", &desk.stop, &mut listener);
     drop(listener);
-    present::conclude(finished?, args, desk)
+    present::present_run(finished?, args, desk)
 }
 
 /// The plan that the words make.
-fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+fn plan_from_args(
+    workload: Option<&str>,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<Plan> {
     let from_file = args.contains_id("plan");
     let mut plan = match workload {
-        None if !from_file => without_load(args, desk)?,
+        None if !from_file => plan_without_load(args, desk)?,
         named => bench::plan_of(named, args, desk)?,
     };
     plan.waits = args.get_one::<String>("instrument").cloned().or(plan.waits);
     let mut mistakes = Vec::new();
     if let Some(text) = args.get_one::<String>("sweep") {
-        match sweep(text, &plan) {
-            Ok(sweep) => lay_over(&mut plan, sweep, desk)?,
+        match parse_sweep(text, &plan) {
+            Ok(sweep) => apply_sweep(&mut plan, sweep, desk)?,
             Err(mistake) => mistakes.push(mistake),
         }
         plan.blocks = BLOCKS;
@@ -110,19 +114,19 @@ fn plan(workload: Option<&str>, args: &ArgMatches, desk: &Desk) -> anyhow::Resul
     if let Some(text) = args.get_one::<String>("blocks") {
         match text.parse::<u32>() {
             Ok(blocks) if (1..=MOST_BLOCKS).contains(&blocks) => plan.blocks = blocks,
-            _ => mistakes.push(mistake("--blocks", "is no number of blocks", "1 to 1000")),
+            _ => mistakes.push(flag_mistake("--blocks", "is no number of blocks", "1 to 1000")),
         }
     }
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
 }
 
 /// A look at a running server.
-fn without_load(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
+fn plan_without_load(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Plan> {
     let mut plan = bench::plan_of(Some(NOTHING), args, desk)?;
-    plan.target = connection::target(args, desk, &TargetPlan::None)?;
+    plan.target = connection::resolve_target(args, desk, &TargetPlan::None)?;
     if matches!(plan.target, TargetPlan::Sandbox(_)) {
         let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
-        return Err(mistake("--sandbox", "a throw-away server waits for nobody", hint).into());
+        return Err(flag_mistake("--sandbox", "a throw-away server waits for nobody", hint).into());
     }
     plan.load.workers = 1;
     plan.load.arrival = ArrivalPlan::Closed { think: THINK };
@@ -132,54 +136,55 @@ fn without_load(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-fn mistake(place: &str, why: &str, hint: &str) -> Mistake {
+fn flag_mistake(place: &str, why: &str, hint: &str) -> Mistake {
     Mistake { place: place.to_owned(), why: why.to_owned(), hint: Some(hint.to_owned()) }
 }
 
 /// `innodb_buffer_pool_instances=1,2,4`
-fn sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
+fn parse_sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
     let hint = "as in --sweep innodb_buffer_pool_instances=1,2,4";
-    let wrong = |why: &str| mistake("--sweep", why, hint);
+    let wrong = |why: &str| flag_mistake("--sweep", why, hint);
     let (axis, values) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
     let axis = axis.trim().replace('-', "_");
     let sweep = SweepPlan { axis, values, ..SweepPlan::default() };
     let template = plan.ways.first().cloned().unwrap_or_default();
-    sweep.ways(&template).map_err(|why| wrong(&why.join("; ")))?;
+    sweep.to_variants(&template).map_err(|why| wrong(&why.join("; ")))?;
     Ok(sweep)
 }
 
 /// Makes the plan's ways those of a sweep. A server of our own is restarted for each value of a setting, and filled again.
-fn lay_over(plan: &mut Plan, sweep: SweepPlan, desk: &Desk) -> anyhow::Result<()> {
+fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, desk: &CliContext) -> anyhow::Result<()> {
     let mut template = plan.ways.first().cloned().unwrap_or_default();
     let is_setting = !matches!(sweep.axis.as_str(), "threads" | "rate");
     if let (TargetPlan::Sandbox(sandbox), true) = (&mut plan.target, is_setting) {
         if template.warm.is_empty() {
-            template.warm.push(scan()?);
+            template.warm.push(scan_plan()?);
         }
         if sweep.axis == INSTANCES {
-            for said in fit_pool(sandbox, &sweep.values) {
-                desk.say(&format!("note: {said}"));
+            for said in pin_pool_settings(sandbox, &sweep.values) {
+                desk.print_message(&format!("note: {said}"));
             }
         }
     }
-    let ways = sweep.ways(&template);
-    plan.ways = ways.map_err(|why| mistake("--sweep", &why.join("; "), "see --help"))?;
+    let ways = sweep.to_variants(&template);
+    plan.ways = ways.map_err(|why| flag_mistake("--sweep", &why.join("; "), "see --help"))?;
     plan.sweep = Some(sweep);
     Ok(())
 }
 
 /// Reading everything, with its usual options.
-fn scan() -> anyhow::Result<WarmPlan> {
+fn scan_plan() -> anyhow::Result<WarmPlan> {
     let name = "scan";
-    let specs = STRATEGIES.iter().find(|s| s.name() == name).map_or_else(Vec::new, |s| s.options());
-    let options = Options::check(&specs, &[]).map_err(Mistakes)?;
+    let specs =
+        STRATEGIES.iter().find(|s| s.name() == name).map_or_else(Vec::new, |s| s.option_specs());
+    let options = Options::from_given(&specs, &[]).map_err(Mistakes)?;
     Ok(WarmPlan { strategy: name.to_owned(), options })
 }
 
 /// Settings that would change with the number of instances are pinned, where the user has not: the pool is rounded up to
 /// whole chunks per instance, and each instance has a page cleaner. Says what it did.
-fn fit_pool(sandbox: &mut SandboxPlan, values: &[String]) -> Vec<String> {
+fn pin_pool_settings(sandbox: &mut SandboxPlan, values: &[String]) -> Vec<String> {
     let mut said = Vec::new();
     let most = values.iter().filter_map(|v| v.parse::<u64>().ok()).max().unwrap_or(1);
     let is_set = |sandbox: &SandboxPlan, name: &str| {
@@ -187,7 +192,7 @@ fn fit_pool(sandbox: &mut SandboxPlan, values: &[String]) -> Vec<String> {
     };
     if sandbox.pool.is_none() && !is_set(sandbox, "innodb_buffer_pool_size") {
         let bytes = experiment::least_pool_bytes(most);
-        let pool = Size::Bytes(bytes);
+        let pool = ByteSize::Bytes(bytes);
         said.push(format!(
             "the pool is {pool}: below 1 GiB there is only one instance, and a pool that is no \
              multiple of {most} chunks would grow with the instances"
@@ -208,20 +213,20 @@ mod tests {
     #[test]
     fn a_sweep_is_an_axis_and_its_values() {
         let plan = Plan::default();
-        let found = sweep("innodb-buffer-pool-instances=1, 2,4", &plan).unwrap();
+        let found = parse_sweep("innodb-buffer-pool-instances=1, 2,4", &plan).unwrap();
         assert_eq!(found.axis, INSTANCES);
         assert_eq!(found.values, ["1", "2", "4"]);
-        assert!(sweep("threads", &plan).unwrap_err().why.contains("no `=`"));
-        assert!(sweep("threads=1,none", &plan).unwrap_err().why.contains("none"));
+        assert!(parse_sweep("threads", &plan).unwrap_err().why.contains("no `=`"));
+        assert!(parse_sweep("threads=1,none", &plan).unwrap_err().why.contains("none"));
     }
 
     #[test]
     fn what_follows_the_instances_is_pinned_unless_it_is_given() {
         let values = ["1".to_owned(), "6".to_owned()];
         let mut sandbox = SandboxPlan::default();
-        assert_eq!(fit_pool(&mut sandbox, &values).len(), 2);
-        assert_eq!(sandbox.pool, Some(Size::Bytes(1536 << 20)));
+        assert_eq!(pin_pool_settings(&mut sandbox, &values).len(), 2);
+        assert_eq!(sandbox.pool, Some(ByteSize::Bytes(1536 << 20)));
         assert_eq!(sandbox.settings, [("innodb_page_cleaners".to_owned(), "1".to_owned())]);
-        assert!(fit_pool(&mut sandbox, &values).is_empty(), "all is given now");
+        assert!(pin_pool_settings(&mut sandbox, &values).is_empty(), "all is given now");
     }
 }

@@ -8,19 +8,20 @@ use serde_json::json;
 
 use crate::base::units::show_bytes;
 use crate::base::{Clock, Nanos, RealClock};
+use crate::client::Target;
 use crate::plan::{AddressPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::server::sandbox;
-use crate::target::Target;
 use crate::warm::{
-    Choice, DumpPlan, Dumped, Event, Inventory, STRATEGIES, Scene, Strategy, Warmed, Warmth, dump,
-    estimate_seconds, gauge, inventory,
+    DumpOutcome, DumpPlan, PoolInventory, PoolStatus, STRATEGIES, TableChoice, WarmContext,
+    WarmEvent, WarmOutcome, WarmStrategy, estimate_seconds, read_inventory, read_pool_status,
+    request_pool_dump,
 };
 
 use super::connection;
-use super::desk::Desk;
-use super::fault::Exit;
+use super::context::CliContext;
+use super::exit::CommandOutcome;
 use super::hotset;
-use super::progress::{ProgressLine, grouped};
+use super::progress::{ProgressLine, group_digits};
 use super::{readiness, replay};
 use status_json::status_json;
 
@@ -44,26 +45,26 @@ pub(super) fn command() -> Command {
     command.subcommand(follow::command()).subcommand(dump_command()).subcommand(status_command())
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = args.subcommand().expect("clap asks for one");
     if name == hotset::NAME {
         return hotset::run(args, desk);
     }
     match STRATEGIES.iter().find(|s| s.name() == name) {
-        Some(strategy) => warm(*strategy, args, desk),
+        Some(strategy) => warm_pool(*strategy, args, desk),
         None if name == follow::NAME => follow::run(args, desk),
-        None if name == "dump" => write_list(args, desk),
-        None => status(args, desk),
+        None if name == "dump" => dump_page_list(args, desk),
+        None => print_status(args, desk),
     }
 }
 
 /// The words that all of these commands know.
-pub(super) fn words(command: Command) -> Command {
+pub(super) fn add_common_flags(command: Command) -> Command {
     let example = format!(
         "Examples:\n  sweat warm {} -S /run/mysqld/mysqld.sock -u root",
         command.get_name()
     );
-    connection::address_flags(command)
+    connection::add_address_flags(command)
         .after_help(example)
         .disable_help_flag(true)
         .infer_long_args(true)
@@ -79,9 +80,9 @@ pub(super) fn words(command: Command) -> Command {
         .arg(Arg::new("quiet").long("quiet").action(ArgAction::SetTrue).help("Show no progress"))
 }
 
-pub(super) fn strategy_command(strategy: &dyn Strategy) -> Command {
-    let mut command = Command::new(strategy.name()).about(strategy.about());
-    let specs = strategy.options();
+pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
+    let mut command = Command::new(strategy.name()).about(strategy.help_line());
+    let specs = strategy.option_specs();
     if reads_tables(&specs) {
         command = command.arg(
             Arg::new("choice")
@@ -114,7 +115,7 @@ pub(super) fn strategy_command(strategy: &dyn Strategy) -> Command {
         }
         command = command.arg(arg.value_name(shown));
     }
-    words(command)
+    add_common_flags(command)
 }
 
 fn reads_tables(specs: &[OptionSpec]) -> bool {
@@ -138,7 +139,7 @@ fn dump_command() -> Command {
                 .value_parser(["dump"])
                 .help("Consent to overwriting the list of a server that sweat did not start"),
         );
-    words(command)
+    add_common_flags(command)
 }
 
 fn status_command() -> Command {
@@ -158,7 +159,7 @@ fn status_command() -> Command {
                 .default_value("20")
                 .help("How many indexes to print as text"),
         );
-    words(readiness::words(command)).after_help(
+    add_common_flags(readiness::add_readiness_flags(command)).after_help(
         "Examples:\n  \
          sweat warm status -h db1 -u monitor -p\n  \
          sweat warm status -h standby --hotset hot.zst --budget 200",
@@ -166,61 +167,61 @@ fn status_command() -> Command {
 }
 
 /// Fills the pool.
-pub(super) fn warm(
-    strategy: &dyn Strategy,
+pub(super) fn warm_pool(
+    strategy: &dyn WarmStrategy,
     args: &ArgMatches,
-    desk: &Desk,
-) -> anyhow::Result<Exit> {
-    let plan = connection::address(args, desk)?;
-    let specs = strategy.options();
-    let mut given = given(args, &specs, plan.database.as_deref());
+    desk: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    let plan = connection::resolve_address(args, desk)?;
+    let specs = strategy.option_specs();
+    let mut given = given_options(args, &specs, plan.database.as_deref());
     if is_sandbox(&plan) {
         let words = replay::CONSENTS.iter().filter(|word| specs.iter().any(|s| s.name == **word));
         given.extend(words.map(|word| ((*word).to_owned(), "on".to_owned())));
     }
-    if let (Some(word), true) = (consent(&specs), is_sandbox(&plan)) {
+    if let (Some(word), true) = (consent_word(&specs), is_sandbox(&plan)) {
         given.push(("allow".to_owned(), word.to_owned()));
     }
-    let options = Options::check(&specs, &given).map_err(Mistakes)?;
+    let options = Options::from_given(&specs, &given).map_err(Mistakes)?;
     let target = Target::new(&plan)?;
     let plain = reads_tables(&specs) && args.get_flag("plain");
     let quiet = args.get_flag("quiet") || plain;
     let mut line = ProgressLine::new(desk.terminal, quiet, false);
     let mut printed = Ok(());
     let warmed = {
-        let mut scene = Scene {
+        let mut scene = WarmContext {
             target: &target,
             control: None,
-            clock: RealClock::start(),
+            clock: RealClock::start_now(),
             stop: &desk.stop,
             progress: &mut |progress| line.show(&progress),
         };
         strategy.warm_with(&options, &mut scene, &mut |event| {
             if plain && printed.is_ok() {
-                printed = desk.print(&format!("{}\n", plain_line(event)));
+                printed = desk.print_output(&format!("{}\n", plain_line(event)));
             }
         })?
     };
     line.finish();
     printed?;
     let session = if target.is_silent() { None } else { target.connect(&desk.stop).ok() };
-    let pool = session.and_then(|mut session| gauge(&mut session).ok());
+    let pool = session.and_then(|mut session| read_pool_status(&mut session).ok());
     match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => desk.print(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?,
+        Some("json") => desk.print_output(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?,
         _ => {
             let text = warmed_text(&warmed, pool.as_ref());
-            if plain { desk.say(text.trim_end()) } else { desk.print(&text)? }
+            if plain { desk.print_message(text.trim_end()) } else { desk.print_output(&text)? }
         }
     }
     Ok(match &warmed {
-        w if w.cut => Exit::Interrupted,
-        w if w.failed > 0 => Exit::Failed,
-        _ => Exit::Done,
+        w if w.cut => CommandOutcome::Interrupted,
+        w if w.failed > 0 => CommandOutcome::Failed,
+        _ => CommandOutcome::Done,
     })
 }
 
 /// The word by which a strategy is allowed to change a server, if it ever does.
-fn consent(specs: &[OptionSpec]) -> Option<&'static str> {
+fn consent_word(specs: &[OptionSpec]) -> Option<&'static str> {
     match specs.iter().find(|s| s.name == "allow")?.kind {
         OptionKind::Choice(words) => words.first().copied(),
         _ => None,
@@ -230,8 +231,8 @@ fn consent(specs: &[OptionSpec]) -> Option<&'static str> {
 /// Whether the address is the socket or the port of one of our own sandboxes: those we may change without being asked
 /// to.
 pub(super) fn is_sandbox(plan: &AddressPlan) -> bool {
-    let Ok(home) = sandbox::Home::find() else { return false };
-    sandbox::list(&home).iter().any(|(_, meta)| match &plan.socket {
+    let Ok(home) = sandbox::HomeFolders::find() else { return false };
+    sandbox::list_sandboxes(&home).iter().any(|(_, meta)| match &plan.socket {
         Some(socket) => meta.socket == *socket,
         // The port of one that is stopped may be anybody's.
         None => {
@@ -243,7 +244,11 @@ pub(super) fn is_sandbox(plan: &AddressPlan) -> bool {
 }
 
 /// The options that were typed; what to read comes from the words without a flag, or from -D.
-fn given(args: &ArgMatches, specs: &[OptionSpec], database: Option<&str>) -> Vec<(String, String)> {
+fn given_options(
+    args: &ArgMatches,
+    specs: &[OptionSpec],
+    database: Option<&str>,
+) -> Vec<(String, String)> {
     let mut given = Vec::new();
     for spec in specs {
         if let Some(value) = args.get_one::<String>(spec.name) {
@@ -268,29 +273,29 @@ fn given(args: &ArgMatches, specs: &[OptionSpec], database: Option<&str>) -> Vec
         }
         given.push(("tables".to_owned(), all));
     } else if let (Some(name), false) = (database, args.contains_id("tables")) {
-        let choice = Choice { database: name.to_owned(), table: None };
+        let choice = TableChoice { database: name.to_owned(), table: None };
         given.push(("tables".to_owned(), choice.to_string()));
     }
     given
 }
 
 /// A line as mysql-warmup prints it.
-fn plain_line(event: &Event) -> String {
+fn plain_line(event: &WarmEvent) -> String {
     let table = |database: &str, table: &str| {
-        Choice { database: database.to_owned(), table: Some(table.to_owned()) }.to_string()
+        TableChoice { database: database.to_owned(), table: Some(table.to_owned()) }.to_string()
     };
     match event {
-        Event::DatabaseBegan(name) => format!(">>>>>>> START WARMUP FOR DB: {name} <<<<<<"),
-        Event::TableBegan(d, t) => format!("START WARMUP FOR TABLE:   {}", table(d, t)),
-        Event::TableEnded(d, t) => format!("SUCCESS WARMUP FOR TABLE: {}", table(d, t)),
-        Event::TableFailed(d, t, why) => {
+        WarmEvent::DatabaseBegan(name) => format!(">>>>>>> START WARMUP FOR DB: {name} <<<<<<"),
+        WarmEvent::TableBegan(d, t) => format!("START WARMUP FOR TABLE:   {}", table(d, t)),
+        WarmEvent::TableEnded(d, t) => format!("SUCCESS WARMUP FOR TABLE: {}", table(d, t)),
+        WarmEvent::TableFailed(d, t, why) => {
             format!("FAILED WARMUP FOR TABLE:  {}: {why}", table(d, t))
         }
-        Event::DatabaseEnded(name) => format!("+++++++ SUCCESS WARMUP FOR DB: {name} +++++++"),
+        WarmEvent::DatabaseEnded(name) => format!("+++++++ SUCCESS WARMUP FOR DB: {name} +++++++"),
     }
 }
 
-fn warmed_text(warmed: &Warmed, pool: Option<&Warmth>) -> String {
+fn warmed_text(warmed: &WarmOutcome, pool: Option<&PoolStatus>) -> String {
     let bytes = warmed.bytes_read;
     let per_second = bytes as f64 / warmed.seconds.max(1e-9);
     let mut text = format!(
@@ -298,7 +303,7 @@ fn warmed_text(warmed: &Warmed, pool: Option<&Warmth>) -> String {
         show_bytes(bytes),
         warmed.seconds,
         show_bytes(per_second as u64),
-        grouped(warmed.pages_read)
+        group_digits(warmed.pages_read)
     );
     if let Some(pool) = pool {
         text += &pool_line(pool);
@@ -309,17 +314,17 @@ fn warmed_text(warmed: &Warmed, pool: Option<&Warmth>) -> String {
     text
 }
 
-fn pool_line(pool: &Warmth) -> String {
+fn pool_line(pool: &PoolStatus) -> String {
     format!(
         "pool: {} of {} hold data ({:.0} %), {} free\n",
         show_bytes(pool.data_bytes()),
         show_bytes(pool.total_bytes()),
-        pool.share() * 100.0,
+        pool.data_share() * 100.0,
         show_bytes(pool.pages_free * pool.page_bytes)
     )
 }
 
-fn warmed_json(strategy: &str, warmed: &Warmed, pool: Option<&Warmth>) -> String {
+fn warmed_json(strategy: &str, warmed: &WarmOutcome, pool: Option<&PoolStatus>) -> String {
     let value = json!({
         "strategy": strategy,
         "seconds": warmed.seconds,
@@ -337,17 +342,17 @@ fn warmed_json(strategy: &str, warmed: &Warmed, pool: Option<&Warmth>) -> String
 }
 
 /// Lets work be done on a server that is not ours to change, and shows how far it is.
-pub(super) fn on_scene<T>(
+pub(super) fn with_warm_context<T>(
     target: &Target,
     args: &ArgMatches,
-    desk: &Desk,
-    work: impl FnOnce(&mut Scene<'_>) -> anyhow::Result<T>,
+    desk: &CliContext,
+    work: impl FnOnce(&mut WarmContext<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
-    let done = work(&mut Scene {
+    let done = work(&mut WarmContext {
         target,
         control: None,
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop: &desk.stop,
         progress: &mut |progress| line.show(&progress),
     })?;
@@ -356,14 +361,14 @@ pub(super) fn on_scene<T>(
 }
 
 /// Has the server write its list.
-fn write_list(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let address = connection::address(args, desk)?;
+fn dump_page_list(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let address = connection::resolve_address(args, desk)?;
     let target = Target::new(&address)?;
     let plan = DumpPlan {
         pct: args.get_one::<u8>("pct").copied(),
         allowed: args.contains_id("allow") || is_sandbox(&address),
     };
-    let dumped = on_scene(&target, args, desk, |scene| dump(&plan, scene))?;
+    let dumped = with_warm_context(&target, args, desk, |scene| request_pool_dump(&plan, scene))?;
     match args.get_one::<String>("format").map(String::as_str) {
         Some("json") => {
             let value = json!({
@@ -374,16 +379,18 @@ fn write_list(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
                 "notes": dumped.notes,
                 "cut": dumped.cut,
             });
-            desk.print(&format!("{value:#}\n"))?;
+            desk.print_output(&format!("{value:#}\n"))?;
         }
-        _ => desk.print(&dumped_text(&dumped))?,
+        _ => desk.print_output(&dumped_text(&dumped))?,
     }
-    Ok(if dumped.cut { Exit::Interrupted } else { Exit::Done })
+    Ok(if dumped.cut { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
-fn dumped_text(dumped: &Dumped) -> String {
+fn dumped_text(dumped: &DumpOutcome) -> String {
     let pages = match dumped.pages {
-        Some(pages) => format!("{} of {} pages", grouped(pages), grouped(dumped.pages_data)),
+        Some(pages) => {
+            format!("{} of {} pages", group_digits(pages), group_digits(dumped.pages_data))
+        }
         None => "its pages".to_owned(),
     };
     let mut text = if dumped.cut {
@@ -401,12 +408,12 @@ fn dumped_text(dumped: &Dumped) -> String {
 pub(super) const ASK_ABOVE_BYTES: u64 = 32 << 30;
 
 /// Says how warm the pool is.
-fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let target = Target::new(&connection::address(args, desk)?)?;
+fn print_status(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let target = Target::new(&connection::resolve_address(args, desk)?)?;
     let mut session = target.connect(&desk.stop)?;
     // A look at every page of a large pool takes minutes.
     session.allow_long_statements();
-    let warmth = gauge(&mut session)?;
+    let warmth = read_pool_status(&mut session)?;
     if let Some(file) = args.get_one::<String>("hotset") {
         return readiness::run(file, args, &mut session, &warmth, desk);
     }
@@ -423,23 +430,23 @@ fn status(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
         };
         return Err(Mistakes(vec![mistake]).into());
     }
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let began: Nanos = clock.now();
-    let found = inventory(&mut session, &warmth, pay)?;
-    let took = clock.now().since(began).seconds();
+    let found = read_inventory(&mut session, &warmth, pay)?;
+    let took = clock.now().since(began).to_seconds();
     if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        desk.print(&status_json(&warmth, &found))?;
+        desk.print_output(&status_json(&warmth, &found))?;
     } else {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        desk.print(&status_text(&warmth, &found, top))?;
+        desk.print_output(&status_text(&warmth, &found, top))?;
         if pay {
-            desk.say(&format!("the look at the indexes took {took:.2} s"));
+            desk.print_message(&format!("the look at the indexes took {took:.2} s"));
         }
     }
-    Ok(Exit::Done)
+    Ok(CommandOutcome::Done)
 }
 
-fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
+fn status_text(warmth: &PoolStatus, found: &PoolInventory, top: usize) -> String {
     let mut text = pool_line(warmth);
     if let Some(pages) = found.pages_of_data {
         let bytes = pages * warmth.page_bytes;
@@ -452,7 +459,7 @@ fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
     }
     for line in found.lines.iter().take(top) {
         let of = line.pages_total.map_or("?".to_owned(), |p| show_bytes(p * warmth.page_bytes));
-        let total = line.pages_total.filter(|p| *p > 0 && !line.contradicts_itself());
+        let total = line.pages_total.filter(|p| *p > 0 && !line.is_inconsistent());
         let share = total.map_or("?".to_owned(), |p| {
             format!("{:.0} %", (100.0 * line.pages_cached as f64 / p as f64).min(100.0))
         });
@@ -476,7 +483,7 @@ fn status_text(warmth: &Warmth, found: &Inventory, top: usize) -> String {
             "note: to count {} by index this server would have to look at all {} pages of its \
              pool, about {seconds:.1} s; --per-index has it do that\n",
             if found.lines.is_empty() { "pages" } else { "all pages" },
-            grouped(warmth.pages_total)
+            group_digits(warmth.pages_total)
         );
     }
     for note in &found.notes {
@@ -493,7 +500,11 @@ mod tests {
         let matches = command().try_get_matches_from([&["warm"], words].concat()).unwrap();
         let (name, args) = matches.subcommand().unwrap();
         let strategy = STRATEGIES.iter().find(|s| s.name() == name).unwrap();
-        given(args, &strategy.options(), args.get_one::<String>("database").map(|d| d.as_str()))
+        given_options(
+            args,
+            &strategy.option_specs(),
+            args.get_one::<String>("database").map(|d| d.as_str()),
+        )
     }
 
     fn pair(name: &str, value: &str) -> (String, String) {
@@ -519,10 +530,10 @@ mod tests {
     fn plain_lines_are_those_of_mysql_warmup() {
         let (db, t) = ("shop".to_owned(), "or`ders".to_owned());
         let lines = [
-            plain_line(&Event::DatabaseBegan(db.clone())),
-            plain_line(&Event::TableBegan(db.clone(), t.clone())),
-            plain_line(&Event::TableEnded(db.clone(), t)),
-            plain_line(&Event::DatabaseEnded(db)),
+            plain_line(&WarmEvent::DatabaseBegan(db.clone())),
+            plain_line(&WarmEvent::TableBegan(db.clone(), t.clone())),
+            plain_line(&WarmEvent::TableEnded(db.clone(), t)),
+            plain_line(&WarmEvent::DatabaseEnded(db)),
         ];
         assert_eq!(
             lines,
@@ -537,17 +548,17 @@ mod tests {
 
     #[test]
     fn status_says_what_it_did_not_look_at() {
-        let warmth = Warmth {
+        let warmth = PoolStatus {
             pages_total: 65_536,
             pages_data: 32_768,
             pages_free: 32_768,
             page_bytes: 16_384,
-            ..Warmth::default()
+            ..PoolStatus::default()
         };
-        let found = Inventory {
+        let found = PoolInventory {
             pages_of_data: Some(131_072),
             dearer_seconds: Some(0.13),
-            ..Inventory::default()
+            ..PoolInventory::default()
         };
         let text = status_text(&warmth, &found, 20);
         assert!(text.starts_with("pool: 512 MiB of 1.00 GiB hold data (50 %), 512 MiB free\n"));
@@ -557,14 +568,15 @@ mod tests {
 
     #[test]
     fn a_share_that_can_not_be_is_not_told() {
-        let line = |cached, total| crate::warm::Line {
+        let line = |cached, total| crate::warm::CachedIndex {
             database: "d".to_owned(),
             pages_cached: cached,
             pages_total: Some(total),
-            ..crate::warm::Line::default()
+            ..crate::warm::CachedIndex::default()
         };
-        let found = Inventory { lines: vec![line(561, 48), line(48, 48)], ..Inventory::default() };
-        let warmth = Warmth { page_bytes: 16_384, ..Warmth::default() };
+        let found =
+            PoolInventory { lines: vec![line(561, 48), line(48, 48)], ..PoolInventory::default() };
+        let warmth = PoolStatus { page_bytes: 16_384, ..PoolStatus::default() };
         let text = status_text(&warmth, &found, 20);
         assert!(text.contains("8.77 MiB     768 KiB      ?  d.."), "{text}");
         assert!(text.contains("100 %  d.."), "{text}");
@@ -572,7 +584,7 @@ mod tests {
 
     #[test]
     fn nothing_read_is_no_division_by_zero() {
-        let text = warmed_text(&Warmed::default(), None);
+        let text = warmed_text(&WarmOutcome::default(), None);
         assert_eq!(text, "read 0 B in 0.00 s (0 B/s), 0 pages\n");
     }
 }

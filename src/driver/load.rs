@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::base::{Nanos, Stop, StopReason};
 use crate::plan::LoadPlan;
-use crate::recorder::Unopened;
+use crate::recorder::UnopenedWorker;
 
 /// When the load begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+pub(super) enum LoadStart {
     /// Not known yet: sessions are being opened.
     NotYet,
     /// Never: stopped before.
@@ -21,7 +21,7 @@ pub(super) enum Start {
 }
 
 /// Shared by all workers of one load.
-pub(super) struct Load {
+pub(super) struct SharedLoad {
     /// Events in all, if limited.
     pub(super) events: Option<u64>,
     /// Length of the load, if limited.
@@ -32,9 +32,9 @@ pub(super) struct Load {
     pub(super) halt: Stop,
     /// Set when events under way shall be given up.
     pub(super) abandon: Stop,
-    tickets: Ticket,
+    tickets: TicketCounter,
     start: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<LoadState>,
     /// For the driver's own thread: somebody has opened, or is through, or broke.
     changed: Condvar,
     /// For workers that wait to open their session.
@@ -45,14 +45,14 @@ pub(super) struct Load {
 
 /// Alone in its cache line: in an open loop every worker writes here.
 #[repr(align(128))]
-struct Ticket(AtomicU64);
+struct TicketCounter(AtomicU64);
 
 /// Who is where.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct LoadState {
     /// Workers with an open session, ever.
     pub(super) opened: usize,
-    pub(super) unopened: Vec<Unopened>,
+    pub(super) unopened: Vec<UnopenedWorker>,
     /// Workers whose life is over.
     pub(super) through: usize,
     /// Of these, those that lost their session.
@@ -72,16 +72,16 @@ pub(super) const OPENING: usize = 64;
 const NOT_YET: u64 = 0;
 const NEVER: u64 = u64::MAX;
 
-impl Load {
-    pub(super) fn new(plan: &LoadPlan) -> Load {
-        Load {
+impl SharedLoad {
+    pub(super) fn new(plan: &LoadPlan) -> SharedLoad {
+        SharedLoad {
             events: plan.events,
             time: plan.time.map(Nanos::from),
             reconnect: plan.reconnect,
             workers: plan.workers,
             halt: Stop::new(),
             abandon: Stop::new(),
-            tickets: Ticket(AtomicU64::new(0)),
+            tickets: TicketCounter(AtomicU64::new(0)),
             start: AtomicU64::new(NOT_YET),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -97,37 +97,37 @@ impl Load {
         if self.events.is_some_and(|events| ticket >= events) { None } else { Some(ticket) }
     }
 
-    pub(super) fn start(&self) -> Start {
+    pub(super) fn load_start(&self) -> LoadStart {
         match self.start.load(Ordering::Acquire) {
-            NOT_YET => Start::NotYet,
-            NEVER => Start::Never,
-            at => Start::At(Nanos(at - 1)),
+            NOT_YET => LoadStart::NotYet,
+            NEVER => LoadStart::Never,
+            at => LoadStart::At(Nanos(at - 1)),
         }
     }
 
     /// Makes the start known to all workers.
     pub(super) fn set_start(&self, at: Option<Nanos>) {
-        let _state = self.state();
+        let _state = self.lock_state();
         self.start.store(at.map_or(NEVER, |at| at.0 + 1), Ordering::Release);
         self.started.notify_all();
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock_state(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until something changes, or for so long.
-    pub(super) fn wait<'a>(
+    pub(super) fn wait_for_change<'a>(
         &'a self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, LoadState>,
         at_most: Duration,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, LoadState> {
         wait_on(&self.changed, state, at_most)
     }
 
     /// Blocks until a session may be opened; `false` if the load was stopped meanwhile.
     pub(super) fn enter_gate(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         loop {
             if self.halt.is_set() {
                 return false;
@@ -142,32 +142,32 @@ impl Load {
 
     /// The session is open, or not: the next may try.
     pub(super) fn leave_gate(&self) {
-        self.state().opening -= 1;
+        self.lock_state().opening -= 1;
         self.gate.notify_one();
     }
 
     /// Blocks until the start is known.
     pub(super) fn wait_for_start(&self) {
-        let mut state = self.state();
-        while self.start() == Start::NotYet {
+        let mut state = self.lock_state();
+        while self.load_start() == LoadStart::NotYet {
             state = wait_on(&self.started, state, Duration::from_secs(1));
         }
     }
 
     /// A worker has its session, or `why` not.
-    pub(super) fn opened(&self, worker: usize, result: Result<(), String>) {
-        let mut state = self.state();
+    pub(super) fn note_opened(&self, worker: usize, result: Result<(), String>) {
+        let mut state = self.lock_state();
         match result {
             Ok(()) => state.opened += 1,
-            Err(why) => state.unopened.push(Unopened { worker, why }),
+            Err(why) => state.unopened.push(UnopenedWorker { worker, why }),
         }
         drop(state);
         self.changed.notify_all();
     }
 
     /// A worker's life is over.
-    pub(super) fn leave(&self, ended: Nanos, lost: bool, exhausted: bool) {
-        let mut state = self.state();
+    pub(super) fn note_worker_end(&self, ended: Nanos, lost: bool, exhausted: bool) {
+        let mut state = self.lock_state();
         state.through += 1;
         state.exhausted += usize::from(exhausted);
         state.lost += usize::from(lost);
@@ -177,8 +177,8 @@ impl Load {
     }
 
     /// Something of ours broke: the load ends, the first cause is kept.
-    pub(super) fn fail(&self, why: String) {
-        self.state().failure.get_or_insert(why);
+    pub(super) fn fail_load(&self, why: String) {
+        self.lock_state().failure.get_or_insert(why);
         self.halt.set(StopReason::Failed);
         self.changed.notify_all();
     }
@@ -186,8 +186,8 @@ impl Load {
 
 fn wait_on<'a>(
     what: &Condvar,
-    state: MutexGuard<'a, State>,
+    state: MutexGuard<'a, LoadState>,
     at_most: Duration,
-) -> MutexGuard<'a, State> {
+) -> MutexGuard<'a, LoadState> {
     what.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
 }

@@ -18,14 +18,14 @@ mod threads;
 
 pub use silence::SilenceWatch;
 
-use arrival::Arrival;
+use arrival::ArrivalMode;
 use backlog::Backlog;
-use load::{Load, Start, State};
-use threads::Setting;
+use load::{LoadStart, LoadState, SharedLoad};
+use threads::EngineContext;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
-use crate::recorder::{Ending, Interval, Recorder, Recording, new_histogram};
+use crate::recorder::{Interval, LoadEnding, Recorder, Recording, new_histogram};
 use crate::workload::Workload;
 
 /// How often the driver's own thread looks whether the user wants to stop.
@@ -46,21 +46,21 @@ enum Engine {
 }
 
 impl Engine {
-    fn choose(plan: &LoadPlan) -> Engine {
+    fn from_plan(plan: &LoadPlan) -> Engine {
         match plan.engine {
             EnginePlan::Threads => Engine::Threads,
             EnginePlan::Reactor => Engine::Reactor,
-            EnginePlan::Auto if plan.workers <= 4 * kernel::cores() => Engine::Threads,
+            EnginePlan::Auto if plan.workers <= 4 * kernel::core_count() => Engine::Threads,
             EnginePlan::Auto if cfg!(not(target_os = "linux")) => Engine::Threads,
             EnginePlan::Auto => Engine::Reactor,
         }
     }
 
     /// Threads that run workers.
-    fn lanes(self, workers: usize) -> usize {
+    fn thread_count(self, workers: usize) -> usize {
         match self {
             Engine::Threads => workers,
-            Engine::Reactor => reactor::lanes(workers),
+            Engine::Reactor => reactor::thread_count(workers),
         }
     }
 
@@ -75,7 +75,7 @@ impl Engine {
 /// No worker could open its session.
 #[derive(Debug, thiserror::Error)]
 #[error("none of {workers} workers could open its session: {why}")]
-pub struct NoSession {
+pub struct NoSessionError {
     /// Workers that tried.
     pub workers: usize,
     /// What the first one was told.
@@ -85,8 +85,8 @@ pub struct NoSession {
 /// Runs a load to its end and gives its recording. `on_interval` sees every interval, in order, from this thread.
 ///
 /// # Errors
-/// [`NoSession`] when no worker could open its session; a [`Mistake`] when the plan asks for what can't be done.
-pub fn run(
+/// [`NoSessionError`] when no worker could open its session; a [`Mistake`] when the plan asks for what can't be done.
+pub fn run_load(
     load: &LoadPlan,
     seed: u64,
     workload: &dyn Workload,
@@ -105,65 +105,66 @@ pub fn run(
     if load.interval.is_zero() {
         return Err(mistake("load.interval", "an interval needs a length", None).into());
     }
-    let arrival = Arrival::new(load.arrival, seed)?;
-    let engine = Engine::choose(load);
+    let arrival = ArrivalMode::new(load.arrival, seed)?;
+    let engine = Engine::from_plan(load);
     if engine == Engine::Reactor && cfg!(not(target_os = "linux")) {
         let hint = Some("the engine `threads` runs everywhere");
         return Err(mistake("load.engine", "the reactor needs Linux", hint).into());
     }
-    let shared = Load::new(load);
-    let (recorder, writers) = Recorder::new(workload.classes(), engine.lanes(load.workers));
-    let setting = Setting { load: &shared, workload, clock, seed, precise: load.precise };
-    let mut watch = Watch {
+    let shared = SharedLoad::new(load);
+    let (recorder, writers) =
+        Recorder::new(workload.class_names(), engine.thread_count(load.workers));
+    let setting = EngineContext { load: &shared, workload, clock, seed, precise: load.precise };
+    let mut watch = LoadMonitor {
         plan: load,
         load: &shared,
         clock,
         stop,
-        backlog: arrival.schedule().map(|schedule| Backlog::new(schedule, &shared)),
+        backlog: arrival.open_schedule().map(|schedule| Backlog::new(schedule, &shared)),
         over: None,
         recorder,
         interval: on_interval,
     };
     let (ended, cpu) = std::thread::scope(|scope| {
-        let _release = Release(&shared);
+        let _release = ReleaseGuard(&shared);
         match engine {
-            Engine::Threads => threads::start(scope, setting, &arrival, writers),
-            Engine::Reactor => reactor::start(scope, setting, &arrival, writers),
+            Engine::Threads => threads::start_threads(scope, setting, &arrival, writers),
+            Engine::Reactor => reactor::start_threads(scope, setting, &arrival, writers),
         }
         // Workers have their own copies; this one would keep a random schedule's past alive.
         drop(arrival);
-        let Some(start) = watch.open() else { return (Nanos(0), Cpu::default()) };
-        let before = Cpu::now();
-        let ended = watch.follow(start);
-        (ended, Cpu::now().since(before))
+        let Some(start) = watch.wait_for_sessions() else { return (Nanos(0), CpuUsage::default()) };
+        let before = CpuUsage::of_process();
+        let ended = watch.collect_intervals(start);
+        (ended, CpuUsage::of_process().since(before))
     });
-    watch.finish(engine, ended, cpu)
+    watch.finish_recording(engine, ended, cpu)
 }
 
 /// CPU time of this process.
 #[derive(Clone, Copy, Default)]
-struct Cpu {
+struct CpuUsage {
     user: Nanos,
     system: Nanos,
 }
 
-impl Cpu {
-    fn now() -> Cpu {
+impl CpuUsage {
+    fn of_process() -> CpuUsage {
         let (user, system) = kernel::cpu_time();
-        Cpu { user, system }
+        CpuUsage { user, system }
     }
 
-    fn since(self, before: Cpu) -> Cpu {
-        Cpu { user: self.user.since(before.user), system: self.system.since(before.system) }
+    fn since(self, before: CpuUsage) -> CpuUsage {
+        CpuUsage { user: self.user.since(before.user), system: self.system.since(before.system) }
     }
 }
 
 /// Lets all workers go when the driver's own thread leaves, however that happens: nobody waits for a dead watch.
-struct Release<'a>(&'a Load);
+struct ReleaseGuard<'a>(&'a SharedLoad);
 
-impl Drop for Release<'_> {
+impl Drop for ReleaseGuard<'_> {
     fn drop(&mut self) {
-        if self.0.start() == Start::NotYet {
+        if self.0.load_start() == LoadStart::NotYet {
             self.0.set_start(None);
         }
         self.0.halt.set(StopReason::Failed);
@@ -172,9 +173,9 @@ impl Drop for Release<'_> {
 }
 
 /// What the driver's own thread does while workers run.
-struct Watch<'a> {
+struct LoadMonitor<'a> {
     plan: &'a LoadPlan,
-    load: &'a Load,
+    load: &'a SharedLoad,
     clock: RealClock,
     stop: &'a Stop,
     backlog: Option<Backlog>,
@@ -184,12 +185,12 @@ struct Watch<'a> {
     interval: &'a mut dyn FnMut(&Interval),
 }
 
-impl Watch<'_> {
+impl LoadMonitor<'_> {
     /// Waits until every worker has its session or failed to get one, and makes the start known; `None` if there
     /// is nothing to start.
-    fn open(&mut self) -> Option<Nanos> {
+    fn wait_for_sessions(&mut self) -> Option<Nanos> {
         let began = self.clock.now();
-        let mut state = self.load.state();
+        let mut state = self.load.lock_state();
         while state.opened + state.unopened.len() < self.load.workers
             && !self.load.halt.is_set()
             && !self.stop.is_set()
@@ -199,68 +200,70 @@ impl Watch<'_> {
                 self.load.halt.set(StopReason::TargetLost);
                 break;
             }
-            state = self.load.wait(state, LOOK.into());
+            state = self.load.wait_for_change(state, LOOK.into());
         }
         let opened = state.opened;
         drop(state);
-        self.heed_stop();
+        self.forward_stop();
         if opened == 0 || self.load.halt.is_set() {
             self.load.abandon.set(StopReason::Done);
             self.load.set_start(None);
             return None;
         }
         let start = self.clock.now() + LEAD;
-        self.recorder.start(start);
+        self.recorder.start_recording(start);
         self.load.set_start(Some(start));
         Some(start)
     }
 
     /// Looks on until all workers are through; gives when the load really ended.
-    fn follow(&mut self, start: Nanos) -> Nanos {
+    fn collect_intervals(&mut self, start: Nanos) -> Nanos {
         let length = Nanos::from(self.plan.interval);
         let end = self.load.time.map_or(Nanos(u64::MAX), |time| start + time);
         let mut tick = start + length;
-        while let Some(now) = self.wait(tick) {
-            self.heed_stop();
-            self.recorder.look(now);
+        while let Some(now) = self.wait_for_tick(tick) {
+            self.forward_stop();
+            self.recorder.collect_slots(now);
             // An interval that would begin at the end of the load is part of the last one.
             if now >= tick && tick != end {
-                let begun = self.recorder.begun();
-                let waiting = |backlog: &mut Backlog| backlog.count(now.since(start), begun);
+                let begun = self.recorder.started_events();
+                let waiting =
+                    |backlog: &mut Backlog| backlog.count_waiting(now.since(start), begun);
                 let backlog = self.backlog.as_mut().map_or(0, waiting);
-                (self.interval)(&self.recorder.collect(now, backlog));
+                (self.interval)(&self.recorder.collect_interval(now, backlog));
             }
             while tick <= now {
                 tick = tick + length;
             }
-            self.press(now, now >= end);
+            self.enforce_grace(now, now >= end);
         }
-        let ended = self.load.state().ended;
+        let ended = self.load.lock_state().ended;
         if self.recorder.in_flight() > 0 { self.clock.now() } else { ended }
     }
 
     /// Waits until the tick, at most for a look's time; gives `None` when all workers are through.
-    fn wait(&self, tick: Nanos) -> Option<Nanos> {
+    fn wait_for_tick(&self, tick: Nanos) -> Option<Nanos> {
         let now = self.clock.now();
-        let state = self.load.state();
+        let state = self.load.lock_state();
         if state.through >= self.load.workers {
             return None;
         }
-        drop(self.load.wait(state, tick.since(now).min(LOOK).into()));
+        drop(self.load.wait_for_change(state, tick.since(now).min(LOOK).into()));
         Some(self.clock.now())
     }
 
     /// Passes on that the user wants to stop.
-    fn heed_stop(&self) {
+    fn forward_stop(&self) {
         if let Some(reason) = self.stop.reason() {
             self.load.halt.set(reason);
         }
     }
 
     /// Gives up events under way when the load has been over for longer than they are granted.
-    fn press(&mut self, now: Nanos, timed_out: bool) {
+    fn enforce_grace(&mut self, now: Nanos, timed_out: bool) {
         let halted = self.load.halt.is_set();
-        let all_begun = self.load.events.is_some_and(|events| self.recorder.begun() >= events);
+        let all_begun =
+            self.load.events.is_some_and(|events| self.recorder.started_events() >= events);
         if halted || timed_out || all_begun {
             let since = *self.over.get_or_insert(now);
             let grace = Nanos::from(self.plan.grace);
@@ -274,23 +277,28 @@ impl Watch<'_> {
     }
 
     /// Sums up.
-    fn finish(mut self, engine: Engine, ended: Nanos, cpu: Cpu) -> anyhow::Result<Recording> {
-        let began = match self.load.start() {
-            Start::At(start) => start,
-            Start::NotYet | Start::Never => ended,
+    fn finish_recording(
+        mut self,
+        engine: Engine,
+        ended: Nanos,
+        cpu: CpuUsage,
+    ) -> anyhow::Result<Recording> {
+        let began = match self.load.load_start() {
+            LoadStart::At(start) => start,
+            LoadStart::NotYet | LoadStart::Never => ended,
         };
-        let state = std::mem::take(&mut *self.load.state());
-        let State { opened, unopened, lost, exhausted, failure, .. } = state;
+        let state = std::mem::take(&mut *self.load.lock_state());
+        let LoadState { opened, unopened, lost, exhausted, failure, .. } = state;
         let over = self.over.map_or(ended, |over| over.min(ended));
-        let begun = self.recorder.begun();
+        let begun = self.recorder.started_events();
         let unbegun = match &mut self.backlog {
             // What would be due next is nothing if there is nothing left to do.
-            Some(backlog) if exhausted < opened => backlog.ages(over.since(began), begun),
+            Some(backlog) if exhausted < opened => backlog.waiting_times(over.since(began), begun),
             _ => new_histogram(),
         };
         if opened == 0 && !self.stop.is_set() && failure.is_none() {
             let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();
-            return Err(NoSession { workers: self.load.workers, why }.into());
+            return Err(NoSessionError { workers: self.load.workers, why }.into());
         }
         let lost = opened > 0 && lost == opened;
         let reason = if failure.is_some() {
@@ -302,7 +310,7 @@ impl Watch<'_> {
         } else {
             StopReason::Done
         };
-        let (last, recording) = self.recorder.finish(Ending {
+        let (last, recording) = self.recorder.finish_recording(LoadEnding {
             ended,
             unbegun,
             reason,
@@ -313,7 +321,7 @@ impl Watch<'_> {
             cpu_user_ns: cpu.user.0,
             cpu_system_ns: cpu.system.0,
         });
-        if last.ended > last.began || last.events() + last.errors() > 0 {
+        if last.ended > last.began || last.event_count() + last.error_count() > 0 {
             (self.interval)(&last);
         }
         Ok(recording)

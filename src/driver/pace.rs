@@ -4,11 +4,11 @@
 
 use std::task::{Context, Poll, ready};
 
-use super::arrival::Arrival;
-use super::load::{Load, Start};
+use super::arrival::ArrivalMode;
+use super::load::{LoadStart, SharedLoad};
 use crate::base::Nanos;
-use crate::recorder::{ErrorKind, EventError, Outcome, Record, Tally, Writer};
-use crate::workload::{OpenError, Pace};
+use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ShardWriter, Tally};
+use crate::workload::{OpenError, WorkerPace};
 
 /// How a worker waits: blocking its thread, pending on a reactor, or in simulated time.
 pub(super) trait Waiter {
@@ -17,15 +17,15 @@ pub(super) trait Waiter {
     /// Resolves at `at`, or earlier: whoever waits looks again.
     fn poll_until(&mut self, at: Nanos) -> Poll<()>;
     /// The task waits for something else: it shall be polled at `end` at the latest, and when the load is halted.
-    fn watch(&mut self, end: Nanos);
+    fn watch_until(&mut self, end: Nanos);
     /// Resolves when the worker may open its session; `false` if the load was stopped meanwhile.
-    fn poll_enter(&mut self) -> Poll<bool>;
+    fn poll_enter_gate(&mut self) -> Poll<bool>;
     /// The session is open, or could not be opened.
-    fn leave(&mut self);
+    fn leave_gate(&mut self);
     /// Resolves when the start of the load is known, or earlier.
     fn poll_start(&mut self) -> Poll<()>;
-    /// Gives others on the same thread their turn: `Pending` if there are any, and soon polled again.
-    fn poll_turn(&mut self) -> Poll<()>;
+    /// Gives others on the same thread their turn: `ReactorWaiter` if there are any, and soon polled again.
+    fn poll_yield(&mut self) -> Poll<()>;
 }
 
 /// Pause before the second attempt to open a lost session; it doubles up to `LONGEST_PAUSE`.
@@ -37,10 +37,10 @@ const TURN: u32 = 256;
 
 /// The pace of one worker.
 pub(super) struct Pacer<'a, W: Waiter> {
-    load: &'a Load,
-    writer: &'a Writer,
+    load: &'a SharedLoad,
+    writer: &'a ShardWriter,
     waiter: W,
-    arrival: Arrival,
+    arrival: ArrivalMode,
     worker: usize,
     /// No event begins from here on.
     end: Nanos,
@@ -67,10 +67,10 @@ pub(super) struct Pacer<'a, W: Waiter> {
 
 impl<'a, W: Waiter> Pacer<'a, W> {
     pub(super) fn new(
-        load: &'a Load,
-        writer: &'a Writer,
+        load: &'a SharedLoad,
+        writer: &'a ShardWriter,
         waiter: W,
-        arrival: Arrival,
+        arrival: ArrivalMode,
         worker: usize,
     ) -> Pacer<'a, W> {
         Pacer {
@@ -99,7 +99,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
 
     /// When the next event shall begin; `None` if there is none.
     #[inline]
-    fn take(&mut self, own: Option<Nanos>) -> Option<Nanos> {
+    fn next_start_time(&mut self, own: Option<Nanos>) -> Option<Nanos> {
         self.exhausted = own.is_none();
         let own = own?;
         let told = self.told.take();
@@ -115,7 +115,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             self.behind = self.behind + self.now.since(stale);
         }
         match &mut self.arrival {
-            Arrival::Closed(think) => {
+            ArrivalMode::Closed(think) => {
                 if self.load.events.is_some() {
                     self.load.take_ticket()?;
                 }
@@ -125,9 +125,9 @@ impl<'a, W: Waiter> Pacer<'a, W> {
                 // A worker that wants to begin now does so now, however late it got its turn.
                 Some(if at == stale { self.now } else { at })
             }
-            Arrival::Open(schedule) => {
+            ArrivalMode::Open(schedule) => {
                 let ticket = self.load.take_ticket()?;
-                Some(self.began + schedule.due(ticket))
+                Some(self.began + schedule.due_time(ticket))
             }
         }
     }
@@ -140,7 +140,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             return Poll::Ready(());
         }
         self.turn = 0;
-        self.resumed = self.waiter.poll_turn().is_pending();
+        self.resumed = self.waiter.poll_yield().is_pending();
         if self.resumed { Poll::Pending } else { Poll::Ready(()) }
     }
 
@@ -151,11 +151,11 @@ impl<'a, W: Waiter> Pacer<'a, W> {
         let late = self.now.since(self.intended);
         if waited {
             self.behind = late;
-            self.writer.lateness(late);
+            self.writer.note_lateness(late);
         } else if self.behind.0 > 0 {
             self.behind = self.behind.min(late);
             if self.behind.0 > 0 {
-                self.writer.lateness(self.behind);
+                self.writer.note_lateness(self.behind);
             }
         }
     }
@@ -175,22 +175,22 @@ impl<'a, W: Waiter> Pacer<'a, W> {
     }
 }
 
-impl<W: Waiter> Pace for Pacer<'_, W> {
+impl<W: Waiter> WorkerPace for Pacer<'_, W> {
     fn poll_open(&mut self, _: &mut Context<'_>) -> Poll<bool> {
-        self.waiter.poll_enter()
+        self.waiter.poll_enter_gate()
     }
 
-    fn opened(&mut self, result: Result<(), OpenError>) {
-        self.waiter.leave();
-        self.load.opened(self.worker, result.map_err(|e| e.to_string()));
+    fn note_opened(&mut self, result: Result<(), OpenError>) {
+        self.waiter.leave_gate();
+        self.load.note_opened(self.worker, result.map_err(|e| e.to_string()));
     }
 
-    fn poll_start(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+    fn poll_load_start(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         loop {
-            match self.load.start() {
-                Start::NotYet => ready!(self.waiter.poll_start()),
-                Start::Never => return Poll::Ready(false),
-                Start::At(start) => {
+            match self.load.load_start() {
+                LoadStart::NotYet => ready!(self.waiter.poll_start()),
+                LoadStart::Never => return Poll::Ready(false),
+                LoadStart::At(start) => {
                     self.now = self.waiter.now();
                     let on = ready!(self.poll_time(start));
                     self.began = start;
@@ -211,17 +211,17 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         if self.load.halt.is_set() || self.waiter.now() >= self.end {
             return Poll::Ready(());
         }
-        self.waiter.watch(self.end);
+        self.waiter.watch_until(self.end);
         Poll::Pending
     }
 
-    fn poll_begin(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
+    fn poll_event_start(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
         let waited = self.waiting;
         if waited {
             self.now = self.waiter.now();
         } else {
             ready!(self.poll_turn());
-            let Some(intended) = self.take(own) else { return Poll::Ready(false) };
+            let Some(intended) = self.next_start_time(own) else { return Poll::Ready(false) };
             self.intended = intended;
         }
         self.waiting = true;
@@ -231,24 +231,24 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         if on {
             self.note_lateness(waited);
             self.started = self.now;
-            self.writer.begin();
+            self.writer.start_event();
         }
         Poll::Ready(on)
     }
 
-    fn end(&mut self, outcome: Outcome, tally: &Tally) -> Record {
+    fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord {
         self.now = self.waiter.now();
         let (intended, started, ended) = (self.intended, self.started, self.now);
-        let record = Record { outcome, intended, started, ended };
+        let record = EventRecord { outcome, intended, started, ended };
         if outcome.error.is_some_and(|e| e.kind != ErrorKind::Server) {
             if self.load.abandon.is_set() {
-                self.writer.abandon();
+                self.writer.note_abandoned();
                 return record;
             }
         } else {
             self.pause = Nanos(0);
         }
-        self.writer.end(&record, tally);
+        self.writer.end_event(&record, tally);
         record
     }
 
@@ -283,17 +283,17 @@ impl<W: Waiter> Pace for Pacer<'_, W> {
         Poll::Ready(on)
     }
 
-    fn reopened(&mut self, result: &Result<(), OpenError>) {
+    fn note_reopened(&mut self, result: &Result<(), OpenError>) {
         self.now = self.waiter.now();
         self.behind = Nanos(0);
         if result.is_ok() {
-            self.writer.reconnected();
+            self.writer.note_reconnect();
         }
     }
 }
 
 impl<W: Waiter> Drop for Pacer<'_, W> {
     fn drop(&mut self) {
-        self.load.leave(self.now, self.lost, self.exhausted);
+        self.load.note_worker_end(self.now, self.lost, self.exhausted);
     }
 }

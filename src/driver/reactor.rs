@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 use std::thread::{Builder, Scope};
 
-use super::arrival::Arrival;
-use super::load::{Load, OPENING, Start};
+use super::arrival::ArrivalMode;
+use super::load::{LoadStart, OPENING, SharedLoad};
 use super::pace::{Pacer, Waiter};
-use super::threads::{Setting, message};
-use crate::base::reactor::{self, Reactor, Task};
+use super::threads::{EngineContext, panic_message};
+use crate::base::reactor::{self, Reactor, WorkerTask};
 use crate::base::{Clock, Nanos, RealClock, kernel};
-use crate::recorder::Writer;
+use crate::recorder::ShardWriter;
 
 /// Room for the workers' calls on one thread.
 const STACK_BYTES: usize = 4 << 20;
@@ -27,33 +27,33 @@ const LOOK_FOR_END: Nanos = Nanos(20_000_000);
 
 /// Threads for so many workers: half the cores, as a server on this machine needs the others (measured on two cores:
 /// one thread did 2 to 15 % more than two), at least one and at most four, and none with nothing to do.
-pub(super) fn lanes(workers: usize) -> usize {
-    (kernel::cores() / 2).clamp(1, 4).min(workers)
+pub(super) fn thread_count(workers: usize) -> usize {
+    (kernel::core_count() / 2).clamp(1, 4).min(workers)
 }
 
 /// What the workers of one thread share: who may open a session, who is still there.
-struct Room {
+struct ThreadShared {
     tasks: usize,
     through: Cell<usize>,
     opening: Cell<usize>,
     queue: RefCell<VecDeque<usize>>,
 }
 
-impl Room {
+impl ThreadShared {
     /// The task that looks after the others.
-    fn keeper(&self) -> usize {
+    fn supervisor_task(&self) -> usize {
         self.tasks
     }
 }
 
 /// Waits by pending on the reactor of its thread.
-struct Pending<'a> {
+struct ReactorWaiter<'a> {
     clock: RealClock,
-    load: &'a Load,
-    room: &'a Room,
+    load: &'a SharedLoad,
+    room: &'a ThreadShared,
 }
 
-impl Waiter for Pending<'_> {
+impl Waiter for ReactorWaiter<'_> {
     #[inline]
     fn now(&self) -> Nanos {
         self.clock.now()
@@ -64,11 +64,11 @@ impl Waiter for Pending<'_> {
         Poll::Pending
     }
 
-    fn watch(&mut self, end: Nanos) {
+    fn watch_until(&mut self, end: Nanos) {
         reactor::wake_at(end);
     }
 
-    fn poll_enter(&mut self) -> Poll<bool> {
+    fn poll_enter_gate(&mut self) -> Poll<bool> {
         if self.load.halt.is_set() {
             return Poll::Ready(false);
         }
@@ -80,10 +80,10 @@ impl Waiter for Pending<'_> {
         Poll::Pending
     }
 
-    fn leave(&mut self) {
+    fn leave_gate(&mut self) {
         self.room.opening.set(self.room.opening.get() - 1);
         if let Some(task) = self.room.queue.borrow_mut().pop_front() {
-            reactor::wake(task);
+            reactor::wake_task(task);
         }
     }
 
@@ -91,100 +91,102 @@ impl Waiter for Pending<'_> {
         Poll::Pending
     }
 
-    fn poll_turn(&mut self) -> Poll<()> {
-        reactor::wake(reactor::current_task());
+    fn poll_yield(&mut self) -> Poll<()> {
+        reactor::wake_task(reactor::current_task());
         Poll::Pending
     }
 }
 
-impl Drop for Pending<'_> {
+impl Drop for ReactorWaiter<'_> {
     fn drop(&mut self) {
         self.room.through.set(self.room.through.get() + 1);
-        reactor::wake(self.room.keeper());
+        reactor::wake_task(self.room.supervisor_task());
     }
 }
 
 /// Starts the threads, each with its share of the workers.
-pub(super) fn start<'scope>(
+pub(super) fn start_threads<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    setting: Setting<'scope>,
-    arrival: &Arrival,
-    writers: Vec<Writer>,
+    setting: EngineContext<'scope>,
+    arrival: &ArrivalMode,
+    writers: Vec<ShardWriter>,
 ) {
     let lanes = writers.len();
     for (lane, writer) in writers.into_iter().enumerate() {
         let arrival = arrival.clone();
         let life = move || {
-            let life = AssertUnwindSafe(|| live(setting, lane, lanes, &writer, arrival));
+            let life = AssertUnwindSafe(|| run_thread(setting, lane, lanes, &writer, arrival));
             match catch_unwind(life) {
                 Ok(Ok(())) => {}
-                Ok(Err(e)) => setting.load.fail(format!("reactor thread {lane}: {e}")),
+                Ok(Err(e)) => setting.load.fail_load(format!("reactor thread {lane}: {e}")),
                 Err(panic) => {
-                    setting.load.fail(format!("a worker panicked: {}", message(&*panic)));
+                    setting
+                        .load
+                        .fail_load(format!("a worker panicked: {}", panic_message(&*panic)));
                 }
             }
         };
         let build = Builder::new().name(format!("reactor {lane}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
-            setting.load.fail(format!("no thread for the reactor: {e}"));
+            setting.load.fail_load(format!("no thread for the reactor: {e}"));
             for _ in (lane..setting.load.workers).step_by(lanes) {
-                setting.load.leave(Nanos(0), false, false);
+                setting.load.note_worker_end(Nanos(0), false, false);
             }
         }
     }
 }
 
 /// One thread's work: worker `lane`, `lane + lanes`, and so on.
-fn live(
-    setting: Setting<'_>,
+fn run_thread(
+    setting: EngineContext<'_>,
     lane: usize,
     lanes: usize,
-    writer: &Writer,
-    arrival: Arrival,
+    writer: &ShardWriter,
+    arrival: ArrivalMode,
 ) -> std::io::Result<()> {
-    let Setting { load, clock, workload, precise, .. } = setting;
+    let EngineContext { load, clock, workload, precise, .. } = setting;
     kernel::sharpen_timers();
-    if arrival.schedule().is_none() {
+    if arrival.open_schedule().is_none() {
         kernel::gather_wakeups();
     }
     let workers = (lane..load.workers).step_by(lanes);
-    let room = Room {
+    let room = ThreadShared {
         tasks: workers.len(),
         through: Cell::new(0),
         opening: Cell::new(0),
         queue: RefCell::default(),
     };
     let room = &room;
-    let mut tasks: Vec<Option<Task<'_>>> = Vec::with_capacity(room.tasks + 1);
+    let mut tasks: Vec<Option<WorkerTask<'_>>> = Vec::with_capacity(room.tasks + 1);
     for worker in workers {
-        let waiter = Pending { clock, load, room };
+        let waiter = ReactorWaiter { clock, load, room };
         let pacer = Pacer::new(load, writer, waiter, arrival.clone(), worker);
-        tasks.push(match workload.seat(setting.part(worker)) {
+        tasks.push(match workload.new_worker(setting.worker_context(worker)) {
             Ok(seat) => Some(seat.run(Box::new(pacer))),
             Err(e) => {
-                load.opened(worker, Err(format!("{e:#}")));
+                load.note_opened(worker, Err(format!("{e:#}")));
                 None
             }
         });
     }
     drop(arrival);
-    tasks.push(Some(Box::pin(keep(load, room, clock))));
+    tasks.push(Some(Box::pin(supervise_workers(load, room, clock))));
     Reactor::new(clock, precise)?.run(&mut tasks, &|| load.abandon.is_set())
 }
 
 /// Wakes the workers of this thread when the load begins, and when it is over; ends after the last of them.
-async fn keep(load: &Load, room: &Room, clock: RealClock) {
+async fn supervise_workers(load: &SharedLoad, room: &ThreadShared, clock: RealClock) {
     let (mut begun, mut over) = (false, false);
     poll_fn(|_| {
         if room.through.get() == room.tasks {
             return Poll::Ready(());
         }
-        let begins = !begun && load.start() != Start::NotYet;
+        let begins = !begun && load.load_start() != LoadStart::NotYet;
         let ends = !over && load.halt.is_set();
         begun |= begins;
         over |= ends;
         if begins || ends {
-            (0..room.tasks).for_each(reactor::wake);
+            (0..room.tasks).for_each(reactor::wake_task);
         }
         let look = if begun { LOOK_FOR_END } else { LOOK_FOR_START };
         reactor::wake_at(clock.now() + look);

@@ -9,21 +9,21 @@ use crate::plan::LoadPlan;
 use crate::recorder::Interval;
 
 /// Whether the server answers at all; gives up when the flag is set.
-type Answers = Arc<dyn Fn(&Stop) -> bool + Send + Sync>;
+type ServerCheck = Arc<dyn Fn(&Stop) -> bool + Send + Sync>;
 
 /// Watches a load that ends with its work rather than at a time: where nothing has ended for a while, the server is asked
 /// whether it lives.
 pub struct SilenceWatch {
     patience_s: f64,
     stop: Stop,
-    answers: Answers,
+    answers: ServerCheck,
     silent_s: f64,
 }
 
 impl SilenceWatch {
     /// For a load; `None` for one that ends at a time, which may find the server back before. `stop` is set when nothing has
     /// ended for as long as `patience` and the server does not answer either.
-    pub fn of(
+    pub fn for_load(
         load: &LoadPlan,
         patience: Duration,
         stop: &Stop,
@@ -35,9 +35,9 @@ impl SilenceWatch {
     }
 
     /// Sees each interval of the load.
-    pub fn look(&mut self, interval: &Interval) {
-        let moves = interval.events() + interval.errors() > 0 || interval.in_flight == 0;
-        self.silent_s = if moves { 0.0 } else { self.silent_s + interval.seconds() };
+    pub fn note_interval(&mut self, interval: &Interval) {
+        let moves = interval.event_count() + interval.error_count() > 0 || interval.in_flight == 0;
+        self.silent_s = if moves { 0.0 } else { self.silent_s + interval.length_s() };
         if self.silent_s < self.patience_s {
             return;
         }
@@ -88,27 +88,27 @@ mod tests {
         // It lives when it is asked first.
         let answers = move |_: &Stop| counter.fetch_add(1, Ordering::SeqCst) == 0;
         let patience = Duration::from_secs(3);
-        let mut watch = SilenceWatch::of(&plan(None), patience, &stop, answers).unwrap();
-        let clock = RealClock::start();
+        let mut watch = SilenceWatch::for_load(&plan(None), patience, &stop, answers).unwrap();
+        let clock = RealClock::start_now();
         let until_asked = |times| {
             while asked.load(Ordering::SeqCst) < times && clock.now() < Nanos(20_000_000_000) {
                 clock.sleep_until(clock.now() + Nanos(1_000_000));
             }
             assert_eq!(asked.load(Ordering::SeqCst), times);
         };
-        (0..2).for_each(|second| watch.look(&silent(second, 1)));
-        watch.look(&silent(2, 0));
-        (3..5).for_each(|second| watch.look(&silent(second, 1)));
+        (0..2).for_each(|second| watch.note_interval(&silent(second, 1)));
+        watch.note_interval(&silent(2, 0));
+        (3..5).for_each(|second| watch.note_interval(&silent(second, 1)));
         assert_eq!(asked.load(Ordering::SeqCst), 0, "nothing was under way in between");
-        watch.look(&silent(5, 1));
+        watch.note_interval(&silent(5, 1));
         until_asked(1);
-        (6..9).for_each(|second| watch.look(&silent(second, 1)));
+        (6..9).for_each(|second| watch.note_interval(&silent(second, 1)));
         until_asked(2);
         while !stop.is_set() && clock.now() < Nanos(20_000_000_000) {
             clock.sleep_until(clock.now() + Nanos(1_000_000));
         }
         assert_eq!(stop.reason(), Some(StopReason::TargetLost));
         let timed = plan(Some(Duration::from_secs(60)));
-        assert!(SilenceWatch::of(&timed, patience, &stop, |_| false).is_none());
+        assert!(SilenceWatch::for_load(&timed, patience, &stop, |_| false).is_none());
     }
 }

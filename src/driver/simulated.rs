@@ -7,22 +7,24 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use super::arrival::Arrival;
+use super::arrival::ArrivalMode;
 use super::backlog::Backlog;
-use super::load::Load;
+use super::load::SharedLoad;
 use super::pace::{Pacer, Waiter};
-use crate::base::reactor::Task;
+use crate::base::reactor::WorkerTask;
 use crate::base::{Clock, Nanos, SimClock, Stop, StopReason};
 use crate::plan::{ArrivalPlan, LoadPlan};
-use crate::recorder::{ClassId, Ending, Outcome, Recorder, Recording, Tally, new_histogram};
-use crate::workload::{OpenError, Seat, Worker};
+use crate::recorder::{
+    ClassId, EventOutcome, LoadEnding, Recorder, Recording, Tally, new_histogram,
+};
+use crate::workload::{BoxedWorker, OpenError, Worker};
 
 const MS: u64 = 1_000_000;
 const START: Nanos = Nanos(5_000 * MS);
 
 /// A world whose time passes when everybody waits.
 #[derive(Default)]
-struct World {
+struct SimulatedWorld {
     clock: SimClock,
     task: Cell<usize>,
     timers: RefCell<BinaryHeap<Reverse<(Nanos, u64, usize)>>>,
@@ -33,7 +35,7 @@ struct World {
     aside: Cell<Nanos>,
 }
 
-impl World {
+impl SimulatedWorld {
     fn now(&self) -> Nanos {
         self.clock.now()
     }
@@ -44,7 +46,7 @@ impl World {
     }
 
     /// Lets time pass for the task that asks.
-    async fn pass(&self, time: Nanos) {
+    async fn sleep_for(&self, time: Nanos) {
         let at = self.now() + time;
         poll_fn(|_| {
             if self.now() >= at {
@@ -56,19 +58,19 @@ impl World {
         .await;
     }
 
-    fn run(&self, mut tasks: Vec<Option<Task<'_>>>) {
+    fn run_tasks(&self, mut tasks: Vec<Option<WorkerTask<'_>>>) {
         for index in 0..tasks.len() {
-            self.poll(&mut tasks, index);
+            self.poll_task(&mut tasks, index);
         }
         loop {
             let Some(Reverse((at, _, task))) = self.timers.borrow_mut().pop() else { break };
             self.clock.sleep_until(at);
-            self.poll(&mut tasks, task);
+            self.poll_task(&mut tasks, task);
         }
         assert!(tasks.iter().all(Option::is_none), "somebody waits for ever");
     }
 
-    fn poll(&self, tasks: &mut [Option<Task<'_>>], index: usize) {
+    fn poll_task(&self, tasks: &mut [Option<WorkerTask<'_>>], index: usize) {
         self.task.set(index);
         let Some(task) = &mut tasks[index] else { return };
         if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
@@ -77,9 +79,9 @@ impl World {
     }
 }
 
-struct InWorld<'a>(&'a World);
+struct SimulatedWaiter<'a>(&'a SimulatedWorld);
 
-impl Waiter for InWorld<'_> {
+impl Waiter for SimulatedWaiter<'_> {
     fn now(&self) -> Nanos {
         self.0.now()
     }
@@ -87,36 +89,36 @@ impl Waiter for InWorld<'_> {
         self.0.wake_at(at + self.0.oversleep.get());
         Poll::Pending
     }
-    fn watch(&mut self, end: Nanos) {
+    fn watch_until(&mut self, end: Nanos) {
         if end < Nanos(u64::MAX) {
             self.0.wake_at(end);
         }
     }
-    fn poll_enter(&mut self) -> Poll<bool> {
+    fn poll_enter_gate(&mut self) -> Poll<bool> {
         Poll::Ready(true)
     }
-    fn leave(&mut self) {}
+    fn leave_gate(&mut self) {}
     fn poll_start(&mut self) -> Poll<()> {
         unreachable!("the start is known from the beginning")
     }
-    fn poll_turn(&mut self) -> Poll<()> {
+    fn poll_yield(&mut self) -> Poll<()> {
         self.0.wake_at(self.0.now() + self.0.aside.get());
         Poll::Pending
     }
 }
 
 /// A worker whose events take as long as `service` says for the number of the event (over all workers).
-struct Toy<'a> {
-    world: &'a World,
-    script: &'a Script,
+struct ToyWorker<'a> {
+    world: &'a SimulatedWorld,
+    script: &'a ToyScript,
 }
 
 /// How long the event of this number takes.
-type Service = Box<dyn Fn(u64) -> Nanos>;
+type ServiceTimes = Box<dyn Fn(u64) -> Nanos>;
 
 #[derive(Default)]
-struct Script {
-    service: RefCell<Option<Service>>,
+struct ToyScript {
+    service: RefCell<Option<ServiceTimes>>,
     due: RefCell<std::collections::VecDeque<Nanos>>,
     recorded: Cell<bool>,
     events: Cell<u64>,
@@ -124,23 +126,23 @@ struct Script {
     halt_at: Cell<Option<(u64, Stop)>>,
 }
 
-impl Worker for Toy<'_> {
+impl Worker for ToyWorker<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         Ok(())
     }
-    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
         if self.script.recorded.get() {
             self.script.due.borrow_mut().pop_front().map(|offset| START + offset)
         } else {
             Some(now)
         }
     }
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
         let number = self.script.events.replace(self.script.events.get() + 1);
         self.script.started.borrow_mut().push(self.world.now() - START);
         let time =
             self.script.service.borrow().as_ref().map_or(Nanos(MS), |service| service(number));
-        self.world.pass(time).await;
+        self.world.sleep_for(time).await;
         if let Some((at, stop)) = self.script.halt_at.take() {
             if at == number {
                 stop.set(StopReason::Interrupted);
@@ -148,32 +150,38 @@ impl Worker for Toy<'_> {
             self.script.halt_at.set(Some((at, stop)));
         }
         tally.reads += 1;
-        Outcome { class: ClassId(0), error: None }
+        EventOutcome { class: ClassId(0), error: None }
     }
 }
 
 /// Runs a plan in the world with toy workers.
-fn simulate(world: &World, script: &Script, plan: &LoadPlan, seed: u64) -> Recording {
-    let load = Load::new(plan);
+fn simulate_load(
+    world: &SimulatedWorld,
+    script: &ToyScript,
+    plan: &LoadPlan,
+    seed: u64,
+) -> Recording {
+    let load = SharedLoad::new(plan);
     load.set_start(Some(START));
     if let Some((at, _)) = script.halt_at.take() {
         script.halt_at.set(Some((at, load.halt.clone())));
     }
-    let arrival = Arrival::new(plan.arrival, seed).unwrap();
+    let arrival = ArrivalMode::new(plan.arrival, seed).unwrap();
     let (mut recorder, writers) = Recorder::new(vec!["toy".to_owned()], 1);
-    recorder.start(START);
+    recorder.start_recording(START);
     let task = |worker| {
-        let pacer = Pacer::new(&load, &writers[0], InWorld(world), arrival.clone(), worker);
-        let seat: Box<dyn Seat> = Box::new(Toy { world, script });
+        let pacer = Pacer::new(&load, &writers[0], SimulatedWaiter(world), arrival.clone(), worker);
+        let seat: Box<dyn BoxedWorker> = Box::new(ToyWorker { world, script });
         Some(seat.run(Box::new(pacer)))
     };
-    world.run((0..plan.workers).map(task).collect());
-    let ended = load.state().ended;
-    assert_eq!(load.state().through, plan.workers);
-    let ending = Ending {
+    world.run_tasks((0..plan.workers).map(task).collect());
+    let ended = load.lock_state().ended;
+    assert_eq!(load.lock_state().through, plan.workers);
+    let ending = LoadEnding {
         ended,
-        unbegun: arrival.schedule().map_or_else(new_histogram, |schedule| {
-            Backlog::new(schedule, &load).ages(ended.since(START), recorder.begun())
+        unbegun: arrival.open_schedule().map_or_else(new_histogram, |schedule| {
+            Backlog::new(schedule, &load)
+                .waiting_times(ended.since(START), recorder.started_events())
         }),
         reason: StopReason::Done,
         workers: plan.workers,
@@ -183,10 +191,10 @@ fn simulate(world: &World, script: &Script, plan: &LoadPlan, seed: u64) -> Recor
         cpu_user_ns: 0,
         cpu_system_ns: 0,
     };
-    recorder.finish(ending).1
+    recorder.finish_recording(ending).1
 }
 
-fn constant(per_second: f64, seconds: u64) -> LoadPlan {
+fn constant_plan(per_second: f64, seconds: u64) -> LoadPlan {
     LoadPlan {
         arrival: ArrivalPlan::Constant { per_second },
         time: Some(Duration::from_secs(seconds)),
@@ -195,11 +203,11 @@ fn constant(per_second: f64, seconds: u64) -> LoadPlan {
 }
 
 /// Milliseconds, rounded as the histogram's three digits allow.
-fn ms(ns: u64) -> u64 {
+fn rounded_ms(ns: u64) -> u64 {
     (ns + MS / 2) / MS
 }
 
-fn stall(script: &Script, event: u64) {
+fn stall_event(script: &ToyScript, event: u64) {
     let service = move |number| Nanos(if number == event { 1000 * MS } else { MS });
     *script.service.borrow_mut() = Some(Box::new(service));
 }
@@ -208,49 +216,49 @@ fn stall(script: &Script, event: u64) {
 fn an_open_loop_sees_the_stall_that_a_closed_loop_omits() {
     // 500/s for 10 s, one worker, 1 ms each; the server stalls once for 1 s. The stalled event takes 1,000 ms, the
     // n-th after it waits until n - 1 others are through, 2n ms after it was due: 1,000 - n ms.
-    let (world, script) = (World::default(), Script::default());
-    stall(&script, 1000);
-    let open = simulate(&world, &script, &constant(500.0, 10), 0);
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    stall_event(&script, 1000);
+    let open = simulate_load(&world, &script, &constant_plan(500.0, 10), 0);
     let class = &open.total.classes[0];
-    assert_eq!(open.total.events(), 5000);
-    assert_eq!(ms(class.response.max()), 1000);
-    assert_eq!(ms(class.response.value_at_quantile(0.99)), 950);
-    assert_eq!(ms(class.service.value_at_quantile(0.99)), 1);
+    assert_eq!(open.total.event_count(), 5000);
+    assert_eq!(rounded_ms(class.response.max()), 1000);
+    assert_eq!(rounded_ms(class.response.value_at_quantile(0.99)), 950);
+    assert_eq!(rounded_ms(class.service.value_at_quantile(0.99)), 1);
     assert_eq!(class.response.count_between(0, MS + MS / 100), 5000 - 999);
     assert!(open.total.lateness.max() == 0, "a busy server is not our lateness");
 
-    let (world, script) = (World::default(), Script::default());
-    stall(&script, 1000);
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    stall_event(&script, 1000);
     let plan = LoadPlan { time: Some(Duration::from_secs(10)), ..LoadPlan::default() };
-    let closed = simulate(&world, &script, &plan, 0);
+    let closed = simulate_load(&world, &script, &plan, 0);
     let class = &closed.total.classes[0];
-    assert_eq!(closed.total.events(), 9001);
-    assert_eq!(ms(class.response.value_at_quantile(0.99)), 1);
-    assert_eq!(ms(class.response.max()), 1000);
+    assert_eq!(closed.total.event_count(), 9001);
+    assert_eq!(rounded_ms(class.response.value_at_quantile(0.99)), 1);
+    assert_eq!(rounded_ms(class.response.max()), 1000);
     assert_eq!(class.response, class.service);
 }
 
 #[test]
 fn arrivals_that_never_began_are_kept_with_the_time_they_waited() {
     // 1,000/s are due for 2 s, one worker does 500/s of them: 1,000 are left, and the oldest, due at 1 s, waits for 1 s.
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     *script.service.borrow_mut() = Some(Box::new(|_| Nanos(2 * MS)));
-    let recording = simulate(&world, &script, &constant(1000.0, 2), 0);
+    let recording = simulate_load(&world, &script, &constant_plan(1000.0, 2), 0);
     let (done, left) = (recording.total.classes[0].response.clone(), &recording.total.unbegun);
     assert_eq!((done.len(), left.len(), recording.total.backlog), (1000, 1000, 1000));
-    assert_eq!((ms(left.min()), ms(left.max())), (1, 1000));
+    assert_eq!((rounded_ms(left.min()), rounded_ms(left.max())), (1, 1000));
     // Events and what was left are all that was due.
-    assert_eq!(ms(done.max()), 1001);
+    assert_eq!(rounded_ms(done.max()), 1001);
     // A server that keeps up leaves nothing.
-    let (world, script) = (World::default(), Script::default());
-    assert!(simulate(&world, &script, &constant(900.0, 2), 0).total.unbegun.is_empty());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    assert!(simulate_load(&world, &script, &constant_plan(900.0, 2), 0).total.unbegun.is_empty());
 }
 
 #[test]
 fn a_constant_schedule_begins_every_event_at_its_time() {
-    let (world, script) = (World::default(), Script::default());
-    let plan = LoadPlan { workers: 4, ..constant(250.0, 2) };
-    let recording = simulate(&world, &script, &plan, 0);
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    let plan = LoadPlan { workers: 4, ..constant_plan(250.0, 2) };
+    let recording = simulate_load(&world, &script, &plan, 0);
     let expected: Vec<Nanos> = (0..500).map(|n| Nanos(n * 4 * MS)).collect();
     assert_eq!(*script.started.borrow(), expected);
     assert_eq!(recording.total.lateness.len(), 499, "all but the first had to be waited for");
@@ -260,25 +268,29 @@ fn a_constant_schedule_begins_every_event_at_its_time() {
 
 #[test]
 fn think_time_lies_between_events() {
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     let plan = LoadPlan {
         arrival: ArrivalPlan::Closed { think: Duration::from_millis(9) },
         time: Some(Duration::from_millis(100)),
         ..LoadPlan::default()
     };
-    let recording = simulate(&world, &script, &plan, 0);
+    let recording = simulate_load(&world, &script, &plan, 0);
     let expected: Vec<Nanos> = (0..10).map(|n| Nanos(n * 10 * MS)).collect();
     assert_eq!(*script.started.borrow(), expected);
-    assert_eq!(ms(recording.total.classes[0].response.max()), 1, "thinking is no response time");
+    assert_eq!(
+        rounded_ms(recording.total.classes[0].response.max()),
+        1,
+        "thinking is no response time"
+    );
 }
 
 #[test]
 fn a_load_ends_at_its_time_and_lets_the_last_event_end() {
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     *script.service.borrow_mut() = Some(Box::new(|_| Nanos(30 * MS)));
     let plan = LoadPlan { time: Some(Duration::from_millis(100)), ..LoadPlan::default() };
-    let recording = simulate(&world, &script, &plan, 0);
-    assert_eq!(recording.total.events(), 4);
+    let recording = simulate_load(&world, &script, &plan, 0);
+    assert_eq!(recording.total.event_count(), 4);
     assert_eq!(recording.total.ended, START + Nanos(120 * MS));
 }
 
@@ -289,31 +301,31 @@ fn a_load_by_events_ends_after_exactly_so_many() {
         ArrivalPlan::Constant { per_second: 1000.0 },
         ArrivalPlan::Poisson { per_second: 1000.0 },
     ] {
-        let (world, script) = (World::default(), Script::default());
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
         let plan = LoadPlan { workers: 7, events: Some(1000), arrival, ..LoadPlan::default() };
-        assert_eq!(simulate(&world, &script, &plan, 0).total.events(), 1000);
+        assert_eq!(simulate_load(&world, &script, &plan, 0).total.event_count(), 1000);
         assert_eq!(script.events.get(), 1000);
     }
 }
 
 #[test]
 fn a_signal_ends_the_load_after_the_events_under_way() {
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     script.halt_at.set(Some((10, Stop::new())));
     let plan = LoadPlan { workers: 2, ..LoadPlan::default() };
-    let recording = simulate(&world, &script, &plan, 0);
-    assert_eq!(recording.total.events(), 12);
+    let recording = simulate_load(&world, &script, &plan, 0);
+    assert_eq!(recording.total.event_count(), 12);
     assert_eq!(recording.total.ended, START + Nanos(6 * MS));
 }
 
 #[test]
 fn a_poisson_schedule_is_the_same_for_any_number_of_workers() {
     let started = |workers, seed| {
-        let (world, script) = (World::default(), Script::default());
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
         *script.service.borrow_mut() = Some(Box::new(|_| Nanos(0)));
         let arrival = ArrivalPlan::Poisson { per_second: 3000.0 };
-        let plan = LoadPlan { workers, arrival, ..constant(1.0, 3) };
-        simulate(&world, &script, &plan, seed);
+        let plan = LoadPlan { workers, arrival, ..constant_plan(1.0, 3) };
+        simulate_load(&world, &script, &plan, seed);
         script.started.into_inner()
     };
     let one = started(1, 9);
@@ -326,17 +338,17 @@ fn a_poisson_schedule_is_the_same_for_any_number_of_workers() {
 #[test]
 fn recorded_times_are_kept_and_late_ones_run_at_once() {
     // Three recorded times; the second event takes so long that the third begins late. That is in its response.
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     script.recorded.set(true);
     script.due.borrow_mut().extend([2, 10, 15].map(|at| Nanos(at * MS)));
     let service = |number| Nanos(if number == 1 { 20 * MS } else { MS });
     *script.service.borrow_mut() = Some(Box::new(service));
-    let recording = simulate(&world, &script, &LoadPlan::default(), 0);
+    let recording = simulate_load(&world, &script, &LoadPlan::default(), 0);
     assert_eq!(*script.started.borrow(), [2, 10, 30].map(|at| Nanos(at * MS)));
     let class = &recording.total.classes[0];
     for (histogram, expected) in [(&class.response, [1, 16, 20]), (&class.service, [1, 1, 20])] {
         let values: Vec<u64> =
-            [0.3, 0.6, 1.0].iter().map(|&q| ms(histogram.value_at_quantile(q))).collect();
+            [0.3, 0.6, 1.0].iter().map(|&q| rounded_ms(histogram.value_at_quantile(q))).collect();
         assert_eq!(values, expected);
     }
     assert_eq!(recording.total.lateness.len(), 2);
@@ -347,13 +359,13 @@ fn recorded_times_are_kept_and_late_ones_run_at_once() {
 fn waking_late_is_our_own_lateness_and_lasts_until_it_is_made_up_for() {
     // Due each 2 ms, served in 1 ms; every sleep ends 5 ms late, also the one before the start. So the first event is
     // 5 ms late, the next ones, which nobody had to wait for, 4, 3, 2 and 1 ms, one is on time; then we sleep again.
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     world.oversleep.set(Nanos(5 * MS));
-    let recording = simulate(&world, &script, &constant(500.0, 1), 0);
+    let recording = simulate_load(&world, &script, &constant_plan(500.0, 1), 0);
     let lateness = &recording.total.lateness;
     let started = [5, 6, 7, 8, 9, 10, 17, 18, 19, 20, 21, 22, 29].map(|at| Nanos(at * MS));
     assert_eq!(script.started.borrow()[..13], started);
-    assert_eq!(ms(lateness.max()), 5);
+    assert_eq!(rounded_ms(lateness.max()), 5);
     let share = |at: u64| lateness.count_between(at * MS - MS / 2, at * MS + MS / 2);
     assert_eq!([5, 4, 3, 2, 1].map(share), [83; 5]);
     assert_eq!(lateness.len(), 5 * 83);
@@ -362,20 +374,20 @@ fn waking_late_is_our_own_lateness_and_lasts_until_it_is_made_up_for() {
 #[test]
 fn giving_others_a_turn_is_no_response_time() {
     // A closed loop whose worker stands aside for 5 ms after each 256 events of 1 ms.
-    let (world, script) = (World::default(), Script::default());
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     let plan = LoadPlan { events: Some(1000), ..LoadPlan::default() };
     world.aside.set(Nanos(5 * MS));
     *script.service.borrow_mut() = Some(Box::new(|_| Nanos(MS)));
-    let recording = simulate(&world, &script, &plan, 0);
-    assert_eq!(recording.total.events(), 1000);
-    assert_eq!(ms(recording.total.classes[0].response.max()), 1);
+    let recording = simulate_load(&world, &script, &plan, 0);
+    assert_eq!(recording.total.event_count(), 1000);
+    assert_eq!(rounded_ms(recording.total.classes[0].response.max()), 1);
     assert_eq!(recording.total.lateness.len(), 0);
     assert_eq!(recording.total.ended, START + Nanos((1000 + 3 * 5) * MS));
 }
 
 #[test]
 fn an_hour_of_load_takes_no_time() {
-    let (world, script) = (World::default(), Script::default());
-    let plan = LoadPlan { workers: 3, ..constant(20.0, 3600) };
-    assert_eq!(simulate(&world, &script, &plan, 0).total.events(), 72_000);
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    let plan = LoadPlan { workers: 3, ..constant_plan(20.0, 3600) };
+    assert_eq!(simulate_load(&world, &script, &plan, 0).total.event_count(), 72_000);
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::*;
 use crate::base::reactor as loops;
 use crate::plan::ArrivalPlan;
-use crate::recorder::{ClassId, ErrorKind, EventError, Outcome, Tally};
-use crate::workload::null::Null;
-use crate::workload::{OpenError, Part, Seat, Worker};
+use crate::recorder::{ClassId, ErrorKind, EventError, EventOutcome, Tally};
+use crate::workload::null::NullWorkload;
+use crate::workload::{BoxedWorker, OpenError, Worker, WorkerContext};
 
 const ENGINES: &[EnginePlan] = if cfg!(target_os = "linux") {
     &[EnginePlan::Threads, EnginePlan::Reactor]
@@ -53,7 +53,7 @@ struct Toy {
 impl Toy {
     fn new(deeds: &[Deed]) -> Toy {
         Toy {
-            clock: RealClock::start(),
+            clock: RealClock::start_now(),
             deeds: deeds.to_vec(),
             open: AtomicUsize::new(0),
             most_open: AtomicUsize::new(0),
@@ -65,16 +65,16 @@ impl Toy {
 struct Hand<'a> {
     toy: &'a Toy,
     deed: Deed,
-    part: Part,
+    part: WorkerContext,
     events: u64,
     opened: u64,
 }
 
 impl Workload for Toy {
-    fn classes(&self) -> Vec<String> {
+    fn class_names(&self) -> Vec<String> {
         vec!["first".to_owned(), "other".to_owned()]
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let deed = self.deeds[part.worker];
         anyhow::ensure!(deed != Deed::Unmade, "no hands");
         Ok(Box::new(Hand { toy: self, deed, part, events: 0, opened: 0 }))
@@ -125,7 +125,7 @@ impl Worker for Hand<'_> {
         }
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
         self.events += 1;
         let class = ClassId(u16::from(self.events > 1));
         let time = match (self.deed, self.events) {
@@ -142,7 +142,7 @@ impl Worker for Hand<'_> {
             }
             _ => None,
         };
-        Outcome { class, error }
+        EventOutcome { class, error }
     }
 
     fn error_text(&self) -> &str {
@@ -165,14 +165,14 @@ fn plan(deeds: &[Deed], engine: EnginePlan, ms: u64) -> LoadPlan {
 fn run_toy(toy: &Toy, plan: &LoadPlan, stop: &Stop) -> anyhow::Result<Recording> {
     let mut sums = (0, 0, 0);
     let mut ended = None;
-    let recording = run(plan, 1, toy, toy.clock, stop, &mut |i| {
-        sums = (sums.0 + i.events(), sums.1 + i.errors(), sums.2 + i.tally.writes);
+    let recording = run_load(plan, 1, toy, toy.clock, stop, &mut |i| {
+        sums = (sums.0 + i.event_count(), sums.1 + i.error_count(), sums.2 + i.tally.writes);
         assert!(ended.is_none_or(|ended| ended == i.began));
         ended = Some(i.ended);
     })?;
     let total = &recording.total;
-    assert_eq!(sums, (total.events(), total.errors(), total.tally.writes));
-    assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), total.errors());
+    assert_eq!(sums, (total.event_count(), total.error_count(), total.tally.writes));
+    assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), total.error_count());
     Ok(recording)
 }
 
@@ -185,9 +185,10 @@ fn on_each_engine(test: impl Fn(EnginePlan)) {
 
 fn run_null(plan: &LoadPlan) -> (Recording, Vec<Interval>) {
     let mut intervals = Vec::new();
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let recording =
-        run(plan, 1, &Null, clock, &Stop::new(), &mut |i| intervals.push(i.clone())).unwrap();
+        run_load(plan, 1, &NullWorkload, clock, &Stop::new(), &mut |i| intervals.push(i.clone()))
+            .unwrap();
     (recording, intervals)
 }
 
@@ -207,9 +208,9 @@ fn a_load_by_events_runs_exactly_so_many() {
                 ..LoadPlan::default()
             };
             let (recording, intervals) = run_null(&plan);
-            assert_eq!(recording.total.events(), 10_000);
+            assert_eq!(recording.total.event_count(), 10_000);
             assert_eq!(recording.reason, StopReason::Done);
-            assert_eq!(intervals.iter().map(Interval::events).sum::<u64>(), 10_000);
+            assert_eq!(intervals.iter().map(Interval::event_count).sum::<u64>(), 10_000);
             assert_eq!((recording.abandoned, recording.total.backlog), (0, 0));
         }
     });
@@ -225,8 +226,8 @@ fn a_load_by_time_lasts_so_long_and_gives_its_intervals() {
         };
         let (recording, intervals) = run_null(&plan);
         assert_eq!(intervals.len(), 3);
-        assert!((0.3..3.0).contains(&recording.total.seconds()), "{}", recording.total.seconds());
-        assert!(recording.total.events() > 0);
+        assert!((0.3..3.0).contains(&recording.total.length_s()), "{}", recording.total.length_s());
+        assert!(recording.total.event_count() > 0);
         assert_eq!(intervals[0].began, recording.total.began);
         assert_eq!(intervals[2].ended, recording.total.ended);
     });
@@ -242,7 +243,7 @@ fn an_open_loop_keeps_its_rate_and_tells_its_lateness() {
                 ..plan(&[Deed::Work; 4], engine, 200)
             };
             let (recording, _) = run_null(&plan);
-            let begun = recording.total.events() + recording.total.backlog;
+            let begun = recording.total.event_count() + recording.total.backlog;
             assert!((399..=401).contains(&begun), "{engine:?} {precise}: {begun}");
             assert!(!recording.total.lateness.is_empty());
         }
@@ -257,10 +258,14 @@ fn a_saturated_open_loop_tells_its_backlog() {
         let plan = LoadPlan { arrival, ..plan(&deeds, engine, 100) };
         let total = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap().total;
         assert!(total.backlog > 1500, "{}", total.backlog);
-        assert_eq!(total.events() + total.backlog, 2000, "what is due and not begun is not lost");
+        assert_eq!(
+            total.event_count() + total.backlog,
+            2000,
+            "what is due and not begun is not lost"
+        );
         assert_eq!(total.unbegun.len(), total.backlog);
         // The oldest was due when about so many had begun, and waited from then to the end of the load.
-        let waited = 100_000_000 - total.events() * 50_000;
+        let waited = 100_000_000 - total.event_count() * 50_000;
         assert!(total.unbegun.max().abs_diff(waited) < 1_000_000, "{}", total.unbegun.max());
         let class = &total.classes[1];
         assert!(class.response.max() > 2 * class.service.value_at_quantile(0.5));
@@ -290,9 +295,9 @@ fn a_load_whose_workers_all_lose_their_sessions_ends_at_once() {
         let toy = Toy::new(&deeds);
         let recording = run_toy(&toy, &plan(&deeds, engine, 60_000), &Stop::new()).unwrap();
         assert_eq!(recording.reason, StopReason::TargetLost);
-        assert_eq!((recording.total.events(), recording.total.errors()), (12, 3));
+        assert_eq!((recording.total.event_count(), recording.total.error_count()), (12, 3));
         assert_eq!(recording.errors[0].error, LOST);
-        assert!(recording.total.seconds() < 5.0);
+        assert!(recording.total.length_s() < 5.0);
         assert_eq!(toy.closed.load(Relaxed), 3);
     });
 }
@@ -303,8 +308,8 @@ fn one_lost_session_does_not_end_the_load_of_the_others() {
         let deeds = [Deed::LoseForGood, Deed::Work];
         let recording =
             run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 100), &Stop::new()).unwrap();
-        assert_eq!((recording.reason, recording.total.errors()), (StopReason::Done, 1));
-        assert!(recording.total.seconds() >= 0.1);
+        assert_eq!((recording.reason, recording.total.error_count()), (StopReason::Done, 1));
+        assert!(recording.total.length_s() >= 0.1);
     });
 }
 
@@ -315,7 +320,7 @@ fn a_lost_session_is_opened_again_if_so_asked() {
         let plan = LoadPlan { reconnect: true, ..plan(&deeds, engine, 300) };
         let recording = run_toy(&Toy::new(&deeds), &plan, &Stop::new()).unwrap();
         assert_eq!(recording.reason, StopReason::Done);
-        assert_eq!((recording.total.reconnects, recording.total.errors()), (1, 1));
+        assert_eq!((recording.total.reconnects, recording.total.error_count()), (1, 1));
     });
 }
 
@@ -326,8 +331,8 @@ fn an_event_that_never_ends_is_given_up_after_the_grace_and_counted() {
         let recording =
             run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 60), &Stop::new()).unwrap();
         assert_eq!((recording.reason, recording.abandoned), (StopReason::Done, 1));
-        assert_eq!((recording.total.errors(), recording.total.in_flight), (0, 0));
-        assert!((0.1..5.0).contains(&recording.total.seconds()), "{}", recording.total.seconds());
+        assert_eq!((recording.total.error_count(), recording.total.in_flight), (0, 0));
+        assert!((0.1..5.0).contains(&recording.total.length_s()), "{}", recording.total.length_s());
     });
 }
 
@@ -340,8 +345,8 @@ fn a_panic_ends_the_load_and_keeps_what_was_measured() {
         assert_eq!(recording.reason, StopReason::Failed);
         let failure = recording.failure.unwrap();
         assert!(failure.contains("a toy broke"), "{failure}");
-        assert!(recording.total.events() >= 4);
-        assert!(recording.total.seconds() < 5.0);
+        assert!(recording.total.event_count() >= 4);
+        assert!(recording.total.length_s() < 5.0);
     });
 }
 
@@ -360,8 +365,8 @@ fn the_users_stop_ends_the_load_soon_even_if_a_worker_blocks() {
             run_toy(&toy, &plan, &stop).unwrap()
         });
         assert_eq!(recording.reason, StopReason::Interrupted);
-        assert!(recording.total.seconds() < 2.0, "{}", recording.total.seconds());
-        assert!(recording.total.events() > 0);
+        assert!(recording.total.length_s() < 2.0, "{}", recording.total.length_s());
+        assert!(recording.total.event_count() > 0);
     });
 }
 
@@ -371,10 +376,10 @@ fn who_looks_on_can_say_that_it_is_enough() {
         let deeds = [Deed::Work; 2];
         let toy = Toy::new(&deeds);
         let whole = Stop::new();
-        let stop = whole.part();
+        let stop = whole.child_stop();
         let plan = LoadPlan { time: None, ..plan(&deeds, engine, 0) };
         let mut seen = 0;
-        let recording = run(&plan, 1, &toy, toy.clock, &stop, &mut |_| {
+        let recording = run_load(&plan, 1, &toy, toy.clock, &stop, &mut |_| {
             seen += 1;
             if seen == 3 {
                 stop.set(StopReason::Done);
@@ -382,7 +387,7 @@ fn who_looks_on_can_say_that_it_is_enough() {
         })
         .unwrap();
         assert_eq!((recording.reason, recording.abandoned), (StopReason::Done, 0));
-        assert!(seen >= 3 && recording.total.seconds() < 2.0, "{}", recording.total.seconds());
+        assert!(seen >= 3 && recording.total.length_s() < 2.0, "{}", recording.total.length_s());
         assert!(!whole.is_set());
     });
 }
@@ -406,7 +411,11 @@ fn the_users_stop_is_heeded_while_sessions_are_being_opened_or_workers_wait() {
                 run_toy(&toy, &plan, &stop).unwrap()
             });
             assert_eq!(recording.reason, StopReason::Interrupted);
-            assert!(toy.clock.now().seconds() < 2.0, "{engine:?}: {}", toy.clock.now().seconds());
+            assert!(
+                toy.clock.now().to_seconds() < 2.0,
+                "{engine:?}: {}",
+                toy.clock.now().to_seconds()
+            );
         }
     });
 }
@@ -421,7 +430,7 @@ fn workers_without_a_session_are_named_and_the_others_run() {
         let named: Vec<_> = recording.unopened.iter().map(|u| (u.worker, u.why.as_str())).collect();
         assert_eq!(named, [(1, "connection lost: refused"), (2, "no hands")]);
         assert_eq!((recording.reason, recording.workers), (StopReason::Done, 3));
-        assert!(recording.total.events() > 0);
+        assert!(recording.total.event_count() > 0);
     });
 }
 
@@ -431,7 +440,7 @@ fn a_load_without_any_session_is_an_error_with_its_cause() {
         let deeds = [Deed::Refused; 2];
         let error =
             run_toy(&Toy::new(&deeds), &plan(&deeds, engine, 50), &Stop::new()).unwrap_err();
-        let error = error.downcast_ref::<NoSession>().unwrap();
+        let error = error.downcast_ref::<NoSessionError>().unwrap();
         assert_eq!((error.workers, error.why.as_str()), (2, "connection lost: refused"));
     });
 }
@@ -443,7 +452,7 @@ fn only_so_many_sessions_are_opened_at_once() {
         let toy = Toy::new(&deeds);
         let recording = run_toy(&toy, &plan(&deeds, engine, 100), &Stop::new()).unwrap();
         assert_eq!(toy.closed.load(Relaxed), 200, "every worker got its session");
-        let gates = if recording.engine == "threads" { 1 } else { reactor::lanes(200) };
+        let gates = if recording.engine == "threads" { 1 } else { reactor::thread_count(200) };
         let most = toy.most_open.load(Relaxed);
         assert!((2..=gates * load::OPENING).contains(&most), "{most}");
     });
@@ -452,12 +461,12 @@ fn only_so_many_sessions_are_opened_at_once() {
 #[test]
 fn workers_that_never_wait_share_their_thread() {
     // Null's events never pend: without turns the first worker of a reactor's thread would run alone.
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let toy = Fair { events: (0..8).map(|_| AtomicU64::new(0)).collect() };
     let plan = plan(&[Deed::Work; 8], EnginePlan::Auto, 200);
     for engine in ENGINES {
         let plan = LoadPlan { engine: *engine, ..plan.clone() };
-        run(&plan, 1, &toy, clock, &Stop::new(), &mut |_| {}).unwrap();
+        run_load(&plan, 1, &toy, clock, &Stop::new(), &mut |_| {}).unwrap();
         assert!(toy.events.iter().all(|events| events.swap(0, Relaxed) > 0), "{engine:?}");
     }
 }
@@ -470,10 +479,10 @@ struct Fair {
 struct Quick<'a>(&'a AtomicU64);
 
 impl Workload for Fair {
-    fn classes(&self) -> Vec<String> {
+    fn class_names(&self) -> Vec<String> {
         vec!["quick".to_owned()]
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         Ok(Box::new(Quick(&self.events[part.worker])))
     }
 }
@@ -482,9 +491,9 @@ impl Worker for Quick<'_> {
     async fn open(&mut self) -> Result<(), OpenError> {
         Ok(())
     }
-    async fn event(&mut self, _: &mut Tally) -> Outcome {
+    async fn run_event(&mut self, _: &mut Tally) -> EventOutcome {
         self.0.fetch_add(1, Relaxed);
-        Outcome { class: ClassId(0), error: None }
+        EventOutcome { class: ClassId(0), error: None }
     }
 }
 
@@ -495,20 +504,20 @@ fn a_listener_that_panics_leaves_nobody_hanging() {
         let toy = Toy::new(&deeds);
         let plan = plan(&deeds, engine, 60_000);
         let panic = std::panic::catch_unwind(|| {
-            run(&plan, 1, &toy, toy.clock, &Stop::new(), &mut |_| panic!("listener"))
+            run_load(&plan, 1, &toy, toy.clock, &Stop::new(), &mut |_| panic!("listener"))
         });
         assert!(panic.is_err());
-        assert!(toy.clock.now().seconds() < 5.0);
+        assert!(toy.clock.now().to_seconds() < 5.0);
     });
 }
 
 #[test]
 fn auto_picks_by_the_number_of_workers() {
-    let few = LoadPlan { workers: 4 * kernel::cores(), ..LoadPlan::default() };
-    assert_eq!(Engine::choose(&few), Engine::Threads);
-    let many = LoadPlan { workers: 4 * kernel::cores() + 1, ..LoadPlan::default() };
+    let few = LoadPlan { workers: 4 * kernel::core_count(), ..LoadPlan::default() };
+    assert_eq!(Engine::from_plan(&few), Engine::Threads);
+    let many = LoadPlan { workers: 4 * kernel::core_count() + 1, ..LoadPlan::default() };
     let expected = if cfg!(target_os = "linux") { Engine::Reactor } else { Engine::Threads };
-    assert_eq!(Engine::choose(&many), expected);
+    assert_eq!(Engine::from_plan(&many), expected);
 }
 
 #[test]
@@ -519,7 +528,8 @@ fn plans_that_make_no_sense_are_refused() {
     let no_rate = LoadPlan { arrival, ..LoadPlan::default() };
     for plan in [none, no_interval, no_rate] {
         let error =
-            run(&plan, 1, &Null, RealClock::start(), &Stop::new(), &mut |_| {}).unwrap_err();
+            run_load(&plan, 1, &NullWorkload, RealClock::start_now(), &Stop::new(), &mut |_| {})
+                .unwrap_err();
         assert!(error.is::<Mistake>(), "{error}");
     }
 }

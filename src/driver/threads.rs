@@ -5,13 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 use std::thread::{Builder, Scope};
 
-use super::arrival::Arrival;
-use super::load::Load;
+use super::arrival::ArrivalMode;
+use super::load::SharedLoad;
 use super::pace::{Pacer, Waiter};
 use crate::base::reactor::block_on;
 use crate::base::{Clock, Nanos, RealClock, kernel};
-use crate::recorder::Writer;
-use crate::workload::{Part, Workload};
+use crate::recorder::ShardWriter;
+use crate::workload::{WorkerContext, Workload};
 
 /// Room for a worker's calls; only what is used costs memory.
 const STACK_BYTES: usize = 2 << 20;
@@ -19,13 +19,13 @@ const STACK_BYTES: usize = 2 << 20;
 const LOOK: Nanos = Nanos(50_000_000);
 
 /// Waits by blocking the thread.
-struct Blocking<'a> {
+struct BlockingWaiter<'a> {
     clock: RealClock,
-    load: &'a Load,
+    load: &'a SharedLoad,
     precise: bool,
 }
 
-impl Waiter for Blocking<'_> {
+impl Waiter for BlockingWaiter<'_> {
     fn now(&self) -> Nanos {
         self.clock.now()
     }
@@ -41,13 +41,13 @@ impl Waiter for Blocking<'_> {
     }
 
     /// Whoever blocks this thread looks again by itself: see `block_on`.
-    fn watch(&mut self, _: Nanos) {}
+    fn watch_until(&mut self, _: Nanos) {}
 
-    fn poll_enter(&mut self) -> Poll<bool> {
+    fn poll_enter_gate(&mut self) -> Poll<bool> {
         Poll::Ready(self.load.enter_gate())
     }
 
-    fn leave(&mut self) {
+    fn leave_gate(&mut self) {
         self.load.leave_gate();
     }
 
@@ -56,65 +56,72 @@ impl Waiter for Blocking<'_> {
         Poll::Ready(())
     }
 
-    fn poll_turn(&mut self) -> Poll<()> {
+    fn poll_yield(&mut self) -> Poll<()> {
         Poll::Ready(())
     }
 }
 
 /// What each engine is given.
 #[derive(Clone, Copy)]
-pub(super) struct Setting<'a> {
-    pub(super) load: &'a Load,
+pub(super) struct EngineContext<'a> {
+    pub(super) load: &'a SharedLoad,
     pub(super) workload: &'a dyn Workload,
     pub(super) clock: RealClock,
     pub(super) seed: u64,
     pub(super) precise: bool,
 }
 
-impl Setting<'_> {
-    pub(super) fn part(&self, worker: usize) -> Part {
+impl EngineContext<'_> {
+    pub(super) fn worker_context(&self, worker: usize) -> WorkerContext {
         let (workers, abandon) = (self.load.workers, self.load.abandon.clone());
-        Part { worker, workers, seed: self.seed, abandon }
+        WorkerContext { worker, workers, seed: self.seed, abandon }
     }
 }
 
 /// What a panic said.
-pub(super) fn message(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
 }
 
 /// Starts one thread per worker.
-pub(super) fn start<'scope>(
+pub(super) fn start_threads<'scope>(
     scope: &'scope Scope<'scope, '_>,
-    setting: Setting<'scope>,
-    arrival: &Arrival,
-    writers: Vec<Writer>,
+    setting: EngineContext<'scope>,
+    arrival: &ArrivalMode,
+    writers: Vec<ShardWriter>,
 ) {
     for (worker, writer) in writers.into_iter().enumerate() {
         let arrival = arrival.clone();
         let life = move || {
-            let life = AssertUnwindSafe(|| live(setting, worker, &writer, arrival));
+            let life = AssertUnwindSafe(|| run_worker(setting, worker, &writer, arrival));
             if let Err(panic) = catch_unwind(life) {
-                setting.load.fail(format!("worker {worker} panicked: {}", message(&*panic)));
+                setting
+                    .load
+                    .fail_load(format!("worker {worker} panicked: {}", panic_message(&*panic)));
             }
         };
         let build = Builder::new().name(format!("worker {worker}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
-            setting.load.opened(worker, Err(format!("no thread for it: {e}")));
-            setting.load.leave(Nanos(0), false, false);
+            setting.load.note_opened(worker, Err(format!("no thread for it: {e}")));
+            setting.load.note_worker_end(Nanos(0), false, false);
         }
     }
 }
 
 /// A worker's life on its thread.
-fn live(setting: Setting<'_>, worker: usize, writer: &Writer, arrival: Arrival) {
-    let Setting { load, clock, precise, .. } = setting;
+fn run_worker(
+    setting: EngineContext<'_>,
+    worker: usize,
+    writer: &ShardWriter,
+    arrival: ArrivalMode,
+) {
+    let EngineContext { load, clock, precise, .. } = setting;
     kernel::sharpen_timers();
-    let waiter = Blocking { clock, load, precise };
+    let waiter = BlockingWaiter { clock, load, precise };
     let pacer = Pacer::new(load, writer, waiter, arrival, worker);
-    match setting.workload.seat(setting.part(worker)) {
+    match setting.workload.new_worker(setting.worker_context(worker)) {
         Ok(seat) => block_on(seat.run(Box::new(pacer))),
-        Err(e) => load.opened(worker, Err(format!("{e:#}"))),
+        Err(e) => load.note_opened(worker, Err(format!("{e:#}"))),
     }
 }

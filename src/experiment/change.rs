@@ -2,14 +2,14 @@
 
 use anyhow::Context as _;
 
-use super::run::Walk;
+use super::run::StepRunner;
 use super::{settings, trial};
 use crate::archive::StepRecord;
 use crate::base::kernel;
-use crate::plan::{Refused, TargetPlan};
+use crate::plan::{RefusedError, TargetPlan};
 use crate::server::journal::{Consent, FILE, Journal};
-use crate::server::{Control, Settings, restart_cold};
-use crate::workload::Job;
+use crate::server::{ServerControl, Settings, restart_cold};
+use crate::workload::DataJob;
 
 /// Name of the one snapshot that an experiment keeps.
 const SNAPSHOT: &str = "experiment";
@@ -17,76 +17,76 @@ const SNAPSHOT: &str = "experiment";
 /// The word of consent to variables set on a server that sweat did not start, as in `--allow set-global`.
 pub const SET_GLOBAL: &str = "set-global";
 
-impl Walk<'_, '_, '_> {
+impl StepRunner<'_, '_, '_> {
     /// Stops the server and keeps a copy of its data. It stays stopped: what follows puts the copy back.
-    pub(super) fn snapshot(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
-        let control = self.stopped()?;
-        let copied = control.save(SNAPSHOT)?;
+    pub(super) fn take_snapshot(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+        let control = self.stop_server()?;
+        let copied = control.save_snapshot(SNAPSHOT)?;
         record.notes.push(format!("kept {copied}"));
         Ok(())
     }
 
     /// Stops the server and puts the copy back. It stays stopped: what follows starts it.
-    pub(super) fn restore(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
-        let control = self.stopped()?;
-        let copied = control.restore(SNAPSHOT)?;
+    pub(super) fn restore_snapshot(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+        let control = self.stop_server()?;
+        let copied = control.restore_snapshot(SNAPSHOT)?;
         record.notes.push(format!("put back {copied}"));
         Ok(())
     }
 
-    fn stopped(&mut self) -> anyhow::Result<&mut (dyn Control + 'static)> {
-        self.eyes.look_away();
-        let control = self.ours()?;
+    fn stop_server(&mut self) -> anyhow::Result<&mut (dyn ServerControl + 'static)> {
+        self.eyes.close_session();
+        let control = self.require_control()?;
         control.stop().context("stop the server")?;
         Ok(control)
     }
 
-    fn ours(&mut self) -> anyhow::Result<&mut (dyn Control + 'static)> {
+    fn require_control(&mut self) -> anyhow::Result<&mut (dyn ServerControl + 'static)> {
         self.ground.control().context("only a server that sweat started is stopped")
     }
 
     /// Removes the data and makes them anew.
-    pub(super) fn reload(&mut self) -> anyhow::Result<()> {
+    pub(super) fn reload_data(&mut self) -> anyhow::Result<()> {
         let keeper = self.keeper;
-        let mut progress = |p| keeper.progress(&p);
-        let mut job = Job {
-            threads: self.plan.load.workers.max(kernel::cores()),
+        let mut progress = |p| keeper.report_progress(&p);
+        let mut job = DataJob {
+            threads: self.plan.load.workers.max(kernel::core_count()),
             seed: self.plan.seed,
             stop: keeper.stop,
             progress: &mut progress,
         };
-        self.workload.cleanup(&mut job).context("remove the data")?;
-        trial::prepare(keeper, self.plan, self.workload)?;
+        self.workload.cleanup_data(&mut job).context("remove the data")?;
+        trial::prepare_data(keeper, self.plan, self.workload)?;
         if keeper.stop.is_set() {
             return Ok(());
         }
-        self.workload.check(keeper.stop)
+        self.workload.check_ready(keeper.stop)
     }
 
     /// Stops the server if it runs and starts it with these settings; with `cold` its files are evicted in between
     /// and what proves that it is cold is noted.
-    pub(super) fn restart(
+    pub(super) fn restart_server(
         &mut self,
         settings: &Settings,
         cold: bool,
         record: &mut StepRecord,
     ) -> anyhow::Result<()> {
-        self.eyes.look_away();
+        self.eyes.close_session();
         let stop = self.keeper.stop.clone();
-        let control = self.ours()?;
+        let control = self.require_control()?;
         if cold {
-            record.notes.extend(restart_cold(control, settings, &stop)?.words());
+            record.notes.extend(restart_cold(control, settings, &stop)?.to_words());
         } else {
             control.stop().context("stop the server")?;
             control.start(settings).context("start the server")?;
         }
         self.settings.clone_from(settings);
-        self.eyes.look_again(&self.ground);
-        self.look_at_settings(settings, record)
+        self.eyes.update_pid(&self.ground);
+        self.check_settings(settings, record)
     }
 
     /// Whether the server runs with what was asked, and what else is not as in the way that started first.
-    fn look_at_settings(
+    fn check_settings(
         &mut self,
         settings: &Settings,
         record: &mut StepRecord,
@@ -94,38 +94,43 @@ impl Walk<'_, '_, '_> {
         let TargetPlan::Sandbox(sandbox) = &self.plan.target else { return Ok(()) };
         let Some(target) = self.ground.target() else { return Ok(()) };
         let asked: Settings = sandbox.settings.iter().chain(settings).cloned().collect();
-        let notes = settings::look(target, self.keeper.stop, &asked, &mut self.first_start)?;
+        let notes = settings::check_running_settings(
+            target,
+            self.keeper.stop,
+            &asked,
+            &mut self.first_start,
+        )?;
         for note in &notes {
-            self.keeper.note(note);
+            self.keeper.add_note(note);
         }
         record.notes.extend(notes);
         Ok(())
     }
 
     /// Gives the variables of the way before their old values, and sets those of this one.
-    pub(super) fn set(
+    pub(super) fn set_variables(
         &mut self,
         settings: &Settings,
         record: &mut StepRecord,
     ) -> anyhow::Result<()> {
-        self.put_back()?;
+        self.restore_variables()?;
         if settings.is_empty() {
             return Ok(());
         }
         anyhow::ensure!(
             self.plan.allow.iter().any(|word| word == SET_GLOBAL),
-            Refused(format!(
+            RefusedError(format!(
                 "nobody has allowed to set variables on this server\n\
                  hint: say --allow {SET_GLOBAL} if that is meant"
             ))
         );
         let target = self.ground.target().context("there is no server to set variables on")?;
-        let consent = Consent::given(&format!("--allow {SET_GLOBAL}"));
-        let path = self.keeper.dir().join(FILE);
+        let consent = Consent::from_flag(&format!("--allow {SET_GLOBAL}"));
+        let path = self.keeper.run_dir().join(FILE);
         let journal = Journal::open(&path, target, &consent, self.keeper.stop)?;
         let journal = self.journal.insert(journal);
         for (name, value) in settings {
-            let old = journal.set(name, &settings::plain_value(value))?;
+            let old = journal.set_variable(name, &settings::statement_value(value))?;
             let old = old.unwrap_or_else(|| "NULL".to_owned());
             record.notes.push(format!("{name} was {old}, is {value}"));
         }
@@ -134,11 +139,11 @@ impl Walk<'_, '_, '_> {
     }
 
     /// Gives all variables that we set their old values. What somebody else has changed meanwhile is told.
-    pub(super) fn put_back(&mut self) -> anyhow::Result<()> {
+    pub(super) fn restore_variables(&mut self) -> anyhow::Result<()> {
         let Some(journal) = self.journal.take() else { return Ok(()) };
         self.settings.clear();
         for left in journal.undo()?.left {
-            self.keeper.note(&format!("left alone: {left}"));
+            self.keeper.add_note(&format!("left alone: {left}"));
         }
         Ok(())
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::ground::Ground;
+use super::system::SystemUnderTest;
 use super::{machine, trial};
 use crate::analysis::noise::ServerFacts;
 use crate::base::{RealClock, Stop};
+use crate::client::Session;
 use crate::driver;
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, TargetPlan, WorkloadPlan};
-use crate::probe::noise::{Care, Scene, Stage, look};
-use crate::probe::process_of;
-use crate::target::Session;
+use crate::probe::noise::{NoiseChecks, NoiseContext, NoiseStage, measure_noise};
+use crate::probe::server_pid;
 
 /// The workload that does nothing.
 const NULL: &str = "null";
@@ -21,13 +21,13 @@ const PACE: f64 = 2000.0;
 
 /// What to examine.
 #[derive(Clone, Debug)]
-pub struct Patient<'a> {
+pub struct DoctorOptions<'a> {
     /// The server, or none.
     pub target: TargetPlan,
     /// Where flushed writes go.
     pub dir: &'a Path,
     /// How closely to look at the machine.
-    pub care: Care,
+    pub care: NoiseChecks,
     /// How long each of the two loads without work runs.
     pub calibrate: Duration,
 }
@@ -47,37 +47,37 @@ pub struct Examination {
 ///
 /// # Errors
 /// When the server can't be reached or started, or the driver can't run at all.
-pub fn examine(
-    patient: &Patient<'_>,
+pub fn examine_system(
+    patient: &DoctorOptions<'_>,
     stop: &Stop,
     told: &mut dyn FnMut(&str, u64, u64),
 ) -> anyhow::Result<Examination> {
     const PARTS: u64 = 6;
-    let clock = RealClock::start();
-    let mut found = Examination { host: machine::facts(), ..Examination::default() };
+    let clock = RealClock::start_now();
+    let mut found = Examination { host: machine::host_facts(), ..Examination::default() };
     let plan = Plan { target: patient.target.clone(), ..Plan::default() };
     if !matches!(patient.target, TargetPlan::None) {
         told("the server", 0, PARTS);
     }
-    let ground = Ground::reach(&plan, stop)?;
+    let ground = SystemUnderTest::from_plan(&plan, stop)?;
     let mut session = ground.target().map(|target| target.connect(stop)).transpose()?;
     let local = ground.target().is_some_and(|target| target.is_local());
-    let pid = ground.pid().or_else(|| process_of(session.as_mut()?, local));
-    let scene = Scene { pid, dir: Some(patient.dir) };
-    found.seen = look(&patient.care, &scene, clock, stop, &mut |stage| match stage {
-        Stage::Quiet => told("what others do", 1, PARTS),
-        Stage::Gap => told("lost time on each core", 2, PARTS),
-        Stage::Cpu => told("a fixed piece of CPU work", 3, PARTS),
-        Stage::Sync => told("flushed writes", 4, PARTS),
+    let pid = ground.server_pid().or_else(|| server_pid(session.as_mut()?, local));
+    let scene = NoiseContext { pid, dir: Some(patient.dir) };
+    found.seen = measure_noise(&patient.care, &scene, clock, stop, &mut |stage| match stage {
+        NoiseStage::Quiet => told("what others do", 1, PARTS),
+        NoiseStage::Gap => told("lost time on each core", 2, PARTS),
+        NoiseStage::Cpu => told("a fixed piece of CPU work", 3, PARTS),
+        NoiseStage::Sync => told("flushed writes", 4, PARTS),
     });
     if !stop.is_set() {
         told("sweat itself", 5, PARTS);
-        found.seen.extend(ourselves(patient.calibrate, clock, stop)?);
+        found.seen.extend(measure_own_limits(patient.calibrate, clock, stop)?);
     }
     if let Some(session) = &mut session {
-        let mut facts = server(session, pid);
+        let mut facts = server_facts(session, pid);
         facts.local = local;
-        facts.address = ground.target().map(|t| t.describe()).unwrap_or_default();
+        facts.address = ground.target().map(|t| t.address_text()).unwrap_or_default();
         facts.memory_bytes = found.host.get("memory_bytes").and_then(|m| m.parse().ok());
         found.server = Some(facts);
     }
@@ -86,18 +86,22 @@ pub fn examine(
 }
 
 /// Our own ceiling and lateness: no work at all through the driver, as fast as it goes and at a pace.
-fn ourselves(time: Duration, clock: RealClock, stop: &Stop) -> anyhow::Result<Vec<(String, f64)>> {
+fn measure_own_limits(
+    time: Duration,
+    clock: RealClock,
+    stop: &Stop,
+) -> anyhow::Result<Vec<(String, f64)>> {
     let workload = WorkloadPlan { kind: NULL.to_owned(), ..WorkloadPlan::default() };
-    let workload = trial::build(&workload, None)?;
+    let workload = trial::build_workload(&workload, None)?;
     let closed = LoadPlan { time: Some(time), ..LoadPlan::default() };
     let arrival = ArrivalPlan::Constant { per_second: PACE };
     let open = LoadPlan { arrival, ..closed.clone() };
-    let run = |load: &LoadPlan| driver::run(load, 1, &*workload, clock, stop, &mut |_| {});
+    let run = |load: &LoadPlan| driver::run_load(load, 1, &*workload, clock, stop, &mut |_| {});
     let (fast, paced) = (run(&closed)?, run(&open)?);
-    let seconds = fast.total.seconds().max(f64::MIN_POSITIVE);
+    let seconds = fast.total.length_s().max(f64::MIN_POSITIVE);
     let late = |quantile: f64| paced.total.lateness.value_at_quantile(quantile) as f64;
     Ok(vec![
-        ("ours.ceiling_per_s".to_owned(), fast.total.events() as f64 / seconds),
+        ("ours.ceiling_per_s".to_owned(), fast.total.event_count() as f64 / seconds),
         ("ours.late_p50_ns".to_owned(), late(0.5)),
         ("ours.late_p99_ns".to_owned(), late(0.99)),
         ("ours.late_max_ns".to_owned(), paced.total.lateness.max() as f64),
@@ -120,14 +124,14 @@ const NEEDS: &[(&str, &str, &str)] = &[
 ];
 
 /// Everything the server says about itself.
-fn server(session: &mut Session, pid: Option<u32>) -> ServerFacts {
+fn server_facts(session: &mut Session, pid: Option<u32>) -> ServerFacts {
     let mut facts = ServerFacts {
         version: format!("{} {}", session.identity().product.name(), session.identity().text),
-        cipher: session.cipher().map(|(version, suite)| format!("{version} {suite}")),
+        cipher: session.tls_cipher().map(|(version, suite)| format!("{version} {suite}")),
         ..ServerFacts::default()
     };
     let mut pairs = |sql: &str| {
-        let rows = session.rows(sql).ok();
+        let rows = session.query_rows(sql).ok();
         let text = |cell: Option<&Option<Vec<u8>>>| {
             cell.and_then(Option::as_ref).map(|b| String::from_utf8_lossy(b).into_owned())
         };
@@ -139,9 +143,9 @@ fn server(session: &mut Session, pid: Option<u32>) -> ServerFacts {
     let status = pairs("SHOW GLOBAL STATUS");
     facts.status = status.into_iter().filter_map(|(n, v)| Some((n, v.parse().ok()?))).collect();
     facts.data_bytes =
-        session.scalar(DATA).ok().flatten().and_then(|text| text.parse::<f64>().ok());
+        session.query_scalar(DATA).ok().flatten().and_then(|text| text.parse::<f64>().ok());
     for (probe, needs, sql) in NEEDS {
-        if session.rows(sql).is_err() {
+        if session.query_rows(sql).is_err() {
             facts.missing.push(((*probe).to_owned(), (*needs).to_owned()));
         }
     }

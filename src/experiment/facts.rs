@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::ground::Ground;
-use super::keeper::Keeper;
-use super::steps::blocks;
-use crate::archive::{Asked, AskedCapacity, ServerRecord};
+use super::run_context::RunContext;
+use super::steps::block_count;
+use super::system::SystemUnderTest;
+use crate::archive::{CapacityRequest, ExperimentRequest, ServerRecord};
 use crate::base::{Clock as _, RealClock, Stop};
 use crate::plan::{CapacityPlan, Objective, Plan};
 use crate::workload::Workload;
@@ -14,14 +14,17 @@ use crate::workload::Workload;
 ///
 /// # Errors
 /// When no session can be opened.
-pub(super) fn server(ground: &Ground, stop: &Stop) -> anyhow::Result<Option<ServerRecord>> {
+pub(super) fn server_record(
+    ground: &SystemUnderTest,
+    stop: &Stop,
+) -> anyhow::Result<Option<ServerRecord>> {
     let Some(target) = ground.target() else { return Ok(None) };
     let session = target.connect(stop)?;
     Ok(Some(ServerRecord {
         product: session.identity().product.name().to_owned(),
         version: session.identity().text.clone(),
-        address: target.describe(),
-        cipher: session.cipher().map(|(version, suite)| format!("{version} {suite}")),
+        address: target.address_text(),
+        cipher: session.tls_cipher().map(|(version, suite)| format!("{version} {suite}")),
         local: target.is_local(),
         sandbox: ground.is_own(),
     }))
@@ -33,24 +36,24 @@ const ROUND_TRIP: &str = "round_trip_us";
 const TRIPS: (usize, usize) = (3, 9);
 
 /// Adds how long the way to the server and back takes with next to nothing to do there, microseconds; asked once.
-pub(super) fn write_round_trip(keeper: &Keeper<'_>, ground: &Ground) {
-    if keeper.writer().meta().facts.contains_key(ROUND_TRIP) {
+pub(super) fn write_round_trip(keeper: &RunContext<'_>, ground: &SystemUnderTest) {
+    if keeper.lock_writer().meta().facts.contains_key(ROUND_TRIP) {
         return;
     }
     if let Some(us) = round_trip_us(ground, keeper.clock, keeper.stop) {
-        keeper.writer().update(|meta| {
+        keeper.lock_writer().update_meta(|meta| {
             meta.facts.insert(ROUND_TRIP.to_owned(), json!(us));
         });
     }
 }
 
 /// The median of a few trips; `None` where the server does not answer.
-fn round_trip_us(ground: &Ground, clock: RealClock, stop: &Stop) -> Option<f64> {
+fn round_trip_us(ground: &SystemUnderTest, clock: RealClock, stop: &Stop) -> Option<f64> {
     let mut session = ground.target()?.connect(stop).ok()?;
     let mut took = Vec::new();
     for trip in 0..TRIPS.0 + TRIPS.1 {
         let began = clock.now();
-        session.command("do 0").ok()?;
+        session.run_command("do 0").ok()?;
         if trip >= TRIPS.0 {
             took.push(clock.now().since(began).0);
         }
@@ -60,30 +63,30 @@ fn round_trip_us(ground: &Ground, clock: RealClock, stop: &Stop) -> Option<f64> 
 }
 
 /// What the plan asks, for findings; nothing for a load or a demonstration, whose plans count no blocks.
-pub(super) fn asked(plan: &Plan) -> Asked {
+pub(super) fn asked_record(plan: &Plan) -> ExperimentRequest {
     let counts_blocks = plan.blocks > 0 || plan.until_clear.is_some();
     let is_plain = plan.sweep.is_none() && plan.capacity.is_none();
     if is_plain && !counts_blocks && plan.checks.is_empty() && plan.allow.is_empty() {
-        return Asked::default();
+        return ExperimentRequest::default();
     }
-    Asked {
+    ExperimentRequest {
         question: plan.question.clone(),
         ways: plan.ways.iter().map(|way| way.name.clone()).collect(),
         metric: plan.decide.metric.clone(),
         margin: plan.decide.margin,
-        blocks: blocks(plan),
+        blocks: block_count(plan),
         until_clear: plan.until_clear,
-        order: plan.order.word().to_owned(),
-        reset: plan.reset.word().to_owned(),
+        order: plan.order.as_str().to_owned(),
+        reset: plan.reset.as_str().to_owned(),
         axis: plan.sweep.as_ref().map(|sweep| sweep.axis.clone()),
-        capacity: plan.capacity.as_ref().map(capacity),
+        capacity: plan.capacity.as_ref().map(capacity_record),
         checks: plan.checks.clone(),
         allow: plan.allow.clone(),
     }
 }
 
-fn capacity(plan: &CapacityPlan) -> AskedCapacity {
-    AskedCapacity {
+fn capacity_record(plan: &CapacityPlan) -> CapacityRequest {
+    CapacityRequest {
         objectives: plan.objectives.iter().map(Objective::to_string).collect(),
         settle_s: plan.settle.as_secs_f64(),
         step_s: plan.step_time.as_secs_f64(),
@@ -109,9 +112,9 @@ const FACTS: &[(&str, &[&str])] = &[
 ];
 
 /// Adds what of the data the load reaches, once the workload has looked at them.
-pub(super) fn write_reach(keeper: &Keeper<'_>, workload: &dyn Workload) {
-    let Some(reach) = workload.reach() else { return };
-    keeper.writer().update(|meta| {
+pub(super) fn write_reach(keeper: &RunContext<'_>, workload: &dyn Workload) {
+    let Some(reach) = workload.data_reach() else { return };
+    keeper.lock_writer().update_meta(|meta| {
         meta.facts.insert("reached_share".to_owned(), json!(reach.share));
         meta.facts.insert("reached_rows".to_owned(), json!(reach.rows));
         meta.facts.insert("table_rows".to_owned(), json!(reach.rows_there));
@@ -121,11 +124,11 @@ pub(super) fn write_reach(keeper: &Keeper<'_>, workload: &dyn Workload) {
 
 /// Adds the sizes of pool and data, in bytes, once the data are there, and of the workload's options those that say
 /// how much there is. What the server does not tell is left out.
-pub(super) fn write_data(keeper: &Keeper<'_>, plan: &Plan, ground: &Ground) {
+pub(super) fn write_data_sizes(keeper: &RunContext<'_>, plan: &Plan, ground: &SystemUnderTest) {
     for name in ["rows", "lookups"] {
         let count = plan.workload.options.count(name);
         if count > 0 {
-            keeper.writer().update(|meta| {
+            keeper.lock_writer().update_meta(|meta| {
                 meta.facts.insert(name.to_owned(), json!(count));
             });
         }
@@ -133,10 +136,11 @@ pub(super) fn write_data(keeper: &Keeper<'_>, plan: &Plan, ground: &Ground) {
     let session = ground.target().map(|t| t.connect(keeper.stop));
     let Some(Ok(mut session)) = session else { return };
     for (name, statements) in FACTS {
-        let mut answers = statements.iter().filter_map(|sql| session.scalar(sql).ok().flatten());
+        let mut answers =
+            statements.iter().filter_map(|sql| session.query_scalar(sql).ok().flatten());
         let number = answers.find_map(|text| text.parse::<f64>().ok());
         if let Some(number) = number {
-            keeper.writer().update(|meta| {
+            keeper.lock_writer().update_meta(|meta| {
                 meta.facts.insert((*name).to_owned(), json!(number as u64));
             });
         }

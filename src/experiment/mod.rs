@@ -1,74 +1,76 @@
 //! Runs a plan: a pure list of steps, and the one loop over them. bench, warm and demo are all plans run by this.
 //! Never knows: clap, formats, colours.
-//! Start reading at `steps`, then `run`. To add a step: a `Deed`, its line in `run::Walk::perform`.
+//! Start reading at `steps`, then `run`. To add a step: a `StepKind`, its line in `run::StepRunner::run_step`.
 
 mod capacity;
 mod change;
-mod complaints;
 pub mod demo;
 pub mod doctor;
-mod dry;
-mod eyes;
+mod dry_run;
+mod error_log;
 mod facts;
-mod ground;
-mod instances;
-mod keeper;
 mod machine;
+mod monitor;
+mod noise;
 mod order;
+mod pool_instances;
 mod preflight;
-mod quiet;
 mod resolved;
-mod rest;
 mod run;
-mod script;
+mod run_context;
+mod schedule;
 mod settings;
+mod settle;
 mod steps;
 mod sweep;
+mod system;
 mod trial;
 mod waits;
 mod watch_cost;
 
 pub use change::SET_GLOBAL;
-pub use dry::{Rehearsed, rehearse};
-pub use instances::least_pool_bytes;
-pub use keeper::Finished;
-pub use order::order;
-pub use run::{check, run, run_script, script};
-pub use script::{Blocks, Clear, Script, SoFar};
-pub use steps::{Deed, Overrides, Step, block_steps, blocks, first_steps, steps};
-pub use watch_cost::WithCost;
+pub use dry_run::{DryRunStep, dry_run_steps};
+pub use order::variant_order;
+pub use pool_instances::least_pool_bytes;
+pub use run::{build_schedule, check_plan, run_plan, run_schedule};
+pub use run_context::FinishedRun;
+pub use schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
+pub use steps::{
+    LoadOverrides, PlanStep, StepKind, block_count, block_steps, first_steps, plan_steps,
+};
+pub use watch_cost::WatchCostSchedule;
 
-use crate::analysis::Outlook;
-use crate::archive::{Lock, ServerRecord};
-use crate::probe::Sample;
+use crate::analysis::SteadyOutlook;
+use crate::archive::{PlanLock, ServerRecord};
+use crate::probe::ProbeSample;
 use crate::recorder::Interval;
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// Told what goes on while a plan runs; `cli` shows it. All methods may be left out.
-pub trait Listener: Send {
+pub trait RunListener: Send {
     /// The server is known.
-    fn server(&mut self, _server: &ServerRecord) {}
+    fn server_known(&mut self, _server: &ServerRecord) {}
     /// What the plan came to is known.
-    fn lock(&mut self, _lock: &Lock) {}
+    fn plan_resolved(&mut self, _lock: &PlanLock) {}
     /// A step begins; `number` counts from 1.
-    fn step_began(&mut self, _step: &Step, _number: usize, _of: usize) {}
+    fn step_started(&mut self, _step: &PlanStep, _number: usize, _of: usize) {}
     /// A step is through.
-    fn step_ended(&mut self, _step: &Step, _seconds: f64) {}
+    fn step_ended(&mut self, _step: &PlanStep, _seconds: f64) {}
     /// How far a longer step is.
-    fn progress(&mut self, _progress: &Progress) {}
+    fn step_progressed(&mut self, _progress: &JobProgress) {}
     /// A load begins with these classes.
-    fn load_began(&mut self, _classes: &[String]) {}
+    fn load_started(&mut self, _classes: &[String]) {}
     /// An interval of the load is over.
-    fn interval(&mut self, _interval: &Interval) {}
+    fn interval_ended(&mut self, _interval: &Interval) {}
     /// The load is to run until it is steady, and this is how it looks.
-    fn outlook(&mut self, _outlook: &Outlook) {}
+    fn outlook_changed(&mut self, _outlook: &SteadyOutlook) {}
     /// A probe has looked.
-    fn sample(&mut self, _sample: &Sample) {}
+    fn sample_taken(&mut self, _sample: &ProbeSample) {}
     /// Something worth a line.
-    fn note(&mut self, _text: &str) {}
+    fn note_added(&mut self, _text: &str) {}
 }
 
 /// A listener that listens to nothing.
-pub struct Silent;
+pub struct NullListener;
 
-impl Listener for Silent {}
+impl RunListener for NullListener {}

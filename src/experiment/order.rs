@@ -12,16 +12,16 @@ use crate::plan::OrderPlan;
 const STREAM: u64 = 0x0d0e;
 
 /// The order of so many ways in a block, from 1.
-pub fn order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec<usize> {
+pub fn variant_order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec<usize> {
     let block = block.max(1);
     match plan {
         OrderPlan::Written => (0..ways).collect(),
-        OrderPlan::Balanced => williams(ways, block as usize - 1),
+        OrderPlan::Balanced => williams_row(ways, block as usize - 1),
         OrderPlan::Shuffled => {
             let mut rng = Rng::new(seed, u64::from(block), STREAM);
             let mut order: Vec<usize> = (0..ways).collect();
             for last in (1..ways).rev() {
-                order.swap(last, rng.below(last as u64 + 1) as usize);
+                order.swap(last, rng.uniform_below(last as u64 + 1) as usize);
             }
             order
         }
@@ -30,7 +30,7 @@ pub fn order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec<usize> 
 
 /// A row of Williams' design. The first row is 0 1 n-1 2 n-2 ..., each other one adds 1 to all; even numbers of ways
 /// have n rows, odd ones 2n, of which the second half are mirror images.
-fn williams(ways: usize, row: usize) -> Vec<usize> {
+fn williams_row(ways: usize, row: usize) -> Vec<usize> {
     let rows = if ways % 2 == 0 { ways } else { 2 * ways };
     let row = row % rows.max(1);
     let first = |place: usize| match place {
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn two_ways_alternate() {
-        let of = |block| order(OrderPlan::Balanced, 2, block, 7);
+        let of = |block| variant_order(OrderPlan::Balanced, 2, block, 7);
         assert_eq!([of(1), of(2), of(3), of(4)], [[0, 1], [1, 0], [0, 1], [1, 0]]);
     }
 
@@ -65,7 +65,7 @@ mod tests {
             let rows = if ways % 2 == 0 { ways } else { 2 * ways };
             let (mut follows, mut places) = (BTreeMap::new(), BTreeMap::new());
             for block in 1..=rows {
-                let order = order(OrderPlan::Balanced, ways, block as u32, 1);
+                let order = variant_order(OrderPlan::Balanced, ways, block as u32, 1);
                 for pair in order.windows(2) {
                     *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
                 }
@@ -83,8 +83,9 @@ mod tests {
 
     #[test]
     fn shuffled_orders_hold_each_way_once_and_follow_the_seed() {
-        let all: Vec<_> = (1..=20).map(|b| order(OrderPlan::Shuffled, 5, b, 42)).collect();
-        let again: Vec<_> = (1..=20).map(|b| order(OrderPlan::Shuffled, 5, b, 42)).collect();
+        let all: Vec<_> = (1..=20).map(|b| variant_order(OrderPlan::Shuffled, 5, b, 42)).collect();
+        let again: Vec<_> =
+            (1..=20).map(|b| variant_order(OrderPlan::Shuffled, 5, b, 42)).collect();
         assert_eq!(all, again);
         for order in &all {
             let mut sorted = order.clone();
@@ -92,6 +93,6 @@ mod tests {
             assert_eq!(sorted, [0, 1, 2, 3, 4]);
         }
         assert!(all.iter().any(|order| *order != all[0]), "all blocks are the same");
-        assert_eq!(order(OrderPlan::Written, 3, 2, 42), [0, 1, 2]);
+        assert_eq!(variant_order(OrderPlan::Written, 3, 2, 42), [0, 1, 2]);
     }
 }

@@ -2,11 +2,11 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::ground::Ground;
 use super::settings;
+use super::system::SystemUnderTest;
 use crate::base::Stop;
+use crate::client::preflight::{ConnectionLimits, OWN_SESSIONS};
 use crate::plan::{Mistake, Mistakes, Plan, ResetPlan, TargetPlan};
-use crate::target::preflight::{Connections, OWN_SESSIONS};
 
 /// Files of ours beside the workers' sockets: run folder, clocks, libraries; with room to spare.
 const OWN_FILES: u64 = 64;
@@ -15,8 +15,9 @@ const OWN_FILES: u64 = 64;
 ///
 /// # Errors
 /// All of it, together.
-pub(super) fn check_plan(plan: &Plan) -> anyhow::Result<()> {
-    let mut mistakes: Vec<Mistake> = files(most_workers(plan), raise_files()).into_iter().collect();
+pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
+    let mut mistakes: Vec<Mistake> =
+        check_open_files(most_workers(plan), raise_file_limit()).into_iter().collect();
     if !matches!(plan.target, TargetPlan::Sandbox(_)) {
         let refuse = |place: &str, why: &str| Mistake {
             place: place.to_owned(),
@@ -38,19 +39,23 @@ pub(super) fn check_plan(plan: &Plan) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// All limits that are too low, together; or when the server can't be asked.
-pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn check_server_limits(
+    plan: &Plan,
+    ground: &SystemUnderTest,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let workers = most_workers(plan);
     let mut mistakes: Vec<Mistake> = Vec::new();
     if let Some(target) = ground.target() {
         let mut session = target.connect(stop)?;
-        mistakes.extend(sessions(workers, &Connections::ask(&mut session)?));
+        mistakes.extend(check_sessions(workers, &ConnectionLimits::from_session(&mut session)?));
         if !ground.is_own() {
-            settings::check_foreign(plan, &mut session)?;
+            settings::check_foreign_settings(plan, &mut session)?;
         }
         // An address is known by what it says of itself: there is no port where there is a socket.
-        if target.describe().starts_with("tcp") {
+        if target.address_text().starts_with("tcp") {
             let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
-            mistakes.extend(ports(workers, &range.unwrap_or_default()));
+            mistakes.extend(check_local_ports(workers, &range.unwrap_or_default()));
         }
     }
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
@@ -62,7 +67,7 @@ fn most_workers(plan: &Plan) -> u64 {
     ways.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
 }
 
-fn sessions(workers: u64, allowed: &Connections) -> Option<Mistake> {
+fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {
     let needed = workers + OWN_SESSIONS;
     let refuse = |name: &str, most: u64, taken: u64| Mistake {
         place: "--threads".to_owned(),
@@ -88,13 +93,13 @@ fn sessions(workers: u64, allowed: &Connections) -> Option<Mistake> {
 }
 
 /// Raises our soft limit of open files to the hard one; gives what holds then, `None` for no limit.
-fn raise_files() -> Option<u64> {
+fn raise_file_limit() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     if raised.is_ok() { maximum } else { current }
 }
 
-fn files(workers: u64, limit: Option<u64>) -> Option<Mistake> {
+fn check_open_files(workers: u64, limit: Option<u64>) -> Option<Mistake> {
     let needed = workers + OWN_FILES;
     let limit = limit.filter(|limit| needed > *limit)?;
     Some(Mistake {
@@ -105,7 +110,7 @@ fn files(workers: u64, limit: Option<u64>) -> Option<Mistake> {
 }
 
 /// `32768\t60999`: a connection needs a local port of its own.
-fn ports(workers: u64, range: &str) -> Option<Mistake> {
+fn check_local_ports(workers: u64, range: &str) -> Option<Mistake> {
     let mut ends = range.split_whitespace().map(str::parse::<u64>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     let there = (last + 1).saturating_sub(first);
@@ -122,28 +127,29 @@ mod tests {
 
     #[test]
     fn sessions_are_counted_with_ours_and_those_of_others() {
-        let allowed = Connections { all: 151, account: 0, taken: 8 };
-        assert_eq!(sessions(140, &allowed), None);
-        let refused = sessions(141, &allowed).unwrap();
+        let allowed = ConnectionLimits { all: 151, account: 0, taken: 8 };
+        assert_eq!(check_sessions(140, &allowed), None);
+        let refused = check_sessions(141, &allowed).unwrap();
         assert!(refused.why.contains("max_connections"), "{refused}");
         assert_eq!(
             refused.hint.as_deref(),
             Some("use at most 140, or raise max_connections on the server to 152")
         );
-        let none = sessions(1, &Connections { all: 151, account: 0, taken: 150 }).unwrap();
+        let none =
+            check_sessions(1, &ConnectionLimits { all: 151, account: 0, taken: 150 }).unwrap();
         assert!(none.hint.as_deref().unwrap().starts_with("none is left for workers: raise"));
-        let account = Connections { account: 20, ..allowed };
-        assert_eq!(sessions(17, &account), None);
-        assert!(sessions(18, &account).unwrap().why.contains("max_user_connections"));
+        let account = ConnectionLimits { account: 20, ..allowed };
+        assert_eq!(check_sessions(17, &account), None);
+        assert!(check_sessions(18, &account).unwrap().why.contains("max_user_connections"));
     }
 
     #[test]
     fn files_and_ports_have_ends() {
-        assert_eq!(files(100, None), None);
-        assert_eq!(files(960, Some(1024)), None);
-        assert!(files(961, Some(1024)).is_some());
-        assert_eq!(ports(28_229, "32768\t60999\n"), None);
-        assert!(ports(28_230, "32768\t60999\n").is_some());
-        assert_eq!(ports(99_999, ""), None);
+        assert_eq!(check_open_files(100, None), None);
+        assert_eq!(check_open_files(960, Some(1024)), None);
+        assert!(check_open_files(961, Some(1024)).is_some());
+        assert_eq!(check_local_ports(28_229, "32768\t60999\n"), None);
+        assert!(check_local_ports(28_230, "32768\t60999\n").is_some());
+        assert_eq!(check_local_ports(99_999, ""), None);
     }
 }

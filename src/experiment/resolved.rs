@@ -1,53 +1,53 @@
-//! What a plan comes to on this day and machine, for `plan.lock`.
+//! What a plan comes to on this day and machine, for `to_plan.plan_resolved`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::ground::Ground;
 use super::machine;
-use crate::archive::{Lock, ServerRecord, VariableRecord, sha256};
+use super::system::SystemUnderTest;
+use crate::archive::{PlanLock, ServerRecord, VariableRecord, file_sha256};
 use crate::base::Stop;
+use crate::client::{Feature, Session};
 use crate::plan::Plan;
-use crate::target::{Session, Word};
 
 /// Looks at everything that may make a repeat come out otherwise. What can't be found out is left out.
-pub(super) fn resolve(
+pub(super) fn resolve_plan(
     plan: &Plan,
-    ground: &Ground,
+    ground: &SystemUnderTest,
     server: Option<&ServerRecord>,
     run: &Path,
     stop: &Stop,
-) -> Lock {
-    let program = ground.pid().and_then(program_of);
+) -> PlanLock {
+    let program = ground.server_pid().and_then(program_path);
     let options = plan.workload.options.iter().map(|(_, value)| value);
     let files = options.filter(|value| !value.is_empty() && Path::new(value).is_file());
     let files: BTreeMap<String, String> =
-        files.filter_map(|f| Some((f.to_owned(), sha256(Path::new(f)).ok()?))).collect();
+        files.filter_map(|f| Some((f.to_owned(), file_sha256(Path::new(f)).ok()?))).collect();
     let session = ground.target().and_then(|target| target.connect(stop).ok());
-    Lock {
+    PlanLock {
         format: 1,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        plan_sha256: sha256(&run.join("plan.toml")).unwrap_or_default(),
+        plan_sha256: file_sha256(&run.join("plan.toml")).unwrap_or_default(),
         seed: plan.seed,
         server: server.map(|server| format!("{} {}", server.product, server.version)),
-        program_sha256: program.as_deref().and_then(|path| sha256(path).ok()),
+        program_sha256: program.as_deref().and_then(|path| file_sha256(path).ok()),
         program: program.map(|path| path.display().to_string()),
         files,
-        machine: machine::facts(),
-        variables: session.map(|mut s| variables(&mut s)).unwrap_or_default(),
+        machine: machine::host_facts(),
+        variables: session.map(|mut s| variable_records(&mut s)).unwrap_or_default(),
     }
 }
 
 /// The file that a process runs.
-fn program_of(pid: u32) -> Option<PathBuf> {
+fn program_path(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
 /// The server's variables with the origin of each, where it tells.
-fn variables(session: &mut Session) -> Vec<VariableRecord> {
-    let known = session.identity().word(Word::VariablesWithOrigin).map(str::to_owned);
-    let rows = known.and_then(|statement| session.rows(&statement).ok());
-    let Some(rows) = rows.or_else(|| session.rows("SHOW GLOBAL VARIABLES").ok()) else {
+fn variable_records(session: &mut Session) -> Vec<VariableRecord> {
+    let known = session.identity().feature_text(Feature::VariablesWithOrigin).map(str::to_owned);
+    let rows = known.and_then(|statement| session.query_rows(&statement).ok());
+    let Some(rows) = rows.or_else(|| session.query_rows("SHOW GLOBAL VARIABLES").ok()) else {
         return Vec::new();
     };
     let cell = |row: &Vec<Option<Vec<u8>>>, at: usize| {

@@ -4,28 +4,28 @@ use std::io::{BufWriter, Write as _};
 
 use anyhow::Context;
 
-use super::capacity::Capacity;
-use super::complaints::{self, Complaints};
-use super::eyes::Eyes;
-use super::ground::Ground;
-use super::keeper::{Finished, Keeper, Reached};
-use super::script::{Blocks, Clear, Script, SoFar};
+use super::capacity::CapacitySchedule;
+use super::error_log::{self, ErrorLogBaseline};
+use super::monitor::RunMonitor;
+use super::run_context::{FinishedRun, RunContext, RunEnd};
+use super::schedule::{BlockSchedule, ClearPredicate, RunSoFar, StepSchedule};
 use super::settings::FirstStart;
-use super::steps::{Deed, Overrides, Step};
-use super::sweep::Sweep;
-use super::trial::{self, Place};
-use super::waits::{self, Watch};
-use super::{Listener, facts, instances, preflight, quiet, resolved, settings};
+use super::steps::{LoadOverrides, PlanStep, StepKind};
+use super::sweep::SweepSchedule;
+use super::system::SystemUnderTest;
+use super::trial::{self, TrialPosition};
+use super::waits::{self, WaitsWatch};
+use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings};
 use crate::analysis;
 use crate::archive::{RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
+use crate::client::Target;
 use crate::plan::{Mistakes, Plan, WarmPlan};
-use crate::probe::noise::Care;
+use crate::probe::noise::NoiseChecks;
 use crate::server::journal::Journal;
-use crate::server::{Control, Settings};
-use crate::target::Target;
-use crate::warm::{self, DumpPlan, Scene, Warmed};
-use crate::workload::{Progress, Workload};
+use crate::server::{ServerControl, Settings};
+use crate::warm::{self, DumpPlan, WarmContext, WarmOutcome};
+use crate::workload::{JobProgress, Workload};
 
 /// Runs a plan to its end, its interruption or its failure; what was measured is in the run folder in all cases.
 /// `command` is the word typed: `bench`, `demo`.
@@ -33,23 +33,32 @@ use crate::workload::{Progress, Workload};
 /// # Errors
 /// What is wrong before the first step (no server, no data): no run folder is left then. Later errors are in the
 /// folder and in what is returned.
-pub fn run(
+pub fn run_plan(
     plan: &Plan,
     command: &str,
     stop: &Stop,
-    listener: &mut dyn Listener,
-) -> anyhow::Result<Finished> {
-    run_script(plan, &mut *script(plan, &|run| analysis::clear(run).ends), command, stop, listener)
+    listener: &mut dyn RunListener,
+) -> anyhow::Result<FinishedRun> {
+    run_schedule(
+        plan,
+        &mut *build_schedule(plan, &|run| analysis::judge_interim(run).ends),
+        command,
+        stop,
+        listener,
+    )
 }
 
-/// The script that a plan asks for. `is_clear` is for plans of ways, see `Blocks`.
-pub fn script<'a>(plan: &'a Plan, is_clear: Clear<'a>) -> Box<dyn Script + 'a> {
+/// The script that a plan asks for. `is_clear` is for plans of ways, see `BlockSchedule`.
+pub fn build_schedule<'a>(
+    plan: &'a Plan,
+    is_clear: ClearPredicate<'a>,
+) -> Box<dyn StepSchedule + 'a> {
     if let Some(capacity) = &plan.capacity {
-        return Box::new(Capacity::new(plan, capacity));
+        return Box::new(CapacitySchedule::new(plan, capacity));
     }
     match &plan.sweep {
-        Some(sweep) if sweep.is_load() => Box::new(Sweep::new(plan)),
-        _ => Box::new(Blocks::new(plan, is_clear)),
+        Some(sweep) if sweep.is_load_axis() => Box::new(SweepSchedule::new(plan)),
+        _ => Box::new(BlockSchedule::new(plan, is_clear)),
     }
 }
 
@@ -57,11 +66,13 @@ pub fn script<'a>(plan: &'a Plan, is_clear: Clear<'a>) -> Box<dyn Script + 'a> {
 ///
 /// # Errors
 /// All mistakes together; or when the sandbox's program can't be asked.
-pub fn check(plan: &Plan) -> anyhow::Result<()> {
+pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
     let mut all = Vec::new();
-    for checked in
-        [preflight::check_plan(plan), instances::check(plan), settings::check_before(plan)]
-    {
+    for checked in [
+        preflight::check_plan_limits(plan),
+        pool_instances::check_pool_instances(plan),
+        settings::check_settings(plan),
+    ] {
         let Err(error) = checked else { continue };
         match error.downcast() {
             Ok(Mistakes(mistakes)) => all.extend(mistakes),
@@ -74,41 +85,41 @@ pub fn check(plan: &Plan) -> anyhow::Result<()> {
 /// The same with steps that a script names, one after the other.
 ///
 /// # Errors
-/// As `run`.
-pub fn run_script(
+/// As `run_plan`.
+pub fn run_schedule(
     plan: &Plan,
-    script: &mut dyn Script,
+    script: &mut dyn StepSchedule,
     command: &str,
     stop: &Stop,
-    listener: &mut dyn Listener,
-) -> anyhow::Result<Finished> {
-    check(plan)?;
-    let ground = Ground::reach(plan, stop)?;
-    preflight::check(plan, &ground, stop)?;
-    waits::check(plan, &ground, stop)?;
-    let record = facts::server(&ground, stop)?;
-    let workload = trial::build(&plan.workload, ground.target())?;
+    listener: &mut dyn RunListener,
+) -> anyhow::Result<FinishedRun> {
+    check_plan(plan)?;
+    let ground = SystemUnderTest::from_plan(plan, stop)?;
+    preflight::check_server_limits(plan, &ground, stop)?;
+    waits::check_pattern(plan, &ground, stop)?;
+    let record = facts::server_record(&ground, stop)?;
+    let workload = trial::build_workload(&plan.workload, ground.target())?;
     if !plan.prepare {
-        workload.check(stop)?;
+        workload.check_ready(stop)?;
     }
-    let keeper = Keeper::begin(plan, command, stop, listener)?;
+    let keeper = RunContext::start_run(plan, command, stop, listener)?;
     if let Some(server) = &record {
-        keeper.tell(|listener| listener.server(server));
+        keeper.notify_listener(|listener| listener.server_known(server));
     }
     if plan.blocks > 0 {
-        let lock = resolved::resolve(plan, &ground, record.as_ref(), &keeper.dir(), stop);
-        keeper.writer().lock(&lock);
-        keeper.tell(|listener| listener.lock(&lock));
+        let lock = resolved::resolve_plan(plan, &ground, record.as_ref(), &keeper.run_dir(), stop);
+        keeper.lock_writer().write_plan_lock(&lock);
+        keeper.notify_listener(|listener| listener.plan_resolved(&lock));
     }
-    keeper.writer().update(|meta| meta.server = record);
+    keeper.lock_writer().update_meta(|meta| meta.server = record);
     if !plan.prepare {
-        facts::write_data(&keeper, plan, &ground);
+        facts::write_data_sizes(&keeper, plan, &ground);
         facts::write_reach(&keeper, &*workload);
     }
     let result = std::thread::scope(|scope| {
-        let eyes = Eyes::open(scope, plan, &ground, &keeper)?;
+        let eyes = RunMonitor::start_sampling(scope, plan, &ground, &keeper)?;
         let workload = &*workload;
-        let mut walk = Walk {
+        let mut walk = StepRunner {
             plan,
             keeper: &keeper,
             ground,
@@ -117,28 +128,28 @@ pub fn run_script(
             settings: Settings::new(),
             first_start: None,
             journal: None,
-            care: quiet::care(plan, command),
+            care: noise::choose_noise_checks(plan, command),
         };
-        let complaints = Complaints::so_far(&mut walk.ground);
-        let result = walk.all(script);
-        let result = complaints::told(result, &mut walk.ground, &keeper);
-        complaints.keep_new(&mut walk.ground, &keeper);
-        let back = walk.put_back();
+        let complaints = ErrorLogBaseline::from_server(&mut walk.ground);
+        let result = walk.run_steps(script);
+        let result = error_log::explain_failure(result, &mut walk.ground, &keeper);
+        complaints.save_new_lines(&mut walk.ground, &keeper);
+        let back = walk.restore_variables();
         walk.eyes.close();
-        with_ending(result, back, &keeper)
+        combine_results(result, back, &keeper)
     });
-    Ok(keeper.end(result))
+    Ok(keeper.end_run(result))
 }
 
 /// What a run came to, and whether everything was put back after it. What is left changed on a server stays in its journal,
 /// of which whoever ends the program tells; it must not hide what stopped the run.
-fn with_ending(
-    result: anyhow::Result<Reached>,
+fn combine_results(
+    result: anyhow::Result<RunEnd>,
     back: anyhow::Result<()>,
-    keeper: &Keeper<'_>,
-) -> anyhow::Result<Reached> {
+    keeper: &RunContext<'_>,
+) -> anyhow::Result<RunEnd> {
     let Err(left) = back else { return result };
-    keeper.note(&format!("{left:#}"));
+    keeper.add_note(&format!("{left:#}"));
     match result {
         Ok((RunState::Done, None)) => Err(left),
         stopped => stopped,
@@ -151,12 +162,12 @@ const STATEMENTS: &str = "load.sql";
 const DUMP_ALL: DumpPlan = DumpPlan { pct: Some(100), allowed: false };
 
 /// A walk through the steps.
-pub(super) struct Walk<'a, 'k, 'scope> {
+pub(super) struct StepRunner<'a, 'k, 'scope> {
     pub(super) plan: &'a Plan,
-    pub(super) keeper: &'a Keeper<'k>,
-    pub(super) ground: Ground,
+    pub(super) keeper: &'a RunContext<'k>,
+    pub(super) ground: SystemUnderTest,
     pub(super) workload: &'a dyn Workload,
-    pub(super) eyes: Eyes<'scope>,
+    pub(super) eyes: RunMonitor<'scope>,
     /// The settings of the way under way.
     pub(super) settings: Settings,
     /// What the server ran with when it was first restarted.
@@ -164,20 +175,20 @@ pub(super) struct Walk<'a, 'k, 'scope> {
     /// What was changed on a server that is not ours.
     pub(super) journal: Option<Journal>,
     /// How closely to look at the machine beside each load.
-    pub(super) care: Option<Care>,
+    pub(super) care: Option<NoiseChecks>,
 }
 
-impl Walk<'_, '_, '_> {
+impl StepRunner<'_, '_, '_> {
     /// All steps, until one says that it goes no further.
-    fn all(&mut self, script: &mut dyn Script) -> anyhow::Result<Reached> {
+    fn run_steps(&mut self, script: &mut dyn StepSchedule) -> anyhow::Result<RunEnd> {
         let keeper = self.keeper;
-        let so_far = SoFar::of(keeper.dir());
+        let so_far = RunSoFar::from_dir(keeper.run_dir());
         let mut number = 0;
-        while let Some(step) = script.next(&so_far)? {
+        while let Some(step) = script.next_step(&so_far)? {
             number += 1;
-            let of = script.expected().max(number);
+            let of = script.expected_steps().max(number);
             let reached = keeper
-                .step(&step, number, of, |record| self.watched(&step, record))
+                .record_step(&step, number, of, |record| self.run_measured_step(&step, record))
                 .with_context(|| step.to_string())?;
             if reached.0 != RunState::Done {
                 return Ok(reached);
@@ -193,55 +204,61 @@ impl Walk<'_, '_, '_> {
     }
 
     /// One step, with a raw look at server and host before and after.
-    fn watched(&mut self, step: &Step, record: &mut StepRecord) -> anyhow::Result<Reached> {
-        let noise = self.care.filter(|_| matches!(step.deed, Deed::Load { .. }));
+    fn run_measured_step(
+        &mut self,
+        step: &PlanStep,
+        record: &mut StepRecord,
+    ) -> anyhow::Result<RunEnd> {
+        let noise = self.care.filter(|_| matches!(step.deed, StepKind::Load { .. }));
         let clock = self.keeper.clock;
         if let Some(care) = &noise {
-            let pid = self.eyes.pid(&self.ground);
-            quiet::note(&mut record.noise, "before.", care, pid, self.keeper);
+            let pid = self.eyes.server_pid(&self.ground);
+            noise::record_noise(&mut record.noise, "before.", care, pid, self.keeper);
             record.began_ns = clock.now().0;
         }
-        record.before = self.eyes.look(&self.ground, self.keeper);
-        let result = self.perform(step, record);
+        record.before = self.eyes.read_counters(&self.ground, self.keeper);
+        let result = self.run_step(step, record);
         // One that was just found silent is not asked again.
         let is_over = matches!(&result, Ok((RunState::Failed, _))) || self.keeper.stop.is_set();
         let is_gone = is_over && self.ground.target().is_some_and(Target::is_silent);
         if !is_gone {
-            record.after = self.eyes.look(&self.ground, self.keeper);
+            record.after = self.eyes.read_counters(&self.ground, self.keeper);
         }
         if let Some(care) = noise.filter(|_| result.is_ok()) {
             record.ended_ns = Some(clock.now().0);
-            let pid = self.eyes.pid(&self.ground);
-            quiet::note(&mut record.noise, "after.", &care, pid, self.keeper);
+            let pid = self.eyes.server_pid(&self.ground);
+            noise::record_noise(&mut record.noise, "after.", &care, pid, self.keeper);
         }
         result
     }
 
-    fn perform(&mut self, step: &Step, record: &mut StepRecord) -> anyhow::Result<Reached> {
+    fn run_step(&mut self, step: &PlanStep, record: &mut StepRecord) -> anyhow::Result<RunEnd> {
         match &step.deed {
-            Deed::Prepare => self.prepare(),
-            Deed::Snapshot => self.snapshot(record),
-            Deed::Restore => self.restore(record),
-            Deed::Reload => self.reload(),
-            Deed::Restart { settings, cold } => self.restart(settings, *cold, record),
-            Deed::Set { settings } => self.set(settings, record),
-            Deed::Warm { plan } => self.warm(plan, record),
-            Deed::Settle { most } => self.settle(*most, record),
-            Deed::Dump => self.dump(record),
-            Deed::WatchCost => self.watch_cost(record),
-            Deed::Load { pass, over } => return self.load(step, *pass, over, record.number),
+            StepKind::Prepare => self.prepare_data(),
+            StepKind::Snapshot => self.take_snapshot(record),
+            StepKind::Restore => self.restore_snapshot(record),
+            StepKind::Reload => self.reload_data(),
+            StepKind::Restart { settings, cold } => self.restart_server(settings, *cold, record),
+            StepKind::Set { settings } => self.set_variables(settings, record),
+            StepKind::Warm { plan } => self.warm_pool(plan, record),
+            StepKind::Settle { most } => self.wait_until_settled(*most, record),
+            StepKind::Dump => self.dump_pool(record),
+            StepKind::WatchCost => self.measure_watch_cost(record),
+            StepKind::Load { pass, over } => {
+                return self.run_load(step, *pass, over, record.number);
+            }
         }?;
         Ok((RunState::Done, None))
     }
 
-    fn load(
+    fn run_load(
         &mut self,
-        step: &Step,
+        step: &PlanStep,
         pass: u32,
-        over: &Overrides,
+        over: &LoadOverrides,
         number: u32,
-    ) -> anyhow::Result<Reached> {
-        let place = Place {
+    ) -> anyhow::Result<RunEnd> {
+        let place = TrialPosition {
             way: step.way.clone(),
             block: step.block.max(1),
             pass,
@@ -249,27 +266,29 @@ impl Walk<'_, '_, '_> {
             settings: self.settings.clone(),
             over: over.clone(),
         };
-        let watch = Watch::begin(self.plan, self.keeper, &self.ground)?;
-        let recording = trial::run(self.keeper, self.plan, self.workload, &place, &self.ground)?;
-        let reached = trial::asked(&recording, &self.ground, self.keeper);
-        let ended = watch.map_or(Ok(()), |watch| watch.end(self.keeper, &trial::name(&place)));
-        with_ending(Ok(reached), ended, self.keeper)
+        let watch = WaitsWatch::start_planned(self.plan, self.keeper, &self.ground)?;
+        let recording =
+            trial::run_trial(self.keeper, self.plan, self.workload, &place, &self.ground)?;
+        let reached = trial::confirm_run_end(&recording, &self.ground, self.keeper);
+        let ended = watch
+            .map_or(Ok(()), |watch| watch.write_and_restore(self.keeper, &trial::trial_id(&place)));
+        combine_results(Ok(reached), ended, self.keeper)
     }
 
-    pub(super) fn prepare(&mut self) -> anyhow::Result<()> {
-        trial::prepare(self.keeper, self.plan, self.workload)?;
+    pub(super) fn prepare_data(&mut self) -> anyhow::Result<()> {
+        trial::prepare_data(self.keeper, self.plan, self.workload)?;
         if self.keeper.stop.is_set() {
             return Ok(());
         }
-        facts::write_data(self.keeper, self.plan, &self.ground);
-        self.workload.check(self.keeper.stop)?;
+        facts::write_data_sizes(self.keeper, self.plan, &self.ground);
+        self.workload.check_ready(self.keeper.stop)?;
         facts::write_reach(self.keeper, self.workload);
         self.write_statements()
     }
 
     /// Keeps the statements of the load beside the run, where it has a list of them, for other tools to run.
     fn write_statements(&self) -> anyhow::Result<()> {
-        let path = self.keeper.dir().join(STATEMENTS);
+        let path = self.keeper.run_dir().join(STATEMENTS);
         // Those of an earlier prepare of this run.
         let _ = std::fs::remove_file(&path);
         let file =
@@ -284,39 +303,39 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    fn warm(&mut self, plan: &WarmPlan, record: &mut StepRecord) -> anyhow::Result<()> {
-        let strategy = warm::strategy(&plan.strategy)?;
-        let warmed = self.scene(|scene| strategy.warm(&plan.options, scene))?;
+    fn warm_pool(&mut self, plan: &WarmPlan, record: &mut StepRecord) -> anyhow::Result<()> {
+        let strategy = warm::find_strategy(&plan.strategy)?;
+        let warmed = self.with_warm_context(|scene| strategy.warm(&plan.options, scene))?;
         for note in &warmed.notes {
-            self.keeper.note(note);
+            self.keeper.add_note(note);
         }
         record.warmed = Some(warmed_record(&plan.strategy, warmed));
         Ok(())
     }
 
     /// Has the server write down which pages its pool holds, all of them.
-    fn dump(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
-        let dumped = self.scene(|scene| warm::dump(&DUMP_ALL, scene))?;
+    fn dump_pool(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+        let dumped = self.with_warm_context(|scene| warm::request_pool_dump(&DUMP_ALL, scene))?;
         record.notes.extend(dumped.pages.map(|pages| format!("{pages} pages written down")));
         record.notes.extend(dumped.notes);
         Ok(())
     }
 
-    /// What the room `warm` works with.
-    fn scene<T>(
+    /// What the room `warm_pool` works with.
+    fn with_warm_context<T>(
         &mut self,
-        work: impl FnOnce(&mut Scene<'_>) -> anyhow::Result<T>,
+        work: impl FnOnce(&mut WarmContext<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
         let target = self.ground.target().context("there is no server to warm")?.clone();
         let keeper = self.keeper;
-        let mut progress = |p: Progress| keeper.progress(&p);
-        let control = self.ground.control().map(|control| control as &mut dyn Control);
+        let mut progress = |p: JobProgress| keeper.report_progress(&p);
+        let control = self.ground.control().map(|control| control as &mut dyn ServerControl);
         let (clock, stop, progress) = (keeper.clock, keeper.stop, &mut progress);
-        work(&mut Scene { target: &target, control, clock, stop, progress })
+        work(&mut WarmContext { target: &target, control, clock, stop, progress })
     }
 }
 
-fn warmed_record(strategy: &str, warmed: Warmed) -> WarmedRecord {
+fn warmed_record(strategy: &str, warmed: WarmOutcome) -> WarmedRecord {
     WarmedRecord {
         strategy: strategy.to_owned(),
         seconds: warmed.seconds,

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SET_GLOBAL;
 use crate::archive::SIDE_EFFECT;
-use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest};
+use crate::client::{Session, Target};
+use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest_name};
 use crate::server::Settings;
-use crate::server::journal::{self, Refusal};
-use crate::server::sandbox::validate;
-use crate::target::{Session, Target};
+use crate::server::journal::{self, VariableRefusal};
+use crate::server::sandbox::validate_settings;
 
 /// Variables whose values differ from start to start by themselves.
 const RESTLESS: &[&str] = &[
@@ -37,18 +37,18 @@ const RESTLESS: &[&str] = &[
 ];
 
 /// The server's variables, names in lower case.
-pub(super) type Variables = BTreeMap<String, String>;
+pub(super) type ServerVariables = BTreeMap<String, String>;
 
 /// Asks whether the settings of a plan will do, before anything is started.
 ///
 /// # Errors
 /// All mistakes together; or when nobody can be asked.
-pub(super) fn check_before(plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     let mistakes = match &plan.target {
         TargetPlan::Sandbox(sandbox) => {
             let ways: Vec<_> = plan.ways.iter().map(|w| (w.name.as_str(), &w.settings)).collect();
             let any = !sandbox.settings.is_empty() || ways.iter().any(|(_, s)| !s.is_empty());
-            if any { validate(sandbox, &ways)? } else { Vec::new() }
+            if any { validate_settings(sandbox, &ways)? } else { Vec::new() }
         }
         TargetPlan::None if has_settings(plan) => vec![Mistake {
             place: "way.set".to_owned(),
@@ -63,54 +63,54 @@ pub(super) fn check_before(plan: &Plan) -> anyhow::Result<()> {
         }],
         _ => Vec::new(),
     };
-    raise(mistakes)
+    to_result(mistakes)
 }
 
 /// Asks a server that we did not start whether it would let the plan's variables be set; sets none.
 ///
 /// # Errors
 /// All mistakes together; or when it can't be asked.
-pub(super) fn check_foreign(plan: &Plan, session: &mut Session) -> anyhow::Result<()> {
+pub(super) fn check_foreign_settings(plan: &Plan, session: &mut Session) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
     for way in &plan.ways {
         for (name, value) in &way.settings {
-            let refusal = journal::refuses(session, name, &plain_value(value))?;
+            let refusal = journal::find_refusal(session, name, &statement_value(value))?;
             let Some(refusal) = refusal else { continue };
-            let (why, hint) = words(session, name, refusal)?;
+            let (why, hint) = refusal_text(session, name, refusal)?;
             let place = format!("way {}: {name}", way.name);
             mistakes.push(Mistake { place, why, hint });
         }
     }
-    raise(mistakes)
+    to_result(mistakes)
 }
 
-fn words(
+fn refusal_text(
     session: &mut Session,
     name: &str,
-    refusal: Refusal,
+    refusal: VariableRefusal,
 ) -> anyhow::Result<(String, Option<String>)> {
     Ok(match refusal {
-        Refusal::Unknown => {
-            let known = variables(session)?;
-            let near = nearest(&name.to_lowercase(), known.keys().map(String::as_str));
+        VariableRefusal::Unknown => {
+            let known = read_variables(session)?;
+            let near = nearest_name(&name.to_lowercase(), known.keys().map(String::as_str));
             let hint = near.map(|near| format!("did you mean {near}?"));
             ("this server has no such variable".to_owned(), hint)
         }
-        Refusal::ReadOnly => (
+        VariableRefusal::ReadOnly => (
             "it can only be set when the server starts: that needs a restart, and this server \
              is not ours"
                 .to_owned(),
             Some("use [sandbox], whose server is restarted for each way".to_owned()),
         ),
-        Refusal::Denied => (
+        VariableRefusal::Denied => (
             "this account may not set variables".to_owned(),
             Some("grant it SYSTEM_VARIABLES_ADMIN (MySQL) or SUPER (MariaDB)".to_owned()),
         ),
-        Refusal::Value(text) => (text, None),
+        VariableRefusal::Value(text) => (text, None),
     })
 }
 
-fn raise(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
+fn to_result(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
 }
 
@@ -126,8 +126,8 @@ fn is_allowed(plan: &Plan) -> bool {
 ///
 /// # Errors
 /// When it can't be asked.
-pub(super) fn variables(session: &mut Session) -> anyhow::Result<Variables> {
-    let rows = session.rows("SHOW GLOBAL VARIABLES")?;
+pub(super) fn read_variables(session: &mut Session) -> anyhow::Result<ServerVariables> {
+    let rows = session.query_rows("SHOW GLOBAL VARIABLES")?;
     let cell = |row: &Vec<Option<Vec<u8>>>, at: usize| {
         let bytes = row.get(at).cloned().flatten().unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
@@ -139,7 +139,7 @@ pub(super) fn variables(session: &mut Session) -> anyhow::Result<Variables> {
 #[derive(Debug)]
 pub(super) struct FirstStart {
     settings: Settings,
-    variables: Variables,
+    variables: ServerVariables,
 }
 
 /// Looks whether a server that has just started runs with what was asked, and what else is not as at the first start.
@@ -147,39 +147,40 @@ pub(super) struct FirstStart {
 ///
 /// # Errors
 /// When it can't be asked, or a value is not as asked.
-pub(super) fn look(
+pub(super) fn check_running_settings(
     target: &Target,
     stop: &crate::base::Stop,
     asked: &Settings,
     first: &mut Option<FirstStart>,
 ) -> anyhow::Result<Vec<String>> {
-    let variables = variables(&mut target.connect(stop)?)?;
-    let mut notes = check_asked(asked, &variables)?;
+    let variables = read_variables(&mut target.connect(stop)?)?;
+    let mut notes = check_requested(asked, &variables)?;
     match first {
         None => *first = Some(FirstStart { settings: asked.clone(), variables }),
-        Some(first) => notes.extend(side_effects(first, asked, &variables)),
+        Some(first) => notes.extend(find_side_effects(first, asked, &variables)),
     }
     Ok(notes)
 }
 
 /// Compares what was asked with what the server runs with; of a name given twice the last value counts.
-fn check_asked(asked: &Settings, variables: &Variables) -> anyhow::Result<Vec<String>> {
+fn check_requested(asked: &Settings, variables: &ServerVariables) -> anyhow::Result<Vec<String>> {
     let (mut notes, mut mistakes) = (Vec::new(), Vec::new());
-    let last: BTreeMap<String, &String> = asked.iter().map(|(n, v)| (plain(n), v)).collect();
+    let last: BTreeMap<String, &String> =
+        asked.iter().map(|(n, v)| (variable_name(n), v)).collect();
     for (name, value) in last {
         let Some(now) = variables.get(&name) else {
             notes.push(format!("no variable tells whether {name}={value} took effect"));
             continue;
         };
-        match fit(value, now) {
-            Fit::Same => {}
-            Fit::Rounded => {
+        match match_values(value, now) {
+            SettingMatch::Same => {}
+            SettingMatch::Rounded => {
                 notes.push(format!("{SIDE_EFFECT}the server rounded {name}={value} to {now}"))
             }
-            Fit::Unknown => {
+            SettingMatch::Unknown => {
                 notes.push(format!("{name} was asked as {value}, the server calls it {now}"))
             }
-            Fit::Other => mistakes.push(Mistake {
+            SettingMatch::Other => mistakes.push(Mistake {
                 place: name.clone(),
                 why: format!("{value} was asked, and the server runs with {now}"),
                 hint: Some(
@@ -188,14 +189,18 @@ fn check_asked(asked: &Settings, variables: &Variables) -> anyhow::Result<Vec<St
             }),
         }
     }
-    raise(mistakes)?;
+    to_result(mistakes)?;
     Ok(notes)
 }
 
 /// What differs from the first start and nobody asked for.
-fn side_effects(first: &FirstStart, asked: &Settings, variables: &Variables) -> Vec<String> {
+fn find_side_effects(
+    first: &FirstStart,
+    asked: &Settings,
+    variables: &ServerVariables,
+) -> Vec<String> {
     let meant: BTreeSet<String> =
-        first.settings.iter().chain(asked).map(|(name, _)| plain(name)).collect();
+        first.settings.iter().chain(asked).map(|(name, _)| variable_name(name)).collect();
     let is_meant = |name: &str| meant.contains(name) || RESTLESS.contains(&name);
     let names: BTreeSet<&String> = first.variables.keys().chain(variables.keys()).collect();
     let show = |value: Option<&String>| value.map_or("absent".to_owned(), Clone::clone);
@@ -211,7 +216,7 @@ fn side_effects(first: &FirstStart, asked: &Settings, variables: &Variables) -> 
 
 /// How a value fits what was asked.
 #[derive(Debug, PartialEq, Eq)]
-enum Fit {
+enum SettingMatch {
     /// The same, perhaps in other words.
     Same,
     /// A size that the server made a little larger.
@@ -222,32 +227,34 @@ enum Fit {
     Other,
 }
 
-fn fit(asked: &str, now: &str) -> Fit {
+fn match_values(asked: &str, now: &str) -> SettingMatch {
     let (asked, now) = (asked.trim(), now.trim());
-    if asked.eq_ignore_ascii_case(now) || switch(asked).is_some_and(|on| switch(now) == Some(on)) {
-        return Fit::Same;
+    if asked.eq_ignore_ascii_case(now)
+        || parse_switch(asked).is_some_and(|on| parse_switch(now) == Some(on))
+    {
+        return SettingMatch::Same;
     }
-    if let (Some(wanted), Some(is)) = (number(asked), number(now)) {
+    if let (Some(wanted), Some(is)) = (parse_number(asked), parse_number(now)) {
         let is_size = wanted >= f64::from(1 << 20);
         return match () {
-            () if (wanted - is).abs() <= 1e-9 * wanted.abs().max(1.0) => Fit::Same,
-            () if is_size && is > wanted && is < 2.0 * wanted => Fit::Rounded,
-            () => Fit::Other,
+            () if (wanted - is).abs() <= 1e-9 * wanted.abs().max(1.0) => SettingMatch::Same,
+            () if is_size && is > wanted && is < 2.0 * wanted => SettingMatch::Rounded,
+            () => SettingMatch::Other,
         };
     }
     let parts = |text: &str| -> BTreeSet<String> {
         text.split(',').map(|part| part.trim().to_lowercase()).collect()
     };
     if now.contains(',') && parts(asked).is_subset(&parts(now)) {
-        return Fit::Same;
+        return SettingMatch::Same;
     }
     if asked.trim_end_matches('/') == now.trim_end_matches('/') {
-        return Fit::Same;
+        return SettingMatch::Same;
     }
-    if number(asked).is_some() { Fit::Unknown } else { Fit::Other }
+    if parse_number(asked).is_some() { SettingMatch::Unknown } else { SettingMatch::Other }
 }
 
-fn switch(text: &str) -> Option<bool> {
+fn parse_switch(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "1" | "true" | "yes" => Some(true),
         "off" | "0" | "false" | "no" => Some(false),
@@ -256,7 +263,7 @@ fn switch(text: &str) -> Option<bool> {
 }
 
 /// A number as servers read it: `16M` is 16777216.
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     let last = text.chars().next_back()?.to_ascii_uppercase();
     let Some(power) = "KMGTPE".find(last) else {
         return text.parse().ok().filter(|n: &f64| n.is_finite());
@@ -267,16 +274,16 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// A value as a statement takes it, which knows no `16M`.
-pub(super) fn plain_value(value: &str) -> String {
+pub(super) fn statement_value(value: &str) -> String {
     let has_suffix = value.chars().next_back().is_some_and(|c| c.is_ascii_alphabetic());
-    match number(value) {
+    match parse_number(value) {
         Some(number) if has_suffix => format!("{number:.0}"),
         _ => value.to_owned(),
     }
 }
 
 /// The name of a setting as the server stores it.
-fn plain(name: &str) -> String {
+fn variable_name(name: &str) -> String {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     name.strip_prefix("loose_").unwrap_or(&name).to_owned()
 }
@@ -289,7 +296,7 @@ mod tests {
         list.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
     }
 
-    fn runs_with(list: &[(&str, &str)]) -> Variables {
+    fn runs_with(list: &[(&str, &str)]) -> ServerVariables {
         settings(list).into_iter().collect()
     }
 
@@ -305,26 +312,26 @@ mod tests {
             ("mrr=on", "mrr=on,mrr_cost_based=off"),
             ("/x", "/x/"),
         ] {
-            assert_eq!(fit(asked, now), Fit::Same, "{asked} {now}");
+            assert_eq!(match_values(asked, now), SettingMatch::Same, "{asked} {now}");
         }
-        assert_eq!(fit("200M", "268435456"), Fit::Rounded);
-        assert_eq!(fit("4", "1"), Fit::Other);
-        assert_eq!(fit("4", "O_DIRECT"), Fit::Unknown);
-        assert_eq!(fit("fsync", "O_DIRECT"), Fit::Other);
-        assert_eq!(plain_value("16M"), "16777216");
-        assert_eq!(plain_value("O_DIRECT"), "O_DIRECT");
-        assert_eq!(plain_value("0.5"), "0.5");
+        assert_eq!(match_values("200M", "268435456"), SettingMatch::Rounded);
+        assert_eq!(match_values("4", "1"), SettingMatch::Other);
+        assert_eq!(match_values("4", "O_DIRECT"), SettingMatch::Unknown);
+        assert_eq!(match_values("fsync", "O_DIRECT"), SettingMatch::Other);
+        assert_eq!(statement_value("16M"), "16777216");
+        assert_eq!(statement_value("O_DIRECT"), "O_DIRECT");
+        assert_eq!(statement_value("0.5"), "0.5");
     }
 
     #[test]
     fn a_value_that_the_server_does_not_keep_is_a_mistake_and_the_last_word_counts() {
         let now = runs_with(&[("innodb_buffer_pool_instances", "1"), ("a", "2")]);
         let asked = settings(&[("Innodb-Buffer-Pool-Instances", "4"), ("a", "1"), ("a", "2")]);
-        let error = check_asked(&asked, &now).unwrap_err();
+        let error = check_requested(&asked, &now).unwrap_err();
         let Mistakes(list) = error.downcast::<Mistakes>().unwrap();
         assert_eq!(list.len(), 1);
         assert_eq!(list[0].why, "4 was asked, and the server runs with 1");
-        let notes = check_asked(&settings(&[("skip_foo", "1")]), &now).unwrap();
+        let notes = check_requested(&settings(&[("skip_foo", "1")]), &now).unwrap();
         assert_eq!(notes, ["no variable tells whether skip_foo=1 took effect"]);
     }
 
@@ -336,7 +343,7 @@ mod tests {
         };
         let now = runs_with(&[("instances", "4"), ("cleaners", "4"), ("timestamp", "6")]);
         assert_eq!(
-            side_effects(&first, &settings(&[("instances", "4")]), &now),
+            find_side_effects(&first, &settings(&[("instances", "4")]), &now),
             ["side effect: cleaners is 4, and 1 in the way that started first"]
         );
     }

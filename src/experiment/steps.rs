@@ -3,25 +3,25 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::order::order;
+use super::order::variant_order;
 use crate::base::units::show_time;
-use crate::plan::{Plan, ResetPlan, TargetPlan, WarmPlan, WayPlan};
+use crate::plan::{Plan, ResetPlan, TargetPlan, VariantPlan, WarmPlan};
 use crate::server::Settings;
 
 /// One step of an experiment: a deed, for a way, in a block.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct PlanStep {
     /// Which repeat of the experiment it belongs to, from 1; 0 if there is but one, or it belongs to none.
     pub block: u32,
     /// The way it belongs to; empty for none.
     pub way: String,
     /// What is done.
-    pub deed: Deed,
+    pub deed: StepKind,
 }
 
 /// What is done in a step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum StepKind {
     /// Make the data.
     Prepare,
     /// Stop the server and keep a copy of its data.
@@ -57,7 +57,7 @@ pub enum Deed {
         /// From 1: which run since the way began.
         pass: u32,
         /// What is not as in the plan's load.
-        over: Overrides,
+        over: LoadOverrides,
     },
     /// Have the server write down which pages its pool holds.
     Dump,
@@ -67,7 +67,7 @@ pub enum Deed {
 
 /// What a load does not take from the plan.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Overrides {
+pub struct LoadOverrides {
     /// Sessions.
     pub workers: Option<usize>,
     /// Open loop: events per second. A closed load becomes an open one with exponential gaps.
@@ -78,37 +78,37 @@ pub struct Overrides {
     pub value: Option<f64>,
 }
 
-impl Step {
+impl PlanStep {
     /// A step that belongs to no way.
-    pub fn alone(deed: Deed) -> Step {
-        Step { block: 0, way: String::new(), deed }
+    pub fn without_variant(deed: StepKind) -> PlanStep {
+        PlanStep { block: 0, way: String::new(), deed }
     }
 
     /// The step's kind, as the run folder names it.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match &self.deed {
-            Deed::Prepare => "prepare",
-            Deed::Snapshot => "snapshot",
-            Deed::Restore => "restore",
-            Deed::Reload => "reload",
-            Deed::Restart { cold: true, .. } => "restart_cold",
-            Deed::Restart { cold: false, .. } => "restart",
-            Deed::Set { .. } => "set",
-            Deed::Warm { .. } => "warm",
-            Deed::Settle { .. } => "settle",
-            Deed::Load { .. } => "load",
-            Deed::Dump => "dump",
-            Deed::WatchCost => "watch_cost",
+            StepKind::Prepare => "prepare",
+            StepKind::Snapshot => "snapshot",
+            StepKind::Restore => "restore",
+            StepKind::Reload => "reload",
+            StepKind::Restart { cold: true, .. } => "restart_cold",
+            StepKind::Restart { cold: false, .. } => "restart",
+            StepKind::Set { .. } => "set",
+            StepKind::Warm { .. } => "warm",
+            StepKind::Settle { .. } => "settle",
+            StepKind::Load { .. } => "load",
+            StepKind::Dump => "dump",
+            StepKind::WatchCost => "watch_cost",
         }
     }
 
     /// Whether it runs a load.
     pub fn is_load(&self) -> bool {
-        matches!(self.deed, Deed::Load { .. })
+        matches!(self.deed, StepKind::Load { .. })
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for PlanStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.block, self.way.as_str()) {
             (0, "") => {}
@@ -117,30 +117,32 @@ impl fmt::Display for Step {
             (block, way) => write!(f, "block {block}, {way}: ")?,
         }
         match &self.deed {
-            Deed::Prepare => f.write_str("make the data"),
-            Deed::Snapshot => f.write_str("keep a snapshot of the data"),
-            Deed::Restore => f.write_str("put the snapshot back"),
-            Deed::Reload => f.write_str("make the data anew"),
-            Deed::Restart { settings, cold } => {
+            StepKind::Prepare => f.write_str("make the data"),
+            StepKind::Snapshot => f.write_str("keep a snapshot of the data"),
+            StepKind::Restore => f.write_str("put the snapshot back"),
+            StepKind::Reload => f.write_str("make the data anew"),
+            StepKind::Restart { settings, cold } => {
                 f.write_str(if *cold { "restart cold" } else { "restart" })?;
                 write_settings(f, " with ", settings)
             }
-            Deed::Set { settings } if settings.is_empty() => f.write_str("put the variables back"),
-            Deed::Set { settings } => write_settings(f, "set ", settings),
-            Deed::Warm { plan } => write!(f, "warm by {}", plan.strategy),
-            Deed::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
-            Deed::Load { pass, over } => {
+            StepKind::Set { settings } if settings.is_empty() => {
+                f.write_str("put the variables back")
+            }
+            StepKind::Set { settings } => write_settings(f, "set ", settings),
+            StepKind::Warm { plan } => write!(f, "warm by {}", plan.strategy),
+            StepKind::Settle { most } => write!(f, "settle, {} at most", show_time(*most)),
+            StepKind::Load { pass, over } => {
                 write!(f, "load, pass {pass}")?;
                 write_overrides(f, over)
             }
-            Deed::Dump => f.write_str("write down the pages in the pool"),
-            Deed::WatchCost => f.write_str("look what gathering waits costs"),
+            StepKind::Dump => f.write_str("write down the pages in the pool"),
+            StepKind::WatchCost => f.write_str("look what gathering waits costs"),
         }
     }
 }
 
 /// What a search asks of a load; levels of a sweep have it in their way's name.
-fn write_overrides(f: &mut fmt::Formatter<'_>, over: &Overrides) -> fmt::Result {
+fn write_overrides(f: &mut fmt::Formatter<'_>, over: &LoadOverrides) -> fmt::Result {
     let Some(time) = over.time else { return Ok(()) };
     if let Some(per_second) = over.per_second {
         write!(f, ", {per_second:.0} events/s")?;
@@ -156,96 +158,96 @@ fn write_settings(f: &mut fmt::Formatter<'_>, word: &str, settings: &Settings) -
 }
 
 /// The steps of a plan, in order; with `until_clear` those that are walked in any case.
-pub fn steps(plan: &Plan) -> Vec<Step> {
+pub fn plan_steps(plan: &Plan) -> Vec<PlanStep> {
     let mut steps = first_steps(plan);
-    for block in 1..=blocks(plan) {
+    for block in 1..=block_count(plan) {
         steps.extend(block_steps(plan, block));
     }
     steps
 }
 
 /// How many blocks a plan has; with `until_clear` at least.
-pub fn blocks(plan: &Plan) -> u32 {
+pub fn block_count(plan: &Plan) -> u32 {
     plan.blocks.max(1)
 }
 
 /// What comes before the first block.
-pub fn first_steps(plan: &Plan) -> Vec<Step> {
+pub fn first_steps(plan: &Plan) -> Vec<PlanStep> {
     let mut steps = Vec::new();
     if plan.prepare {
-        steps.push(Step::alone(Deed::Prepare));
+        steps.push(PlanStep::without_variant(StepKind::Prepare));
     }
     if plan.reset == ResetPlan::Snapshot {
-        steps.push(Step::alone(Deed::Snapshot));
+        steps.push(PlanStep::without_variant(StepKind::Snapshot));
     }
     steps
 }
 
 /// The steps of one block, from 1: each way once.
-pub fn block_steps(plan: &Plan, block: u32) -> Vec<Step> {
-    let shown = if blocks(plan) > 1 || plan.until_clear.is_some() { block } else { 0 };
+pub fn block_steps(plan: &Plan, block: u32) -> Vec<PlanStep> {
+    let shown = if block_count(plan) > 1 || plan.until_clear.is_some() { block } else { 0 };
     let order = match plan.ways.len() {
         0 | 1 => (0..plan.ways.len()).collect(),
-        ways => order(plan.order, ways, block, plan.seed),
+        ways => variant_order(plan.order, ways, block, plan.seed),
     };
-    order.into_iter().flat_map(|way| way_steps(plan, &plan.ways[way], shown)).collect()
+    order.into_iter().flat_map(|way| variant_steps(plan, &plan.ways[way], shown)).collect()
 }
 
 /// From the same state to the end of the way's loads.
-pub(super) fn way_steps(plan: &Plan, way: &WayPlan, block: u32) -> Vec<Step> {
+pub(super) fn variant_steps(plan: &Plan, way: &VariantPlan, block: u32) -> Vec<PlanStep> {
     let mut deeds = Vec::new();
     match plan.reset {
         ResetPlan::None => {}
-        ResetPlan::Snapshot => deeds.push(Deed::Restore),
-        ResetPlan::Reload => deeds.push(Deed::Reload),
+        ResetPlan::Snapshot => deeds.push(StepKind::Restore),
+        ResetPlan::Reload => deeds.push(StepKind::Reload),
     }
     let settings = way.settings.clone();
     // The base too is restarted, or set back, so that all ways have the same past.
     let any_has_settings = plan.ways.iter().any(|way| !way.settings.is_empty());
     let is_ours = matches!(plan.target, TargetPlan::Sandbox(_));
     if plan.cold || plan.reset == ResetPlan::Snapshot || (is_ours && any_has_settings) {
-        deeds.push(Deed::Restart { settings, cold: plan.cold });
+        deeds.push(StepKind::Restart { settings, cold: plan.cold });
     } else if any_has_settings {
-        deeds.push(Deed::Set { settings });
+        deeds.push(StepKind::Set { settings });
     }
-    deeds.extend(way.warm.iter().map(|warm| Deed::Warm { plan: warm.clone() }));
-    deeds.extend(plan.settle.map(|most| Deed::Settle { most }));
-    let over = Overrides {
+    deeds.extend(way.warm.iter().map(|warm| StepKind::Warm { plan: warm.clone() }));
+    deeds.extend(plan.settle.map(|most| StepKind::Settle { most }));
+    let over = LoadOverrides {
         workers: way.workers,
         per_second: way.per_second,
         value: way.value,
-        ..Overrides::default()
+        ..LoadOverrides::default()
     };
-    deeds.extend((1..=plan.passes).map(|pass| Deed::Load { pass, over: over.clone() }));
+    deeds.extend((1..=plan.passes).map(|pass| StepKind::Load { pass, over: over.clone() }));
     if way.dump_after {
-        deeds.push(Deed::Dump);
+        deeds.push(StepKind::Dump);
     }
-    deeds.into_iter().map(|deed| Step { block, way: way.name.clone(), deed }).collect()
+    deeds.into_iter().map(|deed| PlanStep { block, way: way.name.clone(), deed }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Plan, SandboxPlan, WayPlan};
+    use crate::plan::{Plan, SandboxPlan, VariantPlan};
 
-    fn way(name: &str, strategy: &str, dump_after: bool) -> WayPlan {
+    fn way(name: &str, strategy: &str, dump_after: bool) -> VariantPlan {
         let warm = WarmPlan { strategy: strategy.to_owned(), ..WarmPlan::default() };
         let warm = if strategy.is_empty() { Vec::new() } else { vec![warm] };
-        WayPlan { name: name.to_owned(), warm, dump_after, ..WayPlan::default() }
+        VariantPlan { name: name.to_owned(), warm, dump_after, ..VariantPlan::default() }
     }
 
-    fn with_settings(name: &str, settings: &[(&str, &str)]) -> WayPlan {
+    fn with_settings(name: &str, settings: &[(&str, &str)]) -> VariantPlan {
         let settings = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        WayPlan { name: name.to_owned(), settings, ..WayPlan::default() }
+        VariantPlan { name: name.to_owned(), settings, ..VariantPlan::default() }
     }
 
     fn printed(plan: &Plan) -> Vec<String> {
-        steps(plan).iter().map(Step::to_string).collect()
+        plan_steps(plan).iter().map(PlanStep::to_string).collect()
     }
 
     #[test]
     fn a_plain_load_is_one_step() {
-        let plan = Plan { ways: vec![WayPlan::default()], passes: 1, ..Plan::default() };
+        let plan = Plan { ways: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
         assert_eq!(printed(&plan), ["load, pass 1"]);
     }
 

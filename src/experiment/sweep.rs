@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
-use super::order::order;
-use super::script::{Script, SoFar};
-use super::steps::{Deed, Step, block_steps, blocks, first_steps, way_steps};
-use crate::archive::{Run, Trial};
-use crate::plan::{MOST_WORKERS, Plan, THREADS, WayPlan};
+use super::order::variant_order;
+use super::schedule::{RunSoFar, StepSchedule};
+use super::steps::{PlanStep, StepKind, block_count, block_steps, first_steps, variant_steps};
+use crate::archive::{RunRecord, Trial};
+use crate::plan::{MOST_WORKERS, Plan, THREADS, VariantPlan};
 
 /// A level whose rate is below this share of the highest shows the fall.
 const FALLEN: f64 = 0.95;
@@ -19,65 +19,65 @@ const SLOWEST: f64 = 10.0;
 const OWN_SESSIONS: f64 = 5.0;
 
 /// The steps of a sweep.
-pub(super) struct Sweep<'a> {
+pub(super) struct SweepSchedule<'a> {
     plan: &'a Plan,
-    next: VecDeque<Step>,
+    next: VecDeque<PlanStep>,
     block: u32,
     given: usize,
     /// Levels of the first block of a sweep that finds them itself.
-    levels: Option<Levels>,
+    levels: Option<LevelSearch>,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> SweepSchedule<'a> {
     /// The script of a plan whose ways are levels of load.
-    pub(super) fn new(plan: &'a Plan) -> Sweep<'a> {
+    pub(super) fn new(plan: &'a Plan) -> SweepSchedule<'a> {
         let doubles = plan.sweep.as_ref().is_some_and(|sweep| sweep.doubles);
         let listed = plan.ways.iter().filter_map(|way| way.workers).collect();
-        let levels = doubles.then(|| Levels::new(listed));
-        Sweep { plan, next: first_steps(plan).into(), block: 0, given: 0, levels }
+        let levels = doubles.then(|| LevelSearch::new(listed));
+        SweepSchedule { plan, next: first_steps(plan).into(), block: 0, given: 0, levels }
     }
 
     /// The next level of the first block, if it finds them itself.
-    fn grow(&mut self, so_far: &SoFar) -> anyhow::Result<()> {
+    fn plan_next_level(&mut self, so_far: &RunSoFar) -> anyhow::Result<()> {
         let Some(levels) = &mut self.levels else { return Ok(()) };
-        let run = so_far.run()?;
-        let level = levels.next(&run);
+        let run = so_far.read_run()?;
+        let level = levels.next_level(&run);
         self.next = match level {
-            Some(workers) => level_steps(self.plan, workers, self.shown(1)).into(),
+            Some(workers) => level_steps(self.plan, workers, self.shown_block(1)).into(),
             None => VecDeque::new(),
         };
         Ok(())
     }
 
     /// The number of a block as steps carry it: none if there is but one.
-    fn shown(&self, block: u32) -> u32 {
-        if blocks(self.plan) > 1 { block } else { 0 }
+    fn shown_block(&self, block: u32) -> u32 {
+        if block_count(self.plan) > 1 { block } else { 0 }
     }
 
     /// All levels of a block in its order.
-    fn block(&self) -> Vec<Step> {
-        let shown = self.shown(self.block);
+    fn ordered_block_steps(&self) -> Vec<PlanStep> {
+        let shown = self.shown_block(self.block);
         let Some(levels) = &self.levels else {
             return block_steps(self.plan, self.block);
         };
-        let found = levels.done();
-        let order = order(self.plan.order, found.len(), self.block, self.plan.seed);
+        let found = levels.tried_levels();
+        let order = variant_order(self.plan.order, found.len(), self.block, self.plan.seed);
         order.into_iter().flat_map(|n| level_steps(self.plan, found[n], shown)).collect()
     }
 
     /// The first level once more.
-    fn again(&self) -> Vec<Step> {
-        let shown = self.shown(self.block.max(1));
+    fn repeat_first_level(&self) -> Vec<PlanStep> {
+        let shown = self.shown_block(self.block.max(1));
         let mut steps = match (&self.levels, &self.plan.ways[..]) {
-            (Some(levels), _) => match levels.done().first() {
+            (Some(levels), _) => match levels.tried_levels().first() {
                 Some(first) => level_steps(self.plan, *first, shown),
                 None => Vec::new(),
             },
-            (None, [first, _, ..]) => way_steps(self.plan, first, shown),
+            (None, [first, _, ..]) => variant_steps(self.plan, first, shown),
             (None, _) => Vec::new(),
         };
         for step in &mut steps {
-            if let Deed::Load { pass, .. } = &mut step.deed {
+            if let StepKind::Load { pass, .. } = &mut step.deed {
                 *pass += self.plan.passes;
             }
         }
@@ -86,38 +86,38 @@ impl<'a> Sweep<'a> {
 }
 
 /// What is done at a level of threads that the plan may not list.
-fn level_steps(plan: &Plan, workers: usize, block: u32) -> Vec<Step> {
-    let way = WayPlan {
+fn level_steps(plan: &Plan, workers: usize, block: u32) -> Vec<PlanStep> {
+    let way = VariantPlan {
         name: format!("{THREADS}={workers}"),
         workers: Some(workers),
         value: Some(workers as f64),
         ..plan.ways.first().cloned().unwrap_or_default()
     };
-    way_steps(plan, &way, block)
+    variant_steps(plan, &way, block)
 }
 
-impl Script for Sweep<'_> {
-    fn expected(&self) -> usize {
+impl StepSchedule for SweepSchedule<'_> {
+    fn expected_steps(&self) -> usize {
         let per_block = match &self.levels {
-            Some(levels) => levels.done().len().max(self.plan.ways.len()),
+            Some(levels) => levels.tried_levels().len().max(self.plan.ways.len()),
             None => block_steps(self.plan, 1).len(),
         };
-        let to_come = blocks(self.plan).saturating_sub(self.block) as usize * per_block;
-        let again = usize::from(self.block <= blocks(self.plan));
+        let to_come = block_count(self.plan).saturating_sub(self.block) as usize * per_block;
+        let again = usize::from(self.block <= block_count(self.plan));
         self.given + self.next.len() + to_come + again
     }
 
-    fn next(&mut self, so_far: &SoFar) -> anyhow::Result<Option<Step>> {
+    fn next_step(&mut self, so_far: &RunSoFar) -> anyhow::Result<Option<PlanStep>> {
         if self.next.is_empty() && self.block <= 1 && self.levels.is_some() {
             self.block = 1;
-            self.grow(so_far)?;
+            self.plan_next_level(so_far)?;
         }
-        if self.next.is_empty() && self.block < blocks(self.plan) {
+        if self.next.is_empty() && self.block < block_count(self.plan) {
             self.block += 1;
-            self.next = self.block().into();
+            self.next = self.ordered_block_steps().into();
         }
-        if self.next.is_empty() && self.block == blocks(self.plan) {
-            self.next = self.again().into();
+        if self.next.is_empty() && self.block == block_count(self.plan) {
+            self.next = self.repeat_first_level().into();
             self.block += 1;
         }
         let step = self.next.pop_front();
@@ -127,7 +127,7 @@ impl Script for Sweep<'_> {
 }
 
 /// Finds levels of threads: those listed, then twice the last one until it is enough, then two around the best.
-struct Levels {
+struct LevelSearch {
     listed: VecDeque<usize>,
     /// Levels that have been asked for, in order.
     asked: Vec<usize>,
@@ -137,47 +137,47 @@ struct Levels {
 
 /// What a level came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Level {
+struct LevelResult {
     workers: usize,
     rate: f64,
     p99_ns: u64,
 }
 
-impl Levels {
-    fn new(listed: Vec<usize>) -> Levels {
-        Levels { listed: listed.into(), asked: Vec::new(), around: None }
+impl LevelSearch {
+    fn new(listed: Vec<usize>) -> LevelSearch {
+        LevelSearch { listed: listed.into(), asked: Vec::new(), around: None }
     }
 
     /// The levels asked for so far, the smallest first.
-    fn done(&self) -> Vec<usize> {
+    fn tried_levels(&self) -> Vec<usize> {
         let mut levels = self.asked.clone();
         levels.sort_unstable();
         levels.dedup();
         levels
     }
 
-    fn next(&mut self, run: &Run) -> Option<usize> {
-        let seen: Vec<Level> = run.trials.iter().map(level).collect();
-        self.after(&seen, most_sessions(run))
+    fn next_level(&mut self, run: &RunRecord) -> Option<usize> {
+        let seen: Vec<LevelResult> = run.trials.iter().map(level_result).collect();
+        self.level_after(&seen, most_sessions(run))
     }
 
     /// The next level after these were seen, if no more than `most` sessions may be opened.
-    fn after(&mut self, seen: &[Level], most: usize) -> Option<usize> {
-        let level = self.choose(seen, most)?;
+    fn level_after(&mut self, seen: &[LevelResult], most: usize) -> Option<usize> {
+        let level = self.choose_level(seen, most)?;
         self.asked.push(level);
         Some(level)
     }
 
-    fn choose(&mut self, seen: &[Level], most: usize) -> Option<usize> {
+    fn choose_level(&mut self, seen: &[LevelResult], most: usize) -> Option<usize> {
         if let Some(listed) = self.listed.pop_front() {
             return Some(listed);
         }
         if self.around.is_none() {
             let doubled = self.asked.last()?.saturating_mul(2);
-            if doubled <= most && !is_enough(seen) {
+            if doubled <= most && !is_saturated(seen) {
                 return Some(doubled);
             }
-            self.around = Some(around(seen));
+            self.around = Some(levels_around_best(seen));
         }
         let around = self.around.as_mut()?;
         std::iter::from_fn(|| around.pop_front()).find(|n| !self.asked.contains(n))
@@ -185,7 +185,7 @@ impl Levels {
 }
 
 /// Whether more threads bring no more.
-fn is_enough(seen: &[Level]) -> bool {
+fn is_saturated(seen: &[LevelResult]) -> bool {
     let best = seen.iter().map(|l| l.rate).fold(0.0, f64::max);
     let at = seen.iter().position(|l| l.rate >= best).unwrap_or(0);
     let fallen = seen[at.min(seen.len())..].iter().filter(|l| l.rate < FALLEN * best).count();
@@ -197,10 +197,11 @@ fn is_enough(seen: &[Level]) -> bool {
 }
 
 /// The geometric means between the best level and its neighbours.
-fn around(seen: &[Level]) -> VecDeque<usize> {
+fn levels_around_best(seen: &[LevelResult]) -> VecDeque<usize> {
     let mut sorted = seen.to_vec();
     sorted.sort_by_key(|l| l.workers);
-    let by_rate = |(_, a): &(usize, &Level), (_, b): &(usize, &Level)| a.rate.total_cmp(&b.rate);
+    let by_rate =
+        |(_, a): &(usize, &LevelResult), (_, b): &(usize, &LevelResult)| a.rate.total_cmp(&b.rate);
     let Some((at, best)) = sorted.iter().enumerate().max_by(by_rate) else {
         return VecDeque::new();
     };
@@ -209,11 +210,11 @@ fn around(seen: &[Level]) -> VecDeque<usize> {
     neighbours.map(|l| ((l.workers * best.workers) as f64).sqrt().round() as usize).collect()
 }
 
-fn level(trial: &Trial) -> Level {
+fn level_result(trial: &Trial) -> LevelResult {
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
     let events: u64 = trial.response.iter().map(|h| h.len()).sum();
     let slowest = trial.response.iter().map(|h| h.value_at_quantile(0.99)).max();
-    Level {
+    LevelResult {
         workers: trial.workers,
         rate: if seconds > 0.0 { events as f64 / seconds } else { 0.0 },
         p99_ns: slowest.unwrap_or(0),
@@ -221,7 +222,7 @@ fn level(trial: &Trial) -> Level {
 }
 
 /// Sessions that the server allows a load.
-fn most_sessions(run: &Run) -> usize {
+fn most_sessions(run: &RunRecord) -> usize {
     let allowed = run.variables.iter().find(|v| v.name == "max_connections");
     let allowed = allowed.and_then(|v| v.start.parse::<f64>().ok()).map(|n| n - OWN_SESSIONS);
     allowed.map_or(MOST_WORKERS as usize, |n| n.max(1.0) as usize).min(MOST_WORKERS as usize)
@@ -230,23 +231,23 @@ fn most_sessions(run: &Run) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{OrderPlan, SweepPlan, WayPlan};
+    use crate::plan::{OrderPlan, SweepPlan, VariantPlan};
 
-    fn value(step: &Step) -> f64 {
+    fn value(step: &PlanStep) -> f64 {
         match &step.deed {
-            Deed::Load { over, .. } => over.value.expect("each level has its value"),
+            StepKind::Load { over, .. } => over.value.expect("each level has its value"),
             _ => panic!("{step} is no load"),
         }
     }
 
     /// Levels asked for of a server whose rate at n threads is `rate(n)` and whose p99 is by Little's law.
     fn grown(listed: &[usize], most: usize, rate: impl Fn(f64) -> f64) -> Vec<usize> {
-        let mut levels = Levels::new(listed.to_vec());
+        let mut levels = LevelSearch::new(listed.to_vec());
         let mut seen = Vec::new();
-        while let Some(workers) = levels.after(&seen, most) {
+        while let Some(workers) = levels.level_after(&seen, most) {
             let rate = rate(workers as f64);
             let p99_ns = (workers as f64 / rate * 1e9) as u64;
-            seen.push(Level { workers, rate, p99_ns });
+            seen.push(LevelResult { workers, rate, p99_ns });
             assert!(seen.len() < 40, "{seen:?}");
         }
         levels.asked
@@ -272,8 +273,8 @@ mod tests {
 
     fn plan(values: &[&str], blocks: u32) -> Plan {
         let texts: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
-        let sweep = SweepPlan::read("threads", &texts).unwrap();
-        let ways = sweep.ways(&WayPlan::default()).unwrap();
+        let sweep = SweepPlan::parse_values("threads", &texts).unwrap();
+        let ways = sweep.to_variants(&VariantPlan::default()).unwrap();
         let order = OrderPlan::Shuffled;
         Plan { sweep: Some(sweep), ways, passes: 1, blocks, order, seed: 3, ..Plan::default() }
     }
@@ -281,11 +282,12 @@ mod tests {
     #[test]
     fn the_first_level_comes_again_at_the_end() {
         let dir = tempfile::tempdir().unwrap();
-        let so_far = SoFar::of(dir.path().to_owned());
+        let so_far = RunSoFar::from_dir(dir.path().to_owned());
         let plan = plan(&["1", "2", "4"], 2);
-        let mut script = Sweep::new(&plan);
-        assert_eq!(script.expected(), 7);
-        let steps: Vec<Step> = std::iter::from_fn(|| script.next(&so_far).unwrap()).collect();
+        let mut script = SweepSchedule::new(&plan);
+        assert_eq!(script.expected_steps(), 7);
+        let steps: Vec<PlanStep> =
+            std::iter::from_fn(|| script.next_step(&so_far).unwrap()).collect();
         let values: Vec<f64> = steps.iter().map(value).collect();
         assert_eq!(values.len(), 7);
         for block in [&values[..3], &values[3..6]] {
@@ -295,6 +297,6 @@ mod tests {
         }
         assert_eq!(values[6], 1.0);
         assert_eq!(steps[6].to_string(), "block 2, threads=1: load, pass 2");
-        assert_eq!(script.expected(), 7);
+        assert_eq!(script.expected_steps(), 7);
     }
 }

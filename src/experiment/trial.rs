@@ -5,23 +5,23 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 
 use super::facts;
-use super::ground::Ground;
-use super::keeper::{Keeper, Reached};
-use super::steps::Overrides;
-use crate::analysis::Watcher;
+use super::run_context::{RunContext, RunEnd};
+use super::steps::LoadOverrides;
+use super::system::SystemUnderTest;
+use crate::analysis::SteadyWatcher;
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
+use crate::client::Target;
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
 use crate::recorder::{ErrorKind, Recording};
 use crate::server::Settings;
-use crate::target::Target;
-use crate::workload::{self, Job, Workload};
+use crate::workload::{self, DataJob, Workload};
 
 /// Which load of a run this is.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct TrialPosition {
     /// The way it belongs to; empty if there are no ways.
     pub(super) way: String,
     /// Which run in the way, from 1.
@@ -33,18 +33,18 @@ pub(super) struct Place {
     /// The settings of its way.
     pub(super) settings: Settings,
     /// What is not as in the plan's load.
-    pub(super) over: Overrides,
+    pub(super) over: LoadOverrides,
 }
 
 /// Builds the workload of a plan.
 ///
 /// # Errors
 /// When there is none of that name, or it doesn't fit the target.
-pub(super) fn build(
+pub(super) fn build_workload(
     plan: &WorkloadPlan,
     target: Option<&Target>,
 ) -> anyhow::Result<Box<dyn Workload>> {
-    workload::build(&plan.kind, &plan.options, target)
+    workload::build_workload(&plan.kind, &plan.options, target)
         .with_context(|| format!("workload {}", plan.kind))
 }
 
@@ -52,19 +52,19 @@ pub(super) fn build(
 ///
 /// # Errors
 /// When the server refuses.
-pub(super) fn prepare(
-    keeper: &Keeper<'_>,
+pub(super) fn prepare_data(
+    keeper: &RunContext<'_>,
     plan: &Plan,
     workload: &dyn Workload,
 ) -> anyhow::Result<()> {
-    let mut progress = |p| keeper.progress(&p);
-    let mut job = Job {
-        threads: plan.load.workers.max(kernel::cores()),
+    let mut progress = |p| keeper.report_progress(&p);
+    let mut job = DataJob {
+        threads: plan.load.workers.max(kernel::core_count()),
         seed: plan.seed,
         stop: keeper.stop,
         progress: &mut progress,
     };
-    workload.prepare(&mut job)
+    workload.prepare_data(&mut job)
 }
 
 /// Runs the load of a plan once and keeps its recording.
@@ -72,17 +72,17 @@ pub(super) fn prepare(
 /// # Errors
 /// When no session could be opened. A load that was cut by the user or a lost target is no error: see
 /// `Recording::reason`.
-pub(super) fn run(
-    keeper: &Keeper<'_>,
+pub(super) fn run_trial(
+    keeper: &RunContext<'_>,
     plan: &Plan,
     workload: &dyn Workload,
-    place: &Place,
-    ground: &Ground,
+    place: &TrialPosition,
+    ground: &SystemUnderTest,
 ) -> anyhow::Result<Recording> {
-    let classes = workload.classes();
-    let load = load(&plan.load, &place.over);
-    keeper.writer().begin_trial(Trial {
-        id: name(place),
+    let classes = workload.class_names();
+    let load = apply_overrides(&plan.load, &place.over);
+    keeper.lock_writer().start_trial(Trial {
+        id: trial_id(place),
         way: place.way.clone(),
         pass: place.pass,
         block: place.block,
@@ -90,28 +90,29 @@ pub(super) fn run(
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),
-        options: options(&plan.workload, workload),
-        arrival: arrival(&load),
-        offered_per_s: offered(&load),
+        options: recorded_options(&plan.workload, workload),
+        arrival: arrival_text(&load),
+        offered_per_s: offered_rate(&load),
         workers: load.workers,
         classes: classes.clone(),
         began_ns: keeper.clock.now().0,
         ..Trial::default()
     });
-    keeper.tell(|listener| listener.load_began(&classes));
-    let stop = keeper.stop.part();
-    *keeper.watcher() = load.until_steady.then(Watcher::new);
+    keeper.notify_listener(|listener| listener.load_started(&classes));
+    let stop = keeper.stop.child_stop();
+    *keeper.lock_watcher() = load.until_steady.then(SteadyWatcher::new);
     let mut silence = ground.target().cloned().and_then(|target| {
         let patience = target.control_time();
-        SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop))
+        SilenceWatch::for_load(&load, patience, &stop, move |stop| target.is_answering(stop))
     });
     let mut on_interval = |interval: &_| {
-        silence.iter_mut().for_each(|watch| watch.look(interval));
-        keeper.writer().interval(interval);
-        keeper.tell(|listener| listener.interval(interval));
-        let outlook = keeper.watcher().as_mut().and_then(|watcher| watcher.interval(interval));
+        silence.iter_mut().for_each(|watch| watch.note_interval(interval));
+        keeper.lock_writer().write_interval(interval);
+        keeper.notify_listener(|listener| listener.interval_ended(interval));
+        let outlook =
+            keeper.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
         if let Some(outlook) = outlook {
-            keeper.tell(|listener| listener.outlook(&outlook));
+            keeper.notify_listener(|listener| listener.outlook_changed(&outlook));
             if outlook.enough {
                 stop.set(StopReason::Done);
             }
@@ -119,22 +120,22 @@ pub(super) fn run(
     };
     // Both ways of a block draw the same numbers, each block others.
     let seed = plan.seed.wrapping_add(u64::from(place.block.max(1) - 1));
-    let recording = driver::run(&load, seed, workload, keeper.clock, &stop, &mut on_interval);
-    *keeper.watcher() = None;
+    let recording = driver::run_load(&load, seed, workload, keeper.clock, &stop, &mut on_interval);
+    *keeper.lock_watcher() = None;
     let recording = recording?;
-    keeper.writer().end_trial(&recording);
-    if let Some(replayed) = workload.replayed() {
-        keeper.writer().replayed(&name(place), &replayed);
+    keeper.lock_writer().end_trial(&recording);
+    if let Some(replayed) = workload.replay_totals() {
+        keeper.lock_writer().write_replay(&trial_id(place), &replayed);
         facts::write_round_trip(keeper, ground);
     }
-    if let Some(mistake) = workload.mistake() {
+    if let Some(mistake) = workload.input_mistake() {
         return Err(mistake.into());
     }
     Ok(recording)
 }
 
 /// The plan's load with what is different in this one.
-pub(super) fn load(plan: &LoadPlan, over: &Overrides) -> LoadPlan {
+pub(super) fn apply_overrides(plan: &LoadPlan, over: &LoadOverrides) -> LoadPlan {
     let mut load = plan.clone();
     load.workers = over.workers.unwrap_or(load.workers);
     load.time = over.time.or(load.time);
@@ -147,7 +148,7 @@ pub(super) fn load(plan: &LoadPlan, over: &Overrides) -> LoadPlan {
 }
 
 /// Events per second that an open loop offers.
-fn offered(load: &LoadPlan) -> Option<f64> {
+fn offered_rate(load: &LoadPlan) -> Option<f64> {
     match load.arrival {
         ArrivalPlan::Closed { .. } => None,
         ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second } => {
@@ -158,12 +159,16 @@ fn offered(load: &LoadPlan) -> Option<f64> {
 
 /// How far a run came whose load ended like this. Events that were given up may have been long ones, or a server that does
 /// not answer any more: it is asked.
-pub(super) fn asked(recording: &Recording, ground: &Ground, keeper: &Keeper<'_>) -> Reached {
-    let reached = reached(recording);
+pub(super) fn confirm_run_end(
+    recording: &Recording,
+    ground: &SystemUnderTest,
+    keeper: &RunContext<'_>,
+) -> RunEnd {
+    let reached = run_end(recording);
     let Some(target) = ground.target().filter(|_| recording.abandoned > 0) else { return reached };
     let is_known = recording.reason == StopReason::TargetLost && target.is_silent();
-    target.doubt();
-    let answers = !is_known && target.answers(keeper.stop);
+    target.mark_silent();
+    let answers = !is_known && target.is_answering(keeper.stop);
     if answers || keeper.stop.is_set() {
         return reached;
     }
@@ -174,7 +179,7 @@ pub(super) fn asked(recording: &Recording, ground: &Ground, keeper: &Keeper<'_>)
 }
 
 /// How far a run came whose load ended like this.
-pub(super) fn reached(recording: &Recording) -> Reached {
+pub(super) fn run_end(recording: &Recording) -> RunEnd {
     let lost = || {
         let error = recording.errors.iter().find(|e| e.error.kind != ErrorKind::Server);
         let text = error.map_or("the connection is gone", |e| e.first_text.as_str());
@@ -189,20 +194,21 @@ pub(super) fn reached(recording: &Recording) -> Reached {
 }
 
 /// `01-none-1`; without ways `01-1`.
-pub(super) fn name(place: &Place) -> String {
+pub(super) fn trial_id(place: &TrialPosition) -> String {
     let way = if place.way.is_empty() { String::new() } else { format!("{}-", place.way) };
     format!("{:02}-{way}{}", place.step, place.pass)
 }
 
 /// The workload's options, with the size of tables that was found where none was told.
-fn options(plan: &WorkloadPlan, workload: &dyn Workload) -> BTreeMap<String, String> {
-    let found = workload.reach().map(|reach| ("table-size".to_owned(), reach.rows.to_string()));
+fn recorded_options(plan: &WorkloadPlan, workload: &dyn Workload) -> BTreeMap<String, String> {
+    let found =
+        workload.data_reach().map(|reach| ("table-size".to_owned(), reach.rows.to_string()));
     let told = plan.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
     found.into_iter().chain(told).collect()
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.
-pub(super) fn arrival(load: &LoadPlan) -> String {
+pub(super) fn arrival_text(load: &LoadPlan) -> String {
     match load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => "closed".to_owned(),
         ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(think)),
@@ -221,14 +227,18 @@ mod tests {
     fn a_way_lays_its_workers_and_its_rate_over_the_load() {
         let plan =
             LoadPlan { workers: 4, time: Some(Duration::from_secs(9)), ..LoadPlan::default() };
-        assert_eq!(load(&plan, &Overrides::default()).workers, 4);
-        assert_eq!(offered(&plan), None);
-        let over = Overrides { workers: Some(8), per_second: Some(50.0), ..Overrides::default() };
-        let laid = load(&plan, &over);
+        assert_eq!(apply_overrides(&plan, &LoadOverrides::default()).workers, 4);
+        assert_eq!(offered_rate(&plan), None);
+        let over =
+            LoadOverrides { workers: Some(8), per_second: Some(50.0), ..LoadOverrides::default() };
+        let laid = apply_overrides(&plan, &over);
         assert_eq!((laid.workers, laid.time), (8, plan.time));
         assert_eq!(laid.arrival, ArrivalPlan::Poisson { per_second: 50.0 });
-        assert_eq!(offered(&laid), Some(50.0));
+        assert_eq!(offered_rate(&laid), Some(50.0));
         let even = LoadPlan { arrival: ArrivalPlan::Constant { per_second: 1.0 }, ..plan };
-        assert_eq!(load(&even, &over).arrival, ArrivalPlan::Constant { per_second: 50.0 });
+        assert_eq!(
+            apply_overrides(&even, &over).arrival,
+            ArrivalPlan::Constant { per_second: 50.0 }
+        );
     }
 }

@@ -4,22 +4,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::ground::Ground;
-use super::keeper::Keeper;
+use super::run_context::RunContext;
+use super::system::SystemUnderTest;
 use crate::archive::WaitsRecord;
 use crate::base::{RealClock, Stop};
+use crate::client::Target;
 use crate::plan::{AddressPlan, Plan, SandboxPlan};
-use crate::probe::waits::{Gatherer, Order, Waits};
-use crate::server::instruments::{self, ALLOW, Asked, Instruments};
+use crate::probe::waits::{GatherOptions, GatheredWaits, WaitGatherer};
+use crate::server::instruments::{self, ALLOW, EnabledInstruments, InstrumentRequest};
 use crate::server::journal::{Consent, WAITS_FILE};
-use crate::target::Target;
 
 /// Rows of the ring on servers of our own: a second of a busy instrument, about 50 MB of the server's memory.
 const RING_ROWS: u64 = 300_000;
 
 /// Settings that a throw-away server needs for this, unless the user says otherwise: performance_schema can't be switched
 /// on later, nor its ring be made longer.
-pub(super) fn prepared(sandbox: &SandboxPlan) -> SandboxPlan {
+pub(super) fn with_performance_schema(sandbox: &SandboxPlan) -> SandboxPlan {
     let mut sandbox = sandbox.clone();
     let own = [
         ("performance_schema", "ON".to_owned()),
@@ -38,10 +38,14 @@ pub(super) fn prepared(sandbox: &SandboxPlan) -> SandboxPlan {
 ///
 /// # Errors
 /// A mistake with what to do.
-pub(super) fn check(plan: &Plan, ground: &Ground, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn check_pattern(
+    plan: &Plan,
+    ground: &SystemUnderTest,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let (Some(pattern), Some(target)) = (&plan.waits, ground.target()) else { return Ok(()) };
     let mut session = target.connect(stop)?;
-    let names = instruments::find(&mut session, pattern)?;
+    let names = instruments::find_instruments(&mut session, pattern)?;
     instruments::check_consent(&mut session, &names, ground.is_own() || is_allowed(plan))
 }
 
@@ -51,7 +55,7 @@ fn is_allowed(plan: &Plan) -> bool {
 
 /// Who looks, where, and with what right.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct WaitsTarget {
     target: Target,
     names: Vec<String>,
     consent: Option<Consent>,
@@ -59,30 +63,30 @@ pub(super) struct Place {
     journal: PathBuf,
 }
 
-impl Place {
+impl WaitsTarget {
     /// Of a plan that asks for waits; `None` for others.
     ///
     /// # Errors
-    /// As `check`.
-    pub(super) fn of(
+    /// As `check_pattern`.
+    pub(super) fn from_plan(
         plan: &Plan,
-        ground: &Ground,
+        ground: &SystemUnderTest,
         dir: &Path,
         stop: &Stop,
-    ) -> anyhow::Result<Option<Place>> {
+    ) -> anyhow::Result<Option<WaitsTarget>> {
         let (Some(pattern), Some(target)) = (&plan.waits, ground.target()) else {
             return Ok(None);
         };
         // Database and statement limits of the workload are not ours.
         let address = AddressPlan { database: None, ..target.plan().clone() };
-        let target = target.again(&address)?;
-        let names = instruments::find(&mut target.connect(stop)?, pattern)?;
+        let target = target.with_plan(&address)?;
+        let names = instruments::find_instruments(&mut target.connect(stop)?, pattern)?;
         let consent = match ground.is_own() {
-            true => Some(Consent::own()),
-            false => is_allowed(plan).then(|| Consent::given(&format!("--allow {ALLOW}"))),
+            true => Some(Consent::for_own_server()),
+            false => is_allowed(plan).then(|| Consent::from_flag(&format!("--allow {ALLOW}"))),
         };
         let (own, journal) = (ground.is_own(), dir.join(WAITS_FILE));
-        Ok(Some(Place { target, names, consent, own, journal }))
+        Ok(Some(WaitsTarget { target, names, consent, own, journal }))
     }
 
     /// Whether instruments may be switched on and off.
@@ -94,19 +98,19 @@ impl Place {
     ///
     /// # Errors
     /// When the server refuses; nothing stays changed then.
-    pub(super) fn watch(
+    pub(super) fn start_watch(
         &self,
         clock: RealClock,
         stop: &Stop,
-        when: When<'_>,
-    ) -> anyhow::Result<Watch> {
-        let mut gatherer = Gatherer::open(&self.target, clock, stop)?;
+        when: WatchStart<'_>,
+    ) -> anyhow::Result<WaitsWatch> {
+        let mut gatherer = WaitGatherer::connect(&self.target, clock, stop)?;
         let (before_load, others) = match when {
-            When::BeforeLoad => (self.own, &[][..]),
-            When::UnderLoad(ours) => (false, ours),
+            WatchStart::BeforeLoad => (self.own, &[][..]),
+            WatchStart::UnderLoad(ours) => (false, ours),
         };
-        let ours = [others, &[gatherer.id()]].concat();
-        let asked = Asked {
+        let ours = [others, &[gatherer.connection_id()]].concat();
+        let asked = InstrumentRequest {
             target: &self.target,
             names: &self.names,
             consent: self.consent.as_ref(),
@@ -115,16 +119,18 @@ impl Place {
             journal: &self.journal,
             ours: &ours,
         };
-        let instruments = Instruments::enable(&asked, stop).context("switch on the instruments")?;
-        let order = Order { names: self.names.clone(), rows: self.may_change(), fresh: self.own };
-        gatherer.begin(order)?;
-        Ok(Watch { instruments, gatherer })
+        let instruments =
+            EnabledInstruments::enable(&asked, stop).context("switch on the instruments")?;
+        let order =
+            GatherOptions { names: self.names.clone(), rows: self.may_change(), fresh: self.own };
+        gatherer.start_gathering(order)?;
+        Ok(WaitsWatch { instruments, gatherer })
     }
 }
 
 /// When gathering begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When<'a> {
+pub(super) enum WatchStart<'a> {
     /// Before the sessions of the load are opened.
     BeforeLoad,
     /// While it runs; these are connection ids of our own sessions that are no part of it.
@@ -133,23 +139,25 @@ pub(super) enum When<'a> {
 
 /// Waits being gathered. Dropping it puts everything back.
 #[derive(Debug)]
-pub(super) struct Watch {
-    instruments: Instruments,
-    gatherer: Gatherer,
+pub(super) struct WaitsWatch {
+    instruments: EnabledInstruments,
+    gatherer: WaitGatherer,
 }
 
-impl Watch {
+impl WaitsWatch {
     /// Begins, if the plan asks for it.
     ///
     /// # Errors
-    /// As `Place::watch`.
-    pub(super) fn begin(
+    /// As `WaitsTarget::start_watch`.
+    pub(super) fn start_planned(
         plan: &Plan,
-        keeper: &Keeper<'_>,
-        ground: &Ground,
-    ) -> anyhow::Result<Option<Watch>> {
-        let place = Place::of(plan, ground, &keeper.dir(), keeper.stop)?;
-        place.map(|place| place.watch(keeper.clock, keeper.stop, When::BeforeLoad)).transpose()
+        keeper: &RunContext<'_>,
+        ground: &SystemUnderTest,
+    ) -> anyhow::Result<Option<WaitsWatch>> {
+        let place = WaitsTarget::from_plan(plan, ground, &keeper.run_dir(), keeper.stop)?;
+        place
+            .map(|place| place.start_watch(keeper.clock, keeper.stop, WatchStart::BeforeLoad))
+            .transpose()
     }
 
     /// Ends: what was gathered goes into the run folder, everything is put back. A server that went away meanwhile is
@@ -157,19 +165,23 @@ impl Watch {
     ///
     /// # Errors
     /// When something could not be put back on a server that is not ours.
-    pub(super) fn end(self, keeper: &Keeper<'_>, trial: &str) -> anyhow::Result<()> {
+    pub(super) fn write_and_restore(
+        self,
+        keeper: &RunContext<'_>,
+        trial: &str,
+    ) -> anyhow::Result<()> {
         let gathered = self.gatherer.stop();
         let restored = self.instruments.restore();
         match gathered {
             Ok(waits) => {
                 let mut record = WaitsRecord::from(&waits);
                 record.notes.extend(restored.iter().flatten().cloned());
-                keeper.writer().waits(trial, &record);
+                keeper.lock_writer().write_waits(trial, &record);
             }
-            Err(e) => keeper.note(&format!("no waits: {e:#}")),
+            Err(e) => keeper.add_note(&format!("no waits: {e:#}")),
         }
         for note in restored?.iter().filter(|note| note.contains("still counts")) {
-            keeper.note(note);
+            keeper.add_note(note);
         }
         Ok(())
     }
@@ -178,7 +190,7 @@ impl Watch {
     ///
     /// # Errors
     /// When the server went away.
-    pub(super) fn gathered(self) -> anyhow::Result<(Waits, Instruments)> {
+    pub(super) fn into_gathered(self) -> anyhow::Result<(GatheredWaits, EnabledInstruments)> {
         Ok((self.gatherer.stop()?, self.instruments))
     }
 }
@@ -189,11 +201,14 @@ mod tests {
 
     #[test]
     fn a_sandbox_gets_what_it_needs_unless_told_otherwise() {
-        let plain = prepared(&SandboxPlan::default());
+        let plain = with_performance_schema(&SandboxPlan::default());
         assert!(plain.settings.contains(&("performance_schema".to_owned(), "ON".to_owned())));
         assert_eq!(plain.settings.len(), 2);
         let given = vec![("performance-schema".to_owned(), "OFF".to_owned())];
-        let told = prepared(&SandboxPlan { settings: given.clone(), ..SandboxPlan::default() });
+        let told = with_performance_schema(&SandboxPlan {
+            settings: given.clone(),
+            ..SandboxPlan::default()
+        });
         assert_eq!(told.settings[..1], given);
         assert_eq!(told.settings.len(), 2);
     }

@@ -5,17 +5,17 @@
 
 use anyhow::Context as _;
 
-use super::run::Walk;
-use super::script::{Blocks, Script, SoFar};
-use super::steps::{Deed, Step};
+use super::run::StepRunner;
+use super::schedule::{BlockSchedule, RunSoFar, StepSchedule};
+use super::steps::{PlanStep, StepKind};
 use super::trial;
-use super::waits::{Place, When};
+use super::waits::{WaitsTarget, WatchStart};
 use crate::archive::StepRecord;
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
+use crate::client::{Session, Target};
 use crate::driver;
 use crate::plan::{LoadPlan, Plan};
-use crate::probe::{Sample, Values, cpu_s};
-use crate::target::{Session, Target};
+use crate::probe::{ProbeSample, SampleValues, process_cpu_s};
 
 /// Name of its samples in the run folder.
 const PROBE: &str = "watch_cost";
@@ -27,43 +27,44 @@ const BEFORE: Nanos = Nanos(1_000_000_000);
 const PAIRS: u32 = 8;
 
 /// The blocks of a plan, and after them what gathering waits cost.
-pub struct WithCost<'a> {
-    blocks: Blocks<'a>,
+pub struct WatchCostSchedule<'a> {
+    blocks: BlockSchedule<'a>,
     is_through: bool,
 }
 
-impl<'a> WithCost<'a> {
+impl<'a> WatchCostSchedule<'a> {
     /// The script of a plan; without the cost if it is not `wanted`.
-    pub fn new(plan: &'a Plan, wanted: bool) -> WithCost<'a> {
-        WithCost { blocks: Blocks::new(plan, &|_| false), is_through: !wanted }
+    pub fn new(plan: &'a Plan, wanted: bool) -> WatchCostSchedule<'a> {
+        WatchCostSchedule { blocks: BlockSchedule::new(plan, &|_| false), is_through: !wanted }
     }
 }
 
-impl Script for WithCost<'_> {
-    fn expected(&self) -> usize {
-        self.blocks.expected() + usize::from(!self.is_through)
+impl StepSchedule for WatchCostSchedule<'_> {
+    fn expected_steps(&self) -> usize {
+        self.blocks.expected_steps() + usize::from(!self.is_through)
     }
 
-    fn next(&mut self, so_far: &SoFar) -> anyhow::Result<Option<Step>> {
-        let step = self.blocks.next(so_far)?;
+    fn next_step(&mut self, so_far: &RunSoFar) -> anyhow::Result<Option<PlanStep>> {
+        let step = self.blocks.next_step(so_far)?;
         if step.is_some() || self.is_through {
             return Ok(step);
         }
         self.is_through = true;
-        Ok(Some(Step::alone(Deed::WatchCost)))
+        Ok(Some(PlanStep::without_variant(StepKind::WatchCost)))
     }
 }
 
-impl Walk<'_, '_, '_> {
+impl StepRunner<'_, '_, '_> {
     /// Runs the load once more, without keeping its latencies, and looks what gathering costs.
-    pub(super) fn watch_cost(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
+    pub(super) fn measure_watch_cost(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
         let keeper = self.keeper;
-        let Some(pid) = self.eyes.pid(&self.ground) else {
+        let Some(pid) = self.eyes.server_pid(&self.ground) else {
             record.notes.push("the server's process is not on this machine".to_owned());
             return Ok(());
         };
-        let place = Place::of(self.plan, &self.ground, &keeper.dir(), keeper.stop)?;
-        let Some(place) = place.filter(Place::may_change) else {
+        let place =
+            WaitsTarget::from_plan(self.plan, &self.ground, &keeper.run_dir(), keeper.stop)?;
+        let Some(place) = place.filter(WaitsTarget::may_change) else {
             record.notes.push("nothing may be switched off to compare with".to_owned());
             return Ok(());
         };
@@ -71,35 +72,40 @@ impl Walk<'_, '_, '_> {
         let load =
             LoadPlan { time: None, events: None, until_steady: false, ..self.plan.load.clone() };
         let (stop, clock) = (Stop::new(), keeper.clock);
-        let out = |sample: Sample| keeper.sample(&sample);
-        let windows = Windows { place: &place, target: &target, pid, clock, stop: keeper.stop };
+        let out = |sample: ProbeSample| keeper.record_sample(&sample);
+        let windows = CostWindows { place: &place, target: &target, pid, clock, stop: keeper.stop };
         let (result, ran) = std::thread::scope(|scope| {
             let (plan, workload, stop) = (self.plan, self.workload, &stop);
-            let runner = scope
-                .spawn(move || driver::run(&load, plan.seed, workload, clock, stop, &mut |_| {}));
+            let runner = scope.spawn(move || {
+                driver::run_load(&load, plan.seed, workload, clock, stop, &mut |_| {})
+            });
             let is_over = || keeper.stop.is_set() || runner.is_finished();
-            let result = windows.all(&is_over, &out);
+            let result = windows.measure_pairs(&is_over, &out);
             stop.set(keeper.stop.reason().unwrap_or(StopReason::Done));
             (result, runner.join())
         });
         let recording = ran.map_err(|_| anyhow::anyhow!("the load broke"))??;
-        let reached = trial::reached(&recording);
+        let reached = trial::run_end(&recording);
         reached.1.map_or(result, Err)
     }
 }
 
 /// Where windows look.
-struct Windows<'a> {
-    place: &'a Place,
+struct CostWindows<'a> {
+    place: &'a WaitsTarget,
     target: &'a Target,
     pid: u32,
     clock: RealClock,
     stop: &'a Stop,
 }
 
-impl Windows<'_> {
+impl CostWindows<'_> {
     /// All pairs, unless `is_over` says that it is enough.
-    fn all(&self, is_over: &dyn Fn() -> bool, out: &dyn Fn(Sample)) -> anyhow::Result<()> {
+    fn measure_pairs(
+        &self,
+        is_over: &dyn Fn() -> bool,
+        out: &dyn Fn(ProbeSample),
+    ) -> anyhow::Result<()> {
         // Sessions of our own are opened before instruments go on, so that they are left out.
         let mut session = self.target.connect(self.stop)?;
         self.sleep(BEFORE, is_over);
@@ -110,31 +116,31 @@ impl Windows<'_> {
                 }
                 // A B, B A, A B, ...
                 let on = (pair % 2 == 1) != second;
-                let sample = self.one(on, &mut session, is_over)?;
+                let sample = self.measure_window(on, &mut session, is_over)?;
                 out(sample);
             }
         }
         Ok(())
     }
 
-    fn one(
+    fn measure_window(
         &self,
         on: bool,
         session: &mut Session,
         is_over: &dyn Fn() -> bool,
-    ) -> anyhow::Result<Sample> {
+    ) -> anyhow::Result<ProbeSample> {
         let ours = [session.id()];
-        let watch = || self.place.watch(self.clock, self.stop, When::UnderLoad(&ours));
+        let watch = || self.place.start_watch(self.clock, self.stop, WatchStart::UnderLoad(&ours));
         let watch = on.then(watch).transpose()?;
         let began = self.clock.now();
-        let before = (self.cpu_s()?, statements(session)?);
+        let before = (self.cpu_s()?, read_statement_count(session)?);
         self.sleep(WINDOW, is_over);
-        let gathered = watch.map(super::waits::Watch::gathered).transpose()?;
-        let after = (self.cpu_s()?, statements(session)?);
+        let gathered = watch.map(super::waits::WaitsWatch::into_gathered).transpose()?;
+        let after = (self.cpu_s()?, read_statement_count(session)?);
         let ended = self.clock.now();
         let mut numbers = vec![
             ("on".to_owned(), f64::from(u8::from(on))),
-            ("seconds".to_owned(), ended.since(began).seconds()),
+            ("seconds".to_owned(), ended.since(began).to_seconds()),
             ("server_cpu_s".to_owned(), after.0 - before.0),
             ("statements".to_owned(), after.1 - before.1),
         ];
@@ -143,12 +149,12 @@ impl Windows<'_> {
             numbers.push(("rows".to_owned(), rows.sum::<u64>() as f64));
             instruments.restore_at_once()?;
         }
-        let values = Values::Numbers(numbers);
-        Ok(Sample { probe: PROBE, planned: began, began, ended, values })
+        let values = SampleValues::Numbers(numbers);
+        Ok(ProbeSample { probe: PROBE, planned: began, began, ended, values })
     }
 
     fn cpu_s(&self) -> anyhow::Result<f64> {
-        cpu_s(self.pid).with_context(|| format!("process {} is gone", self.pid))
+        process_cpu_s(self.pid).with_context(|| format!("process {} is gone", self.pid))
     }
 
     fn sleep(&self, time: Nanos, is_over: &dyn Fn() -> bool) {
@@ -161,27 +167,28 @@ impl Windows<'_> {
 }
 
 /// Statements that the server ran so far.
-fn statements(session: &mut Session) -> anyhow::Result<f64> {
-    let rows = session.rows("SHOW GLOBAL STATUS LIKE 'Questions'")?;
-    let text = rows.text(0, 1).context("the server does not say how many statements it ran")?;
+fn read_statement_count(session: &mut Session) -> anyhow::Result<f64> {
+    let rows = session.query_rows("SHOW GLOBAL STATUS LIKE 'Questions'")?;
+    let text =
+        rows.text_value(0, 1).context("the server does not say how many statements it ran")?;
     text.parse().context("the number of statements")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::WayPlan;
+    use crate::plan::VariantPlan;
 
     #[test]
     fn the_cost_comes_after_all_loads_and_only_if_wanted() {
         let dir = tempfile::tempdir().unwrap();
-        let so_far = SoFar::of(dir.path().to_owned());
-        let plan = Plan { ways: vec![WayPlan::default()], passes: 1, ..Plan::default() };
+        let so_far = RunSoFar::from_dir(dir.path().to_owned());
+        let plan = Plan { ways: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
         let kinds = |wanted| {
-            let mut script = WithCost::new(&plan, wanted);
-            let expected = script.expected();
-            let steps = std::iter::from_fn(|| script.next(&so_far).unwrap());
-            let kinds: Vec<&str> = steps.map(|step| step.kind()).collect();
+            let mut script = WatchCostSchedule::new(&plan, wanted);
+            let expected = script.expected_steps();
+            let steps = std::iter::from_fn(|| script.next_step(&so_far).unwrap());
+            let kinds: Vec<&str> = steps.map(|step| step.kind_name()).collect();
             assert_eq!(kinds.len(), expected);
             kinds
         };

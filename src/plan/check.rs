@@ -2,7 +2,7 @@
 //! `p99 < 20ms for 95% of seconds`. A metric may name a class: `p99 new_order < 20ms`.
 
 use super::objective::{Metric, Objective, Relation};
-use super::{Mistake, nearest};
+use super::{Mistake, nearest_name};
 
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct Check {
     /// As typed.
     pub text: String,
     /// What is asked.
-    pub asked: Asked,
+    pub asked: CheckCondition,
     /// Only events of this class.
     pub class: Option<String>,
     /// Share of the intervals, 0 to 1, in which it must hold; the load as a whole if absent.
@@ -19,7 +19,7 @@ pub struct Check {
 
 /// What is asked of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Asked {
+pub enum CheckCondition {
     /// That it came to a steady state.
     Steady,
     /// That it stood still at most so often.
@@ -64,42 +64,46 @@ impl Check {
     /// # Errors
     /// What is wrong with it, with a hint that holds a text which works.
     pub fn parse(text: &str) -> Result<Check, Mistake> {
-        let (rest, share) = shared(text)?;
+        let (rest, share) = split_share(text)?;
         let check = |asked, class| Check { text: text.trim().to_owned(), asked, class, share };
         let words = rest.trim();
         if words == "steady" {
             return match share {
-                None => Ok(check(Asked::Steady, None)),
-                Some(_) => Err(mistake(text, "a load is steady or not, never in part", "steady")),
+                None => Ok(check(CheckCondition::Steady, None)),
+                Some(_) => {
+                    Err(check_mistake(text, "a load is steady or not, never in part", "steady"))
+                }
             };
         }
         if words.starts_with("stalls") {
             return match share {
-                None => Ok(check(Asked::Stalls(stalls(text, words)?), None)),
-                Some(_) => Err(mistake(text, "stalls are counted over a load", "stalls == 0")),
+                None => Ok(check(CheckCondition::Stalls(parse_stall_limit(text, words)?), None)),
+                Some(_) => {
+                    Err(check_mistake(text, "stalls are counted over a load", "stalls == 0"))
+                }
             };
         }
-        let words = in_our_words(words);
-        let (name, class, sign, value) = parts(text, &words)?;
+        let words = from_k6_syntax(words);
+        let (name, class, sign, value) = split_condition(text, &words)?;
         if let Some(by_base) = value.strip_suffix(OF_BASE) {
-            let asked = of_base(text, name, sign, by_base.trim())?;
+            let asked = parse_base_condition(text, name, sign, by_base.trim())?;
             return Ok(check(asked, class));
         }
         let objective = Objective::parse(PLACE, &format!("{name} {sign} {value}"))?;
-        if share.is_some() && !is_over_time(objective.metric) {
+        if share.is_some() && !is_kept_per_interval(objective.metric) {
             let why = format!("{name} is not known for each interval");
-            return Err(mistake(text, &why, "p99 < 20ms for 95% of seconds"));
+            return Err(check_mistake(text, &why, "p99 < 20ms for 95% of seconds"));
         }
-        Ok(check(Asked::Objective(objective), class))
+        Ok(check(CheckCondition::Objective(objective), class))
     }
 
     /// Whether it needs a run to compare with.
     pub fn needs_base(&self) -> bool {
-        matches!(self.asked, Asked::OfBase { .. })
+        matches!(self.asked, CheckCondition::OfBase { .. })
     }
 }
 
-fn mistake(text: &str, why: &str, example: &str) -> Mistake {
+fn check_mistake(text: &str, why: &str, example: &str) -> Mistake {
     Mistake {
         place: format!("{PLACE} {}", text.trim()),
         why: why.to_owned(),
@@ -108,7 +112,7 @@ fn mistake(text: &str, why: &str, example: &str) -> Mistake {
 }
 
 /// Whether intervals keep this metric.
-fn is_over_time(metric: Metric) -> bool {
+fn is_kept_per_interval(metric: Metric) -> bool {
     match metric {
         Metric::Quantile(share) => [0.5, 0.95, 0.99].contains(&share),
         Metric::Longest | Metric::Errors | Metric::Rate => true,
@@ -117,12 +121,13 @@ fn is_over_time(metric: Metric) -> bool {
 }
 
 /// What stands before `for 95% of seconds`, and the share.
-fn shared(text: &str) -> Result<(&str, Option<f64>), Mistake> {
+fn split_share(text: &str) -> Result<(&str, Option<f64>), Mistake> {
     let Some((rest, tail)) = text.rsplit_once(FOR) else {
         return Ok((text, None));
     };
-    let wrong =
-        || mistake(text, "the share of seconds is not clear", "p99 < 20ms for 95% of seconds");
+    let wrong = || {
+        check_mistake(text, "the share of seconds is not clear", "p99 < 20ms for 95% of seconds")
+    };
     let share = ["of seconds", "of intervals"].iter().find_map(|end| tail.trim().strip_suffix(end));
     let percent = share.and_then(|s| s.trim().strip_suffix('%')).ok_or_else(wrong)?;
     let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
@@ -133,8 +138,9 @@ fn shared(text: &str) -> Result<(&str, Option<f64>), Mistake> {
 }
 
 /// `== 0`, `<= 2`, `< 3`: at most how many.
-fn stalls(text: &str, words: &str) -> Result<u64, Mistake> {
-    let wrong = || mistake(text, "it is not clear how many stalls are allowed", "stalls == 0");
+fn parse_stall_limit(text: &str, words: &str) -> Result<u64, Mistake> {
+    let wrong =
+        || check_mistake(text, "it is not clear how many stalls are allowed", "stalls == 0");
     let rest = words.strip_prefix("stalls").unwrap_or_default().trim();
     let (sign, number) = rest.split_at(rest.find(|c: char| c.is_ascii_digit()).ok_or_else(wrong)?);
     let number: u64 = number.trim().parse().map_err(|_| wrong())?;
@@ -147,7 +153,7 @@ fn stalls(text: &str, words: &str) -> Result<u64, Mistake> {
 }
 
 /// As k6 writes it: `p(95)<1000` is in milliseconds, `med` is p50; and `errors == 0` is at most 0.
-fn in_our_words(words: &str) -> String {
+fn from_k6_syntax(words: &str) -> String {
     let words = words.replace("errors == 0", "errors <= 0").replace("errors==0", "errors <= 0");
     let words = match words.strip_prefix("med") {
         Some(rest) if rest.trim_start().starts_with(['<', '>']) => format!("p50{rest}"),
@@ -161,13 +167,13 @@ fn in_our_words(words: &str) -> String {
 }
 
 /// Metric, class, sign, value.
-fn parts<'a>(
+fn split_condition<'a>(
     text: &str,
     words: &'a str,
 ) -> Result<(&'a str, Option<String>, &'a str, &'a str), Mistake> {
     let Some(at) = words.find(['<', '>', '=']) else {
         let names = ["steady", "stalls"];
-        let near = nearest(words, names).filter(|_| !words.contains(' '));
+        let near = nearest_name(words, names).filter(|_| !words.contains(' '));
         let why = "it has no `<` or `>`".to_owned();
         let hint = match near {
             Some(near) => format!("did you mean {near}?"),
@@ -178,7 +184,7 @@ fn parts<'a>(
     let (left, right) = words.split_at(at);
     let sign = SIGNS.iter().map(|(sign, _)| *sign).find(|sign| right.starts_with(sign));
     let sign = sign.ok_or_else(|| {
-        mistake(text, "a measured value is never equal to a bound", "p99 <= 20ms")
+        check_mistake(text, "a measured value is never equal to a bound", "p99 <= 20ms")
     })?;
     let (name, class) = match left.trim().split_once(char::is_whitespace) {
         Some((name, class)) => (name, Some(class.trim().to_owned())),
@@ -187,21 +193,28 @@ fn parts<'a>(
     Ok((name, class, sign, right[sign.len()..].trim()))
 }
 
-fn of_base(text: &str, name: &str, sign: &str, value: &str) -> Result<Asked, Mistake> {
+fn parse_base_condition(
+    text: &str,
+    name: &str,
+    sign: &str,
+    value: &str,
+) -> Result<CheckCondition, Mistake> {
     const EXAMPLE: &str = "tps >= 97% of base";
     // The metric is read with a value that fits each of them, for the sake of the hint.
     let metric = Metric::parse(name).ok_or_else(|| {
         Objective::parse(PLACE, &format!("{name} < 1%"))
             .err()
-            .unwrap_or_else(|| mistake(text, "there is no such metric", EXAMPLE))
+            .unwrap_or_else(|| check_mistake(text, "there is no such metric", EXAMPLE))
     })?;
     let relation = SIGNS.iter().find(|(s, _)| *s == sign).map_or(Relation::AtLeast, |(_, r)| *r);
     let percent: Option<f64> = value.strip_suffix('%').and_then(|p| p.trim().parse().ok());
     match percent.filter(|p: &f64| *p > 0.0 && p.is_finite()) {
-        Some(percent) => Ok(Asked::OfBase { metric, relation, times: percent / 100.0 }),
-        None => {
-            Err(mistake(text, &format!("`{value}` is no share of the base in percent"), EXAMPLE))
-        }
+        Some(percent) => Ok(CheckCondition::OfBase { metric, relation, times: percent / 100.0 }),
+        None => Err(check_mistake(
+            text,
+            &format!("`{value}` is no share of the base in percent"),
+            EXAMPLE,
+        )),
     }
 }
 
@@ -209,8 +222,8 @@ fn of_base(text: &str, name: &str, sign: &str, value: &str) -> Result<Asked, Mis
 mod tests {
     use super::*;
 
-    fn objective(text: &str) -> Asked {
-        Asked::Objective(Objective::parse("x", text).unwrap())
+    fn objective(text: &str) -> CheckCondition {
+        CheckCondition::Objective(Objective::parse("x", text).unwrap())
     }
 
     #[test]
@@ -220,10 +233,10 @@ mod tests {
             assert_eq!(check.text, text.trim());
             (check.asked, check.class, check.share)
         };
-        assert_eq!(of("steady"), (Asked::Steady, None, None));
-        assert_eq!(of("stalls == 0"), (Asked::Stalls(0), None, None));
-        assert_eq!(of("stalls<3").0, Asked::Stalls(2));
-        assert_eq!(of("stalls <= 2").0, Asked::Stalls(2));
+        assert_eq!(of("steady"), (CheckCondition::Steady, None, None));
+        assert_eq!(of("stalls == 0"), (CheckCondition::Stalls(0), None, None));
+        assert_eq!(of("stalls<3").0, CheckCondition::Stalls(2));
+        assert_eq!(of("stalls <= 2").0, CheckCondition::Stalls(2));
         assert_eq!(of("p99 < 20ms"), (objective("p99<20ms"), None, None));
         assert_eq!(of("tps > 5000").0, objective("events_per_s > 5000"));
         assert_eq!(of("errors == 0").0, objective("errors <= 0"));
@@ -236,7 +249,11 @@ mod tests {
         );
         assert_eq!(
             of("tps >= 97% of base").0,
-            Asked::OfBase { metric: Metric::Rate, relation: Relation::AtLeast, times: 0.97 }
+            CheckCondition::OfBase {
+                metric: Metric::Rate,
+                relation: Relation::AtLeast,
+                times: 0.97
+            }
         );
         assert!(Check::parse("p99 <= 110% of base").unwrap().needs_base());
     }

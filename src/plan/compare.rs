@@ -1,7 +1,7 @@
 //! What a comparison of several ways is asked to do.
 
-use super::{MOST_WORKERS, WayPlan};
-use crate::base::units::{Size, parse_count};
+use super::{MOST_WORKERS, VariantPlan};
+use crate::base::units::{ByteSize, parse_count};
 
 /// How the data come back to the same state before each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl SweepPlan {
     ///
     /// # Errors
     /// Why a range is none, all of them.
-    pub fn read(axis: &str, texts: &[String]) -> Result<SweepPlan, Vec<String>> {
+    pub fn parse_values(axis: &str, texts: &[String]) -> Result<SweepPlan, Vec<String>> {
         let mut sweep = SweepPlan { axis: axis.to_owned(), ..SweepPlan::default() };
         let mut wrong = Vec::new();
         for (n, text) in texts.iter().enumerate() {
@@ -103,12 +103,12 @@ impl SweepPlan {
     }
 
     /// Whether the axis is a load, and no setting of the server.
-    pub fn is_load(&self) -> bool {
+    pub fn is_load_axis(&self) -> bool {
         [THREADS, RATE].contains(&&*self.axis)
     }
 
-    /// The values as `read` takes them.
-    pub fn texts(&self) -> Vec<String> {
+    /// The values as `parse_values` takes them.
+    pub fn value_texts(&self) -> Vec<String> {
         let mut texts = self.values.clone();
         if let (true, Some(last)) = (self.doubles, texts.last_mut()) {
             last.push_str(RANGE);
@@ -116,17 +116,17 @@ impl SweepPlan {
         texts
     }
 
-    /// The ways that the values stand for, each like `template` but for the axis. Names are `axis=value`.
+    /// The ways that the values stand for, each like `variant_template` but for the axis. Names are `axis=value`.
     ///
     /// # Errors
     /// Why a value is none of this axis, all of them.
-    pub fn ways(&self, template: &WayPlan) -> Result<Vec<WayPlan>, Vec<String>> {
+    pub fn to_variants(&self, template: &VariantPlan) -> Result<Vec<VariantPlan>, Vec<String>> {
         let (mut ways, mut wrong) = (Vec::new(), Vec::new());
         for (n, value) in self.values.iter().enumerate() {
             if self.values[..n].contains(value) {
                 wrong.push(format!("`{value}` stands there twice"));
             }
-            match self.way(template, value) {
+            match self.build_variant(template, value) {
                 Ok(way) => ways.push(way),
                 Err(why) => wrong.push(why),
             }
@@ -137,8 +137,8 @@ impl SweepPlan {
         if wrong.is_empty() { Ok(ways) } else { Err(wrong) }
     }
 
-    fn way(&self, template: &WayPlan, value: &str) -> Result<WayPlan, String> {
-        let mut way = WayPlan { name: format!("{}={value}", self.axis), ..template.clone() };
+    fn build_variant(&self, template: &VariantPlan, value: &str) -> Result<VariantPlan, String> {
+        let mut way = VariantPlan { name: format!("{}={value}", self.axis), ..template.clone() };
         match self.axis.as_str() {
             THREADS => {
                 let count = parse_count(value).ok().filter(|n| (1..=MOST_WORKERS).contains(n));
@@ -154,14 +154,14 @@ impl SweepPlan {
             }
             setting => {
                 way.settings.push((setting.to_owned(), value.to_owned()));
-                way.value = number(value);
+                way.value = parse_setting_number(value);
             }
         }
         Ok(way)
     }
 
     /// What all ways have in common: the first one without the axis.
-    pub fn template(&self, ways: &[WayPlan]) -> WayPlan {
+    pub fn variant_template(&self, ways: &[VariantPlan]) -> VariantPlan {
         let mut way = ways.first().cloned().unwrap_or_default();
         way.name.clear();
         way.value = None;
@@ -175,9 +175,9 @@ impl SweepPlan {
 }
 
 /// A value of a setting as a number: `16M` is 16777216.
-fn number(value: &str) -> Option<f64> {
+fn parse_setting_number(value: &str) -> Option<f64> {
     value.parse().ok().filter(|n: &f64| n.is_finite()).or_else(|| match value.parse() {
-        Ok(Size::Bytes(bytes)) => Some(bytes as f64),
+        Ok(ByteSize::Bytes(bytes)) => Some(bytes as f64),
         _ => None,
     })
 }
@@ -195,7 +195,7 @@ mod tests {
     fn ranges_double() {
         let read = |axis: &str, texts: &[&str]| {
             let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-            SweepPlan::read(axis, &texts)
+            SweepPlan::parse_values(axis, &texts)
         };
         for (texts, values, doubles) in [
             (&["1", "2", "4"][..], &["1", "2", "4"][..], false),
@@ -209,7 +209,7 @@ mod tests {
                 (&found.values[..], found.doubles),
                 (&values.iter().map(|v| (*v).to_owned()).collect::<Vec<_>>()[..], doubles)
             );
-            assert_eq!(SweepPlan::read(THREADS, &found.texts()).unwrap(), found);
+            assert_eq!(SweepPlan::parse_values(THREADS, &found.value_texts()).unwrap(), found);
         }
         for texts in [&["8..4"][..], &["0.."], &["4..", "9"]] {
             assert!(read(THREADS, texts).is_err(), "{texts:?}");
@@ -220,34 +220,34 @@ mod tests {
 
     #[test]
     fn values_become_ways_and_what_is_common_can_be_told_again() {
-        let template = WayPlan {
+        let template = VariantPlan {
             settings: vec![("sync_binlog".to_owned(), "1".to_owned())],
             dump_after: true,
-            ..WayPlan::default()
+            ..VariantPlan::default()
         };
         for sweep in [
             sweep("threads", &["1", "2", "64"]),
             sweep("rate", &["100", "2.5"]),
             sweep("innodb_buffer_pool_size", &["64M", "1G"]),
         ] {
-            let ways = sweep.ways(&template).unwrap();
-            assert_eq!(format!("{:?}", sweep.template(&ways)), format!("{template:?}"));
+            let ways = sweep.to_variants(&template).unwrap();
+            assert_eq!(format!("{:?}", sweep.variant_template(&ways)), format!("{template:?}"));
         }
-        let ways = sweep("innodb_io_capacity", &["200", "1k", "x"]).ways(&template).unwrap();
+        let ways = sweep("innodb_io_capacity", &["200", "1k", "x"]).to_variants(&template).unwrap();
         assert_eq!(ways[0].name, "innodb_io_capacity=200");
         assert_eq!(ways[0].settings.len(), 2);
         assert_eq!(
             [ways[0].value, ways[1].value, ways[2].value],
             [Some(200.0), Some(1024.0), None]
         );
-        assert_eq!(sweep("threads", &["8"]).ways(&template).unwrap()[0].workers, Some(8));
+        assert_eq!(sweep("threads", &["8"]).to_variants(&template).unwrap()[0].workers, Some(8));
     }
 
     #[test]
     fn values_that_are_none_are_all_told() {
-        let wrong = sweep("threads", &["0", "four", "2", "2"]).ways(&WayPlan::default());
+        let wrong = sweep("threads", &["0", "four", "2", "2"]).to_variants(&VariantPlan::default());
         assert_eq!(wrong.unwrap_err().len(), 3);
-        assert!(sweep("rate", &["-1"]).ways(&WayPlan::default()).is_err());
-        assert!(sweep("rate", &[]).ways(&WayPlan::default()).is_err());
+        assert!(sweep("rate", &["-1"]).to_variants(&VariantPlan::default()).is_err());
+        assert!(sweep("rate", &[]).to_variants(&VariantPlan::default()).is_err());
     }
 }

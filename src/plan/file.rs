@@ -3,11 +3,11 @@
 mod capacity;
 mod document;
 mod read;
-mod ways;
+mod variants;
 mod write;
 
-pub use read::{Known, read};
-pub use write::write;
+pub use read::{KnownPlugins, from_toml};
+pub use write::to_toml;
 
 use super::{ArrivalPlan, EnginePlan, OrderPlan, Protocol, ResetPlan, SslMode};
 
@@ -58,20 +58,20 @@ fn arrival_word(arrival: &ArrivalPlan) -> &'static str {
 
 impl ResetPlan {
     /// Its word in plans and in the record.
-    pub fn word(self) -> &'static str {
-        word(RESETS, &self)
+    pub fn as_str(self) -> &'static str {
+        find_word(RESETS, &self)
     }
 }
 
 impl OrderPlan {
     /// Its word in plans and in the record.
-    pub fn word(self) -> &'static str {
-        word(ORDERS, &self)
+    pub fn as_str(self) -> &'static str {
+        find_word(ORDERS, &self)
     }
 }
 
 /// The word of a value in one of these lists.
-fn word<T: PartialEq>(list: &[(&'static str, T)], value: &T) -> &'static str {
+fn find_word<T: PartialEq>(list: &[(&'static str, T)], value: &T) -> &'static str {
     list.iter().find(|(_, v)| v == value).map_or("", |(word, _)| word)
 }
 

@@ -11,10 +11,10 @@ mod options;
 mod replay;
 
 pub use capacity::CapacityPlan;
-pub use check::{Asked, Check, checks_in};
+pub use check::{Check, CheckCondition, checks_in};
 pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
-pub use file::{CONSENT, Known, read, write};
-pub use nearest::nearest;
+pub use file::{CONSENT, KnownPlugins, from_toml, to_toml};
+pub use nearest::nearest_name;
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::base::Secret;
-use crate::base::units::Size;
+use crate::base::units::ByteSize;
 
 /// Everything that was asked of one run.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ pub struct Plan {
     /// How long to wait at most, before each load, until the server has come to rest; not at all if absent.
     pub settle: Option<Duration>,
     /// What is compared. One way without a name for a plain bench. The first is the base.
-    pub ways: Vec<WayPlan>,
+    pub ways: Vec<VariantPlan>,
     /// The ways as values along an axis, if that is what they are.
     pub sweep: Option<SweepPlan>,
     /// A search for the highest rate that meets objectives, in place of the ways' loads.
@@ -167,7 +167,7 @@ pub struct SandboxPlan {
     /// Settings beyond the product's defaults, `name=value`.
     pub settings: Vec<(String, String)>,
     /// Buffer pool size.
-    pub pool: Option<Size>,
+    pub pool: Option<ByteSize>,
     /// Whether it also listens on a loopback port.
     pub tcp: bool,
 }
@@ -264,7 +264,7 @@ pub enum EnginePlan {
 
 /// One of the ways that an experiment compares.
 #[derive(Clone, Debug, Default)]
-pub struct WayPlan {
+pub struct VariantPlan {
     /// Short name; empty if there is only one way.
     pub name: String,
     /// Settings of the server in this way, beside those of the sandbox, `name=value`.
@@ -327,7 +327,7 @@ pub struct Mistake {
 /// code of a mistake, where a server or a disk that fails does not. What to do follows behind `\nhint: `.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(pub String);
+pub struct RefusedError(pub String);
 
 /// All mistakes of what was asked, as one error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,12 +2,15 @@
 
 /// The candidate nearest to `word`, if one is near: at most one typo per three letters of what both do not begin with
 /// in common, or the one that alone begins with it.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest_name<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let all: Vec<&str> = candidates.into_iter().collect();
     let best = all
         .iter()
-        .filter_map(|c| typos(&word, &c.to_ascii_lowercase()).map(|typos| (typos, *c)))
+        .filter_map(|c| count_typos(&word, &c.to_ascii_lowercase()).map(|typos| (typos, *c)))
         .min_by_key(|(typos, _)| *typos);
     if let Some((_, name)) = best {
         return Some(name);
@@ -18,7 +21,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// Typos between two names, if they are few. Whole words at the beginning that are the same tell nothing:
 /// `innodb_foo` is no more like `innodb_cmp` than `foo` is like `cmp`.
-fn typos(word: &str, candidate: &str) -> Option<usize> {
+fn count_typos(word: &str, candidate: &str) -> Option<usize> {
     let (mut a, mut b) = (word, candidate);
     while let (Some((x, rest_of_a)), Some((y, rest_of_b))) = (a.split_once('_'), b.split_once('_'))
     {
@@ -27,12 +30,12 @@ fn typos(word: &str, candidate: &str) -> Option<usize> {
         }
         (a, b) = (rest_of_a, rest_of_b);
     }
-    let typos = distance(a, b);
+    let typos = edit_distance(a, b);
     (typos <= (a.chars().count() / 3).max(1)).then_some(typos)
 }
 
 /// Insertions, deletions, changes and swaps of neighbours between two words (optimal string alignment).
-fn distance(a: &str, b: &str) -> usize {
+fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for (j, cell) in rows[0].iter_mut().enumerate() {
@@ -58,24 +61,30 @@ mod tests {
 
     #[test]
     fn distances_count_typos() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("tables", "tables"), 0);
-        assert_eq!(distance("tabels", "tables"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("tables", "tables"), 0);
+        assert_eq!(edit_distance("tabels", "tables"), 1);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 
     #[test]
     fn near_names_are_found_and_far_ones_are_not() {
         let names = ["tables", "table-size", "threads", "time"];
-        assert_eq!(nearest("tabels", names), Some("tables"));
-        assert_eq!(nearest("Threads", names), Some("threads"));
-        assert_eq!(nearest("thr", names), Some("threads"));
-        assert_eq!(nearest("tab", names), None);
-        assert_eq!(nearest("banana", names), None);
+        assert_eq!(nearest_name("tabels", names), Some("tables"));
+        assert_eq!(nearest_name("Threads", names), Some("threads"));
+        assert_eq!(nearest_name("thr", names), Some("threads"));
+        assert_eq!(nearest_name("tab", names), None);
+        assert_eq!(nearest_name("banana", names), None);
         let settings = ["innodb_cmp", "innodb_buffer_pool_size", "max_connections"];
-        assert_eq!(nearest("innodb_foo", settings), None);
-        assert_eq!(nearest("innodb_bufer_pool_size", settings), Some("innodb_buffer_pool_size"));
-        assert_eq!(nearest("inodb_buffer_pool_size", settings), Some("innodb_buffer_pool_size"));
-        assert_eq!(nearest("max_connectons", settings), Some("max_connections"));
+        assert_eq!(nearest_name("innodb_foo", settings), None);
+        assert_eq!(
+            nearest_name("innodb_bufer_pool_size", settings),
+            Some("innodb_buffer_pool_size")
+        );
+        assert_eq!(
+            nearest_name("inodb_buffer_pool_size", settings),
+            Some("innodb_buffer_pool_size")
+        );
+        assert_eq!(nearest_name("max_connectons", settings), Some("max_connections"));
     }
 }

@@ -1,9 +1,9 @@
 //! What shall hold, in words: `p99 < 20ms`, `errors < 0.1%`, `events_per_s > 5000`.
-//! To add a metric: a variant of [`Metric`], its words in `METRICS`, and its unit in `Metric::unit`.
+//! To add a metric: a variant of [`ComparedMetric`], its words in `METRICS`, and its unit in `ComparedMetric::unit`.
 
 use std::fmt;
 
-use super::{Mistake, nearest};
+use super::{Mistake, nearest_name};
 use crate::base::units::{parse_rate, parse_time, show_rate, show_time};
 
 /// What is looked at.
@@ -77,7 +77,7 @@ impl Metric {
     pub fn parse(text: &str) -> Option<Metric> {
         let text = text.trim();
         let named = METRICS.iter().find(|(names, _)| names.contains(&text));
-        named.map(|(_, metric)| *metric).or_else(|| percentile(text))
+        named.map(|(_, metric)| *metric).or_else(|| parse_percentile(text))
     }
 
     /// The unit of its value.
@@ -91,7 +91,7 @@ impl Metric {
 }
 
 /// `p99`, `p99.9`, also `p999` as many tools write it.
-fn percentile(text: &str) -> Option<Metric> {
+fn parse_percentile(text: &str) -> Option<Metric> {
     let number = text.strip_prefix('p').or_else(|| text.strip_prefix('P'))?;
     // p999 is p99.9: no percentile below p100 has three digits before its point.
     let digits = number != "100" && number.chars().all(|c| c.is_ascii_digit());
@@ -123,11 +123,11 @@ impl Objective {
         };
         let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         let Some(metric) = Metric::parse(name) else {
-            return Err(mistake(format!("there is no metric `{name}`"), near(name)));
+            return Err(mistake(format!("there is no metric `{name}`"), metric_hint(name)));
         };
-        let bound = metric.unit().parse(value).ok_or_else(|| {
-            let why = format!("`{value}` is no {}", metric.unit().words());
-            mistake(why, format!("as in '{name} {sign} {}'", metric.unit().example()))
+        let bound = metric.unit().parse_value(value).ok_or_else(|| {
+            let why = format!("`{value}` is no {}", metric.unit().value_description());
+            mistake(why, format!("as in '{name} {sign} {}'", metric.unit().example_value()))
         })?;
         Ok(Objective { metric, relation, bound })
     }
@@ -149,10 +149,10 @@ impl Objective {
 }
 
 /// The metrics that could have been meant.
-fn near(name: &str) -> String {
+fn metric_hint(name: &str) -> String {
     let names = METRICS.iter().flat_map(|(names, _)| names.iter().copied());
     let percentiles = ["p50", "p90", "p95", "p99", "p99.9"];
-    match nearest(name, names.chain(percentiles)) {
+    match nearest_name(name, names.chain(percentiles)) {
         Some(near) => format!("did you mean {near}?"),
         None => "one of p50 .. p99.99, mean, max, errors, events_per_s".to_owned(),
     }
@@ -160,7 +160,7 @@ fn near(name: &str) -> String {
 
 impl MetricUnit {
     /// Reads a value; `None` if it is none of this unit.
-    pub fn parse(self, text: &str) -> Option<f64> {
+    pub fn parse_value(self, text: &str) -> Option<f64> {
         let value = match self {
             // A bare number would be seconds, and was most likely meant as milliseconds.
             MetricUnit::Seconds if text.ends_with(|c: char| c.is_ascii_digit()) => return None,
@@ -178,7 +178,7 @@ impl MetricUnit {
         fits.then_some(value)
     }
 
-    fn words(self) -> &'static str {
+    fn value_description(self) -> &'static str {
         match self {
             MetricUnit::Seconds => "time with its unit",
             MetricUnit::Share => "share between 0 and 1 or 0% and 100%",
@@ -186,7 +186,7 @@ impl MetricUnit {
         }
     }
 
-    fn example(self) -> &'static str {
+    fn example_value(self) -> &'static str {
         match self {
             MetricUnit::Seconds => "20ms",
             MetricUnit::Share => "0.1%",
@@ -195,7 +195,7 @@ impl MetricUnit {
     }
 
     /// A value with its unit, as one would type it.
-    fn show(self, value: f64) -> String {
+    fn format_value(self, value: f64) -> String {
         match self {
             // Whole nanoseconds, so that 20 ms don't become 20 ms less one.
             MetricUnit::Seconds => {
@@ -221,7 +221,7 @@ impl fmt::Display for Metric {
 impl fmt::Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = RELATIONS.iter().find(|(_, r)| *r == self.relation).map_or("", |(s, _)| s);
-        write!(f, "{} {sign} {}", self.metric, self.metric.unit().show(self.bound))
+        write!(f, "{} {sign} {}", self.metric, self.metric.unit().format_value(self.bound))
     }
 }
 

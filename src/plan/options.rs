@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Mistake, nearest};
-use crate::base::units::{Size, parse_count, parse_time};
+use super::{Mistake, nearest_name};
+use crate::base::units::{ByteSize, parse_count, parse_time};
 
 /// What kind of value an option takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ pub enum OptionKind {
 
 impl OptionKind {
     /// Why `value` is none of this kind, and what would be; `None` if it is.
-    pub(super) fn refuses(self, value: &str) -> Option<(String, String)> {
+    pub(super) fn reject_reason(self, value: &str) -> Option<(String, String)> {
         let (what, example) = match self {
             OptionKind::Text => return None,
-            OptionKind::Switch if read_switch(value).is_some() => return None,
+            OptionKind::Switch if parse_switch(value).is_some() => return None,
             OptionKind::Switch => ("neither on nor off", "on or off".to_owned()),
             OptionKind::Count => {
                 return parse_count(value).err().map(|e| (e.to_string(), "as in 1000".to_owned()));
@@ -39,7 +39,7 @@ impl OptionKind {
             OptionKind::Number => ("not a number", "as in 0.5".to_owned()),
             OptionKind::Size => {
                 return value
-                    .parse::<Size>()
+                    .parse::<ByteSize>()
                     .err()
                     .map(|e| (e.to_string(), "as in 16KiB".to_owned()));
             }
@@ -48,7 +48,7 @@ impl OptionKind {
             }
             OptionKind::Choice(words) if words.contains(&value) => return None,
             OptionKind::Choice(words) => {
-                let near = nearest(value, words.iter().copied());
+                let near = nearest_name(value, words.iter().copied());
                 let hint = near.map_or(words.join(", "), |n| format!("did you mean {n}?"));
                 ("not one of the words it takes", hint)
             }
@@ -58,7 +58,7 @@ impl OptionKind {
 }
 
 /// `on` and `off` in the ways people write them; nothing means on.
-pub(super) fn read_switch(value: &str) -> Option<bool> {
+pub(super) fn parse_switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "" | "on" | "1" | "true" | "yes" => Some(true),
         "off" | "0" | "false" | "no" => Some(false),
@@ -89,7 +89,7 @@ impl Options {
     ///
     /// # Errors
     /// All mistakes together.
-    pub fn check(
+    pub fn from_given(
         specs: &[OptionSpec],
         given: &[(String, String)],
     ) -> Result<Options, Vec<Mistake>> {
@@ -101,7 +101,7 @@ impl Options {
         let mut mistakes = Vec::new();
         for (name, value) in given {
             match specs.iter().find(|s| same_name(s.name, name)) {
-                Some(spec) => match spec.kind.refuses(value) {
+                Some(spec) => match spec.kind.reject_reason(value) {
                     None => {
                         values.insert(spec.name.to_owned(), value.clone());
                     }
@@ -112,7 +112,7 @@ impl Options {
                 None => mistakes.push(Mistake {
                     place: format!("--{name}"),
                     why: "no such option".to_owned(),
-                    hint: nearest(name, specs.iter().map(|s| s.name))
+                    hint: nearest_name(name, specs.iter().map(|s| s.name))
                         .map(|near| format!("did you mean --{near}?")),
                 }),
             }
@@ -136,7 +136,7 @@ impl Options {
     }
 
     /// The value as an amount of bytes.
-    pub fn size(&self, name: &str) -> Option<Size> {
+    pub fn size(&self, name: &str) -> Option<ByteSize> {
         self.text(name).and_then(|v| v.parse().ok())
     }
 
@@ -147,7 +147,7 @@ impl Options {
 
     /// Whether a switch is on.
     pub fn switch(&self, name: &str) -> bool {
-        self.text(name).and_then(read_switch).unwrap_or(false)
+        self.text(name).and_then(parse_switch).unwrap_or(false)
     }
 
     /// All values by name, for the run folder.
@@ -185,7 +185,7 @@ mod tests {
 
     fn check(given: &[(&str, &str)]) -> Result<Options, Vec<Mistake>> {
         let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Options::check(&specs(), &given)
+        Options::from_given(&specs(), &given)
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(options.count("table-size"), 10_000);
         assert!(!options.switch("skip_trx"));
         assert_eq!(options.number("skew"), 0.8);
-        assert_eq!(options.size("chunk"), Some(Size::Bytes(16 << 20)));
+        assert_eq!(options.size("chunk"), Some(ByteSize::Bytes(16 << 20)));
         assert_eq!(options.time("pause"), Some(Duration::ZERO));
         assert_eq!(options.text("file"), None);
     }

@@ -19,7 +19,7 @@ impl WritesPlan {
     pub const WORDS: &'static [&'static str] = &["drop", "where", "probe", "execute"];
 
     /// The one of this word.
-    pub fn read(word: &str) -> Option<WritesPlan> {
+    pub fn from_word(word: &str) -> Option<WritesPlan> {
         let all = [WritesPlan::Drop, WritesPlan::Where, WritesPlan::Probe, WritesPlan::Execute];
         WritesPlan::WORDS.iter().position(|known| *known == word).map(|at| all[at])
     }

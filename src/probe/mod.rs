@@ -1,69 +1,69 @@
 //! What server and host felt: raw samples on clock-aligned ticks, with their own cost. Never knows:
 //! load, deltas, what a value means. Start reading at `Sampler`. To add one: a folder here with a
-//! `Kind`, its line in `PROBES`, a page in docs/probes.md.
+//! `ProbeKind`, its line in `PROBES`, a page in docs/probes.md.
 
 pub mod host;
 pub mod innodb;
 pub mod noise;
-mod now;
+mod probed_server;
 pub mod process;
 pub mod processlist;
 #[cfg(test)]
 mod recorded;
 mod redact;
-mod round;
 mod sampler;
+mod sampling_loop;
+mod snapshot;
 pub mod status;
-mod subject;
 mod ticks;
 pub mod variables;
 pub mod waits;
 
-pub use now::counters_now;
-pub use process::cpu_s;
-pub use round::Cost;
-pub use sampler::{Sampler, probes};
-pub use subject::{Missed, Subject};
-pub use ticks::Ticks;
+pub use probed_server::{ProbeError, ProbedServer};
+pub use process::process_cpu_s;
+pub use sampler::{Sampler, find_probes};
+pub use sampling_loop::ProbeCost;
+pub use snapshot::counters_now;
+pub use ticks::TickGrid;
 
 use crate::base::Nanos;
-use crate::target::Session;
+use crate::client::Session;
 
 /// Process id of the server at the other end of a session; `None` if it is on another machine, or can't be told for
 /// certain.
-pub fn process_of(session: &mut Session, local: bool) -> Option<u32> {
-    process::find(session, local)
+pub fn server_pid(session: &mut Session, local: bool) -> Option<u32> {
+    process::find_server_pid(session, local)
 }
 
 /// All probes.
-pub const PROBES: &[&dyn Kind] = &[
-    &status::Status,
-    &innodb::Innodb,
-    &processlist::Processlist,
-    &variables::Variables,
-    &host::Host,
-    &process::Process,
+pub const PROBES: &[&dyn ProbeKind] = &[
+    &status::StatusProbe,
+    &innodb::InnodbProbe,
+    &processlist::ProcesslistKind,
+    &variables::VariablesProbe,
+    &host::HostKind,
+    &process::ProcessProbe,
 ];
 
 /// A kind of probe: its name, when it looks, how to build it.
-pub trait Kind: Sync {
+pub trait ProbeKind: Sync {
     /// Name in plans and run folders.
     fn name(&self) -> &'static str;
     /// One line for the help.
     fn about(&self) -> &'static str;
     /// When it looks.
-    fn rhythm(&self) -> Rhythm {
-        Rhythm::Ticks(1)
+    fn sampling_schedule(&self) -> SamplingSchedule {
+        SamplingSchedule::Ticks(1)
     }
     /// Whether it asks the server. Those that don't have a thread of their own, so that a stalled
     /// server doesn't hide what its host felt.
     fn asks_server(&self) -> bool;
     /// Whether it is about the server: left out where there is none.
-    fn of_server(&self) -> bool {
+    fn needs_server(&self) -> bool {
         self.asks_server()
     }
     /// Builds it, on the thread that will sample it.
-    fn build(&self) -> Box<dyn Probe>;
+    fn build_probe(&self) -> Box<dyn Probe>;
 }
 
 /// A probe, ready to look.
@@ -72,12 +72,12 @@ pub trait Probe {
     ///
     /// # Errors
     /// Says whether it is worth trying again.
-    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed>;
+    fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError>;
 }
 
 /// When a probe looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rhythm {
+pub enum SamplingSchedule {
     /// Every so many ticks.
     Ticks(u64),
     /// When sampling starts, and when it stops.
@@ -86,7 +86,7 @@ pub enum Rhythm {
 
 /// One look of one probe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
+pub struct ProbeSample {
     /// Name of the probe; `sampler` for notes of the sampler itself.
     pub probe: &'static str,
     /// When it should have been taken (on the grid of wall-clock ticks), on the run's clock.
@@ -96,12 +96,12 @@ pub struct Sample {
     /// When it ended: the difference is its own cost.
     pub ended: Nanos,
     /// What it saw, raw.
-    pub values: Values,
+    pub values: SampleValues,
 }
 
 /// Raw values.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Values {
+pub enum SampleValues {
     /// Counters and gauges by the server's own names.
     Numbers(Vec<(String, f64)>),
     /// Counters and gauges, and beside them what the same source says in words.

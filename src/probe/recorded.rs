@@ -1,6 +1,6 @@
 //! What tests of probes share: texts recorded on real machines, and a look at one number.
 
-use super::host::Numbers;
+use super::host::NamedNumbers;
 
 /// A recorded text of `tests/data/probe/`.
 macro_rules! data {
@@ -11,7 +11,7 @@ macro_rules! data {
 pub(super) use data;
 
 #[track_caller]
-pub(super) fn check(numbers: &Numbers, name: &str, value: f64) {
+pub(super) fn assert_number(numbers: &NamedNumbers, name: &str, value: f64) {
     let found = numbers.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("no {name}"));
     assert!((found.1 - value).abs() < 1e-6, "{name} is {}", found.1);
 }

@@ -7,11 +7,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::round::{Board, Cost, Out, Round};
-use super::{Kind, PROBES, Sample, Subject, Ticks};
+use super::sampling_loop::{CostTable, ProbeCost, SampleSink, SamplingLoop};
+use super::{PROBES, ProbeKind, ProbeSample, ProbedServer, TickGrid};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::client::Target;
 use crate::plan::{Mistake, ProbePlan};
-use crate::target::Target;
 
 /// How long a look under way may go on once the sampler is told to stop, and how long it may take
 /// to give up.
@@ -30,8 +30,8 @@ pub struct Sampler {
     /// Dropped to wake the threads.
     wakers: Vec<Sender<()>>,
     threads: Vec<JoinHandle<()>>,
-    boards: Vec<Board>,
-    out: Out,
+    boards: Vec<CostTable>,
+    out: SampleSink,
     /// No last looks are wanted.
     cut: Arc<AtomicBool>,
     /// The server answered until the end: its last looks are under way.
@@ -42,7 +42,7 @@ pub struct Sampler {
 ///
 /// # Errors
 /// Names the first that doesn't exist.
-pub fn probes(names: &[String]) -> Result<Vec<&'static dyn Kind>, Mistake> {
+pub fn find_probes(names: &[String]) -> Result<Vec<&'static dyn ProbeKind>, Mistake> {
     if names.is_empty() {
         return Ok(PROBES.to_vec());
     }
@@ -71,11 +71,11 @@ impl Sampler {
         target: Option<&Target>,
         pid: Option<u32>,
         clock: RealClock,
-        out: &Sender<Sample>,
+        out: &Sender<ProbeSample>,
     ) -> anyhow::Result<Sampler> {
-        let kinds: Vec<_> = probes(&plan.names)?
+        let kinds: Vec<_> = find_probes(&plan.names)?
             .into_iter()
-            .filter(|kind| target.is_some() || !kind.of_server())
+            .filter(|kind| target.is_some() || !kind.needs_server())
             .collect();
         let pid = Arc::new(AtomicU32::new(pid.unwrap_or(0)));
         let abandon = Stop::new();
@@ -86,7 +86,7 @@ impl Sampler {
             wakers: Vec::new(),
             threads: Vec::new(),
             boards: Vec::new(),
-            out: Out::new(out.clone()),
+            out: SampleSink::new(out.clone()),
             cut: Arc::default(),
             ending: Arc::default(),
         };
@@ -94,7 +94,7 @@ impl Sampler {
         for (name, asks) in [("probe-server", true), ("probe-host", false)] {
             let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server() == asks).collect();
             if !kinds.is_empty() {
-                sampler.spawn(name, kinds, plan.interval.into(), target, &ready)?;
+                sampler.spawn_thread(name, kinds, plan.interval.into(), target, &ready)?;
             }
         }
         for _ in &sampler.threads {
@@ -104,10 +104,10 @@ impl Sampler {
         Ok(sampler)
     }
 
-    fn spawn(
+    fn spawn_thread(
         &mut self,
         name: &'static str,
-        kinds: Vec<&'static dyn Kind>,
+        kinds: Vec<&'static dyn ProbeKind>,
         interval: Nanos,
         target: Option<&Target>,
         ready: &Sender<()>,
@@ -119,16 +119,16 @@ impl Sampler {
         let (cut, ending) = (self.cut.clone(), self.ending.clone());
         let (board, shown) = mpsc::channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            let subject = Subject::new(target.as_ref(), &abandon, pid);
-            let ticks = Ticks::new(clock.origin_unix_ns(), interval);
-            let mut round = Round::new(name, &kinds, subject, clock, ticks, out);
-            let _ = board.send(round.board());
-            round.begin();
+            let subject = ProbedServer::new(target.as_ref(), &abandon, pid);
+            let ticks = TickGrid::new(clock.origin_unix_ns(), interval);
+            let mut round = SamplingLoop::new(name, &kinds, subject, clock, ticks, out);
+            let _ = board.send(round.cost_table());
+            round.take_start_samples();
             let _ = ready.send(());
-            round.run(|until| sleep(&wake, until.since(clock.now())));
+            round.run(|until| sleep_unless_woken(&wake, until.since(clock.now())));
             if !cut.load(Ordering::Relaxed) {
-                ending.fetch_or(round.has_last_looks(), Ordering::Relaxed);
-                round.end();
+                ending.fetch_or(round.has_end_samples(), Ordering::Relaxed);
+                round.take_end_samples();
             }
         })?;
         self.boards.extend(shown.recv());
@@ -150,20 +150,20 @@ impl Sampler {
     /// Takes the last samples (variables), stops, and says what sampling cost. Takes a few
     /// milliseconds where the server answers, at most half a second where it is slow, and less than
     /// 100 ms where it doesn't answer.
-    pub fn stop(mut self) -> Vec<Cost> {
-        self.end();
-        let costs = |board: &Board| board.lock().map(|costs| costs.clone()).unwrap_or_default();
+    pub fn stop(mut self) -> Vec<ProbeCost> {
+        self.stop_threads();
+        let costs = |board: &CostTable| board.lock().map(|costs| costs.clone()).unwrap_or_default();
         self.boards.iter().flat_map(costs).collect()
     }
 
-    fn end(&mut self) {
+    fn stop_threads(&mut self) {
         self.wakers.clear();
-        self.wait(GRACE);
+        self.wait_for_threads(GRACE);
         if self.ending.load(Ordering::Relaxed) {
-            self.wait(LAST);
+            self.wait_for_threads(LAST);
         }
         self.abandon.set(StopReason::Done);
-        self.wait(GRACE);
+        self.wait_for_threads(GRACE);
         self.out.close();
         // A thread that still waits for a silent server ends by itself soon; nobody waits for it.
         for thread in self.threads.drain(..).filter(JoinHandle::is_finished) {
@@ -171,7 +171,7 @@ impl Sampler {
         }
     }
 
-    fn wait(&self, most: Nanos) {
+    fn wait_for_threads(&self, most: Nanos) {
         let last = self.clock.now() + most;
         while !self.threads.iter().all(JoinHandle::is_finished) && self.clock.now() < last {
             self.clock.sleep_until(self.clock.now() + Nanos(1_000_000));
@@ -186,12 +186,12 @@ impl Drop for Sampler {
         }
         self.cut.store(true, Ordering::Relaxed);
         self.abandon.set(StopReason::Done);
-        self.end();
+        self.stop_threads();
     }
 }
 
 /// Sleeps; `false` if woken to stop.
-fn sleep(wake: &Receiver<()>, time: Nanos) -> bool {
+fn sleep_unless_woken(wake: &Receiver<()>, time: Nanos) -> bool {
     wake.recv_timeout(time.into()) == Err(RecvTimeoutError::Timeout)
 }
 
@@ -203,7 +203,7 @@ mod tests {
     fn probes_are_found_by_name() {
         let names = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-            probes(&names).map(|kinds| kinds.iter().map(|k| k.name()).collect::<Vec<_>>())
+            find_probes(&names).map(|kinds| kinds.iter().map(|k| k.name()).collect::<Vec<_>>())
         };
         assert_eq!(names(&[]).unwrap().len(), PROBES.len());
         assert_eq!(names(&["host", "status"]).unwrap(), ["host", "status"]);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_host_without_a_server_is_sampled_on_whole_ticks() {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let plan = ProbePlan { names: vec![], interval: Duration::from_millis(50) };
         let (out, samples) = mpsc::channel();
         let sampler = Sampler::start(&plan, None, None, clock, &out).unwrap();
@@ -222,7 +222,7 @@ mod tests {
         let costs = sampler.stop();
         assert!(clock.now().since(before).0 < 100_000_000);
         drop(out);
-        let samples: Vec<Sample> = samples.iter().collect();
+        let samples: Vec<ProbeSample> = samples.iter().collect();
         assert!(samples.len() >= 3, "{}", samples.len());
         for sample in samples.iter().filter(|s| s.probe == "host") {
             assert_eq!(clock.unix_ns(sample.planned) % 50_000_000, 0);

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError};
 
-use super::cells::{CELLS, Cells, GROUP, lowest_in};
-use super::lane::{LaneCells, Texts, Writer};
-use super::slots::Slots;
+use super::atomic_histogram::{AtomicHistogram, CELLS, GROUP, lowest_cell_value};
+use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
+use super::slots::CompletionSlots;
 use super::types::{
-    ClassTotals, ErrorCount, Histogram, Interval, Recording, Tally, Unopened, new_histogram,
+    ClassTotals, ErrorCount, Histogram, Interval, Recording, Tally, UnopenedWorker, new_histogram,
 };
 use crate::base::{Nanos, StopReason};
 
 /// How a load ended, as only the driver knows.
 #[derive(Clone, Debug)]
-pub struct Ending {
+pub struct LoadEnding {
     /// When the last event ended.
     pub ended: Nanos,
     /// Open loop: arrivals due and never begun, by how long they had waited when no event could begin any more.
@@ -25,7 +25,7 @@ pub struct Ending {
     /// Workers asked for.
     pub workers: usize,
     /// Workers that could not open their session.
-    pub unopened: Vec<Unopened>,
+    pub unopened: Vec<UnopenedWorker>,
     /// What broke in sweat itself.
     pub failure: Option<String>,
     /// Which engine ran: `threads` or `reactor`.
@@ -39,36 +39,39 @@ pub struct Ending {
 /// Collects what the lanes' writers note.
 pub struct Recorder {
     class_names: Vec<String>,
-    lanes: Vec<Arc<LaneCells>>,
-    texts: Texts,
+    lanes: Vec<Arc<RecorderShard>>,
+    texts: ErrorTexts,
     first_began: Nanos,
     began: Nanos,
-    classes: Vec<ClassSeen>,
-    lateness: Seen,
-    slots: Slots,
+    classes: Vec<CollectedClass>,
+    lateness: CollectedCounts,
+    slots: CompletionSlots,
     tally: Tally,
     reconnects: u64,
 }
 
 /// What was seen of one class.
 #[derive(Default)]
-struct ClassSeen {
-    response: Seen,
-    service: Seen,
-    failed: Seen,
+struct CollectedClass {
+    response: CollectedCounts,
+    service: CollectedCounts,
+    failed: CollectedCounts,
 }
 
 /// The sum over all lanes at the last look; empty as long as nothing was counted.
 #[derive(Default)]
-struct Seen {
+struct CollectedCounts {
     counts: Vec<u64>,
     touched: u64,
 }
 
-impl Seen {
+impl CollectedCounts {
     /// What was counted since the last look.
-    fn take<'a>(&mut self, lanes: impl Iterator<Item = &'a Cells> + Clone) -> Histogram {
-        let touched = lanes.clone().fold(0, |all, cells| all | cells.touched());
+    fn take_new<'a>(
+        &mut self,
+        lanes: impl Iterator<Item = &'a AtomicHistogram> + Clone,
+    ) -> Histogram {
+        let touched = lanes.clone().fold(0, |all, cells| all | cells.touched_groups());
         self.touched |= touched;
         if touched == 0 {
             return small_histogram();
@@ -77,10 +80,10 @@ impl Seen {
             self.counts = vec![0; CELLS];
         }
         let mut news = None;
-        for group in groups(touched) {
+        for group in set_bit_indexes(touched) {
             let mut sums = [0u64; GROUP];
-            for cells in lanes.clone().filter(|cells| cells.touched() & 1 << group != 0) {
-                for (sum, cell) in sums.iter_mut().zip(cells.group(group)) {
+            for cells in lanes.clone().filter(|cells| cells.touched_groups() & 1 << group != 0) {
+                for (sum, cell) in sums.iter_mut().zip(cells.group_counts(group)) {
                     *sum += cell.load(Relaxed);
                 }
             }
@@ -88,7 +91,7 @@ impl Seen {
             for (offset, (seen, sum)) in seen.iter_mut().zip(sums).enumerate() {
                 if sum != *seen {
                     let into = news.get_or_insert_with(new_histogram);
-                    into.record_n(lowest_in(group * GROUP + offset), sum - *seen)
+                    into.record_n(lowest_cell_value(group * GROUP + offset), sum - *seen)
                         .expect("every cell is within the bounds");
                     *seen = sum;
                 }
@@ -98,13 +101,13 @@ impl Seen {
     }
 
     /// All that was ever counted.
-    fn total(&self) -> Histogram {
+    fn to_histogram(&self) -> Histogram {
         let mut total = new_histogram();
-        for group in groups(self.touched) {
+        for group in set_bit_indexes(self.touched) {
             for index in group * GROUP..(group + 1) * GROUP {
                 if self.counts[index] != 0 {
                     total
-                        .record_n(lowest_in(index), self.counts[index])
+                        .record_n(lowest_cell_value(index), self.counts[index])
                         .expect("every cell is within the bounds");
                 }
             }
@@ -119,26 +122,27 @@ fn small_histogram() -> Histogram {
 }
 
 /// The numbers of the set bits.
-fn groups(touched: u64) -> impl Iterator<Item = usize> {
+fn set_bit_indexes(touched: u64) -> impl Iterator<Item = usize> {
     (0..u64::BITS as usize).filter(move |group| touched & 1 << group != 0)
 }
 
 impl Recorder {
     /// A recorder and the writers of its lanes, one for each thread of the driver.
-    pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<Writer>) {
-        let lane = |_| Arc::new(LaneCells::new(class_names.len(), lanes));
+    pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<ShardWriter>) {
+        let lane = |_| Arc::new(RecorderShard::new(class_names.len(), lanes));
         let lanes: Vec<_> = (0..lanes).map(lane).collect();
-        let texts = Texts::default();
-        let writers = lanes.iter().map(|cells| Writer::new(cells.clone(), texts.clone())).collect();
+        let texts = ErrorTexts::default();
+        let writers =
+            lanes.iter().map(|cells| ShardWriter::new(cells.clone(), texts.clone())).collect();
         let recorder = Recorder {
-            slots: Slots::new(lanes.len()),
-            classes: class_names.iter().map(|_| ClassSeen::default()).collect(),
+            slots: CompletionSlots::new(lanes.len()),
+            classes: class_names.iter().map(|_| CollectedClass::default()).collect(),
             class_names,
             lanes,
             texts,
             first_began: Nanos(0),
             began: Nanos(0),
-            lateness: Seen::default(),
+            lateness: CollectedCounts::default(),
             tally: Tally::default(),
             reconnects: 0,
         };
@@ -146,15 +150,15 @@ impl Recorder {
     }
 
     /// The load begins now: so does the first interval.
-    pub fn start(&mut self, now: Nanos) {
+    pub fn start_recording(&mut self, now: Nanos) {
         self.first_began = now;
         self.began = now;
-        self.slots.start(now);
+        self.slots.start_interval(now);
     }
 
     /// Events that have begun so far.
-    pub fn begun(&self) -> u64 {
-        sum(&self.lanes, |l| &l.began)
+    pub fn started_events(&self) -> u64 {
+        sum_counter(&self.lanes, |l| &l.began)
     }
 
     /// Workers inside an event.
@@ -163,43 +167,43 @@ impl Recorder {
     }
 
     /// To be called now and then between intervals, also long ones: several times a second. Does little.
-    pub fn look(&mut self, now: Nanos) {
+    pub fn collect_slots(&mut self, now: Nanos) {
         if self.slots.is_due(now) {
-            self.slots.look(self.lanes.iter().map(|l| &l.ended_at), now, false);
+            self.slots.collect_rings(self.lanes.iter().map(|l| &l.ended_at), now, false);
         }
     }
 
     /// What happened since the last look. `backlog`: arrivals due and not begun.
-    pub fn collect(&mut self, now: Nanos, backlog: u64) -> Interval {
-        self.interval(now, backlog, false)
+    pub fn collect_interval(&mut self, now: Nanos, backlog: u64) -> Interval {
+        self.take_interval(now, backlog, false)
     }
 
-    fn interval(&mut self, now: Nanos, backlog: u64, last: bool) -> Interval {
+    fn take_interval(&mut self, now: Nanos, backlog: u64, last: bool) -> Interval {
         let now = now.max(self.began);
-        self.slots.look(self.lanes.iter().map(|l| &l.ended_at), now, last);
+        self.slots.collect_rings(self.lanes.iter().map(|l| &l.ended_at), now, last);
         let lanes = &self.lanes;
         let classes = self.classes.iter_mut().enumerate();
         let classes = classes
             .map(|(class, seen)| ClassTotals {
-                response: seen.response.take(lanes.iter().map(|l| &l.classes[class].response)),
-                service: seen.service.take(lanes.iter().map(|l| &l.classes[class].service)),
-                failed: seen.failed.take(lanes.iter().map(|l| &l.classes[class].failed)),
+                response: seen.response.take_new(lanes.iter().map(|l| &l.classes[class].response)),
+                service: seen.service.take_new(lanes.iter().map(|l| &l.classes[class].service)),
+                failed: seen.failed.take_new(lanes.iter().map(|l| &l.classes[class].failed)),
             })
             .collect();
-        let lateness = self.lateness.take(lanes.iter().map(|l| &l.lateness));
+        let lateness = self.lateness.take_new(lanes.iter().map(|l| &l.lateness));
         let tally = sum_tally(lanes);
-        let reconnects = sum(lanes, |l| &l.reconnects);
+        let reconnects = sum_counter(lanes, |l| &l.reconnects);
         let interval = Interval {
             began: self.began,
             ended: now,
             classes,
             lateness,
-            tally: difference(&tally, &self.tally),
+            tally: tally_difference(&tally, &self.tally),
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
             backlog,
             unbegun: small_histogram(),
-            slots: self.slots.take(now),
+            slots: self.slots.take_counts(now),
         };
         self.began = interval.ended;
         self.tally = tally;
@@ -208,8 +212,8 @@ impl Recorder {
     }
 
     /// The last interval and the sum of all. Call it when nobody writes any more.
-    pub fn finish(mut self, ending: Ending) -> (Interval, Recording) {
-        let mut last = self.interval(ending.ended, ending.unbegun.len(), true);
+    pub fn finish_recording(mut self, ending: LoadEnding) -> (Interval, Recording) {
+        let mut last = self.take_interval(ending.ended, ending.unbegun.len(), true);
         last.unbegun = ending.unbegun.clone();
         // Who is still inside an event now never comes back.
         let given_up = std::mem::take(&mut last.in_flight);
@@ -217,16 +221,16 @@ impl Recorder {
             .classes
             .iter()
             .map(|seen| ClassTotals {
-                response: seen.response.total(),
-                service: seen.service.total(),
-                failed: seen.failed.total(),
+                response: seen.response.to_histogram(),
+                service: seen.service.to_histogram(),
+                failed: seen.failed.to_histogram(),
             })
             .collect();
         let total = Interval {
             began: self.first_began,
             ended: last.ended,
             classes,
-            lateness: self.lateness.total(),
+            lateness: self.lateness.to_histogram(),
             tally: self.tally,
             reconnects: self.reconnects,
             in_flight: 0,
@@ -236,10 +240,10 @@ impl Recorder {
         };
         let recording = Recording {
             total,
-            errors: self.errors(),
+            errors: self.error_counts(),
             reason: ending.reason,
-            clipped: sum(&self.lanes, |l| &l.clipped),
-            abandoned: sum(&self.lanes, |l| &l.abandoned) + given_up,
+            clipped: sum_counter(&self.lanes, |l| &l.clipped),
+            abandoned: sum_counter(&self.lanes, |l| &l.abandoned) + given_up,
             workers: ending.workers,
             unopened: ending.unopened,
             failure: ending.failure,
@@ -251,9 +255,9 @@ impl Recorder {
         (last, recording)
     }
 
-    fn errors(&self) -> Vec<ErrorCount> {
+    fn error_counts(&self) -> Vec<ErrorCount> {
         let mut counts = BTreeMap::new();
-        for (class, error, count) in self.lanes.iter().flat_map(|lane| lane.errors()) {
+        for (class, error, count) in self.lanes.iter().flat_map(|lane| lane.error_counts()) {
             *counts.entry((class, error)).or_insert(0) += count;
         }
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -267,28 +271,28 @@ impl Recorder {
     }
 }
 
-fn sum(lanes: &[Arc<LaneCells>], of: impl Fn(&LaneCells) -> &AtomicU64) -> u64 {
+fn sum_counter(lanes: &[Arc<RecorderShard>], of: impl Fn(&RecorderShard) -> &AtomicU64) -> u64 {
     lanes.iter().map(|lane| of(lane).load(Relaxed)).sum()
 }
 
-fn sum_tally(lanes: &[Arc<LaneCells>]) -> Tally {
+fn sum_tally(lanes: &[Arc<RecorderShard>]) -> Tally {
     let mut all = Tally::default();
     for lane in lanes {
-        all.add(&lane.tally());
+        all.add(&lane.read_tally());
     }
     all
 }
 
 /// Workers inside an event: each is inside one or none, however many it has begun between the two loads.
-fn in_flight(lanes: &[Arc<LaneCells>]) -> u64 {
-    let is_inside = |lane: &&Arc<LaneCells>| {
+fn in_flight(lanes: &[Arc<RecorderShard>]) -> u64 {
+    let is_inside = |lane: &&Arc<RecorderShard>| {
         let ended = lane.ended.load(Relaxed);
         lane.began.load(Relaxed) > ended
     };
     lanes.iter().filter(is_inside).count() as u64
 }
 
-fn difference(now: &Tally, before: &Tally) -> Tally {
+fn tally_difference(now: &Tally, before: &Tally) -> Tally {
     Tally {
         reads: now.reads - before.reads,
         writes: now.writes - before.writes,

@@ -18,7 +18,7 @@ const SHORTEST: usize = 256;
 const LONGEST: usize = 4096;
 
 /// Slots per lane, a power of two.
-fn length(lanes: usize) -> usize {
+fn ring_length(lanes: usize) -> usize {
     let cells = BUDGET / size_of::<AtomicU32>() / lanes.max(1);
     // The highest power of two that is not above.
     let power = cells.checked_ilog2().unwrap_or(0);
@@ -27,29 +27,29 @@ fn length(lanes: usize) -> usize {
 
 /// The number of the slot that holds a moment.
 #[inline]
-fn slot_of(at: Nanos) -> u64 {
+fn slot_number(at: Nanos) -> u64 {
     at.0 / SLOT.0
 }
 
 /// The slots of one lane. One writer.
-pub(super) struct Ring(Box<[AtomicU32]>);
+pub(super) struct CompletionRing(Box<[AtomicU32]>);
 
-impl Ring {
+impl CompletionRing {
     /// A ring for one of so many lanes.
-    pub(super) fn new(lanes: usize) -> Ring {
-        Ring((0..length(lanes)).map(|_| AtomicU32::new(0)).collect())
+    pub(super) fn new(lanes: usize) -> CompletionRing {
+        CompletionRing((0..ring_length(lanes)).map(|_| AtomicU32::new(0)).collect())
     }
 
     /// An event ended then.
     #[inline]
-    pub(super) fn add(&self, ended: Nanos) {
-        let cell = &self.0[slot_of(ended) as usize & (self.0.len() - 1)];
+    pub(super) fn count_end(&self, ended: Nanos) {
+        let cell = &self.0[slot_number(ended) as usize & (self.0.len() - 1)];
         cell.store(cell.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }
 
 /// What was seen of all rings, and the slots of the interval under way.
-pub(super) struct Slots {
+pub(super) struct CompletionSlots {
     seen: Vec<u32>,
     sums: Vec<u32>,
     /// The slot of the last look.
@@ -59,34 +59,40 @@ pub(super) struct Slots {
     counts: Vec<u32>,
 }
 
-impl Slots {
+impl CompletionSlots {
     /// For the rings of so many lanes.
-    pub(super) fn new(lanes: usize) -> Slots {
-        let cells = vec![0; length(lanes)];
-        Slots { seen: cells.clone(), sums: cells, looked: 0, began: 0, counts: Vec::new() }
+    pub(super) fn new(lanes: usize) -> CompletionSlots {
+        let cells = vec![0; ring_length(lanes)];
+        CompletionSlots {
+            seen: cells.clone(),
+            sums: cells,
+            looked: 0,
+            began: 0,
+            counts: Vec::new(),
+        }
     }
 
     /// The first interval begins.
-    pub(super) fn start(&mut self, now: Nanos) {
-        self.began = slot_of(now);
+    pub(super) fn start_interval(&mut self, now: Nanos) {
+        self.began = slot_number(now);
         self.looked = self.began;
     }
 
     /// Whether a quarter of a lap has passed since the last look. A look that comes three quarters of a lap late
     /// still puts every event into its slot; one that is later loses none, but may put some a lap too late.
     pub(super) fn is_due(&self, now: Nanos) -> bool {
-        slot_of(now).saturating_sub(self.looked) >= self.quarter()
+        slot_number(now).saturating_sub(self.looked) >= self.quarter_lap()
     }
 
-    fn quarter(&self) -> u64 {
+    fn quarter_lap(&self) -> u64 {
         self.seen.len() as u64 / 4
     }
 
     /// Adds what ended since the last look. What ended later than `now`, while lanes were read, is left for the next
     /// look; `last`: there is none.
-    pub(super) fn look<'a>(
+    pub(super) fn collect_rings<'a>(
         &mut self,
-        rings: impl Iterator<Item = &'a Ring>,
+        rings: impl Iterator<Item = &'a CompletionRing>,
         now: Nanos,
         last: bool,
     ) {
@@ -96,7 +102,7 @@ impl Slots {
                 *sum = sum.wrapping_add(cell.load(Relaxed));
             }
         }
-        let (now, mask) = (slot_of(now), self.seen.len() as u64 - 1);
+        let (now, mask) = (slot_number(now), self.seen.len() as u64 - 1);
         for (cell, (seen, sum)) in self.seen.iter_mut().zip(&self.sums).enumerate() {
             let news = sum.wrapping_sub(*seen);
             if news == 0 {
@@ -121,10 +127,10 @@ impl Slots {
     }
 
     /// The slots of the interval that ends now, all that it touches; the next one begins.
-    pub(super) fn take(&mut self, now: Nanos) -> Vec<u32> {
+    pub(super) fn take_counts(&mut self, now: Nanos) -> Vec<u32> {
         let mut counts = std::mem::take(&mut self.counts);
-        counts.resize((slot_of(now).saturating_sub(self.began) + 1) as usize, 0);
-        self.began = slot_of(now);
+        counts.resize((slot_number(now).saturating_sub(self.began) + 1) as usize, 0);
+        self.began = slot_number(now);
         counts
     }
 }
@@ -140,51 +146,51 @@ mod tests {
     #[test]
     fn rings_fit_the_budget() {
         assert_eq!(
-            [1, 512, 513, 4000, 8192, 100_000].map(length),
+            [1, 512, 513, 4000, 8192, 100_000].map(ring_length),
             [4096, 4096, 2048, 512, 256, 256]
         );
     }
 
     #[test]
     fn an_event_is_in_the_slot_in_which_it_ended() {
-        let rings = [Ring::new(2), Ring::new(2)];
-        let mut slots = Slots::new(2);
-        slots.start(at(1_005));
-        rings[0].add(at(1_006));
-        rings[1].add(at(1_009));
-        rings[1].add(at(1_031));
+        let rings = [CompletionRing::new(2), CompletionRing::new(2)];
+        let mut slots = CompletionSlots::new(2);
+        slots.start_interval(at(1_005));
+        rings[0].count_end(at(1_006));
+        rings[1].count_end(at(1_009));
+        rings[1].count_end(at(1_031));
         // Ended while the lanes were read: belongs to the next look.
-        rings[0].add(at(1_052));
-        slots.look(rings.iter(), at(1_041), false);
-        assert_eq!(slots.take(at(1_041)), [2, 0, 0, 1, 0]);
+        rings[0].count_end(at(1_052));
+        slots.collect_rings(rings.iter(), at(1_041), false);
+        assert_eq!(slots.take_counts(at(1_041)), [2, 0, 0, 1, 0]);
         // Late to be counted: in the first slot that is still open.
-        rings[0].add(at(1_012));
-        slots.look(rings.iter(), at(1_060), false);
-        assert_eq!(slots.take(at(1_060)), [1, 1, 0]);
-        rings[0].add(at(1_064));
-        rings[0].add(at(1_070));
-        slots.look(rings.iter(), at(1_065), true);
-        assert_eq!(slots.take(at(1_065)), [2]);
+        rings[0].count_end(at(1_012));
+        slots.collect_rings(rings.iter(), at(1_060), false);
+        assert_eq!(slots.take_counts(at(1_060)), [1, 1, 0]);
+        rings[0].count_end(at(1_064));
+        rings[0].count_end(at(1_070));
+        slots.collect_rings(rings.iter(), at(1_065), true);
+        assert_eq!(slots.take_counts(at(1_065)), [2]);
     }
 
     #[test]
     fn an_hour_without_an_interval_keeps_every_slot() {
-        let ring = Ring::new(8192);
-        let mut slots = Slots::new(8192);
-        slots.start(at(0));
+        let ring = CompletionRing::new(8192);
+        let mut slots = CompletionSlots::new(8192);
+        slots.start_interval(at(0));
         let mut looks = 0;
         for second in 0..3600 {
             for ms in (0..1000).step_by(100) {
-                ring.add(at(second * 1000 + ms));
+                ring.count_end(at(second * 1000 + ms));
                 let now = at(second * 1000 + ms + 50);
                 if slots.is_due(now) {
-                    slots.look(std::iter::once(&ring), now, false);
+                    slots.collect_rings(std::iter::once(&ring), now, false);
                     looks += 1;
                 }
             }
         }
-        slots.look(std::iter::once(&ring), at(3_600_000), true);
-        let counts = slots.take(at(3_600_000));
+        slots.collect_rings(std::iter::once(&ring), at(3_600_000), true);
+        let counts = slots.take_counts(at(3_600_000));
         assert_eq!(counts.len(), 360_001);
         assert!(
             counts
@@ -197,14 +203,14 @@ mod tests {
 
     #[test]
     fn a_late_look_within_the_lap_misplaces_nothing() {
-        let ring = Ring::new(1);
-        let mut slots = Slots::new(1);
-        slots.start(at(0));
+        let ring = CompletionRing::new(1);
+        let mut slots = CompletionSlots::new(1);
+        slots.start_interval(at(0));
         for second in 0..30 {
-            ring.add(at(second * 1000));
+            ring.count_end(at(second * 1000));
         }
-        slots.look(std::iter::once(&ring), at(30_000), false);
-        let counts = slots.take(at(30_000));
+        slots.collect_rings(std::iter::once(&ring), at(30_000), false);
+        let counts = slots.take_counts(at(30_000));
         assert!(
             counts
                 .iter()

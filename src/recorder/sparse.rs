@@ -38,13 +38,13 @@ impl SparseHistogram {
     }
 
     /// Mean, nanoseconds; 0 if there are none.
-    pub fn mean(&self) -> f64 {
+    pub fn mean_ns(&self) -> f64 {
         let sum: f64 = self.cells.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
         if self.count == 0 { 0.0 } else { sum / self.count as f64 }
     }
 
     /// How many values are above this one.
-    pub fn above(&self, ns: u64) -> u64 {
+    pub fn count_above(&self, ns: u64) -> u64 {
         self.cells.iter().filter(|cell| cell.0 > ns).map(|cell| cell.1).sum()
     }
 
@@ -59,7 +59,7 @@ impl SparseHistogram {
     }
 
     /// Highest value in nanoseconds; 0 if there are none.
-    pub fn max(&self) -> u64 {
+    pub fn max_ns(&self) -> u64 {
         self.cells.last().map_or(0, |c| c.0)
     }
 
@@ -74,7 +74,7 @@ impl SparseHistogram {
                 return *value;
             }
         }
-        self.max()
+        self.max_ns()
     }
 
     /// Its cells from the lowest: highest value of the cell in nanoseconds, and how many fell into it.
@@ -90,7 +90,7 @@ impl SparseHistogram {
     }
 
     /// As a full histogram.
-    pub fn histogram(&self) -> Histogram {
+    pub fn to_histogram(&self) -> Histogram {
         let mut full = new_histogram();
         self.add_to(&mut full);
         full
@@ -138,7 +138,7 @@ mod tests {
             }
             let sparse = SparseHistogram::from(&full);
             prop_assert_eq!(sparse.len(), full.len());
-            prop_assert_eq!(sparse.max(), full.max());
+            prop_assert_eq!(sparse.max_ns(), full.max());
             for q in [0.01, 0.5, 0.95, 0.99, 0.999, 1.0] {
                 prop_assert_eq!(sparse.value_at_quantile(q), full.value_at_quantile(q));
             }
@@ -149,8 +149,8 @@ mod tests {
             twice.add(&sparse);
             prop_assert_eq!(twice.len(), 2 * full.len());
             prop_assert_eq!(twice.cells().len(), sparse.cells().len());
-            prop_assert!((sparse.mean() - full.mean()).abs() <= full.mean() * 1e-3);
-            let again = sparse.histogram();
+            prop_assert!((sparse.mean_ns() - full.mean()).abs() <= full.mean() * 1e-3);
+            let again = sparse.to_histogram();
             for cell in full.iter_recorded() {
                 prop_assert_eq!(again.count_at(cell.value_iterated_to()), cell.count_at_value());
             }

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::base::{Nanos, StopReason};
 
-fn ending(ended: Nanos) -> Ending {
-    Ending {
+fn ending(ended: Nanos) -> LoadEnding {
+    LoadEnding {
         ended,
         unbegun: new_histogram(),
         reason: StopReason::Done,
@@ -21,10 +21,15 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("class{n}")).collect()
 }
 
-fn record(class: u16, error: Option<EventError>, response: u64, service: u64) -> Record {
+fn record(class: u16, error: Option<EventError>, response: u64, service: u64) -> EventRecord {
     let ended = Nanos(1 << 50);
-    let outcome = Outcome { class: ClassId(class), error };
-    Record { outcome, intended: ended - Nanos(response), started: ended - Nanos(service), ended }
+    let outcome = EventOutcome { class: ClassId(class), error };
+    EventRecord {
+        outcome,
+        intended: ended - Nanos(response),
+        started: ended - Nanos(service),
+        ended,
+    }
 }
 
 fn server(code: u16) -> EventError {
@@ -75,8 +80,8 @@ proptest! {
                 Act::Event { lane, class, failed, response, service } => {
                     let error = failed.then(|| server(response as u16));
                     let tally = Tally { rows: service, ..Tally::default() };
-                    writers[lane].begin();
-                    writers[lane].end(&record(class, error, response, service), &tally);
+                    writers[lane].start_event();
+                    writers[lane].end_event(&record(class, error, response, service), &tally);
                     let of = &mut expected[usize::from(class)];
                     if failed {
                         of[2].saturating_record(response.min(HIGHEST_NS));
@@ -88,13 +93,13 @@ proptest! {
                     failures += u64::from(failed);
                 }
                 Act::Late { lane, by } => {
-                    writers[lane].lateness(Nanos(by));
+                    writers[lane].note_lateness(Nanos(by));
                     lateness.saturating_record(by.min(HIGHEST_NS));
                 }
-                Act::Collect => intervals.push(recorder.collect(Nanos(n as u64), 0)),
+                Act::Collect => intervals.push(recorder.collect_interval(Nanos(n as u64), 0)),
             }
         }
-        let (last, recording) = recorder.finish(ending(Nanos(acts.len() as u64)));
+        let (last, recording) = recorder.finish_recording(ending(Nanos(acts.len() as u64)));
         intervals.push(last);
         let total = &recording.total;
         for (class, expected) in expected.iter().enumerate() {
@@ -120,7 +125,7 @@ proptest! {
         prop_assert_eq!(recording.clipped, clipped);
         prop_assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), failures);
         let slots: u64 = intervals.iter().flat_map(|i| &i.slots).map(|n| u64::from(*n)).sum();
-        prop_assert_eq!(slots, total.events() + total.errors());
+        prop_assert_eq!(slots, total.event_count() + total.error_count());
         prop_assert_eq!(intervals[0].began, total.began);
         prop_assert!(intervals.windows(2).all(|w| w[0].ended == w[1].began));
         prop_assert_eq!(intervals[intervals.len() - 1].ended, total.ended);
@@ -138,23 +143,26 @@ fn a_thread_that_writes_while_another_reads_loses_nothing() {
             .map(|writer| {
                 scope.spawn(move || {
                     for n in 0..EVENTS {
-                        writer.begin();
-                        writer.end(&record(0, None, n, n), &Tally { reads: 1, ..Tally::default() });
+                        writer.start_event();
+                        writer.end_event(
+                            &record(0, None, n, n),
+                            &Tally { reads: 1, ..Tally::default() },
+                        );
                     }
                 })
             })
             .collect();
         while !lives.iter().all(|life| life.is_finished()) {
-            let interval = recorder.collect(Nanos(0), 0);
+            let interval = recorder.collect_interval(Nanos(0), 0);
             assert!(interval.in_flight <= 2);
-            events += interval.events();
+            events += interval.event_count();
             slots += interval.slots.iter().sum::<u32>();
         }
     });
-    let (last, recording) = recorder.finish(ending(Nanos(1)));
-    assert_eq!(events + last.events(), 2 * EVENTS);
+    let (last, recording) = recorder.finish_recording(ending(Nanos(1)));
+    assert_eq!(events + last.event_count(), 2 * EVENTS);
     assert_eq!(u64::from(slots + last.slots.iter().sum::<u32>()), 2 * EVENTS);
-    assert_eq!(recording.total.events(), 2 * EVENTS);
+    assert_eq!(recording.total.event_count(), 2 * EVENTS);
     assert_eq!(recording.total.tally.reads, 2 * EVENTS);
 }
 
@@ -164,16 +172,16 @@ fn the_first_text_of_each_code_is_kept_up_to_a_hundred() {
     for (lane, writer) in writers.iter().enumerate() {
         for class in 0..2 {
             for repeat in 0..3 {
-                writer.end(&record(class, Some(server(1213)), 5, 5), &Tally::default());
+                writer.end_event(&record(class, Some(server(1213)), 5, 5), &Tally::default());
                 writer.error_text(server(1213), &format!("lane {lane} {class} {repeat}"));
             }
         }
     }
     for code in 2000..2120 {
-        writers[0].end(&record(0, Some(server(code)), 5, 5), &Tally::default());
+        writers[0].end_event(&record(0, Some(server(code)), 5, 5), &Tally::default());
         writers[0].error_text(server(code), "text");
     }
-    let (_, recording) = recorder.finish(ending(Nanos(1)));
+    let (_, recording) = recorder.finish_recording(ending(Nanos(1)));
     let of = |class, code| {
         let found = |e: &&ErrorCount| e.class == ClassId(class) && e.error == server(code);
         recording.errors.iter().find(found).unwrap()
@@ -189,9 +197,9 @@ fn the_first_text_of_each_code_is_kept_up_to_a_hundred() {
 fn more_codes_than_the_table_holds_are_still_counted() {
     let (recorder, writers) = Recorder::new(names(1), 1);
     for code in 1..=1000 {
-        writers[0].end(&record(0, Some(server(code)), 5, 5), &Tally::default());
+        writers[0].end_event(&record(0, Some(server(code)), 5, 5), &Tally::default());
     }
-    let (_, recording) = recorder.finish(ending(Nanos(1)));
+    let (_, recording) = recorder.finish_recording(ending(Nanos(1)));
     assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), 1000);
     let rest = recording.errors.iter().find(|e| e.error == server(0)).unwrap();
     assert_eq!(rest.count, 1000 - 127);
@@ -208,10 +216,10 @@ fn untouched_lanes_and_classes_take_no_memory() {
     // 2,000 lanes of 2 classes: 3.4 GiB of cells, if they were used.
     let (mut recorder, writers) = Recorder::new(names(2), 2000);
     for writer in &writers {
-        writer.begin();
-        writer.end(&record(0, None, 100_000, 100_000), &Tally::default());
+        writer.start_event();
+        writer.end_event(&record(0, None, 100_000, 100_000), &Tally::default());
     }
-    assert_eq!(recorder.collect(Nanos(1), 0).events(), 2000);
+    assert_eq!(recorder.collect_interval(Nanos(1), 0).event_count(), 2000);
     let grown = resident_kib().unwrap().saturating_sub(before);
     // Other tests of this process take memory at the same time, a few hundred MiB at most.
     assert!(grown < 1024 * 1024, "{grown} KiB");
@@ -220,12 +228,15 @@ fn untouched_lanes_and_classes_take_no_memory() {
 #[test]
 fn an_event_under_way_is_in_flight_and_at_the_end_abandoned() {
     let (mut recorder, writers) = Recorder::new(names(1), 1);
-    writers[0].begin();
-    writers[0].begin();
-    writers[0].end(&record(0, None, 1, 1), &Tally::default());
-    assert_eq!((recorder.collect(Nanos(1), 0).in_flight, recorder.begun()), (1, 2));
-    writers[0].begin();
-    writers[0].abandon();
-    let (last, recording) = recorder.finish(ending(Nanos(2)));
+    writers[0].start_event();
+    writers[0].start_event();
+    writers[0].end_event(&record(0, None, 1, 1), &Tally::default());
+    assert_eq!(
+        (recorder.collect_interval(Nanos(1), 0).in_flight, recorder.started_events()),
+        (1, 2)
+    );
+    writers[0].start_event();
+    writers[0].note_abandoned();
+    let (last, recording) = recorder.finish_recording(ending(Nanos(2)));
     assert_eq!((last.in_flight, recording.abandoned), (0, 2));
 }

@@ -43,7 +43,7 @@ pub enum ErrorKind {
 
 /// How an event ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EventOutcome {
     /// Its class.
     pub class: ClassId,
     /// What went wrong, if anything.
@@ -52,9 +52,9 @@ pub struct Outcome {
 
 /// One event. Response time = ended - intended, service time = ended - started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct EventRecord {
     /// Class and error.
-    pub outcome: Outcome,
+    pub outcome: EventOutcome,
     /// When the arrival wanted it to begin.
     pub intended: Nanos,
     /// When it began.
@@ -145,15 +145,15 @@ pub struct Interval {
 
 impl Interval {
     /// Events that ended without an error, over all classes.
-    pub fn events(&self) -> u64 {
+    pub fn event_count(&self) -> u64 {
         self.classes.iter().map(|c| c.response.len()).sum()
     }
     /// Events that failed, over all classes.
-    pub fn errors(&self) -> u64 {
+    pub fn error_count(&self) -> u64 {
         self.classes.iter().map(|c| c.failed.len()).sum()
     }
     /// Response times of all classes together.
-    pub fn response(&self) -> Histogram {
+    pub fn response_times(&self) -> Histogram {
         let mut all = new_histogram();
         for class in &self.classes {
             all.add(&class.response).expect("all histograms share their bounds");
@@ -161,14 +161,14 @@ impl Interval {
         all
     }
     /// Length in seconds.
-    pub fn seconds(&self) -> f64 {
-        self.ended.since(self.began).seconds()
+    pub fn length_s(&self) -> f64 {
+        self.ended.since(self.began).to_seconds()
     }
 }
 
 /// A worker that could not open its session when the load began.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unopened {
+pub struct UnopenedWorker {
     /// Which worker, 0-based.
     pub worker: usize,
     /// The cause.
@@ -193,7 +193,7 @@ pub struct Recording {
     /// Workers asked for.
     pub workers: usize,
     /// Workers that could not open their session and therefore ran nothing.
-    pub unopened: Vec<Unopened>,
+    pub unopened: Vec<UnopenedWorker>,
     /// What broke in sweat itself, if that ended the load: the message of a worker's panic.
     pub failure: Option<String>,
     /// Which engine ran them: `threads` or `reactor`.

@@ -14,7 +14,7 @@ mod samples;
 mod statements;
 mod text;
 
-pub use overlay::{Differing, SEVERAL, side_by_side};
+pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
 pub use statements::STATEMENT_FORMATS;
 
 use std::io::{self, Write};
@@ -25,14 +25,14 @@ use crate::archive::RunState;
 
 /// All formats, in the order of `sweat report --help`.
 pub const FORMATS: &[&dyn ReportFormat] = &[
-    &text::Text,
-    &json::Json,
-    &csv::Csv,
-    &csv::CsvSummary,
-    &html::Html,
-    &markdown::Markdown,
-    &junit::Junit,
-    &openmetrics::OpenMetrics,
+    &text::TextReport,
+    &json::JsonReport,
+    &csv::CsvReport,
+    &csv::CsvSummaryReport,
+    &html::HtmlReport,
+    &markdown::MarkdownReport,
+    &junit::JunitReport,
+    &openmetrics::OpenMetricsReport,
 ];
 
 /// A way to show findings.
@@ -45,23 +45,23 @@ pub trait ReportFormat: Sync {
     ///
     /// # Errors
     /// Only those of `out`.
-    fn write(&self, findings: &Findings, look: Look, out: &mut dyn Write) -> io::Result<()>;
+    fn write(&self, findings: &Findings, look: ReportStyle, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// What the reader's screen can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ReportStyle {
     /// Whether colours may be used; they are never the only sign.
     pub colour: bool,
 }
 
 /// The format of this name.
-pub fn format(name: &str) -> Option<&'static dyn ReportFormat> {
+pub fn find_format(name: &str) -> Option<&'static dyn ReportFormat> {
     FORMATS.iter().find(|format| format.name() == name).copied()
 }
 
 /// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
-fn utc(unix_ns: u64) -> String {
+fn format_utc(unix_ns: u64) -> String {
     let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
     humantime::format_rfc3339_millis(at).to_string()
 }

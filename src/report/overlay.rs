@@ -3,28 +3,30 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, figure, percent, time, times};
+use crate::analysis::number_format::{
+    UNKNOWN, format_number, format_percent, format_ratio, format_time,
+};
 use crate::analysis::{Findings, TrialFinding};
 
 use super::html;
-use super::text::Columns;
+use super::text::ColumnTable;
 
 /// Formats that can show several runs.
-pub const SEVERAL: &[&str] = &["text", "html"];
+pub const MULTI_RUN_FORMATS: &[&str] = &["text", "html"];
 
-/// Writes several runs, and the settings in which they differ, in one of the formats of [`SEVERAL`].
+/// Writes several runs, and the settings in which they differ, in one of the formats of [`MULTI_RUN_FORMATS`].
 ///
 /// # Errors
 /// Only those of `out`.
-pub fn side_by_side(
+pub fn write_side_by_side(
     runs: &[Findings],
-    settings: &[Differing],
+    settings: &[DifferingSetting],
     format: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        "html" => html::side_by_side(runs, settings, out),
-        _ => text(runs, settings, out),
+        "html" => html::write_side_by_side(runs, settings, out),
+        _ => write_text(runs, settings, out),
     }
 }
 
@@ -37,30 +39,30 @@ pub(super) fn main_load(findings: &Findings) -> Option<&TrialFinding> {
 }
 
 /// One figure of all runs.
-pub(super) struct Row {
+pub(super) struct FigureRow {
     pub(super) title: String,
     /// A cell per run: the figure, and its change against the first run.
     pub(super) cells: Vec<(String, Option<f64>)>,
 }
 
 /// How a figure is read and shown.
-type Figure = (&'static str, fn(&TrialFinding) -> Option<f64>, fn(f64) -> String);
+type FigureSpec = (&'static str, fn(&TrialFinding) -> Option<f64>, fn(f64) -> String);
 
-const FIGURES: &[Figure] = &[
-    ("events/s", |t| t.events_per_s.value, figure),
-    ("response p50", |t| t.response.p50_s, time),
-    ("response p95", |t| t.response.p95_s, time),
-    ("response p99", |t| t.response.p99_s, time),
-    ("response p99.9", |t| t.response.p999_s, time),
-    ("longest", |t| t.response.max_s, time),
-    ("failed", |t| t.failed_share, percent),
-    ("slowest interval, events/s", |t| t.rates.map(|r| r.min), figure),
+const FIGURES: &[FigureSpec] = &[
+    ("events/s", |t| t.events_per_s.value, format_number),
+    ("response p50", |t| t.response.p50_s, format_time),
+    ("response p95", |t| t.response.p95_s, format_time),
+    ("response p99", |t| t.response.p99_s, format_time),
+    ("response p99.9", |t| t.response.p999_s, format_time),
+    ("longest", |t| t.response.max_s, format_time),
+    ("failed", |t| t.failed_share, format_percent),
+    ("slowest interval, events/s", |t| t.rates.map(|r| r.min), format_number),
     ("stalls", |t| t.stalls.as_ref().map(|s| s.events.len() as f64), |n| format!("{n:.0}")),
-    ("work lost in stalls", |t| t.stalls.as_ref().map(|s| s.lost_share), percent),
+    ("work lost in stalls", |t| t.stalls.as_ref().map(|s| s.lost_share), format_percent),
 ];
 
 /// All figures that any run has.
-pub(super) fn rows(runs: &[Findings]) -> Vec<Row> {
+pub(super) fn figure_rows(runs: &[Findings]) -> Vec<FigureRow> {
     let loads: Vec<Option<&TrialFinding>> = runs.iter().map(main_load).collect();
     let row = |title: String, values: Vec<Option<f64>>, show: &dyn Fn(f64) -> String| {
         let first = values.first().copied().flatten().filter(|v| *v > 0.0);
@@ -69,9 +71,9 @@ pub(super) fn rows(runs: &[Findings]) -> Vec<Row> {
             (value.map_or_else(|| UNKNOWN.to_owned(), show), change)
         };
         let cells = values.iter().enumerate().map(cell).collect();
-        values.iter().any(Option::is_some).then_some(Row { title, cells })
+        values.iter().any(Option::is_some).then_some(FigureRow { title, cells })
     };
-    let mut rows: Vec<Row> = FIGURES
+    let mut rows: Vec<FigureRow> = FIGURES
         .iter()
         .filter_map(|(title, of, show)| {
             row((*title).to_owned(), loads.iter().map(|t| of((*t)?)).collect(), show)
@@ -87,25 +89,25 @@ pub(super) fn rows(runs: &[Findings]) -> Vec<Row> {
     for (id, title) in costs {
         let of = |t: &&TrialFinding| t.cost.iter().find(|c| c.id == id)?.per_event;
         let values = loads.iter().map(|t| t.as_ref().and_then(of)).collect();
-        rows.extend(row(title, values, &figure));
+        rows.extend(row(title, values, &format_number));
     }
     rows
 }
 
 /// A ratio as a change: `+6.0 %`; from four times on as that.
-pub(super) fn change(ratio: Option<f64>) -> String {
+pub(super) fn format_change(ratio: Option<f64>) -> String {
     match ratio.filter(|r| r.is_finite()) {
         None => String::new(),
-        Some(ratio) if ratio >= 4.0 => times(ratio),
+        Some(ratio) if ratio >= 4.0 => format_ratio(ratio),
         Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
     }
 }
 
 /// A setting that is not the same in all runs: name, and the value in each.
-pub type Differing = (String, Vec<String>);
+pub type DifferingSetting = (String, Vec<String>);
 
 /// What is to be said of all runs before their figures.
-pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
+pub(super) fn list_notes(runs: &[Findings]) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.iter().any(|r| r.trials.len() > 1) {
         notes.push("of several loads in a run the longest is shown".to_owned());
@@ -118,7 +120,7 @@ pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
         notes.push(format!("the workloads are not the same: {}", kinds.join(", ")));
     }
     for run in runs {
-        if let Some(void) = run.void() {
+        if let Some(void) = run.void_caveat() {
             notes.push(format!("{} is void: {} [{}]", run.head.id, void.evidence, void.id));
         }
     }
@@ -126,46 +128,54 @@ pub(super) fn notes(runs: &[Findings]) -> Vec<String> {
     notes
 }
 
-fn text(runs: &[Findings], settings: &[Differing], out: &mut dyn Write) -> io::Result<()> {
+fn write_text(
+    runs: &[Findings],
+    settings: &[DifferingSetting],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     for (place, run) in runs.iter().enumerate() {
         let load = main_load(run).map(|t| format!(", load {}", t.id)).unwrap_or_default();
-        Columns::line(out, &format!("{}  ", letter(place)), &format!("{}{load}", run.head.id))?;
+        ColumnTable::write_labelled(
+            out,
+            &format!("{}  ", run_letter(place)),
+            &format!("{}{load}", run.head.id),
+        )?;
     }
     writeln!(out)?;
-    let mut columns = Columns::new();
+    let mut columns = ColumnTable::new();
     let mut head = vec![String::new()];
     for place in 0..runs.len() {
-        head.push(letter(place));
+        head.push(run_letter(place));
         if place > 0 {
-            head.push(format!("{}/A", letter(place)));
+            head.push(format!("{}/A", run_letter(place)));
         }
     }
-    columns.row(head);
-    for row in rows(runs) {
+    columns.add_row(head);
+    for row in figure_rows(runs) {
         let mut cells = vec![row.title];
         for (place, (value, ratio)) in row.cells.into_iter().enumerate() {
             cells.push(value);
             if place > 0 {
-                cells.push(change(ratio));
+                cells.push(format_change(ratio));
             }
         }
-        columns.row(cells);
+        columns.add_row(cells);
     }
     columns.write(out)?;
     writeln!(out)?;
     for (name, values) in settings {
         let list: Vec<String> =
-            values.iter().enumerate().map(|(p, v)| format!("{} {v}", letter(p))).collect();
-        Columns::line(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;
+            values.iter().enumerate().map(|(p, v)| format!("{} {v}", run_letter(p))).collect();
+        ColumnTable::write_labelled(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;
     }
-    for note in notes(runs) {
-        Columns::line(out, "note     ", &note)?;
+    for note in list_notes(runs) {
+        ColumnTable::write_labelled(out, "note     ", &note)?;
     }
     Ok(())
 }
 
 /// A, B, ..: names of runs are too long for a head.
-pub(super) fn letter(place: usize) -> String {
+pub(super) fn run_letter(place: usize) -> String {
     match u8::try_from(place) {
         Ok(n) if n < 26 => char::from(b'A' + n).to_string(),
         _ => format!("R{}", place + 1),

@@ -1,15 +1,16 @@
 //! Findings made by hand, with everything that a report can show.
 
 use crate::analysis::{
-    Capacity, CapacityStep, Cause, CheckFinding, Comparison, Difference, Estimate, Findings,
-    InsideOutside, Law, NoiseItem, Pair, Said, Scaling, ScalingPoint, SignedRank, Stall, StallKind,
-    Stalls, Steady, SteadyVerdict, StepOutcome, Verdict, WaitFinding, WaitGroup, WatchCost,
-    analyse, recorded, replay,
+    AnswerSentence, BlockPair, CapacityFinding, CapacityStep, CheckFinding, ComparisonVerdict,
+    Estimate, Findings, InsideOutside, MetricComparison, NoiseItem, ScalabilityLaw, ScalingFinding,
+    ScalingPoint, SetupDifference, SignedRank, Stall, StallCause, StallFindings, StallKind,
+    SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitTracingCost, analyse_run,
+    fixture_runs, replay,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
-pub(super) fn compared() -> Findings {
-    let mut findings = analyse(&recorded::bench());
+pub(super) fn comparison_sample() -> Findings {
+    let mut findings = analyse_run(&fixture_runs::bench_run());
     let only = findings.trials.remove(0);
     for block in 1..=6u32 {
         for way in ["fsync", "O_DIRECT"] {
@@ -20,43 +21,50 @@ pub(super) fn compared() -> Findings {
             way.clone_into(&mut trial.way);
             trial.block = block;
             trial.events_per_s.value = Some(3771.0 * faster * drift);
-            trial.steady = Some(steady());
-            trial.stalls = Some(stalls(only.began_s));
+            trial.steady = Some(sample_steady());
+            trial.stalls = Some(sample_stalls(only.began_s));
             findings.trials.push(trial);
         }
     }
-    findings.answer = vec![Said::made_up(
+    findings.answer = vec![AnswerSentence::from_text(
         "`O_DIRECT` is 6.0 % faster than `fsync`, 95 % interval +4.2 to +8.0 %, 6 blocks.",
     )];
-    findings.comparisons = comparisons();
+    findings.comparisons = sample_comparisons();
     findings.differences = vec![
-        difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
-        difference("machine", "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
+        sample_difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
+        sample_difference("machine", "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
     ];
     findings.noise = vec![
-        noise("foreign_cpu", "CPU of others", 0.4, "%", "ok", ""),
-        noise("steal", "stolen by the hypervisor", 3.2, "%", "warn", "measure on a quieter host"),
+        sample_noise("foreign_cpu", "CPU of others", 0.4, "%", "ok", ""),
+        sample_noise(
+            "steal",
+            "stolen by the hypervisor",
+            3.2,
+            "%",
+            "warn",
+            "measure on a quieter host",
+        ),
     ];
     findings.checks = vec![
-        check("p99 < 20ms", "11.8 ms", "pass", "its interval 11.2 to 12.5 ms lies below"),
-        check("events_per_s > 5000", "3 998 /s", "fail", "its interval lies below"),
-        check("stalls == 0", "2", "unsure", "the load could not show stalls below 0.4 s"),
+        sample_check("p99 < 20ms", "11.8 ms", "pass", "its interval 11.2 to 12.5 ms lies below"),
+        sample_check("events_per_s > 5000", "3 998 /s", "fail", "its interval lies below"),
+        sample_check("stalls == 0", "2", "unsure", "the load could not show stalls below 0.4 s"),
     ];
     findings
 }
 
-fn difference(
+fn sample_difference(
     kind: &'static str,
     name: &str,
     base: &str,
     other: &str,
     intended: bool,
-) -> Difference {
+) -> SetupDifference {
     let [name, base, other] = [name, base, other].map(str::to_owned);
-    Difference { kind, name, base, other, intended, way: "O_DIRECT".to_owned() }
+    SetupDifference { kind, name, base, other, intended, way: "O_DIRECT".to_owned() }
 }
 
-fn noise(
+fn sample_noise(
     id: &'static str,
     title: &'static str,
     value: f64,
@@ -68,23 +76,23 @@ fn noise(
     NoiseItem { id, title, when, value, unit, level, remedy }
 }
 
-fn check(text: &str, value: &str, verdict: &'static str, why: &str) -> CheckFinding {
+fn sample_check(text: &str, value: &str, verdict: &'static str, why: &str) -> CheckFinding {
     let [text, value, why] = [text, value, why].map(str::to_owned);
     CheckFinding { text, value, verdict, why }
 }
 
-fn comparisons() -> Vec<Comparison> {
+fn sample_comparisons() -> Vec<MetricComparison> {
     let pairs = |base: f64, ratio: f64| {
         let pair = |block: u32| {
             let drift = 1.0 + f64::from(block % 3) * 0.006;
             let own = ratio * (1.0 + f64::from(block % 4) * 0.008 - 0.012);
-            Pair { block, base: base * drift, way: base * drift * own }
+            BlockPair { block, base: base * drift, way: base * drift * own }
         };
         (1..=6).map(pair).collect::<Vec<_>>()
     };
     let ratio =
         |value, low, high| Estimate { value: Some(value), ci95: Some((low, high)), runs: 6 };
-    let rate = Comparison {
+    let rate = MetricComparison {
         way: "O_DIRECT".to_owned(),
         base: "fsync".to_owned(),
         metric: "events_per_s".to_owned(),
@@ -92,7 +100,7 @@ fn comparisons() -> Vec<Comparison> {
         more_is_better: true,
         paired: true,
         ratio: ratio(1.06, 1.042, 1.08),
-        verdict: Verdict::Better,
+        verdict: ComparisonVerdict::Better,
         margin: 0.02,
         p: Some(0.0004),
         signed_rank: Some(SignedRank { p: 0.03125, ratio: 1.0595, ci95: (1.04, 1.079) }),
@@ -103,12 +111,12 @@ fn comparisons() -> Vec<Comparison> {
         pairs: pairs(3771.0, 1.06),
         notes: Vec::new(),
     };
-    let p99 = Comparison {
+    let p99 = MetricComparison {
         metric: "p99_s".to_owned(),
         decides: false,
         more_is_better: false,
         ratio: ratio(0.997, 0.95, 1.046),
-        verdict: Verdict::Unsure,
+        verdict: ComparisonVerdict::Unsure,
         p: Some(0.71),
         signed_rank: None,
         detectable: Some(0.06),
@@ -117,10 +125,10 @@ fn comparisons() -> Vec<Comparison> {
         notes: vec!["one block has a stall in one way only".to_owned()],
         ..rate.clone()
     };
-    let cpu = Comparison {
+    let cpu = MetricComparison {
         metric: "server_cpu_us".to_owned(),
         ratio: ratio(0.94, 0.93, 0.95),
-        verdict: Verdict::Better,
+        verdict: ComparisonVerdict::Better,
         pairs: pairs(182.0, 0.94),
         more_blocks: None,
         notes: Vec::new(),
@@ -129,8 +137,8 @@ fn comparisons() -> Vec<Comparison> {
     vec![rate, p99, cpu]
 }
 
-fn steady() -> Steady {
-    Steady {
+fn sample_steady() -> SteadyState {
+    SteadyState {
         verdict: SteadyVerdict::SteadyWithStalls,
         t0_s: Some(1.0),
         length_s: Some(6.0),
@@ -144,7 +152,7 @@ fn steady() -> Steady {
     }
 }
 
-fn stalls(began_s: f64) -> Stalls {
+fn sample_stalls(began_s: f64) -> StallFindings {
     let stall = |at: f64, kind| Stall {
         kind,
         began_s: began_s + at,
@@ -153,7 +161,7 @@ fn stalls(began_s: f64) -> Stalls {
         lost_events: 9000.0,
         max_s: Some(0.61),
     };
-    Stalls {
+    StallFindings {
         events: vec![stall(3.2, StallKind::FullStop), stall(5.4, StallKind::Slow)],
         dips: 1,
         lost_share: 0.08,
@@ -162,7 +170,7 @@ fn stalls(began_s: f64) -> Stalls {
         full_stop_s: Some(0.3),
         longest_silence_s: Some(0.6),
         slowest_by_median: Some(0.4),
-        causes: vec![Cause {
+        causes: vec![StallCause {
             id: "CHECKPOINT",
             title: "the redo log was full and pages had to be written",
             evidence: "checkpoint age 94 % inside, 61 % outside".to_owned(),
@@ -180,9 +188,9 @@ fn stalls(began_s: f64) -> Stalls {
 }
 
 /// A sweep over threads with a law, its rival and a peak.
-pub(super) fn swept() -> Findings {
-    let mut findings = analyse(&recorded::bench());
-    let law = Law { lambda: 1050.0, sigma: 0.025, kappa: 0.0006, r2: 0.998 };
+pub(super) fn sweep_sample() -> Findings {
+    let mut findings = analyse_run(&fixture_runs::bench_run());
+    let law = ScalabilityLaw { lambda: 1050.0, sigma: 0.025, kappa: 0.0006, r2: 0.998 };
     let rate = |n: f64| law.lambda * n / (1.0 + law.sigma * (n - 1.0) + law.kappa * n * (n - 1.0));
     let point = |n: &f64| {
         let value = rate(*n) * (1.0 + 0.01 * (n % 3.0 - 1.0));
@@ -199,7 +207,7 @@ pub(super) fn swept() -> Findings {
             efficiency: Some(value / n / rate(1.0)),
         }
     };
-    findings.scaling = Some(Scaling {
+    findings.scaling = Some(ScalingFinding {
         axis: "threads".to_owned(),
         points: [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0].iter().map(point).collect(),
         law: Some(law),
@@ -209,7 +217,8 @@ pub(super) fn swept() -> Findings {
         better: "law",
         notes: vec!["no point lies beyond twice the peak".to_owned()],
     });
-    findings.waits = vec![wait(0, "1", "rows", Some(4.1e-7)), wait(0, "4", "summary", None)];
+    findings.waits =
+        vec![sample_wait(0, "1", "rows", Some(4.1e-7)), sample_wait(0, "4", "summary", None)];
     findings.wait_groups = vec![WaitGroup {
         way: "4".to_owned(),
         value: "4".to_owned(),
@@ -222,7 +231,7 @@ pub(super) fn swept() -> Findings {
         words: "waits are shorter by 19 %".to_owned(),
         ..WaitGroup::default()
     }];
-    findings.watch_cost = Some(WatchCost {
+    findings.watch_cost = Some(WaitTracingCost {
         share: Estimate { value: Some(0.04), ci95: Some((0.01, 0.07)), runs: 5 },
         pairs: 5,
         bare_s: Some(30e-6),
@@ -232,7 +241,7 @@ pub(super) fn swept() -> Findings {
     findings
 }
 
-fn wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFinding {
+fn sample_wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFinding {
     WaitFinding {
         trial,
         value: value.to_owned(),
@@ -255,18 +264,18 @@ fn wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFind
 }
 
 /// A replay.
-pub(super) fn replayed() -> Findings {
-    analyse(&replay::made::run())
+pub(super) fn replay_sample() -> Findings {
+    analyse_run(&replay::fixture_replays::replay_run())
 }
 
 /// Two ways under the same replayed traffic, in six blocks.
-pub(super) fn replayed_in_two_ways() -> Findings {
-    analyse(&replay::made::in_two_ways())
+pub(super) fn replay_variants_sample() -> Findings {
+    analyse_run(&replay::fixture_replays::two_variant_run())
 }
 
 /// A search for capacity.
-pub(super) fn searched() -> Findings {
-    let mut findings = analyse(&recorded::bench());
+pub(super) fn capacity_sample() -> Findings {
+    let mut findings = analyse_run(&fixture_runs::bench_run());
     let only = findings.trials[0].clone();
     let steps = [
         ("unloaded", 100.0, 100.0, 0.0011, StepOutcome::Pass),
@@ -293,7 +302,7 @@ pub(super) fn searched() -> Findings {
         trial.id = format!("{:02}-{}", place + 1, s.0);
         trial
     }));
-    findings.capacity = Some(Capacity {
+    findings.capacity = Some(CapacityFinding {
         objectives: vec!["p99 < 20ms".to_owned()],
         confirmed_per_s: Some(4700.0),
         first_failing_per_s: Some(5000.0),

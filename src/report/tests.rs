@@ -1,24 +1,27 @@
 //! Recorded runs through each format, against golden files. `UPDATE=1 cargo test report` rewrites them.
 
 use super::*;
-use crate::analysis::{analyse, recorded};
-use crate::archive::Run;
+use crate::analysis::{analyse_run, fixture_runs};
+use crate::archive::RunRecord;
 use serde_json::Value;
 
-fn written(name: &str, run: &Run) -> String {
-    shown(name, analyse(run))
+fn written(name: &str, run: &RunRecord) -> String {
+    shown(name, analyse_run(run))
 }
 
 fn shown(name: &str, mut findings: Findings) -> String {
     let mut out = Vec::new();
     findings.folder = Some(format!("runs/{}", findings.head.id));
-    format(name).expect("a known format").write(&findings, Look::default(), &mut out).unwrap();
+    find_format(name)
+        .expect("a known format")
+        .write(&findings, ReportStyle::default(), &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
 /// Compares with the golden file, or rewrites it if asked.
 #[track_caller]
-fn check_golden(format: &str, run: &Run, file: &str) {
+fn check_golden(format: &str, run: &RunRecord, file: &str) {
     golden(written(format, run), file);
 }
 
@@ -45,8 +48,8 @@ fn golden(mut found: String, file: &str) {
 
 #[test]
 fn text_is_golden() {
-    check_golden("text", &recorded::demo(), "demo.txt");
-    check_golden("text", &recorded::bench(), "bench.txt");
+    check_golden("text", &fixture_runs::demo_run(), "demo.txt");
+    check_golden("text", &fixture_runs::bench_run(), "bench.txt");
     for (name, findings) in samples() {
         let text = shown("text", findings);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
@@ -56,9 +59,9 @@ fn text_is_golden() {
 
 #[test]
 fn text_fits_the_page_and_steers_no_terminal() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.trials[0].errors[0].first_text = "\x1b[2Jgone\r\n".to_owned();
-    for text in [written("text", &recorded::demo()), written("text", &run)] {
+    for text in [written("text", &fixture_runs::demo_run()), written("text", &run)] {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
             assert!(!line.chars().any(char::is_control), "{line:?}");
@@ -68,9 +71,9 @@ fn text_fits_the_page_and_steers_no_terminal() {
 
 #[test]
 fn colour_only_if_asked() {
-    let findings = analyse(&recorded::bench());
+    let findings = analyse_run(&fixture_runs::bench_run());
     let mut out = Vec::new();
-    format("text").unwrap().write(&findings, Look { colour: true }, &mut out).unwrap();
+    find_format("text").unwrap().write(&findings, ReportStyle { colour: true }, &mut out).unwrap();
     let coloured = String::from_utf8(out).unwrap();
     assert!(coloured.contains("\x1b["));
     // The words stay when the colours go.
@@ -79,26 +82,26 @@ fn colour_only_if_asked() {
         bare = bare.replace(code, "");
     }
     let mut out = Vec::new();
-    format("text").unwrap().write(&findings, Look::default(), &mut out).unwrap();
+    find_format("text").unwrap().write(&findings, ReportStyle::default(), &mut out).unwrap();
     assert_eq!(bare, String::from_utf8(out).unwrap());
 }
 
 #[test]
 fn a_void_run_says_so_first() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.meta.state = crate::archive::RunState::Failed;
     assert!(written("text", &run).starts_with("VOID: the target or server failed"));
 }
 
 #[test]
 fn json_is_golden_and_as_the_schema_says() {
-    check_golden("json", &recorded::demo(), "demo.json");
+    check_golden("json", &fixture_runs::demo_run(), "demo.json");
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/report-v1.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let mut cut = recorded::bench();
+    let mut cut = fixture_runs::bench_run();
     cut.meta.server = None;
     cut.meta.ended_ns = None;
-    let runs = [recorded::demo(), recorded::bench(), cut, Run::default()];
+    let runs = [fixture_runs::demo_run(), fixture_runs::bench_run(), cut, RunRecord::default()];
     let mut texts: Vec<String> = runs.iter().map(|run| written("json", run)).collect();
     let mut samples = samples();
     samples[0].1.comparisons[0].margin = f64::NAN;
@@ -174,20 +177,22 @@ fn conform(value: &Value, schema: &Value, root: &Value, at: &str, wrong: &mut Ve
 
 #[test]
 fn csv_is_golden() {
-    check_golden("csv", &recorded::demo(), "demo.csv");
-    check_golden("csv-summary", &recorded::demo(), "demo-summary.csv");
+    check_golden("csv", &fixture_runs::demo_run(), "demo.csv");
+    check_golden("csv-summary", &fixture_runs::demo_run(), "demo-summary.csv");
 }
 
 #[test]
 fn csv_rows_are_as_wide_as_their_head() {
-    for (name, run) in [("csv", recorded::demo()), ("csv-summary", recorded::demo())] {
+    for (name, run) in
+        [("csv", fixture_runs::demo_run()), ("csv-summary", fixture_runs::demo_run())]
+    {
         let text = written(name, &run);
         let width = text.lines().next().unwrap().split(',').count();
         for line in text.lines() {
             assert_eq!(line.split(',').count(), width, "{line}");
         }
     }
-    let text = written("csv", &recorded::demo());
+    let text = written("csv", &fixture_runs::demo_run());
     let events: u64 =
         text.lines().skip(1).filter_map(|l| l.split(',').nth(7)?.parse::<u64>().ok()).sum();
     assert_eq!(events, 8 * 20_000, "every event is in exactly one row");
@@ -195,18 +200,18 @@ fn csv_rows_are_as_wide_as_their_head() {
 
 #[test]
 fn html_is_golden() {
-    check_golden("html", &recorded::demo(), "demo.html");
-    golden(shown("html", samples::swept()), "swept.html");
+    check_golden("html", &fixture_runs::demo_run(), "demo.html");
+    golden(shown("html", samples::sweep_sample()), "swept.html");
 }
 
 #[test]
 fn junit_is_golden_and_well_formed() {
-    golden(shown("junit", samples::compared()), "compared.junit.xml");
-    let mut hostile = samples::compared();
-    hostile.head.id = recorded::HOSTILE.to_owned();
-    hostile.checks[0].text = format!("</testcase>{}\u{1}", recorded::HOSTILE);
+    golden(shown("junit", samples::comparison_sample()), "compared.junit.xml");
+    let mut hostile = samples::comparison_sample();
+    hostile.head.id = fixture_runs::HOSTILE.to_owned();
+    hostile.checks[0].text = format!("</testcase>{}\u{1}", fixture_runs::HOSTILE);
     hostile.head.state = crate::archive::RunState::Failed;
-    for findings in [samples::compared(), hostile, analyse(&Run::default())] {
+    for findings in [samples::comparison_sample(), hostile, analyse_run(&RunRecord::default())] {
         let text = shown("junit", findings);
         let body = text.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
         balanced(body);
@@ -224,11 +229,11 @@ fn junit_is_golden_and_well_formed() {
 
 #[test]
 fn markdown_is_golden_and_inert() {
-    golden(shown("markdown", samples::compared()), "compared.md");
-    let text = written("markdown", &recorded::bench());
+    golden(shown("markdown", samples::comparison_sample()), "compared.md");
+    let text = written("markdown", &fixture_runs::bench_run());
     assert!(!text.contains("<script") && !text.contains("<img"), "{text}");
     // Each row of a table has as many cells as its head, also with a bar in a name.
-    let mut findings = samples::compared();
+    let mut findings = samples::comparison_sample();
     findings.checks[0].text = "p99 a|b < 1s".to_owned();
     let text = shown("markdown", findings);
     let row = text.lines().find(|l| l.contains("a\\|b")).unwrap();
@@ -237,7 +242,7 @@ fn markdown_is_golden_and_inert() {
 
 #[test]
 fn html_loads_nothing() {
-    for run in [recorded::demo(), recorded::bench()] {
+    for run in [fixture_runs::demo_run(), fixture_runs::bench_run()] {
         let page = written("html", &run);
         for sign in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
             for (at, _) in page.match_indices(sign) {
@@ -255,8 +260,8 @@ fn html_loads_nothing() {
 
 #[test]
 fn html_lets_no_text_become_an_element() {
-    let mut run = recorded::bench();
-    let hostile = recorded::HOSTILE;
+    let mut run = fixture_runs::bench_run();
+    let hostile = fixture_runs::HOSTILE;
     run.meta.name = format!("</title></script>{hostile}");
     run.meta.id = hostile.to_owned();
     run.meta.why = Some(hostile.to_owned());
@@ -277,13 +282,13 @@ fn html_lets_no_text_become_an_element() {
 
 fn both(format: &str) -> String {
     let mut out = Vec::new();
-    let (mut first, mut second) = (recorded::demo(), recorded::bench());
-    first.meta.name = recorded::HOSTILE.to_owned();
+    let (mut first, mut second) = (fixture_runs::demo_run(), fixture_runs::bench_run());
+    first.meta.name = fixture_runs::HOSTILE.to_owned();
     second.variables[1].start = "1".to_owned();
-    second.meta.id = format!("{}-{}", second.meta.id, recorded::HOSTILE);
-    let runs = [first, second, Run::default()];
-    let settings = crate::analysis::settings_that_differ(&runs);
-    side_by_side(&runs.map(|run| analyse(&run)), &settings, format, &mut out).unwrap();
+    second.meta.id = format!("{}-{}", second.meta.id, fixture_runs::HOSTILE);
+    let runs = [first, second, RunRecord::default()];
+    let settings = crate::analysis::differing_settings(&runs);
+    write_side_by_side(&runs.map(|run| analyse_run(&run)), &settings, format, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -308,11 +313,11 @@ fn several_runs_stand_side_by_side() {
 /// Everything that was made by hand.
 fn samples() -> [(&'static str, Findings); 5] {
     [
-        ("compared", samples::compared()),
-        ("swept", samples::swept()),
-        ("searched", samples::searched()),
-        ("replayed", samples::replayed()),
-        ("replayed-ways", samples::replayed_in_two_ways()),
+        ("compared", samples::comparison_sample()),
+        ("swept", samples::sweep_sample()),
+        ("searched", samples::capacity_sample()),
+        ("replayed", samples::replay_sample()),
+        ("replayed-ways", samples::replay_variants_sample()),
     ]
 }
 
@@ -325,9 +330,11 @@ fn pages() {
         let path = std::path::Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, shown("html", findings)).unwrap();
     }
-    for (name, run) in
-        [("demo", recorded::demo()), ("bench", recorded::bench()), ("hour", recorded::hour())]
-    {
+    for (name, run) in [
+        ("demo", fixture_runs::demo_run()),
+        ("bench", fixture_runs::bench_run()),
+        ("hour", fixture_runs::hour_run()),
+    ] {
         let path = std::path::Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, written("html", &run)).unwrap();
     }
@@ -335,10 +342,10 @@ fn pages() {
 
 #[test]
 fn html_is_well_formed() {
-    let mut cut = recorded::demo();
+    let mut cut = fixture_runs::demo_run();
     cut.steps.last_mut().unwrap().ended_ns = None;
     cut.trials.truncate(3);
-    for run in [recorded::demo(), recorded::bench(), cut, Run::default()] {
+    for run in [fixture_runs::demo_run(), fixture_runs::bench_run(), cut, RunRecord::default()] {
         balanced(&written("html", &run));
     }
     for (name, findings) in samples() {
@@ -375,7 +382,7 @@ fn balanced(page: &str) {
 
 #[test]
 fn html_of_an_hour_is_small_and_keeps_its_stalls() {
-    let run = recorded::hour();
+    let run = fixture_runs::hour_run();
     let page = written("html", &run);
     assert!(page.len() < 1_000_000, "{} bytes", page.len());
     assert!(page.len() > 500_000, "{} bytes: too easy", page.len());
@@ -399,11 +406,12 @@ fn the_recorded_folder_is_read_as_it_was_written() {
     let folder = runs.join("demo-v1");
     if std::env::var_os("UPDATE_RUNS").is_some() {
         let _ = std::fs::remove_dir_all(&folder);
-        std::fs::rename(recorded::write(&recorded::demo(), &runs), &folder).unwrap();
+        std::fs::rename(fixture_runs::write_run(&fixture_runs::demo_run(), &runs), &folder)
+            .unwrap();
     }
-    let run = crate::archive::load(&folder).unwrap();
+    let run = crate::archive::read_run(&folder).unwrap();
     assert_eq!(run.damage, Vec::<String>::new());
     for format in ["text", "csv", "csv-summary"] {
-        assert_eq!(written(format, &run), written(format, &recorded::demo()), "{format}");
+        assert_eq!(written(format, &run), written(format, &fixture_runs::demo_run()), "{format}");
     }
 }

@@ -10,11 +10,11 @@ use anyhow::Context as _;
 use crate::base::Stop;
 use crate::base::units::show_bytes;
 
-use super::{Control, Settings};
+use super::{ServerControl, Settings};
 
 /// What evicting a stopped server's files did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Evicted {
+pub struct EvictionResult {
     /// Files evicted.
     pub files: u64,
     /// Their length, bytes.
@@ -27,16 +27,16 @@ pub struct Evicted {
 ///
 /// # Errors
 /// When a file can't be read, or pages stay although nobody uses them.
-pub(super) fn evict(folder: &Path) -> anyhow::Result<Evicted> {
-    let files = files(folder)?;
+pub(super) fn evict_files(folder: &Path) -> anyhow::Result<EvictionResult> {
+    let files = list_files(folder)?;
     let mut left = None;
     // Pages under way to the disk are left out by the first call.
     for _ in 0..3 {
         for path in &files {
             let file = File::open(path).with_context(|| format!("open {}", path.display()))?;
-            forget(&file).with_context(|| format!("evict {}", path.display()))?;
+            drop_cached_pages(&file).with_context(|| format!("evict {}", path.display()))?;
         }
-        left = resident(&files);
+        left = count_resident_bytes(&files);
         if left.is_none_or(|bytes| bytes == 0) {
             break;
         }
@@ -50,22 +50,22 @@ pub(super) fn evict(folder: &Path) -> anyhow::Result<Evicted> {
             folder.display()
         );
     }
-    Ok(Evicted { files: files.len() as u64, bytes, resident_bytes: left })
+    Ok(EvictionResult { files: files.len() as u64, bytes, resident_bytes: left })
 }
 
 /// A cold restart, and what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColdRestart {
     /// While the server was stopped.
-    pub evicted: Evicted,
+    pub evicted: EvictionResult,
     /// Right after its start.
     pub proof: ColdProof,
 }
 
 impl ColdRestart {
     /// In words, what speaks against calling it cold among them.
-    pub fn words(&self) -> Vec<String> {
-        let Evicted { files, bytes, resident_bytes } = self.evicted;
+    pub fn to_words(&self) -> Vec<String> {
+        let EvictionResult { files, bytes, resident_bytes } = self.evicted;
         let proof = &self.proof;
         let mut words = vec![match resident_bytes {
             Some(left) => format!(
@@ -82,7 +82,7 @@ impl ColdRestart {
         if let Some(pages) = proof.pages_data_after_start {
             words.push(format!("{pages} pages in the pool right after the start"));
         }
-        words.extend(proof.doubts().iter().map(|doubt| format!("not cold: {doubt}")));
+        words.extend(proof.list_caveats().iter().map(|doubt| format!("not cold: {doubt}")));
         words
     }
 }
@@ -92,14 +92,14 @@ impl ColdRestart {
 /// # Errors
 /// When one of these steps fails.
 pub fn restart_cold(
-    control: &mut dyn Control,
+    control: &mut dyn ServerControl,
     settings: &Settings,
     stop: &Stop,
 ) -> anyhow::Result<ColdRestart> {
     control.stop().context("stop the server")?;
-    let evicted = control.evict().context("evict the server's files from the page cache")?;
+    let evicted = control.evict_files().context("evict the server's files from the page cache")?;
     control.start(settings).context("start the server")?;
-    let proof = ColdProof::look(control, stop).context("look how cold the server is")?;
+    let proof = ColdProof::inspect_server(control, stop).context("look how cold the server is")?;
     Ok(ColdRestart { evicted, proof })
 }
 
@@ -121,14 +121,14 @@ impl ColdProof {
     ///
     /// # Errors
     /// When it doesn't answer or its data folder can't be listed.
-    pub fn look(control: &dyn Control, stop: &Stop) -> anyhow::Result<ColdProof> {
+    pub fn inspect_server(control: &dyn ServerControl, stop: &Stop) -> anyhow::Result<ColdProof> {
         let data: Vec<PathBuf> =
-            files(control.datadir())?.into_iter().filter(|path| is_data(path)).collect();
-        let resident_bytes = resident(&data);
+            list_files(control.datadir())?.into_iter().filter(|path| is_data_file(path)).collect();
+        let resident_bytes = count_resident_bytes(&data);
         let mut session = control.target().connect(stop)?;
-        let rows = session.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_data'")?;
+        let rows = session.query_rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_data'")?;
         Ok(ColdProof {
-            pages_data_after_start: rows.text(0, 1).and_then(|n| n.parse().ok()),
+            pages_data_after_start: rows.text_value(0, 1).and_then(|n| n.parse().ok()),
             data_bytes: data.iter().filter_map(|p| p.metadata().ok()).map(|meta| meta.len()).sum(),
             resident_bytes,
             first_reads: None,
@@ -136,7 +136,7 @@ impl ColdProof {
     }
 
     /// What speaks against calling it cold, in words; empty if nothing does.
-    pub fn doubts(&self) -> Vec<String> {
+    pub fn list_caveats(&self) -> Vec<String> {
         let mut doubts = Vec::new();
         match self.pages_data_after_start {
             // Start and dictionary take 300 (MariaDB) to 1,000 pages (MySQL); a pool that was loaded holds more.
@@ -181,7 +181,7 @@ pub struct DiskReads {
 
 impl DiskReads {
     /// The counters of a server and of the device that holds its data.
-    pub fn look(control: &dyn Control) -> DiskReads {
+    pub fn read_counters(control: &dyn ServerControl) -> DiskReads {
         let process_bytes = control.pid().and_then(|pid| {
             let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
             text.lines().find_map(|line| line.strip_prefix("read_bytes: ")?.trim().parse().ok())
@@ -241,13 +241,13 @@ fn mount_source(mounts: &str, number: &str) -> Option<String> {
 }
 
 /// Whether a file holds pages of tables.
-fn is_data(path: &Path) -> bool {
+fn is_data_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".ibd") || name.starts_with("ibdata") || name.starts_with("undo")
 }
 
 /// All files below a folder.
-fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn list_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -265,7 +265,7 @@ fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 #[cfg(target_os = "linux")]
-fn forget(file: &File) -> anyhow::Result<()> {
+fn drop_cached_pages(file: &File) -> anyhow::Result<()> {
     // Only clean pages can be dropped.
     rustix::fs::fdatasync(file)?;
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?;
@@ -273,22 +273,22 @@ fn forget(file: &File) -> anyhow::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn forget(_file: &File) -> anyhow::Result<()> {
+fn drop_cached_pages(_file: &File) -> anyhow::Result<()> {
     anyhow::bail!("this system offers no way to evict a file from its page cache")
 }
 
 /// Bytes of these files in the page cache; `None` where the system doesn't tell.
-fn resident(files: &[PathBuf]) -> Option<u64> {
+fn count_resident_bytes(files: &[PathBuf]) -> Option<u64> {
     let mut bytes = 0;
     for path in files {
-        bytes += resident_of(&File::open(path).ok()?)?;
+        bytes += resident_file_bytes(&File::open(path).ok()?)?;
     }
     Some(bytes)
 }
 
 /// Bytes of a file in the page cache. The system tells the truth only to the file's owner.
 #[cfg(target_os = "linux")]
-fn resident_of(file: &File) -> Option<u64> {
+fn resident_file_bytes(file: &File) -> Option<u64> {
     use std::os::fd::AsRawFd as _;
     /// Bytes looked at in one go.
     const WINDOW: u64 = 1 << 30;
@@ -328,7 +328,7 @@ fn resident_of(file: &File) -> Option<u64> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn resident_of(_file: &File) -> Option<u64> {
+fn resident_file_bytes(_file: &File) -> Option<u64> {
     None
 }
 
@@ -342,10 +342,10 @@ mod tests {
         let dir = tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/target")).unwrap();
         let path = dir.path().join("t.ibd");
         std::fs::write(&path, vec![1; 4 << 20]).unwrap();
-        assert_eq!(resident(std::slice::from_ref(&path)), Some(4 << 20));
-        let evicted = evict(dir.path()).unwrap();
-        assert_eq!(evicted, Evicted { files: 1, bytes: 4 << 20, resident_bytes: Some(0) });
-        assert_eq!(resident(&[path]), Some(0));
+        assert_eq!(count_resident_bytes(std::slice::from_ref(&path)), Some(4 << 20));
+        let evicted = evict_files(dir.path()).unwrap();
+        assert_eq!(evicted, EvictionResult { files: 1, bytes: 4 << 20, resident_bytes: Some(0) });
+        assert_eq!(count_resident_bytes(&[path]), Some(0));
     }
 
     #[test]
@@ -369,15 +369,15 @@ mod tests {
             resident_bytes: Some(0),
             first_reads: Some(reads(1 << 20)),
         };
-        assert_eq!(cold.doubts(), Vec::<String>::new());
+        assert_eq!(cold.list_caveats(), Vec::<String>::new());
         let loaded = ColdProof { pages_data_after_start: Some(8_000), ..cold.clone() };
-        assert_eq!(loaded.doubts().len(), 1);
+        assert_eq!(loaded.list_caveats().len(), 1);
         let cached = ColdProof { resident_bytes: Some(1 << 29), ..cold.clone() };
-        assert_eq!(cached.doubts().len(), 1);
+        assert_eq!(cached.list_caveats().len(), 1);
         let from_memory = ColdProof { first_reads: Some(reads(0)), ..cold.clone() };
-        assert_eq!(from_memory.doubts(), ["the first reads did not reach the block device"]);
+        assert_eq!(from_memory.list_caveats(), ["the first reads did not reach the block device"]);
         let blind = ColdProof { resident_bytes: None, pages_data_after_start: None, ..cold };
-        assert_eq!(blind.doubts().len(), 2);
+        assert_eq!(blind.list_caveats().len(), 2);
     }
 
     #[test]

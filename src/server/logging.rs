@@ -1,14 +1,14 @@
 //! The slow log switched on for a while: which variables, with consent and a journal, what it costs, and who is not
-//! logged. Never knows: what the log is used for. Start reading at [`Logging::on`].
+//! logged. Never knows: what the log is used for. Start reading at [`EnabledSlowLog::switch_on`].
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::journal::{Consent, Journal, Refusal, refuses};
+use super::journal::{Consent, Journal, VariableRefusal, find_refusal};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
+use crate::client::{ResultSet, Session, Target};
 use crate::plan::Mistake;
-use crate::target::{Rows, Session, Target};
 
 /// The word of consent: `--allow logging`.
 pub const ALLOW: &str = "logging";
@@ -27,7 +27,7 @@ const SILENT: &[&str] = &["Daemon", "Binlog Dump", "Binlog Dump GTID", "Slave_IO
 
 /// Where a server writes its slow log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SlowLogOutput {
     /// The file.
     pub file: PathBuf,
     /// Whether it writes it at all.
@@ -44,16 +44,16 @@ pub struct Place {
 ///
 /// # Errors
 /// When it doesn't answer.
-pub fn place(session: &mut Session) -> anyhow::Result<Place> {
+pub fn read_slow_log_output(session: &mut Session) -> anyhow::Result<SlowLogOutput> {
     let rows = session
-        .rows(
+        .query_rows(
             "SELECT @@GLOBAL.slow_query_log_file, @@GLOBAL.datadir, @@GLOBAL.slow_query_log, \
              @@GLOBAL.log_output, @@GLOBAL.long_query_time",
         )
         .context("ask the server where its slow log is")?;
-    let text = |column| rows.text(0, column).unwrap_or_default();
+    let text = |column| rows.text_value(0, column).unwrap_or_default();
     let output = text(3).to_ascii_uppercase();
-    Ok(Place {
+    Ok(SlowLogOutput {
         file: Path::new(&text(1)).join(text(0)),
         is_on: matches!(text(2).as_str(), "1" | "ON"),
         is_file: output.contains("FILE"),
@@ -64,7 +64,7 @@ pub fn place(session: &mut Session) -> anyhow::Result<Place> {
 
 /// How the log is to be.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct SlowLogRequest {
     /// Variables and their values, `long_query_time` among them.
     pub variables: Vec<(String, String)>,
     /// Whether it goes into the table, not into the file.
@@ -82,12 +82,12 @@ const NAMED: &[&str] = &[
     "log_queries_not_using_indexes",
 ];
 
-impl Asked {
+impl SlowLogRequest {
     /// Whether a variable is one of logging; the names of those that are, if not.
     ///
     /// # Errors
     /// A [`Mistake`] that names them.
-    pub fn check(&self) -> Result<(), Mistake> {
+    pub fn check_names(&self) -> Result<(), Mistake> {
         let strange = self.variables.iter().find(|(name, _)| !NAMED.contains(&name.as_str()));
         strange.map_or(Ok(()), |(name, _)| {
             Err(Mistake {
@@ -101,7 +101,7 @@ impl Asked {
 
 /// A log that is on. Dropping it puts everything back.
 #[derive(Debug)]
-pub struct Logging {
+pub struct EnabledSlowLog {
     journal: Journal,
     /// Whether the log was on before, and so stays on when all is put back.
     pub was_on: bool,
@@ -109,23 +109,23 @@ pub struct Logging {
     pub notes: Vec<String>,
 }
 
-impl Logging {
+impl EnabledSlowLog {
     /// Switches the log on.
     ///
     /// # Errors
     /// When the server can't be reached or refuses. Nothing stays changed then.
-    pub fn on(
+    pub fn switch_on(
         target: &Target,
         consent: &Consent,
-        asked: &Asked,
+        asked: &SlowLogRequest,
         stop: &Stop,
-    ) -> anyhow::Result<Logging> {
-        let before = probe(target, stop)?;
-        let journal = Journal::apart(target, consent, stop)?;
-        let mut logging = Logging { journal, was_on: false, notes: Vec::new() };
-        let open = sessions(&logging.journal.session().rows("SHOW PROCESSLIST")?);
-        logging.set(asked)?;
-        let after = probe(target, stop)?;
+    ) -> anyhow::Result<EnabledSlowLog> {
+        let before = measure_probe(target, stop)?;
+        let journal = Journal::open_standalone(target, consent, stop)?;
+        let mut logging = EnabledSlowLog { journal, was_on: false, notes: Vec::new() };
+        let open = count_clients(&logging.journal.session().query_rows("SHOW PROCESSLIST")?);
+        logging.set_variables(asked)?;
+        let after = measure_probe(target, stop)?;
         logging.notes.push(format!(
             "a statement that does nothing takes {} us, it took {} us before (median of {PROBES})",
             after.0 / 1000,
@@ -140,46 +140,46 @@ impl Logging {
         Ok(logging)
     }
 
-    fn set(&mut self, asked: &Asked) -> anyhow::Result<()> {
+    fn set_variables(&mut self, asked: &SlowLogRequest) -> anyhow::Result<()> {
         let output = if asked.is_table { "TABLE" } else { "FILE" };
         let is_named = |name: &str| asked.variables.iter().any(|(own, _)| own == name);
         let whole = WHOLE.iter().filter(|(name, _)| !is_named(name));
         for (name, value) in whole.chain(&[("log_output", output)]) {
-            self.one(name, value, false)?;
+            self.set_unless_equal(name, value, false)?;
         }
         for (name, value) in &asked.variables {
-            self.one(name, value, true)?;
+            self.set_unless_equal(name, value, true)?;
         }
-        self.was_on = !self.one("slow_query_log", "ON", true)?;
+        self.was_on = !self.set_unless_equal("slow_query_log", "ON", true)?;
         Ok(())
     }
 
     /// Sets a variable unless it has that value; whether it did. One that is not known to the server is left out, unless
     /// it must be.
-    fn one(&mut self, name: &str, value: &str, must: bool) -> anyhow::Result<bool> {
+    fn set_unless_equal(&mut self, name: &str, value: &str, must: bool) -> anyhow::Result<bool> {
         let session = self.journal.session();
-        match refuses(session, name, value)? {
-            Some(Refusal::Unknown) if !must => return Ok(false),
-            Some(Refusal::Denied) => anyhow::bail!(
+        match find_refusal(session, name, value)? {
+            Some(VariableRefusal::Unknown) if !must => return Ok(false),
+            Some(VariableRefusal::Denied) => anyhow::bail!(
                 "set {name}: our account may not\nhint: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
                  SUPER (MariaDB)"
             ),
             Some(refusal) => anyhow::bail!("set {name} to {value}: {refusal:?}"),
             None => {}
         }
-        let now = session.scalar(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default();
+        let now = session.query_scalar(&format!("SELECT @@GLOBAL.{name}"))?.unwrap_or_default();
         let is_same = now.eq_ignore_ascii_case(value)
             || matches!((now.as_str(), value), ("1", "ON") | ("0", "OFF"))
             || now.parse::<f64>().is_ok_and(|now| value.parse() == Ok(now));
         if !is_same {
-            let old = self.journal.set(name, value)?;
+            let old = self.journal.set_variable(name, value)?;
             self.notes.push(format!("{name} is {value}, it was {}", old.unwrap_or_default()));
         }
         Ok(!is_same)
     }
 
     /// Where it is written down what was changed.
-    pub fn journal(&self) -> &Path {
+    pub fn journal_path(&self) -> &Path {
         self.journal.path()
     }
 
@@ -187,7 +187,7 @@ impl Logging {
     ///
     /// # Errors
     /// When the server can't be reached; `sweat restore` with the journal does it later.
-    pub fn off(self) -> anyhow::Result<Vec<String>> {
+    pub fn switch_off(self) -> anyhow::Result<Vec<String>> {
         let undone = self.journal.undo()?;
         let back = undone.back.into_iter().map(|name| format!("{name} has its old value"));
         Ok(back.chain(undone.left).collect())
@@ -195,13 +195,13 @@ impl Logging {
 }
 
 /// The median time of a statement that does nothing, in a new session.
-fn probe(target: &Target, stop: &Stop) -> anyhow::Result<Nanos> {
+fn measure_probe(target: &Target, stop: &Stop) -> anyhow::Result<Nanos> {
     let mut session = target.connect(stop)?;
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let mut times = Vec::with_capacity(PROBES);
     for _ in 0..PROBES {
         let began = clock.now();
-        session.command("DO 0 /* sweat probe */")?;
+        session.run_command("DO 0 /* sweat probe */")?;
         times.push(clock.now().since(began));
     }
     times.sort();
@@ -209,12 +209,13 @@ fn probe(target: &Target, stop: &Stop) -> anyhow::Result<Nanos> {
 }
 
 /// Sessions of clients in a list of processes, without our own.
-fn sessions(rows: &Rows) -> usize {
-    let (Some(user), Some(command)) = (rows.column("User"), rows.column("Command")) else {
+fn count_clients(rows: &ResultSet) -> usize {
+    let (Some(user), Some(command)) = (rows.column_index("User"), rows.column_index("Command"))
+    else {
         return 0;
     };
     let is_client = |at: &usize| {
-        let text = |column| rows.text(*at, column).unwrap_or_default();
+        let text = |column| rows.text_value(*at, column).unwrap_or_default();
         !matches!(text(user).as_str(), "system user" | "event_scheduler")
             && !SILENT.contains(&text(command).as_str())
     };
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn clients_are_counted_without_ourselves_and_the_servers_own_threads() {
         let row = |user: &str, command: &str| vec![Some(user.into()), Some(command.into())];
-        let rows = Rows {
+        let rows = ResultSet {
             columns: vec!["User".to_owned(), "Command".to_owned()],
             rows: vec![
                 row("root", "Query"),
@@ -249,14 +250,19 @@ mod tests {
                 row("event_scheduler", "Daemon"),
             ],
         };
-        assert_eq!(sessions(&rows), 2);
+        assert_eq!(count_clients(&rows), 2);
     }
 
     #[test]
     fn only_variables_of_the_log_may_be_named() {
-        let of = |name: &str| Asked { variables: vec![(name.into(), "1".into())], is_table: false };
-        assert!(of("long_query_time").check().is_ok());
-        assert!(of("max_connections").check().unwrap_err().hint.unwrap().contains("for=TIME"));
+        let of = |name: &str| SlowLogRequest {
+            variables: vec![(name.into(), "1".into())],
+            is_table: false,
+        };
+        assert!(of("long_query_time").check_names().is_ok());
+        assert!(
+            of("max_connections").check_names().unwrap_err().hint.unwrap().contains("for=TIME")
+        );
     }
 
     #[test]

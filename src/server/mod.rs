@@ -1,27 +1,27 @@
 //! A server we may stop and start: throw-away sandboxes, snapshots, cold restarts, consent and its journal.
 //! The only room that starts processes. Never knows: load, workloads.
-//! Start reading at `Control`, then `sandbox::Sandbox`, its one implementation so far.
+//! Start reading at `ServerControl`, then `sandbox::Sandbox`, its one implementation so far.
 
 mod cold;
+mod datadir;
 pub mod instruments;
 pub mod journal;
 pub mod logging;
 pub mod sandbox;
 mod snapshot;
-mod tree;
 
-pub use cold::{ColdProof, ColdRestart, DiskReads, Evicted, restart_cold};
-pub use tree::{Copied, Way};
+pub use cold::{ColdProof, ColdRestart, DiskReads, EvictionResult, restart_cold};
+pub use datadir::{CopyMethod, CopyResult};
 
 use std::path::Path;
 
-use crate::target::Target;
+use crate::client::Target;
 
 /// Settings of a server, `name=value`, in the order given.
 pub type Settings = Vec<(String, String)>;
 
 /// A server that we may change: a sandbox, or one for which the user said so in words.
-pub trait Control: Send {
+pub trait ServerControl: Send {
     /// How to talk to it.
     fn target(&self) -> &Target;
     /// Process id, while it runs.
@@ -31,7 +31,7 @@ pub trait Control: Send {
     /// The last lines that it wrote to its error log, oldest first.
     fn error_log_tail(&self, lines: usize) -> Vec<String>;
     /// How its process ended, if nobody here ended it: `was killed by signal 9 (SIGKILL)`.
-    fn death(&mut self) -> Option<String>;
+    fn exit_description(&mut self) -> Option<String>;
     /// Stops it cleanly and waits.
     ///
     /// # Errors
@@ -46,15 +46,15 @@ pub trait Control: Send {
     ///
     /// # Errors
     /// When it can't be copied.
-    fn save(&mut self, snapshot: &str) -> anyhow::Result<Copied>;
+    fn save_snapshot(&mut self, snapshot: &str) -> anyhow::Result<CopyResult>;
     /// Puts a kept copy back in place of the stopped server's data, and checks that it is whole; says how.
     ///
     /// # Errors
     /// When it can't be restored.
-    fn restore(&mut self, snapshot: &str) -> anyhow::Result<Copied>;
+    fn restore_snapshot(&mut self, snapshot: &str) -> anyhow::Result<CopyResult>;
     /// Evicts the stopped server's files from the page cache; says what is left there, if the system tells.
     ///
     /// # Errors
     /// When pages stay behind.
-    fn evict(&mut self) -> anyhow::Result<Evicted>;
+    fn evict_files(&mut self) -> anyhow::Result<EvictionResult>;
 }

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context, bail};
 
-use super::gauge::{index_pages, text};
-use super::names::{Choice, text_literal};
-use crate::plan::Refused;
-use crate::target::{Rows, Session};
+use super::names::{TableChoice, text_literal};
+use super::pool_status::{column_text, read_index_pages};
+use crate::client::{ResultSet, Session};
+use crate::plan::RefusedError;
 
 /// Databases that belong to the server itself.
 const OWN: &[&str] = &["information_schema", "performance_schema", "mysql", "sys"];
 
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct CatalogColumn {
     pub name: String,
     /// Lower case, without length: `varchar`.
     pub data_type: String,
@@ -33,7 +33,7 @@ pub(super) struct Column {
 
 /// A part of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct IndexPart {
     /// `None` for an expression.
     pub column: Option<String>,
     /// Only the first characters are in the index.
@@ -44,23 +44,23 @@ pub(super) struct Part {
 
 /// An index of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub(super) struct CatalogIndex {
     pub name: String,
     pub unique: bool,
     /// `BTREE`, `FULLTEXT`, `SPATIAL`, ...
     pub kind: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<IndexPart>,
     /// The optimizer leaves it alone (invisible in MySQL, ignored in MariaDB).
     pub ignored: bool,
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Table {
+pub(super) struct CatalogTable {
     pub database: String,
     pub name: String,
-    pub columns: Vec<Column>,
-    pub indexes: Vec<Index>,
+    pub columns: Vec<CatalogColumn>,
+    pub indexes: Vec<CatalogIndex>,
     /// Names of the leaves of its partitioning; empty if not partitioned.
     pub partitions: Vec<String>,
     /// Old row versions are kept as rows (MariaDB).
@@ -78,9 +78,9 @@ pub(super) struct Table {
 /// Name that InnoDB gives the clustered index of a table without a usable key.
 pub(super) const HIDDEN: &str = "GEN_CLUST_INDEX";
 
-impl Table {
+impl CatalogTable {
     /// The index whose leaves hold the rows; `None` if InnoDB made one of its own.
-    pub(super) fn clustered(&self) -> Option<&Index> {
+    pub(super) fn clustered_index(&self) -> Option<&CatalogIndex> {
         let nullable = |name: &str| self.columns.iter().any(|c| c.name == name && c.nullable);
         self.indexes.iter().find(|i| i.name == "PRIMARY").or_else(|| {
             self.indexes.iter().find(|i| {
@@ -94,7 +94,7 @@ impl Table {
     }
 
     /// A column by name.
-    pub(super) fn column(&self, name: &str) -> Option<&Column> {
+    pub(super) fn find_column(&self, name: &str) -> Option<&CatalogColumn> {
         self.columns.iter().find(|c| c.name == name)
     }
 }
@@ -102,7 +102,7 @@ impl Table {
 /// What the catalog said, with what it did not.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
-    pub tables: Vec<Table>,
+    pub tables: Vec<CatalogTable>,
     /// What could not be read and what follows from it, in words.
     pub notes: Vec<String>,
 }
@@ -111,7 +111,10 @@ pub(super) struct Catalog {
 ///
 /// # Errors
 /// When the catalog can't be read, or something chosen does not exist.
-pub(super) fn read(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<Catalog> {
+pub(super) fn read_catalog(
+    session: &mut Session,
+    chosen: &[TableChoice],
+) -> anyhow::Result<Catalog> {
     let mut catalog = Catalog::default();
     let mut wanted: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
     for choice in chosen {
@@ -122,7 +125,7 @@ pub(super) fn read(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<C
             (Some(_), None) => {}
         }
     }
-    let all = databases(session)?;
+    let all = list_databases(session)?;
     if chosen.is_empty() {
         wanted = all
             .iter()
@@ -133,20 +136,20 @@ pub(super) fn read(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<C
     for (database, tables) in wanted {
         if !all.contains(&database) {
             let hint = "name a database or a table as DATABASE or DATABASE.TABLE";
-            bail!(Refused(format!("no such database: {database}\nhint: {hint}")));
+            bail!(RefusedError(format!("no such database: {database}\nhint: {hint}")));
         }
         read_database(session, &database, tables.as_deref(), &mut catalog)
             .with_context(|| format!("read the catalog of database {database}"))?;
     }
-    file_sizes(session, &mut catalog);
+    read_file_sizes(session, &mut catalog);
     Ok(catalog)
 }
 
-fn databases(session: &mut Session) -> anyhow::Result<Vec<String>> {
+fn list_databases(session: &mut Session) -> anyhow::Result<Vec<String>> {
     let rows = session
-        .rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY SCHEMA_NAME")
+        .query_rows("SELECT SCHEMA_NAME FROM information_schema.SCHEMATA ORDER BY SCHEMA_NAME")
         .context("list the databases")?;
-    Ok(rows.rows.iter().filter_map(|row| text(row, 0)).collect())
+    Ok(rows.rows.iter().filter_map(|row| column_text(row, 0)).collect())
 }
 
 fn read_database(
@@ -164,13 +167,14 @@ fn read_database(
     };
     let mut tables = BTreeMap::new();
     let mut seen = Vec::new();
-    for row in Named::all(&session.rows(&of("TABLES", ""))?) {
-        seen.push(row.text("TABLE_NAME"));
-        if let Some(table) = table(database, &row) {
+    for row in NamedRow::iter_rows(&session.query_rows(&of("TABLES", ""))?) {
+        seen.push(row.text_value("TABLE_NAME"));
+        if let Some(table) = table_from_row(database, &row) {
             tables.insert(table.name.clone(), table);
         } else if only.is_some() {
-            let (name, kind) = (row.text("TABLE_NAME"), row.text("TABLE_TYPE").to_lowercase());
-            let engine = row.text("ENGINE");
+            let (name, kind) =
+                (row.text_value("TABLE_NAME"), row.text_value("TABLE_TYPE").to_lowercase());
+            let engine = row.text_value("ENGINE");
             let what = if engine.is_empty() { kind } else { format!("{kind}, engine {engine}") };
             catalog
                 .notes
@@ -178,92 +182,94 @@ fn read_database(
         }
     }
     if let Some(missing) = only.unwrap_or_default().iter().find(|name| !seen.contains(name)) {
-        bail!(Refused(format!("no such table: {database}.{missing}")));
+        bail!(RefusedError(format!("no such table: {database}.{missing}")));
     }
     let columns = of("COLUMNS", " ORDER BY TABLE_NAME, ORDINAL_POSITION");
-    for row in Named::all(&session.rows(&columns)?) {
-        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
-            table.columns.push(column(&row));
+    for row in NamedRow::iter_rows(&session.query_rows(&columns)?) {
+        if let Some(table) = tables.get_mut(&row.text_value("TABLE_NAME")) {
+            table.columns.push(column_from_row(&row));
         }
     }
     let indexes = of("STATISTICS", " ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX");
-    for row in Named::all(&session.rows(&indexes)?) {
-        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
-            index_part(table, &row);
+    for row in NamedRow::iter_rows(&session.query_rows(&indexes)?) {
+        if let Some(table) = tables.get_mut(&row.text_value("TABLE_NAME")) {
+            add_index_part(table, &row);
         }
     }
     let partitions = of("PARTITIONS", " AND PARTITION_NAME IS NOT NULL");
-    for row in Named::all(&session.rows(&partitions)?) {
-        if let Some(table) = tables.get_mut(&row.text("TABLE_NAME")) {
-            let sub = row.text("SUBPARTITION_NAME");
-            let name = if sub.is_empty() { row.text("PARTITION_NAME") } else { sub };
+    for row in NamedRow::iter_rows(&session.query_rows(&partitions)?) {
+        if let Some(table) = tables.get_mut(&row.text_value("TABLE_NAME")) {
+            let sub = row.text_value("SUBPARTITION_NAME");
+            let name = if sub.is_empty() { row.text_value("PARTITION_NAME") } else { sub };
             table.partitions.push(name);
         }
     }
-    sizes(session, database, &mut tables, &mut catalog.notes);
+    read_index_sizes(session, database, &mut tables, &mut catalog.notes);
     catalog.tables.extend(tables.into_values());
     Ok(())
 }
 
-fn table(database: &str, row: &Named<'_>) -> Option<Table> {
-    let kind = row.text("TABLE_TYPE");
+fn table_from_row(database: &str, row: &NamedRow<'_>) -> Option<CatalogTable> {
+    let kind = row.text_value("TABLE_TYPE");
     let versioned = kind == "SYSTEM VERSIONED";
-    if (kind != "BASE TABLE" && !versioned) || !row.text("ENGINE").eq_ignore_ascii_case("InnoDB") {
+    if (kind != "BASE TABLE" && !versioned)
+        || !row.text_value("ENGINE").eq_ignore_ascii_case("InnoDB")
+    {
         return None;
     }
-    Some(Table {
+    Some(CatalogTable {
         database: database.to_owned(),
-        name: row.text("TABLE_NAME"),
+        name: row.text_value("TABLE_NAME"),
         versioned,
-        data_bytes: row.number("DATA_LENGTH"),
-        index_bytes: row.number("INDEX_LENGTH"),
-        ..Table::default()
+        data_bytes: row.number_value("DATA_LENGTH"),
+        index_bytes: row.number_value("INDEX_LENGTH"),
+        ..CatalogTable::default()
     })
 }
 
-fn column(row: &Named<'_>) -> Column {
-    let optional = |name| Some(row.text(name)).filter(|v| !v.is_empty());
-    Column {
-        name: row.text("COLUMN_NAME"),
-        data_type: row.text("DATA_TYPE").to_lowercase(),
-        full_type: row.text("COLUMN_TYPE"),
+fn column_from_row(row: &NamedRow<'_>) -> CatalogColumn {
+    let optional = |name| Some(row.text_value(name)).filter(|v| !v.is_empty());
+    CatalogColumn {
+        name: row.text_value("COLUMN_NAME"),
+        data_type: row.text_value("DATA_TYPE").to_lowercase(),
+        full_type: row.text_value("COLUMN_TYPE"),
         charset: optional("CHARACTER_SET_NAME"),
         collation: optional("COLLATION_NAME"),
-        nullable: row.text("IS_NULLABLE") == "YES",
-        computed: row.text("EXTRA").to_uppercase().contains("VIRTUAL"),
-        key: row.text("COLUMN_KEY"),
-        bytes: row.number("CHARACTER_OCTET_LENGTH"),
+        nullable: row.text_value("IS_NULLABLE") == "YES",
+        computed: row.text_value("EXTRA").to_uppercase().contains("VIRTUAL"),
+        key: row.text_value("COLUMN_KEY"),
+        bytes: row.number_value("CHARACTER_OCTET_LENGTH"),
     }
 }
 
-fn index_part(table: &mut Table, row: &Named<'_>) {
-    let name = row.text("INDEX_NAME");
+fn add_index_part(table: &mut CatalogTable, row: &NamedRow<'_>) {
+    let name = row.text_value("INDEX_NAME");
     if table.indexes.last().is_none_or(|last| last.name != name) {
-        table.indexes.push(Index {
+        table.indexes.push(CatalogIndex {
             name,
-            unique: row.text("NON_UNIQUE") == "0",
-            kind: row.text("INDEX_TYPE"),
+            unique: row.text_value("NON_UNIQUE") == "0",
+            kind: row.text_value("INDEX_TYPE"),
             parts: Vec::new(),
-            ignored: row.text("IS_VISIBLE") == "NO" || row.text("IGNORED") == "YES",
+            ignored: row.text_value("IS_VISIBLE") == "NO" || row.text_value("IGNORED") == "YES",
         });
     }
-    let part = Part {
-        column: Some(row.text("COLUMN_NAME")).filter(|v| !v.is_empty()),
-        cut: !row.text("SUB_PART").is_empty(),
-        descending: row.text("COLLATION") == "D",
+    let part = IndexPart {
+        column: Some(row.text_value("COLUMN_NAME")).filter(|v| !v.is_empty()),
+        cut: !row.text_value("SUB_PART").is_empty(),
+        descending: row.text_value("COLLATION") == "D",
     };
     table.indexes.last_mut().expect("pushed above if there was none").parts.push(part);
 }
 
 /// Pages of every index, as far as the statistics may be read; the table's lengths have to do otherwise.
-fn sizes(
+fn read_index_sizes(
     session: &mut Session,
     database: &str,
-    tables: &mut BTreeMap<String, Table>,
+    tables: &mut BTreeMap<String, CatalogTable>,
     notes: &mut Vec<String>,
 ) {
     let condition = format!("AND database_name = {}", text_literal(database));
-    let rows = match index_pages(session, &condition) {
+    let rows = match read_index_pages(session, &condition) {
         Ok(rows) => rows,
         Err(error) => {
             let note = format!(
@@ -279,15 +285,15 @@ fn sizes(
     for (_, name, index, pages) in rows {
         let (name, partition) = split_partition(&name);
         if let Some(table) = tables.get_mut(name) {
-            let partition = table.partition_like(partition);
+            let partition = table.partition_name(partition);
             table.pages.insert((partition, index), pages);
         }
     }
 }
 
-impl Table {
+impl CatalogTable {
     /// The partition's name as the catalog writes it: statistics may have it in lower case.
-    fn partition_like(&self, name: &str) -> String {
+    fn partition_name(&self, name: &str) -> String {
         let same = self.partitions.iter().find(|p| p.to_lowercase() == name.to_lowercase());
         same.cloned().unwrap_or_else(|| name.to_owned())
     }
@@ -306,18 +312,18 @@ pub(super) fn split_partition(name: &str) -> (&str, &str) {
 }
 
 /// Sizes of the files, where PROCESS lets us see them: persistent statistics may be older than the data.
-fn file_sizes(session: &mut Session, catalog: &mut Catalog) {
+fn read_file_sizes(session: &mut Session, catalog: &mut Catalog) {
     let mut found: HashMap<(String, String), u64> = HashMap::new();
     for view in ["INNODB_TABLESPACES", "INNODB_SYS_TABLESPACES"] {
         let sql = format!("SELECT * FROM information_schema.{view} WHERE NAME LIKE '%/%'");
-        let Ok(rows) = session.rows(&sql) else { continue };
-        for row in Named::all(&rows) {
-            let name = row.text("NAME");
+        let Ok(rows) = session.query_rows(&sql) else { continue };
+        for row in NamedRow::iter_rows(&rows) {
+            let name = row.text_value("NAME");
             let Some((database, table)) = name.split_once('/') else { continue };
-            let page_bytes = row.number("PAGE_SIZE").max(1024);
+            let page_bytes = row.number_value("PAGE_SIZE").max(1024);
             let (table, _) = split_partition(table);
             *found.entry((database.to_owned(), table.to_owned())).or_default() +=
-                row.number("FILE_SIZE") / page_bytes;
+                row.number_value("FILE_SIZE") / page_bytes;
         }
         break;
     }
@@ -327,21 +333,21 @@ fn file_sizes(session: &mut Session, catalog: &mut Catalog) {
 }
 
 /// A row whose values are looked up by column name in any case, so that columns one product lacks are empty.
-struct Named<'a> {
+struct NamedRow<'a> {
     columns: &'a [String],
     row: &'a [Option<Vec<u8>>],
 }
 
-impl Named<'_> {
-    fn all(rows: &Rows) -> impl Iterator<Item = Named<'_>> {
-        rows.rows.iter().map(|row| Named { columns: &rows.columns, row })
+impl NamedRow<'_> {
+    fn iter_rows(rows: &ResultSet) -> impl Iterator<Item = NamedRow<'_>> {
+        rows.rows.iter().map(|row| NamedRow { columns: &rows.columns, row })
     }
-    fn text(&self, name: &str) -> String {
+    fn text_value(&self, name: &str) -> String {
         let at = self.columns.iter().position(|c| c.eq_ignore_ascii_case(name));
-        at.and_then(|at| text(self.row, at)).unwrap_or_default()
+        at.and_then(|at| column_text(self.row, at)).unwrap_or_default()
     }
-    fn number(&self, name: &str) -> u64 {
-        self.text(name).parse().unwrap_or(0)
+    fn number_value(&self, name: &str) -> u64 {
+        self.text_value(name).parse().unwrap_or(0)
     }
 }
 
@@ -349,9 +355,9 @@ impl Named<'_> {
 mod tests {
     use super::*;
 
-    fn index(name: &str, unique: bool, columns: &[&str]) -> Index {
-        let part = |c: &&str| Part { column: Some((*c).to_owned()), ..Part::default() };
-        Index {
+    fn index(name: &str, unique: bool, columns: &[&str]) -> CatalogIndex {
+        let part = |c: &&str| IndexPart { column: Some((*c).to_owned()), ..IndexPart::default() };
+        CatalogIndex {
             name: name.to_owned(),
             unique,
             kind: "BTREE".to_owned(),
@@ -362,17 +368,22 @@ mod tests {
 
     #[test]
     fn the_clustered_index_is_found_as_innodb_does() {
-        let column =
-            |name: &str, nullable| Column { name: name.to_owned(), nullable, ..Column::default() };
-        let mut table =
-            Table { columns: vec![column("a", true), column("b", false)], ..Table::default() };
-        assert_eq!(table.clustered(), None);
+        let column = |name: &str, nullable| CatalogColumn {
+            name: name.to_owned(),
+            nullable,
+            ..CatalogColumn::default()
+        };
+        let mut table = CatalogTable {
+            columns: vec![column("a", true), column("b", false)],
+            ..CatalogTable::default()
+        };
+        assert_eq!(table.clustered_index(), None);
         table.indexes = vec![index("ua", true, &["a"]), index("kb", false, &["b"])];
-        assert_eq!(table.clustered(), None, "a nullable unique key does not order the rows");
+        assert_eq!(table.clustered_index(), None, "a nullable unique key does not order the rows");
         table.indexes.push(index("ub", true, &["b"]));
-        assert_eq!(table.clustered().unwrap().name, "ub");
+        assert_eq!(table.clustered_index().unwrap().name, "ub");
         table.indexes.push(index("PRIMARY", true, &["b"]));
-        assert_eq!(table.clustered().unwrap().name, "PRIMARY");
+        assert_eq!(table.clustered_index().unwrap().name, "PRIMARY");
     }
 
     #[test]
@@ -384,13 +395,13 @@ mod tests {
 
     #[test]
     fn columns_are_looked_up_in_any_case_and_may_be_missing() {
-        let rows = Rows {
+        let rows = ResultSet {
             columns: vec!["Table_Name".to_owned(), "n".to_owned()],
             rows: vec![vec![Some(b"t".to_vec()), None]],
         };
-        let row = Named::all(&rows).next().unwrap();
-        assert_eq!(row.text("TABLE_NAME"), "t");
-        assert_eq!(row.text("N"), "");
-        assert_eq!(row.number("absent"), 0);
+        let row = NamedRow::iter_rows(&rows).next().unwrap();
+        assert_eq!(row.text_value("TABLE_NAME"), "t");
+        assert_eq!(row.text_value("N"), "");
+        assert_eq!(row.number_value("absent"), 0);
     }
 }

@@ -2,14 +2,14 @@
 
 use anyhow::{Context, bail};
 
-use super::gauge::status_text;
-use super::load::{List, State};
-use super::{Scene, guarded, server_file};
+use super::load::{DumpLoadState, PageList};
+use super::pool_status::read_status_text;
+use super::{WarmContext, find_server_file, with_abandon_flag};
 use crate::base::{Clock, Nanos, Stop};
-use crate::plan::Refused;
+use crate::client::{Error, Session};
+use crate::plan::RefusedError;
 use crate::server::journal::{Consent, Journal};
-use crate::target::{Error, Session};
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// How to dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct DumpPlan {
 
 /// What a dump did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dumped {
+pub struct DumpOutcome {
     /// How long it took.
     pub seconds: f64,
     /// Where the server keeps the list.
@@ -49,41 +49,49 @@ const PCT: &str = "innodb_buffer_pool_dump_pct";
 ///
 /// # Errors
 /// Without consent, or when the server refuses.
-pub fn dump(plan: &DumpPlan, scene: &mut Scene<'_>) -> anyhow::Result<Dumped> {
+pub fn request_pool_dump(
+    plan: &DumpPlan,
+    scene: &mut WarmContext<'_>,
+) -> anyhow::Result<DumpOutcome> {
     if scene.control.is_none() && !plan.allowed {
-        bail!(Refused(
+        bail!(RefusedError(
             "a dump overwrites the list of a server that sweat did not start\n\
              hint: say --allow dump if that is meant"
                 .to_owned()
         ));
     }
     let (clock, stop) = (scene.clock, scene.stop.clone());
-    guarded(clock, &stop, |abandon| run(plan, scene, abandon))
+    with_abandon_flag(clock, &stop, |abandon| run_dump(plan, scene, abandon))
 }
 
-fn run(plan: &DumpPlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Dumped> {
-    let mut session = super::open(scene.target, abandon)?;
-    let before = super::gauge(&mut session)?;
+fn run_dump(
+    plan: &DumpPlan,
+    scene: &mut WarmContext<'_>,
+    abandon: &Stop,
+) -> anyhow::Result<DumpOutcome> {
+    let mut session = super::open_session(scene.target, abandon)?;
+    let before = super::read_pool_status(&mut session)?;
     let began = scene.clock.now();
     let was: u8 = session
-        .scalar(&format!("SELECT @@GLOBAL.{PCT}"))
+        .query_scalar(&format!("SELECT @@GLOBAL.{PCT}"))
         .context("read the share that a dump writes")?
         .and_then(|v| v.parse().ok())
         .unwrap_or(100);
     let pct = plan.pct.unwrap_or(was);
-    let state = with_share(scene, &mut session, (pct, was), abandon)?;
-    let file = server_file(&mut session, scene.target)?;
-    let pages = file.bytes.as_deref().and_then(|b| List::read(b).ok()).map(|list| list.len());
-    let mut dumped = Dumped {
-        seconds: scene.clock.now().since(began).seconds(),
+    let state = dump_with_share(scene, &mut session, (pct, was), abandon)?;
+    let file = find_server_file(&mut session, scene.target)?;
+    let pages =
+        file.bytes.as_deref().and_then(|b| PageList::from_bytes(b).ok()).map(|list| list.len());
+    let mut dumped = DumpOutcome {
+        seconds: scene.clock.now().since(began).to_seconds(),
         path: file.path.display().to_string(),
         pages,
         pages_data: before.pages_data,
-        ..Dumped::default()
+        ..DumpOutcome::default()
     };
     match state {
-        State::Failed(text) => bail!("the server could not write its list: {text}"),
-        State::Completed => {}
+        DumpLoadState::Failed(text) => bail!("the server could not write its list: {text}"),
+        DumpLoadState::Completed => {}
         _ => dumped.cut = true,
     }
     if plan.pct.is_none() && pct < 100 {
@@ -95,23 +103,23 @@ fn run(plan: &DumpPlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result
 }
 
 /// Dumps with another share than the server's own, which is put back whatever happens.
-fn with_share(
-    scene: &mut Scene<'_>,
+fn dump_with_share(
+    scene: &mut WarmContext<'_>,
     session: &mut Session,
     share: (u8, u8),
     abandon: &Stop,
-) -> anyhow::Result<State> {
+) -> anyhow::Result<DumpLoadState> {
     let (pct, was) = share;
     if pct == was {
-        return write(scene, session);
+        return dump_and_wait(scene, session);
     }
     let consent = match scene.control.as_deref() {
-        Some(control) => Consent::of(control),
-        None => Consent::given("--allow dump"),
+        Some(control) => Consent::from_control(control),
+        None => Consent::from_flag("--allow dump"),
     };
-    let mut journal = Journal::apart(scene.target, &consent, abandon)?;
-    let set = journal.set(PCT, &pct.to_string());
-    let result = set.and_then(|_| write(scene, session));
+    let mut journal = Journal::open_standalone(scene.target, &consent, abandon)?;
+    let set = journal.set_variable(PCT, &pct.to_string());
+    let result = set.and_then(|_| dump_and_wait(scene, session));
     let undone = journal.undo()?;
     match undone.left.first() {
         Some(left) => Err(anyhow::anyhow!("{left}")),
@@ -119,7 +127,7 @@ fn with_share(
     }
 }
 
-fn refused(error: Error) -> anyhow::Error {
+fn dump_error(error: Error) -> anyhow::Error {
     match error {
         Error::Server { code: 1227, .. } => anyhow::Error::new(error).context(
             "the account may not start a dump: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
@@ -130,23 +138,26 @@ fn refused(error: Error) -> anyhow::Error {
 }
 
 /// Asks for the dump and waits for its end, or for our stop: the server then finishes alone.
-fn write(scene: &mut Scene<'_>, session: &mut Session) -> anyhow::Result<State> {
-    let was = status_text(session, STATUS)?;
-    session.command("SET GLOBAL innodb_buffer_pool_dump_now = ON").map_err(refused)?;
+fn dump_and_wait(
+    scene: &mut WarmContext<'_>,
+    session: &mut Session,
+) -> anyhow::Result<DumpLoadState> {
+    let was = read_status_text(session, STATUS)?;
+    session.run_command("SET GLOBAL innodb_buffer_pool_dump_now = ON").map_err(dump_error)?;
     let clock = scene.clock;
     let asked = clock.now();
     loop {
-        let text = status_text(session, STATUS)?;
-        let state = State::read(&text);
+        let text = read_status_text(session, STATUS)?;
+        let state = DumpLoadState::from_status(&text);
         let stale = text == was && clock.now().since(asked) < STALE;
-        if !stale && state.is_end() || scene.stop.is_set() {
+        if !stale && state.has_ended() || scene.stop.is_set() {
             return Ok(state);
         }
         let (done, total) = match state {
-            State::Running(Some((done, total))) => (done, total),
+            DumpLoadState::Running(Some((done, total))) => (done, total),
             _ => (0, 0),
         };
-        (scene.progress)(Progress { label: "dump".to_owned(), done, total, unit: "parts" });
+        (scene.progress)(JobProgress { label: "dump".to_owned(), done, total, unit: "parts" });
         clock.sleep_until(clock.now() + LOOK);
     }
 }

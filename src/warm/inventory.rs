@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use anyhow::Context;
 
-use super::Warmth;
+use super::PoolStatus;
 use super::catalog::split_partition;
-use super::gauge::{index_pages, text};
-use crate::target::{Error, Session};
+use super::pool_status::{column_text, read_index_pages};
+use crate::client::{Error, Session};
 
 /// One index in the pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct CachedIndex {
     /// The database.
     pub database: String,
     /// The table.
@@ -27,19 +27,19 @@ pub struct Line {
     pub pages_total: Option<u64>,
 }
 
-impl Line {
+impl CachedIndex {
     /// Whether more of it is in the pool than there is of it: one of the two numbers is wrong. Statistics are always a
     /// little late, so a little more is nothing.
-    pub fn contradicts_itself(&self) -> bool {
+    pub fn is_inconsistent(&self) -> bool {
         self.pages_total.is_some_and(|total| self.pages_cached > total + total / 10 + 8)
     }
 }
 
 /// What could be found out about the indexes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Inventory {
+pub struct PoolInventory {
     /// Indexes with pages in the pool, those with most first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<CachedIndex>,
     /// Pages of all users' indexes, by InnoDB's statistics, where they may be read.
     pub pages_of_data: Option<u64>,
     /// What it would cost to find out more, in seconds of the server's time; `None` if there is nothing more.
@@ -52,7 +52,7 @@ pub struct Inventory {
 const SECONDS_PER_PAGE: f64 = 2e-6;
 
 /// What a look at every page of this pool costs the server, in seconds.
-pub fn estimate_seconds(warmth: &Warmth) -> f64 {
+pub fn estimate_seconds(warmth: &PoolStatus) -> f64 {
     warmth.pages_total as f64 * SECONDS_PER_PAGE
 }
 
@@ -60,15 +60,19 @@ pub fn estimate_seconds(warmth: &Warmth) -> f64 {
 ///
 /// # Errors
 /// When the server is gone; what it refuses is noted instead.
-pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::Result<Inventory> {
-    let mut found = Inventory::default();
-    let sizes = sizes(session, &mut found)?;
+pub fn read_inventory(
+    session: &mut Session,
+    warmth: &PoolStatus,
+    pay: bool,
+) -> anyhow::Result<PoolInventory> {
+    let mut found = PoolInventory::default();
+    let sizes = read_sizes(session, &mut found)?;
     let looked = match pay {
-        true => buffer_pages(session).map(|(lines, ownerless)| {
-            found.notes.extend(of_nobody(&lines, ownerless));
+        true => count_buffer_pages(session).map(|(lines, ownerless)| {
+            found.notes.extend(ownerless_note(&lines, ownerless));
             lines
         }),
-        false => cached_indexes(session),
+        false => read_cached_indexes(session),
     };
     match looked {
         Ok(lines) => found.lines = lines,
@@ -77,7 +81,7 @@ pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::R
         }
         Err(error) => {
             let view = if pay { "INNODB_BUFFER_PAGE" } else { "INNODB_CACHED_INDEXES" };
-            found.notes.push(refused(view, error)?);
+            found.notes.push(refusal_note(view, error)?);
         }
     }
     let partitioned = sizes.keys().any(|(_, _, partition, _)| !partition.is_empty());
@@ -92,18 +96,18 @@ pub fn inventory(session: &mut Session, warmth: &Warmth, pay: bool) -> anyhow::R
         };
         line.pages_total = sizes.get(&name(&line.partition)).copied();
     }
-    found.notes.extend(contradictions(&found.lines, pay));
-    found
-        .lines
-        .sort_by(|a, b| b.pages_cached.cmp(&a.pages_cached).then_with(|| key(a).cmp(&key(b))));
+    found.notes.extend(inconsistency_note(&found.lines, pay));
+    found.lines.sort_by(|a, b| {
+        b.pages_cached.cmp(&a.pages_cached).then_with(|| index_key(a).cmp(&index_key(b)))
+    });
     Ok(found)
 }
 
 /// What to say where there is more in the pool of an index than there is of it.
-fn contradictions(lines: &[Line], pay: bool) -> Option<String> {
+fn inconsistency_note(lines: &[CachedIndex], pay: bool) -> Option<String> {
     const NAMED: usize = 4;
-    let all: Vec<&Line> = lines.iter().filter(|line| line.contradicts_itself()).collect();
-    let name = |line: &&Line| format!("{}.{}.{}", line.database, line.table, line.index);
+    let all: Vec<&CachedIndex> = lines.iter().filter(|line| line.is_inconsistent()).collect();
+    let name = |line: &&CachedIndex| format!("{}.{}.{}", line.database, line.table, line.index);
     let mut names = all.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
     if all.len() > NAMED {
         names += &format!(" and {} more", all.len() - NAMED);
@@ -119,7 +123,7 @@ fn contradictions(lines: &[Line], pay: bool) -> Option<String> {
 }
 
 /// What to say about pages of indexes that the server names no index for.
-fn of_nobody(lines: &[Line], ownerless: u64) -> Option<String> {
+fn ownerless_note(lines: &[CachedIndex], ownerless: u64) -> Option<String> {
     let named: u64 = lines.iter().map(|line| line.pages_cached).sum();
     (ownerless > named / 100 + 8).then(|| {
         format!(
@@ -129,12 +133,12 @@ fn of_nobody(lines: &[Line], ownerless: u64) -> Option<String> {
     })
 }
 
-fn key(line: &Line) -> (&str, &str, &str, &str) {
+fn index_key(line: &CachedIndex) -> (&str, &str, &str, &str) {
     (&line.database, &line.table, &line.partition, &line.index)
 }
 
 /// A refusal in words; anything worse is passed on.
-fn refused(what: &str, error: Error) -> anyhow::Result<String> {
+fn refusal_note(what: &str, error: Error) -> anyhow::Result<String> {
     match error {
         Error::Server { code: 1227 | 1142, text, .. } => {
             Ok(format!("pages by index are not shown: {what} needs the privilege PROCESS ({text})"))
@@ -146,21 +150,21 @@ fn refused(what: &str, error: Error) -> anyhow::Result<String> {
     }
 }
 
-type Sizes = HashMap<(String, String, String, String), u64>;
+type IndexSizes = HashMap<(String, String, String, String), u64>;
 
 /// Pages of every index; names of partitions in lower case.
-fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> {
-    let rows = match index_pages(session, "") {
+fn read_sizes(session: &mut Session, found: &mut PoolInventory) -> anyhow::Result<IndexSizes> {
+    let rows = match read_index_pages(session, "") {
         Ok(rows) => rows,
         Err(Error::Server { text, .. }) => {
             found.notes.push(format!(
                 "sizes of indexes are not shown: mysql.innodb_index_stats can't be read ({text})"
             ));
-            return Ok(Sizes::new());
+            return Ok(IndexSizes::new());
         }
         Err(error) => return Err(error).context("read the sizes of indexes"),
     };
-    let mut sizes = Sizes::new();
+    let mut sizes = IndexSizes::new();
     let mut of_data = 0;
     for (database, name, index, pages) in rows {
         if database != "mysql" && database != "sys" {
@@ -174,8 +178,8 @@ fn sizes(session: &mut Session, found: &mut Inventory) -> anyhow::Result<Sizes> 
 }
 
 /// MySQL's own count.
-fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
-    let rows = session.rows(
+fn read_cached_indexes(session: &mut Session) -> Result<Vec<CachedIndex>, Error> {
+    let rows = session.query_rows(
         // Names of tables are written as those of files here, those of their tablespaces are not.
         "SELECT COALESCE(s.NAME, t.NAME) AS NAME, i.NAME, SUM(c.N_CACHED_PAGES) \
          FROM information_schema.INNODB_CACHED_INDEXES c \
@@ -186,15 +190,15 @@ fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
          GROUP BY 1, i.NAME",
     )?;
     let line = |row: &Vec<Option<Vec<u8>>>| {
-        let name = text(row, 0)?;
+        let name = column_text(row, 0)?;
         let (database, table) = name.split_once('/')?;
         let (table, partition) = split_partition(table);
-        Some(Line {
+        Some(CachedIndex {
             database: database.to_owned(),
             table: table.to_owned(),
             partition: partition.to_owned(),
-            index: text(row, 1)?,
-            pages_cached: text(row, 2)?.parse().ok()?,
+            index: column_text(row, 1)?,
+            pages_cached: column_text(row, 2)?.parse().ok()?,
             pages_total: None,
         })
     };
@@ -202,25 +206,27 @@ fn cached_indexes(session: &mut Session) -> Result<Vec<Line>, Error> {
 }
 
 /// Every page of the pool, counted by index; and pages of indexes that have no name there.
-fn buffer_pages(session: &mut Session) -> Result<(Vec<Line>, u64), Error> {
-    let rows = session.rows(
+fn count_buffer_pages(session: &mut Session) -> Result<(Vec<CachedIndex>, u64), Error> {
+    let rows = session.query_rows(
         "SELECT TABLE_NAME, INDEX_NAME, COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE \
          WHERE PAGE_TYPE IN ('INDEX', 'RTREE_INDEX') OR INDEX_NAME IS NOT NULL \
          GROUP BY TABLE_NAME, INDEX_NAME",
     )?;
-    let ownerless = |row: &&Vec<Option<Vec<u8>>>| text(row, 0).is_none() || text(row, 1).is_none();
-    let count = |row: &Vec<_>| text(row, 2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    let ownerless = |row: &&Vec<Option<Vec<u8>>>| {
+        column_text(row, 0).is_none() || column_text(row, 1).is_none()
+    };
+    let count = |row: &Vec<_>| column_text(row, 2).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     let nameless = rows.rows.iter().filter(ownerless).map(count).sum();
     let line = |row: &Vec<Option<Vec<u8>>>| {
-        let (database, table, partition) = quoted_name(&text(row, 0)?)?;
-        let (index, pages_cached) = (text(row, 1)?, text(row, 2)?.parse().ok()?);
-        Some(Line { database, table, partition, index, pages_cached, pages_total: None })
+        let (database, table, partition) = parse_quoted_name(&column_text(row, 0)?)?;
+        let (index, pages_cached) = (column_text(row, 1)?, column_text(row, 2)?.parse().ok()?);
+        Some(CachedIndex { database, table, partition, index, pages_cached, pages_total: None })
     };
     Ok((rows.rows.iter().filter_map(line).collect(), nameless))
 }
 
 /// Reads `` `db`.`t` /* Partition `p0`, Subpartition `s1` */ ``; InnoDB's own tables have no database.
-pub(super) fn quoted_name(name: &str) -> Option<(String, String, String)> {
+pub(super) fn parse_quoted_name(name: &str) -> Option<(String, String, String)> {
     let (name, partition) = match name.split_once(" /* ") {
         None => (name, String::new()),
         Some((name, rest)) => {
@@ -228,7 +234,7 @@ pub(super) fn quoted_name(name: &str) -> Option<(String, String, String)> {
             (name, last.to_owned())
         }
     };
-    let choice = super::choices(name).ok()?.into_iter().next()?;
+    let choice = super::parse_choices(name).ok()?.into_iter().next()?;
     Some((choice.database, choice.table?, partition))
 }
 
@@ -239,47 +245,52 @@ mod tests {
     #[test]
     fn names_of_the_buffer_pages_are_read() {
         let name = |d: &str, t: &str, p: &str| Some((d.to_owned(), t.to_owned(), p.to_owned()));
-        assert_eq!(quoted_name("`x`.`tä-b#x$`"), name("x", "tä-b#x$", ""));
-        assert_eq!(quoted_name("`x`.`a``b.c`"), name("x", "a`b.c", ""));
-        assert_eq!(quoted_name("`x`.`p` /* Partition `p0` */"), name("x", "p", "p0"));
+        assert_eq!(parse_quoted_name("`x`.`tä-b#x$`"), name("x", "tä-b#x$", ""));
+        assert_eq!(parse_quoted_name("`x`.`a``b.c`"), name("x", "a`b.c", ""));
+        assert_eq!(parse_quoted_name("`x`.`p` /* Partition `p0` */"), name("x", "p", "p0"));
         let sub = "`x`.`p` /* Partition `p0`, Subpartition `p0s1` */";
-        assert_eq!(quoted_name(sub), name("x", "p", "p0s1"));
-        assert_eq!(quoted_name("`SYS_TABLES`"), None);
+        assert_eq!(parse_quoted_name(sub), name("x", "p", "p0s1"));
+        assert_eq!(parse_quoted_name("`SYS_TABLES`"), None);
     }
 
-    fn line(cached: u64, total: u64) -> Line {
+    fn line(cached: u64, total: u64) -> CachedIndex {
         let index = format!("k_{cached}");
-        Line { index, pages_cached: cached, pages_total: Some(total), ..Line::default() }
+        CachedIndex {
+            index,
+            pages_cached: cached,
+            pages_total: Some(total),
+            ..CachedIndex::default()
+        }
     }
 
     #[test]
     fn more_in_the_pool_than_there_is_is_said() {
-        assert_eq!(contradictions(&[line(100, 98), line(48, 48), line(8, 0)], false), None);
-        let said = contradictions(&[line(561, 48), line(100, 100)], false).unwrap();
+        assert_eq!(inconsistency_note(&[line(100, 98), line(48, 48), line(8, 0)], false), None);
+        let said = inconsistency_note(&[line(561, 48), line(100, 100)], false).unwrap();
         assert!(said.contains("of ..k_561: ") && said.contains("--per-index"), "{said}");
-        let paid = contradictions(&[line(561, 48)], true).unwrap();
+        let paid = inconsistency_note(&[line(561, 48)], true).unwrap();
         assert!(paid.contains("ANALYZE TABLE") && !paid.contains("--per-index"), "{paid}");
-        let unknown = Line { pages_total: None, ..line(561, 0) };
-        assert!(!unknown.contradicts_itself());
+        let unknown = CachedIndex { pages_total: None, ..line(561, 0) };
+        assert!(!unknown.is_inconsistent());
     }
 
     #[test]
     fn pages_of_nobody_are_said() {
-        assert_eq!(of_nobody(&[line(2_000, 2_000)], 28), None);
-        let said = of_nobody(&[line(20, 20)], 1_500).unwrap();
+        assert_eq!(ownerless_note(&[line(2_000, 2_000)], 28), None);
+        let said = ownerless_note(&[line(20, 20)], 1_500).unwrap();
         assert!(said.starts_with("1500 more index pages are in the pool"), "{said}");
     }
 
     #[test]
     fn the_cost_is_told_from_the_pool() {
-        let warmth = Warmth { pages_total: 1_000_000, ..Warmth::default() };
+        let warmth = PoolStatus { pages_total: 1_000_000, ..PoolStatus::default() };
         assert!((estimate_seconds(&warmth) - 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_refusal_is_words_and_a_lost_session_is_an_error() {
         let error = |code| Error::Server { code, state: String::new(), text: "no".to_owned() };
-        assert!(refused("X", error(1227)).unwrap().contains("PROCESS"));
-        assert!(refused("X", Error::Lost { why: String::new(), code: 0 }).is_err());
+        assert!(refusal_note("X", error(1227)).unwrap().contains("PROCESS"));
+        assert!(refusal_note("X", Error::Lost { why: String::new(), code: 0 }).is_err());
     }
 }

@@ -5,19 +5,19 @@
 mod catalog;
 mod dump;
 pub mod follow;
-mod gauge;
 pub mod hotset;
 mod inventory;
 pub mod load;
 mod names;
+mod pool_status;
 pub mod replay;
 pub mod scan;
 pub mod scan_classic;
 
-pub use dump::{DumpPlan, Dumped, dump};
-pub use gauge::{Warmth, gauge};
-pub use inventory::{Inventory, Line, estimate_seconds, inventory};
-pub use names::{Choice, ChoiceError, choices};
+pub use dump::{DumpOutcome, DumpPlan, request_pool_dump};
+pub use inventory::{CachedIndex, PoolInventory, estimate_seconds, read_inventory};
+pub use names::{TableChoice, TableChoiceError, parse_choices};
+pub use pool_status::{PoolStatus, read_pool_status};
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,26 +25,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
-use crate::plan::{Mistake, OptionSpec, Options, nearest};
-use crate::server::Control;
-use crate::target::{Session, Target};
-use crate::workload::Progress;
+use crate::client::{Session, Target};
+use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
+use crate::server::ServerControl;
+use crate::workload::JobProgress;
 
 /// All strategies, in the order of `sweat warm --help`.
-pub const STRATEGIES: &[&dyn Strategy] =
-    &[&scan::Scan, &load::Load, &hotset::Load, &scan_classic::ScanClassic, &replay::Replay];
+pub const STRATEGIES: &[&dyn WarmStrategy] = &[
+    &scan::ScanStrategy,
+    &load::PoolLoadStrategy,
+    &hotset::HotSetStrategy,
+    &scan_classic::ClassicScanStrategy,
+    &replay::ReplayStrategy,
+];
 
 /// The strategy of this name.
 ///
 /// # Errors
 /// A mistake with the nearest known name.
-pub fn strategy(name: &str) -> Result<&'static dyn Strategy, Mistake> {
+pub fn find_strategy(name: &str) -> Result<&'static dyn WarmStrategy, Mistake> {
     let found = STRATEGIES.iter().find(|strategy| strategy.name() == name).copied();
     let names = || STRATEGIES.iter().map(|strategy| strategy.name());
     found.ok_or_else(|| Mistake {
         place: name.to_owned(),
         why: "no such strategy".to_owned(),
-        hint: Some(nearest(name, names()).map_or_else(
+        hint: Some(nearest_name(name, names()).map_or_else(
             || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean {near}?"),
         )),
@@ -52,13 +57,13 @@ pub fn strategy(name: &str) -> Result<&'static dyn Strategy, Mistake> {
 }
 
 /// A way to fill the pool.
-pub trait Strategy: Sync {
+pub trait WarmStrategy: Sync {
     /// Name on the command line, in plans and reports.
     fn name(&self) -> &'static str;
     /// One line for the help.
-    fn about(&self) -> &'static str;
+    fn help_line(&self) -> &'static str;
     /// What it can be told.
-    fn options(&self) -> Vec<OptionSpec>;
+    fn option_specs(&self) -> Vec<OptionSpec>;
     /// Warms until done, full, or told to stop; `on_event` hears of databases and tables as they begin and end.
     ///
     /// # Errors
@@ -66,35 +71,35 @@ pub trait Strategy: Sync {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut Scene<'_>,
-        on_event: &mut dyn FnMut(&Event),
-    ) -> anyhow::Result<Warmed>;
+        scene: &mut WarmContext<'_>,
+        on_event: &mut dyn FnMut(&WarmEvent),
+    ) -> anyhow::Result<WarmOutcome>;
     /// Warms until done, full, or told to stop.
     ///
     /// # Errors
     /// When the server refuses.
-    fn warm(&self, options: &Options, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+    fn warm(&self, options: &Options, scene: &mut WarmContext<'_>) -> anyhow::Result<WarmOutcome> {
         self.warm_with(options, scene, &mut |_| {})
     }
 }
 
 /// What a strategy works with.
-pub struct Scene<'a> {
+pub struct WarmContext<'a> {
     /// The server to warm.
     pub target: &'a Target,
     /// The same server if we may change it; `None` on a server that is not ours.
-    pub control: Option<&'a mut dyn Control>,
+    pub control: Option<&'a mut dyn ServerControl>,
     /// The run's clock.
     pub clock: RealClock,
     /// Set on Ctrl-C.
     pub stop: &'a Stop,
     /// Told how far it is, from one thread at a time.
-    pub progress: &'a mut (dyn FnMut(Progress) + Send),
+    pub progress: &'a mut (dyn FnMut(JobProgress) + Send),
 }
 
 /// What happens while a strategy works off tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum WarmEvent {
     /// The first table of a database begins.
     DatabaseBegan(String),
     /// A table begins: database, table.
@@ -109,7 +114,7 @@ pub enum Event {
 
 /// What warming did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Warmed {
+pub struct WarmOutcome {
     /// How long it took.
     pub seconds: f64,
     /// Pages in the pool before.
@@ -128,16 +133,16 @@ pub struct Warmed {
     pub failed: u64,
 }
 
-impl Warmed {
+impl WarmOutcome {
     /// What the pool and the disk say, from a look before and one after.
-    fn between(before: &Warmth, after: &Warmth, seconds: f64) -> Warmed {
-        Warmed {
+    fn from_counters(before: &PoolStatus, after: &PoolStatus, seconds: f64) -> WarmOutcome {
+        WarmOutcome {
             seconds,
             pages_before: before.pages_data,
             pages_after: after.pages_data,
             pages_read: after.pages_read.saturating_sub(before.pages_read),
             bytes_read: after.bytes_read.saturating_sub(before.bytes_read),
-            ..Warmed::default()
+            ..WarmOutcome::default()
         }
     }
 }
@@ -158,7 +163,7 @@ const SESSION: &[&str] = &[
 ];
 
 /// Opens a session and sets it up for warming; nothing of that outlives the session.
-fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
+fn open_session(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
     let mut session = target.connect(abandon).context("open a session to warm the pool")?;
     // Reading an index takes long, and so does a look at every page of a large pool, or at very many tables.
     session.allow_long_statements();
@@ -166,8 +171,8 @@ fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
         return Err(too_old.into());
     }
     for sql in SESSION {
-        match session.command(sql) {
-            Ok(_) | Err(crate::target::Error::Server { .. }) => {}
+        match session.run_command(sql) {
+            Ok(_) | Err(crate::client::Error::Server { .. }) => {}
             Err(error) => return Err(error).context("set up a session"),
         }
     }
@@ -175,9 +180,9 @@ fn open(target: &Target, abandon: &Stop) -> anyhow::Result<Session> {
 }
 
 /// Sets a flag when it goes, also in a panic.
-struct Through<'a>(&'a AtomicBool);
+struct SetOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Through<'_> {
+impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
@@ -187,7 +192,7 @@ impl Drop for Through<'_> {
 const GRACE: Nanos = Nanos(250_000_000);
 
 /// Runs `work` with a flag that is set soon after the stop: a server that does not even answer must not hold us.
-fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
+fn with_abandon_flag<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
     let abandon = Stop::new();
     let through = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -201,13 +206,13 @@ fn guarded<T>(clock: RealClock, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T
                 clock.sleep_until(now + Nanos(5_000_000));
             }
         });
-        let _through = Through(&through);
+        let _through = SetOnDrop(&through);
         work(&abandon)
     })
 }
 
 /// Runs `work` and, at a stop, has the server break off what the session `id` runs.
-fn breaking_off<T>(
+fn with_kill_on_stop<T>(
     target: &Target,
     clock: RealClock,
     stop: &Stop,
@@ -226,7 +231,7 @@ fn breaking_off<T>(
                 clock.sleep_until(clock.now() + Nanos(nap));
             }
         });
-        let _through = Through(&through);
+        let _through = SetOnDrop(&through);
         work()
     })
 }
@@ -241,12 +246,14 @@ struct ServerFile {
 }
 
 /// Finds the server's list of pages. Only on the server's own machine, by its name: paths mean nothing elsewhere.
-fn server_file(session: &mut Session, target: &Target) -> anyhow::Result<ServerFile> {
+fn find_server_file(session: &mut Session, target: &Target) -> anyhow::Result<ServerFile> {
     let rows = session
-        .rows("SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename, @@GLOBAL.hostname")
+        .query_rows(
+            "SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename, @@GLOBAL.hostname",
+        )
         .context("ask where the server keeps its list of pages")?;
     let row = rows.rows.first().context("the server does not say where it keeps its list")?;
-    let value = |at| gauge::text(row, at).unwrap_or_default();
+    let value = |at| pool_status::column_text(row, at).unwrap_or_default();
     let (folder, name, host) = (PathBuf::from(value(0)), value(1), value(2));
     let path = folder.join(name);
     let here = rustix::system::uname().nodename().to_string_lossy() == host;

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 
 /// A name between backticks, those inside doubled.
-pub(super) fn quote(name: &str) -> String {
+pub(super) fn quote_identifier(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
@@ -16,18 +16,18 @@ pub(super) fn text_literal(text: &str) -> String {
 
 /// A database, or one table of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct TableChoice {
     /// The database.
     pub database: String,
     /// The table; all of the database's if `None`.
     pub table: Option<String>,
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for TableChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&quote(&self.database))?;
+        f.write_str(&quote_identifier(&self.database))?;
         match &self.table {
-            Some(table) => write!(f, ".{}", quote(table)),
+            Some(table) => write!(f, ".{}", quote_identifier(table)),
             None => Ok(()),
         }
     }
@@ -35,7 +35,7 @@ impl fmt::Display for Choice {
 
 /// Why a choice could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
+pub enum TableChoiceError {
     /// An opening backtick without its closing one.
     #[error("`{0}`: a backtick is not closed")]
     Open(String),
@@ -50,7 +50,7 @@ pub enum ChoiceError {
 ///
 /// # Errors
 /// When a backtick stays open, or a part is empty or one too many.
-pub fn choices(text: &str) -> Result<Vec<Choice>, ChoiceError> {
+pub fn parse_choices(text: &str) -> Result<Vec<TableChoice>, TableChoiceError> {
     let mut found = Vec::new();
     let mut parts: Vec<String> = Vec::new();
     let mut part = String::new();
@@ -66,13 +66,13 @@ pub fn choices(text: &str) -> Result<Vec<Choice>, ChoiceError> {
                     }
                     (Some('`'), _) => break,
                     (Some(other), _) => part.push(other),
-                    (None, _) => return Err(ChoiceError::Open(text.to_owned())),
+                    (None, _) => return Err(TableChoiceError::Open(text.to_owned())),
                 }
             },
             Some('.') => parts.push(std::mem::take(&mut part)),
             Some(',') | None => {
                 parts.push(std::mem::take(&mut part));
-                found.extend(choice(text, &mut parts)?);
+                found.extend(choice_from_parts(text, &mut parts)?);
                 if c.is_none() {
                     return Ok(found);
                 }
@@ -83,15 +83,18 @@ pub fn choices(text: &str) -> Result<Vec<Choice>, ChoiceError> {
 }
 
 /// One choice from its parts between dots; `None` for an empty one between commas.
-fn choice(text: &str, parts: &mut Vec<String>) -> Result<Option<Choice>, ChoiceError> {
+fn choice_from_parts(
+    text: &str,
+    parts: &mut Vec<String>,
+) -> Result<Option<TableChoice>, TableChoiceError> {
     let parts = std::mem::take(parts);
     match parts.as_slice() {
         [only] if only.trim().is_empty() => Ok(None),
-        [database] => Ok(Some(Choice { database: database.clone(), table: None })),
+        [database] => Ok(Some(TableChoice { database: database.clone(), table: None })),
         [database, table] if !database.is_empty() && !table.is_empty() => {
-            Ok(Some(Choice { database: database.clone(), table: Some(table.clone()) }))
+            Ok(Some(TableChoice { database: database.clone(), table: Some(table.clone()) }))
         }
-        _ => Err(ChoiceError::Shape(text.to_owned())),
+        _ => Err(TableChoiceError::Shape(text.to_owned())),
     }
 }
 
@@ -109,8 +112,8 @@ pub(super) fn tables_option() -> OptionSpec {
 ///
 /// # Errors
 /// When it can't be understood.
-pub(super) fn chosen(options: &Options) -> Result<Vec<Choice>, Mistake> {
-    choices(options.text(TABLES).unwrap_or_default()).map_err(|error| Mistake {
+pub(super) fn chosen_tables(options: &Options) -> Result<Vec<TableChoice>, Mistake> {
+    parse_choices(options.text(TABLES).unwrap_or_default()).map_err(|error| Mistake {
         place: format!("--{TABLES}"),
         why: error.to_string(),
         hint: Some("as in shop, shop.orders or `a.b`.`c`".to_owned()),
@@ -124,40 +127,40 @@ const TABLES: &str = "tables";
 mod tests {
     use super::*;
 
-    fn one(database: &str, table: Option<&str>) -> Choice {
-        Choice { database: database.to_owned(), table: table.map(str::to_owned) }
+    fn one(database: &str, table: Option<&str>) -> TableChoice {
+        TableChoice { database: database.to_owned(), table: table.map(str::to_owned) }
     }
 
     #[test]
     fn names_are_quoted() {
-        assert_eq!(quote("a"), "`a`");
-        assert_eq!(quote("we`ird"), "`we``ird`");
+        assert_eq!(quote_identifier("a"), "`a`");
+        assert_eq!(quote_identifier("we`ird"), "`we``ird`");
         assert_eq!(text_literal("it's a \\"), "'it''s a \\\\'");
     }
 
     #[test]
     fn choices_are_read() {
-        assert_eq!(choices("shop").unwrap(), [one("shop", None)]);
+        assert_eq!(parse_choices("shop").unwrap(), [one("shop", None)]);
         assert_eq!(
-            choices("shop,crm.people").unwrap(),
+            parse_choices("shop,crm.people").unwrap(),
             [one("shop", None), one("crm", Some("people"))]
         );
-        assert_eq!(choices("`a.b`.`c``,d`").unwrap(), [one("a.b", Some("c`,d"))]);
-        assert_eq!(choices("").unwrap(), []);
-        assert_eq!(choices("a,,b").unwrap(), [one("a", None), one("b", None)]);
+        assert_eq!(parse_choices("`a.b`.`c``,d`").unwrap(), [one("a.b", Some("c`,d"))]);
+        assert_eq!(parse_choices("").unwrap(), []);
+        assert_eq!(parse_choices("a,,b").unwrap(), [one("a", None), one("b", None)]);
     }
 
     #[test]
     fn a_choice_survives_printing_and_reading() {
         for c in [one("a`.b", Some("ü,'")), one(" x", None)] {
-            assert_eq!(choices(&c.to_string()).unwrap(), [c]);
+            assert_eq!(parse_choices(&c.to_string()).unwrap(), [c]);
         }
     }
 
     #[test]
     fn bad_choices_are_named() {
-        assert_eq!(choices("`a"), Err(ChoiceError::Open("`a".to_owned())));
-        assert_eq!(choices("a.b.c"), Err(ChoiceError::Shape("a.b.c".to_owned())));
-        assert_eq!(choices("a."), Err(ChoiceError::Shape("a.".to_owned())));
+        assert_eq!(parse_choices("`a"), Err(TableChoiceError::Open("`a".to_owned())));
+        assert_eq!(parse_choices("a.b.c"), Err(TableChoiceError::Shape("a.b.c".to_owned())));
+        assert_eq!(parse_choices("a."), Err(TableChoiceError::Shape("a.".to_owned())));
     }
 }

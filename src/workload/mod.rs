@@ -1,6 +1,6 @@
 //! What to do: workloads, the workers they make, and the events those run.
 //! Never knows: threads, arrival, clocks, reports.
-//! To add one: a folder here with a `Kind`, and its line in `KINDS`. `null/` is the example to copy.
+//! To add one: a folder here with a `WorkloadKind`, and its line in `KINDS`. `null/` is the example to copy.
 
 mod fill;
 pub mod lookup;
@@ -14,15 +14,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
-use crate::plan::{Mistake, OptionSpec, Options, nearest};
-use crate::recorder::{ErrorKind, EventError, Outcome, Record, Replayed, Tally};
-use crate::target::{self, Target};
+use crate::client::{self, Target};
+use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
+use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ReplayTotals, Tally};
 
-pub use crate::target::Error as OpenError;
+pub use crate::client::Error as OpenError;
 
 /// All kinds of workload, in the order of `sweat bench --help`.
-pub const KINDS: &[&dyn Kind] = &[
-    &null::Null,
+pub const KINDS: &[&dyn WorkloadKind] = &[
+    &null::NullWorkload,
     &oltp::READ_WRITE,
     &oltp::READ_ONLY,
     &oltp::WRITE_ONLY,
@@ -33,23 +33,23 @@ pub const KINDS: &[&dyn Kind] = &[
     &oltp::UPDATE_NON_INDEX,
     &oltp::SELECT_RANDOM_POINTS,
     &oltp::SELECT_RANDOM_RANGES,
-    &oltp::BulkInsert,
-    &queries::Queries,
-    &lookup::Lookup,
-    &replay::Replay,
+    &oltp::BulkInsertKind,
+    &queries::QueriesKind,
+    &lookup::LookupKind,
+    &replay::ReplayKind,
 ];
 
 /// The kind of this name.
 ///
 /// # Errors
 /// A mistake with the nearest known name.
-pub fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
+pub fn find_kind(name: &str) -> Result<&'static dyn WorkloadKind, Mistake> {
     let found = KINDS.iter().find(|kind| kind.name() == name).copied();
     let names = || KINDS.iter().map(|kind| kind.name());
     found.ok_or_else(|| Mistake {
         place: name.to_owned(),
         why: "no such workload".to_owned(),
-        hint: Some(nearest(name, names()).map_or_else(
+        hint: Some(nearest_name(name, names()).map_or_else(
             || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean {near}?"),
         )),
@@ -60,12 +60,12 @@ pub fn kind(name: &str) -> Result<&'static dyn Kind, Mistake> {
 ///
 /// # Errors
 /// When there is none of that name, it lacks a server, or the options don't fit.
-pub fn build(
+pub fn build_workload(
     name: &str,
     options: &Options,
     target: Option<&Target>,
 ) -> anyhow::Result<Box<dyn Workload>> {
-    let kind = kind(name)?;
+    let kind = find_kind(name)?;
     if kind.needs_target() && target.is_none() {
         return Err(Mistake {
             place: name.to_owned(),
@@ -76,12 +76,12 @@ pub fn build(
         }
         .into());
     }
-    kind.build(options, target)
+    kind.build_workload(options, target)
 }
 
 /// What a workload would send, in words that are SQL where they can be: for a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Described {
+pub struct StatementPreview {
     /// To make the data.
     pub prepare: Vec<String>,
     /// In the load, with holes for values.
@@ -89,13 +89,13 @@ pub struct Described {
 }
 
 /// A kind of workload: its name, its options, how to build it.
-pub trait Kind: Sync {
+pub trait WorkloadKind: Sync {
     /// Name on the command line, in plans and reports.
     fn name(&self) -> &'static str;
     /// One line for the help.
-    fn about(&self) -> &'static str;
+    fn help_line(&self) -> &'static str;
     /// What it can be told.
-    fn options(&self) -> Vec<OptionSpec>;
+    fn option_specs(&self) -> Vec<OptionSpec>;
     /// Whether it talks to a server at all.
     fn needs_target(&self) -> bool {
         true
@@ -112,14 +112,14 @@ pub trait Kind: Sync {
     ///
     /// # Errors
     /// When the options don't fit, or what they name can't be read.
-    fn workers(&self, _options: &Options, _stop: &Stop) -> anyhow::Result<Option<usize>> {
+    fn worker_count(&self, _options: &Options, _stop: &Stop) -> anyhow::Result<Option<usize>> {
         Ok(None)
     }
-    /// Builds it; `target` is `None` only for workloads that need none: see [`build`].
+    /// Builds it; `target` is `None` only for workloads that need none: see [`build_workload`].
     ///
     /// # Errors
     /// When the options or the target don't fit.
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
@@ -129,28 +129,28 @@ pub trait Kind: Sync {
 /// A workload, ready to make workers.
 pub trait Workload: Send + Sync {
     /// Names of the classes of events; `ClassId` indexes them.
-    fn classes(&self) -> Vec<String>;
+    fn class_names(&self) -> Vec<String>;
     /// Makes one worker; called on the thread that will run it.
     ///
     /// # Errors
-    /// When the worker can't be made. Connecting comes later, in `Worker::open`.
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>>;
+    /// When the worker can't be made. Connecting comes later, in `Worker::open_table`.
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>>;
     /// Looks before the load whether tables are there and fit.
     ///
     /// # Errors
     /// Says what is missing and what to do; or that `stop` was set while the server was asked.
-    fn check(&self, _stop: &Stop) -> anyhow::Result<()> {
+    fn check_ready(&self, _stop: &Stop) -> anyhow::Result<()> {
         Ok(())
     }
     /// What of the data the load reaches, once it was looked at. `None` where that is all, or not known.
-    fn reach(&self) -> Option<Reach> {
+    fn data_reach(&self) -> Option<DataReach> {
         None
     }
     /// Makes the data.
     ///
     /// # Errors
     /// When the server refuses.
-    fn prepare(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
+    fn prepare_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
     /// Writes the statements of its load so that other tools can run the same; `false` where there is no such list.
@@ -161,29 +161,29 @@ pub trait Workload: Send + Sync {
         Ok(false)
     }
     /// What it would send. Asks nobody.
-    fn describe(&self) -> Described {
-        Described::default()
+    fn describe_statements(&self) -> StatementPreview {
+        StatementPreview::default()
     }
     /// After a load: what a replay has to tell of it beyond its events. `None` where nothing was replayed.
-    fn replayed(&self) -> Option<Replayed> {
+    fn replay_totals(&self) -> Option<ReplayTotals> {
         None
     }
     /// After a load: what was wrong with what it was given, where that could not be known before.
-    fn mistake(&self) -> Option<Mistake> {
+    fn input_mistake(&self) -> Option<Mistake> {
         None
     }
-    /// Removes what `prepare` made.
+    /// Removes what `prepare_data` made.
     ///
     /// # Errors
     /// When the server refuses.
-    fn cleanup(&self, _job: &mut Job<'_>) -> anyhow::Result<()> {
+    fn cleanup_data(&self, _job: &mut DataJob<'_>) -> anyhow::Result<()> {
         Ok(())
     }
 }
 
 /// What of its tables a load reaches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reach {
+pub struct DataReach {
     /// The first table, in words.
     pub table: String,
     /// Rows of a table that the load may touch.
@@ -196,7 +196,7 @@ pub struct Reach {
 
 /// Which of the workers this is.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct WorkerContext {
     /// 0-based.
     pub worker: usize,
     /// How many there are.
@@ -208,7 +208,7 @@ pub struct Part {
 }
 
 /// A longer piece of control-plane work (prepare, cleanup): how parallel, how to say how far it is, when to stop.
-pub struct Job<'a> {
+pub struct DataJob<'a> {
     /// Sessions to use.
     pub threads: usize,
     /// Seed for generated data.
@@ -216,12 +216,12 @@ pub struct Job<'a> {
     /// Set on Ctrl-C.
     pub stop: &'a Stop,
     /// Told now and then how far the work is, from one thread at a time.
-    pub progress: &'a mut (dyn FnMut(Progress) + Send),
+    pub progress: &'a mut (dyn FnMut(JobProgress) + Send),
 }
 
 /// How far a longer piece of work is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct JobProgress {
     /// What is being done: `sbtest1: rows`.
     pub label: String,
     /// Units done.
@@ -236,16 +236,16 @@ pub struct Progress {
 #[expect(async_fn_in_trait, reason = "futures stay on their thread, so no Send bound is wanted")]
 pub trait Worker {
     /// Connects and prepares statements; called again after a lost connection.
-    async fn open(&mut self) -> Result<(), target::Error>;
+    async fn open(&mut self) -> Result<(), client::Error>;
     /// Runs one event.
-    async fn event(&mut self, tally: &mut Tally) -> Outcome;
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome;
     /// When the worker itself wants its next event: at once (`now` as it was given), at a recorded time, or never
     /// again. It may wait for what it needs to know that; its future is dropped when the load is over.
-    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
+    async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
         Some(now)
     }
     /// Hears of the times of the event that has just ended.
-    fn ended(&mut self, _record: &Record) {}
+    fn note_record(&mut self, _record: &EventRecord) {}
     /// Text of the last server error, for the first of each code.
     fn error_text(&self) -> &str {
         ""
@@ -255,41 +255,44 @@ pub trait Worker {
 }
 
 /// What the driver gives a worker: when to begin, where to note the end.
-pub trait Pace {
+pub trait WorkerPace {
     /// Resolves when the worker may open its session; `false` if the run ended before.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The session is open, or could not be opened.
-    fn opened(&mut self, result: Result<(), target::Error>);
+    fn note_opened(&mut self, result: Result<(), client::Error>);
     /// Resolves when the load begins, once all sessions are open; `false` if it never does.
-    fn poll_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
+    fn poll_load_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The time at the end of the last event; before the first one, when the load began.
     fn now(&self) -> Nanos;
     /// The worker can't yet say when it wants its next event: resolves when the load is over before it can.
     fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::due` said.
-    fn poll_begin(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
+    /// Resolves when the next event is due; `false` when the load is over. `own` is what `Worker::next_event_time` said.
+    fn poll_event_start(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
     /// Notes the end of the event; gives its times.
-    fn end(&mut self, outcome: Outcome, tally: &Tally) -> Record;
+    fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord;
     /// Notes the text of an error; the first of each code is kept.
     fn error_text(&mut self, error: EventError, text: &str);
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
     fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// Whether the session could be opened again.
-    fn reopened(&mut self, result: &Result<(), target::Error>);
+    fn note_reopened(&mut self, result: &Result<(), client::Error>);
 }
 
 /// A worker behind a pointer: one allocation per worker, none per event.
-pub trait Seat {
+pub trait BoxedWorker {
     /// The worker's whole life.
-    fn run<'a>(self: Box<Self>, pace: Box<dyn Pace + 'a>) -> Pin<Box<dyn Future<Output = ()> + 'a>>
+    fn run<'a>(
+        self: Box<Self>,
+        pace: Box<dyn WorkerPace + 'a>,
+    ) -> Pin<Box<dyn Future<Output = ()> + 'a>>
     where
         Self: 'a;
 }
 
-impl<W: Worker> Seat for W {
+impl<W: Worker> BoxedWorker for W {
     fn run<'a>(
         mut self: Box<Self>,
-        mut pace: Box<dyn Pace + 'a>,
+        mut pace: Box<dyn WorkerPace + 'a>,
     ) -> Pin<Box<dyn Future<Output = ()> + 'a>>
     where
         Self: 'a,
@@ -300,10 +303,10 @@ impl<W: Worker> Seat for W {
             }
             let opened = self.open().await;
             let usable = opened.is_ok();
-            pace.opened(opened);
+            pace.note_opened(opened);
             if usable {
-                if poll_fn(|cx| pace.poll_start(cx)).await {
-                    live(&mut *self, &mut *pace).await;
+                if poll_fn(|cx| pace.poll_load_start(cx)).await {
+                    run_events(&mut *self, &mut *pace).await;
                 }
                 self.close().await;
             }
@@ -312,18 +315,18 @@ impl<W: Worker> Seat for W {
 }
 
 /// The one loop that every event of every mode goes through.
-async fn live<W: Worker>(worker: &mut W, pace: &mut dyn Pace) {
+async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
     loop {
         let Some(own) = next_due(worker, pace).await else { return };
-        if !poll_fn(|cx| pace.poll_begin(cx, own)).await {
+        if !poll_fn(|cx| pace.poll_event_start(cx, own)).await {
             return;
         }
         let mut tally = Tally::default();
-        let outcome = worker.event(&mut tally).await;
-        worker.ended(&pace.end(outcome, &tally));
+        let outcome = worker.run_event(&mut tally).await;
+        worker.note_record(&pace.end_event(outcome, &tally));
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
-            if error.kind != ErrorKind::Server && !reopen(worker, pace).await {
+            if error.kind != ErrorKind::Server && !reopen_session(worker, pace).await {
                 return;
             }
         }
@@ -332,8 +335,8 @@ async fn live<W: Worker>(worker: &mut W, pace: &mut dyn Pace) {
 
 /// What the worker says of its next event; `None` if the load is over before it can say.
 #[inline]
-async fn next_due<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> Option<Option<Nanos>> {
-    let mut due = pin!(worker.due(pace.now()));
+async fn next_due<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) -> Option<Option<Nanos>> {
+    let mut due = pin!(worker.next_event_time(pace.now()));
     poll_fn(|cx| match due.as_mut().poll(cx) {
         Poll::Ready(own) => Poll::Ready(Some(own)),
         Poll::Pending => pace.poll_over(cx).map(|()| None),
@@ -342,13 +345,13 @@ async fn next_due<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> Option<Opti
 }
 
 /// Opens a lost session again, as often as the load allows.
-async fn reopen<W: Worker>(worker: &mut W, pace: &mut dyn Pace) -> bool {
+async fn reopen_session<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) -> bool {
     loop {
         if !poll_fn(|cx| pace.poll_reopen(cx)).await {
             return false;
         }
         let result = worker.open().await;
-        pace.reopened(&result);
+        pace.note_reopened(&result);
         if result.is_ok() {
             return true;
         }
@@ -361,15 +364,15 @@ mod tests {
 
     #[test]
     fn an_unknown_workload_is_named_with_the_nearest() {
-        let mistake = kind("nul").err().unwrap();
+        let mistake = find_kind("nul").err().unwrap();
         assert_eq!(mistake.hint.as_deref(), Some("did you mean null?"));
     }
 
     #[test]
     fn whoever_needs_a_server_says_so() {
         for kind in KINDS.iter().filter(|kind| kind.needs_target()) {
-            let options = Options::check(&kind.options(), &[]).unwrap();
-            let error = build(kind.name(), &options, None).err().unwrap();
+            let options = Options::from_given(&kind.option_specs(), &[]).unwrap();
+            let error = build_workload(kind.name(), &options, None).err().unwrap();
             assert!(error.to_string().ends_with("needs a server"), "{error:#}");
         }
     }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use sweat::base::Stop;
 use sweat::base::random::Rng;
-use sweat::capture::table_log::{TableKind, TableLog, TablePlace};
-use sweat::capture::{Database, Deed, Doubt, Log, Next, Recorded};
-use sweat::server::Control as _;
+use sweat::capture::table_log::{TableKind, TableLog, TablePosition};
+use sweat::capture::{Confidence, DefaultDatabase, EventKind, LogFlow, LogParser, LogRecord};
+use sweat::server::ServerControl as _;
 
 use crate::fixture::{self, Fixture};
 
@@ -33,10 +33,10 @@ const PIECES: &[&str] = &[
 
 /// A statement of nothing but what is hard to read, and right for a server.
 fn statement(rng: &mut Rng) -> String {
-    let pieces = 1 + rng.below(4);
+    let pieces = 1 + rng.uniform_below(4);
     let list: Vec<&str> =
-        (0..pieces).map(|_| PIECES[rng.below(PIECES.len() as u64) as usize]).collect();
-    let end = ["", " -- end", " # end", " /* end */"][rng.below(4) as usize];
+        (0..pieces).map(|_| PIECES[rng.uniform_below(PIECES.len() as u64) as usize]).collect();
+    let end = ["", " -- end", " # end", " /* end */"][rng.uniform_below(4) as usize];
     format!("select {}{end}", list.join(", "))
 }
 
@@ -49,41 +49,41 @@ fn drive(server: &Fixture, seed: u64) -> Sent {
     server.sql("create database one; create database two");
     let mut sessions = ["one", "two"].map(|name| {
         let mut session = target.connect(&Stop::new()).unwrap();
-        session.command(&format!("use {name}")).unwrap();
+        session.run_command(&format!("use {name}")).unwrap();
         (name, session)
     });
     let mut rng = Rng::new(seed, 0, 0);
     let mut sent = Sent::new();
     for _ in 0..120 {
-        let (name, session) = &mut sessions[rng.below(2) as usize];
+        let (name, session) = &mut sessions[rng.uniform_below(2) as usize];
         let text = statement(&mut rng);
-        session.rows(&text).unwrap_or_else(|e| panic!("`{text}` is right: {e}"));
+        session.query_rows(&text).unwrap_or_else(|e| panic!("`{text}` is right: {e}"));
         sent.push(((*name).to_owned(), text));
     }
     // A server logs when it has answered: what a session did is in the log for sure when it has done another thing.
     for (_, session) in &mut sessions {
-        session.command("do 0").unwrap();
+        session.run_command("do 0").unwrap();
     }
     sent
 }
 
 /// Keeps what is ours.
-fn take(found: &mut Sent, r: &Recorded<'_>) -> Next {
+fn take(found: &mut Sent, r: &LogRecord<'_>) -> LogFlow {
     let text = String::from_utf8(r.text.to_vec()).unwrap();
-    let is_ours = r.deed == Deed::Statement && text.starts_with("select ");
-    if let (true, Database::Named(name)) = (is_ours, r.database) {
-        assert!(matches!(r.doubt, Doubt::Clean | Doubt::FreeText), "{text}");
+    let is_ours = r.deed == EventKind::Statement && text.starts_with("select ");
+    if let (true, DefaultDatabase::Named(name)) = (is_ours, r.database) {
+        assert!(matches!(r.doubt, Confidence::Clean | Confidence::FreeText), "{text}");
         assert!(r.began_us.is_some() && r.session.is_some(), "{text}");
         found.push((String::from_utf8_lossy(name).into_owned(), text));
     }
-    Next::Continue(())
+    LogFlow::Continue(())
 }
 
 /// The statements of a log that ours sent, with their databases.
 fn read(path: PathBuf, has_explain: bool) -> Sent {
     let mut file = std::fs::File::open(path).unwrap();
-    let (mut log, mut found) = (Log::default(), Sent::new());
-    log.read(&mut file, &mut |r| take(&mut found, r)).unwrap();
+    let (mut log, mut found) = (LogParser::default(), Sent::new());
+    log.read_source(&mut file, &mut |r| take(&mut found, r)).unwrap();
     assert_eq!(log.tally().skipped, [], "nothing is left over");
     assert_eq!(log.tally().free_text > 0, has_explain);
     found
@@ -103,9 +103,9 @@ fn read_table(server: &Fixture, kind: TableKind) -> Sent {
     let mut session = server.target().connect(&Stop::new()).unwrap();
     let mut log = TableLog::open(&mut session, kind).unwrap();
     let mut found = Sent::new();
-    let look = log.look(&mut session, &mut |r| take(&mut found, r)).unwrap();
+    let look = log.poll_rows(&mut session, &mut |r| take(&mut found, r)).unwrap();
     assert!(!look.has_more && !look.was_rotated && !look.has_gap, "{look:?}");
-    let again = log.look(&mut session, &mut |r| panic!("{r:?} is given twice")).unwrap();
+    let again = log.poll_rows(&mut session, &mut |r| panic!("{r:?} is given twice")).unwrap();
     assert_eq!(again.records, 0);
     found
 }
@@ -169,13 +169,13 @@ fn what_was_sent_to_mysql_is_read() {
 /// Statements of a session of its own, all at the same time for a clock that is told so.
 fn say(server: &Fixture, from: u64, to: u64) {
     let mut session = server.target().connect(&Stop::new()).unwrap();
-    session.command("set timestamp = 1700000000").unwrap();
+    session.run_command("set timestamp = 1700000000").unwrap();
     for n in from..to {
-        session.command(&format!("do 'number {n}', 1")).unwrap();
-        session.command("do 'the same'").unwrap();
+        session.run_command(&format!("do 'number {n}', 1")).unwrap();
+        session.run_command("do 'the same'").unwrap();
     }
     // A statement is in the log for sure when its session has done another.
-    session.command("do 0").unwrap();
+    session.run_command("do 0").unwrap();
 }
 
 /// Neither lost nor given twice, whatever becomes of the table.
@@ -184,35 +184,35 @@ fn rotations_of_a_table(server: &Fixture) {
     let mut session = target.connect(&Stop::new()).unwrap();
     let mut log = TableLog::open(&mut session, TableKind::Slow).unwrap();
     let (mut numbers, mut same) = (Vec::new(), 0);
-    let mut take = |r: &Recorded<'_>| {
+    let mut take = |r: &LogRecord<'_>| {
         let text = String::from_utf8_lossy(r.text);
         if let Some(n) = text.strip_prefix("do 'number ").and_then(|t| t.strip_suffix("', 1")) {
             numbers.push(n.parse::<u64>().unwrap());
         }
         same += u64::from(text == "do 'the same'");
-        Next::Continue(())
+        LogFlow::Continue(())
     };
     say(server, 100, 101);
     log.skip_to_end(&mut session).unwrap();
     say(server, 0, 5);
-    log.look(&mut session, &mut take).unwrap();
+    log.poll_rows(&mut session, &mut take).unwrap();
     say(server, 5, 10);
     server.sql(
         "create table mysql.slow_log_new like mysql.slow_log; \
          rename table mysql.slow_log to mysql.slow_log_old, mysql.slow_log_new to mysql.slow_log",
     );
     say(server, 10, 15);
-    let kept = log.place().to_string();
+    let kept = log.current_position().to_string();
     // Another process of ours goes on.
     let mut session = target.connect(&Stop::new()).unwrap();
     let mut log = TableLog::open(&mut session, TableKind::Slow).unwrap();
-    log.resume(TablePlace::parse(&kept).unwrap());
+    log.resume_at(TablePosition::parse(&kept).unwrap());
     // One at a time, by an eater who is full each time.
     loop {
         let look = log
-            .look(&mut session, &mut |r| {
+            .poll_rows(&mut session, &mut |r| {
                 let _ = take(r);
-                Next::Break(())
+                LogFlow::Break(())
             })
             .unwrap();
         assert!(!look.has_gap);
@@ -222,7 +222,7 @@ fn rotations_of_a_table(server: &Fixture) {
     }
     server.sql("truncate table mysql.slow_log");
     say(server, 15, 20);
-    let look = log.look(&mut session, &mut take).unwrap();
+    let look = log.poll_rows(&mut session, &mut take).unwrap();
     assert!(look.was_rotated && look.has_gap, "what was not read before is lost, and said to be");
     assert_eq!((numbers, same), ((0..20).collect(), 20));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sweat::archive::{self, RunState};
-use sweat::server::Control as _;
+use sweat::server::ServerControl as _;
 
 use crate::fixture::{self, Fixture};
 
@@ -41,8 +41,8 @@ impl World {
     }
 
     /// The only run of this world.
-    pub(crate) fn record(&self) -> archive::Run {
-        archive::load(&archive::latest(&self.runs()).expect("there is a run")).unwrap()
+    pub(crate) fn record(&self) -> archive::RunRecord {
+        archive::read_run(&archive::latest_run(&self.runs()).expect("there is a run")).unwrap()
     }
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn end(child: Child, within: Duration) -> (Output, Duration) {
 
 /// Whether the load of the world's run has kept an interval yet.
 fn is_under_way(world: &World) -> bool {
-    let Ok(dir) = archive::latest(&world.runs()) else { return false };
+    let Ok(dir) = archive::latest_run(&world.runs()) else { return false };
     let trials = std::fs::read_dir(dir.join("trials")).into_iter().flatten().flatten();
     trials.into_iter().any(|t| {
         std::fs::metadata(t.path().join("intervals.jsonl")).is_ok_and(|meta| meta.len() > 0)
@@ -148,7 +148,7 @@ fn a_load_on_nothing_is_summed_up_on_stdout() {
     let run = world.record();
     assert_eq!((run.meta.state, run.meta.seed), (RunState::Done, 7));
     assert_eq!(run.trials[0].intervals.len(), 2);
-    assert!(archive::latest(&world.runs()).unwrap().join("report.html").exists());
+    assert!(archive::latest_run(&world.runs()).unwrap().join("report.html").exists());
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn option_files_and_environment_say_who_we_are() {
     let run = world.record();
     assert!(run.plan.contains("user = \"anna\"") && !run.plan.contains("s3cr"), "{}", run.plan);
     // The run's own plan runs again once the password is there, and its flags can be changed.
-    let plan = archive::latest(&world.runs()).unwrap().join("plan.toml");
+    let plan = archive::latest_run(&world.runs()).unwrap().join("plan.toml");
     let again = ["bench", "--events=20", "--plan", plan.to_str().unwrap()];
     expect(&world.run(&[&again[..], &["--no-login-paths"]].concat()), 3);
     expect(&world.run(&again), 0);

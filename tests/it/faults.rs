@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sweat::base::{Clock as _, Nanos, RealClock};
-use sweat::server::{Control as _, Settings};
+use sweat::server::{ServerControl as _, Settings};
 
 use crate::cli::{World, err, nap, out, signal, until};
 use crate::fixture::{self, Fixture};
@@ -371,7 +371,7 @@ impl Cell {
         if self.moment == Moment::Before {
             lane.strike(self.fault, None);
         }
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let mut child = world.start(&words_of(&words));
         let mut from = planned_s;
         if self.moment != Moment::Before {
@@ -385,17 +385,17 @@ impl Cell {
             }
             lane.strike(self.fault, Some(&mut child));
             if let Fault::Frozen(_) | Fault::Restarted = self.fault {
-                from = clock.now().seconds().max(from);
+                from = clock.now().to_seconds().max(from);
             }
         }
         if self.stop {
             nap(500);
             signal(&child, Signal::INT);
-            from = clock.now().seconds();
+            from = clock.now().to_seconds();
         }
-        let from = if planned_s == 0.0 && !self.stop { clock.now().seconds() } else { from };
+        let from = if planned_s == 0.0 && !self.stop { clock.now().to_seconds() } else { from };
         let ended = wait(&mut child, clock);
-        let took = clock.now().seconds() - from;
+        let took = clock.now().to_seconds() - from;
         lane.mend(self.fault);
         if !ended {
             let _ = child.kill();
@@ -478,7 +478,7 @@ fn wait(child: &mut Child, clock: RealClock) -> bool {
 
 /// Runs cells, some at once; gives what was wrong with which.
 fn run_all(cells: Vec<Cell>) {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let (count, cells) = (cells.len(), Mutex::new(VecDeque::from(cells)));
     let wrong = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -495,7 +495,7 @@ fn run_all(cells: Vec<Cell>) {
             });
         }
     });
-    println!("{count} cells in {:.0} s", clock.now().seconds());
+    println!("{count} cells in {:.0} s", clock.now().to_seconds());
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n\n"));
 }
@@ -533,16 +533,16 @@ fn a_result_that_streams_ends_with_the_load_and_at_ctrl_c_in_both_engines() {
         let mut words = lane.words("bench queries ADDRESS --grace=1s --threads=2", false);
         words.extend([format!("--engine={engine}"), time.to_owned()]);
         words.extend([format!("--queries={endless}")]);
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let mut child = world.start(&words_of(&words));
         let mut from = 3.0;
         if stop {
             nap(2000);
             signal(&child, Signal::INT);
-            from = clock.now().seconds();
+            from = clock.now().to_seconds();
         }
         let ended = wait(&mut child, clock);
-        let took = clock.now().seconds() - from;
+        let took = clock.now().to_seconds() - from;
         if !ended {
             let _ = child.kill();
         }
@@ -573,7 +573,7 @@ fn a_scan_whose_looking_session_is_killed_goes_on() {
     nap(300);
     lane.fixture.sql(&format!("KILL {}", lead(&lane)));
     let mut child = child;
-    assert!(wait(&mut child, RealClock::start()), "it waits for ever");
+    assert!(wait(&mut child, RealClock::start_now()), "it waits for ever");
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use sweat::base::Stop;
+use sweat::client::Target;
 use sweat::plan::SandboxPlan;
-use sweat::server::sandbox::{Home, Life, Sandbox, Terms};
-use sweat::server::{Control, Settings};
-use sweat::target::Target;
+use sweat::server::sandbox::{HomeFolders, Lifetime, Sandbox, SandboxOptions};
+use sweat::server::{ServerControl, Settings};
 
 /// A running server; ends with the value.
 pub(crate) struct Fixture {
@@ -71,9 +71,9 @@ pub(crate) fn mariadb11_listening() -> Option<Fixture> {
 }
 
 /// Sandboxes in the test's own folder; templates in one that all tests share.
-pub(crate) fn home(dir: &Path) -> Home {
-    let shared = Home::at(Path::new(env!("CARGO_TARGET_TMPDIR")));
-    Home { templates: shared.templates, ..Home::at(dir) }
+pub(crate) fn home(dir: &Path) -> HomeFolders {
+    let shared = HomeFolders::from_root(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    HomeFolders { templates: shared.templates, ..HomeFolders::from_root(dir) }
 }
 
 fn start(server: Option<PathBuf>, settings: &[(&str, &str)], tcp: bool) -> Fixture {
@@ -84,8 +84,12 @@ fn start(server: Option<PathBuf>, settings: &[(&str, &str)], tcp: bool) -> Fixtu
         settings: settings.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect(),
         ..SandboxPlan::default()
     };
-    let terms =
-        Terms { home: home(dir.path()), name: None, life: Life::ThrowAway, stop: Stop::new() };
+    let terms = SandboxOptions {
+        home: home(dir.path()),
+        name: None,
+        life: Lifetime::ThrowAway,
+        stop: Stop::new(),
+    };
     let sandbox = Sandbox::create(&plan, &terms).expect("a sandbox for the test starts");
     Fixture { sandbox, dir }
 }
@@ -125,7 +129,7 @@ impl Fixture {
         } else {
             let mut session = self.target().connect(&Stop::new()).expect("a session");
             for statement in statements {
-                session.rows(statement).unwrap_or_else(|e| panic!("{statement}: {e}"));
+                session.query_rows(statement).unwrap_or_else(|e| panic!("{statement}: {e}"));
             }
             self.sandbox.stop().expect("the sandbox stops");
             let fresh = kept.with_extension(std::process::id().to_string());

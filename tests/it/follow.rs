@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sweat::base::{Clock, Nanos, RealClock, Stop, StopReason};
-use sweat::capture::read_only::Allowed;
+use sweat::capture::read_only::AllowList;
+use sweat::client::{Session, Target};
 use sweat::plan::WritesPlan;
-use sweat::server::{Control, Settings};
-use sweat::target::{Session, Target};
-use sweat::warm::follow::{Counts, FollowPlan, Limits, Phase, Source, View, follow};
+use sweat::server::{ServerControl, Settings};
+use sweat::warm::follow::{
+    FollowCounts, FollowPhase, FollowPlan, FollowSource, FollowStatus, StandbyLimits, run_follow,
+};
 
 use crate::fixture::{self, Fixture};
 
@@ -66,16 +68,16 @@ fn restart(server: &mut Fixture) {
     server.sandbox.start(&Settings::new()).expect("the sandbox starts");
 }
 
-fn plan(source: Source) -> FollowPlan {
+fn plan(source: FollowSource) -> FollowPlan {
     FollowPlan {
         source,
         active: None,
         mirror: None,
         writes: WritesPlan::Drop,
-        allowed: Allowed::default(),
+        allowed: AllowList::default(),
         window: Nanos(10_000_000_000),
         behind: Nanos(10_000_000_000),
-        limits: Limits::default(),
+        limits: StandbyLimits::default(),
         time_limit: Duration::from_secs(5),
         writable_too: false,
         may_write: true,
@@ -90,8 +92,8 @@ fn plan(source: Source) -> FollowPlan {
 /// A follow on a thread of its own.
 struct Follow {
     stop: Stop,
-    seen: Arc<Mutex<Option<View>>>,
-    thread: Option<std::thread::JoinHandle<anyhow::Result<View>>>,
+    seen: Arc<Mutex<Option<FollowStatus>>>,
+    thread: Option<std::thread::JoinHandle<anyhow::Result<FollowStatus>>>,
 }
 
 impl Follow {
@@ -99,20 +101,20 @@ impl Follow {
         let (stop, seen) = (Stop::new(), Arc::new(Mutex::new(None)));
         let (own, told, standby) = (stop.clone(), seen.clone(), standby.clone());
         let thread = std::thread::spawn(move || {
-            follow(&plan, &standby, RealClock::start(), &own, &mut |view| {
+            run_follow(&plan, &standby, RealClock::start_now(), &own, &mut |view| {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(view.clone());
             })
         });
         let follow = Follow { stop, seen, thread: Some(thread) };
-        follow.until("it follows", |view| view.phase == Phase::Following);
+        follow.until("it follows", |view| view.phase == FollowPhase::Following);
         // A source that is a file is at its end then; give its thread the time to open it.
         sleep(150);
         follow
     }
 
     /// Waits until the view is like this.
-    fn until(&self, what: &str, is: impl Fn(&View) -> bool) -> View {
-        let clock = RealClock::start();
+    fn until(&self, what: &str, is: impl Fn(&FollowStatus) -> bool) -> FollowStatus {
+        let clock = RealClock::start_now();
         let last = clock.now() + Nanos(20_000_000_000);
         while clock.now() < last {
             let view = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -126,7 +128,7 @@ impl Follow {
         panic!("waited in vain until {what}: {:?}", self.seen.lock().unwrap());
     }
 
-    fn end(mut self) -> View {
+    fn end(mut self) -> FollowStatus {
         self.stop.set(StopReason::Done);
         let thread = self.thread.take().expect("it runs");
         thread.join().expect("no panic").expect("no error")
@@ -140,7 +142,7 @@ impl Drop for Follow {
 }
 
 fn sleep(ms: u64) {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     clock.sleep_until(clock.now() + Nanos(ms * 1_000_000));
 }
 
@@ -149,20 +151,20 @@ fn open(server: &Fixture) -> Session {
 }
 
 fn status(session: &mut Session, name: &str) -> u64 {
-    let rows = session.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).unwrap();
-    rows.text(0, 1).and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("no {name}"))
+    let rows = session.query_rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).unwrap();
+    rows.text_value(0, 1).and_then(|v| v.parse().ok()).unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// The workload: look-ups of every `step`th row by both indexes.
 fn look_up(session: &mut Session, step: u64, comment: &str) -> u64 {
-    let _ = session.command("USE shop");
+    let _ = session.run_command("USE shop");
     let mut count = 0;
     for id in (1..=ROWS).step_by(step as usize) {
         for sql in [
             format!("SELECT {comment} pad FROM orders WHERE id = {id}"),
             format!("SELECT {comment} COUNT(*) FROM orders WHERE k = {id}"),
         ] {
-            session.rows(&sql).unwrap();
+            session.query_rows(&sql).unwrap();
             count += 1;
         }
     }
@@ -179,7 +181,7 @@ fn state(server: &Fixture) -> Vec<String> {
         "SHOW DATABASES",
         "SHOW GLOBAL VARIABLES WHERE Variable_name NOT IN ('timestamp')",
     ] {
-        let rows = session.rows(sql).unwrap();
+        let rows = session.query_rows(sql).unwrap();
         found.push(format!("{rows:?}"));
     }
     found
@@ -189,7 +191,7 @@ fn state(server: &Fixture) -> Vec<String> {
 fn assert_untouched(pair: &Pair) {
     let mut session = open(&pair.standby);
     let writes = session
-        .rows(
+        .query_rows(
             "SHOW GLOBAL STATUS WHERE Value > 0 AND (Variable_name IN ('Binlog_commits', \
              'Handler_update', 'Handler_delete') OR Variable_name RLIKE '^Com_(insert|update|\
              delete|replace|load|create|drop|alter|truncate|grant|revoke|lock|optimize|call)')",
@@ -205,7 +207,7 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
     let plan = FollowPlan {
         active: Some(pair.active.target().clone()),
         gauge_each: Nanos(500_000_000),
-        ..plan(Source::File(pair.log.clone()))
+        ..plan(FollowSource::File(pair.log.clone()))
     };
     let running = Follow::start(plan, pair.standby.target());
     let view = running.until("the hot set is looked at", |view| view.heat.is_some());
@@ -227,10 +229,10 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
         "CREATE TABLE other (id INT)",
         "SET GLOBAL max_connections = 77",
     ] {
-        let _ = active.rows(sql);
+        let _ = active.query_rows(sql);
     }
     // Our own sessions ask the active server for its version, and set what is theirs.
-    let is_refused = |counts: &Counts| {
+    let is_refused = |counts: &FollowCounts| {
         let of = |words: &str| counts.reasons.iter().any(|(reason, _)| reason.contains(words));
         of("writes a file") && of("not on the list of what reads only")
     };
@@ -254,7 +256,7 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
     let orders = heat.warmth.indexes.iter().find(|i| i.table == "orders" && i.index == "PRIMARY");
     assert!(orders.is_some_and(|index| index.share > 0.9), "{heat:?}");
     let last = running.end();
-    assert_eq!(last.phase, Phase::Ended);
+    assert_eq!(last.phase, FollowPhase::Ended);
     // The workload finds all of its pages there.
     let mut standby = open(&pair.standby);
     let warm = status(&mut standby, "Innodb_buffer_pool_reads");
@@ -267,15 +269,15 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
 #[test]
 fn a_read_half_of_writes_is_sent_where_asked() {
     let pair = pair();
-    let source = Source::File(pair.log.clone());
+    let source = FollowSource::File(pair.log.clone());
     let plan = FollowPlan { writes: WritesPlan::Probe, ..plan(source) };
     let running = Follow::start(plan, pair.standby.target());
     let mut looks = open(&pair.standby);
     let cold = status(&mut looks, "Innodb_buffer_pool_reads");
     let mut active = open(&pair.active);
-    active.command("USE shop").unwrap();
+    active.run_command("USE shop").unwrap();
     for id in (1..ROWS).step_by(100) {
-        active.command(&format!("UPDATE orders SET k = k + 1 WHERE id = {id}")).unwrap();
+        active.run_command(&format!("UPDATE orders SET k = k + 1 WHERE id = {id}")).unwrap();
     }
     let halved = ROWS.div_ceil(100);
     let view = running.until("all is sent", |v| v.counts.halved >= halved && v.waiting == 0);
@@ -290,21 +292,21 @@ fn a_read_half_of_writes_is_sent_where_asked() {
 #[test]
 fn it_goes_on_after_the_standby_died_and_stops_at_once_when_it_is_promoted() {
     let mut pair = pair();
-    let running = Follow::start(plan(Source::File(pair.log.clone())), pair.standby.target());
+    let running = Follow::start(plan(FollowSource::File(pair.log.clone())), pair.standby.target());
     let mut active = open(&pair.active);
     look_up(&mut active, 200, "/* 1 */");
     running.until("it sends", |view| view.counts.sent > 50);
     pair.standby.sandbox.kill();
-    let view = running.until("it is missed", |v| matches!(v.phase, Phase::StandbyGone(_)));
+    let view = running.until("it is missed", |v| matches!(v.phase, FollowPhase::StandbyGone(_)));
     let before = view.counts.sent;
     look_up(&mut active, 200, "/* 2 */");
     running.until("what comes meanwhile is dropped", |view| view.counts.unsent > 50);
     pair.standby.sandbox.start(&Settings::new()).expect("the standby starts");
     // It comes back writable: nothing is sent until it is a standby again.
-    let view = running.until("it is back", |view| view.phase == Phase::Promoted);
+    let view = running.until("it is back", |view| view.phase == FollowPhase::Promoted);
     assert_eq!(view.counts.sent, before);
     pair.standby.sql("SET GLOBAL read_only = 1");
-    let view = running.until("it follows again", |view| view.phase == Phase::Following);
+    let view = running.until("it follows again", |view| view.phase == FollowPhase::Following);
     assert_eq!(view.reconnects, 1);
     look_up(&mut active, 200, "/* 1 */");
     // The same statements as before its death are sent again: its pool is cold.
@@ -312,7 +314,7 @@ fn it_goes_on_after_the_standby_died_and_stops_at_once_when_it_is_promoted() {
     assert!(view.counts.records > view.counts.sent);
 
     pair.standby.sql("SET GLOBAL read_only = 0");
-    let view = running.until("it is promoted", |view| view.phase == Phase::Promoted);
+    let view = running.until("it is promoted", |view| view.phase == FollowPhase::Promoted);
     let asked = pair.standby.sql("SHOW GLOBAL STATUS LIKE 'Com_select'");
     look_up(&mut active, 50, "/* 3 */");
     running.until("what comes is dropped", |v| v.counts.unsent >= view.counts.unsent + 100);
@@ -326,17 +328,17 @@ fn it_goes_on_after_the_standby_died_and_stops_at_once_when_it_is_promoted() {
 #[test]
 fn what_is_too_old_is_skipped() {
     let pair = pair();
-    let limits = Limits { max_lag_s: 5.0, ..Limits::default() };
-    let source = Source::File(pair.log.clone());
+    let limits = StandbyLimits { max_lag_s: 5.0, ..StandbyLimits::default() };
+    let source = FollowSource::File(pair.log.clone());
     let plan = FollowPlan { behind: Nanos(1_000_000_000), limits, ..plan(source) };
     let running = Follow::start(plan, pair.standby.target());
     // The standby hangs: each statement waits for a lock on the table until its limit.
     let mut blocker = open(&pair.standby);
-    blocker.command("LOCK TABLES shop.orders WRITE").unwrap();
+    blocker.run_command("LOCK TABLES shop.orders WRITE").unwrap();
     let mut active = open(&pair.active);
     look_up(&mut active, 40, "/* while it hangs */");
     sleep(2_300);
-    blocker.command("UNLOCK TABLES").unwrap();
+    blocker.run_command("UNLOCK TABLES").unwrap();
     let view = running.until("the old ones are dropped", |v| v.counts.skipped > 200);
     assert!(view.counts.sent < 100, "{:?}", view.counts);
     look_up(&mut active, 200, "/* now */");
@@ -355,18 +357,19 @@ fn roles_are_swapped_with_a_mirror() {
     let (one, other) = (pair.active.target().clone(), pair.standby.target().clone());
     let plan = FollowPlan {
         active: Some(one.clone()),
-        mirror: Some(Source::Server(other.clone())),
-        ..plan(Source::Server(one.clone()))
+        mirror: Some(FollowSource::Server(other.clone())),
+        ..plan(FollowSource::Server(one.clone()))
     };
     let running = Follow::start(plan, &other);
     look_up(&mut open(&pair.active), 200, "/* there */");
     running.until("it sends", |view| view.counts.sent >= 60);
     pair.standby.sql("SET GLOBAL read_only = 0");
-    let view = running.until("it waits", |view| view.phase == Phase::Swapping);
+    let view = running.until("it waits", |view| view.phase == FollowPhase::Swapping);
     assert_eq!(view.swaps, 0);
     pair.active.sql("SET GLOBAL read_only = 1");
-    let view = running.until("it is swapped", |v| v.swaps == 1 && v.phase == Phase::Following);
-    assert_eq!((view.standby, view.source), (one.describe(), other.describe()));
+    let view =
+        running.until("it is swapped", |v| v.swaps == 1 && v.phase == FollowPhase::Following);
+    assert_eq!((view.standby, view.source), (one.address_text(), other.address_text()));
     sleep(400);
     look_up(&mut open(&pair.standby), 200, "/* here now */");
     running.until("it sends the other way", |v| v.counts.sent >= view.counts.sent + 60);
@@ -376,9 +379,9 @@ fn roles_are_swapped_with_a_mirror() {
 #[test]
 fn a_server_that_is_not_read_only_gets_nothing() {
     let server = fixture::mariadb();
-    let source = Source::File(PathBuf::from("/nowhere/slow.log"));
-    let (clock, stop) = (RealClock::start(), Stop::new());
-    let error = follow(&plan(source.clone()), server.target(), clock, &stop, &mut |_| {});
+    let source = FollowSource::File(PathBuf::from("/nowhere/slow.log"));
+    let (clock, stop) = (RealClock::start_now(), Stop::new());
+    let error = run_follow(&plan(source.clone()), server.target(), clock, &stop, &mut |_| {});
     let error = error.expect_err("it refuses").to_string();
     assert!(error.contains("is not read-only") && error.contains("hint: "), "{error}");
     // One that is, waits for a source that is not there, and says so.
@@ -396,16 +399,16 @@ fn what_could_do_harm_is_refused_before_anything_is_sent() {
     server.sql("SET GLOBAL read_only = 1");
     let target = server.target();
     let why = |plan: FollowPlan| {
-        let (clock, stop) = (RealClock::start(), Stop::new());
-        let error = follow(&plan, target, clock, &stop, &mut |_| {});
+        let (clock, stop) = (RealClock::start_now(), Stop::new());
+        let error = run_follow(&plan, target, clock, &stop, &mut |_| {});
         format!("{:#}", error.expect_err("it refuses"))
     };
-    let nowhere = || plan(Source::File(PathBuf::from("/nowhere/slow.log")));
+    let nowhere = || plan(FollowSource::File(PathBuf::from("/nowhere/slow.log")));
     let root = why(FollowPlan { may_write: false, ..nowhere() });
     assert!(root.contains("could write"), "{root}");
     let itself = why(FollowPlan { active: Some(target.clone()), ..nowhere() });
     assert!(itself.contains("the server that the statements come from"), "{itself}");
     let own = server.sandbox.datadir().join("slow.log");
-    let back = why(plan(Source::File(own)));
+    let back = why(plan(FollowSource::File(own)));
     assert!(back.contains("own log"), "{back}");
 }

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use sweat::base::Stop;
 use sweat::base::reactor::block_on;
-use sweat::capture::read_only::{Allowed, Ruling, learn, rule};
+use sweat::capture::read_only::{AllowList, FilterDecision, filter_statement, read_target_objects};
 use sweat::capture::writes::read_half;
+use sweat::client::preflight::{
+    PreflightCaveatKind, PreflightFacts, PreflightIntent, find_caveats,
+};
+use sweat::client::{ServerIdentity, ServerProduct, Session, SessionLimits, Target};
 use sweat::plan::AddressPlan;
 use sweat::recorder::Tally;
-use sweat::target::preflight::{DangerKind, Facts, Intent, judge};
-use sweat::target::{Guard, Identity, Product, Session, Target};
 
 use crate::fixture::{self, Fixture};
 use ordinary::{Fits, ORDINARY, SCHEMA};
@@ -59,7 +61,7 @@ struct Eye {
 impl Eye {
     fn open(fixture: &Fixture) -> Eye {
         let mut session = fixture.target().connect(&Stop::new()).unwrap();
-        let is_maria = session.identity().product == Product::MariaDb;
+        let is_maria = session.identity().product == ServerProduct::MariaDb;
         let mut quick = vec![
             "SHOW GLOBAL VARIABLES",
             "CHECKSUM TABLE d.t",
@@ -68,7 +70,7 @@ impl Eye {
         ];
         quick.push(if is_maria { "SHOW MASTER STATUS" } else { "SHOW BINARY LOG STATUS" });
         let tables = session
-            .rows(
+            .query_rows(
                 "SELECT CONCAT('`', TABLE_SCHEMA, '`.`', TABLE_NAME, '`') FROM \
                  information_schema.TABLES WHERE TABLE_TYPE IN ('BASE TABLE', 'SEQUENCE') AND \
                  TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema') AND TABLE_NAME \
@@ -77,7 +79,7 @@ impl Eye {
             )
             .unwrap();
         let names: Vec<String> =
-            (0..tables.rows.len()).filter_map(|row| tables.text(row, 0)).collect();
+            (0..tables.rows.len()).filter_map(|row| tables.text_value(row, 0)).collect();
         assert!(names.len() > 20, "{names:?}");
         let mut thorough = vec![format!("CHECKSUM TABLE {}", names.join(", "))];
         for what in [
@@ -105,7 +107,8 @@ impl Eye {
 
     fn quick(&mut self) -> String {
         let session = &mut self.session;
-        let all = self.quick.iter().map(|sql| format!("{:?}", session.rows(sql).unwrap().rows));
+        let all =
+            self.quick.iter().map(|sql| format!("{:?}", session.query_rows(sql).unwrap().rows));
         all.collect::<Vec<_>>().join("\n")
     }
 
@@ -119,7 +122,8 @@ impl Eye {
 
     fn thorough(&mut self) -> String {
         let session = &mut self.session;
-        let all = self.thorough.iter().map(|sql| format!("{:?}", session.rows(sql).unwrap().rows));
+        let all =
+            self.thorough.iter().map(|sql| format!("{:?}", session.query_rows(sql).unwrap().rows));
         all.collect::<Vec<_>>().join("\n")
     }
 }
@@ -136,12 +140,12 @@ fn difference(before: &str, after: &str) -> Option<String> {
     Some(format!("{}\nbecame {}", cut(one), cut(other)))
 }
 
-fn guard() -> Guard {
-    Guard { time_limit: Some(Duration::from_secs(2)), ..Guard::default() }
+fn guard() -> SessionLimits {
+    SessionLimits { time_limit: Some(Duration::from_secs(2)), ..SessionLimits::default() }
 }
 
 fn open(target: &Target, is_guarded: bool) -> Session {
-    let mut session = block_on(target.open(&Stop::new())).unwrap();
+    let mut session = block_on(target.open_session(&Stop::new())).unwrap();
     if is_guarded {
         block_on(guard().set_up(&mut session)).unwrap();
     }
@@ -157,30 +161,32 @@ fn send(session: &mut Session, text: &[u8]) -> Result<u64, String> {
 fn replay(
     session: &mut Session,
     text: &[u8],
-    allowed: &Allowed,
-) -> (Ruling<'static>, Vec<Vec<u8>>) {
-    let again = guard().again(session.identity()).unwrap().as_bytes().to_vec();
-    let ruling = rule(text, allowed);
+    allowed: &AllowList,
+) -> (FilterDecision<'static>, Vec<Vec<u8>>) {
+    let again = guard().read_only_statement(session.identity()).unwrap().as_bytes().to_vec();
+    let ruling = filter_statement(text, allowed);
     let (kind, sent) = match ruling {
-        Ruling::Read(sent) => {
+        FilterDecision::Read(sent) => {
             let sent = sent.into_owned();
-            (Ruling::Read(sent.clone().into()), vec![sent])
+            (FilterDecision::Read(sent.clone().into()), vec![sent])
         }
-        Ruling::Set(sent) => {
+        FilterDecision::Set(sent) => {
             let sent = sent.into_owned();
-            (Ruling::Set(sent.clone().into()), vec![sent, again])
+            (FilterDecision::Set(sent.clone().into()), vec![sent, again])
         }
-        Ruling::Begin { is_snapshot } => {
-            let sent = guard().begin(is_snapshot).as_bytes().to_vec();
-            (Ruling::Begin { is_snapshot }, vec![sent])
+        FilterDecision::Begin { is_snapshot } => {
+            let sent = guard().transaction_start(is_snapshot).as_bytes().to_vec();
+            (FilterDecision::Begin { is_snapshot }, vec![sent])
         }
-        Ruling::End => (Ruling::End, vec![b"COMMIT".to_vec()]),
-        Ruling::Use(name) => {
+        FilterDecision::End => (FilterDecision::End, vec![b"COMMIT".to_vec()]),
+        FilterDecision::Use(name) => {
             let sent = [b"USE `", &name[..], b"`"].concat();
-            (Ruling::Use(name), vec![sent])
+            (FilterDecision::Use(name), vec![sent])
         }
-        Ruling::Write => (Ruling::Write, read_half(text, allowed).into_iter().collect()),
-        Ruling::Refused(refusal) => (Ruling::Refused(refusal), Vec::new()),
+        FilterDecision::Write => {
+            (FilterDecision::Write, read_half(text, allowed).into_iter().collect())
+        }
+        FilterDecision::Refused(refusal) => (FilterDecision::Refused(refusal), Vec::new()),
     };
     (kind, sent)
 }
@@ -189,21 +195,21 @@ fn shown(parts: &[&[u8]]) -> String {
     parts.iter().map(|part| part.escape_ascii().to_string()).collect::<Vec<_>>().join(" || ")
 }
 
-fn prepare(fixture: &Fixture) -> Allowed {
+fn prepare(fixture: &Fixture) -> AllowList {
     fixture.sql(SETUP);
     fixture.sql(SCHEMA);
     let mut session = fixture.target().connect(&Stop::new()).unwrap();
-    if session.identity().product == Product::MariaDb {
+    if session.identity().product == ServerProduct::MariaDb {
         fixture.sql("CREATE SEQUENCE d.s");
     }
-    let mut allowed = Allowed::default();
-    learn(&mut session, &mut allowed).unwrap();
+    let mut allowed = AllowList::default();
+    read_target_objects(&mut session, &mut allowed).unwrap();
     assert_eq!(allowed.views.len(), 3, "{:?}", allowed.views);
     allowed
 }
 
 /// Through all layers, as an account that may do anything.
-fn through_all_layers(fixture: &Fixture, allowed: &Allowed) {
+fn through_all_layers(fixture: &Fixture, allowed: &AllowList) {
     let mut eye = Eye::open(fixture);
     let (all, mut before) = (eye.thorough(), eye.quick());
     let mut complaints = Vec::new();
@@ -221,9 +227,9 @@ fn through_all_layers(fixture: &Fixture, allowed: &Allowed) {
         }
         let last = found.last().unwrap();
         let is_right = match says {
-            Says::No | Says::Only => found.iter().any(|r| matches!(r, Ruling::Refused(_))),
-            Says::Write => found.contains(&Ruling::Write),
-            Says::Tame => !matches!(last, Ruling::Refused(_) | Ruling::Write),
+            Says::No | Says::Only => found.iter().any(|r| matches!(r, FilterDecision::Refused(_))),
+            Says::Write => found.contains(&FilterDecision::Write),
+            Says::Tame => !matches!(last, FilterDecision::Refused(_) | FilterDecision::Write),
         };
         if !is_right {
             complaints.push(format!("{}: {found:?}", shown(parts)));
@@ -288,12 +294,12 @@ fn what_guards_hold_alone(fixture: &Fixture) {
     }
     assert!(tried > 15, "{tried}");
     // What nothing but the filter holds: were this to fail, its words in docs/safety.md would be wrong.
-    let connections = |eye: &mut Eye| eye.session.scalar("SELECT @@max_connections").unwrap();
+    let connections = |eye: &mut Eye| eye.session.query_scalar("SELECT @@max_connections").unwrap();
     let usual = connections(&mut eye).unwrap();
     let mut session = open(fixture.target(), true);
     send(&mut session, b"SELECT * FROM d.v_sets").unwrap();
     assert_eq!(connections(&mut eye).as_deref(), Some("77"), "views reach settings");
-    eye.session.command(&format!("SET GLOBAL max_connections = {usual}")).unwrap();
+    eye.session.run_command(&format!("SET GLOBAL max_connections = {usual}")).unwrap();
     // And that the eye sees: without guards a write is one.
     let mut session = open(fixture.target(), false);
     send(&mut session, b"UPDATE d.t SET k = k + 1").unwrap();
@@ -301,22 +307,22 @@ fn what_guards_hold_alone(fixture: &Fixture) {
     send(&mut session, b"UPDATE d.t SET k = k - 1").unwrap();
 }
 
-fn fits(fits: Fits, identity: &Identity) -> bool {
+fn fits(fits: Fits, identity: &ServerIdentity) -> bool {
     match fits {
         Fits::Both => true,
-        Fits::Maria => identity.product == Product::MariaDb,
-        Fits::Mysql => identity.product != Product::MariaDb,
+        Fits::Maria => identity.product == ServerProduct::MariaDb,
+        Fits::Mysql => identity.product != ServerProduct::MariaDb,
     }
 }
 
 /// Ordinary statements are let through, and run.
-fn ordinary_ones(fixture: &Fixture, allowed: &Allowed) {
+fn ordinary_ones(fixture: &Fixture, allowed: &AllowList) {
     let mut session = open(fixture.target(), true);
     let mut complaints = Vec::new();
     send(&mut session, b"USE shop").unwrap();
     for (server, text) in ORDINARY {
         let (ruling, sent) = replay(&mut session, text.as_bytes(), allowed);
-        if matches!(ruling, Ruling::Refused(_) | Ruling::Write) {
+        if matches!(ruling, FilterDecision::Refused(_) | FilterDecision::Write) {
             complaints.push(format!("{text}: {ruling:?}"));
         }
         if !fits(*server, session.identity()) {
@@ -338,39 +344,53 @@ fn before_the_start(fixture: &Fixture) {
         let user = Some(user.to_owned());
         let plan = AddressPlan { socket: Some(socket.clone()), user, ..AddressPlan::default() };
         let mut session = Target::new(&plan).unwrap().connect(&Stop::new()).unwrap();
-        Facts::load(&mut session).unwrap()
+        PreflightFacts::from_session(&mut session).unwrap()
     };
-    let kinds = |facts: &Facts, intent: &Intent<'_>| {
-        judge(facts, intent).into_iter().map(|danger| danger.kind).collect::<Vec<_>>()
+    let kinds = |facts: &PreflightFacts, intent: &PreflightIntent<'_>| {
+        find_caveats(facts, intent).into_iter().map(|danger| danger.kind).collect::<Vec<_>>()
     };
     fixture.sql(
         "CREATE ROLE writers; GRANT INSERT ON d.* TO writers; CREATE USER by_role@localhost; \
          GRANT SELECT ON *.* TO by_role@localhost; GRANT writers TO by_role@localhost",
     );
     let (root, reader) = (facts("root"), facts("reader"));
-    assert!(!root.grants.writing().is_empty());
-    assert_eq!(reader.grants.writing(), Vec::<String>::new());
-    let by_role = facts("by_role").grants.writing();
+    assert!(!root.grants.write_privileges().is_empty());
+    assert_eq!(reader.grants.write_privileges(), Vec::<String>::new());
+    let by_role = facts("by_role").grants.write_privileges();
     assert!(!by_role.is_empty(), "a role that is off could be turned on");
     assert!(root.is_same_server(&reader) && root.is_writable);
-    assert!(kinds(&root, &Intent::default()).contains(&DangerKind::CanWrite));
+    assert!(kinds(&root, &PreflightIntent::default()).contains(&PreflightCaveatKind::CanWrite));
     let logs = [root.logs[0].clone()];
-    let intent =
-        Intent { source: Some(&root), logs: &logs, may_disturb: true, ..Intent::default() };
-    assert_eq!(kinds(&reader, &intent), [DangerKind::IsSource, DangerKind::IsOwnLog]);
+    let intent = PreflightIntent {
+        source: Some(&root),
+        logs: &logs,
+        may_disturb: true,
+        ..PreflightIntent::default()
+    };
+    assert_eq!(
+        kinds(&reader, &intent),
+        [PreflightCaveatKind::IsSource, PreflightCaveatKind::IsOwnLog]
+    );
     let name = root.uuid.clone().unwrap_or_else(|| root.hostname.clone());
-    let owned =
-        Intent { executes: true, owned: Some(&name), may_disturb: true, ..Intent::default() };
+    let owned = PreflightIntent {
+        executes: true,
+        owned: Some(&name),
+        may_disturb: true,
+        ..PreflightIntent::default()
+    };
     assert_eq!(kinds(&root, &owned), []);
     // Another session of the server is seen, by those who may not look as well.
     let _other = open(fixture.target(), false);
     assert!(facts("root").clients >= 1 && facts("reader").clients >= 1);
     // The account that we propose is one that can't write.
-    let line = sweat::target::preflight::reader_account(&root.identity);
+    let line = sweat::client::preflight::reader_account(&root.identity);
     fixture.sql(&line.replace("'...'", "'Long-enough-1'"));
     let grants = fixture.sql("SHOW GRANTS FOR sweat@'%'");
     let lines: Vec<String> = grants.lines().map(str::to_owned).collect();
-    assert_eq!(sweat::target::preflight::Grants::read(&lines).writing(), Vec::<String>::new());
+    assert_eq!(
+        sweat::client::preflight::AccountGrants::from_lines(&lines).write_privileges(),
+        Vec::<String>::new()
+    );
 }
 
 fn all_of(fixture: &Fixture) {

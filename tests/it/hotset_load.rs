@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sweat::base::{Clock, RealClock, Stop, StopReason};
+use sweat::client::{ServerProduct, Session, Target};
 use sweat::plan::Options;
-use sweat::server::{Control, Settings};
-use sweat::target::{Product, Session, Target};
+use sweat::server::{ServerControl, Settings};
 use sweat::warm::hotset::{
-    self, HotIndex, HotSet, KeyColumn, KeyLiteral, KeyRange, Look, Origin, look,
+    self, HotIndex, HotSet, HotSetOrigin, KeyColumn, KeyLiteral, KeyRange, ResidencyOptions,
+    read_residency,
 };
-use sweat::warm::{STRATEGIES, Scene, Warmed, gauge};
+use sweat::warm::{STRATEGIES, WarmContext, WarmOutcome, read_pool_status};
 
 use crate::fixture::{self, Fixture};
 
@@ -85,20 +86,20 @@ fn restart(server: &mut Fixture) {
 /// What users do: look up a third of the orders by their codes.
 fn work(server: &Fixture) -> u64 {
     let mut session = open(server.target());
-    let before = gauge(&mut session).unwrap().pages_read;
+    let before = read_pool_status(&mut session).unwrap().pages_read;
     for id in (8_000..16_000).step_by(7) {
         let sql = format!("SELECT pad FROM shop.orders WHERE code = '{}'", code(id));
-        assert_eq!(session.rows(&sql).unwrap().rows.len(), 1);
+        assert_eq!(session.query_rows(&sql).unwrap().rows.len(), 1);
     }
-    gauge(&mut session).unwrap().pages_read - before
+    read_pool_status(&mut session).unwrap().pages_read - before
 }
 
 /// The hot set of a server, by hand: its pages of `shop` from the pool, and these ranges of keys.
 fn taken(server: &Fixture) -> HotSet {
     let mut session = open(server.target());
-    let own = if session.identity().product == Product::MariaDb { "SYS_" } else { "" };
+    let own = if session.identity().product == ServerProduct::MariaDb { "SYS_" } else { "" };
     let rows = session
-        .rows(&format!(
+        .query_rows(&format!(
             "SELECT i.NAME, i.SPACE, i.INDEX_ID, s.FILE_SIZE DIV 16384, \
              SUBSTRING_INDEX(t.NAME, '/', -1) \
              FROM information_schema.INNODB_{own}INDEXES i \
@@ -107,13 +108,13 @@ fn taken(server: &Fixture) -> HotSet {
              WHERE t.NAME LIKE 'shop/%'"
         ))
         .unwrap();
-    let number = |at: usize, column| rows.text(at, column).unwrap().parse::<u64>().unwrap();
+    let number = |at: usize, column| rows.text_value(at, column).unwrap().parse::<u64>().unwrap();
     let mut ranks: HashMap<String, Vec<(u32, u64)>> = HashMap::new();
     for (rank, (table, index, page)) in pages(&mut session).into_iter().enumerate() {
         ranks.entry(format!("{table}.{index}")).or_default().push((page, rank as u64));
     }
     let index = |at: usize| {
-        let (table, index) = (rows.text(at, 4).unwrap(), rows.text(at, 0).unwrap());
+        let (table, index) = (rows.text_value(at, 4).unwrap(), rows.text_value(at, 0).unwrap());
         let pages = ranks.get(&format!("{table}.{index}")).cloned().unwrap_or_default();
         let (key, ranges) = ranges(&table, &index, pages.len() as u64);
         HotIndex {
@@ -133,11 +134,11 @@ fn taken(server: &Fixture) -> HotSet {
     let mut indexes: Vec<HotIndex> = (0..rows.rows.len()).map(index).collect();
     indexes.retain(|index| !index.pages.is_empty());
     assert!(indexes.iter().map(|i| i.pages.len()).sum::<usize>() > 150, "{indexes:?}");
-    let origin = Origin {
+    let origin = HotSetOrigin {
         product: session.identity().product.name().to_owned(),
         page_bytes: 16_384,
         accesses_per_s: Some(10_000.0),
-        ..Origin::default()
+        ..HotSetOrigin::default()
     };
     HotSet { format_version: 1, origin, indexes, notes: Vec::new() }
 }
@@ -145,14 +146,14 @@ fn taken(server: &Fixture) -> HotSet {
 /// Pages of `shop` in the pool: table, index, number; the hottest first.
 fn pages(session: &mut Session) -> Vec<(String, String, u32)> {
     let rows = session
-        .rows(
+        .query_rows(
             "SELECT REPLACE(SUBSTRING_INDEX(TABLE_NAME, '.', -1), '`', ''), INDEX_NAME, \
              PAGE_NUMBER \
              FROM information_schema.INNODB_BUFFER_PAGE_LRU WHERE TABLE_NAME LIKE '`shop`.%' \
              ORDER BY LRU_POSITION DESC",
         )
         .unwrap();
-    let text = |at, column| rows.text(at, column).unwrap();
+    let text = |at, column| rows.text_value(at, column).unwrap();
     (0..rows.rows.len())
         .map(|at| (text(at, 0), text(at, 1), text(at, 2).parse().unwrap()))
         .collect()
@@ -192,7 +193,7 @@ fn ranges(table: &str, index: &str, pages: u64) -> (Vec<KeyColumn>, Vec<KeyRange
 
 fn kept(server: &Fixture, hot: &HotSet) -> PathBuf {
     let path = server.dir.path().join("hot");
-    hotset::write(hot, &path).unwrap();
+    hotset::write_hot_set(hot, &path).unwrap();
     path
 }
 
@@ -202,32 +203,32 @@ fn load_until(
     given: &[(&str, &str)],
     is_ours: bool,
     stop: &Stop,
-) -> anyhow::Result<Warmed> {
+) -> anyhow::Result<WarmOutcome> {
     let strategy = STRATEGIES.iter().find(|s| s.name() == "hotset").expect("in the list");
     let mut all = vec![("file".to_owned(), hot.display().to_string())];
     all.extend(given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
-    let options = Options::check(&strategy.options(), &all).expect("good options");
+    let options = Options::from_given(&strategy.option_specs(), &all).expect("good options");
     let target = server.target().clone();
-    let control = is_ours.then_some(&mut server.sandbox as &mut dyn Control);
-    let mut scene = Scene {
+    let control = is_ours.then_some(&mut server.sandbox as &mut dyn ServerControl);
+    let mut scene = WarmContext {
         target: &target,
         control,
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop,
         progress: &mut |p| assert!(p.total == 0 || p.done <= p.total, "{p:?}"),
     };
     strategy.warm(&options, &mut scene)
 }
 
-fn load(server: &mut Fixture, hot: &Path, given: &[(&str, &str)]) -> Warmed {
+fn load(server: &mut Fixture, hot: &Path, given: &[(&str, &str)]) -> WarmOutcome {
     load_until(server, hot, given, true, &Stop::new()).expect("the load goes well")
 }
 
 /// All global variables, and the files of lists in the data folder.
 fn state(server: &Fixture) -> (BTreeMap<String, String>, Vec<(String, String)>) {
-    let rows = open(server.target()).rows("SHOW GLOBAL VARIABLES").unwrap();
-    let variables =
-        (0..rows.rows.len()).map(|i| (rows.text(i, 0).unwrap(), rows.text(i, 1).unwrap()));
+    let rows = open(server.target()).query_rows("SHOW GLOBAL VARIABLES").unwrap();
+    let variables = (0..rows.rows.len())
+        .map(|i| (rows.text_value(i, 0).unwrap(), rows.text_value(i, 1).unwrap()));
     let variables = variables.collect();
     let mut files = Vec::new();
     for entry in std::fs::read_dir(server.sandbox.datadir()).unwrap().flatten() {
@@ -240,16 +241,16 @@ fn state(server: &Fixture) -> (BTreeMap<String, String>, Vec<(String, String)>) 
     (variables, files)
 }
 
-fn share_there(server: &Fixture, hot: &HotSet, how: Look) -> f64 {
+fn share_there(server: &Fixture, hot: &HotSet, how: ResidencyOptions) -> f64 {
     let mut session = open(server.target());
-    let pool = gauge(&mut session).unwrap();
-    let found = look(&mut session, hot, &pool, how).unwrap();
+    let pool = read_pool_status(&mut session).unwrap();
+    let found = read_residency(&mut session, hot, &pool, how).unwrap();
     assert!(found.notes.is_empty(), "{:?}", found.notes);
-    hotset::warmth(hot, &found).share
+    hotset::compute_warmth(hot, &found).share
 }
 
-const BY_PAGES: Look = Look { pages: true, rows: false };
-const BY_ROWS: Look = Look { pages: false, rows: true };
+const BY_PAGES: ResidencyOptions = ResidencyOptions { pages: true, rows: false };
+const BY_ROWS: ResidencyOptions = ResidencyOptions { pages: false, rows: true };
 
 #[test]
 fn the_same_server_has_its_pages_back_after_a_restart() {
@@ -310,7 +311,7 @@ fn a_server_with_the_same_rows_elsewhere_is_warmed_by_keys() {
 fn taken_after_work(server: &Fixture) -> HotSet {
     work(server);
     let mut session = open(server.target());
-    session.rows("SELECT COUNT(pad) FROM shop.few WHERE a BETWEEN 4 AND 20").unwrap();
+    session.query_rows("SELECT COUNT(pad) FROM shop.few WHERE a BETWEEN 4 AND 20").unwrap();
     taken(server)
 }
 
@@ -325,12 +326,13 @@ fn ranges_of_keys_use_the_index_they_name() {
         let mut session = open(server.target());
         let sent = "SELECT DISTINCT CONVERT(argument USING utf8mb4) FROM mysql.general_log \
                     WHERE argument LIKE 'SELECT /* sweat warm */%'";
-        let sent = session.rows(sent).unwrap();
+        let sent = session.query_rows(sent).unwrap();
         let mut tables = Vec::new();
         for at in 0..sent.rows.len() {
-            let sql = sent.text(at, 0).unwrap();
-            let plan = session.rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
-            let column = |name| plan.text(0, plan.column(name).unwrap()).unwrap_or_default();
+            let sql = sent.text_value(at, 0).unwrap();
+            let plan = session.query_rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
+            let column =
+                |name| plan.text_value(0, plan.column_index(name).unwrap()).unwrap_or_default();
             let (access, key) = (column("type"), column("key"));
             assert!(["range", "const", "ref"].contains(&access.as_str()), "{sql}: {access}");
             assert!(sql.contains(&format!("FORCE INDEX (`{key}`)")), "{sql}: {key}");
@@ -357,11 +359,11 @@ fn what_was_dropped_or_rebuilt_is_said_or_read_by_its_keys() {
     assert!(notes.contains("shop.orders.code is left out: there is no such index"), "{notes}");
     assert!(notes.contains("shop.few.PRIMARY is left out: there is no such table"), "{notes}");
     let mut session = open(server.target());
-    let before = gauge(&mut session).unwrap().pages_read;
+    let before = read_pool_status(&mut session).unwrap().pages_read;
     let sql = "SELECT COUNT(pad) FROM shop.orders FORCE INDEX (PRIMARY) \
                    WHERE id >= 8000 AND id < 16000";
-    session.rows(sql).unwrap();
-    let late = gauge(&mut session).unwrap().pages_read - before;
+    session.query_rows(sql).unwrap();
+    let late = read_pool_status(&mut session).unwrap().pages_read - before;
     assert!(late <= 2, "{late} pages of the rebuilt table were read afterwards");
 }
 
@@ -380,9 +382,9 @@ fn an_index_that_is_named_otherwise_ordered_is_scanned_whole() {
     let notes = warmed.notes.join("\n");
     assert!(notes.contains("shop.orders.code is scanned whole: code is ordered by"), "{notes}");
     let mut session = open(server.target());
-    let before = gauge(&mut session).unwrap().pages_read;
-    session.rows("SELECT COUNT(code) FROM shop.orders FORCE INDEX (code)").unwrap();
-    assert!(gauge(&mut session).unwrap().pages_read - before <= 2);
+    let before = read_pool_status(&mut session).unwrap().pages_read;
+    session.query_rows("SELECT COUNT(code) FROM shop.orders FORCE INDEX (code)").unwrap();
+    assert!(read_pool_status(&mut session).unwrap().pages_read - before <= 2);
 }
 
 #[test]
@@ -424,9 +426,11 @@ fn equal_numbers_with_rows_elsewhere_are_noticed() {
     let notes = warmed.notes.join("\n");
     assert!(notes.contains("everything is read by its keys"), "{notes}");
     let mut session = open(server.target());
-    let before = gauge(&mut session).unwrap().pages_read;
-    session.rows("SELECT COUNT(pad) FROM shop.orders WHERE id >= 8000 AND id < 16000").unwrap();
-    let late = gauge(&mut session).unwrap().pages_read - before;
+    let before = read_pool_status(&mut session).unwrap().pages_read;
+    session
+        .query_rows("SELECT COUNT(pad) FROM shop.orders WHERE id >= 8000 AND id < 16000")
+        .unwrap();
+    let late = read_pool_status(&mut session).unwrap().pages_read - before;
     assert!(late <= cold / 20, "{late} of {cold}");
 }
 
@@ -441,7 +445,7 @@ fn a_load_that_was_cut_goes_on_where_it_was() {
             let stop = Stop::new();
             let later = stop.clone();
             std::thread::spawn(move || {
-                let clock = RealClock::start();
+                let clock = RealClock::start_now();
                 clock.sleep_until(clock.now() + Duration::from_millis(900).into());
                 later.set(StopReason::Interrupted);
             });
@@ -474,7 +478,7 @@ fn without_consent_nothing_is_set_and_pages_are_read_by_their_keys() {
         assert!(refused.to_string().contains("--allow load"), "{refused:#}");
         let loads = "SELECT VARIABLE_VALUE FROM PLACE.global_status \
                      WHERE VARIABLE_NAME = 'Innodb_buffer_pool_load_status'";
-        let maria = open(server.target()).identity().product == Product::MariaDb;
+        let maria = open(server.target()).identity().product == ServerProduct::MariaDb;
         let place = if maria { "information_schema" } else { "performance_schema" };
         let loads = &loads.replace("PLACE", place);
         let untouched = server.sql(loads);
@@ -497,7 +501,7 @@ fn a_copy_of_the_data_folder_has_the_same_pages() {
         let cold = work(&server);
         let hot = taken(&server);
         let file = kept(&server, &hot);
-        let is_mysql = open(server.target()).identity().product != Product::MariaDb;
+        let is_mysql = open(server.target()).identity().product != ServerProduct::MariaDb;
         let empty = || if is_mysql { fixture::mysql_with(SETTINGS) } else { None };
         let mut other = empty().unwrap_or_else(|| fixture::with(SETTINGS));
         server.sandbox.stop().unwrap();
@@ -533,8 +537,8 @@ fn what_a_killed_load_left_is_put_back_by_restore() {
         let words =
             ["warm", "hotset", "load", hot, "-u", "root", "--allow", "load", "--rate", "200 pages"];
         let mut killed = sweat(&words).spawn().unwrap();
-        let clock = RealClock::start();
-        while state(&server).1 == before.1 && clock.now().seconds() < 5.0 {
+        let clock = RealClock::start_now();
+        while state(&server).1 == before.1 && clock.now().to_seconds() < 5.0 {
             clock.sleep_until(clock.now() + Duration::from_millis(20).into());
         }
         killed.kill().unwrap();

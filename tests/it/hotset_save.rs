@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use sweat::base::{Nanos, RealClock, Stop, StopReason};
-use sweat::server::Control;
-use sweat::target::{Product, Session};
+use sweat::client::{ServerProduct, Session};
+use sweat::server::ServerControl;
 use sweat::warm::hotset::{
-    self, HotIndex, HotSet, KeyLiteral, KeyRange, Most, SavePlan, Saved, condition,
+    self, HotIndex, HotSet, KeyLiteral, KeyRange, SaveLimit, SaveOutcome, SavePlan, range_condition,
 };
-use sweat::warm::{Choice, Scene};
+use sweat::warm::{TableChoice, WarmContext};
 
 use crate::fixture::{self, Fixture};
 
@@ -85,7 +85,7 @@ fn types(format: &str) -> Vec<String> {
 }
 
 /// What the server of either product is filled with.
-fn statements(product: Product) -> Vec<String> {
+fn statements(product: ServerProduct) -> Vec<String> {
     let mut all: Vec<String> = [
         "CREATE DATABASE `shop-1`",
         "USE `shop-1`",
@@ -136,7 +136,7 @@ fn statements(product: Product) -> Vec<String> {
         "INSERT INTO sys_2 SELECT -n, n * 3 FROM seq WHERE n <= 3000",
     ];
     all.extend(more.map(str::to_owned));
-    if product != Product::MariaDb {
+    if product != ServerProduct::MariaDb {
         let own = [
             "CREATE TABLESPACE several ADD DATAFILE 'several.ibd'",
             "CREATE TABLE gen_1 (id INT NOT NULL PRIMARY KEY, k INT, KEY k (k)) TABLESPACE several",
@@ -167,7 +167,7 @@ fn servers(settings: &[(&str, &str)]) -> Vec<Fixture> {
 
 fn open(server: &Fixture) -> Session {
     let mut session = server.target().connect(&Stop::new()).expect("a session");
-    session.command("SET sql_mode = '', time_zone = '+00:00'").unwrap();
+    session.run_command("SET sql_mode = '', time_zone = '+00:00'").unwrap();
     session
 }
 
@@ -179,41 +179,44 @@ fn quote(name: &str) -> String {
 fn touch(server: &Fixture) {
     let mut session = open(server);
     let indexes = session
-        .rows(
+        .query_rows(
             "SELECT DISTINCT TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS \
              WHERE TABLE_SCHEMA = 'shop-1' AND INDEX_TYPE = 'BTREE'",
         )
         .unwrap();
     assert!(indexes.rows.len() > 100);
     for at in 0..indexes.rows.len() {
-        let (table, index) = (indexes.text(at, 0).unwrap(), indexes.text(at, 1).unwrap());
+        let (table, index) =
+            (indexes.text_value(at, 0).unwrap(), indexes.text_value(at, 1).unwrap());
         let (table, index) = (quote(&table), quote(&index));
         session
-            .rows(&format!("SELECT COUNT(*), MAX(1) FROM `shop-1`.{table} FORCE INDEX ({index})"))
+            .query_rows(&format!(
+                "SELECT COUNT(*), MAX(1) FROM `shop-1`.{table} FORCE INDEX ({index})"
+            ))
             .unwrap();
     }
-    session.rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.nokey USE INDEX ()").unwrap();
+    session.query_rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.nokey USE INDEX ()").unwrap();
     let cut = "SELECT COUNT(*) FROM `shop-1`.odd FORCE INDEX (cut) WHERE t BETWEEN '0' AND 'g'";
-    session.rows(cut).unwrap();
+    session.query_rows(cut).unwrap();
 }
 
 fn plan() -> SavePlan {
-    let tables = vec![Choice { database: "shop-1".to_owned(), table: None }];
+    let tables = vec![TableChoice { database: "shop-1".to_owned(), table: None }];
     SavePlan { tables, range_leaves: 1, ..SavePlan::default() }
 }
 
-fn save_until(server: &Fixture, plan: &SavePlan, stop: &Stop) -> anyhow::Result<Saved> {
-    let mut scene = Scene {
+fn save_until(server: &Fixture, plan: &SavePlan, stop: &Stop) -> anyhow::Result<SaveOutcome> {
+    let mut scene = WarmContext {
         target: server.target(),
         control: None,
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop,
         progress: &mut |p| assert!(p.total == 0 || p.done <= p.total, "{p:?}"),
     };
-    hotset::save(plan, &mut scene)
+    hotset::save_hot_set(plan, &mut scene)
 }
 
-fn save(server: &Fixture, plan: &SavePlan) -> Saved {
+fn save(server: &Fixture, plan: &SavePlan) -> SaveOutcome {
     let saved = save_until(server, plan, &Stop::new()).expect("saving goes well");
     assert!(!saved.cut);
     saved
@@ -222,12 +225,12 @@ fn save(server: &Fixture, plan: &SavePlan) -> Saved {
 /// Rows of each page in the pool, as InnoDB counts them.
 fn records(session: &mut Session) -> HashMap<(u32, u32), u64> {
     let rows = session
-        .rows(
+        .query_rows(
             "SELECT SPACE, PAGE_NUMBER, NUMBER_RECORDS FROM information_schema.INNODB_BUFFER_PAGE \
              WHERE PAGE_TYPE = 'INDEX'",
         )
         .unwrap();
-    let number = |at: usize, column| rows.text(at, column).unwrap().parse::<u64>().unwrap();
+    let number = |at: usize, column| rows.text_value(at, column).unwrap().parse::<u64>().unwrap();
     (0..rows.rows.len())
         .map(|at| ((number(at, 0) as u32, number(at, 1) as u32), number(at, 2)))
         .collect()
@@ -242,9 +245,9 @@ fn count(session: &mut Session, index: &HotIndex, range: &KeyRange) -> u64 {
         "SELECT COUNT(*) FROM `shop-1`.{} {partition} FORCE INDEX ({}) WHERE {}",
         quote(&index.table),
         quote(&index.index),
-        condition(&index.key, range)
+        range_condition(&index.key, range)
     );
-    let count = session.scalar(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let count = session.query_scalar(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
     count.unwrap().parse().unwrap()
 }
 
@@ -277,7 +280,7 @@ fn check_leaves(session: &mut Session, hot: &HotSet) -> (u64, u64) {
             } else {
                 rows == expected || rows + own == expected
             };
-            let said = condition(&index.key, range);
+            let said = range_condition(&index.key, range);
             assert!(right, "{name}: page {page} has {expected} rows, {rows} are found: {said}");
             all += rows;
         }
@@ -340,7 +343,7 @@ fn pages_of_other_sizes_are_read_too() {
     for bytes in ["4k", "64k"] {
         let settings = [SETTINGS, &[("innodb_page_size", bytes)]].concat();
         let mut server = fixture::with(&settings);
-        let mut all: Vec<String> = statements(Product::MariaDb).into_iter().take(7).collect();
+        let mut all: Vec<String> = statements(ServerProduct::MariaDb).into_iter().take(7).collect();
         all.push(
             "CREATE TABLE t (p VARCHAR(60) NOT NULL PRIMARY KEY, k INT, pad CHAR(150), KEY k (k))"
                 .to_owned(),
@@ -348,9 +351,9 @@ fn pages_of_other_sizes_are_read_too() {
         all.push("INSERT INTO t SELECT SHA2(n, 224), CRC32(n) % 999, 'x' FROM seq".to_owned());
         server.filled_with(&format!("hotset-{bytes}"), all.iter().map(String::as_str));
         let mut session = open(&server);
-        session.rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.t").unwrap();
-        session.rows("SELECT COUNT(k) FROM `shop-1`.t FORCE INDEX (k)").unwrap();
-        session.rows("SELECT COUNT(*) FROM `shop-1`.seq").unwrap();
+        session.query_rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.t").unwrap();
+        session.query_rows("SELECT COUNT(k) FROM `shop-1`.t FORCE INDEX (k)").unwrap();
+        session.query_rows("SELECT COUNT(*) FROM `shop-1`.seq").unwrap();
         let saved = save(&server, &plan());
         let (indexes, leaves) = check_leaves(&mut session, &saved.hot);
         assert!(indexes >= 3 && leaves > 20, "{bytes}: {indexes} indexes, {leaves} leaves");
@@ -366,7 +369,7 @@ fn part_of_a_tree(server: &mut Fixture, bytes: &str) {
     let mut session = open(server);
     let part = "p >= '3' AND p < '5'";
     let sum = format!("SELECT SUM(LENGTH(pad)), COUNT(*) FROM `shop-1`.t WHERE {part}");
-    let wanted: u64 = session.rows(&sum).unwrap().text(0, 1).unwrap().parse().unwrap();
+    let wanted: u64 = session.query_rows(&sum).unwrap().text_value(0, 1).unwrap().parse().unwrap();
     let saved = save(server, &SavePlan { range_leaves: 0, ..plan() });
     let rows = saved.hot.indexes.iter().find(|i| i.table == "t" && i.clustered).unwrap();
     assert_eq!((saved.pages_missed, rows.whole.as_deref()), (0, None), "{bytes}");
@@ -375,9 +378,9 @@ fn part_of_a_tree(server: &mut Fixture, bytes: &str) {
         .ranges
         .iter()
         .map(|range| {
-            let said = condition(&rows.key, range);
+            let said = range_condition(&rows.key, range);
             let sql = format!("SELECT COUNT(*) FROM `shop-1`.t WHERE ({said}) AND {part}");
-            session.scalar(&sql).unwrap().unwrap().parse::<u64>().unwrap()
+            session.query_scalar(&sql).unwrap().unwrap().parse::<u64>().unwrap()
         })
         .sum();
     assert_eq!(of_part, wanted, "{bytes}: all that was read is in a range");
@@ -390,9 +393,11 @@ fn only_what_is_hot_is_saved_and_the_hottest_first() {
     for server in servers(SMALL) {
         let mut session = open(&server);
         for _ in 0..3 {
-            session.rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.uniq FORCE INDEX (zz)").unwrap();
             session
-                .rows(
+                .query_rows("SELECT SUM(LENGTH(pad)) FROM `shop-1`.uniq FORCE INDEX (zz)")
+                .unwrap();
+            session
+                .query_rows(
                     "SELECT SUM(mu) FROM `shop-1`.types_dynamic FORCE INDEX (mu) WHERE mu \
                 BETWEEN 1000000 AND 5000000",
                 )
@@ -420,7 +425,7 @@ fn only_what_is_hot_is_saved_and_the_hottest_first() {
             hot.indexes.iter().flat_map(|i| i.pages.iter().map(|(_, place)| *place)).collect();
         places.sort_unstable();
         assert!(places.iter().enumerate().all(|(i, place)| i as u64 == *place));
-        let part = save(&server, &SavePlan { most: Most::Share(0.25), ..plan() });
+        let part = save(&server, &SavePlan { most: SaveLimit::Share(0.25), ..plan() });
         let kept: u64 = part.hot.indexes.iter().map(|i| i.pages.len() as u64).sum();
         assert_eq!(kept, part.pages_in_pool.div_ceil(4));
         assert!(part.hot.indexes.iter().any(|i| i.table == "uniq"));
@@ -467,21 +472,21 @@ fn a_stop_leaves_no_hot_set_and_a_stranger_is_told_what_it_needs() {
         assert!(saved.cut && saved.hot.indexes.is_empty());
     }
     let mut session = open(&server);
-    session.command("CREATE USER stranger@localhost").unwrap();
+    session.run_command("CREATE USER stranger@localhost").unwrap();
     let plan = sweat::plan::AddressPlan {
         socket: Some(server.sandbox.meta().socket.clone()),
         user: Some("stranger".to_owned()),
         ..sweat::plan::AddressPlan::default()
     };
-    let target = sweat::target::Target::new(&plan).unwrap();
-    let mut scene = Scene {
+    let target = sweat::client::Target::new(&plan).unwrap();
+    let mut scene = WarmContext {
         target: &target,
         control: None,
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop: &Stop::new(),
         progress: &mut |_| {},
     };
-    let error = hotset::save(&SavePlan::default(), &mut scene).unwrap_err();
+    let error = hotset::save_hot_set(&SavePlan::default(), &mut scene).unwrap_err();
     assert!(format!("{error:#}").contains("privilege PROCESS"), "{error:#}");
 }
 
@@ -498,7 +503,7 @@ fn the_command_writes_a_file_that_load_reads() {
     assert_eq!(code, Some(0), "{err}");
     assert!(out.starts_with("saved ") && out.contains(" key ranges, to "), "{out}");
     assert!(out.contains("note: shop-1.odd.cut has no key ranges"), "{out}");
-    let hot = hotset::read(&path).unwrap();
+    let hot = hotset::read_hot_set(&path).unwrap();
     assert!(hot.indexes.len() > 100);
     assert!(hot.origin.accesses_per_s.is_some());
     assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);

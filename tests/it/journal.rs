@@ -1,9 +1,9 @@
 //! Variables of a real server: changed with consent, put back whatever happens.
 
 use sweat::base::{Stop, StopReason};
-use sweat::server::Control as _;
-use sweat::server::journal::{self, Consent, Journal, Trust};
-use sweat::server::sandbox::{Home, ProcessId};
+use sweat::server::ServerControl as _;
+use sweat::server::journal::{self, Consent, Journal, JournalTrust};
+use sweat::server::sandbox::{HomeFolders, ProcessId};
 
 use crate::fixture::{self, Fixture};
 
@@ -12,16 +12,16 @@ const LOOK: &str = "select @@global.innodb_old_blocks_pct, @@global.long_query_t
 
 fn open(fixture: &Fixture, stop: &Stop) -> Journal {
     let path = fixture.dir.path().join(journal::FILE);
-    let consent = Consent::of(&fixture.sandbox);
+    let consent = Consent::from_control(&fixture.sandbox);
     Journal::open(&path, fixture.sandbox.target(), &consent, stop).unwrap()
 }
 
 fn change(journal: &mut Journal) {
-    journal.set("innodb_old_blocks_pct", "5").unwrap();
-    journal.set("long_query_time", "0.5").unwrap();
-    journal.set("innodb_stats_on_metadata", "ON").unwrap();
-    journal.set("init_connect", "set @a = 'it''s'").unwrap();
-    journal.set("innodb_old_blocks_pct", "6").unwrap();
+    journal.set_variable("innodb_old_blocks_pct", "5").unwrap();
+    journal.set_variable("long_query_time", "0.5").unwrap();
+    journal.set_variable("innodb_stats_on_metadata", "ON").unwrap();
+    journal.set_variable("init_connect", "set @a = 'it''s'").unwrap();
+    journal.set_variable("innodb_old_blocks_pct", "6").unwrap();
 }
 
 fn check(fixture: &Fixture) {
@@ -31,8 +31,8 @@ fn check(fixture: &Fixture) {
     let mut guard = open(fixture, &stop);
     change(&mut guard);
     assert!(fixture.sql(LOOK).starts_with("6\t0.5"), "{}", fixture.sql(LOOK));
-    assert!(guard.set("no_such_variable", "1").is_err());
-    assert!(guard.set("innodb_old_blocks_pct", "words").is_err());
+    assert!(guard.set_variable("no_such_variable", "1").is_err());
+    assert!(guard.set_variable("innodb_old_blocks_pct", "words").is_err());
     // Ctrl-C: the flag is set when the guard is dropped.
     stop.set(StopReason::Interrupted);
     drop(guard);
@@ -43,17 +43,18 @@ fn check(fixture: &Fixture) {
     change(&mut guard);
     let path = guard.path().to_owned();
     std::mem::forget(guard);
-    let again = Journal::open(&path, fixture.target(), &Consent::given("--allow x"), &Stop::new());
+    let again =
+        Journal::open(&path, fixture.target(), &Consent::from_flag("--allow x"), &Stop::new());
     assert!(again.unwrap_err().to_string().contains("not put back"));
     fixture.sql("set global long_query_time = 3");
-    let undone = journal::restore(&path, fixture.target(), Trust::Own).unwrap();
+    let undone = journal::restore_journal(&path, fixture.target(), JournalTrust::Own).unwrap();
     assert_eq!(undone.left.len(), 1, "{undone:?}");
     assert!(undone.left[0].contains("long_query_time is 3"), "{undone:?}");
     fixture.sql("set global long_query_time = 10");
     assert_eq!(fixture.sql(LOOK), before, "after a kill");
     assert_eq!(
-        journal::restore(&path, fixture.target(), Trust::Own).unwrap(),
-        journal::Undone::default()
+        journal::restore_journal(&path, fixture.target(), JournalTrust::Own).unwrap(),
+        journal::UndoReport::default()
     );
 }
 
@@ -69,7 +70,7 @@ fn variables_are_put_back_after_ctrl_c_and_after_a_kill() {
 fn a_server_that_was_killed_does_not_hang_the_guard() {
     let mut fixture = fixture::mariadb();
     let path = fixture.dir.path().join(journal::FILE);
-    let consent = Consent::given("--allow x");
+    let consent = Consent::from_flag("--allow x");
     let mut guard = Journal::open(&path, fixture.target(), &consent, &Stop::new()).unwrap();
     change(&mut guard);
     fixture.sandbox.kill();
@@ -82,19 +83,19 @@ fn a_server_that_was_killed_does_not_hang_the_guard() {
 fn what_a_killed_sweat_left_is_told_by_the_next_and_put_back() {
     let fixture = fixture::mariadb();
     let before = fixture.sql(LOOK);
-    let home = Home::at(fixture.dir.path());
+    let home = HomeFolders::from_root(fixture.dir.path());
     std::fs::create_dir(&home.journals).unwrap();
     let path = home.journals.join("x.jsonl");
-    let consent = Consent::given("--allow x");
+    let consent = Consent::from_flag("--allow x");
     let mut guard = Journal::open(&path, fixture.target(), &consent, &Stop::new()).unwrap();
     change(&mut guard);
     std::mem::forget(guard);
-    let told = journal::pending(&home);
+    let told = journal::find_pending_journals(&home);
     assert!(told.len() == 1 && told[0].is_ours, "its sweat still runs: {told:?}");
     let text = std::fs::read_to_string(&path).unwrap();
-    let started = ProcessId::own().unwrap().started;
+    let started = ProcessId::own_process().unwrap().started;
     std::fs::write(&path, text.replace(&format!("\"{started}\""), "\"1\"")).unwrap();
-    let told = journal::pending(&home);
+    let told = journal::find_pending_journals(&home);
     assert!(told.len() == 1 && told[0].path == path && !told[0].is_ours, "{told:?}");
     assert!(told[0].what.contains("innodb_old_blocks_pct, long_query_time"), "{told:?}");
 
@@ -140,15 +141,17 @@ fn a_journal_touches_no_file_but_the_servers_list_of_pages() {
     std::fs::write(&victim, "mine").unwrap();
     std::fs::write(victim.with_file_name("victim.sweat-aside"), "evil").unwrap();
     let mut guard = open(&fixture, &Stop::new());
-    guard.set("innodb_old_blocks_pct", "5").unwrap();
+    guard.set_variable("innodb_old_blocks_pct", "5").unwrap();
     let path = guard.path().to_owned();
     std::mem::forget(guard);
     let line = format!("{{\"stand_in\":{{\"path\":{victim:?},\"inode\":1}}}}\n");
     let text = std::fs::read_to_string(&path).unwrap() + &line;
     std::fs::write(&path, text).unwrap();
-    let refused = journal::restore(&path, fixture.target(), Trust::Own).unwrap_err().to_string();
+    let refused = journal::restore_journal(&path, fixture.target(), JournalTrust::Own)
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("victim") && refused.contains("--allow journal"), "{refused}");
-    let undone = journal::restore(&path, fixture.target(), Trust::Any).unwrap();
+    let undone = journal::restore_journal(&path, fixture.target(), JournalTrust::Any).unwrap();
     assert!(undone.left[0].contains("no file was touched"), "{undone:?}");
     assert_eq!(undone.back, ["innodb_old_blocks_pct"]);
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sweat::base::{Clock, RealClock, Stop};
+use sweat::client::Target;
 use sweat::plan::{AddressPlan, ProbePlan};
-use sweat::probe::{Cost, Sample, Sampler, Values, counters_now};
-use sweat::server::Control;
-use sweat::target::Target;
+use sweat::probe::{ProbeCost, ProbeSample, SampleValues, Sampler, counters_now};
+use sweat::server::ServerControl;
 
 use crate::fixture::{self, Fixture};
 
@@ -29,7 +29,7 @@ fn signal(server: &Fixture, signal: Signal) {
 
 /// Through a session of its own, as the workers of a load have.
 fn command(server: &Fixture, sql: &str) {
-    server.target().connect(&Stop::new()).unwrap().command(sql).unwrap();
+    server.target().connect(&Stop::new()).unwrap().run_command(sql).unwrap();
 }
 
 fn target_of(server: &Fixture, user: &str) -> Target {
@@ -40,8 +40,8 @@ fn target_of(server: &Fixture, user: &str) -> Target {
 /// Samples of one run of the sampler, while `work` runs.
 struct Taken {
     clock: RealClock,
-    samples: Vec<Sample>,
-    costs: Vec<Cost>,
+    samples: Vec<ProbeSample>,
+    costs: Vec<ProbeCost>,
     pid: Option<u32>,
     stopped_in: Duration,
 }
@@ -49,7 +49,7 @@ struct Taken {
 const TICK: Duration = Duration::from_millis(100);
 
 fn sample(target: &Target, names: &[&str], work: impl FnOnce(RealClock)) -> Taken {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let names = names.iter().map(|n| (*n).to_owned()).collect();
     let plan = ProbePlan { names, interval: TICK };
     let (out, samples) = mpsc::channel();
@@ -65,13 +65,15 @@ fn sample(target: &Target, names: &[&str], work: impl FnOnce(RealClock)) -> Take
 }
 
 impl Taken {
-    fn of(&self, probe: &str) -> Vec<&Sample> {
+    fn of(&self, probe: &str) -> Vec<&ProbeSample> {
         self.samples.iter().filter(|s| s.probe == probe).collect()
     }
 
     fn numbers(&self, probe: &str) -> Vec<BTreeMap<String, f64>> {
-        let numbers = |s: &&Sample| match &s.values {
-            Values::Numbers(n) | Values::Mixed(n, _) => Some(n.iter().cloned().collect()),
+        let numbers = |s: &&ProbeSample| match &s.values {
+            SampleValues::Numbers(n) | SampleValues::Mixed(n, _) => {
+                Some(n.iter().cloned().collect())
+            }
             _ => None,
         };
         self.of(probe).iter().filter_map(numbers).collect()
@@ -80,7 +82,7 @@ impl Taken {
     fn gaps(&self, probe: &str) -> Vec<&str> {
         let gaps =
             self.samples.iter().filter(|s| s.probe == probe).filter_map(|s| match &s.values {
-                Values::Gap(why) => Some(why.as_str()),
+                SampleValues::Gap(why) => Some(why.as_str()),
                 _ => None,
             });
         gaps.collect()
@@ -106,7 +108,7 @@ fn every_probe_delivers_on_mysql_too() {
 fn all_deliver(server: &Fixture) {
     let taken = sample(server.target(), &[], |_| {
         let mut session = server.target().connect(&Stop::new()).unwrap();
-        session.command("DO SLEEP(0.6)").unwrap();
+        session.run_command("DO SLEEP(0.6)").unwrap();
         pause(500);
     });
 
@@ -137,12 +139,12 @@ fn all_deliver(server: &Fixture) {
     assert!(last["process.resident_bytes"] > 1e7);
     assert!(taken.numbers("host").iter().all(|n| n["cpu.busy_s"] > 0.0));
     match &taken.of("innodb")[0].values {
-        Values::Text(text) => assert!(text.contains("END OF INNODB MONITOR OUTPUT")),
+        SampleValues::Text(text) => assert!(text.contains("END OF INNODB MONITOR OUTPUT")),
         other => panic!("{other:?}"),
     }
     let lists = taken.of("processlist");
     let sleeper = lists.iter().any(|s| match &s.values {
-        Values::Table(columns, rows) => {
+        SampleValues::Table(columns, rows) => {
             assert_eq!(columns.last().unwrap(), "INFO");
             rows.iter().any(|row| row.last().unwrap().contains("SLEEP(0.6)"))
         }
@@ -150,7 +152,7 @@ fn all_deliver(server: &Fixture) {
     });
     assert!(sleeper, "{lists:?}");
     for list in lists {
-        if let Values::Table(_, rows) = &list.values {
+        if let SampleValues::Table(_, rows) = &list.values {
             assert!(rows.iter().all(|row| !row.last().unwrap().contains("processlist")));
         }
     }
@@ -164,7 +166,7 @@ fn variables_are_taken_at_both_ends_with_their_origin() {
     });
     let tables = taken.of("variables");
     assert_eq!(tables.len(), 2);
-    let end = sweat::archive::variables(&tables[0].values, Some(&tables[1].values));
+    let end = sweat::archive::join_variables(&tables[0].values, Some(&tables[1].values));
     let find = |name: &str| end.iter().find(|v| v.name == name).unwrap();
     let pool = find("innodb_buffer_pool_size");
     assert_eq!((pool.start.as_str(), pool.origin.as_deref()), ("33554432", Some("command-line")));
@@ -208,9 +210,9 @@ fn a_restart_leaves_a_gap_and_sampling_goes_on() {
         pause(450);
     });
     // Ticks missed on a busy machine are gaps too, but of another kind.
-    let seen = |s: &&Sample| match &s.values {
-        Values::Gap(why) if why.contains("connection") => Some(false),
-        Values::Gap(_) => None,
+    let seen = |s: &&ProbeSample| match &s.values {
+        SampleValues::Gap(why) if why.contains("connection") => Some(false),
+        SampleValues::Gap(_) => None,
         _ => Some(true),
     };
     let words: Vec<bool> = taken.of("status").iter().filter_map(seen).collect();
@@ -240,7 +242,7 @@ fn a_server_that_hangs_holds_up_neither_the_host_nor_the_end() {
         taken
             .of(probe)
             .iter()
-            .filter(|s| s.planned.0 > hung && !matches!(s.values, Values::Gap(_)))
+            .filter(|s| s.planned.0 > hung && !matches!(s.values, SampleValues::Gap(_)))
             .count()
     };
     assert!(after("host") >= 3, "{}", after("host"));
@@ -275,10 +277,10 @@ fn counters_of_now_hold_server_process_and_disk() {
     let peer = session.peer_pid();
     assert_eq!(peer, Some(pid(&server)));
     let before = counters_now(Some(&mut session), peer).unwrap();
-    session.command("CREATE DATABASE d").unwrap();
-    session.command("CREATE TABLE d.t (a LONGBLOB)").unwrap();
-    session.command("INSERT INTO d.t VALUES (REPEAT('x', 8000000))").unwrap();
-    session.command("FLUSH TABLES d.t FOR EXPORT").unwrap();
+    session.run_command("CREATE DATABASE d").unwrap();
+    session.run_command("CREATE TABLE d.t (a LONGBLOB)").unwrap();
+    session.run_command("INSERT INTO d.t VALUES (REPEAT('x', 8000000))").unwrap();
+    session.run_command("FLUSH TABLES d.t FOR EXPORT").unwrap();
     let after = counters_now(Some(&mut session), peer).unwrap();
     let rise = |name: &str| after[name] - before[name];
     assert!(rise("Com_insert") == 1.0 && rise("Uptime") >= 0.0);

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sweat::base::{RealClock, Stop, StopReason};
-use sweat::capture::{Database, Deed, Log, Next, Recorded};
+use sweat::capture::{DefaultDatabase, EventKind, LogFlow, LogParser, LogRecord};
+use sweat::client::{Session, Target};
 use sweat::driver;
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan, Options};
-use sweat::recorder::{Recording, Replayed};
-use sweat::server::Control as _;
-use sweat::target::{Session, Target};
-use sweat::workload::{Kind as _, replay};
+use sweat::recorder::{Recording, ReplayTotals};
+use sweat::server::ServerControl as _;
+use sweat::workload::{WorkloadKind as _, replay};
 
 use crate::fixture::{self, Fixture};
 
@@ -37,12 +37,12 @@ type Deeds = Vec<(String, String)>;
 
 fn options(given: &[(&str, &str)]) -> Options {
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Options::check(&replay::Replay.options(), &given).expect("the options exist")
+    Options::from_given(&replay::ReplayKind.option_specs(), &given).expect("the options exist")
 }
 
 struct Played {
     recording: Recording,
-    replayed: Replayed,
+    replayed: ReplayTotals,
 }
 
 /// Replays a log on as many seats as it asks for, on the reactor.
@@ -60,13 +60,13 @@ fn play_until(
     let mut all = vec![("log", log.to_str().unwrap()), ("may-write", "on")];
     all.extend(given);
     let options = options(&all);
-    let workers = replay::seats(&options, stop).unwrap();
-    let workload = replay::Replay.build(&options, Some(target)).unwrap();
-    workload.check(&Stop::new()).unwrap();
+    let workers = replay::worker_count(&options, stop).unwrap();
+    let workload = replay::ReplayKind.build_workload(&options, Some(target)).unwrap();
+    workload.check_ready(&Stop::new()).unwrap();
     let plan = LoadPlan { workers, ..plan.clone() };
-    let clock = RealClock::start();
-    let recording = driver::run(&plan, 1, &*workload, clock, stop, &mut |_| {}).unwrap();
-    Played { recording, replayed: workload.replayed().expect("a replay tells of itself") }
+    let clock = RealClock::start_now();
+    let recording = driver::run_load(&plan, 1, &*workload, clock, stop, &mut |_| {}).unwrap();
+    Played { recording, replayed: workload.replay_totals().expect("a replay tells of itself") }
 }
 
 fn reactor() -> LoadPlan {
@@ -77,19 +77,19 @@ fn reactor() -> LoadPlan {
 fn deeds(path: &Path) -> BTreeMap<u64, Deeds> {
     let mut file = std::fs::File::open(path).unwrap();
     let mut all: BTreeMap<u64, Deeds> = BTreeMap::new();
-    let mut log = Log::default();
-    log.read(&mut file, &mut |r: &Recorded<'_>| {
-        if matches!(r.deed, Deed::Statement | Deed::Execute | Deed::Connect) {
+    let mut log = LogParser::default();
+    log.read_source(&mut file, &mut |r: &LogRecord<'_>| {
+        if matches!(r.deed, EventKind::Statement | EventKind::Execute | EventKind::Connect) {
             let database = match r.database {
-                Database::Named(name) => String::from_utf8_lossy(name).into_owned(),
-                Database::None | Database::Unknown => String::new(),
+                DefaultDatabase::Named(name) => String::from_utf8_lossy(name).into_owned(),
+                DefaultDatabase::None | DefaultDatabase::Unknown => String::new(),
             };
             let deeds = all.entry(r.session.unwrap()).or_default();
-            if r.deed != Deed::Connect {
+            if r.deed != EventKind::Connect {
                 deeds.push((database, String::from_utf8_lossy(r.text).into_owned()));
             }
         }
-        Next::Continue(())
+        LogFlow::Continue(())
     })
     .unwrap();
     all
@@ -121,7 +121,7 @@ fn record(server: &Fixture) -> Vec<Deeds> {
     let mut sent: Vec<Deeds> = vec![Vec::new(); 5];
     let mut databases = vec![String::new(); 5];
     let mut run = |at: usize, text: &str, expected: Option<&str>| {
-        let said = sessions[at].rows(text);
+        let said = sessions[at].query_rows(text);
         said.unwrap_or_else(|e| panic!("`{text}` is right: {e}"));
         if let Some(name) = text.strip_prefix("use ") {
             databases[at] = name.to_owned();
@@ -379,16 +379,16 @@ fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
     let log = log_of((0..200).map(|at| (at % 3, at, read(at))), dir.path());
     let given = [("log", log.to_str().unwrap()), ("timing", "fast"), ("may-write", "on")];
     let options = options(&given);
-    let workload = replay::Replay.build(&options, Some(server.target())).unwrap();
-    workload.check(&Stop::new()).unwrap();
+    let workload = replay::ReplayKind.build_workload(&options, Some(server.target())).unwrap();
+    workload.check_ready(&Stop::new()).unwrap();
     let length = std::fs::metadata(&log).unwrap().len();
     std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2 + 70).unwrap();
     let plan = LoadPlan { workers: 3, ..reactor() };
     let run = || {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let recording =
-            driver::run(&plan, 1, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
-        (recording.reason, workload.replayed().unwrap())
+            driver::run_load(&plan, 1, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
+        (recording.reason, workload.replay_totals().unwrap())
     };
     let (reason, replayed) = run();
     assert_eq!(reason, StopReason::Done);
@@ -485,7 +485,7 @@ fn a_network_that_is_cut_for_a_while_makes_a_replay_late_and_loses_nothing() {
     let healed = cut(&Stop::new(), false);
     assert_eq!((healed.recording.reason, healed.replayed.sent), (StopReason::Done, 150));
     assert_eq!(healed.recording.errors, []);
-    let late = healed.replayed.lag_ns.max();
+    let late = healed.replayed.lag_ns.max_ns();
     assert!(late > 300_000_000, "it says how late it was: {late} ns");
     let ended = cut(&Stop::new(), true);
     assert_eq!(ended.recording.reason, StopReason::Interrupted);
@@ -494,22 +494,22 @@ fn a_network_that_is_cut_for_a_while_makes_a_replay_late_and_loses_nothing() {
 
 #[test]
 fn a_pool_is_warmed_by_what_a_log_read() {
-    use sweat::warm::{Scene, Strategy as _, replay::Replay};
+    use sweat::warm::{WarmContext, WarmStrategy as _, replay::ReplayStrategy};
     let server = target_with(&[("general_log", "ON"), ("general_log_file", "general.log")]);
     let dir = tempfile::tempdir().unwrap();
     let log = log_of((0..300).map(|at| (10 + at % 4, at * 1000, read(at))), dir.path());
     let given = [("log", log.to_str().unwrap()), ("may-write", "on")];
     let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let options = Options::check(&Replay.options(), &given).unwrap();
+    let options = Options::from_given(&ReplayStrategy.option_specs(), &given).unwrap();
     let stop = Stop::new();
-    let mut scene = Scene {
+    let mut scene = WarmContext {
         target: server.target(),
         control: None,
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop: &stop,
         progress: &mut |_| {},
     };
-    let warmed = Replay.warm(&options, &mut scene).unwrap();
+    let warmed = ReplayStrategy.warm(&options, &mut scene).unwrap();
     assert_eq!((warmed.failed, warmed.cut), (0, false));
     assert!(warmed.seconds < 20.0, "as fast as it goes, not as slow as it was");
     let sent: usize = received(&server).iter().map(Vec::len).sum();
@@ -524,8 +524,8 @@ fn a_pool_is_warmed_by_what_a_log_read() {
 /// What is wrong with sending a log to a server, in words.
 fn why(log: &Path, given: &[(&str, &str)], target: &Target) -> String {
     let all = [&[("log", log.to_str().unwrap())], given].concat();
-    let workload = replay::Replay.build(&options(&all), Some(target)).unwrap();
-    workload.check(&Stop::new()).err().map(|error| format!("{error:#}")).unwrap_or_default()
+    let workload = replay::ReplayKind.build_workload(&options(&all), Some(target)).unwrap();
+    workload.check_ready(&Stop::new()).err().map(|error| format!("{error:#}")).unwrap_or_default()
 }
 
 #[test]

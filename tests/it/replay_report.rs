@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sweat::base::Stop;
-use sweat::server::Control as _;
+use sweat::server::ServerControl as _;
 
 use crate::cli::{World, err, expect, out};
 use crate::fixture::{self, Fixture};
@@ -44,31 +44,31 @@ fn record(server: &Fixture, to: &Path) -> PathBuf {
     let mut sessions: Vec<_> = (0..SESSIONS)
         .map(|_| {
             let mut session = server.target().connect(&Stop::new()).unwrap();
-            session.command("use shop").unwrap();
+            session.run_command("use shop").unwrap();
             session
         })
         .collect();
     let each = |all: u64| all / SESSIONS;
     for session in &mut sessions {
         for n in 0..each(BY_KEY) {
-            session.rows(&format!("select count(c) from t where k = {}", n % 100)).unwrap();
+            session.query_rows(&format!("select count(c) from t where k = {}", n % 100)).unwrap();
         }
         for n in 0..each(GONE) {
-            session.rows(&format!("select * from gone where id = {n}")).unwrap();
+            session.query_rows(&format!("select * from gone where id = {n}")).unwrap();
         }
         for n in 0..each(FEWER) {
-            session.rows(&format!("select id from fewer where id > {}", n % 40)).unwrap();
+            session.query_rows(&format!("select id from fewer where id > {}", n % 40)).unwrap();
         }
         for n in 0..each(WRITES) {
-            session.command(&format!("update t set c = 'y' where id = {n}")).unwrap();
+            session.run_command(&format!("update t set c = 'y' where id = {n}")).unwrap();
         }
         for _ in 0..each(WRONG) {
-            session.rows("select * from never").unwrap_err();
+            session.query_rows("select * from never").unwrap_err();
         }
     }
     // A server logs when it has answered: what a session did is in the log for sure when it has done another thing.
     for session in &mut sessions {
-        session.command("do 0").unwrap();
+        session.run_command("do 0").unwrap();
     }
     drop(sessions);
     let copy = to.join("copy.log");

@@ -1,7 +1,7 @@
 //! What a load says of itself that only a real server shows: the part of the table it reached, what it left undone, and
 //! the exit codes of both.
 
-use sweat::analysis::{Level, analyse};
+use sweat::analysis::{CaveatLevel, analyse_run};
 
 use crate::cli::{World, err, expect, out};
 use crate::fixture::{self, Fixture};
@@ -26,16 +26,16 @@ fn a_load_uses_the_whole_table_unless_told_a_part() {
     expect(&bench(&world, &server, &load), 0);
     let whole = world.record();
     assert_eq!(whole.trials[0].options["table-size"], "5000", "taken from the table");
-    let found = analyse(&whole);
+    let found = analyse_run(&whole);
     assert!(found.caveats.iter().all(|c| c.id != "PART-TABLE"), "{:?}", found.caveats);
     let data = found.data.data_bytes.expect("the server tells");
 
     let output = bench(&world, &server, &[&load[..], &["--table-size=500"]].concat());
     expect(&output, 0);
     assert!(out(&output).contains("PART-TABLE"), "{}", out(&output));
-    let part = analyse(&world.record());
+    let part = analyse_run(&world.record());
     let doubt = part.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
-    assert_eq!(doubt.level, Level::Warn);
+    assert_eq!(doubt.level, CaveatLevel::Warn);
     assert!(doubt.evidence.contains("10.0 %") && doubt.evidence.contains("500"), "{doubt:?}");
     let reached = part.data.data_bytes.unwrap() / data;
     assert!((reached - 0.1).abs() < 0.02, "DATA-SIZE counts what is reached: {reached}");
@@ -54,7 +54,7 @@ fn what_an_overload_leaves_is_said_and_has_exit_codes() {
     assert!(text.contains("VOID") && text.contains("BACKLOG"), "{text}");
     assert!(text.contains("Never begun: ") && text.contains("response time at least"), "{text}");
     let run = world.record();
-    let found = analyse(&run);
+    let found = analyse_run(&run);
     let left = found.trials[0].unbegun.expect("no server does a million a second here");
     let due = left.arrivals + found.trials[0].events + found.trials[0].failed;
     assert!(due.abs_diff(2_000_000) < 20_000, "a Poisson count of what was due: {due}");
@@ -103,8 +103,9 @@ fn a_file_of_statements_runs_as_long_as_it_was_told() {
     server.sql("CREATE DATABASE results");
     let world = World::new();
     expect(&bench(&world, &server, &["queries", "--queries=select 1", "--events=100"]), 0);
-    let events =
-        |run: &sweat::archive::Run| -> u64 { run.trials[0].response.iter().map(|h| h.len()).sum() };
+    let events = |run: &sweat::archive::RunRecord| -> u64 {
+        run.trials[0].response.iter().map(|h| h.len()).sum()
+    };
     assert_eq!(events(&world.record()), 100);
     expect(&bench(&world, &server, &["queries", "--queries=select 1"]), 0);
     assert_eq!(events(&world.record()), 2, "once by each worker");

@@ -61,8 +61,8 @@ fn two_ways_alternate_on_the_same_data_and_everything_is_kept() {
     assert!(notes.iter().any(|n| n.starts_with("put back ")), "{notes:?}");
     assert!(notes.iter().any(|n| n.contains("rest after")), "{notes:?}");
 
-    let dir = archive::latest(&world.runs()).unwrap();
-    let lock = archive::lock(&dir).unwrap().expect("there is a plan.lock");
+    let dir = archive::latest_run(&world.runs()).unwrap();
+    let lock = archive::read_plan_lock(&dir).unwrap().expect("there is a plan.lock");
     assert_eq!((lock.seed, lock.program_sha256.map(|s| s.len())), (7, Some(64)));
     assert!(lock.server.unwrap().contains('.'));
     assert!(lock.variables.iter().any(|v| v.name == "innodb_buffer_pool_size"));
@@ -74,7 +74,7 @@ fn two_ways_alternate_on_the_same_data_and_everything_is_kept() {
     let said = err(&again);
     assert!(said.contains("not as then: plan: "), "{said}");
     assert!(!said.contains("not as then: variable"), "{said}");
-    assert_eq!(archive::list(&world.runs()).unwrap().len(), 2);
+    assert_eq!(archive::list_runs(&world.runs()).unwrap().len(), 2);
 }
 
 /// Runs a plan that is wrong; gives what is said. Nothing may have been started or left.
@@ -244,7 +244,7 @@ fn under_way(world: &World, fixture: &Fixture, words: &[&str]) -> Child {
     let child = world.start(&[&["run", path.as_str(), "--allow", "set-global"], words].concat());
     until("the variable is set", || fixture.sql(LOOK) == "1234");
     let has_intervals = || -> Option<bool> {
-        let run = archive::load(&archive::latest(&world.runs()).ok()?).ok()?;
+        let run = archive::read_run(&archive::latest_run(&world.runs()).ok()?).ok()?;
         Some(!run.trials.first()?.intervals.is_empty())
     };
     until("the load runs", || has_intervals() == Some(true));
@@ -260,7 +260,7 @@ fn a_killed_run_can_be_reported_and_its_server_restored() {
     signal(&child, Signal::KILL);
     child.wait().unwrap();
 
-    let dir = archive::latest(&world.runs()).unwrap().display().to_string();
+    let dir = archive::latest_run(&world.runs()).unwrap().display().to_string();
     let report = world.run(&["report", &dir]);
     expect(&report, 0);
     assert!(out(&report).contains("cut"), "{}", out(&report));

@@ -2,8 +2,8 @@
 
 use sweat::base::Stop;
 use sweat::plan::{Mistake, SandboxPlan};
-use sweat::server::sandbox::{Life, ProcessId, Sandbox, Terms};
-use sweat::server::{ColdProof, Control as _, DiskReads, Way, restart_cold};
+use sweat::server::sandbox::{Lifetime, ProcessId, Sandbox, SandboxOptions};
+use sweat::server::{ColdProof, CopyMethod, DiskReads, ServerControl as _, restart_cold};
 
 use crate::fixture::{self, Fixture};
 
@@ -42,10 +42,10 @@ fn a_sandbox_answers_with_its_settings_and_leaves_nothing() {
         assert!(fixture.sql(pool).ends_with("OFF"));
         assert_eq!(fixture.sql("select @@port, @@log_bin"), "0\t0");
         let mut session = fixture.target().connect(&Stop::new()).unwrap();
-        assert_eq!(session.scalar("select 1 + 1").unwrap().as_deref(), Some("2"));
+        assert_eq!(session.query_scalar("select 1 + 1").unwrap().as_deref(), Some("2"));
         drop(session);
         let dir = fixture.sandbox.dir().to_owned();
-        let id = ProcessId::of(fixture.sandbox.pid().unwrap()).unwrap();
+        let id = ProcessId::from_pid(fixture.sandbox.pid().unwrap()).unwrap();
         assert!(dir.join("data").is_dir());
         drop(fixture.sandbox);
         assert!(!id.is_alive());
@@ -58,7 +58,7 @@ fn a_sandbox_answers_with_its_settings_and_leaves_nothing() {
 fn it_stops_cleanly_and_starts_with_other_settings() {
     let test = |mut fixture: Fixture| {
         fixture.sql("create database d; create table d.t select 42 as answer");
-        let first = ProcessId::of(fixture.sandbox.pid().unwrap()).unwrap();
+        let first = ProcessId::from_pid(fixture.sandbox.pid().unwrap()).unwrap();
         fixture.sandbox.stop().unwrap();
         assert!(!first.is_alive());
         assert_eq!(fixture.sandbox.pid(), None);
@@ -77,20 +77,27 @@ fn a_snapshot_brings_the_data_back() {
         fill(&fixture);
         let look = "select count(*), sum(crc32(v)), max(id) from d.t";
         let before = fixture.sql(look);
-        let refused = fixture.sandbox.save("start").unwrap_err();
+        let refused = fixture.sandbox.save_snapshot("start").unwrap_err();
         assert!(refused.to_string().contains("must be stopped"), "{refused:#}");
         fixture.sandbox.stop().unwrap();
-        let saved = fixture.sandbox.save("start").unwrap();
+        let saved = fixture.sandbox.save_snapshot("start").unwrap();
         fixture.sandbox.start(&Vec::new()).unwrap();
         fixture.sql("update d.t set v = 'y' where id < 100; delete from d.t where id % 50 = 0");
         fixture.sql("create database other; create table other.t select * from d.t limit 100");
         let after = fixture.sql(look);
         assert_ne!(before, after);
         fixture.sandbox.stop().unwrap();
-        let back = fixture.sandbox.restore("start").unwrap();
+        let back = fixture.sandbox.restore_snapshot("start").unwrap();
         println!("saved by {} {saved:?}\nput back by {} {back:?}", saved.way, back.way);
         assert!(back.bytes_written < back.bytes_total);
-        assert_eq!(back.way, if saved.way == Way::Reflink { Way::Reflink } else { Way::PageDiff });
+        assert_eq!(
+            back.way,
+            if saved.way == CopyMethod::Reflink {
+                CopyMethod::Reflink
+            } else {
+                CopyMethod::PageDiff
+            }
+        );
         fixture.sandbox.start(&Vec::new()).unwrap();
         assert_eq!(fixture.sql(look), before);
         assert_eq!(fixture.sql("show databases like 'other'"), "");
@@ -102,39 +109,43 @@ fn a_snapshot_brings_the_data_back() {
 fn a_cold_restart_is_cold_and_seen_to_be_so() {
     let test = |mut fixture: Fixture| {
         fill(&fixture);
-        let refused = fixture.sandbox.evict().unwrap_err();
+        let refused = fixture.sandbox.evict_files().unwrap_err();
         assert!(refused.to_string().contains("must be stopped"), "{refused:#}");
         let restart = restart_cold(&mut fixture.sandbox, &Vec::new(), &Stop::new()).unwrap();
-        println!("{}", restart.words().join("\n"));
+        println!("{}", restart.to_words().join("\n"));
         assert!(restart.evicted.bytes > 20 << 20);
         assert_eq!(restart.evicted.resident_bytes, Some(0));
         let mut proof = restart.proof;
         println!("{proof:?}");
-        assert_eq!(proof.doubts(), Vec::<String>::new());
+        assert_eq!(proof.list_caveats(), Vec::<String>::new());
         let scan = "select sum(length(v)) from d.t; select count(k) from d.t force index (k)";
-        let before = DiskReads::look(&fixture.sandbox);
+        let before = DiskReads::read_counters(&fixture.sandbox);
         fixture.sql(scan);
-        let reads = DiskReads::look(&fixture.sandbox).since(&before);
+        let reads = DiskReads::read_counters(&fixture.sandbox).since(&before);
         println!("{reads:?}");
         assert!(reads.process_bytes.unwrap() > 10 << 20, "the reads did not reach the disk");
         assert!(reads.device_bytes.unwrap() > 10 << 20, "the device saw nothing of it");
         proof.first_reads = Some(reads);
-        assert_eq!(proof.doubts(), Vec::<String>::new());
+        assert_eq!(proof.list_caveats(), Vec::<String>::new());
 
         // The same look at a warm server must not be taken for a cold one.
-        let warm = ColdProof::look(&fixture.sandbox, &Stop::new()).unwrap();
-        assert_eq!(warm.doubts().len(), 1, "{:?}", warm.doubts());
-        let before = DiskReads::look(&fixture.sandbox);
+        let warm = ColdProof::inspect_server(&fixture.sandbox, &Stop::new()).unwrap();
+        assert_eq!(warm.list_caveats().len(), 1, "{:?}", warm.list_caveats());
+        let before = DiskReads::read_counters(&fixture.sandbox);
         fixture.sql(scan);
-        let reads = DiskReads::look(&fixture.sandbox).since(&before);
+        let reads = DiskReads::read_counters(&fixture.sandbox).since(&before);
         assert_eq!(reads.process_bytes, Some(0), "a warm table was read from disk");
     };
     each(test, &[]);
 }
 
 fn create(plan: &SandboxPlan, dir: &std::path::Path) -> anyhow::Result<Sandbox> {
-    let terms =
-        Terms { home: fixture::home(dir), name: None, life: Life::ThrowAway, stop: Stop::new() };
+    let terms = SandboxOptions {
+        home: fixture::home(dir),
+        name: None,
+        life: Lifetime::ThrowAway,
+        stop: Stop::new(),
+    };
     Sandbox::create(plan, &terms)
 }
 

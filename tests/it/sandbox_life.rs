@@ -8,18 +8,21 @@ use std::time::{Duration, Instant};
 
 use sweat::base::Stop;
 use sweat::plan::SandboxPlan;
-use sweat::server::Control as _;
-use sweat::server::sandbox::{Home, Life, Meta, ProcessId, Sandbox, Terms, list, sweep};
+use sweat::server::ServerControl as _;
+use sweat::server::sandbox::{
+    HomeFolders, Lifetime, ProcessId, Sandbox, SandboxMeta, SandboxOptions, list_sandboxes,
+    remove_orphans,
+};
 
 use crate::fixture;
 
 /// A home of this test's own; templates are those of all tests.
-fn home() -> (tempfile::TempDir, Home) {
+fn home() -> (tempfile::TempDir, HomeFolders) {
     let dir = tempfile::Builder::new().prefix("sweat-it-").tempdir().unwrap();
     let shared = fixture::home(dir.path());
     std::fs::create_dir_all(&shared.templates).unwrap();
     std::os::unix::fs::symlink(&shared.templates, dir.path().join("template")).unwrap();
-    let home = Home::at(dir.path());
+    let home = HomeFolders::from_root(dir.path());
     assert_eq!(home.sandboxes, shared.sandboxes);
     (dir, home)
 }
@@ -57,8 +60,8 @@ fn foreground(dir: &Path, words: &[&str]) -> Child {
     child
 }
 
-fn only(home: &Home) -> (String, Meta) {
-    let mut found = list(home);
+fn only(home: &HomeFolders) -> (String, SandboxMeta) {
+    let mut found = list_sandboxes(home);
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
@@ -112,24 +115,24 @@ fn a_killed_sweat_takes_its_server_with_it_and_the_next_one_cleans_up() {
 }
 
 /// Writes into a sandbox's registration that it belongs to a process that is no more.
-fn orphan(home: &Home, name: &str, keep: bool) {
+fn orphan(home: &HomeFolders, name: &str, keep: bool) {
     let path = home.sandboxes.join(name).join("meta.json");
-    let mut meta: Meta = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    let own = ProcessId::own().unwrap();
+    let mut meta: SandboxMeta = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let own = ProcessId::own_process().unwrap();
     meta.tool = Some(ProcessId { started: "1".to_owned(), ..own });
     meta.keep = keep;
     std::fs::write(&path, serde_json::to_vec(&meta).unwrap()).unwrap();
 }
 
-fn detached(home: &Home, name: &str) -> (PathBuf, ProcessId) {
-    let terms = Terms {
+fn detached(home: &HomeFolders, name: &str) -> (PathBuf, ProcessId) {
+    let terms = SandboxOptions {
         home: home.clone(),
         name: Some(name.to_owned()),
-        life: Life::Detached,
+        life: Lifetime::Detached,
         stop: Stop::new(),
     };
     let sandbox = Sandbox::create(&SandboxPlan::default(), &terms).unwrap();
-    (sandbox.dir().to_owned(), ProcessId::of(sandbox.pid().unwrap()).unwrap())
+    (sandbox.dir().to_owned(), ProcessId::from_pid(sandbox.pid().unwrap()).unwrap())
 }
 
 #[test]
@@ -138,11 +141,11 @@ fn an_orphan_that_still_runs_is_ended_but_nobody_else() {
     let (gone, orphaned) = detached(&home, "orphan");
     let (kept, keeper) = detached(&home, "kept");
     let (_, bystander) = detached(&home, "bystander");
-    assert_eq!(sweep(&home), Vec::<String>::new(), "a detached server is nobody's orphan");
+    assert_eq!(remove_orphans(&home), Vec::<String>::new(), "a detached server is nobody's orphan");
     assert!(orphaned.is_alive() && keeper.is_alive());
     orphan(&home, "orphan", false);
     orphan(&home, "kept", true);
-    let mut swept = sweep(&home);
+    let mut swept = remove_orphans(&home);
     swept.sort();
     assert_eq!(swept, ["kept", "orphan"]);
     assert!(!orphaned.is_alive() && !gone.exists());
@@ -151,26 +154,36 @@ fn an_orphan_that_still_runs_is_ended_but_nobody_else() {
 
     // A registration whose process number now belongs to somebody else: that one must live.
     let path = home.sandboxes.join("kept/meta.json");
-    let mut meta: Meta = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let mut meta: SandboxMeta = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     meta.server = Some(ProcessId { started: "1".to_owned(), ..bystander.clone() });
     std::fs::write(&path, serde_json::to_vec(&meta).unwrap()).unwrap();
     orphan(&home, "kept", false);
-    assert_eq!(sweep(&home), ["kept"]);
+    assert_eq!(remove_orphans(&home), ["kept"]);
     assert!(bystander.is_alive(), "a process was ended by its number alone");
-    let terms = Terms { stop: Stop::new(), life: Life::Detached, name: None, home: home.clone() };
-    sweat::server::sandbox::destroy("bystander", &terms).unwrap();
+    let terms = SandboxOptions {
+        stop: Stop::new(),
+        life: Lifetime::Detached,
+        name: None,
+        home: home.clone(),
+    };
+    sweat::server::sandbox::destroy_named("bystander", &terms).unwrap();
     assert!(!bystander.is_alive());
 }
 
 #[test]
 fn a_sandbox_of_a_living_sweat_is_not_swept() {
     let (_dir, home) = home();
-    let terms = Terms { home: home.clone(), name: None, life: Life::ThrowAway, stop: Stop::new() };
+    let terms = SandboxOptions {
+        home: home.clone(),
+        name: None,
+        life: Lifetime::ThrowAway,
+        stop: Stop::new(),
+    };
     let mut sandbox = Sandbox::create(&SandboxPlan::default(), &terms).unwrap();
-    assert_eq!(sweep(&home), Vec::<String>::new());
+    assert_eq!(remove_orphans(&home), Vec::<String>::new());
     // Even where its process can't be seen, as from another container, its lock can.
     orphan(&home, sandbox.name(), false);
-    assert_eq!(sweep(&home), Vec::<String>::new());
+    assert_eq!(remove_orphans(&home), Vec::<String>::new());
     assert!(sandbox.is_running());
 }
 
@@ -347,18 +360,18 @@ fn a_server_that_crashes_under_a_load_is_told_and_its_log_kept() {
     let tool = tool.arg("--table-size=1000").arg("--runs-dir").arg(&runs);
     let tool = tool.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let under_way = || {
-        let dir = sweat::archive::latest(&runs).ok()?;
+        let dir = sweat::archive::latest_run(&runs).ok()?;
         let trial = std::fs::read_dir(dir.join("trials")).ok()?.next()?.ok()?;
         std::fs::metadata(trial.path().join("intervals.jsonl")).ok().filter(|m| m.len() > 0)
     };
     wait_for("the load is under way", || under_way().is_some());
     let (_, meta) = only(&home);
-    meta.server.unwrap().signal(rustix::process::Signal::SEGV);
+    meta.server.unwrap().send_signal(rustix::process::Signal::SEGV);
     let output = tool.wait_with_output().unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("killed by signal"), "{said}");
-    let log = sweat::archive::latest(&runs).unwrap().join("server.err");
+    let log = sweat::archive::latest_run(&runs).unwrap().join("server.err");
     assert!(said.contains(log.to_str().unwrap()), "{said}");
     let log = std::fs::read_to_string(log).unwrap();
     assert!(log.contains("ready for connections") && log.contains("signal 11"), "{log}");
@@ -408,7 +421,7 @@ fn a_path_too_long_for_a_socket_is_got_round_or_told() {
     assert!(text(&told).contains("the path of the server's socket would be too long"));
     let started = start(&short);
     assert_eq!(started.status.code(), Some(0), "{}", text(&started));
-    let (_, meta) = only(&Home::at(&long));
+    let (_, meta) = only(&HomeFolders::from_root(&long));
     assert!(meta.socket.starts_with(&short), "{}", meta.socket.display());
     assert_eq!(fixture::sql(&meta.socket, "select 1"), "1");
     let destroyed = run(&long, &["sandbox", "destroy"]);

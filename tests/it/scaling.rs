@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use sweat::analysis::{Findings, analyse};
+use sweat::analysis::{Findings, analyse_run};
 use sweat::archive;
 
 use crate::fixture;
@@ -35,8 +35,8 @@ fn runs(dir: &tempfile::TempDir) -> PathBuf {
 }
 
 fn findings(dir: &tempfile::TempDir) -> Findings {
-    let run = archive::load(&archive::latest(&runs(dir)).expect("there is a run")).unwrap();
-    analyse(&run)
+    let run = archive::read_run(&archive::latest_run(&runs(dir)).expect("there is a run")).unwrap();
+    analyse_run(&run)
 }
 
 #[track_caller]
@@ -69,7 +69,8 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
         assert!(point.events_per_s.value.unwrap() > 0.0 && point.threads_running.is_some());
     }
     // A machine that is not quiet leaves what was measured, and no more.
-    let first = if findings.void().is_some() { "Not reliable: " } else { "The highest rate is " };
+    let first =
+        if findings.void_caveat().is_some() { "Not reliable: " } else { "The highest rate is " };
     assert!(findings.answer[0].starts_with(first), "{:?}", findings.answer);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use sweat::base::Stop;
-use sweat::server::Control as _;
+use sweat::server::ServerControl as _;
 
 use crate::cli::program;
 use crate::fixture::{self, Fixture};
@@ -45,7 +45,7 @@ fn nothing_shown_holds_a_secret(server: &Fixture) {
     let mut session = server.target().connect(&Stop::new()).unwrap();
     for statement in STATEMENTS {
         // Those that fail are logged as well.
-        let _ = session.rows(statement);
+        let _ = session.query_rows(statement);
     }
     drop(session);
     server.sql("flush slow logs; flush general logs");

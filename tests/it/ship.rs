@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use sweat::base::{Clock as _, Nanos, RealClock, Secret, Stop};
-use sweat::capture::ship::{Access, Live, open_live};
-use sweat::capture::{Deed, Log, Next, Recorded};
+use sweat::capture::ship::{LiveLog, RemoteAccess, open_live};
+use sweat::capture::{EventKind, LogFlow, LogParser, LogRecord};
 
 use crate::cli::program;
 use crate::fixture::{self, Fixture};
@@ -17,7 +17,7 @@ use crate::fixture::{self, Fixture};
 const PATIENCE: Nanos = Nanos(20_000_000_000);
 
 fn pause(ms: u64) {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     clock.sleep_until(Nanos(ms * 1_000_000));
 }
 
@@ -88,24 +88,24 @@ impl Drop for Ship {
 
 /// A reader that counts marked statements: `select N /* m */`.
 struct Reader {
-    live: Box<dyn Live>,
-    log: Log,
+    live: Box<dyn LiveLog>,
+    log: LogParser,
     found: HashMap<u64, u32>,
 }
 
 fn open(url: &str, mark: Option<&str>) -> Reader {
-    let access = Access { is_packed: true, ..Access::default() };
+    let access = RemoteAccess { is_packed: true, ..RemoteAccess::default() };
     Reader::of(open_live(url, &access, mark, &Stop::new()).unwrap())
 }
 
 impl Reader {
-    fn of(live: Box<dyn Live>) -> Reader {
-        Reader { live, log: Log::default(), found: HashMap::new() }
+    fn of(live: Box<dyn LiveLog>) -> Reader {
+        Reader { live, log: LogParser::default(), found: HashMap::new() }
     }
 
     /// Reads until it has so many.
     fn until(&mut self, count: usize) {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let mut piece = vec![0; 64 << 10];
         while self.found.len() < count {
             assert!(
@@ -115,20 +115,20 @@ impl Reader {
                 self.missing(count)
             );
             let found = &mut self.found;
-            let on = &mut |recorded: &Recorded<'_>| {
+            let on = &mut |recorded: &LogRecord<'_>| {
                 let text = String::from_utf8_lossy(recorded.text);
                 let number = text.strip_prefix("select ").and_then(|t| t.strip_suffix(" /* m */"));
-                if let (Some(number), Deed::Statement) = (number, recorded.deed) {
+                if let (Some(number), EventKind::Statement) = (number, recorded.deed) {
                     *found.entry(number.parse().unwrap()).or_default() += 1;
                 }
-                Next::Continue(())
+                LogFlow::Continue(())
             };
             match self.live.read(&mut piece) {
                 Ok(read) => {
                     let _ = self.log.push(&piece[..read], on).unwrap();
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                    let _ = self.log.pause(on).unwrap();
+                    let _ = self.log.flush_quiet(on).unwrap();
                 }
                 Err(e) => panic!("{e}"),
             }
@@ -159,7 +159,7 @@ fn rename(server: &Fixture, log: &Path, number: usize) {
 fn send(server: &Fixture, numbers: std::ops::Range<u64>) {
     let mut session = server.target().connect(&Stop::new()).unwrap();
     for n in numbers {
-        session.rows(&format!("select {n} /* m */")).unwrap();
+        session.query_rows(&format!("select {n} /* m */")).unwrap();
     }
 }
 
@@ -193,7 +193,7 @@ fn ships_through_everything(server: &Fixture) {
     first.until(1800);
     let memory = ship.memory_kib();
     // We are killed, and so is a reader.
-    let (port, mark) = (ship.port(), first.live.mark(u64::MAX).unwrap());
+    let (port, mark) = (ship.port(), first.live.mark_at(u64::MAX).unwrap());
     ship.child.kill().unwrap();
     let mut found = std::mem::take(&mut first.found);
     drop(first);
@@ -257,7 +257,7 @@ fn switches_on_and_back(server: &Fixture) {
     pause(100);
     send(server, 0..50);
     reader.until(50);
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     while server.sql(LOOK) != before {
         assert!(clock.now() < PATIENCE, "{}", server.sql(LOOK));
         pause(50);
@@ -282,7 +282,7 @@ fn switches_on_and_back(server: &Fixture) {
     let mut ship = ship;
     ship.interrupt();
     assert_eq!(server.sql(LOOK), before);
-    old.command("do 1").unwrap();
+    old.run_command("do 1").unwrap();
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn tls_and_token_guard_the_log() {
     let line = std::fs::read(format!("/proc/{}/cmdline", ship.child.id())).unwrap();
     assert!(!String::from_utf8_lossy(&line).contains("s3cret-of"));
     let open = |token: &str, authority: Option<PathBuf>| {
-        let access = Access { token: Some(Secret::new(token)), authority, is_packed: true };
+        let access = RemoteAccess { token: Some(Secret::new(token)), authority, is_packed: true };
         open_live(&url, &access, None, &Stop::new())
     };
     assert!(open("s3cret-of-16-or-more", None).is_err(), "a certificate that nobody knows");
@@ -414,7 +414,8 @@ fn readers_that_are_gone_or_never_begin_leave_their_place_on_a_quiet_log() {
     let ship = Ship::start(dir.path(), &words);
     let address = format!("127.0.0.1:{}", ship.port());
     let url = format!("https://localhost:{}/slow", ship.port());
-    let access = Access { authority: Some(cert), is_packed: false, ..Access::default() };
+    let access =
+        RemoteAccess { authority: Some(cert), is_packed: false, ..RemoteAccess::default() };
     let open = || open_live(&url, &access, None, &Stop::new());
     // More than are let in before they ask: one says nothing, one is in the midst of its hello, others come late.
     let mut silent = TcpStream::connect(&address).unwrap();
@@ -424,7 +425,7 @@ fn readers_that_are_gone_or_never_begin_leave_their_place_on_a_quiet_log() {
     let (first, second) = (open().unwrap(), open().unwrap());
     assert!(open().err().unwrap().to_string().contains("2 readers are served already"));
     drop((first, second));
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let (third, _fourth) = loop {
         // Their places are free although the log gives nothing to send.
         match (open(), open()) {

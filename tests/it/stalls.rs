@@ -4,15 +4,15 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::analysis::{Level, StallKind, TrialFinding, analyse};
-use sweat::archive::{IntervalRecord, Run, ServerRecord, Trial};
+use sweat::analysis::{CaveatLevel, StallKind, TrialFinding, analyse_run};
+use sweat::archive::{IntervalRecord, RunRecord, ServerRecord, Trial};
 use sweat::base::{Clock, Nanos, RealClock, Stop};
+use sweat::client::Target;
 use sweat::driver;
 use sweat::plan::{AddressPlan, ArrivalPlan, LoadPlan, Options, ProbePlan};
 use sweat::probe::Sampler;
-use sweat::server::Control;
-use sweat::target::Target;
-use sweat::workload::{Job, KINDS, Workload};
+use sweat::server::ServerControl;
+use sweat::workload::{DataJob, KINDS, Workload};
 
 use crate::fixture::{self, Fixture};
 
@@ -29,10 +29,12 @@ fn point_select(server: &Fixture) -> Box<dyn Workload> {
     let kind = KINDS.iter().find(|k| k.name() == "oltp_point_select").unwrap();
     let given = [("tables", "1"), ("table-size", "1000")];
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let options = Options::check(&kind.options(), &given).unwrap();
-    let workload = kind.build(&options, Some(&target)).unwrap();
+    let options = Options::from_given(&kind.option_specs(), &given).unwrap();
+    let workload = kind.build_workload(&options, Some(&target)).unwrap();
     let stop = Stop::new();
-    workload.prepare(&mut Job { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} }).unwrap();
+    workload
+        .prepare_data(&mut DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} })
+        .unwrap();
     workload
 }
 
@@ -70,7 +72,7 @@ fn load(
 ) -> Trial {
     let plan = LoadPlan { workers: 4, time: Some(time), arrival, ..LoadPlan::default() };
     let mut intervals = Vec::new();
-    let recording = driver::run(&plan, 1, workload, clock, &Stop::new(), &mut |i| {
+    let recording = driver::run_load(&plan, 1, workload, clock, &Stop::new(), &mut |i| {
         intervals.push(IntervalRecord::from(i));
     })
     .unwrap();
@@ -79,7 +81,7 @@ fn load(
         _ => "poisson",
     };
     let mut trial = Trial { id: id.to_owned(), arrival: words.to_owned(), ..Trial::default() };
-    trial.fill(&recording);
+    trial.fill_totals(&recording);
     trial.intervals = intervals;
     trial
 }
@@ -95,7 +97,7 @@ fn a_stopped_server_is_felt_by_an_open_loop_and_seen_in_a_closed_one() {
 fn stop_twice() -> Result<(), ()> {
     let server = fixture::mariadb();
     let workload = point_select(&server);
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let (out, samples) = mpsc::channel();
     let names = vec!["process".to_owned()];
     let probes = ProbePlan { names, interval: Duration::from_millis(100) };
@@ -113,10 +115,10 @@ fn stop_twice() -> Result<(), ()> {
     });
     sampler.stop();
     drop(out);
-    let mut run = Run { trials: vec![open, closed], ..Run::default() };
+    let mut run = RunRecord { trials: vec![open, closed], ..RunRecord::default() };
     run.samples = samples.iter().map(|s| (&s).into()).collect();
     run.meta.server = Some(ServerRecord::default());
-    let found = analyse(&run);
+    let found = analyse_run(&run);
     let [open, closed] = &found.trials[..] else { panic!("two loads") };
 
     let stop = STOP.as_secs_f64();
@@ -153,7 +155,7 @@ fn stop_twice() -> Result<(), ()> {
         assert_eq!(slots, events);
     }
     let caveat = found.caveats.iter().find(|c| c.id == "CLOSED-LOOP").unwrap();
-    assert_eq!(caveat.level, Level::Warn, "{caveat:?}");
+    assert_eq!(caveat.level, CaveatLevel::Warn, "{caveat:?}");
     assert!(caveat.evidence.contains("full stop"), "{caveat:?}");
     assert!(caveat.remedy.contains("--rate"), "{caveat:?}");
     Ok(())
@@ -163,7 +165,7 @@ fn stop_twice() -> Result<(), ()> {
 fn stand_still(length: Duration, long: Duration) {
     let server = fixture::mariadb();
     let workload = point_select(&server);
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let at = length / 5;
     let arrival = ArrivalPlan::Closed { think: Duration::ZERO };
     let (trial, stops) = std::thread::scope(|scope| {
@@ -171,9 +173,9 @@ fn stand_still(length: Duration, long: Duration) {
         let stops = freeze(&server, clock, clock.now(), &[at], long);
         (load.join().unwrap(), stops)
     });
-    let mut run = Run { trials: vec![trial], ..Run::default() };
+    let mut run = RunRecord { trials: vec![trial], ..RunRecord::default() };
     run.meta.server = Some(ServerRecord::default());
-    let found = analyse(&run);
+    let found = analyse_run(&run);
     let stalls = found.trials[0].stalls.as_ref().unwrap();
     let (began, ended) = stops[0];
     let is_it = |e: &&sweat::analysis::Stall| {
@@ -187,10 +189,10 @@ fn stand_still(length: Duration, long: Duration) {
     assert!((stalls.lost_share - truth).abs() < 0.1, "{} for {truth}", stalls.lost_share);
     assert!(stalls.longest_silence_s.unwrap() > 0.95 * long.as_secs_f64());
     let level = |id: &str| found.caveats.iter().find(|c| c.id == id).map(|c| c.level);
-    assert_eq!(level("STALLS"), Some(Level::Warn));
-    assert_eq!(level("CLOSED-LOOP"), Some(Level::Warn), "{:?}", found.caveats);
+    assert_eq!(level("STALLS"), Some(CaveatLevel::Warn));
+    assert_eq!(level("CLOSED-LOOP"), Some(CaveatLevel::Warn), "{:?}", found.caveats);
     let check = sweat::plan::Check::parse("stalls == 0").unwrap();
-    assert_eq!(sweat::analysis::judge(&[check], (&run, &found), None)[0].verdict, "fail");
+    assert_eq!(sweat::analysis::judge_checks(&[check], (&run, &found), None)[0].verdict, "fail");
 }
 
 #[test]

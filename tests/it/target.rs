@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use sweat::base::reactor::{Reactor, Task, block_on};
+use sweat::base::reactor::{Reactor, WorkerTask, block_on};
 use sweat::base::{RealClock, Secret, Stop, StopReason};
+use sweat::client::{Error, Feature, FeatureKind, ParameterValue, Session, Target};
 use sweat::plan::{AddressPlan, Protocol};
 use sweat::recorder::{ErrorKind, Tally};
-use sweat::target::{Error, Session, Target, Value, Word, WordKind};
 
 use crate::fixture::{self, Fixture};
 
@@ -63,8 +63,8 @@ pub(crate) fn root(server: &Server) -> Session {
 
 /// Runs one future on a reactor of its own.
 pub(crate) fn on_reactor<'a>(future: impl Future<Output = ()> + 'a) {
-    let reactor = Reactor::new(RealClock::start(), false).expect("a reactor");
-    let task: Task<'a> = Box::pin(future);
+    let reactor = Reactor::new(RealClock::start_now(), false).expect("a reactor");
+    let task: WorkerTask<'a> = Box::pin(future);
     reactor.run(&mut [Some(task)], &|| false).expect("it runs");
 }
 
@@ -78,8 +78,8 @@ pub(crate) async fn works(session: &mut Session) {
         session.prepare("SELECT ?, seq FROM seq_1_to_100 WHERE seq <= ?").await.unwrap();
     assert_eq!(statement.parameters, 2);
     for n in 0..50 {
-        let values = [Value::Bytes(b"some text"), Value::Int(n)];
-        let reply = session.run(&mut tally, &statement, &values).await.unwrap();
+        let values = [ParameterValue::Bytes(b"some text"), ParameterValue::Int(n)];
+        let reply = session.execute_prepared(&mut tally, &statement, &values).await.unwrap();
         assert_eq!(reply.rows, n as u64);
     }
     let error = session.execute(&mut tally, b"SELECT nonsense").await.unwrap_err();
@@ -97,7 +97,7 @@ fn sessions_work_blocking_and_on_a_reactor() {
         assert!(session.identity().version.0 >= 10);
         block_on(works(&mut session));
         on_reactor(async {
-            let mut session = target.open(&Stop::new()).await.unwrap();
+            let mut session = target.open_session(&Stop::new()).await.unwrap();
             works(&mut session).await;
             session.quit().await;
         });
@@ -107,33 +107,37 @@ fn sessions_work_blocking_and_on_a_reactor() {
 /// Every word of the dialect must mean something to the server.
 fn speaks(session: &mut Session) {
     let identity = session.identity().clone();
-    for word in Word::all() {
-        let Some(name) = identity.word(word) else { continue };
+    for word in Feature::list_all() {
+        let Some(name) = identity.feature_text(word) else { continue };
         let sql = match word.kind() {
-            WordKind::Statement if name.contains('{') => {
-                identity.limit_statements(Duration::from_millis(2500)).expect("it has the word")
+            FeatureKind::Statement if name.contains('{') => {
+                identity.limit_statement(Duration::from_millis(2500)).expect("it has the word")
             }
-            WordKind::Statement => name.to_owned(),
-            WordKind::Column => continue,
-            WordKind::Prefix => format!("{name} SELECT 1"),
-            WordKind::Variable => format!("SELECT @@{name}"),
-            WordKind::Status => format!("SHOW GLOBAL STATUS LIKE '{name}'"),
-            WordKind::Metric => {
+            FeatureKind::Statement => name.to_owned(),
+            FeatureKind::Column => continue,
+            FeatureKind::Prefix => format!("{name} SELECT 1"),
+            FeatureKind::Variable => format!("SELECT @@{name}"),
+            FeatureKind::Status => format!("SHOW GLOBAL STATUS LIKE '{name}'"),
+            FeatureKind::Metric => {
                 format!("SELECT name FROM information_schema.INNODB_METRICS WHERE name = '{name}'")
             }
-            WordKind::Table => format!("SELECT 1 FROM {name} LIMIT 0"),
-            WordKind::Condition => {
+            FeatureKind::Table => format!("SELECT 1 FROM {name} LIMIT 0"),
+            FeatureKind::Condition => {
                 format!("SELECT name FROM information_schema.INNODB_METRICS WHERE {name}")
             }
         };
-        let rows = session.rows(&sql).unwrap_or_else(|e| panic!("{identity}: {sql}: {e}"));
+        let rows = session.query_rows(&sql).unwrap_or_else(|e| panic!("{identity}: {sql}: {e}"));
         let some = matches!(
             word.kind(),
-            WordKind::Status | WordKind::Metric | WordKind::Condition | WordKind::Prefix
+            FeatureKind::Status
+                | FeatureKind::Metric
+                | FeatureKind::Condition
+                | FeatureKind::Prefix
         );
         assert!(!some || !rows.rows.is_empty(), "{identity}: nothing for {sql}");
     }
-    let rows = session.rows(identity.word(Word::VariablesWithOrigin).unwrap()).unwrap();
+    let rows =
+        session.query_rows(identity.feature_text(Feature::VariablesWithOrigin).unwrap()).unwrap();
     assert_eq!(rows.columns.len(), 4);
     assert!(rows.rows.len() > 300);
 }
@@ -150,7 +154,7 @@ fn the_dialect_is_understood() {
 fn errors_are_told_apart() {
     let server = Server::start(&[]);
     let mut admin = root(&server);
-    admin.command("CREATE USER a@localhost IDENTIFIED BY 'right'").unwrap();
+    admin.run_command("CREATE USER a@localhost IDENTIFIED BY 'right'").unwrap();
     assert!(open(&AddressPlan { database: None, ..server.unix("a", "right") }).is_ok());
     let error = open(&server.unix("a", "wrong")).unwrap_err();
     assert!(matches!(error, Error::Login { code: 1045, .. }), "{error}");
@@ -168,13 +172,13 @@ fn errors_are_told_apart() {
     assert!(matches!(error, Err(Error::Connect { .. })), "{error:?}");
 
     let mut session = root(&server);
-    assert!(matches!(session.command("BOGUS"), Err(Error::Server { code: 1064, .. })));
+    assert!(matches!(session.run_command("BOGUS"), Err(Error::Server { code: 1064, .. })));
     assert!(session.is_usable());
-    assert_eq!(session.scalar("SELECT 'alive'").unwrap().as_deref(), Some("alive"));
-    admin.command(&format!("KILL {}", session.id())).unwrap();
-    assert!(matches!(session.command("DO 1"), Err(Error::Lost { .. })));
+    assert_eq!(session.query_scalar("SELECT 'alive'").unwrap().as_deref(), Some("alive"));
+    admin.run_command(&format!("KILL {}", session.id())).unwrap();
+    assert!(matches!(session.run_command("DO 1"), Err(Error::Lost { .. })));
     assert!(!session.is_usable());
-    assert!(matches!(session.rows("SELECT 1"), Err(Error::Lost { .. })), "it stays lost");
+    assert!(matches!(session.query_rows("SELECT 1"), Err(Error::Lost { .. })), "it stays lost");
 
     // Killed in the middle of a statement.
     let mut session = root(&server);
@@ -183,14 +187,14 @@ fn errors_are_told_apart() {
         let plan = server.unix("root", "");
         move || {
             std::thread::sleep(Duration::from_millis(300));
-            open(&plan).unwrap().command(&format!("KILL {id}")).unwrap();
+            open(&plan).unwrap().run_command(&format!("KILL {id}")).unwrap();
         }
     });
     let error = block_on(session.execute(&mut Tally::default(), b"SELECT SLEEP(20)")).unwrap_err();
     killer.join().unwrap();
     // MariaDB ends the statement with an error or closes at once; either way the session is gone next.
     if error.kind == ErrorKind::Server {
-        assert!(matches!(session.command("DO 1"), Err(Error::Lost { .. })));
+        assert!(matches!(session.run_command("DO 1"), Err(Error::Lost { .. })));
     } else {
         assert_eq!(error.kind, ErrorKind::Lost);
     }
@@ -209,17 +213,17 @@ fn a_statement_given_up_on_ends_on_the_server_too() {
         }
     });
     let began = Instant::now();
-    let error = session.rows("SELECT SLEEP(30)").unwrap_err();
+    let error = session.query_rows("SELECT SLEEP(30)").unwrap_err();
     assert!(matches!(error, Error::Abandoned), "{error}");
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     setter.join().unwrap();
-    assert!(matches!(session.rows("SELECT 1"), Err(Error::Abandoned)));
+    assert!(matches!(session.query_rows("SELECT 1"), Err(Error::Abandoned)));
     let mut admin = root(&server);
     let ended = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         let running =
             "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE info LIKE '%SLEEP(30)'";
-        admin.scalar(running).unwrap().as_deref() == Some("0")
+        admin.query_scalar(running).unwrap().as_deref() == Some("0")
     });
     assert!(ended, "the statement still runs");
 }
@@ -229,16 +233,23 @@ fn several_results() {
     let server = Server::start(&[]);
     let target = Target::new(&server.unix("root", "")).unwrap();
     let mut session = target.connect(&Stop::new()).unwrap();
-    assert!(matches!(session.command("SELECT 1; SELECT 2"), Err(Error::Server { code: 1064, .. })));
-    session.command("CREATE PROCEDURE p(n INT) BEGIN SELECT 1 a; SELECT n, 2; DO 3; END").unwrap();
+    assert!(matches!(
+        session.run_command("SELECT 1; SELECT 2"),
+        Err(Error::Server { code: 1064, .. })
+    ));
+    session
+        .run_command("CREATE PROCEDURE p(n INT) BEGIN SELECT 1 a; SELECT n, 2; DO 3; END")
+        .unwrap();
     let mut tally = Tally::default();
     assert_eq!(block_on(session.execute(&mut tally, b"CALL p(7)")).unwrap().rows, 2);
     let statement = block_on(session.prepare("CALL p(?)")).unwrap();
     for _ in 0..3 {
-        let reply = block_on(session.run(&mut tally, &statement, &[Value::Int(8)])).unwrap();
+        let reply =
+            block_on(session.execute_prepared(&mut tally, &statement, &[ParameterValue::Int(8)]))
+                .unwrap();
         assert_eq!(reply.rows, 2);
     }
-    let rows = session.rows("CALL p(7)").unwrap();
+    let rows = session.query_rows("CALL p(7)").unwrap();
     assert_eq!((rows.columns, rows.rows), (vec!["a".to_owned()], vec![vec![Some(b"1".to_vec())]]));
 
     let mut many = target.with_multi_statements().connect(&Stop::new()).unwrap();
@@ -246,9 +257,9 @@ fn several_results() {
     assert_eq!(block_on(many.execute(&mut tally, sql)).unwrap().rows, 3);
     let error = block_on(many.execute(&mut tally, b"SELECT 1; SELECT nonsense; SELECT 2"));
     assert_eq!(error.unwrap_err().code, 1054);
-    assert_eq!(many.scalar("SELECT 6").unwrap().as_deref(), Some("6"));
-    block_on(many.forget(statement)).unwrap();
-    assert_eq!(many.scalar("SELECT 7").unwrap().as_deref(), Some("7"));
+    assert_eq!(many.query_scalar("SELECT 6").unwrap().as_deref(), Some("6"));
+    block_on(many.close_statement(statement)).unwrap();
+    assert_eq!(many.query_scalar("SELECT 7").unwrap().as_deref(), Some("7"));
 }
 
 #[test]
@@ -262,7 +273,7 @@ fn packets_of_sixteen_megabytes_and_more() {
         let sql = format!("SELECT REPEAT('x', {length})");
         let reply = block_on(session.execute(&mut tally, sql.as_bytes())).unwrap();
         assert_eq!(reply.rows, 1);
-        let rows = session.rows(&sql).unwrap();
+        let rows = session.query_rows(&sql).unwrap();
         let value = rows.rows[0][0].as_ref().unwrap();
         assert!(*value == vec![b'x'; length]);
     }
@@ -273,32 +284,38 @@ fn packets_of_sixteen_megabytes_and_more() {
         sql.extend_from_slice(b"')");
         let text = String::from_utf8(sql).unwrap();
         let expected = (length - 1 - 2 - 15).to_string();
-        assert_eq!(session.scalar(&text).unwrap(), Some(expected));
+        assert_eq!(session.query_scalar(&text).unwrap(), Some(expected));
     }
     let statement = block_on(session.prepare("SELECT LENGTH(?) = 33333333, ?")).unwrap();
     let big = vec![b'z'; 33_333_333];
     on_reactor(async {
-        let mut session = target.open(&Stop::new()).await.unwrap();
+        let mut session = target.open_session(&Stop::new()).await.unwrap();
         let statement = session.prepare("SELECT LENGTH(?), ?").await.unwrap();
         let mut tally = Tally::default();
         for _ in 0..2 {
-            let values = [Value::Bytes(&big), Value::Null];
-            assert_eq!(session.run(&mut tally, &statement, &values).await.unwrap().rows, 1);
+            let values = [ParameterValue::Bytes(&big), ParameterValue::Null];
+            assert_eq!(
+                session.execute_prepared(&mut tally, &statement, &values).await.unwrap().rows,
+                1
+            );
         }
         assert!(tally.bytes_sent > 66_666_666);
         let sql = b"SELECT REPEAT('x', 40000000)";
         assert_eq!(session.execute(&mut tally, sql).await.unwrap().rows, 1);
         assert!(tally.bytes_received > 40_000_000);
     });
-    let values = [Value::Bytes(&big), Value::Double(0.5)];
-    assert_eq!(block_on(session.run(&mut tally, &statement, &values)).unwrap().rows, 1);
+    let values = [ParameterValue::Bytes(&big), ParameterValue::Double(0.5)];
+    assert_eq!(
+        block_on(session.execute_prepared(&mut tally, &statement, &values)).unwrap().rows,
+        1
+    );
 }
 
 #[test]
 fn files_are_sent_only_when_offered() {
     let server = Server::start(&[]);
     let mut session = root(&server);
-    session.command("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))").unwrap();
+    session.run_command("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))").unwrap();
     let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE t";
     let mut data = Vec::new();
     for n in 0..100_000 {
@@ -306,7 +323,7 @@ fn files_are_sent_only_when_offered() {
     }
     let reply = session.load_local(load, &mut &data[..]).unwrap();
     assert_eq!(reply.affected, 100_000);
-    let last = session.scalar("SELECT b FROM t WHERE a = 99999").unwrap();
+    let last = session.query_scalar("SELECT b FROM t WHERE a = 99999").unwrap();
     assert_eq!(last.as_deref(), Some("number 99999"));
     // Duplicates are passed over by LOCAL; an empty file is a file too.
     assert_eq!(session.load_local(load, &mut &data[..100]).unwrap().affected, 0);
@@ -314,15 +331,16 @@ fn files_are_sent_only_when_offered() {
     assert!(matches!(session.load_local("BOGUS", &mut &data[..]), Err(Error::Server { .. })));
     assert_eq!(session.load_local("DO 1", &mut &data[..]).unwrap().affected, 0);
 
-    session.command("DELETE FROM t").unwrap();
-    let error = session.command("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t").unwrap_err();
+    session.run_command("DELETE FROM t").unwrap();
+    let error =
+        session.run_command("LOAD DATA LOCAL INFILE '/etc/passwd' INTO TABLE t").unwrap_err();
     assert!(matches!(error, Error::Protocol(_)), "{error}");
-    assert!(matches!(session.command("DO 1"), Err(Error::Protocol(_))));
+    assert!(matches!(session.run_command("DO 1"), Err(Error::Protocol(_))));
     let mut session = root(&server);
-    assert!(matches!(session.rows(load), Err(Error::Protocol(_))));
+    assert!(matches!(session.query_rows(load), Err(Error::Protocol(_))));
     // A worker's session does not even say that it could.
     let target = Target::new(&server.unix("root", "")).unwrap();
-    let mut worker = block_on(target.open(&Stop::new())).unwrap();
+    let mut worker = block_on(target.open_session(&Stop::new())).unwrap();
     let error = block_on(worker.execute(&mut Tally::default(), load.as_bytes())).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Server);
 
@@ -343,7 +361,7 @@ fn files_are_sent_only_when_offered() {
     let error = session.load_local(load, &mut Breaks(100_000)).unwrap_err();
     assert!(matches!(&error, Error::Lost { why, .. } if why.contains("broken")), "{error}");
     let mut session = root(&server);
-    assert_eq!(session.scalar("SELECT COUNT(*) FROM t").unwrap().as_deref(), Some("0"));
+    assert_eq!(session.query_scalar("SELECT COUNT(*) FROM t").unwrap().as_deref(), Some("0"));
 }
 
 #[test]
@@ -351,7 +369,7 @@ fn a_future_dropped_half_way_leaves_no_usable_session() {
     let server = Server::start(&[]);
     let target = Target::new(&server.unix("root", "")).unwrap();
     on_reactor(async {
-        let mut session = target.open(&Stop::new()).await.unwrap();
+        let mut session = target.open_session(&Stop::new()).await.unwrap();
         {
             let mut tally = Tally::default();
             let mut future = Box::pin(session.execute(&mut tally, b"SELECT SLEEP(0.2)"));
@@ -363,8 +381,8 @@ fn a_future_dropped_half_way_leaves_no_usable_session() {
         assert_eq!(error.kind, ErrorKind::Protocol);
         // What blocks says so instead of standing still.
         assert!(matches!(target.connect(&Stop::new()), Err(Error::Protocol(_))));
-        let mut other = target.open(&Stop::new()).await.unwrap();
-        assert!(matches!(other.rows("SELECT 1"), Err(Error::Protocol(_))));
+        let mut other = target.open_session(&Stop::new()).await.unwrap();
+        assert!(matches!(other.query_rows("SELECT 1"), Err(Error::Protocol(_))));
         assert!(session.error_text().contains("earlier"), "{}", session.error_text());
     });
 }
@@ -378,23 +396,25 @@ fn hundreds_of_sessions_on_one_reactor() {
         let target = Target::new(&plan).unwrap();
         let done = std::cell::Cell::new(0);
         let live = async || {
-            let mut session = target.open(&Stop::new()).await.unwrap();
+            let mut session = target.open_session(&Stop::new()).await.unwrap();
             let statement =
                 session.prepare("SELECT seq FROM seq_1_to_10 WHERE seq > ?").await.unwrap();
             let mut tally = Tally::default();
             for n in 0..20 {
-                let reply =
-                    session.run(&mut tally, &statement, &[Value::Int(n % 10)]).await.unwrap();
+                let reply = session
+                    .execute_prepared(&mut tally, &statement, &[ParameterValue::Int(n % 10)])
+                    .await
+                    .unwrap();
                 assert_eq!(reply.rows, 10 - (n % 10) as u64);
             }
             session.quit().await;
             done.set(done.get() + 1);
         };
-        let mut tasks: Vec<Option<Task<'_>>> = Vec::new();
+        let mut tasks: Vec<Option<WorkerTask<'_>>> = Vec::new();
         for _ in 0..300 {
             tasks.push(Some(Box::pin(live())));
         }
-        let reactor = Reactor::new(RealClock::start(), false).unwrap();
+        let reactor = Reactor::new(RealClock::start_now(), false).unwrap();
         reactor.run(&mut tasks, &|| false).unwrap();
         drop(tasks);
         assert_eq!(done.get(), 300);

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use sweat::base::Stop;
 use sweat::base::reactor::block_on;
+use sweat::client::{Error, ServerProduct, Target};
 use sweat::plan::{AddressPlan, SslMode, SslPlan};
-use sweat::target::{Error, Product, Target};
 
 use crate::fixture;
 use crate::target::{Server, on_reactor, open, root, works};
@@ -107,11 +107,13 @@ fn with_tls(plan: &AddressPlan, mode: SslMode, ca: Option<PathBuf>) -> AddressPl
 
 fn cipher(plan: &AddressPlan) -> Option<(String, String)> {
     let mut session = open(plan).unwrap_or_else(|error| panic!("{error}"));
-    let told = session.rows("SHOW STATUS LIKE 'Ssl_cipher'").unwrap().text(0, 1).unwrap();
-    let cipher = session.cipher();
+    let told =
+        session.query_rows("SHOW STATUS LIKE 'Ssl_cipher'").unwrap().text_value(0, 1).unwrap();
+    let cipher = session.tls_cipher();
     assert_eq!(told.is_empty(), cipher.is_none(), "the server says {told:?}");
     if let Some((name, version)) = &cipher {
-        let version_told = session.rows("SHOW STATUS LIKE 'Ssl_version'").unwrap().text(0, 1);
+        let version_told =
+            session.query_rows("SHOW STATUS LIKE 'Ssl_version'").unwrap().text_value(0, 1);
         assert_eq!(version_told.as_deref(), Some(&version[..]));
         assert!(version != "TLSv1.3" || *name == told, "{name} is not {told}");
     }
@@ -155,16 +157,19 @@ fn tls_in_five_modes() {
     let mut session = target.connect(&Stop::new()).unwrap();
     block_on(works(&mut session));
     let sql = "SELECT REPEAT('x', 20000000)";
-    assert_eq!(session.rows(sql).unwrap().rows[0][0].as_ref().unwrap().len(), 20_000_000);
+    assert_eq!(session.query_rows(sql).unwrap().rows[0][0].as_ref().unwrap().len(), 20_000_000);
     on_reactor(async {
-        let mut session = target.open(&Stop::new()).await.unwrap();
-        assert!(session.cipher().is_some());
+        let mut session = target.open_session(&Stop::new()).await.unwrap();
+        assert!(session.tls_cipher().is_some());
         works(&mut session).await;
         let big = vec![b'x'; 20_000_000];
         let statement = session.prepare("SELECT LENGTH(?), REPEAT('y', 20000000)").await.unwrap();
         let mut tally = sweat::recorder::Tally::default();
-        let values = [sweat::target::Value::Bytes(&big)];
-        assert_eq!(session.run(&mut tally, &statement, &values).await.unwrap().rows, 1);
+        let values = [sweat::client::ParameterValue::Bytes(&big)];
+        assert_eq!(
+            session.execute_prepared(&mut tally, &statement, &values).await.unwrap().rows,
+            1
+        );
         session.quit().await;
     });
 }
@@ -180,7 +185,7 @@ fn tls_with_another_name_an_account_that_asks_for_it_and_an_older_version() {
     let error = open(&with_tls(&tcp, SslMode::VerifyIdentity, ca())).unwrap_err();
     assert!(matches!(error, Error::Tls(_)), "{error}");
 
-    root(&server).command("CREATE USER x@'%' REQUIRE X509").unwrap();
+    root(&server).run_command("CREATE USER x@'%' REQUIRE X509").unwrap();
     let x = |cert: Option<&str>, key: Option<&str>| {
         let path = |name: Option<&str>| name.map(|name| made.path(name));
         let (cert, key) = (path(cert), path(key));
@@ -216,19 +221,19 @@ fn a_server_without_tls() {
 fn the_login_methods_of_mariadb() {
     let server = Server::start(&[]);
     let mut admin = root(&server);
-    if admin.identity().product != Product::MariaDb {
+    if admin.identity().product != ServerProduct::MariaDb {
         return;
     }
     let system = admin.target().user().to_owned();
     assert_eq!(system, "root", "the account of the sandbox");
-    admin.command("INSTALL SONAME 'auth_ed25519'").unwrap();
+    admin.run_command("INSTALL SONAME 'auth_ed25519'").unwrap();
     let password = "pässwörd with 'quotes' and a length of more than thirty-two bytes";
     let quoted = password.replace('\'', "''");
     // Asks by a method that we lack, which must not keep us from the one behind it.
-    let has_pam = admin.command("INSTALL SONAME 'auth_pam'").is_ok();
+    let has_pam = admin.run_command("INSTALL SONAME 'auth_pam'").is_ok();
     if has_pam {
         admin
-            .command(&format!(
+            .run_command(&format!(
                 "CREATE USER second@'%' IDENTIFIED VIA pam \
                  OR mysql_native_password USING PASSWORD('{quoted}')"
             ))
@@ -247,14 +252,14 @@ fn the_login_methods_of_mariadb() {
         "CREATE USER gone@'%' IDENTIFIED VIA mysql_old_password USING '6f8c114b58f2ce9e'"
             .to_owned(),
     ] {
-        admin.command(&statement).unwrap();
+        admin.run_command(&statement).unwrap();
     }
     for way in
         [|s: &Server, u: &str, p: &str| s.unix(u, p), |s: &Server, u: &str, p: &str| s.tcp(u, p)]
     {
         let log_in = |user: &str, password: &str| {
             let plan = AddressPlan { database: None, ..way(&server, user, password) };
-            let user = open(&plan)?.scalar("SELECT CURRENT_USER()")?;
+            let user = open(&plan)?.query_scalar("SELECT CURRENT_USER()")?;
             Ok::<_, Error>(user.unwrap_or_default())
         };
         assert_eq!(log_in("native", password).unwrap(), "native@%");
@@ -281,16 +286,18 @@ fn the_login_methods_of_mariadb() {
     let who = Command::new("id").arg("-un").output().unwrap();
     let who = String::from_utf8(who.stdout).unwrap().trim().to_owned();
     let account = if who == "root" { String::from("root@'%'") } else { format!("{who}@localhost") };
-    admin.command(&format!("CREATE OR REPLACE USER {account} IDENTIFIED VIA unix_socket")).unwrap();
+    admin
+        .run_command(&format!("CREATE OR REPLACE USER {account} IDENTIFIED VIA unix_socket"))
+        .unwrap();
     if who != "root" {
         let plan = AddressPlan { database: None, user: None, ..server.unix(&who, "") };
-        let user = open(&plan).unwrap().scalar("SELECT CURRENT_USER()").unwrap();
+        let user = open(&plan).unwrap().query_scalar("SELECT CURRENT_USER()").unwrap();
         assert_eq!(user, Some(format!("{who}@localhost")));
     }
-    admin.command("ALTER USER root@localhost IDENTIFIED VIA unix_socket").unwrap();
+    admin.run_command("ALTER USER root@localhost IDENTIFIED VIA unix_socket").unwrap();
     if who == "root" {
         let plan = AddressPlan { user: None, password: None, ..server.unix("", "") };
-        let user = open(&plan).unwrap().scalar("SELECT CURRENT_USER()").unwrap();
+        let user = open(&plan).unwrap().query_scalar("SELECT CURRENT_USER()").unwrap();
         assert_eq!(user.as_deref(), Some("root@localhost"));
     }
     let error = open(&AddressPlan { database: None, ..server.tcp("root", "") }).unwrap_err();
@@ -302,7 +309,7 @@ fn the_login_method_parsec() {
     let Some(fixture) = fixture::mariadb11_listening() else { return };
     let server = Server::of(fixture);
     let mut admin = root(&server);
-    if let Err(error) = admin.command("INSTALL SONAME 'auth_parsec'") {
+    if let Err(error) = admin.run_command("INSTALL SONAME 'auth_parsec'") {
         return println!("skipped: {error}");
     }
     let password = "pässwörd with a length of more than thirty-two bytes";
@@ -314,14 +321,14 @@ fn the_login_method_parsec() {
         ),
         "CREATE USER empty@'%' IDENTIFIED VIA parsec USING PASSWORD('')".to_owned(),
     ] {
-        admin.command(&statement).unwrap();
+        admin.run_command(&statement).unwrap();
     }
     let ways =
         [|s: &Server, u: &str, p: &str| s.unix(u, p), |s: &Server, u: &str, p: &str| s.tcp(u, p)];
     for way in ways {
         let log_in = |user: &str, password: &str| {
             let plan = AddressPlan { database: None, ..way(&server, user, password) };
-            open(&plan)?.scalar("SELECT CURRENT_USER()")
+            open(&plan)?.query_scalar("SELECT CURRENT_USER()")
         };
         assert_eq!(log_in("sec", password).unwrap().as_deref(), Some("sec@%"));
         assert_eq!(log_in("either", password).unwrap().as_deref(), Some("either@%"));
@@ -336,14 +343,14 @@ fn the_login_method_parsec() {
         let plan = AddressPlan { database: None, ..way(&server, "sec", password) };
         let target = Target::new(&plan).unwrap();
         on_reactor(async {
-            target.open(&Stop::new()).await.unwrap();
+            target.open_session(&Stop::new()).await.unwrap();
         });
     }
 }
 
 /// Makes the server forget which passwords it has seen.
 fn forget_passwords(server: &Server) {
-    root(server).command("FLUSH PRIVILEGES").unwrap();
+    root(server).run_command("FLUSH PRIVILEGES").unwrap();
 }
 
 #[test]
@@ -351,13 +358,15 @@ fn the_login_methods_of_mysql() {
     let Some(fixture) = fixture::mysql_listening(&[("local_infile", "ON")]) else { return };
     let server = Server::of(fixture);
     let mut admin = root(&server);
-    admin.command("CREATE USER sha@'%' IDENTIFIED BY 'geheim'").unwrap();
-    admin.command("CREATE USER nopass@'%' IDENTIFIED WITH caching_sha2_password BY ''").unwrap();
+    admin.run_command("CREATE USER sha@'%' IDENTIFIED BY 'geheim'").unwrap();
+    admin
+        .run_command("CREATE USER nopass@'%' IDENTIFIED WITH caching_sha2_password BY ''")
+        .unwrap();
     let plain = AddressPlan {
         database: None,
         ..with_tls(&server.tcp("sha", "geheim"), SslMode::Disabled, None)
     };
-    let who = |plan: &AddressPlan| open(plan)?.scalar("SELECT CURRENT_USER()");
+    let who = |plan: &AddressPlan| open(plan)?.query_scalar("SELECT CURRENT_USER()");
 
     // In clear, and the server has not seen the password: an error that says what to do.
     let error = who(&plain).unwrap_err();
@@ -372,9 +381,9 @@ fn the_login_methods_of_mysql() {
     assert_eq!(who(&plain).unwrap().as_deref(), Some("sha@%"));
     // With the key from a file.
     forget_passwords(&server);
-    let key = admin.rows("SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'").unwrap();
+    let key = admin.query_rows("SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'").unwrap();
     let path = server.0.dir.path().join("key.pem");
-    std::fs::write(&path, key.text(0, 1).unwrap()).unwrap();
+    std::fs::write(&path, key.text_value(0, 1).unwrap()).unwrap();
     let filed = AddressPlan { server_public_key_path: Some(path.clone()), ..plain.clone() };
     assert_eq!(who(&filed).unwrap().as_deref(), Some("sha@%"));
     forget_passwords(&server);
@@ -387,7 +396,7 @@ fn the_login_methods_of_mysql() {
     let unix = AddressPlan { database: None, ..server.unix("sha", "geheim") };
     assert_eq!(who(&unix).unwrap().as_deref(), Some("sha@%"));
     // An older method, which wants RSA over the socket too: there a key that is sent is the server's.
-    admin.command("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 'geheim'").unwrap();
+    admin.run_command("CREATE USER old@'%' IDENTIFIED WITH sha256_password BY 'geheim'").unwrap();
     let old = AddressPlan { database: None, ..server.unix("old", "geheim") };
     assert_eq!(who(&old).unwrap().as_deref(), Some("old@%"));
     let wrong = AddressPlan { password: Some(sweat::base::Secret::new("x")), ..old };
@@ -410,30 +419,30 @@ fn the_login_methods_of_mysql() {
         let target = Target::new(&plan).unwrap();
         block_on(plain_work(&mut target.connect(&Stop::new()).unwrap()));
         on_reactor(async {
-            plain_work(&mut target.open(&Stop::new()).await.unwrap()).await;
+            plain_work(&mut target.open_session(&Stop::new()).await.unwrap()).await;
         });
     }
     let attributes = "SELECT attr_value FROM performance_schema.session_connect_attrs \
          WHERE processlist_id = CONNECTION_ID() AND attr_name = 'program_name'";
-    assert_eq!(admin.scalar(attributes).unwrap().as_deref(), Some("sweat"));
-    admin.command("CREATE TABLE mysql.t (a INT)").unwrap();
+    assert_eq!(admin.query_scalar(attributes).unwrap().as_deref(), Some("sweat"));
+    admin.run_command("CREATE TABLE mysql.t (a INT)").unwrap();
     let load = "LOAD DATA LOCAL INFILE 'x' INTO TABLE mysql.t";
     assert_eq!(admin.load_local(load, &mut &b"1\n2\n3\n"[..]).unwrap().affected, 3);
 }
 
-fn data_folder(admin: &mut sweat::target::Session) -> PathBuf {
-    Path::new(&admin.scalar("SELECT @@datadir").unwrap().unwrap()).to_owned()
+fn data_folder(admin: &mut sweat::client::Session) -> PathBuf {
+    Path::new(&admin.query_scalar("SELECT @@datadir").unwrap().unwrap()).to_owned()
 }
 
 /// As `works`, without MariaDB's tables of numbers.
-async fn plain_work(session: &mut sweat::target::Session) {
+async fn plain_work(session: &mut sweat::client::Session) {
     let mut tally = sweat::recorder::Tally::default();
     let rows = "WITH RECURSIVE n AS (SELECT 1 i UNION ALL SELECT i + 1 FROM n WHERE i < 900) \
          SELECT i, REPEAT('x', i) FROM n WHERE i > ?";
     let statement = session.prepare(rows).await.unwrap();
     for n in 0..20 {
-        let values = [sweat::target::Value::Uint(n)];
-        let reply = session.run(&mut tally, &statement, &values).await.unwrap();
+        let values = [sweat::client::ParameterValue::Uint(n)];
+        let reply = session.execute_prepared(&mut tally, &statement, &values).await.unwrap();
         assert_eq!(reply.rows, 900 - n);
     }
     let error = session.execute(&mut tally, b"SELECT nonsense").await.unwrap_err();

@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::analysis::{Findings, WaitFinding, analyse};
+use sweat::analysis::{Findings, WaitFinding, analyse_run};
 use sweat::archive;
 
 use crate::cli::program;
@@ -58,10 +58,10 @@ fn prepare(fixture: &Fixture) {
 }
 
 fn findings(dir: &Path) -> Findings {
-    let run = archive::latest(&dir.join("runs")).unwrap();
-    let run = archive::load(&run).unwrap();
+    let run = archive::latest_run(&dir.join("runs")).unwrap();
+    let run = archive::read_run(&run).unwrap();
     assert_eq!(run.damage, Vec::<String>::new());
-    analyse(&run)
+    analyse_run(&run)
 }
 
 /// Counted by the server and read row by row, with times that make sense.
@@ -197,7 +197,7 @@ fn killed_and_restored(fixture: &Fixture, instrument: &str) {
     kill_process(pid(&child), Signal::KILL).unwrap();
     child.wait().unwrap();
     assert_ne!(setup(fixture), before, "a killed sweat puts nothing back");
-    let run: PathBuf = archive::latest(&dir.join("runs")).unwrap();
+    let run: PathBuf = archive::latest_run(&dir.join("runs")).unwrap();
     let run = run.display().to_string();
     let said = sweat(dir, &["restore", &run], 0);
     assert!(said.contains("performance_schema.setup_instruments"), "{said}");

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sweat::base::{Clock, Nanos, RealClock, Secret, Stop, StopReason};
+use sweat::client::{ResultSet, Session, Target};
 use sweat::plan::{AddressPlan, Options};
-use sweat::server::{Control, Settings};
-use sweat::target::{Rows, Session, Target};
-use sweat::warm::{DumpPlan, Dumped, Line, STRATEGIES, Scene, Warmed, dump, gauge, inventory};
+use sweat::server::{ServerControl, Settings};
+use sweat::warm::{
+    CachedIndex, DumpOutcome, DumpPlan, STRATEGIES, WarmContext, WarmOutcome, read_inventory,
+    read_pool_status, request_pool_dump,
+};
 
 use crate::fixture::{self, Fixture};
 
@@ -42,8 +45,8 @@ fn open(target: &Target) -> Session {
     target.connect(&Stop::new()).expect("a session")
 }
 
-fn text(rows: &Rows, row: usize, column: usize) -> String {
-    rows.text(row, column).unwrap_or_default()
+fn text(rows: &ResultSet, row: usize, column: usize) -> String {
+    rows.text_value(row, column).unwrap_or_default()
 }
 
 /// Warms by a strategy as on a sandbox.
@@ -52,35 +55,35 @@ fn warm_until(
     strategy: &str,
     given: &[(&str, &str)],
     stop: &Stop,
-) -> anyhow::Result<Warmed> {
+) -> anyhow::Result<WarmOutcome> {
     let strategy = STRATEGIES.iter().find(|s| s.name() == strategy).expect("in the list");
     let given: Vec<_> = given.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    let options = Options::check(&strategy.options(), &given).expect("good options");
+    let options = Options::from_given(&strategy.option_specs(), &given).expect("good options");
     let target = server.target().clone();
-    let mut scene = Scene {
+    let mut scene = WarmContext {
         target: &target,
         control: Some(&mut server.sandbox),
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop,
         progress: &mut |p| assert!(p.total == 0 || p.done <= p.total, "{p:?}"),
     };
     strategy.warm(&options, &mut scene)
 }
 
-fn warm(server: &mut Fixture, strategy: &str, given: &[(&str, &str)]) -> Warmed {
+fn warm(server: &mut Fixture, strategy: &str, given: &[(&str, &str)]) -> WarmOutcome {
     warm_until(server, strategy, given, &Stop::new()).expect("warming goes well")
 }
 
-fn dumped(server: &mut Fixture, pct: Option<u8>) -> Dumped {
+fn dumped(server: &mut Fixture, pct: Option<u8>) -> DumpOutcome {
     let target = server.target().clone();
-    let mut scene = Scene {
+    let mut scene = WarmContext {
         target: &target,
         control: Some(&mut server.sandbox),
-        clock: RealClock::start(),
+        clock: RealClock::start_now(),
         stop: &Stop::new(),
         progress: &mut |_| {},
     };
-    dump(&DumpPlan { pct, allowed: false }, &mut scene).expect("the dump goes well")
+    request_pool_dump(&DumpPlan { pct, allowed: false }, &mut scene).expect("the dump goes well")
 }
 
 /// Sets a stop a while from now.
@@ -88,7 +91,7 @@ fn stop_after(time: Duration) -> Stop {
     let stop = Stop::new();
     let later = stop.clone();
     std::thread::spawn(move || {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         clock.sleep_until(clock.now() + time.into());
         later.set(StopReason::Interrupted);
     });
@@ -97,22 +100,22 @@ fn stop_after(time: Duration) -> Stop {
 
 /// All global variables.
 fn variables(server: &Fixture) -> BTreeMap<String, String> {
-    let rows = open(server.target()).rows("SHOW GLOBAL VARIABLES").unwrap();
+    let rows = open(server.target()).query_rows("SHOW GLOBAL VARIABLES").unwrap();
     (0..rows.rows.len()).map(|i| (text(&rows, i, 0), text(&rows, i, 1))).collect()
 }
 
 /// Pages read from disk so far.
 fn pages_read(server: &Fixture) -> u64 {
-    gauge(&mut open(server.target())).unwrap().pages_read
+    read_pool_status(&mut open(server.target())).unwrap().pages_read
 }
 
 /// Reads every index whole by statements of our own; gives the pages that came from disk, and the
 /// reads that a statement waited for: read-ahead also fetches pages that belong to no index.
 fn read_all(server: &Fixture) -> (u64, u64) {
     let mut session = open(server.target());
-    let before = gauge(&mut session).unwrap();
+    let before = read_pool_status(&mut session).unwrap();
     let indexes = session
-        .rows(
+        .query_rows(
             "SELECT DISTINCT TABLE_NAME, INDEX_NAME FROM information_schema.STATISTICS \
              WHERE TABLE_SCHEMA = 'zoo' AND INDEX_TYPE = 'BTREE'",
         )
@@ -122,10 +125,10 @@ fn read_all(server: &Fixture) -> (u64, u64) {
         let quote = |name: String| format!("`{}`", name.replace('`', "``"));
         let (table, index) = (quote(text(&indexes, i, 0)), quote(text(&indexes, i, 1)));
         let sql = format!("SELECT COUNT(*), MAX(1) FROM zoo.{table} FORCE INDEX ({index})");
-        session.rows(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        session.query_rows(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
     }
-    session.rows("SELECT SUM(LENGTH(b)) FROM zoo.nokey USE INDEX ()").unwrap();
-    let after = gauge(&mut session).unwrap();
+    session.query_rows("SELECT SUM(LENGTH(b)) FROM zoo.nokey USE INDEX ()").unwrap();
+    let after = read_pool_status(&mut session).unwrap();
     let (read, ahead) =
         (after.pages_read - before.pages_read, after.pages_ahead - before.pages_ahead);
     (read, read - ahead)
@@ -159,8 +162,8 @@ fn pieces_leave_the_pages_of_each_index_that_whole_scans_leave() {
     for mut server in zoos("96M") {
         warm(&mut server, "scan", &[("tables", "zoo")]);
         let mut session = open(server.target());
-        let warmth = gauge(&mut session).unwrap();
-        let found = inventory(&mut session, &warmth, true).unwrap();
+        let warmth = read_pool_status(&mut session).unwrap();
+        let found = read_inventory(&mut session, &warmth, true).unwrap();
         assert!(found.notes.is_empty(), "{:?}", found.notes);
         let zoo: Vec<_> = found.lines.iter().filter(|l| l.database == "zoo").collect();
         let named =
@@ -170,9 +173,9 @@ fn pieces_leave_the_pages_of_each_index_that_whole_scans_leave() {
         // What whole scans of each index leave in the pool is the measure.
         restart(&mut server);
         read_all(&server);
-        let whole = inventory(&mut open(server.target()), &warmth, true).unwrap();
+        let whole = read_inventory(&mut open(server.target()), &warmth, true).unwrap();
         for line in whole.lines.iter().filter(|l| l.database == "zoo" && l.table != "texts") {
-            let same = |l: &&&Line| {
+            let same = |l: &&&CachedIndex| {
                 (&l.table, &l.partition, &l.index) == (&line.table, &line.partition, &line.index)
             };
             let ours = zoo.iter().find(same).map_or(0, |l| l.pages_cached);
@@ -192,12 +195,12 @@ fn statements_use_the_index_they_name_and_nothing_else() {
         let mut session = open(server.target());
         let sent = "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log \
                     WHERE argument LIKE 'SELECT /* sweat warm */%'";
-        let sent = session.rows(sent).unwrap();
+        let sent = session.query_rows(sent).unwrap();
         let mut cut = 0;
         for i in 0..sent.rows.len() {
             let sql = text(&sent, i, 0);
-            let plan = session.rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
-            let column = |name| text(&plan, 0, plan.column(name).unwrap());
+            let plan = session.query_rows(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}")).unwrap();
+            let column = |name| text(&plan, 0, plan.column_index(name).unwrap());
             let (key, extra) = (column("key"), column("Extra"));
             let hint = sql.split(" WHERE ").next().unwrap();
             cut += usize::from(sql.contains(" WHERE "));
@@ -227,7 +230,7 @@ fn classic_statements_read_the_rows_too_and_views_as_there() {
     for mut server in zoos("96M") {
         let warmed = warm(&mut server, "scan_classic", &[("tables", "zoo.ints,zoo.composite")]);
         let (before, mut session) = (pages_read(&server), open(server.target()));
-        session.rows("SELECT COUNT(pad) FROM zoo.ints FORCE INDEX (PRIMARY)").unwrap();
+        session.query_rows("SELECT COUNT(pad) FROM zoo.ints FORCE INDEX (PRIMARY)").unwrap();
         assert!(warmed.pages_read > 200 && warmed.failed == 0);
         assert!(pages_read(&server) - before <= 2);
         let warmed = warm(&mut server, "scan_classic", &[("tables", "zoo")]);
@@ -238,7 +241,7 @@ fn classic_statements_read_the_rows_too_and_views_as_there() {
 #[test]
 fn a_full_pool_ends_the_scan_and_says_what_is_left_out() {
     for mut server in zoos("20M") {
-        let total = gauge(&mut open(server.target())).unwrap().pages_total;
+        let total = read_pool_status(&mut open(server.target())).unwrap().pages_total;
         let warmed = warm(&mut server, "scan", &[("tables", "zoo"), ("order", "size")]);
         let notes = warmed.notes.join("\n");
         let full = notes.contains("the pool is full:") || notes.contains("the pool takes no more:");
@@ -264,7 +267,7 @@ fn a_full_pool_ends_the_scan_and_says_what_is_left_out() {
 fn a_rate_is_kept_and_a_stop_ends_it_soon() {
     for mut server in zoos("96M") {
         let before = variables(&server);
-        let (clock, stop) = (RealClock::start(), stop_after(Duration::from_millis(1_500)));
+        let (clock, stop) = (RealClock::start_now(), stop_after(Duration::from_millis(1_500)));
         let given = [("tables", "zoo.ints,zoo.bins"), ("rate", "100 pages"), ("order", "name")];
         let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
         assert!(clock.now() < Nanos(2_500_000_000), "a stop takes less than a second");
@@ -280,8 +283,8 @@ fn a_rate_is_kept_and_a_stop_ends_it_soon() {
 fn a_stop_in_the_middle_of_a_statement_has_the_server_break_it_off() {
     for mut server in zoos("96M") {
         let mut other = open(server.target());
-        other.command("LOCK TABLES zoo.ints WRITE, zoo.money WRITE").unwrap();
-        let (clock, stop) = (RealClock::start(), stop_after(Duration::from_millis(400)));
+        other.run_command("LOCK TABLES zoo.ints WRITE, zoo.money WRITE").unwrap();
+        let (clock, stop) = (RealClock::start_now(), stop_after(Duration::from_millis(400)));
         let given = [("tables", "zoo.ints,zoo.money")];
         let warmed = warm_until(&mut server, "scan", &given, &stop).unwrap();
         assert!(clock.now() < Nanos(1_400_000_000), "a stop takes less than a second");
@@ -298,7 +301,7 @@ fn a_stop_in_the_middle_of_a_statement_has_the_server_break_it_off() {
 fn a_table_that_is_locked_is_left_out_and_the_rest_is_read() {
     for mut server in zoos("96M") {
         let mut other = open(server.target());
-        other.command("LOCK TABLES zoo.ints WRITE").unwrap();
+        other.run_command("LOCK TABLES zoo.ints WRITE").unwrap();
         let given = [("tables", "zoo.ints,zoo.money")];
         let warmed = warm(&mut server, "scan", &given);
         assert_eq!(warmed.failed, 2, "{:?}", warmed.notes);
@@ -317,10 +320,10 @@ fn a_busy_server_is_left_alone_until_it_is_calm() {
         let busy: Vec<_> = (0..3)
             .map(|_| {
                 let target = server.target().clone();
-                std::thread::spawn(move || open(&target).rows("DO SLEEP(1.5)").map(drop))
+                std::thread::spawn(move || open(&target).query_rows("DO SLEEP(1.5)").map(drop))
             })
             .collect();
-        while gauge(&mut open(server.target())).unwrap().threads_running < 4 {
+        while read_pool_status(&mut open(server.target())).unwrap().threads_running < 4 {
             std::thread::yield_now();
         }
         let warmed = warm(&mut server, "scan", &[("tables", "zoo.money"), ("max-running", "1")]);
@@ -362,8 +365,8 @@ fn a_dump_and_its_load_bring_the_pages_back() {
         assert_eq!(warmed.notes, [] as [String; 0]);
         // No table was used since the start, so MariaDB knows no owner of what was loaded.
         let mut session = open(server.target());
-        let pool = gauge(&mut session).unwrap();
-        let seen = inventory(&mut session, &pool, true).unwrap();
+        let pool = read_pool_status(&mut session).unwrap();
+        let seen = read_inventory(&mut session, &pool, true).unwrap();
         let counted: u64 = seen.lines.iter().map(|line| line.pages_cached).sum();
         let said = seen.notes.iter().any(|note| note.contains("does not say whose they are"));
         assert!(said || counted * 100 >= list.pages.unwrap() * 80, "{counted} pages: {seen:?}");
@@ -418,7 +421,7 @@ fn a_load_that_is_stopped_is_broken_off_and_leaves_no_variable_changed() {
         let before = variables(&server);
         let stop = Stop::new();
         stop.set(StopReason::Interrupted);
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let warmed = warm_until(&mut server, "load", &[], &stop).unwrap();
         assert!(clock.now() < Nanos(2_000_000_000));
         // A server may be faster than the second statement; then it is through, and says so.
@@ -430,13 +433,18 @@ fn a_load_that_is_stopped_is_broken_off_and_leaves_no_variable_changed() {
 #[test]
 fn without_consent_a_foreign_server_keeps_its_list() {
     let server = fixture::mariadb();
-    let (clock, stop) = (RealClock::start(), Stop::new());
-    let mut scene =
-        Scene { target: server.target(), control: None, clock, stop: &stop, progress: &mut |_| {} };
-    let error = dump(&DumpPlan::default(), &mut scene).unwrap_err().to_string();
+    let (clock, stop) = (RealClock::start_now(), Stop::new());
+    let mut scene = WarmContext {
+        target: server.target(),
+        control: None,
+        clock,
+        stop: &stop,
+        progress: &mut |_| {},
+    };
+    let error = request_pool_dump(&DumpPlan::default(), &mut scene).unwrap_err().to_string();
     assert!(error.contains("--allow dump"), "{error}");
     let load = STRATEGIES.iter().find(|s| s.name() == "load").unwrap();
-    let options = Options::check(&load.options(), &[]).unwrap();
+    let options = Options::from_given(&load.option_specs(), &[]).unwrap();
     let error = load.warm(&options, &mut scene).unwrap_err().to_string();
     assert!(error.contains("--allow load"), "{error}");
     assert!(!server.sandbox.datadir().join("ib_buffer_pool").exists());
@@ -454,9 +462,9 @@ fn an_account_without_privileges_is_told_what_it_lacks() {
         };
         let target = Target::new(&plan).unwrap();
         let mut session = open(&target);
-        let warmth = gauge(&mut session).unwrap();
+        let warmth = read_pool_status(&mut session).unwrap();
         for pay in [false, true] {
-            let found = inventory(&mut session, &warmth, pay).unwrap();
+            let found = read_inventory(&mut session, &warmth, pay).unwrap();
             let notes = found.notes.join("\n");
             let told = found.dearer_seconds.is_some() || notes.contains("the privilege PROCESS");
             assert!(told && found.lines.is_empty(), "{found:?}");
@@ -464,14 +472,14 @@ fn an_account_without_privileges_is_told_what_it_lacks() {
         }
         let scan = STRATEGIES.iter().find(|s| s.name() == "scan").unwrap();
         let stop = Stop::new();
-        let mut scene = Scene {
+        let mut scene = WarmContext {
             target: &target,
             control: None,
-            clock: RealClock::start(),
+            clock: RealClock::start_now(),
             stop: &stop,
             progress: &mut |_| {},
         };
-        let options = Options::check(&scan.options(), &[]).unwrap();
+        let options = Options::from_given(&scan.option_specs(), &[]).unwrap();
         let warmed = scan.warm(&options, &mut scene).unwrap();
         assert_eq!(warmed.failed, 0, "{:?}", warmed.notes);
         assert!(warmed.notes.iter().any(|n| n.starts_with("sizes of indexes are guessed")));

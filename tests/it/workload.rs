@@ -5,11 +5,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sweat::base::{RealClock, Stop, StopReason};
+use sweat::client::Target;
 use sweat::driver;
 use sweat::plan::{AddressPlan, EnginePlan, LoadPlan, Options};
 use sweat::recorder::Recording;
-use sweat::target::Target;
-use sweat::workload::{Job, KINDS, Progress, Workload};
+use sweat::workload::{DataJob, JobProgress, KINDS, Workload};
 
 use crate::fixture::{self, Fixture};
 
@@ -25,25 +25,30 @@ fn database(server: &Fixture, name: &str) -> Target {
 fn build(kind: &str, given: &[(&str, &str)], target: &Target) -> anyhow::Result<Box<dyn Workload>> {
     let kind = KINDS.iter().find(|k| k.name() == kind).expect("the kind is listed");
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let options = Options::check(&kind.options(), &given).expect("the options exist");
-    kind.build(&options, Some(target))
+    let options = Options::from_given(&kind.option_specs(), &given).expect("the options exist");
+    kind.build_workload(&options, Some(target))
 }
 
 fn prepare(workload: &dyn Workload, threads: usize) -> anyhow::Result<()> {
     let stop = Stop::new();
-    workload.prepare(&mut Job { threads, seed: SEED, stop: &stop, progress: &mut |_| {} })
+    workload.prepare_data(&mut DataJob { threads, seed: SEED, stop: &stop, progress: &mut |_| {} })
 }
 
 fn cleanup(workload: &dyn Workload) -> anyhow::Result<()> {
     let stop = Stop::new();
-    workload.cleanup(&mut Job { threads: 1, seed: SEED, stop: &stop, progress: &mut |_| {} })
+    workload.cleanup_data(&mut DataJob {
+        threads: 1,
+        seed: SEED,
+        stop: &stop,
+        progress: &mut |_| {},
+    })
 }
 
 /// Runs a load of four workers until it ends by itself, or for so long.
 fn load(workload: &dyn Workload, time: Option<Duration>, engine: EnginePlan) -> Recording {
-    workload.check(&Stop::new()).expect("the workload fits the server");
+    workload.check_ready(&Stop::new()).expect("the workload fits the server");
     let plan = LoadPlan { workers: 4, time, engine, ..LoadPlan::default() };
-    driver::run(&plan, SEED, workload, RealClock::start(), &Stop::new(), &mut |_| {})
+    driver::run_load(&plan, SEED, workload, RealClock::start_now(), &Stop::new(), &mut |_| {})
         .expect("the load runs")
 }
 
@@ -89,7 +94,7 @@ fn tables_of_sysbench_serve_every_mix() {
         let workload = build(name, &given, &target).unwrap();
         let engine = if number % 3 == 0 { EnginePlan::Reactor } else { EnginePlan::Threads };
         let record = load(&*workload, Some(Duration::from_millis(600)), engine);
-        let events = record.total.events();
+        let events = record.total.event_count();
         assert!(events > 20, "{name}: {events} events");
         // Deadlocks and lock waits belong to transactions that write; anything else does not.
         let odd: Vec<_> =
@@ -174,14 +179,14 @@ fn our_tables_serve_sysbench_and_are_made_alike() {
 fn cut(workload: &dyn Workload, threads: usize, rows: u64) -> (String, Duration) {
     let stop = Stop::new();
     let mut told = None;
-    let mut progress = |p: Progress| {
+    let mut progress = |p: JobProgress| {
         if p.done >= rows {
             stop.set(StopReason::Interrupted);
             told.get_or_insert_with(Instant::now);
         }
     };
-    let mut job = Job { threads, seed: SEED, stop: &stop, progress: &mut progress };
-    let said = why(workload.prepare(&mut job));
+    let mut job = DataJob { threads, seed: SEED, stop: &stop, progress: &mut progress };
+    let said = why(workload.prepare_data(&mut job));
     (said, told.expect("it came that far").elapsed())
 }
 
@@ -204,14 +209,14 @@ fn a_cut_preparation_goes_on_and_ends_in_the_same_rows() {
                 server.sql(&format!("SELECT COUNT(*) FROM {name}.sbtest1")).parse().unwrap();
             assert!((rows..100_000).contains(&there), "{there}");
             assert!(
-                why(workload.check(&Stop::new())).contains("rows, not 100000"),
+                why(workload.check_ready(&Stop::new())).contains("rows, not 100000"),
                 "it says what is missing"
             );
         }
         // As if a piece had been committed in part.
         server.sql(&format!("INSERT INTO {name}.sbtest1 VALUES (99001, 1, 'x', 'y')"));
         prepare(&*workload, threads + 1).unwrap();
-        workload.check(&Stop::new()).unwrap();
+        workload.check_ready(&Stop::new()).unwrap();
         let index = format!("SHOW INDEX FROM {name}.sbtest1 WHERE key_name = 'k_1'");
         assert_ne!(server.sql(&index), "", "the index was made at the end");
         sums.push(server.sql(&format!("CHECKSUM TABLE {name}.sbtest1")).replace(&name, ""));
@@ -231,7 +236,7 @@ fn a_stop_while_an_index_is_made_ends_it_on_the_server_too() {
     let workload = build("oltp_read_only", &[("table-size", "300000")], &target).unwrap();
     let stop = Stop::new();
     let (sender, receiver) = std::sync::mpsc::channel();
-    let mut progress = |p: Progress| {
+    let mut progress = |p: JobProgress| {
         if p.label.contains("index") {
             let _ = sender.send(());
         }
@@ -244,8 +249,8 @@ fn a_stop_while_an_index_is_made_ends_it_on_the_server_too() {
             }
             stop.set(StopReason::Interrupted);
         });
-        let mut job = Job { threads: 2, seed: SEED, stop, progress: &mut progress };
-        workload.prepare(&mut job)
+        let mut job = DataJob { threads: 2, seed: SEED, stop, progress: &mut progress };
+        workload.prepare_data(&mut job)
     });
     drop(why(said));
     let running =
@@ -269,7 +274,7 @@ fn tables_that_are_not_ours_are_left_alone() {
     let said = why(prepare(&*workload, 2));
     assert!(said.contains("table sbtest2: has other columns: id int, mine text"), "{said}");
     assert_eq!(server.sql("SHOW TABLES FROM foreign_db"), "sbtest2", "nothing was begun");
-    let said = why(workload.check(&Stop::new()));
+    let said = why(workload.check_ready(&Stop::new()));
     assert!(
         said.contains("sbtest1: does not exist") && said.contains("sbtest2: has other"),
         "{said}"
@@ -287,16 +292,16 @@ fn what_is_missing_is_said_before_the_load() {
     let target = database(&server, "lacking");
     let given = [("tables", "2"), ("table-size", "1000")];
     let workload = build("oltp_read_write", &given, &target).unwrap();
-    assert!(why(workload.check(&Stop::new())).contains("table sbtest1: does not exist"));
+    assert!(why(workload.check_ready(&Stop::new())).contains("table sbtest1: does not exist"));
     prepare(&*workload, 2).unwrap();
-    workload.check(&Stop::new()).unwrap();
+    workload.check_ready(&Stop::new()).unwrap();
     let more = build("oltp_read_write", &[("table-size", "5000")], &target).unwrap();
-    assert!(why(more.check(&Stop::new())).contains("table sbtest1: has 1000 rows, not 5000"));
+    assert!(why(more.check_ready(&Stop::new())).contains("table sbtest1: has 1000 rows, not 5000"));
     // 4 workers x 2 tables x 9 statements are more than 30.
     let plan = LoadPlan { workers: 4, events: Some(10), ..LoadPlan::default() };
     let run = |workload: &dyn Workload| {
-        workload.check(&Stop::new()).unwrap();
-        driver::run(&plan, SEED, workload, RealClock::start(), &Stop::new(), &mut |_| {})
+        workload.check_ready(&Stop::new()).unwrap();
+        driver::run_load(&plan, SEED, workload, RealClock::start_now(), &Stop::new(), &mut |_| {})
     };
     let said = why(run(&*workload));
     assert!(said.contains("72 prepared statements; the server allows 30"), "{said}");
@@ -318,11 +323,11 @@ fn an_error_of_the_server_ends_the_transaction_and_the_load_goes_on() {
     let record = std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut other = target.connect(&Stop::new()).unwrap();
-            other.command("BEGIN").unwrap();
-            other.rows("SELECT * FROM sbtest1 FOR UPDATE").unwrap();
+            other.run_command("BEGIN").unwrap();
+            other.query_rows("SELECT * FROM sbtest1 FOR UPDATE").unwrap();
             locked.wait();
             std::thread::sleep(Duration::from_millis(1500));
-            other.command("ROLLBACK").unwrap();
+            other.run_command("ROLLBACK").unwrap();
         });
         locked.wait();
         load(&*workload, Some(Duration::from_millis(2500)), EnginePlan::Threads)
@@ -330,7 +335,7 @@ fn an_error_of_the_server_ends_the_transaction_and_the_load_goes_on() {
     let waits =
         record.errors.iter().find(|e| e.error.code == 1205).expect("lock waits are counted");
     assert!(waits.count >= 4 && waits.first_text.contains("Lock wait timeout"), "{waits:?}");
-    assert!(record.total.events() > 20, "it went on: {} events", record.total.events());
+    assert!(record.total.event_count() > 20, "it went on: {} events", record.total.event_count());
 }
 
 #[test]
@@ -342,7 +347,10 @@ fn new_rows_with_ids_of_our_choice_never_meet() {
     assert_eq!(server.sql("SELECT COUNT(*) FROM ids.sbtest1"), "0");
     let record = load(&*workload, Some(Duration::from_millis(500)), EnginePlan::Reactor);
     assert!(record.errors.is_empty(), "{:?}", record.errors);
-    assert_eq!(server.sql("SELECT COUNT(*) FROM ids.sbtest1"), record.total.events().to_string());
+    assert_eq!(
+        server.sql("SELECT COUNT(*) FROM ids.sbtest1"),
+        record.total.event_count().to_string()
+    );
 }
 
 #[test]
@@ -354,7 +362,7 @@ fn many_tables_are_cheap_to_begin_with() {
     prepare(&*workload, 4).unwrap();
     let record = load(&*workload, Some(Duration::from_millis(400)), EnginePlan::Threads);
     assert!(record.errors.is_empty(), "{:?}", record.errors);
-    assert_eq!(record.total.tally.rows, record.total.events());
+    assert_eq!(record.total.tally.rows, record.total.event_count());
     cleanup(&*workload).unwrap();
     assert_eq!(server.sql("SHOW TABLES FROM many"), "");
 }
@@ -364,12 +372,12 @@ fn bulk_insert_fills_a_table_for_each_worker() {
     let server = fixture::mariadb();
     let target = database(&server, "bulk");
     let workload = build("bulk_insert", &[("statement-size", "16KiB")], &target).unwrap();
-    assert!(why(workload.check(&Stop::new())).contains("sbtest1: does not exist"));
+    assert!(why(workload.check_ready(&Stop::new())).contains("sbtest1: does not exist"));
     prepare(&*workload, 4).unwrap();
     for round in 1..=2 {
         let record = load(&*workload, Some(Duration::from_millis(300)), EnginePlan::Threads);
         assert!(record.errors.is_empty(), "round {round}: {:?}", record.errors);
-        assert_eq!(record.total.tally.writes, record.total.events());
+        assert_eq!(record.total.tally.writes, record.total.event_count());
     }
     for table in 1..=4 {
         let gaps = format!("SELECT COUNT(*) > 1000, MAX(id) - COUNT(*) FROM bulk.sbtest{table}");
@@ -397,7 +405,7 @@ fn files_that_cannot_be_run_are_refused_before_anything_begins() {
     let refused = |text: &[u8]| {
         let file = script(&server, text);
         let workload = build("queries", &[("file", &file)], &target);
-        why(workload.and_then(|workload| workload.check(&Stop::new())))
+        why(workload.and_then(|workload| workload.check_ready(&Stop::new())))
     };
     let seven = "select 1;\n-- two\ninsert into t values (1);\nselect a\nfrom t;\n\n\
                  selec a from t;\nselect 2;\n";
@@ -428,15 +436,18 @@ fn a_file_runs_as_it_stands() {
         select * from t where a <= 2; -- done\n";
     let file = script(&server, text);
     let workload = build("queries", &[("file", &file), ("shared", "on")], &target).unwrap();
-    let classes = workload.classes();
+    let classes = workload.class_names();
     assert_eq!(classes.len(), 5, "{classes:?}");
     assert_eq!(classes[1], "insert into t (b) values (?)");
-    workload.check(&Stop::new()).expect("statements on what the file makes itself can't be judged");
+    workload
+        .check_ready(&Stop::new())
+        .expect("statements on what the file makes itself can't be judged");
     let plan = LoadPlan { workers: 1, ..LoadPlan::default() };
-    let clock = RealClock::start();
-    let record = driver::run(&plan, SEED, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
+    let clock = RealClock::start_now();
+    let record =
+        driver::run_load(&plan, SEED, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
     assert!(record.errors.is_empty(), "{:?}", record.errors);
-    assert_eq!(record.total.events(), 6);
+    assert_eq!(record.total.event_count(), 6);
     let inserts = &record.total.classes[1].response;
     assert_eq!(inserts.len(), 2);
     let tally = record.total.tally;
@@ -446,7 +457,7 @@ fn a_file_runs_as_it_stands() {
     let file = script(&server, b"insert into t (b) values ('x'); select 1");
     let workload = build("queries", &[("file", &file), ("passes", "2")], &target).unwrap();
     let record = load(&*workload, None, EnginePlan::Threads);
-    assert_eq!(record.total.events(), 16);
+    assert_eq!(record.total.event_count(), 16);
     assert_eq!(server.sql("SELECT COUNT(*) FROM runs.t WHERE b = 'x'"), "8");
 }
 
@@ -472,16 +483,16 @@ fn lookups_find_their_rows() {
         let index = format!("SHOW INDEX FROM {name}.test_data WHERE column_name = 'random_str'");
         assert_eq!(server.sql(&index).lines().count(), 1);
         let workload = build("queries", &[("file", &file), ("shared", "")], &target).unwrap();
-        assert_eq!(workload.classes(), ["select * from test_data where random_str=?"]);
+        assert_eq!(workload.class_names(), ["select * from test_data where random_str=?"]);
         let record = load(&*workload, None, EnginePlan::Reactor);
-        assert_eq!((record.total.events(), record.total.tally.rows), (2000, 2000));
+        assert_eq!((record.total.event_count(), record.total.tally.rows), (2000, 2000));
         let record = load(&*listed, None, EnginePlan::Threads);
-        assert_eq!((record.total.events(), record.total.tally.rows), (2000, 2000));
+        assert_eq!((record.total.event_count(), record.total.tally.rows), (2000, 2000));
         let kind = build("lookup", &given[..2], &target).unwrap();
         let record = load(&*kind, Some(Duration::from_millis(200)), EnginePlan::Threads);
-        assert_eq!(record.total.tally.rows, record.total.events());
+        assert_eq!(record.total.tally.rows, record.total.event_count());
         let other = build("lookup", &[("rows", "40000"), ("data-seed", "6")], &target).unwrap();
-        assert!(why(other.check(&Stop::new())).contains("another --data-seed"));
+        assert!(why(other.check_ready(&Stop::new())).contains("another --data-seed"));
         cleanup(&*kind).unwrap();
     }
     let sizes = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'test_data'";
@@ -498,9 +509,9 @@ fn mysql_serves_as_well() {
     let record = load(&*workload, Some(Duration::from_millis(700)), EnginePlan::Threads);
     let odd: Vec<_> =
         record.errors.iter().filter(|e| ![1213, 1205].contains(&e.error.code)).collect();
-    assert!(odd.is_empty() && record.total.events() > 20, "{odd:?}");
+    assert!(odd.is_empty() && record.total.event_count() > 20, "{odd:?}");
     let said = why(build("queries", &[("queries", "select 1;\nselec 2")], &target)
-        .and_then(|workload| workload.check(&Stop::new())));
+        .and_then(|workload| workload.check_ready(&Stop::new())));
     assert!(said.contains("--queries line 2: 1064"), "{said}");
     cleanup(&*workload).unwrap();
 }

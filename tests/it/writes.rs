@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use sweat::base::Stop;
-use sweat::capture::read_only::{Allowed, Ruling, rule};
-use sweat::capture::writes::{Indexes, probes, read_half};
-use sweat::target::{Product, Session};
+use sweat::capture::read_only::{AllowList, FilterDecision, filter_statement};
+use sweat::capture::writes::{IndexCatalog, index_lookups, read_half};
+use sweat::client::{ServerProduct, Session};
 
 use crate::fixture::{self, Fixture};
 
@@ -94,8 +94,8 @@ fn and(condition: &str) -> String {
 fn compare(fixture: &Fixture) {
     fixture.sql(SETUP);
     let mut session = fixture.target().connect(&Stop::new()).unwrap();
-    session.command("USE d").unwrap();
-    let is_maria = session.identity().product == Product::MariaDb;
+    session.run_command("USE d").unwrap();
+    let is_maria = session.identity().product == ServerProduct::MariaDb;
     let corpus = corpus();
     assert!(corpus.len() >= 100, "{}", corpus.len());
     let mut found = BTreeSet::new();
@@ -104,17 +104,17 @@ fn compare(fixture: &Fixture) {
         if is_maria && text.starts_with("WITH") {
             continue;
         }
-        let allowed = Allowed::default();
+        let allowed = AllowList::default();
         let half = read_half(text.as_bytes(), &allowed).unwrap_or_else(|| panic!("{text}"));
-        assert!(matches!(rule(&half, &allowed), Ruling::Read(_)));
+        assert!(matches!(filter_statement(&half, &allowed), FilterDecision::Read(_)));
         let half = String::from_utf8(half).unwrap();
-        let explained = session.rows(&format!("EXPLAIN {half}"));
+        let explained = session.query_rows(&format!("EXPLAIN {half}"));
         explained.unwrap_or_else(|e| panic!("{text}\n{half}\n{e}"));
-        let read = session.rows(&half).unwrap().rows.len() as u64;
-        session.command("BEGIN").unwrap();
-        let changed = session.command(text.trim_end_matches(';'));
+        let read = session.query_rows(&half).unwrap().rows.len() as u64;
+        session.run_command("BEGIN").unwrap();
+        let changed = session.run_command(text.trim_end_matches(';'));
         let changed = changed.unwrap_or_else(|e| panic!("{text}\n{e}")).affected;
-        session.command("ROLLBACK").unwrap();
+        session.run_command("ROLLBACK").unwrap();
         assert_eq!(changed, read * rows, "{text}\n{half}");
         found.insert(read);
     }
@@ -124,10 +124,10 @@ fn compare(fixture: &Fixture) {
 /// Look-ups run, and by the index that they are for.
 fn look_up(fixture: &Fixture) {
     let mut session = fixture.target().connect(&Stop::new()).unwrap();
-    let indexes = Indexes::load(&mut session).unwrap();
-    assert_eq!(indexes.table("d", "T").unwrap().primary(), ["id"]);
+    let indexes = IndexCatalog::read_catalog(&mut session).unwrap();
+    assert_eq!(indexes.table("d", "T").unwrap().primary_key(), ["id"]);
     assert_eq!(indexes.table("d", "t").unwrap().indexes.len(), 3);
-    session.command("USE d").unwrap();
+    session.run_command("USE d").unwrap();
     for (text, names) in [
         ("INSERT INTO t VALUES (11, 11, 'new')", &["PRIMARY", "ck", "k_1"][..]),
         ("REPLACE INTO t SET id = 3, k = 4, c = 'x'", &["PRIMARY", "ck", "k_1"]),
@@ -136,11 +136,11 @@ fn look_up(fixture: &Fixture) {
         ("UPDATE t SET id = 50 WHERE id = 5", &["PRIMARY", "ck", "k_1"]),
         ("DELETE FROM t WHERE c = 'a'", &["ck", "k_1"]),
     ] {
-        let all = probes(text.as_bytes(), Some("d"), &indexes, &Allowed::default());
+        let all = index_lookups(text.as_bytes(), Some("d"), &indexes, &AllowList::default());
         let mut used = BTreeSet::new();
         for probe in all {
             let probe = String::from_utf8(probe).unwrap();
-            session.rows(&probe).unwrap_or_else(|e| panic!("{text}\n{probe}\n{e}"));
+            session.query_rows(&probe).unwrap_or_else(|e| panic!("{text}\n{probe}\n{e}"));
             used.extend(key_of(&mut session, &probe, names));
         }
         assert_eq!(used.iter().map(String::as_str).collect::<Vec<_>>(), names, "{text}");
@@ -151,11 +151,11 @@ fn look_up(fixture: &Fixture) {
 fn key_of(session: &mut Session, probe: &str, names: &[&str]) -> Option<String> {
     let forced = |name: &&&str| probe.contains(&format!("FORCE INDEX (`{name}`)"));
     let name = names.iter().find(forced)?;
-    let plan = session.rows(&format!("EXPLAIN FORMAT=TRADITIONAL {probe}"));
-    let plan = plan.or_else(|_| session.rows(&format!("EXPLAIN {probe}"))).unwrap();
-    let key = plan.column("key").unwrap();
-    let uses = (0..plan.rows.len()).any(|row| plan.text(row, key).as_deref() == Some(*name));
-    let has_no_plan = (0..plan.rows.len()).all(|row| plan.text(row, key).is_none());
+    let plan = session.query_rows(&format!("EXPLAIN FORMAT=TRADITIONAL {probe}"));
+    let plan = plan.or_else(|_| session.query_rows(&format!("EXPLAIN {probe}"))).unwrap();
+    let key = plan.column_index("key").unwrap();
+    let uses = (0..plan.rows.len()).any(|row| plan.text_value(row, key).as_deref() == Some(*name));
+    let has_no_plan = (0..plan.rows.len()).all(|row| plan.text_value(row, key).is_none());
     assert!(uses || has_no_plan, "{probe}: {plan:?}");
     Some((*name).to_string())
 }

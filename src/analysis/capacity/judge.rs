@@ -2,10 +2,10 @@
 //! percentiles stand on the order statistics that bound them (David and Nagaraja, "Order Statistics", 7.1), about shares
 //! on Wilson's interval ("Probable inference, the law of succession, and statistical inference", 1927).
 
-use super::super::figure::{figure, percent, time};
-use super::super::findings::Verdict;
+use super::super::findings::ComparisonVerdict;
 use super::super::latency;
-use super::super::statistics::order::quantile_interval;
+use super::super::number_format::{format_number, format_percent, format_time};
+use super::super::statistics::order_statistics::quantile_interval;
 use crate::archive::Trial;
 use crate::plan::{Metric, Objective};
 use crate::recorder::{Histogram, new_histogram};
@@ -29,7 +29,7 @@ pub const LIMIT: &str = "the load generator is the limit";
 
 /// What was seen in a step, after its settling time.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct StepMeasurement {
     /// Events per second offered; `None` for a closed loop.
     pub offered_per_s: Option<f64>,
     /// Seconds that count.
@@ -48,7 +48,7 @@ pub struct Seen {
 
 /// What is to be said about a step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Judged {
+pub struct StepVerdict {
     /// Events per second offered; `None` for a closed loop.
     pub offered_per_s: Option<f64>,
     /// Good events per second.
@@ -56,7 +56,7 @@ pub struct Judged {
     /// 99th percentile of the response time, seconds.
     pub p99_s: Option<f64>,
     /// Better for pass, worse for fail, unsure where the interval holds the bound.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Whether the plain values meet the objectives, without intervals.
     pub is_met: bool,
     /// Whether sweat was the limit and not the server: the step says nothing.
@@ -67,9 +67,9 @@ pub struct Judged {
     pub values: Vec<Option<f64>>,
 }
 
-impl Seen {
+impl StepMeasurement {
     /// What a load tells after `settle_s` seconds; `asked_s` is how long it should have run in all.
-    pub fn of(trial: &Trial, settle_s: f64, asked_s: f64) -> Seen {
+    pub fn from_trial(trial: &Trial, settle_s: f64, asked_s: f64) -> StepMeasurement {
         let from = trial.began_ns.saturating_add((settle_s * 1e9) as u64);
         // Intervals begin a little after the load or the one before.
         let slack = 20_000_000;
@@ -82,7 +82,7 @@ impl Seen {
         let asked = trial.began_ns.saturating_add((asked_s * 1e9) as u64);
         let ended = counted.last().map_or(began, |i| i.ended_ns).min(asked.max(began));
         let lateness = &trial.lateness;
-        Seen {
+        StepMeasurement {
             offered_per_s: trial.offered_per_s,
             seconds: (ended - began) as f64 / 1e9,
             workers: trial.workers,
@@ -94,26 +94,26 @@ impl Seen {
         }
     }
 
-    fn achieved(&self) -> f64 {
+    fn achieved_per_s(&self) -> f64 {
         if self.seconds > 0.0 { self.response.len() as f64 / self.seconds } else { 0.0 }
     }
 
     /// Less than 98 % of what was offered, and by more than chance.
-    fn falls_short(&self) -> Option<String> {
+    fn rate_shortfall(&self) -> Option<String> {
         let offered = self.offered_per_s?;
         let done = (self.response.len() + self.failed) as f64;
         let due = offered * self.seconds;
         (done < ACHIEVED * due && done < due - CHANCE * due.sqrt()).then(|| {
             format!(
                 "{} of {} events/s offered were done",
-                figure(done / self.seconds.max(1e-9)),
-                figure(offered)
+                format_number(done / self.seconds.max(1e-9)),
+                format_number(offered)
             )
         })
     }
 
     /// A queue that grows through the step.
-    fn grows(&self, objectives: &[Objective]) -> Option<String> {
+    fn backlog_growth(&self, objectives: &[Objective]) -> Option<String> {
         let rate = self.offered_per_s?;
         let third = self.backlog.len() / 3;
         if third == 0 {
@@ -123,26 +123,26 @@ impl Seen {
         let first = mean(&self.backlog[..third]);
         let last = mean(&self.backlog[self.backlog.len() - third..]);
         let grows = last > GROWTH * first.max(self.workers as f64);
-        let waits = last / rate > WAIT_SHARE * tightest(objectives).min(1.0);
+        let waits = last / rate > WAIT_SHARE * tightest_bound_s(objectives).min(1.0);
         (grows && waits).then(|| {
             format!(
                 "the backlog grows, from {} to {} arrivals that wait",
-                figure(first),
-                figure(last)
+                format_number(first),
+                format_number(last)
             )
         })
     }
 
     /// Our own lateness against the tightest time asked for.
-    fn own_limit(&self, objectives: &[Objective]) -> Option<String> {
+    fn generator_limit(&self, objectives: &[Objective]) -> Option<String> {
         let late = self.lateness_p99_s?;
-        let tightest = tightest(objectives);
+        let tightest = tightest_bound_s(objectives);
         (late > OWN_SHARE * tightest).then(|| {
             format!(
                 "{LIMIT}: its own lateness has p99 {}, more than {} of {}",
-                time(late),
-                percent(OWN_SHARE),
-                time(tightest)
+                format_time(late),
+                format_percent(OWN_SHARE),
+                format_time(tightest)
             )
         })
     }
@@ -154,18 +154,18 @@ pub(super) fn is_time(objective: &Objective) -> bool {
 }
 
 /// The tightest of the times asked for, seconds; infinite if none is.
-fn tightest(objectives: &[Objective]) -> f64 {
+fn tightest_bound_s(objectives: &[Objective]) -> f64 {
     let times = objectives.iter().filter(|o| is_time(o)).map(|o| o.bound);
     times.fold(f64::INFINITY, f64::min)
 }
 
 /// Judges a step.
-pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
-    let mut judged = Judged {
+pub fn judge_step(seen: &StepMeasurement, objectives: &[Objective]) -> StepVerdict {
+    let mut judged = StepVerdict {
         offered_per_s: seen.offered_per_s,
-        achieved_per_s: seen.achieved(),
-        p99_s: latency::at(&seen.response, 0.99),
-        verdict: Verdict::Better,
+        achieved_per_s: seen.achieved_per_s(),
+        p99_s: latency::latency_at(&seen.response, 0.99),
+        verdict: ComparisonVerdict::Better,
         is_met: true,
         is_void: false,
         why: String::new(),
@@ -173,7 +173,7 @@ pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
     };
     let (mut failed, mut unsure, mut passed) = (Vec::new(), Vec::new(), Vec::new());
     for objective in objectives {
-        let estimate = estimate(seen, objective.metric);
+        let estimate = estimate_metric(seen, objective.metric);
         judged.values.push(estimate.map(|(value, ..)| value));
         let Some((value, low, high)) = estimate else {
             unsure.push(format!("{}: too few events to tell", objective.metric));
@@ -182,23 +182,24 @@ pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
         };
         judged.is_met &= objective.is_met(value);
         let (best, worst) = if objective.is_upper_bound() { (low, high) } else { (high, low) };
-        let words = words(objective, value, low, high);
+        let words = estimate_text(objective, value, low, high);
         match (objective.is_met(worst), objective.is_met(best)) {
             (true, _) => passed.push(words),
             (false, false) => failed.push(words),
             (false, true) => unsure.push(words),
         }
     }
-    let other: Vec<String> = seen.falls_short().into_iter().chain(seen.grows(objectives)).collect();
-    if let Some(limit) = seen.own_limit(objectives) {
+    let other: Vec<String> =
+        seen.rate_shortfall().into_iter().chain(seen.backlog_growth(objectives)).collect();
+    if let Some(limit) = seen.generator_limit(objectives) {
         (judged.is_void, judged.is_met) = (true, false);
-        (judged.verdict, judged.why) = (Verdict::Unsure, limit);
+        (judged.verdict, judged.why) = (ComparisonVerdict::Unsure, limit);
     } else if !(failed.is_empty() && other.is_empty()) {
         judged.is_met = false;
-        judged.verdict = Verdict::Worse;
+        judged.verdict = ComparisonVerdict::Worse;
         judged.why = failed.into_iter().chain(other).collect::<Vec<_>>().join("; ");
     } else if !unsure.is_empty() {
-        (judged.verdict, judged.why) = (Verdict::Unsure, unsure.join("; "));
+        (judged.verdict, judged.why) = (ComparisonVerdict::Unsure, unsure.join("; "));
     } else {
         judged.why = passed.join("; ");
     }
@@ -206,11 +207,11 @@ pub fn judge(seen: &Seen, objectives: &[Objective]) -> Judged {
 }
 
 /// `p99 18.2 ms (17.4 ms to 19.1 ms)`
-fn words(objective: &Objective, value: f64, low: f64, high: f64) -> String {
+fn estimate_text(objective: &Objective, value: f64, low: f64, high: f64) -> String {
     let shown = |v: f64| match () {
         () if !v.is_finite() => "more than any seen".to_owned(),
-        () if is_time(objective) => time(v),
-        () => percent(v),
+        () if is_time(objective) => format_time(v),
+        () => format_percent(v),
     };
     let metric = objective.metric;
     if low == high {
@@ -220,13 +221,13 @@ fn words(objective: &Objective, value: f64, low: f64, high: f64) -> String {
 }
 
 /// Value and 95 % interval of a metric; `None` where there is nothing to look at.
-fn estimate(seen: &Seen, metric: Metric) -> Option<(f64, f64, f64)> {
+fn estimate_metric(seen: &StepMeasurement, metric: Metric) -> Option<(f64, f64, f64)> {
     let histogram = &seen.response;
     let events = histogram.len();
     let all = events + seen.failed;
     match metric {
         _ if all == 0 => None,
-        Metric::Errors => Some(wilson(seen.failed, all)),
+        Metric::Errors => Some(wilson_interval(seen.failed, all)),
         _ if events == 0 => None,
         Metric::Quantile(quantile) => {
             let at = |rank: u64| match rank {
@@ -252,14 +253,14 @@ fn estimate(seen: &Seen, metric: Metric) -> Option<(f64, f64, f64)> {
             Some((longest, longest, longest))
         }
         Metric::Rate => {
-            let rate = seen.achieved();
+            let rate = seen.achieved_per_s();
             Some((rate, rate, rate))
         }
     }
 }
 
 /// A share and Wilson's interval.
-fn wilson(hits: u64, all: u64) -> (f64, f64, f64) {
+fn wilson_interval(hits: u64, all: u64) -> (f64, f64, f64) {
     let (n, p) = (all as f64, hits as f64 / all as f64);
     let middle = (p + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
     let half = Z / (1.0 + Z * Z / n) * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
@@ -275,11 +276,11 @@ mod tests {
     }
 
     /// 10 000 events whose response times go evenly from 0 to `longest_ms`.
-    fn seen(longest_ms: f64) -> Seen {
+    fn seen(longest_ms: f64) -> StepMeasurement {
         let mut response = new_histogram();
         (1..=10_000u64)
             .for_each(|n| response.record((n as f64 * longest_ms * 100.0) as u64).unwrap());
-        Seen {
+        StepMeasurement {
             offered_per_s: Some(1000.0),
             seconds: 10.0,
             workers: 4,
@@ -295,12 +296,12 @@ mod tests {
         // p99 is 0.99 of the longest, its interval reaches from 0.988 to 0.992 of it.
         let slo = objectives(&["p99<20ms"]);
         for (longest_ms, verdict, is_met) in [
-            (20.1, Verdict::Better, true),
-            (20.18, Verdict::Unsure, true),
-            (20.23, Verdict::Unsure, false),
-            (20.3, Verdict::Worse, false),
+            (20.1, ComparisonVerdict::Better, true),
+            (20.18, ComparisonVerdict::Unsure, true),
+            (20.23, ComparisonVerdict::Unsure, false),
+            (20.3, ComparisonVerdict::Worse, false),
         ] {
-            let judged = judge(&seen(longest_ms), &slo);
+            let judged = judge_step(&seen(longest_ms), &slo);
             assert_eq!((judged.verdict, judged.is_met), (verdict, is_met), "{}", judged.why);
             assert!(judged.why.starts_with("p99 "), "{}", judged.why);
         }
@@ -309,45 +310,48 @@ mod tests {
     #[test]
     fn what_the_server_does_not_do_fails_whatever_the_latency() {
         let slo = objectives(&["p99<1s"]);
-        let short = Seen { offered_per_s: Some(1050.0), ..seen(5.0) };
-        let judged = judge(&short, &slo);
-        assert_eq!(judged.verdict, Verdict::Worse);
+        let short = StepMeasurement { offered_per_s: Some(1050.0), ..seen(5.0) };
+        let judged = judge_step(&short, &slo);
+        assert_eq!(judged.verdict, ComparisonVerdict::Worse);
         assert_eq!(judged.why, "1 000 of 1 050 events/s offered were done");
         // 1.5 % less is within the 2 %, and so is what a Poisson count may lack by chance.
         assert_eq!(
-            judge(&Seen { offered_per_s: Some(1015.0), ..seen(5.0) }, &slo).verdict,
-            Verdict::Better
+            judge_step(&StepMeasurement { offered_per_s: Some(1015.0), ..seen(5.0) }, &slo).verdict,
+            ComparisonVerdict::Better
         );
-        let grows = Seen { backlog: (0..30).map(|n| n * 50).collect(), ..seen(5.0) };
-        assert!(judge(&grows, &slo).why.contains("the backlog grows, from 225 to 1 225"));
+        let grows = StepMeasurement { backlog: (0..30).map(|n| n * 50).collect(), ..seen(5.0) };
+        assert!(judge_step(&grows, &slo).why.contains("the backlog grows, from 225 to 1 225"));
         // The same growth, of a wait that nobody would notice.
-        let hiccup = Seen { backlog: (0..30).map(|n| n * 5).collect(), ..seen(5.0) };
-        assert_eq!(judge(&hiccup, &slo).verdict, Verdict::Better);
+        let hiccup = StepMeasurement { backlog: (0..30).map(|n| n * 5).collect(), ..seen(5.0) };
+        assert_eq!(judge_step(&hiccup, &slo).verdict, ComparisonVerdict::Better);
     }
 
     #[test]
     fn our_own_lateness_makes_it_void() {
-        let late = Seen { lateness_p99_s: Some(0.003), ..seen(5.0) };
-        let judged = judge(&late, &objectives(&["p99<20ms", "errors<1%"]));
-        assert!(judged.is_void && judged.verdict == Verdict::Unsure);
+        let late = StepMeasurement { lateness_p99_s: Some(0.003), ..seen(5.0) };
+        let judged = judge_step(&late, &objectives(&["p99<20ms", "errors<1%"]));
+        assert!(judged.is_void && judged.verdict == ComparisonVerdict::Unsure);
         assert!(judged.why.starts_with("the load generator is the limit"), "{}", judged.why);
     }
 
     #[test]
     fn errors_are_a_share_with_an_interval() {
         let slo = objectives(&["errors<0.1%"]);
-        let with = |failed| judge(&Seen { failed, ..seen(5.0) }, &slo).verdict;
-        assert_eq!(with(0), Verdict::Better);
-        assert_eq!(with(9), Verdict::Unsure);
-        assert_eq!(with(40), Verdict::Worse);
+        let with = |failed| judge_step(&StepMeasurement { failed, ..seen(5.0) }, &slo).verdict;
+        assert_eq!(with(0), ComparisonVerdict::Better);
+        assert_eq!(with(9), ComparisonVerdict::Unsure);
+        assert_eq!(with(40), ComparisonVerdict::Worse);
         // Newcombe, "Two-sided confidence intervals for the single proportion", 1998: 81 of 263.
-        let (_, low, high) = wilson(81, 263);
+        let (_, low, high) = wilson_interval(81, 263);
         assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5, "{low} {high}");
     }
 
     #[test]
     fn nothing_done_is_no_pass() {
-        let nothing = Seen { response: new_histogram(), ..seen(5.0) };
-        assert_eq!(judge(&nothing, &objectives(&["p99<20ms"])).verdict, Verdict::Worse);
+        let nothing = StepMeasurement { response: new_histogram(), ..seen(5.0) };
+        assert_eq!(
+            judge_step(&nothing, &objectives(&["p99<20ms"])).verdict,
+            ComparisonVerdict::Worse
+        );
     }
 }

@@ -1,21 +1,23 @@
 //! What a server holds under an objective: the verdict on each step, the search from step to step, and what came of it.
 //! The search is replayed from the run's loads, so a report says what the search knew.
 //! Never knows: plans, how a step is run.
-//! Start reading at [`search()`]; `search.rs` decides the next step, `judge.rs` says whether one was passed.
+//! Start reading at [`replay_search()`]; `replay_search.rs` decides the next step, `judge.rs` says whether one was passed.
 
 mod judge;
 mod search;
 #[cfg(test)]
 mod tests;
 
-use super::figure::{figure, plural, time};
-use super::findings::{Capacity, CapacityStep, StepOutcome, TrialFinding, Verdict};
-use super::sentences::{Said, answers};
-use crate::archive::{Run, Trial};
+use super::findings::{
+    CapacityFinding, CapacityStep, ComparisonVerdict, StepOutcome, TrialFinding,
+};
+use super::number_format::{format_number, format_plural, format_time};
+use super::sentences::{AnswerSentence, answer_texts};
+use crate::archive::{RunRecord, Trial};
 use crate::plan::{Mistake, Objective};
 
-pub use judge::{Judged, LIMIT, Seen, judge};
-pub use search::{Ask, Goal, Phase, Search};
+pub use judge::{LIMIT, StepMeasurement, StepVerdict, judge_step};
+pub use search::{CapacitySearch, SearchGoal, SearchPhase, SearchStep};
 
 /// A confirmation shorter than this (seconds) sees no full cycle of flushing, nor of a disk's burst allowance.
 const LONG_S: f64 = 300.0;
@@ -23,20 +25,23 @@ const LONG_S: f64 = 300.0;
 const DONE: &str = "done";
 
 /// The search as far as these loads brought it, and each of its steps with its load's place.
-pub fn search(goal: &Goal, trials: &[Trial]) -> (Search, Vec<(usize, Ask, Judged)>) {
-    let mut search = Search::new(goal.clone());
+pub fn replay_search(
+    goal: &SearchGoal,
+    trials: &[Trial],
+) -> (CapacitySearch, Vec<(usize, SearchStep, StepVerdict)>) {
+    let mut search = CapacitySearch::new(goal.clone());
     let mut steps = Vec::new();
     for (place, trial) in trials.iter().enumerate() {
         let Some(ask) = search.next() else { break };
         if trial.reason != DONE {
             break;
         }
-        let seen = Seen::of(trial, goal.settle_s, ask.seconds);
-        let mut judged = judge(&seen, &goal.objectives);
-        let told = search.tell(&judged);
+        let seen = StepMeasurement::from_trial(trial, goal.settle_s, ask.seconds);
+        let mut judged = judge_step(&seen, &goal.objectives);
+        let told = search.record_verdict(&judged);
         // The search goes on below such a step; of the server it says nothing.
-        judged.verdict = if judged.is_void { Verdict::Unsure } else { told };
-        if ask.phase == Phase::Burst {
+        judged.verdict = if judged.is_void { ComparisonVerdict::Unsure } else { told };
+        if ask.phase == SearchPhase::Burst {
             judged.why = "a closed loop, which sets the scale".to_owned();
         }
         steps.push((place, ask, judged));
@@ -48,10 +53,10 @@ pub fn search(goal: &Goal, trials: &[Trial]) -> (Search, Vec<(usize, Ask, Judged
 ///
 /// # Errors
 /// What is wrong with the objectives.
-pub fn goal(run: &Run) -> Result<Option<Goal>, Mistake> {
+pub fn parse_search_goal(run: &RunRecord) -> Result<Option<SearchGoal>, Mistake> {
     let Some(asked) = &run.meta.asked.capacity else { return Ok(None) };
     let objectives = asked.objectives.iter().map(|text| Objective::parse("--slo", text));
-    Ok(Some(Goal {
+    Ok(Some(SearchGoal {
         objectives: objectives.collect::<Result<_, _>>()?,
         settle_s: asked.settle_s,
         step_s: asked.step_s,
@@ -60,15 +65,15 @@ pub fn goal(run: &Run) -> Result<Option<Goal>, Mistake> {
 }
 
 /// What a run found; `None` for one that searched for nothing.
-pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
-    let goal = goal(run).ok().flatten()?;
-    let (search, steps) = search(&goal, &run.trials);
-    let mut capacity = Capacity {
+pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<CapacityFinding> {
+    let goal = parse_search_goal(run).ok().flatten()?;
+    let (search, steps) = replay_search(&goal, &run.trials);
+    let mut capacity = CapacityFinding {
         objectives: goal.objectives.iter().map(Objective::to_string).collect(),
         confirmed_per_s: search.confirmed,
         ill_posed: search.ill_posed.clone(),
         notes: search.notes.clone(),
-        ..Capacity::default()
+        ..CapacityFinding::default()
     };
     if let (Some((rate, why)), None) = (&search.failed, &capacity.ill_posed) {
         let is_server = !why.starts_with(LIMIT);
@@ -82,30 +87,30 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
         capacity.notes.push(format!(
             "confirmed over {} only: what lasts for minutes (redo log, burst allowance of a disk) \
              is not in it; --confirm 5m sees more",
-            time(goal.confirm_s)
+            format_time(goal.confirm_s)
         ));
     }
     let void = steps.iter().filter(|(.., judged)| judged.is_void).count();
     if void > 0 {
         capacity.notes.push(format!(
             "the load generator was the limit in {}: the server may hold more than is said here",
-            plural(void as u64, "step", "steps")
+            format_plural(void as u64, "step", "steps")
         ));
     }
     capacity.steps = steps
         .into_iter()
         .map(|(trial, ask, judged)| CapacityStep {
             trial,
-            phase: ask.phase.words().to_owned(),
+            phase: ask.phase.as_str().to_owned(),
             offered_per_s: judged.offered_per_s,
             achieved_per_s: judged.achieved_per_s,
             p99_s: judged.p99_s.or(trials.get(trial).and_then(|t| t.response.p99_s)),
             outcome: match judged.verdict {
-                _ if ask.phase == Phase::Burst => StepOutcome::Unjudged,
+                _ if ask.phase == SearchPhase::Burst => StepOutcome::Unjudged,
                 _ if judged.is_void => StepOutcome::Void,
-                Verdict::Better => StepOutcome::Pass,
-                Verdict::Worse => StepOutcome::Fail,
-                Verdict::Same | Verdict::Unsure => StepOutcome::Unsure,
+                ComparisonVerdict::Better => StepOutcome::Pass,
+                ComparisonVerdict::Worse => StepOutcome::Fail,
+                ComparisonVerdict::Same | ComparisonVerdict::Unsure => StepOutcome::Unsure,
             },
             why: judged.why,
         })
@@ -114,28 +119,31 @@ pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Capacity> {
 }
 
 /// The answer in sentences, the first one alone enough.
-pub(super) fn sentences(capacity: &Capacity) -> Vec<Said> {
+pub(super) fn capacity_sentences(capacity: &CapacityFinding) -> Vec<AnswerSentence> {
     let objectives = capacity.objectives.join(" and ");
     let first = match (capacity.confirmed_per_s, &capacity.ill_posed) {
-        (_, Some(why)) => answers::CAPACITY_ILL_POSED.say(&[("why", why)]),
+        (_, Some(why)) => answer_texts::CAPACITY_ILL_POSED.to_sentence(&[("why", why)]),
         (Some(rate), None) => {
-            let rate = figure(rate);
-            answers::CAPACITY_HELD.say(&[("rate", &rate), ("objectives", &objectives)])
+            let rate = format_number(rate);
+            answer_texts::CAPACITY_HELD.to_sentence(&[("rate", &rate), ("objectives", &objectives)])
         }
-        (None, None) => answers::CAPACITY_NONE.say(&[("objectives", &objectives)]),
+        (None, None) => answer_texts::CAPACITY_NONE.to_sentence(&[("objectives", &objectives)]),
     };
     let mut all = vec![first];
     match (capacity.first_failing_per_s, &capacity.why) {
         (Some(rate), Some(why)) => {
-            all.push(answers::CAPACITY_FAILS.say(&[("rate", &figure(rate)), ("why", why)]));
+            all.push(
+                answer_texts::CAPACITY_FAILS
+                    .to_sentence(&[("rate", &format_number(rate)), ("why", why)]),
+            );
         }
-        (None, Some(why)) => all.push(answers::CAPACITY_LIMIT.say(&[("why", why)])),
+        (None, Some(why)) => all.push(answer_texts::CAPACITY_LIMIT.to_sentence(&[("why", why)])),
         (_, None) => {}
     }
     let unsure = capacity.steps.iter().filter(|s| s.outcome == StepOutcome::Unsure).count();
     if unsure > 0 {
-        let steps = plural(unsure as u64, "step", "steps");
-        all.push(answers::CAPACITY_AGAIN.say(&[("steps", &steps)]));
+        let steps = format_plural(unsure as u64, "step", "steps");
+        all.push(answer_texts::CAPACITY_AGAIN.to_sentence(&[("steps", &steps)]));
     }
     all
 }

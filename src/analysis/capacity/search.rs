@@ -2,9 +2,9 @@
 //! of it. A closed loop sets the scale, an almost unloaded step the floor, then a curve upwards until it fails, a
 //! bisection on the logarithm of the rate, and a long step that confirms. Pure: the same verdicts give the same search.
 
-use super::super::figure::{figure, time};
-use super::super::findings::Verdict;
-use super::judge::{Judged, LIMIT, is_time};
+use super::super::findings::ComparisonVerdict;
+use super::super::number_format::{format_number, format_time};
+use super::judge::{LIMIT, StepVerdict, is_time};
 use crate::plan::{Metric, Objective};
 
 /// Share of the closed loop's rate that counts as unloaded.
@@ -33,7 +33,7 @@ const BURST_S: f64 = 10.0;
 
 /// What is searched for, and how long it may take.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Goal {
+pub struct SearchGoal {
     /// What shall hold.
     pub objectives: Vec<Objective>,
     /// Seconds at the begin of each step that don't count.
@@ -46,7 +46,7 @@ pub struct Goal {
 
 /// Where the search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum SearchPhase {
     /// A closed loop, which sets the scale.
     Burst,
     /// An almost unloaded server.
@@ -59,24 +59,24 @@ pub enum Phase {
     Confirm,
 }
 
-impl Phase {
+impl SearchPhase {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Phase::Burst => "burst",
-            Phase::Unloaded => "unloaded",
-            Phase::Curve => "curve",
-            Phase::Bisect => "bisect",
-            Phase::Confirm => "confirm",
+            SearchPhase::Burst => "burst",
+            SearchPhase::Unloaded => "unloaded",
+            SearchPhase::Curve => "curve",
+            SearchPhase::Bisect => "bisect",
+            SearchPhase::Confirm => "confirm",
         }
     }
 }
 
 /// A step that is to be run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ask {
+pub struct SearchStep {
     /// Where the search is.
-    pub phase: Phase,
+    pub phase: SearchPhase,
     /// Events per second to offer; `None` for a closed loop.
     pub per_second: Option<f64>,
     /// How long in all, seconds, settling included.
@@ -85,9 +85,9 @@ pub struct Ask {
 
 /// A search under way.
 #[derive(Clone, Debug)]
-pub struct Search {
-    goal: Goal,
-    next: Option<Ask>,
+pub struct CapacitySearch {
+    goal: SearchGoal,
+    next: Option<SearchStep>,
     /// Rate of the closed loop, events per second.
     scale: f64,
     /// Steps of the curve done.
@@ -106,7 +106,7 @@ pub struct Search {
     pub(super) notes: Vec<String>,
 }
 
-impl Goal {
+impl SearchGoal {
     /// Seconds that count in a step at this rate: 100 values beyond the highest percentile, enough events for the
     /// smallest share.
     fn counted_s(&self, rate: f64) -> f64 {
@@ -120,13 +120,13 @@ impl Goal {
     }
 }
 
-impl Search {
+impl CapacitySearch {
     /// A search that begins.
-    pub fn new(goal: Goal) -> Search {
+    pub fn new(goal: SearchGoal) -> CapacitySearch {
         let seconds = goal.settle_s + goal.step_s.min(BURST_S);
-        Search {
+        CapacitySearch {
             goal,
-            next: Some(Ask { phase: Phase::Burst, per_second: None, seconds }),
+            next: Some(SearchStep { phase: SearchPhase::Burst, per_second: None, seconds }),
             scale: 0.0,
             curve: 0,
             is_repeat: false,
@@ -141,69 +141,69 @@ impl Search {
     }
 
     /// The step to run next; `None` at the end.
-    pub fn next(&self) -> Option<Ask> {
+    pub fn next(&self) -> Option<SearchStep> {
         self.next
     }
 
     /// What came of the step asked for. Gives the verdict in the light of the search: the second look at a rate
     /// decides by its plain value.
-    pub fn tell(&mut self, judged: &Judged) -> Verdict {
+    pub fn record_verdict(&mut self, judged: &StepVerdict) -> ComparisonVerdict {
         let Some(ask) = self.next.take() else { return judged.verdict };
         let rate = ask.per_second.unwrap_or(judged.achieved_per_s);
         // What we were late for ourselves may be a neighbour's doing: it is tried again.
         if judged.is_void && self.voids < VOIDS {
             self.voids += 1;
             self.next = Some(ask);
-            return Verdict::Unsure;
+            return ComparisonVerdict::Unsure;
         }
         self.voids = 0;
-        if ask.phase == Phase::Burst {
-            self.burst(judged);
-            return Verdict::Unsure;
+        if ask.phase == SearchPhase::Burst {
+            self.set_scale(judged);
+            return ComparisonVerdict::Unsure;
         }
         let verdict = match judged.verdict {
-            _ if judged.is_void => Verdict::Worse,
-            Verdict::Unsure if self.may_repeat(ask.phase) => {
+            _ if judged.is_void => ComparisonVerdict::Worse,
+            ComparisonVerdict::Unsure if self.may_repeat(ask.phase) => {
                 self.is_repeat = true;
                 let counted = (ask.seconds - self.goal.settle_s) * LONGER;
-                self.next = Some(Ask { seconds: self.goal.settle_s + counted, ..ask });
-                return Verdict::Unsure;
+                self.next = Some(SearchStep { seconds: self.goal.settle_s + counted, ..ask });
+                return ComparisonVerdict::Unsure;
             }
-            Verdict::Unsure if judged.is_met => Verdict::Better,
-            Verdict::Unsure => Verdict::Worse,
+            ComparisonVerdict::Unsure if judged.is_met => ComparisonVerdict::Better,
+            ComparisonVerdict::Unsure => ComparisonVerdict::Worse,
             told => told,
         };
         self.is_repeat = false;
-        if ask.phase == Phase::Unloaded {
-            self.unloaded(rate, judged, verdict);
+        if ask.phase == SearchPhase::Unloaded {
+            self.check_floor(rate, judged, verdict);
             return verdict;
         }
-        if verdict == Verdict::Better {
+        if verdict == ComparisonVerdict::Better {
             self.passed = Some(self.passed.map_or(rate, |p| p.max(rate)));
         } else if self.failed.as_ref().is_none_or(|(failed, _)| rate < *failed) {
             self.failed = Some((rate, judged.why.clone()));
         }
         match ask.phase {
-            Phase::Confirm if judged.is_void => {
+            SearchPhase::Confirm if judged.is_void => {
                 let note = "no confirmation: sweat itself was late in each of its attempts";
                 self.notes.push(note.to_owned());
             }
-            Phase::Confirm => self.confirm(rate, verdict),
-            _ if self.ill_posed.is_some() => self.go_up(),
-            _ => self.go_on(),
+            SearchPhase::Confirm => self.record_confirmation(rate, verdict),
+            _ if self.ill_posed.is_some() => self.plan_curve_step(),
+            _ => self.plan_next_step(),
         }
         verdict
     }
 
     /// An ill-posed search draws a curve and decides nothing.
-    fn may_repeat(&self, phase: Phase) -> bool {
-        !self.is_repeat && phase != Phase::Unloaded && self.ill_posed.is_none()
+    fn may_repeat(&self, phase: SearchPhase) -> bool {
+        !self.is_repeat && phase != SearchPhase::Unloaded && self.ill_posed.is_none()
     }
 
-    fn burst(&mut self, judged: &Judged) {
+    fn set_scale(&mut self, judged: &StepVerdict) {
         self.scale = judged.achieved_per_s;
         if self.scale > 0.0 {
-            self.ask(Phase::Unloaded, self.scale * UNLOADED);
+            self.plan_step(SearchPhase::Unloaded, self.scale * UNLOADED);
         } else {
             self.notes
                 .push("the closed loop did nothing: there is nothing to search for".to_owned());
@@ -211,7 +211,7 @@ impl Search {
     }
 
     /// Whether the objectives leave room above the floor.
-    fn unloaded(&mut self, rate: f64, judged: &Judged, verdict: Verdict) {
+    fn check_floor(&mut self, rate: f64, judged: &StepVerdict, verdict: ComparisonVerdict) {
         let floors = self.goal.objectives.iter().zip(&judged.values);
         let tight = floors.filter(|(objective, _)| is_time(objective)).find_map(|(o, floor)| {
             let floor = (*floor)?;
@@ -219,18 +219,18 @@ impl Search {
                 format!(
                     "{o} is below {FLOOR_FACTOR} times what the almost unloaded server needs \
                      ({} at {} events/s): no rate follows from it",
-                    time(floor),
-                    figure(rate),
+                    format_time(floor),
+                    format_number(rate),
                 )
             })
         });
         self.ill_posed = tight;
         if self.ill_posed.is_some() {
-            return self.go_up();
+            return self.plan_curve_step();
         }
-        if verdict == Verdict::Better {
+        if verdict == ComparisonVerdict::Better {
             self.passed = Some(rate);
-            self.go_up();
+            self.plan_curve_step();
         } else {
             self.failed = Some((rate, judged.why.clone()));
             self.notes.push(if judged.is_void {
@@ -242,7 +242,7 @@ impl Search {
     }
 
     /// The next step of the curve; an ill-posed search ends with it.
-    fn go_up(&mut self) {
+    fn plan_curve_step(&mut self) {
         let share = CURVE.get(self.curve).copied();
         let beyond = self.curve.saturating_sub(CURVE.len()) as i32 + 1;
         if share.is_none() && self.ill_posed.is_some() {
@@ -250,48 +250,49 @@ impl Search {
         }
         self.curve += 1;
         let share = share.unwrap_or_else(|| CURVE[CURVE.len() - 1] * BEYOND.powi(beyond));
-        self.ask(Phase::Curve, self.scale * share);
+        self.plan_step(SearchPhase::Curve, self.scale * share);
     }
 
     /// Up while nothing failed, then into the middle, then the confirmation.
-    fn go_on(&mut self) {
+    fn plan_next_step(&mut self) {
         match (self.passed, &self.failed) {
-            (Some(_), None) => self.go_up(),
+            (Some(_), None) => self.plan_curve_step(),
             // Closing in on our own limit would say nothing about the server's.
             (Some(passed), Some((_, why))) if why.starts_with(LIMIT) => {
-                self.ask_confirmation(passed);
+                self.plan_confirmation(passed);
             }
             (Some(passed), Some((failed, _))) if failed / passed > CLOSE => {
-                self.ask(Phase::Bisect, (passed * failed).sqrt());
+                self.plan_step(SearchPhase::Bisect, (passed * failed).sqrt());
             }
-            (Some(passed), _) => self.ask_confirmation(passed),
+            (Some(passed), _) => self.plan_confirmation(passed),
             // Not reached: the unloaded step has passed before.
             (None, _) => {}
         }
     }
 
-    fn confirm(&mut self, rate: f64, verdict: Verdict) {
+    fn record_confirmation(&mut self, rate: f64, verdict: ComparisonVerdict) {
         self.confirmations += 1;
-        if verdict == Verdict::Better {
+        if verdict == ComparisonVerdict::Better {
             self.confirmed = Some(rate);
         } else if self.confirmations < CONFIRMATIONS {
-            self.ask_confirmation(rate * LOWER);
+            self.plan_confirmation(rate * LOWER);
         } else {
             self.notes.push(format!(
                 "{CONFIRMATIONS} confirmations failed, the last at {} events/s: short steps pass \
                  there, long ones don't",
-                figure(rate)
+                format_number(rate)
             ));
         }
     }
 
-    fn ask_confirmation(&mut self, rate: f64) {
+    fn plan_confirmation(&mut self, rate: f64) {
         let seconds = self.goal.settle_s + self.goal.confirm_s;
-        self.next = Some(Ask { phase: Phase::Confirm, per_second: Some(rate), seconds });
+        self.next =
+            Some(SearchStep { phase: SearchPhase::Confirm, per_second: Some(rate), seconds });
     }
 
-    fn ask(&mut self, phase: Phase, rate: f64) {
+    fn plan_step(&mut self, phase: SearchPhase, rate: f64) {
         let seconds = self.goal.settle_s + self.goal.counted_s(rate);
-        self.next = Some(Ask { phase, per_second: Some(rate), seconds });
+        self.next = Some(SearchStep { phase, per_second: Some(rate), seconds });
     }
 }

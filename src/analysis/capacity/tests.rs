@@ -26,7 +26,7 @@ impl Queue {
         Queue { rng: Rng::new(seed, 0, 0), load_s: 0.0 }
     }
 
-    fn run(&mut self, ask: &Ask, settle_s: f64) -> Seen {
+    fn run(&mut self, ask: &SearchStep, settle_s: f64) -> StepMeasurement {
         self.load_s += ask.seconds;
         let mut response = new_histogram();
         let mut backlog = Vec::new();
@@ -83,8 +83,8 @@ fn seen(
     seconds: f64,
     response: crate::recorder::Histogram,
     backlog: Vec<u64>,
-) -> Seen {
-    Seen {
+) -> StepMeasurement {
+    StepMeasurement {
         offered_per_s: rate,
         seconds,
         workers: SERVERS,
@@ -126,19 +126,19 @@ fn truth(bound_s: f64) -> f64 {
     low
 }
 
-fn goal(slo: &str) -> Goal {
+fn goal(slo: &str) -> SearchGoal {
     let objectives = vec![Objective::parse("--slo", slo).unwrap()];
-    Goal { objectives, settle_s: 3.0, step_s: 60.0, confirm_s: 300.0 }
+    SearchGoal { objectives, settle_s: 3.0, step_s: 60.0, confirm_s: 300.0 }
 }
 
 /// Searches and gives the search with its steps.
-fn searched(slo: &str, seed: u64) -> (Search, Vec<(Ask, Verdict)>, f64) {
+fn searched(slo: &str, seed: u64) -> (CapacitySearch, Vec<(SearchStep, ComparisonVerdict)>, f64) {
     let goal = goal(slo);
-    let (mut search, mut queue) = (Search::new(goal.clone()), Queue::new(seed));
+    let (mut search, mut queue) = (CapacitySearch::new(goal.clone()), Queue::new(seed));
     let mut steps = Vec::new();
     while let Some(ask) = search.next() {
-        let judged = judge(&queue.run(&ask, goal.settle_s), &goal.objectives);
-        steps.push((ask, search.tell(&judged)));
+        let judged = judge_step(&queue.run(&ask, goal.settle_s), &goal.objectives);
+        steps.push((ask, search.record_verdict(&judged)));
         assert!(steps.len() < 60, "{steps:?}");
     }
     (search, steps, queue.load_s)
@@ -157,9 +157,13 @@ fn the_highest_rate_is_found_where_the_objective_leaves_room() {
             assert!((-0.05..=0.03).contains(&error), "{slo} {seed}: {found} of {truth}");
             let (failed, why) = search.failed.clone().unwrap();
             assert!(failed > found && why.contains("p99"), "{failed} {why}");
-            let phases: Vec<Phase> = steps.iter().map(|(ask, _)| ask.phase).collect();
-            assert!(phases.starts_with(&[Phase::Burst, Phase::Unloaded, Phase::Curve]));
-            assert_eq!(phases.last(), Some(&Phase::Confirm));
+            let phases: Vec<SearchPhase> = steps.iter().map(|(ask, _)| ask.phase).collect();
+            assert!(phases.starts_with(&[
+                SearchPhase::Burst,
+                SearchPhase::Unloaded,
+                SearchPhase::Curve
+            ]));
+            assert_eq!(phases.last(), Some(&SearchPhase::Confirm));
         }
     }
 }
@@ -176,26 +180,29 @@ fn an_objective_at_the_unloaded_latency_is_ill_posed_and_gives_a_curve() {
 
 #[test]
 fn confirmation_goes_down_step_by_step_and_gives_up() {
-    let goal = Goal { confirm_s: 30.0, ..goal("p99<40ms") };
-    let told = |rate: Option<f64>, verdict: Verdict| Judged {
+    let goal = SearchGoal { confirm_s: 30.0, ..goal("p99<40ms") };
+    let told = |rate: Option<f64>, verdict: ComparisonVerdict| StepVerdict {
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: Some(0.01),
         verdict,
-        is_met: verdict == Verdict::Better,
+        is_met: verdict == ComparisonVerdict::Better,
         is_void: false,
         why: "because".to_owned(),
         values: vec![Some(0.01)],
     };
-    let mut search = Search::new(goal);
+    let mut search = CapacitySearch::new(goal);
     let mut confirmations = Vec::new();
     while let Some(ask) = search.next() {
-        let passes = ask.phase != Phase::Confirm && ask.per_second.unwrap_or(0.0) <= 700.0;
-        if ask.phase == Phase::Confirm {
+        let passes = ask.phase != SearchPhase::Confirm && ask.per_second.unwrap_or(0.0) <= 700.0;
+        if ask.phase == SearchPhase::Confirm {
             confirmations.push(ask.per_second.unwrap());
             assert!((ask.seconds - 33.0).abs() < 1e-9);
         }
-        search.tell(&told(ask.per_second, if passes { Verdict::Better } else { Verdict::Worse }));
+        search.record_verdict(&told(
+            ask.per_second,
+            if passes { ComparisonVerdict::Better } else { ComparisonVerdict::Worse },
+        ));
     }
     assert_eq!(confirmations.len(), 6);
     assert!((confirmations[5] / confirmations[0] - 0.97f64.powi(5)).abs() < 1e-9);
@@ -206,33 +213,33 @@ fn confirmation_goes_down_step_by_step_and_gives_up() {
 
 #[test]
 fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
-    let mut search = Search::new(goal("p99<40ms"));
-    let told = |rate: Option<f64>, is_void: bool| Judged {
+    let mut search = CapacitySearch::new(goal("p99<40ms"));
+    let told = |rate: Option<f64>, is_void: bool| StepVerdict {
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: None,
-        verdict: if is_void { Verdict::Unsure } else { Verdict::Better },
+        verdict: if is_void { ComparisonVerdict::Unsure } else { ComparisonVerdict::Better },
         is_met: !is_void,
         is_void,
         why: format!("{LIMIT}: late"),
         values: vec![Some(0.01)],
     };
-    search.tell(&told(None, false));
-    search.tell(&told(Some(50.0), true));
-    assert_eq!(search.next().unwrap().phase, Phase::Unloaded);
-    search.tell(&told(Some(50.0), false));
+    search.record_verdict(&told(None, false));
+    search.record_verdict(&told(Some(50.0), true));
+    assert_eq!(search.next().unwrap().phase, SearchPhase::Unloaded);
+    search.record_verdict(&told(Some(50.0), false));
     let curve = search.next().unwrap();
     for _ in 0..2 {
-        assert_eq!(search.tell(&told(curve.per_second, true)), Verdict::Unsure);
+        assert_eq!(search.record_verdict(&told(curve.per_second, true)), ComparisonVerdict::Unsure);
         assert_eq!(search.next(), Some(curve));
     }
-    assert_eq!(search.tell(&told(curve.per_second, true)), Verdict::Worse);
+    assert_eq!(search.record_verdict(&told(curve.per_second, true)), ComparisonVerdict::Worse);
     assert_eq!(search.failed, Some((100.0, format!("{LIMIT}: late"))));
     // No bisection towards our own limit; and none of the confirmations below it would be better.
     let confirm = search.next().unwrap();
-    assert_eq!((confirm.phase, confirm.per_second), (Phase::Confirm, Some(50.0)));
+    assert_eq!((confirm.phase, confirm.per_second), (SearchPhase::Confirm, Some(50.0)));
     for _ in 0..3 {
-        search.tell(&told(Some(50.0), true));
+        search.record_verdict(&told(Some(50.0), true));
     }
     assert_eq!((search.next(), search.confirmed), (None, None));
     assert!(search.notes[0].starts_with("no confirmation"), "{:?}", search.notes);
@@ -240,40 +247,40 @@ fn a_step_in_which_we_were_the_limit_is_tried_three_times_before_it_counts() {
 
 #[test]
 fn what_does_not_tell_is_run_again_three_times_longer_and_then_taken_as_it_is() {
-    let mut search = Search::new(goal("p99<40ms"));
-    let unsure = |rate: Option<f64>, is_met: bool| Judged {
+    let mut search = CapacitySearch::new(goal("p99<40ms"));
+    let unsure = |rate: Option<f64>, is_met: bool| StepVerdict {
         offered_per_s: rate,
         achieved_per_s: rate.unwrap_or(1000.0),
         p99_s: None,
-        verdict: Verdict::Unsure,
+        verdict: ComparisonVerdict::Unsure,
         is_met,
         is_void: false,
         why: String::new(),
         values: vec![Some(0.01)],
     };
-    search.tell(&unsure(None, true));
-    search.tell(&unsure(Some(50.0), true));
+    search.record_verdict(&unsure(None, true));
+    search.record_verdict(&unsure(Some(50.0), true));
     let first = search.next().unwrap();
-    assert_eq!((first.phase, first.per_second), (Phase::Curve, Some(100.0)));
-    assert_eq!(search.tell(&unsure(first.per_second, false)), Verdict::Unsure);
+    assert_eq!((first.phase, first.per_second), (SearchPhase::Curve, Some(100.0)));
+    assert_eq!(search.record_verdict(&unsure(first.per_second, false)), ComparisonVerdict::Unsure);
     let again = search.next().unwrap();
     assert_eq!(again.per_second, first.per_second);
     assert!(((again.seconds - 3.0) / (first.seconds - 3.0) - 3.0).abs() < 1e-9);
-    assert_eq!(search.tell(&unsure(again.per_second, false)), Verdict::Worse);
-    assert_eq!(search.next().unwrap().phase, Phase::Bisect);
+    assert_eq!(search.record_verdict(&unsure(again.per_second, false)), ComparisonVerdict::Worse);
+    assert_eq!(search.next().unwrap().phase, SearchPhase::Bisect);
 }
 
 #[test]
 fn the_answer_tells_the_server_s_limit_from_ours() {
-    let capacity = |first: Option<f64>, why: &str| Capacity {
+    let capacity = |first: Option<f64>, why: &str| CapacityFinding {
         objectives: vec!["p99 < 20ms".to_owned()],
         confirmed_per_s: Some(5_000.0),
         first_failing_per_s: first,
         why: Some(why.to_owned()),
-        ..Capacity::default()
+        ..CapacityFinding::default()
     };
     assert_eq!(
-        sentences(&capacity(Some(5_100.0), "p99 21.0 ms")),
+        capacity_sentences(&capacity(Some(5_100.0), "p99 21.0 ms")),
         [
             "The server holds 5 000 events/s with p99 < 20ms.",
             "It fails at 5 100 events/s: p99 21.0 ms."
@@ -281,6 +288,7 @@ fn the_answer_tells_the_server_s_limit_from_ours() {
     );
     let ours = format!("{LIMIT}: late");
     assert!(
-        sentences(&capacity(None, &ours))[1].starts_with("No step failed because of the server")
+        capacity_sentences(&capacity(None, &ours))[1]
+            .starts_with("No step failed because of the server")
     );
 }

@@ -1,9 +1,9 @@
 //! Doubts about what an open loop offered and never got done.
 
-use super::super::figure::{percent, plural, time};
-use super::super::findings::{TrialFinding, Unbegun};
-use super::super::sentences::doubts;
-use super::{Case, Caveat, where_seen};
+use super::super::findings::{TrialFinding, UnbegunArrivals};
+use super::super::number_format::{format_percent, format_plural, format_time};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput, load_names_text};
 
 /// Above this share of what was due, what is known of the response times is not what users felt.
 const VOID_SHARE: f64 = 0.01;
@@ -14,11 +14,11 @@ const LITTLE_S: f64 = 0.1;
 
 /// BACKLOG: arrivals that were due and never began. Not in a search for capacity, which goes beyond what the server holds
 /// on purpose and judges each step by what it left.
-pub(super) fn backlog(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn unbegun_arrivals(case: &CaveatInput<'_>) -> Option<Caveat> {
     if case.run.meta.asked.capacity.is_some() {
         return None;
     }
-    let matters = |u: &Unbegun| u.share > LITTLE_SHARE || u.oldest_s > LITTLE_S;
+    let matters = |u: &UnbegunArrivals| u.share > LITTLE_SHARE || u.oldest_s > LITTLE_S;
     let left = |t: &TrialFinding| t.unbegun.filter(matters);
     let seen: Vec<&TrialFinding> = case.trials.iter().filter(|t| left(t).is_some()).collect();
     let share = |t: &TrialFinding| left(t).map_or(0.0, |u| u.share);
@@ -28,13 +28,16 @@ pub(super) fn backlog(case: &Case<'_>) -> Option<Caveat> {
         1 => String::new(),
         loads => format!("; {loads} of {} loads left some", case.trials.len()),
     };
-    let doubt =
-        if unbegun.share > VOID_SHARE { &doubts::BACKLOG_VOID } else { &doubts::BACKLOG_SOME };
-    Some(doubt.raise(&[
-        ("share", &percent(unbegun.share)),
-        ("where", &where_seen(case, &[worst])),
-        ("arrivals", &plural(unbegun.arrivals, "arrival", "arrivals")),
-        ("oldest", &time(unbegun.oldest_s)),
+    let doubt = if unbegun.share > VOID_SHARE {
+        &caveat_texts::BACKLOG_VOID
+    } else {
+        &caveat_texts::BACKLOG_SOME
+    };
+    Some(doubt.to_caveat(&[
+        ("share", &format_percent(unbegun.share)),
+        ("where", &load_names_text(case, &[worst])),
+        ("arrivals", &format_plural(unbegun.arrivals, "arrival", "arrivals")),
+        ("oldest", &format_time(unbegun.oldest_s)),
         ("more", &more),
     ]))
 }

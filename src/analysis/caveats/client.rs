@@ -1,11 +1,11 @@
 //! Doubts about ourselves: was the load generator the limit, or in the way?
 
-use super::super::counters::step_of;
-use super::super::figure::{count, percent, plural, time};
+use super::super::counters::step_of_trial;
 use super::super::findings::{StallKind, TrialFinding};
 use super::super::noise::foreign_share;
-use super::super::sentences::doubts;
-use super::{Case, Caveat, where_seen};
+use super::super::number_format::{format_count, format_percent, format_plural, format_time};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput, load_names_text};
 
 /// Lateness of our own making below this is the clock and the scheduler, not a limit.
 const LATENESS_FLOOR_S: f64 = 100e-6;
@@ -15,39 +15,42 @@ const LATENESS_SHARE: f64 = 0.1;
 const BUSY_CORE: f64 = 0.8;
 
 /// CLIENT-BOUND: lateness p99 above max(100 us, 10 % of the median), or our threads at more than 80 % of a core.
-pub(super) fn client_bound(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn client_bound(case: &CaveatInput<'_>) -> Option<Caveat> {
     // Without a server our own limit is what is measured.
     case.run.meta.server.as_ref()?;
     let late: Vec<_> = case.trials.iter().filter(|t| is_late(t)).collect();
-    if let Some(worst) = late.iter().max_by(|a, b| p99(a).total_cmp(&p99(b))) {
-        return Some(doubts::CLIENT_BOUND_LATE.raise(&[
-            ("where", &where_seen(case, &late)),
-            ("late", &time(p99(worst))),
-            ("p50", &worst.response.p50_s.map_or_else(|| "-".to_owned(), time)),
+    if let Some(worst) = late.iter().max_by(|a, b| lateness_p99_s(a).total_cmp(&lateness_p99_s(b)))
+    {
+        return Some(caveat_texts::CLIENT_BOUND_LATE.to_caveat(&[
+            ("where", &load_names_text(case, &late)),
+            ("late", &format_time(lateness_p99_s(worst))),
+            ("p50", &worst.response.p50_s.map_or_else(|| "-".to_owned(), format_time)),
         ]));
     }
     let busy: Vec<_> =
         case.trials.iter().filter(|t| busy_share(case, t).is_some_and(|b| b > BUSY_CORE)).collect();
     let worst = busy.iter().filter_map(|t| busy_share(case, t)).reduce(f64::max)?;
     Some(
-        doubts::CLIENT_BOUND_BUSY
-            .raise(&[("share", &percent(worst)), ("where", &where_seen(case, &busy))]),
+        caveat_texts::CLIENT_BOUND_BUSY.to_caveat(&[
+            ("share", &format_percent(worst)),
+            ("where", &load_names_text(case, &busy)),
+        ]),
     )
 }
 
-fn p99(trial: &TrialFinding) -> f64 {
+fn lateness_p99_s(trial: &TrialFinding) -> f64 {
     // The longest stands in for the percentile where there are too few events for one.
     trial.lateness.p99_s.or(trial.lateness.max_s).unwrap_or(0.0)
 }
 
 fn is_late(trial: &TrialFinding) -> bool {
     let share = trial.response.p50_s.map_or(0.0, |p50| LATENESS_SHARE * p50);
-    p99(trial) > LATENESS_FLOOR_S.max(share)
+    lateness_p99_s(trial) > LATENESS_FLOOR_S.max(share)
 }
 
 /// Our CPU time by wall time and threads: (user + system) / (seconds x min(workers, CPUs)).
 /// The reactor has at most as many threads as there are CPUs, so this is a lower bound there.
-fn busy_share(case: &Case<'_>, trial: &TrialFinding) -> Option<f64> {
+fn busy_share(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<f64> {
     let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
     let cpus = case.run.meta.host.get("cpus").and_then(|c| c.parse::<usize>().ok());
     let threads = trial.workers.min(cpus.unwrap_or(usize::MAX)).max(1);
@@ -56,42 +59,43 @@ fn busy_share(case: &Case<'_>, trial: &TrialFinding) -> Option<f64> {
 }
 
 /// CLIPPED: events longer than the histogram's bound count as one hour.
-pub(super) fn clipped(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn clipped_events(case: &CaveatInput<'_>) -> Option<Caveat> {
     let clipped: u64 = case.trials.iter().map(|t| t.clipped).sum();
-    (clipped > 0).then(|| doubts::CLIPPED.raise(&[("events", &events(clipped))]))
+    (clipped > 0).then(|| caveat_texts::CLIPPED.to_caveat(&[("events", &events_text(clipped))]))
 }
 
 /// ABANDONED: events that had not ended when the grace was over are in no histogram.
-pub(super) fn abandoned(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn abandoned_events(case: &CaveatInput<'_>) -> Option<Caveat> {
     let abandoned: u64 = case.trials.iter().map(|t| t.abandoned).sum();
-    (abandoned > 0).then(|| doubts::ABANDONED.raise(&[("events", &events(abandoned))]))
+    (abandoned > 0)
+        .then(|| caveat_texts::ABANDONED.to_caveat(&[("events", &events_text(abandoned))]))
 }
 
 /// UNOPENED: workers that could not open their session ran nothing.
-pub(super) fn unopened(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn unopened_sessions(case: &CaveatInput<'_>) -> Option<Caveat> {
     let trial = case.run.trials.iter().max_by_key(|t| t.unopened.len())?;
     let first = trial.unopened.first()?;
-    Some(doubts::UNOPENED.raise(&[
-        ("unopened", &count(trial.unopened.len() as u64)),
-        ("workers", &plural(trial.workers as u64, "worker", "workers")),
+    Some(caveat_texts::UNOPENED.to_caveat(&[
+        ("unopened", &format_count(trial.unopened.len() as u64)),
+        ("workers", &format_plural(trial.workers as u64, "worker", "workers")),
         ("load", &trial.id),
         ("why", &first.why),
     ]))
 }
 
-fn events(number: u64) -> String {
-    plural(number, "event", "events")
+fn events_text(number: u64) -> String {
+    format_plural(number, "event", "events")
 }
 
 /// SAME-HOST: server and load share the machine.
-pub(super) fn same_host(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn same_host(case: &CaveatInput<'_>) -> Option<Caveat> {
     let server = case.run.meta.server.as_ref().filter(|s| s.local)?;
     let split = cpu_split(case).unwrap_or_default();
-    Some(doubts::SAME_HOST.raise(&[("address", &server.address), ("split", &split)]))
+    Some(caveat_texts::SAME_HOST.to_caveat(&[("address", &server.address), ("split", &split)]))
 }
 
 /// CPU per event of both sides in the load with the most events.
-fn cpu_split(case: &Case<'_>) -> Option<String> {
+fn cpu_split(case: &CaveatInput<'_>) -> Option<String> {
     let trial = case.trials.iter().max_by_key(|t| t.events)?;
     let cost = |id: &str| trial.cost.iter().find(|c| c.id == id)?.per_event;
     let ours = cost("client_user_us")? + cost("client_system_us")?;
@@ -101,31 +105,31 @@ fn cpu_split(case: &Case<'_>) -> Option<String> {
         .trials
         .iter()
         .find(|t| t.id == trial.id)
-        .and_then(|record| foreign_share(case.run, step_of(case.run, record)?, record))
-        .map(|share| format!("; others used {} of the machine", percent(share)))
+        .and_then(|record| foreign_share(case.run, step_of_trial(case.run, record)?, record))
+        .map(|share| format!("; others used {} of the machine", format_percent(share)))
         .unwrap_or_default();
-    let (server, ours) = (time(server / 1e6), time(ours / 1e6));
+    let (server, ours) = (format_time(server / 1e6), format_time(ours / 1e6));
     Some(format!("; CPU per event: server {server}, sweat {ours}{others}"))
 }
 
 /// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come. Grave where the
 /// server stood still and hardly an event tells of it.
-pub(super) fn closed_loop(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn closed_loop(case: &CaveatInput<'_>) -> Option<Caveat> {
     // A search for capacity has a closed loop only to set its scale: what it says comes from fixed rates.
     if case.run.meta.asked.capacity.is_some() {
         return None;
     }
     let closed = |t: &&TrialFinding| t.arrival.starts_with("closed");
     case.trials.iter().find(closed)?;
-    let silent = case.trials.iter().filter(closed).filter_map(|t| silence(case, t));
+    let silent = case.trials.iter().filter(closed).filter_map(|t| silent_stalls(case, t));
     if let Some((_, caveat)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {
         return Some(caveat);
     }
-    Some(doubts::CLOSED_LOOP.raise(&[]))
+    Some(caveat_texts::CLOSED_LOOP.to_caveat(&[]))
 }
 
 /// Seconds of full stops of a load, and how few events felt them, in words.
-fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
+fn silent_stalls(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
     let stops = trial.stalls.iter().flat_map(|s| &s.events);
     let stops: Vec<f64> =
         stops.filter(|s| s.kind == StallKind::FullStop).map(|s| s.seconds).collect();
@@ -136,13 +140,13 @@ fn silence(case: &Case<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
     let long = (shortest / 2.0 * 1e9) as u64;
     let felt: u64 = record.response.iter().map(|h| h.count_between(long, h.high())).sum();
     let share = felt as f64 / trial.events.max(1) as f64;
-    let p99 = trial.response.p99_s.map_or_else(|| "nothing".to_owned(), time);
-    let caveat = doubts::CLOSED_LOOP_SILENT.raise(&[
-        ("seconds", &time(all)),
-        ("stops", &plural(stops.len() as u64, "full stop", "full stops")),
-        ("where", &where_seen(case, &[trial])),
-        ("felt", &events(felt)),
-        ("share", &percent(share)),
+    let p99 = trial.response.p99_s.map_or_else(|| "nothing".to_owned(), format_time);
+    let caveat = caveat_texts::CLOSED_LOOP_SILENT.to_caveat(&[
+        ("seconds", &format_time(all)),
+        ("stops", &format_plural(stops.len() as u64, "full stop", "full stops")),
+        ("where", &load_names_text(case, &[trial])),
+        ("felt", &events_text(felt)),
+        ("share", &format_percent(share)),
         ("p99", &p99),
     ]);
     // Where events are so few that the percentiles hold the stops, nothing is hidden.

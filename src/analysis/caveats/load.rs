@@ -1,15 +1,15 @@
 //! Doubts about what a sweep over load can tell.
 
-use super::super::sentences::doubts;
-use super::{Case, Caveat};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput};
 use crate::plan::{RATE, THREADS};
 
 /// ONE-USER: something is said about scaling from a single level.
-pub(super) fn one_level(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn one_level(case: &CaveatInput<'_>) -> Option<Caveat> {
     let axis = case.run.meta.asked.axis.as_deref().filter(|axis| [THREADS, RATE].contains(axis))?;
     let mut values = case.trials.iter().filter_map(|trial| trial.value);
     let first = values.next()?;
     values
         .all(|value| value == first)
-        .then(|| doubts::ONE_USER_LEVEL.raise(&[("axis", &axis), ("value", &first)]))
+        .then(|| caveat_texts::ONE_USER_LEVEL.to_caveat(&[("axis", &axis), ("value", &first)]))
 }

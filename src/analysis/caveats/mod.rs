@@ -2,26 +2,28 @@
 //! To add one: a function here, its line in `CHECKS`, its text in `sentences/doubts.rs`, and its row in
 //! `docs/reading-results.md`.
 
-mod answers;
-mod asked;
 mod backlog;
 mod client;
 mod load;
-mod quiet;
+mod machine_noise;
 mod replay;
+mod run_state;
 mod server;
+mod server_results;
+mod setup;
 mod stalls;
-mod story;
 
-pub(super) use story::{ERROR_SHARE, unexpected};
+pub(super) use run_state::{ERROR_SHARE, unexpected_errors};
 
-use crate::archive::Run;
+use crate::archive::RunRecord;
 
-use super::findings::{Comparison, DataSize, NoiseItem, TrialFinding, Verdict, WayFinding};
+use super::findings::{
+    ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding, VariantFinding,
+};
 
 /// How grave a doubt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum CaveatLevel {
     /// The run can't support the claim.
     Void,
     /// The number may be off.
@@ -30,13 +32,13 @@ pub enum Level {
     Note,
 }
 
-impl Level {
+impl CaveatLevel {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Level::Void => "void",
-            Level::Warn => "warn",
-            Level::Note => "note",
+            CaveatLevel::Void => "void",
+            CaveatLevel::Warn => "warn",
+            CaveatLevel::Note => "note",
         }
     }
 }
@@ -49,7 +51,7 @@ pub struct Caveat {
     /// Which of the sentences with this name.
     pub(in crate::analysis) sentence: &'static str,
     /// How grave.
-    pub level: Level,
+    pub level: CaveatLevel,
     /// What was seen, with numbers.
     pub evidence: String,
     /// What to do.
@@ -57,77 +59,77 @@ pub struct Caveat {
 }
 
 /// What a check looks at.
-pub(super) struct Case<'a> {
-    pub(super) run: &'a Run,
+pub(super) struct CaveatInput<'a> {
+    pub(super) run: &'a RunRecord,
     pub(super) trials: &'a [TrialFinding],
-    pub(super) ways: &'a [WayFinding],
+    pub(super) ways: &'a [VariantFinding],
     pub(super) data: &'a DataSize,
     pub(super) noise: &'a [NoiseItem],
 }
 
 /// A named check.
-type Check = fn(&Case<'_>) -> Option<Caveat>;
+type CaveatCheck = fn(&CaveatInput<'_>) -> Option<Caveat>;
 
 /// Id of the doubt that fails a run.
 pub(super) const ERRORS: &str = "ERRORS";
 
 /// All checks by the id of their caveat; within a level the caveats keep this order.
-const CHECKS: &[(&str, Check)] = &[
-    ("CUT", story::cut),
-    ("DAMAGE", story::damage),
-    (ERRORS, story::errors),
-    ("SUDDENLY-FAST", answers::suddenly_fast),
-    ("NOISE", quiet::noise),
+const CHECKS: &[(&str, CaveatCheck)] = &[
+    ("CUT", run_state::cut_run),
+    ("DAMAGE", run_state::damaged_archive),
+    (ERRORS, run_state::failed_events),
+    ("SUDDENLY-FAST", server_results::suddenly_fast),
+    ("NOISE", machine_noise::noisy_machine),
     ("NOT-COLD", server::not_cold),
-    ("UNOPENED", client::unopened),
+    ("UNOPENED", client::unopened_sessions),
     ("CLIENT-BOUND", client::client_bound),
-    ("BEHIND", replay::behind),
+    ("BEHIND", replay::behind_schedule),
     ("PART-LOAD", replay::part_load),
     ("OTHER-ROWS", replay::other_rows),
-    ("BACKLOG", backlog::backlog),
-    ("CLIPPED", client::clipped),
-    ("ABANDONED", client::abandoned),
+    ("BACKLOG", backlog::unbegun_arrivals),
+    ("CLIPPED", client::clipped_events),
+    ("ABANDONED", client::abandoned_events),
     ("FOREIGN-CPU", server::foreign_cpu),
-    ("THROTTLED", quiet::throttled),
-    ("SWAP", quiet::swap),
-    ("NTP-STEP", quiet::clock_step),
-    ("VARS-CHANGED", asked::vars_changed),
-    ("ERRLOG", answers::errlog),
-    ("EMPTY", answers::empty),
-    ("COLD", answers::cold),
-    ("PAGE-CACHE", answers::page_cache),
-    ("ORDER", asked::order),
-    ("STALLS", stalls::stalls),
+    ("THROTTLED", machine_noise::throttled_server),
+    ("SWAP", machine_noise::swapped_pages),
+    ("NTP-STEP", machine_noise::clock_step),
+    ("VARS-CHANGED", setup::vars_changed),
+    ("ERRLOG", server_results::error_log),
+    ("EMPTY", server_results::empty_reads),
+    ("COLD", server_results::cold_pool),
+    ("PAGE-CACHE", server_results::page_cache),
+    ("ORDER", setup::fixed_order),
+    ("STALLS", stalls::stalled_loads),
     ("PART-TABLE", server::part_table),
     ("DATA-SIZE", server::data_size),
-    ("NOT-STEADY", story::not_steady),
-    ("TOO-SHORT", story::too_short),
-    ("ONE-RUN", story::one_run),
+    ("NOT-STEADY", run_state::not_steady),
+    ("TOO-SHORT", run_state::too_short),
+    ("ONE-RUN", run_state::one_run),
     ("SIDE-EFFECT", server::side_effect),
-    ("CONFOUNDED", super::compare::several_at_once),
-    ("PROBE-GAP", story::probe_gap),
+    ("CONFOUNDED", super::compare::confounded_settings),
+    ("PROBE-GAP", run_state::probe_gap),
     ("TWO-CLOCKS", replay::two_clocks),
     ("WHOLE-SECONDS", replay::whole_seconds),
     ("SAME-HOST", client::same_host),
     ("CLOSED-LOOP", client::closed_loop),
-    ("DURABILITY", server::durability),
-    ("DEFAULTS", asked::defaults),
-    ("DATA-DIST", asked::data_dist),
-    ("PARAM-DIST", asked::param_dist),
-    ("ONE-USER", asked::one_user),
-    ("THINK", asked::think),
-    ("SAME-QUERY", answers::same_query),
-    ("QUERY-CACHE", answers::query_cache),
-    ("TLS", asked::tls),
+    ("DURABILITY", server::relaxed_durability),
+    ("DEFAULTS", setup::default_settings),
+    ("DATA-DIST", setup::key_distribution),
+    ("PARAM-DIST", setup::touched_rows),
+    ("ONE-USER", setup::one_user),
+    ("THINK", setup::think_time),
+    ("SAME-QUERY", server_results::same_query),
+    ("QUERY-CACHE", server_results::query_cache),
+    ("TLS", setup::tls_sessions),
 ];
 
 /// Ids of all checks.
-pub fn ids() -> impl Iterator<Item = &'static str> {
+pub fn caveat_ids() -> impl Iterator<Item = &'static str> {
     CHECKS.iter().map(|(id, _)| *id)
 }
 
 /// All doubts about a run, the gravest first.
-pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
+pub(super) fn find_caveats(case: &CaveatInput<'_>) -> Vec<Caveat> {
     let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(case)).collect();
     found.sort_by_key(|caveat| caveat.level);
     found
@@ -137,24 +139,27 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Caveat> {
 const OF_NOISE: &[&str] = &["NOISE", "FOREIGN-CPU"];
 
 /// Noise voids only what it could have made: where a claim stands in spite of it, or nothing is claimed, it is a warning.
-pub(super) fn relieve<'a>(found: &mut [Caveat], deciding: impl Iterator<Item = &'a Comparison>) {
-    let claims: Vec<&Comparison> = deciding.filter(|c| c.ratio.ci95.is_some()).collect();
-    let stands = claims.iter().any(|c| c.verdict != Verdict::Unsure);
+pub(super) fn relax_noise_caveats<'a>(
+    found: &mut [Caveat],
+    deciding: impl Iterator<Item = &'a MetricComparison>,
+) {
+    let claims: Vec<&MetricComparison> = deciding.filter(|c| c.ratio.ci95.is_some()).collect();
+    let stands = claims.iter().any(|c| c.verdict != ComparisonVerdict::Unsure);
     if !claims.is_empty() && (stands || !claims.iter().any(|c| c.within_noise)) {
-        warn_of_noise(found);
+        downgrade_noise_caveats(found);
     }
     found.sort_by_key(|caveat| caveat.level);
 }
 
 /// Noise that voids becomes a warning.
-pub(super) fn warn_of_noise(found: &mut [Caveat]) {
-    let grave = |c: &&mut Caveat| c.level == Level::Void && OF_NOISE.contains(&c.id);
-    found.iter_mut().filter(grave).for_each(|caveat| caveat.level = Level::Warn);
+pub(super) fn downgrade_noise_caveats(found: &mut [Caveat]) {
+    let grave = |c: &&mut Caveat| c.level == CaveatLevel::Void && OF_NOISE.contains(&c.id);
+    found.iter_mut().filter(grave).for_each(|caveat| caveat.level = CaveatLevel::Warn);
     found.sort_by_key(|caveat| caveat.level);
 }
 
 /// Names of loads for an evidence: all of them, some of them, or nothing to say if there is only one.
-fn where_seen(case: &Case<'_>, seen: &[&TrialFinding]) -> String {
+fn load_names_text(case: &CaveatInput<'_>, seen: &[&TrialFinding]) -> String {
     match (seen, case.trials.len()) {
         (_, 0 | 1) | ([], _) => String::new(),
         (seen, all) if seen.len() == all => " in every load".to_owned(),

@@ -2,10 +2,10 @@
 
 use crate::archive::Trial;
 
-use super::super::figure::{count, percent, plural, time};
+use super::super::number_format::{format_count, format_percent, format_plural, format_time};
 use super::super::replay::BEHIND_S;
-use super::super::sentences::doubts;
-use super::{Case, Caveat, Level};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput, CaveatLevel};
 
 /// Statements behind the schedule above this share are no hiccup.
 const LATE_SHARE: f64 = 0.01;
@@ -16,20 +16,20 @@ const ROWS_SHARE: f64 = 0.01;
 /// Times of a log that are off by more than this say little about the order of statements.
 const WHOLE_SECONDS_US: u64 = 500_000;
 
-fn replays<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Trial> {
+fn replayed_trials<'a>(case: &CaveatInput<'a>) -> impl Iterator<Item = &'a Trial> {
     case.run.trials.iter().filter(|trial| trial.replayed.is_some())
 }
 
 /// BEHIND: statements began later than the schedule says.
-pub(super) fn behind(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn behind_schedule(case: &CaveatInput<'_>) -> Option<Caveat> {
     let limit_ns = (BEHIND_S * 1e9) as u64;
     let mut worst: Option<(&Trial, f64)> = None;
-    for trial in replays(case) {
+    for trial in replayed_trials(case) {
         let lag = trial.replayed.as_ref().map(|told| &told.lag_ns)?;
         if lag.is_empty() {
             continue;
         }
-        let share = lag.above(limit_ns) as f64 / lag.len() as f64;
+        let share = lag.count_above(limit_ns) as f64 / lag.len() as f64;
         if worst.is_none_or(|(_, most)| share > most) {
             worst = Some((trial, share));
         }
@@ -43,28 +43,28 @@ pub(super) fn behind(case: &Case<'_>) -> Option<Caveat> {
         true => ", and at the end still",
         false => "",
     };
-    let level = if share > LATE_SHARE { Level::Warn } else { Level::Note };
-    Some(doubts::BEHIND.raise_at(
+    let level = if share > LATE_SHARE { CaveatLevel::Warn } else { CaveatLevel::Note };
+    Some(caveat_texts::BEHIND.to_caveat_at(
         level,
         &[
-            ("share", &percent(share)),
+            ("share", &format_percent(share)),
             ("load", &trial.id),
-            ("limit", &time(BEHIND_S)),
+            ("limit", &format_time(BEHIND_S)),
             ("from", &from),
             ("at_end", &at_end),
-            ("latest", &time(told.lag_ns.max() as f64 / 1e9)),
+            ("latest", &format_time(told.lag_ns.max_ns() as f64 / 1e9)),
         ],
     ))
 }
 
 /// PART-LOAD: what was left out did not load the server.
-pub(super) fn part_load(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn part_load(case: &CaveatInput<'_>) -> Option<Caveat> {
     let (mut left_out, mut records) = (0, 0);
-    for told in replays(case).filter_map(|trial| trial.replayed.as_ref()) {
+    for told in replayed_trials(case).filter_map(|trial| trial.replayed.as_ref()) {
         left_out += told.left_out.iter().map(|left| left.count).sum::<u64>();
         records += told.records;
     }
-    let trial = replays(case).next()?;
+    let trial = replayed_trials(case).next()?;
     let share = left_out as f64 / records.max(1) as f64;
     let writes = trial.options.get("writes").map_or("drop", String::as_str);
     if left_out == 0 && matches!(writes, "drop" | "execute") {
@@ -76,58 +76,59 @@ pub(super) fn part_load(case: &Case<'_>) -> Option<Caveat> {
         "probe" => "; of writes the read half and probes of indexes were sent",
         _ => "; writes were left out",
     };
-    let level = if share > PART_SHARE { Level::Warn } else { Level::Note };
-    Some(doubts::PART_LOAD.raise_at(
+    let level = if share > PART_SHARE { CaveatLevel::Warn } else { CaveatLevel::Note };
+    Some(caveat_texts::PART_LOAD.to_caveat_at(
         level,
         &[
-            ("left_out", &count(left_out)),
-            ("records", &plural(records, "record", "records")),
-            ("share", &percent(share)),
+            ("left_out", &format_count(left_out)),
+            ("records", &format_plural(records, "record", "records")),
+            ("share", &format_percent(share)),
             ("writes", &about_writes),
         ],
     ))
 }
 
 /// OTHER-ROWS: statements gave another number of rows than recorded.
-pub(super) fn other_rows(case: &Case<'_>) -> Option<Caveat> {
-    let classes = replays(case).filter_map(|t| t.replayed.as_ref()).flat_map(|t| &t.classes);
+pub(super) fn other_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let classes =
+        replayed_trials(case).filter_map(|t| t.replayed.as_ref()).flat_map(|t| &t.classes);
     let (mut compared, mut differing) = (0, 0);
     for class in classes {
         compared += class.rows_compared;
         differing += class.rows_differing;
     }
     let share = differing as f64 / compared.max(1) as f64;
-    let level = if share > ROWS_SHARE { Level::Warn } else { Level::Note };
+    let level = if share > ROWS_SHARE { CaveatLevel::Warn } else { CaveatLevel::Note };
     (differing > 0).then(|| {
-        doubts::OTHER_ROWS.raise_at(
+        caveat_texts::OTHER_ROWS.to_caveat_at(
             level,
             &[
-                ("differing", &count(differing)),
-                ("compared", &plural(compared, "statement", "statements")),
-                ("share", &percent(share)),
+                ("differing", &format_count(differing)),
+                ("compared", &format_plural(compared, "statement", "statements")),
+                ("share", &format_percent(share)),
             ],
         )
     })
 }
 
 /// TWO-CLOCKS: recorded times are the server's, replayed ones ours.
-pub(super) fn two_clocks(case: &Case<'_>) -> Option<Caveat> {
-    let mut told = replays(case).filter_map(|trial| trial.replayed.as_ref());
+pub(super) fn two_clocks(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let mut told = replayed_trials(case).filter_map(|trial| trial.replayed.as_ref());
     told.find(|told| told.classes.iter().any(|class| !class.batches.is_empty()))?;
-    let round_trip = super::super::counters::fact(case.run, "round_trip_us")
-        .map_or_else(String::new, |us| format!(", {} to a server at rest", time(us / 1e6)));
-    Some(doubts::TWO_CLOCKS.raise(&[("round_trip", &round_trip)]))
+    let round_trip = super::super::counters::numeric_fact(case.run, "round_trip_us")
+        .map_or_else(String::new, |us| format!(", {} to a server at rest", format_time(us / 1e6)));
+    Some(caveat_texts::TWO_CLOCKS.to_caveat(&[("round_trip", &round_trip)]))
 }
 
 /// WHOLE-SECONDS: the log tells when statements began to the second only.
-pub(super) fn whole_seconds(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn whole_seconds(case: &CaveatInput<'_>) -> Option<Caveat> {
     let coarse = |trial: &&Trial| {
         trial
             .replayed
             .as_ref()
             .is_some_and(|told| told.uncertainty_us >= WHOLE_SECONDS_US && !told.lag_ns.is_empty())
     };
-    let trial = replays(case).find(coarse)?;
+    let trial = replayed_trials(case).find(coarse)?;
     let us = trial.replayed.as_ref()?.uncertainty_us;
-    Some(doubts::WHOLE_SECONDS.raise(&[("time", &time(us as f64 / 1e6))]))
+    Some(caveat_texts::WHOLE_SECONDS.to_caveat(&[("time", &format_time(us as f64 / 1e6))]))
 }

@@ -2,12 +2,14 @@
 
 use crate::archive::{SIDE_EFFECT, StepRecord};
 
-use super::super::counters::{fact, rise, variable};
-use super::super::figure::{bytes, count, figure, percent, plural};
+use super::super::counters::{counter_rise, numeric_fact, server_variable};
 use super::super::findings::SizeClass;
 use super::super::noise::foreign_share;
-use super::super::sentences::doubts;
-use super::{Case, Caveat};
+use super::super::number_format::{
+    format_bytes, format_count, format_number, format_percent, format_plural,
+};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput};
 
 /// Share of the pages' bytes that must have come from the block device.
 const FROM_DEVICE: f64 = 0.5;
@@ -16,19 +18,19 @@ const FOREIGN_WARN: f64 = 0.03;
 const FOREIGN_VOID: f64 = 0.15;
 
 /// DATA-SIZE: whether the data fits the pool decides what was measured.
-pub(super) fn data_size(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn data_size(case: &CaveatInput<'_>) -> Option<Caveat> {
     let (data, pool) = (case.data.data_bytes?, case.data.pool_bytes?);
     let class = case.data.class?;
     let row = match class {
-        SizeClass::InMemory => doubts::DATA_SIZE_MEMORY,
-        SizeClass::Borderline => doubts::DATA_SIZE_BORDERLINE,
-        SizeClass::IoBound => doubts::DATA_SIZE_DISK,
+        SizeClass::InMemory => caveat_texts::DATA_SIZE_MEMORY,
+        SizeClass::Borderline => caveat_texts::DATA_SIZE_BORDERLINE,
+        SizeClass::IoBound => caveat_texts::DATA_SIZE_DISK,
     };
-    Some(row.raise(&[
-        ("data", &bytes(data)),
-        ("ratio", &figure(case.data.ratio?)),
-        ("pool", &bytes(pool)),
-        ("class", &class.words()),
+    Some(row.to_caveat(&[
+        ("data", &format_bytes(data)),
+        ("ratio", &format_number(case.data.ratio?)),
+        ("pool", &format_bytes(pool)),
+        ("class", &class.as_str()),
     ]))
 }
 
@@ -36,20 +38,20 @@ pub(super) fn data_size(case: &Case<'_>) -> Option<Caveat> {
 const WHOLE: f64 = 0.9;
 
 /// PART-TABLE: the load was told a size that leaves most of its tables alone.
-pub(super) fn part_table(case: &Case<'_>) -> Option<Caveat> {
-    let share = fact(case.run, "reached_share").filter(|share| *share < WHOLE)?;
-    let rows = |name: &str| fact(case.run, name).map(|rows| rows as u64);
+pub(super) fn part_table(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let share = numeric_fact(case.run, "reached_share").filter(|share| *share < WHOLE)?;
+    let rows = |name: &str| numeric_fact(case.run, name).map(|rows| rows as u64);
     let table = case.run.meta.facts.get("table")?.as_str()?;
-    Some(doubts::PART_TABLE.raise(&[
-        ("size", &count(rows("reached_rows")?)),
-        ("share", &percent(share)),
+    Some(caveat_texts::PART_TABLE.to_caveat(&[
+        ("size", &format_count(rows("reached_rows")?)),
+        ("share", &format_percent(share)),
         ("table", &table),
-        ("rows", &plural(rows("table_rows")?, "row", "rows")),
+        ("rows", &format_plural(rows("table_rows")?, "row", "rows")),
     ]))
 }
 
 /// SIDE-EFFECT: a setting that moves others with it, or that the server rounds, is not what differs alone.
-pub(super) fn side_effect(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn side_effect(case: &CaveatInput<'_>) -> Option<Caveat> {
     let notes = case.run.steps.iter().flat_map(|s| &s.notes);
     let mut seen: Vec<&str> = notes.filter_map(|note| note.strip_prefix(SIDE_EFFECT)).collect();
     seen.sort_unstable();
@@ -59,12 +61,12 @@ pub(super) fn side_effect(case: &Case<'_>) -> Option<Caveat> {
         1 => String::new(),
         n => format!(", and {} more", n - 1),
     };
-    Some(doubts::SIDE_EFFECT.raise(&[("first", first), ("more", &more)]))
+    Some(caveat_texts::SIDE_EFFECT.to_caveat(&[("first", first), ("more", &more)]))
 }
 
 /// NOT-COLD: after a cold restart the pages a step read must have reached the block device; otherwise the page cache
 /// of the operating system served them.
-pub(super) fn not_cold(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn not_cold(case: &CaveatInput<'_>) -> Option<Caveat> {
     let steps = &case.run.steps;
     let after_restart = |place: usize| steps.get(place + 1);
     let firsts: Vec<&StepRecord> = steps
@@ -76,7 +78,7 @@ pub(super) fn not_cold(case: &Case<'_>) -> Option<Caveat> {
         .collect();
     for step in &firsts {
         let pages = pages_read(step);
-        let device = rise(&step.before, &step.after, "process.read_bytes");
+        let device = counter_rise(&step.before, &step.after, "process.read_bytes");
         if let (Some(pages), Some(device)) = (pages, device) {
             let asked = pages * case.data.page_bytes;
             if asked > 0.0 && device < FROM_DEVICE * asked {
@@ -86,29 +88,30 @@ pub(super) fn not_cold(case: &Case<'_>) -> Option<Caveat> {
     }
     let unproven = firsts.iter().find(|step| {
         pages_read(step).is_none()
-            || rise(&step.before, &step.after, "process.read_bytes").is_none()
+            || counter_rise(&step.before, &step.after, "process.read_bytes").is_none()
     })?;
-    Some(doubts::NOT_COLD_UNSEEN.raise(&[("way", &unproven.way)]))
+    Some(caveat_texts::NOT_COLD_UNSEEN.to_caveat(&[("way", &unproven.way)]))
 }
 
 fn pages_read(step: &StepRecord) -> Option<f64> {
     ["Innodb_pages_read", "Innodb_buffer_pool_reads"]
         .iter()
-        .find_map(|name| rise(&step.before, &step.after, name))
+        .find_map(|name| counter_rise(&step.before, &step.after, name))
 }
 
 fn not_from_device(step: &StepRecord, asked: f64, device: f64) -> Caveat {
-    doubts::NOT_COLD_CACHED.raise(&[
+    caveat_texts::NOT_COLD_CACHED.to_caveat(&[
         ("way", &step.way),
-        ("asked", &bytes(asked)),
-        ("device", &bytes(device)),
+        ("asked", &format_bytes(asked)),
+        ("device", &format_bytes(device)),
     ])
 }
 
 /// DURABILITY: settings that let a crash lose what was committed.
-pub(super) fn durability(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn relaxed_durability(case: &CaveatInput<'_>) -> Option<Caveat> {
     let is = |name: &str, values: &[&str]| {
-        variable(case.run, name).is_some_and(|v| values.iter().any(|o| o.eq_ignore_ascii_case(v)))
+        server_variable(case.run, name)
+            .is_some_and(|v| values.iter().any(|o| o.eq_ignore_ascii_case(v)))
     };
     let mut relaxed = Vec::new();
     if is("innodb_flush_log_at_trx_commit", &["0", "2"]) {
@@ -128,14 +131,14 @@ pub(super) fn durability(case: &Case<'_>) -> Option<Caveat> {
     }
     let words: Vec<String> = relaxed
         .iter()
-        .map(|name| format!("{name} = {}", variable(case.run, name).unwrap_or_default()))
+        .map(|name| format!("{name} = {}", server_variable(case.run, name).unwrap_or_default()))
         .collect();
-    Some(doubts::DURABILITY.raise(&[("settings", &words.join(", "))]))
+    Some(caveat_texts::DURABILITY.to_caveat(&[("settings", &words.join(", "))]))
 }
 
 /// FOREIGN-CPU: CPU that neither the server nor sweat used, as a share of the machine:
 /// (busy - server - sweat) / (seconds x CPUs) over each load.
-pub(super) fn foreign_cpu(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn foreign_cpu(case: &CaveatInput<'_>) -> Option<Caveat> {
     let shares = case.trials.iter().filter_map(|trial| {
         let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
         let step = case.run.steps.iter().find(|s| s.number == record.step)?;
@@ -143,9 +146,9 @@ pub(super) fn foreign_cpu(case: &Case<'_>) -> Option<Caveat> {
     });
     let (trial, share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let row = match share {
-        s if s > FOREIGN_VOID => doubts::FOREIGN_CPU_VOID,
-        s if s > FOREIGN_WARN => doubts::FOREIGN_CPU_SOME,
+        s if s > FOREIGN_VOID => caveat_texts::FOREIGN_CPU_VOID,
+        s if s > FOREIGN_WARN => caveat_texts::FOREIGN_CPU_SOME,
         _ => return None,
     };
-    Some(row.raise(&[("share", &percent(share)), ("load", &trial.id)]))
+    Some(row.to_caveat(&[("share", &format_percent(share)), ("load", &trial.id)]))
 }

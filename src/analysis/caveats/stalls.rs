@@ -1,11 +1,11 @@
 //! Doubts from stalls: what a mean and its percentiles hide.
 
-use super::super::sentences::doubts;
-use super::super::stalls::sentence;
-use super::{Case, Caveat};
+use super::super::sentences::caveat_texts;
+use super::super::stalls::stalls_text;
+use super::{Caveat, CaveatInput};
 
 /// STALLS: the load stood still now and then; a mean hides it, and if they are short, percentiles do too.
-pub(super) fn stalls(case: &Case<'_>) -> Option<Caveat> {
+pub(super) fn stalled_loads(case: &CaveatInput<'_>) -> Option<Caveat> {
     let found = |t: &&super::TrialFinding| t.stalls.as_ref().is_some_and(|s| !s.events.is_empty());
     let lost = |t: &super::TrialFinding| t.stalls.as_ref().map_or(0.0, |s| s.lost_share);
     let seen: Vec<_> = case.trials.iter().filter(found).collect();
@@ -15,12 +15,12 @@ pub(super) fn stalls(case: &Case<'_>) -> Option<Caveat> {
         0 | 1 => String::new(),
         loads => format!("; {loads} of {} loads had stalls", case.trials.len()),
     };
-    let place = super::where_seen(case, &[worst]);
+    let place = super::load_names_text(case, &[worst]);
     let cause = stalls.causes.first();
     let evidence = cause.map_or_else(String::new, |c| format!(" ({})", c.evidence));
     let remedy = cause.map_or("compare the counters inside and outside the stalls", |c| c.remedy);
-    Some(doubts::STALLS.raise(&[
-        ("stalls", &sentence(stalls)?),
+    Some(caveat_texts::STALLS.to_caveat(&[
+        ("stalls", &stalls_text(stalls)?),
         ("where", &place),
         ("cause", &evidence),
         ("more", &more),

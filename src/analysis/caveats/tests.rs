@@ -1,16 +1,16 @@
 //! Each doubt: a run that earns it, and one that doesn't.
 
 use super::*;
-use crate::analysis::{analyse, recorded};
+use crate::analysis::{analyse_run, fixture_runs};
 use crate::archive::{RunState, SampleRecord, UnopenedRecord, VariableRecord};
 
 /// What the run's caveat of this name says; `None` if it has none.
-fn found(run: &Run, id: &str) -> Option<Caveat> {
-    analyse(run).caveats.into_iter().find(|c| c.id == id)
+fn found(run: &RunRecord, id: &str) -> Option<Caveat> {
+    analyse_run(run).caveats.into_iter().find(|c| c.id == id)
 }
 
 #[track_caller]
-fn check(run: &Run, id: &str, level: Level, evidence: &str) {
+fn check(run: &RunRecord, id: &str, level: CaveatLevel, evidence: &str) {
     let caveat = found(run, id).unwrap_or_else(|| panic!("no {id}"));
     assert_eq!(caveat.level, level, "{caveat:?}");
     assert!(caveat.evidence.contains(evidence), "{caveat:?}");
@@ -18,28 +18,28 @@ fn check(run: &Run, id: &str, level: Level, evidence: &str) {
 }
 
 #[track_caller]
-fn check_none(run: &Run, id: &str) {
+fn check_none(run: &RunRecord, id: &str) {
     assert_eq!(found(run, id), None);
 }
 
 #[test]
 fn the_gravest_come_first() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.meta.state = RunState::Failed;
-    let levels: Vec<_> = analyse(&run).caveats.iter().map(|c| c.level).collect();
+    let levels: Vec<_> = analyse_run(&run).caveats.iter().map(|c| c.level).collect();
     assert!(levels.is_sorted(), "{levels:?}");
 }
 
 #[test]
 fn what_the_user_allows_is_counted_and_voids_nothing() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.trials[0].failed[0].record_n(1000, 200).unwrap();
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     assert!(findings.has_failed() && findings.allowed.is_empty());
     assert_eq!(findings.void_word(), "FAILED");
     run.meta.allow = vec![ERRORS.to_owned(), "CUT".to_owned()];
-    let findings = analyse(&run);
-    assert!(!findings.has_failed() && findings.void().is_none());
+    let findings = analyse_run(&run);
+    assert!(!findings.has_failed() && findings.void_caveat().is_none());
     let ids: Vec<_> = findings.allowed.iter().map(|c| c.id).collect();
     assert_eq!(ids, [ERRORS]);
     assert!(findings.caveats.iter().all(|c| c.id != ERRORS));
@@ -47,31 +47,31 @@ fn what_the_user_allows_is_counted_and_voids_nothing() {
 
 #[test]
 fn what_was_due_and_never_began_is_a_doubt() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "BACKLOG");
     let events: u64 = run.trials[0].response.iter().map(|h| h.len()).sum();
     // A few that were due just before the end hardly matter.
     run.trials[0].unbegun.record_n(2_000_000, 5).unwrap();
     check_none(&run, "BACKLOG");
     run.trials[0].unbegun.record_n(900_000_000, events / 200).unwrap();
-    check(&run, "BACKLOG", Level::Warn, "never began");
+    check(&run, "BACKLOG", CaveatLevel::Warn, "never began");
     run.trials[0].unbegun.record_n(3_000_000_000, events).unwrap();
-    check(&run, "BACKLOG", Level::Void, "50.1 % of what was due never began: ");
-    let findings = analyse(&run);
-    assert!(findings.void().is_some());
+    check(&run, "BACKLOG", CaveatLevel::Void, "50.1 % of what was due never began: ");
+    let findings = analyse_run(&run);
+    assert!(findings.void_caveat().is_some());
     let trial = &findings.trials[0];
     assert_eq!(trial.events, events, "what never began is no event");
     assert!((trial.response.p99_s.unwrap() - 3.0).abs() < 0.01, "{:?}", trial.response);
     assert!(findings.answer[0].contains("response time at least "), "{}", findings.answer[0]);
     // A search for capacity offers too much on purpose, and judges each step by what it left.
-    run.meta.asked.capacity = Some(crate::archive::AskedCapacity::default());
+    run.meta.asked.capacity = Some(crate::archive::CapacityRequest::default());
     check_none(&run, "BACKLOG");
 }
 
 #[test]
 fn each_check_is_listed_by_the_id_of_its_caveat() {
-    let mut ids: Vec<&str> = ids().collect();
-    for caveat in analyse(&recorded::bench()).caveats {
+    let mut ids: Vec<&str> = caveat_ids().collect();
+    for caveat in analyse_run(&fixture_runs::bench_run()).caveats {
         assert!(ids.contains(&caveat.id), "{}", caveat.id);
     }
     let known = ids.len();
@@ -89,7 +89,7 @@ fn each_check_is_listed_by_the_id_of_its_caveat() {
 
 #[test]
 fn settings_that_move_others_with_them_are_told_once() {
-    let mut run = recorded::demo();
+    let mut run = fixture_runs::demo_run();
     check_none(&run, "SIDE-EFFECT");
     for step in &mut run.steps {
         step.notes
@@ -99,36 +99,36 @@ fn settings_that_move_others_with_them_are_told_once() {
     check(
         &run,
         "SIDE-EFFECT",
-        Level::Warn,
+        CaveatLevel::Warn,
         "cleaners is 4, and 1 in the way that started first, and 1 more",
     );
 }
 
 #[test]
 fn errors_by_their_share() {
-    let mut run = recorded::bench();
-    check(&run, "ERRORS", Level::Warn, "7 of 120 007 events failed (0.00583 %)");
-    check(&run, "ERRORS", Level::Warn, "1146: Table '");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "ERRORS", CaveatLevel::Warn, "7 of 120 007 events failed (0.00583 %)");
+    check(&run, "ERRORS", CaveatLevel::Warn, "1146: Table '");
     run.trials[0].errors[0].code = 1213;
-    check(&run, "ERRORS", Level::Note, "1213");
+    check(&run, "ERRORS", CaveatLevel::Note, "1213");
     run.trials[0].failed[0].record_n(1000, 200).unwrap();
-    check(&run, "ERRORS", Level::Void, "207 of");
-    check_none(&recorded::demo(), "ERRORS");
+    check(&run, "ERRORS", CaveatLevel::Void, "207 of");
+    check_none(&fixture_runs::demo_run(), "ERRORS");
 }
 
 #[test]
 fn a_late_or_busy_client() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "CLIENT-BOUND");
     run.trials[0].lateness.record_n(90_000, 1000).unwrap();
     check_none(&run, "CLIENT-BOUND");
     run.trials[0].lateness.record_n(250_000, 1000).unwrap();
-    check(&run, "CLIENT-BOUND", Level::Warn, "p99 250 us");
-    let mut run = recorded::bench();
-    let seconds = analyse(&run).trials[0].seconds;
+    check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "p99 250 us");
+    let mut run = fixture_runs::bench_run();
+    let seconds = analyse_run(&run).trials[0].seconds;
     run.trials[0].cpu_user_ns = (seconds * 0.85e9) as u64;
     run.trials[0].cpu_system_ns = 0;
-    check(&run, "CLIENT-BOUND", Level::Warn, "85.0 % of a core");
+    check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "85.0 % of a core");
     run.trials[0].workers = 8;
     check_none(&run, "CLIENT-BOUND");
     run.trials[0].workers = 1;
@@ -138,111 +138,111 @@ fn a_late_or_busy_client() {
 
 #[test]
 fn clipped_and_abandoned_events() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "CLIPPED");
     check_none(&run, "ABANDONED");
     run.trials[0].clipped = 1;
     run.trials[0].abandoned = 3;
-    check(&run, "CLIPPED", Level::Warn, "1 event took");
-    check(&run, "ABANDONED", Level::Warn, "3 events had");
+    check(&run, "CLIPPED", CaveatLevel::Warn, "1 event took");
+    check(&run, "ABANDONED", CaveatLevel::Warn, "3 events had");
 }
 
 #[test]
 fn workers_without_a_session() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "UNOPENED");
     let why = "1040 Too many connections".to_owned();
     run.trials[0].unopened.push(UnopenedRecord { worker: 3, why });
-    check(&run, "UNOPENED", Level::Warn, "1 of 1 worker of 01-load could not open");
+    check(&run, "UNOPENED", CaveatLevel::Warn, "1 of 1 worker of 01-load could not open");
 }
 
 #[test]
 fn an_open_loop_is_no_closed_loop() {
-    let mut run = recorded::bench();
-    check(&run, "CLOSED-LOOP", Level::Note, "waiting hides stalls");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "CLOSED-LOOP", CaveatLevel::Note, "waiting hides stalls");
     run.trials[0].arrival = "poisson 4000/s".to_owned();
     check_none(&run, "CLOSED-LOOP");
 }
 
 #[test]
 fn a_server_elsewhere_is_not_on_this_machine() {
-    let mut run = recorded::bench();
-    check(&run, "SAME-HOST", Level::Note, "CPU per event: server 30.0 us, sweat 9.00 us");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "SAME-HOST", CaveatLevel::Note, "CPU per event: server 30.0 us, sweat 9.00 us");
     run.meta.server.as_mut().unwrap().local = false;
     check_none(&run, "SAME-HOST");
 }
 
 #[test]
 fn short_runs() {
-    let mut run = recorded::bench();
-    check(&run, "TOO-SHORT", Level::Warn, "too short");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "TOO-SHORT", CaveatLevel::Warn, "too short");
     let began = run.trials[0].began_ns;
     run.trials[0].ended_ns = began + 30_000_000_000;
-    check(&run, "TOO-SHORT", Level::Note, "took 30.0 s");
+    check(&run, "TOO-SHORT", CaveatLevel::Note, "took 30.0 s");
     run.trials[0].ended_ns = began + 60_000_000_000;
-    check(&run, "TOO-SHORT", Level::Note, "too short to tell whether it is steady");
-    check(&recorded::demo(), "TOO-SHORT", Level::Note, "the shortest load took");
+    check(&run, "TOO-SHORT", CaveatLevel::Note, "too short to tell whether it is steady");
+    check(&fixture_runs::demo_run(), "TOO-SHORT", CaveatLevel::Note, "the shortest load took");
 }
 
 #[test]
 fn data_against_the_pool() {
-    let mut run = recorded::demo();
-    check(&run, "DATA-SIZE", Level::Note, "512 MiB = 2.00 x pool (256 MiB): I/O-bound");
+    let mut run = fixture_runs::demo_run();
+    check(&run, "DATA-SIZE", CaveatLevel::Note, "512 MiB = 2.00 x pool (256 MiB): I/O-bound");
     let mut sized = |data: u64| {
         run.meta.facts.insert("data_bytes".to_owned(), (data << 20).into());
         run.clone()
     };
-    check(&sized(200), "DATA-SIZE", Level::Note, "in memory");
-    check(&sized(206), "DATA-SIZE", Level::Warn, "borderline");
-    check(&sized(384), "DATA-SIZE", Level::Warn, "borderline");
-    check_none(&recorded::bench(), "DATA-SIZE");
+    check(&sized(200), "DATA-SIZE", CaveatLevel::Note, "in memory");
+    check(&sized(206), "DATA-SIZE", CaveatLevel::Warn, "borderline");
+    check(&sized(384), "DATA-SIZE", CaveatLevel::Warn, "borderline");
+    check_none(&fixture_runs::bench_run(), "DATA-SIZE");
 }
 
 #[test]
 fn cold_must_be_seen_on_the_device() {
-    let mut run = recorded::demo();
+    let mut run = fixture_runs::demo_run();
     check_none(&run, "NOT-COLD");
     let place = run.steps.iter().position(|s| s.kind == "load").unwrap();
     let before = run.steps[place].before["process.read_bytes"];
     run.steps[place].after.insert("process.read_bytes".to_owned(), before + 1e6);
-    check(&run, "NOT-COLD", Level::Void, "`none` began cold and read");
+    check(&run, "NOT-COLD", CaveatLevel::Void, "`none` began cold and read");
     run.steps[place].after.remove("process.read_bytes");
-    check(&run, "NOT-COLD", Level::Warn, "no proof");
-    check_none(&recorded::bench(), "NOT-COLD");
+    check(&run, "NOT-COLD", CaveatLevel::Warn, "no proof");
+    check_none(&fixture_runs::bench_run(), "NOT-COLD");
 }
 
 #[test]
 fn holes_in_the_samples() {
-    let mut run = recorded::bench();
-    check(&run, "PROBE-GAP", Level::Note, "innodb 1 of 1 (needs PROCESS)");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "PROBE-GAP", CaveatLevel::Note, "innodb 1 of 1 (needs PROCESS)");
     run.samples.retain(|s: &SampleRecord| s.gap.is_none());
     check_none(&run, "PROBE-GAP");
     // While the server is down for a restart nothing else is to be expected.
-    let demo = recorded::demo();
+    let demo = fixture_runs::demo_run();
     assert!(demo.samples.iter().any(|s| s.gap.is_some()));
     check_none(&demo, "PROBE-GAP");
 }
 
 #[test]
 fn cut_and_damaged_runs() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "CUT");
     check_none(&run, "DAMAGE");
     run.damage = vec!["intervals.jsonl: line 7 is cut".to_owned(), "b".to_owned()];
-    check(&run, "DAMAGE", Level::Warn, "line 7 is cut (and 1 more)");
+    check(&run, "DAMAGE", CaveatLevel::Warn, "line 7 is cut (and 1 more)");
     run.meta.state = RunState::Interrupted;
     run.trials[0].reason = "interrupted".to_owned();
-    check(&run, "CUT", Level::Warn, "stopped by the user; 1 of 1 load cut");
+    check(&run, "CUT", CaveatLevel::Warn, "stopped by the user; 1 of 1 load cut");
     run.meta.state = RunState::Running;
-    check(&run, "CUT", Level::Warn, "killed");
+    check(&run, "CUT", CaveatLevel::Warn, "killed");
     run.damage = vec!["the run was cut, or is still running".to_owned()];
     check_none(&run, "DAMAGE");
 }
 
 #[test]
 fn relaxed_durability() {
-    let mut run = recorded::bench();
-    check(&run, "DURABILITY", Level::Note, "innodb_flush_log_at_trx_commit = 2");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "DURABILITY", CaveatLevel::Note, "innodb_flush_log_at_trx_commit = 2");
     run.variables.clear();
     check_none(&run, "DURABILITY");
     let variable = |name: &str, value: &str| VariableRecord {
@@ -253,12 +253,12 @@ fn relaxed_durability() {
     run.variables = vec![variable("sync_binlog", "0"), variable("log_bin", "OFF")];
     check_none(&run, "DURABILITY");
     run.variables[1].start = "ON".to_owned();
-    check(&run, "DURABILITY", Level::Note, "sync_binlog = 0");
+    check(&run, "DURABILITY", CaveatLevel::Note, "sync_binlog = 0");
 }
 
 #[test]
 fn cpu_of_others() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "FOREIGN-CPU");
     let seconds = {
         let step = &run.steps[0];
@@ -274,12 +274,12 @@ fn cpu_of_others() {
         run.clone()
     };
     check_none(&busy(0.02), "FOREIGN-CPU");
-    check(&busy(0.1), "FOREIGN-CPU", Level::Warn, "10.0 % of the machine");
-    check(&busy(0.2), "FOREIGN-CPU", Level::Void, "20.0 % of the machine");
+    check(&busy(0.1), "FOREIGN-CPU", CaveatLevel::Warn, "10.0 % of the machine");
+    check(&busy(0.2), "FOREIGN-CPU", CaveatLevel::Void, "20.0 % of the machine");
 }
 
 /// The run with this rise of a counter over its first load.
-fn with_rise(run: &Run, name: &str, rise: f64) -> Run {
+fn with_rise(run: &RunRecord, name: &str, rise: f64) -> RunRecord {
     let mut run = run.clone();
     let step = run.trials[0].step;
     let step = run.steps.iter_mut().find(|s| s.number == step).unwrap();
@@ -288,13 +288,13 @@ fn with_rise(run: &Run, name: &str, rise: f64) -> Run {
     run
 }
 
-fn with_option(run: &Run, name: &str, value: &str) -> Run {
+fn with_option(run: &RunRecord, name: &str, value: &str) -> RunRecord {
     let mut run = run.clone();
     run.trials[0].options.insert(name.to_owned(), value.to_owned());
     run
 }
 
-fn with_variable(run: &Run, name: &str, start: &str, end: &str, origin: &str) -> Run {
+fn with_variable(run: &RunRecord, name: &str, start: &str, end: &str, origin: &str) -> RunRecord {
     let mut run = run.clone();
     run.variables.retain(|v| v.name != name);
     run.variables.push(VariableRecord {
@@ -308,7 +308,7 @@ fn with_variable(run: &Run, name: &str, start: &str, end: &str, origin: &str) ->
 
 #[test]
 fn a_noisy_machine() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "NOISE");
     let step = &mut run.steps[0].noise;
     step.insert("before.gap.span_ns".to_owned(), 4e8);
@@ -316,21 +316,21 @@ fn a_noisy_machine() {
     step.insert("before.cpu.hypervisor".to_owned(), 1.0);
     check_none(&run, "NOISE");
     run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 8e6);
-    check(&run, "NOISE", Level::Warn, "time lost on the cores 2.00 % before 01-load");
+    check(&run, "NOISE", CaveatLevel::Warn, "time lost on the cores 2.00 % before 01-load");
     run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 80e6);
-    check(&run, "NOISE", Level::Void, "20.0 %");
+    check(&run, "NOISE", CaveatLevel::Void, "20.0 %");
 }
 
 #[test]
 fn memory_limits_and_clocks_of_the_machine() {
-    let run = recorded::bench();
+    let run = fixture_runs::bench_run();
     for id in ["SWAP", "THROTTLED", "NTP-STEP"] {
         check_none(&run, id);
     }
     let swapping =
         with_rise(&with_rise(&run, "vm.swapped_in_pages", 0.0), "vm.swapped_out_pages", 9.0);
-    check(&swapping, "SWAP", Level::Warn, "9.00 pages during 01-load");
-    check(&with_rise(&run, "cgroup.throttled_s", 1.0), "THROTTLED", Level::Warn, "CPU limit");
+    check(&swapping, "SWAP", CaveatLevel::Warn, "9.00 pages during 01-load");
+    check(&with_rise(&run, "cgroup.throttled_s", 1.0), "THROTTLED", CaveatLevel::Warn, "CPU limit");
     let mut stepped = run.clone();
     for (at, offset) in [(0, 0.0), (1_000_000_000, -2.0)] {
         stepped.samples.push(SampleRecord {
@@ -339,37 +339,37 @@ fn memory_limits_and_clocks_of_the_machine() {
             ..SampleRecord::default()
         });
     }
-    check(&stepped, "NTP-STEP", Level::Warn, "2 000 ms");
+    check(&stepped, "NTP-STEP", CaveatLevel::Warn, "2 000 ms");
 }
 
 #[test]
 fn keys_that_come_equally_often() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "DATA-DIST");
     run.trials[0].workload = "oltp_point_select".to_owned();
     let typed = |name: &str| with_option(&run, "rand-type", name);
-    check(&typed("uniform"), "DATA-DIST", Level::Note, ": uniform");
+    check(&typed("uniform"), "DATA-DIST", CaveatLevel::Note, ": uniform");
     let special = found(&typed("special"), "DATA-DIST").unwrap().evidence;
     assert!(special.contains("7") && !special.contains("uniform"), "{special}");
     let mut lookup = run.clone();
     lookup.trials[0].workload = "lookup".to_owned();
-    check(&lookup, "DATA-DIST", Level::Note, "take 1.00 %");
+    check(&lookup, "DATA-DIST", CaveatLevel::Note, "take 1.00 %");
 }
 
 #[test]
 fn a_load_that_touches_few_keys() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "PARAM-DIST");
     run.meta.facts.insert("rows".to_owned(), 1_200_000.into());
-    check(&run, "PARAM-DIST", Level::Note, "at most 9.52 %");
+    check(&run, "PARAM-DIST", CaveatLevel::Note, "at most 9.52 %");
     run.meta.facts.insert("rows".to_owned(), 100_000.into());
     check_none(&run, "PARAM-DIST");
 }
 
 #[test]
 fn one_session_for_many_users() {
-    let mut run = recorded::bench();
-    check(&run, "ONE-USER", Level::Note, "one session");
+    let mut run = fixture_runs::bench_run();
+    check(&run, "ONE-USER", CaveatLevel::Note, "one session");
     run.trials[0].workers = 2;
     check_none(&run, "ONE-USER");
     run.trials[0].workers = 1;
@@ -379,43 +379,43 @@ fn one_session_for_many_users() {
 
 #[test]
 fn workers_are_rate_by_time() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.trials[0].failed = vec![crate::recorder::new_histogram(); 2];
     run.trials[0].ended_ns = run.trials[0].began_ns + 100_000_000_000;
     let (events, mean) = {
-        let trial = &analyse(&run).trials[0];
+        let trial = &analyse_run(&run).trials[0];
         (trial.events as f64, trial.response.mean_s.unwrap())
     };
     // A think time that makes up for the rest of the hundred seconds.
     let think = 100.0 / events - mean;
     let words = |s: f64| format!("closed, {}us think time", (s * 1e6).round());
     run.trials[0].arrival = words(think);
-    check(&run, "THINK", Level::Note, "N = X (R + Z): 1 worker,");
+    check(&run, "THINK", CaveatLevel::Note, "N = X (R + Z): 1 worker,");
     run.trials[0].arrival = words(think * 0.5);
-    check(&run, "THINK", Level::Warn, "N = X (R + Z)");
+    check(&run, "THINK", CaveatLevel::Warn, "N = X (R + Z)");
     run.trials[0].arrival = "poisson 5/s".to_owned();
     check_none(&run, "THINK");
 }
 
 #[test]
 fn the_same_order_in_every_block() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "ORDER");
     let first = run.trials[0].clone();
     let trial =
         |block, way: &str| crate::archive::Trial { block, way: way.to_owned(), ..first.clone() };
     run.trials = vec![trial(1, "a"), trial(1, "b"), trial(2, "a"), trial(2, "b")];
-    check(&run, "ORDER", Level::Warn, "a, b in each of 2 blocks");
+    check(&run, "ORDER", CaveatLevel::Warn, "a, b in each of 2 blocks");
     run.trials.swap(2, 3);
     check_none(&run, "ORDER");
 }
 
 #[test]
 fn variables_that_change_meanwhile() {
-    let run = recorded::bench();
+    let run = fixture_runs::bench_run();
     check_none(&run, "VARS-CHANGED");
     let changed = with_variable(&run, "innodb_io_capacity", "200", "2000", "sql");
-    check(&changed, "VARS-CHANGED", Level::Warn, "innodb_io_capacity from 200 to 2000");
+    check(&changed, "VARS-CHANGED", CaveatLevel::Warn, "innodb_io_capacity from 200 to 2000");
     let mut ours = changed.clone();
     ours.trials[0].settings.insert("innodb-io-capacity".to_owned(), "2000".to_owned());
     check_none(&ours, "VARS-CHANGED");
@@ -424,74 +424,84 @@ fn variables_that_change_meanwhile() {
 
 #[test]
 fn encrypted_sessions() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "TLS");
     run.meta.server.as_mut().unwrap().cipher = Some("TLSv1.3 AES".to_owned());
-    check(&run, "TLS", Level::Note, "TLSv1.3 AES");
+    check(&run, "TLS", CaveatLevel::Note, "TLSv1.3 AES");
 }
 
 #[test]
 fn defaults_that_decide() {
-    let run = recorded::bench();
+    let run = fixture_runs::bench_run();
     check_none(&run, "DEFAULTS");
     let pool =
         with_variable(&run, "innodb_buffer_pool_size", "134217728", "134217728", "compile-time");
-    check(&pool, "DEFAULTS", Level::Note, "innodb_buffer_pool_size = 128 MiB on a machine of 8");
+    check(
+        &pool,
+        "DEFAULTS",
+        CaveatLevel::Note,
+        "innodb_buffer_pool_size = 128 MiB on a machine of 8",
+    );
     let redo = with_variable(&run, "innodb_log_file_size", "100663296", "100663296", "COMPILED");
     check_none(&redo, "DEFAULTS");
     let writes = with_rise(&redo, "Innodb_os_log_written", 500e6);
-    check(&writes, "DEFAULTS", Level::Note, "innodb_log_file_size = 96.0 MiB, filled in");
+    check(&writes, "DEFAULTS", CaveatLevel::Note, "innodb_log_file_size = 96.0 MiB, filled in");
     let io = with_variable(&run, "innodb_io_capacity", "200", "200", "compile-time");
-    check(&with_rise(&io, "Innodb_pages_written", 90e3), "DEFAULTS", Level::Note, "pages/s");
+    check(&with_rise(&io, "Innodb_pages_written", 90e3), "DEFAULTS", CaveatLevel::Note, "pages/s");
 }
 
 #[test]
 fn answers_from_caches() {
-    let run = recorded::bench();
+    let run = fixture_runs::bench_run();
     check_none(&run, "SAME-QUERY");
     check_none(&run, "QUERY-CACHE");
     let on = with_variable(&run, "query_cache_size", "1048576", "1048576", "compile-time");
     check_none(&with_variable(&on, "query_cache_type", "OFF", "OFF", "x"), "QUERY-CACHE");
     let on = with_variable(&on, "query_cache_type", "ON", "ON", "config");
-    check(&on, "QUERY-CACHE", Level::Note, "query_cache_type = ON");
+    check(&on, "QUERY-CACHE", CaveatLevel::Note, "query_cache_type = ON");
     check_none(&with_rise(&on, "Qcache_hits", 100.0), "SAME-QUERY");
     let cached = with_rise(&on, "Qcache_hits", 60_000.0);
-    check(&cached, "SAME-QUERY", Level::Warn, "50.0 % of the reads of 01-load");
-    check(&with_option(&run, "passes", "7"), "SAME-QUERY", Level::Note, "ran 7 times, with");
+    check(&cached, "SAME-QUERY", CaveatLevel::Warn, "50.0 % of the reads of 01-load");
+    check(&with_option(&run, "passes", "7"), "SAME-QUERY", CaveatLevel::Note, "ran 7 times, with");
     let read = with_rise(&with_rise(&run, "Innodb_data_read", 200e6), "process.read_bytes", 10e6);
-    check(&read, "PAGE-CACHE", Level::Warn, "the page cache served the rest");
+    check(&read, "PAGE-CACHE", CaveatLevel::Warn, "the page cache served the rest");
     let device = with_rise(&with_rise(&run, "Innodb_data_read", 2e8), "process.read_bytes", 2e8);
     check_none(&device, "PAGE-CACHE");
 }
 
 #[test]
 fn reads_that_find_nothing() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "EMPTY");
     run.trials[0].workload = "oltp_point_select".to_owned();
     check_none(&run, "EMPTY");
     run.trials[0].tally.rows /= 2;
-    check(&run, "EMPTY", Level::Warn, "50.0 % of 120 000 reads");
+    check(&run, "EMPTY", CaveatLevel::Warn, "50.0 % of 120 000 reads");
     run.trials[0].workload = "queries".to_owned();
     check_none(&run, "EMPTY");
     run.trials[0].tally.rows = 0;
-    check(&run, "EMPTY", Level::Warn, "100 % of");
+    check(&run, "EMPTY", CaveatLevel::Warn, "100 % of");
 }
 
 #[test]
 fn errors_faster_than_answers() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "SUDDENLY-FAST");
     run.trials[0].failed[0].record_n(3_000, 2_000).unwrap();
-    check(&run, "SUDDENLY-FAST", Level::Warn, "class point_select in 01-load failed after 3.00 us");
-    let mut slow = recorded::bench();
+    check(
+        &run,
+        "SUDDENLY-FAST",
+        CaveatLevel::Warn,
+        "class point_select in 01-load failed after 3.00 us",
+    );
+    let mut slow = fixture_runs::bench_run();
     slow.trials[0].failed[0].record_n(300_000, 2_000).unwrap();
     check_none(&slow, "SUDDENLY-FAST");
 }
 
 #[test]
 fn a_pool_that_still_fills() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "COLD");
     run.samples.clear();
     let mut filled = |each: [f64; 9]| {
@@ -509,34 +519,34 @@ fn a_pool_that_still_fills() {
         run.clone()
     };
     let filling = filled([0.0, 900.0, 800.0, 500.0, 300.0, 100.0, 50.0, 10.0, 10.0]);
-    check(&filling, "COLD", Level::Warn, "began with 850 page reads/s and ended with 10.0");
+    check(&filling, "COLD", CaveatLevel::Warn, "began with 850 page reads/s and ended with 10.0");
     check_none(&filled([0.0, 900.0, 800.0, 900.0, 900.0, 900.0, 800.0, 900.0, 900.0]), "COLD");
 }
 
 #[test]
 fn lines_in_the_error_log() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     check_none(&run, "ERRLOG");
     let line = "2026-11-21 12:00:00 5 [Warning] Aborted connection 5";
     run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line]));
-    check(&run, "ERRLOG", Level::Note, "0 new errors and 1 new warning");
+    check(&run, "ERRLOG", CaveatLevel::Note, "0 new errors and 1 new warning");
     let grave = "2026-11-21 12:00:01 0 [ERROR] InnoDB: Operating system error";
     run.meta.facts.insert("error_log".to_owned(), serde_json::json!([line, grave]));
     check(
         &run,
         "ERRLOG",
-        Level::Warn,
+        CaveatLevel::Warn,
         "1 new error and 1 new warning: 2026-11-21 12:00:01 0 [ERROR]",
     );
 }
 
 #[test]
 fn one_level_says_nothing_about_scaling() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     run.trials[0].value = Some(4.0);
-    check(&run, "ONE-USER", Level::Note, "one session");
+    check(&run, "ONE-USER", CaveatLevel::Note, "one session");
     run.meta.asked.axis = Some("threads".to_owned());
-    check(&run, "ONE-USER", Level::Void, "one level only, threads=4");
+    check(&run, "ONE-USER", CaveatLevel::Void, "one level only, threads=4");
     let mut other = run.trials[0].clone();
     other.value = Some(8.0);
     other.workers = 8;
@@ -546,7 +556,7 @@ fn one_level_says_nothing_about_scaling() {
 
 #[test]
 fn loads_that_never_settle() {
-    let steady = |verdict| crate::analysis::Steady {
+    let steady = |verdict| crate::analysis::SteadyState {
         verdict,
         t0_s: None,
         length_s: None,
@@ -558,30 +568,30 @@ fn loads_that_never_settle() {
         precision: None,
         why: vec!["drift -20 %".to_owned()],
     };
-    let run = recorded::bench();
-    let mut findings = analyse(&run);
+    let run = fixture_runs::bench_run();
+    let mut findings = analyse_run(&run);
     let mut level = |verdict, plan: &str| {
         let mut run = run.clone();
         run.plan = plan.to_owned();
         findings.trials[0].steady = Some(steady(verdict));
         let (trials, data) = (&findings.trials, &findings.data);
-        let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
-        story::not_steady(&case).map(|c| (c.level, c.evidence))
+        let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
+        run_state::not_steady(&case).map(|c| (c.level, c.evidence))
     };
     use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
     let slowing = "slowing: drift -20 %".to_owned();
-    assert_eq!(level(Slowing, ""), Some((Level::Warn, slowing.clone())));
-    assert_eq!(level(Slowing, "[load]\nuntil-steady = true\n"), Some((Level::Void, slowing)));
+    assert_eq!(level(Slowing, ""), Some((CaveatLevel::Warn, slowing.clone())));
+    assert_eq!(level(Slowing, "[load]\nuntil-steady = true\n"), Some((CaveatLevel::Void, slowing)));
     assert_eq!(level(Steady, ""), None);
     assert_eq!(level(TooShort, ""), None);
     findings.trials[0].seconds = 90.0;
     let (trials, data) = (&findings.trials, &findings.data);
-    let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
-    let short = story::too_short(&case).map(|c| (c.level, c.evidence));
+    let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
+    let short = run_state::too_short(&case).map(|c| (c.level, c.evidence));
     let evidence = "too short to tell whether it is steady: drift -20 %".to_owned();
-    assert_eq!(short, Some((Level::Note, evidence)));
+    assert_eq!(short, Some((CaveatLevel::Note, evidence)));
     findings.trials[0].steady = Some(steady(Steady));
     let (trials, data) = (&findings.trials, &findings.data);
-    let case = Case { run: &run, trials, ways: &[], data, noise: &[] };
-    assert_eq!(story::too_short(&case), None);
+    let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
+    assert_eq!(run_state::too_short(&case), None);
 }

@@ -9,7 +9,7 @@ use crate::archive::{IntervalRecord, Trial};
 use crate::plan::Metric;
 use crate::recorder::Histogram;
 
-use super::super::statistics::{order, series, student};
+use super::super::statistics::{order_statistics, student, time_series};
 use super::super::{latency, trials};
 
 /// Fewer whole intervals carry no interval of a rate.
@@ -18,7 +18,7 @@ const FEWEST: usize = 3;
 const UPPER: f64 = 0.975;
 
 /// Which events of a load.
-pub(super) struct Scope<'a> {
+pub(super) struct CheckScope<'a> {
     pub(super) record: &'a Trial,
     /// Only this class.
     pub(super) class: Option<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Scope<'a> {
 
 /// A value and what is known about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct MeasuredValue {
     /// In the metric's unit.
     pub(super) value: f64,
     /// 95 % interval; the upper end may be infinite. `None` if too little was measured.
@@ -36,48 +36,48 @@ pub(super) struct Measured {
 }
 
 /// The metric; `None` where there are too few events.
-pub(super) fn of(metric: Metric, scope: &Scope<'_>) -> Option<Measured> {
+pub(super) fn measure_metric(metric: Metric, scope: &CheckScope<'_>) -> Option<MeasuredValue> {
     match metric {
-        Metric::Quantile(share) => quantile(share, scope),
-        Metric::Mean => mean(scope),
+        Metric::Quantile(share) => measure_quantile(share, scope),
+        Metric::Mean => measure_mean(scope),
         Metric::Longest => {
-            let response = scope.at_least();
+            let response = scope.censored_response();
             let value = response.max() as f64 / 1e9;
-            let exact = scope.unbegun().is_none();
+            let exact = scope.unbegun_ages().is_none();
             let interval = (!exact).then_some((value, f64::INFINITY));
-            (!response.is_empty()).then_some(Measured { value, interval, exact })
+            (!response.is_empty()).then_some(MeasuredValue { value, interval, exact })
         }
-        Metric::Errors => errors(scope),
-        Metric::Rate => rate(scope),
+        Metric::Errors => measure_error_share(scope),
+        Metric::Rate => measure_rate(scope),
     }
 }
 
-impl Scope<'_> {
-    fn response(&self) -> Histogram {
+impl CheckScope<'_> {
+    fn response_histogram(&self) -> Histogram {
         match self.class {
-            Some(class) => latency::sum(&self.record.response[class..=class]),
-            None => latency::sum(&self.record.response),
+            Some(class) => latency::sum_histograms(&self.record.response[class..=class]),
+            None => latency::sum_histograms(&self.record.response),
         }
     }
     /// Arrivals that never began, where they can be told to be of these events.
-    fn unbegun(&self) -> Option<&Histogram> {
+    fn unbegun_ages(&self) -> Option<&Histogram> {
         let ours = self.class.is_none() || self.record.classes.len() == 1;
         Some(&self.record.unbegun).filter(|ages| ours && !ages.is_empty())
     }
     /// Response times with those that are known from below only.
-    fn at_least(&self) -> Histogram {
-        match self.unbegun() {
-            Some(_) => latency::at_least(self.record),
-            None => self.response(),
+    fn censored_response(&self) -> Histogram {
+        match self.unbegun_ages() {
+            Some(_) => latency::censored_response(self.record),
+            None => self.response_histogram(),
         }
     }
     /// Intervals but for the cut ones at the ends.
-    fn whole(&self) -> Vec<&IntervalRecord> {
-        let whole = trials::whole_ns(self.record);
+    fn whole_intervals(&self) -> Vec<&IntervalRecord> {
+        let whole = trials::whole_interval_ns(self.record);
         let length = |i: &&IntervalRecord| i.ended_ns.saturating_sub(i.began_ns) as f64;
         self.record.intervals.iter().filter(|i| length(i) > 0.0 && length(i) >= whole).collect()
     }
-    fn of_classes(&self, counts: &[u64]) -> u64 {
+    fn count_in_scope(&self, counts: &[u64]) -> u64 {
         match self.class {
             Some(class) => counts.get(class).copied().unwrap_or_default(),
             None => counts.iter().sum(),
@@ -85,17 +85,17 @@ impl Scope<'_> {
     }
 }
 
-fn quantile(share: f64, scope: &Scope<'_>) -> Option<Measured> {
-    let response = scope.at_least();
-    let value = latency::at(&response, share)?;
+fn measure_quantile(share: f64, scope: &CheckScope<'_>) -> Option<MeasuredValue> {
+    let response = scope.censored_response();
+    let value = latency::latency_at(&response, share)?;
     let effect = design_effect(share, response.value_at_quantile(share), scope);
     let worth = ((response.len() as f64 / effect) as u64).max(1);
-    let (low, high) = order::quantile_interval(worth, share);
+    let (low, high) = order_statistics::quantile_interval(worth, share);
     let at = |rank: u64| {
         response.value_at_quantile((rank as f64 / worth as f64).min(1.0)).min(response.max())
     };
     // What never began may have taken any time: it stands behind all that ended.
-    let ended = scope.response();
+    let ended = scope.response_histogram();
     let rank = high as f64 / worth as f64 * response.len() as f64;
     let upper = if high > worth || rank > ended.len() as f64 {
         f64::INFINITY
@@ -104,16 +104,16 @@ fn quantile(share: f64, scope: &Scope<'_>) -> Option<Measured> {
     };
     let lower = if low == 0 { 0.0 } else { at(low) as f64 / 1e9 };
     let interval = Some((lower.min(value), upper.max(value)));
-    Some(Measured { value, interval, exact: false })
+    Some(MeasuredValue { value, interval, exact: false })
 }
 
 /// How many events are worth one independent event; at least 1.
-fn design_effect(share: f64, bound_ns: u64, scope: &Scope<'_>) -> f64 {
+fn design_effect(share: f64, bound_ns: u64, scope: &CheckScope<'_>) -> f64 {
     let beyond = |i: &&IntervalRecord| -> (f64, f64) {
         let cells = i.response.cells().iter().filter(|c| c.0 > bound_ns).map(|c| c.1);
         (cells.sum::<u64>() as f64, i.response.len() as f64)
     };
-    let counts: Vec<(f64, f64)> = scope.whole().iter().map(beyond).collect();
+    let counts: Vec<(f64, f64)> = scope.whole_intervals().iter().map(beyond).collect();
     let events: f64 = counts.iter().map(|c| c.1).sum();
     if counts.len() < FEWEST || events <= 0.0 {
         return 1.0;
@@ -125,58 +125,59 @@ fn design_effect(share: f64, bound_ns: u64, scope: &Scope<'_>) -> f64 {
     let found: f64 = residuals.iter().map(|r| r * r).sum();
     let expected = events * rare * (1.0 - rare);
     let within = if expected > 0.0 { found / expected } else { 1.0 };
-    (within * series::integrated_time(&residuals)).max(1.0)
+    (within * time_series::integrated_time(&residuals)).max(1.0)
 }
 
 /// Mean of values of whole intervals, as far as they are worth independent ones.
-fn spread(value: f64, values: &[f64]) -> Measured {
+fn mean_with_interval(value: f64, values: &[f64]) -> MeasuredValue {
     let n = values.len() as f64;
     if values.len() < FEWEST {
-        return Measured { value, interval: None, exact: false };
+        return MeasuredValue { value, interval: None, exact: false };
     }
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let worth = (n / series::integrated_time(values)).max(2.0);
-    let half = student::quantile(UPPER, worth - 1.0) * (variance / worth).sqrt();
-    Measured { value, interval: Some((value - half, value + half)), exact: false }
+    let worth = (n / time_series::integrated_time(values)).max(2.0);
+    let half = student::student_quantile(UPPER, worth - 1.0) * (variance / worth).sqrt();
+    MeasuredValue { value, interval: Some((value - half, value + half)), exact: false }
 }
 
-fn rate(scope: &Scope<'_>) -> Option<Measured> {
+fn measure_rate(scope: &CheckScope<'_>) -> Option<MeasuredValue> {
     let record = scope.record;
     let seconds = record.ended_ns.saturating_sub(record.began_ns) as f64 / 1e9;
-    let value = scope.response().len() as f64 / seconds;
+    let value = scope.response_histogram().len() as f64 / seconds;
     let of = |i: &&IntervalRecord| {
-        scope.of_classes(&i.events) as f64 / ((i.ended_ns - i.began_ns) as f64 / 1e9)
+        scope.count_in_scope(&i.events) as f64 / ((i.ended_ns - i.began_ns) as f64 / 1e9)
     };
-    let rates: Vec<f64> = scope.whole().iter().map(of).collect();
-    (seconds > 0.0).then(|| spread(value, &rates))
+    let rates: Vec<f64> = scope.whole_intervals().iter().map(of).collect();
+    (seconds > 0.0).then(|| mean_with_interval(value, &rates))
 }
 
 /// Only the value for a class: intervals keep the response times of all classes together.
-fn mean(scope: &Scope<'_>) -> Option<Measured> {
-    let response = scope.at_least();
+fn measure_mean(scope: &CheckScope<'_>) -> Option<MeasuredValue> {
+    let response = scope.censored_response();
     if response.is_empty() {
         return None;
     }
     let value = response.mean() / 1e9;
-    if scope.unbegun().is_some() {
-        return Some(Measured { value, interval: Some((value, f64::INFINITY)), exact: false });
+    if scope.unbegun_ages().is_some() {
+        return Some(MeasuredValue { value, interval: Some((value, f64::INFINITY)), exact: false });
     }
     let of = |i: &&IntervalRecord| {
         let sum: f64 = i.response.cells().iter().map(|(v, n)| *v as f64 * *n as f64).sum();
         (!i.response.is_empty()).then(|| sum / i.response.len() as f64 / 1e9)
     };
     let means: Vec<f64> = match scope.class {
-        None => scope.whole().iter().filter_map(of).collect(),
+        None => scope.whole_intervals().iter().filter_map(of).collect(),
         Some(_) => Vec::new(),
     };
-    Some(spread(value, &means))
+    Some(mean_with_interval(value, &means))
 }
 
 /// Wilson's interval of a share. Without a failed event its lower end is 0.
-fn errors(scope: &Scope<'_>) -> Option<Measured> {
+fn measure_error_share(scope: &CheckScope<'_>) -> Option<MeasuredValue> {
     let failed: Vec<u64> = scope.record.failed.iter().map(|h| h.len()).collect();
-    let (failed, good) = (scope.of_classes(&failed) as f64, scope.response().len() as f64);
+    let (failed, good) =
+        (scope.count_in_scope(&failed) as f64, scope.response_histogram().len() as f64);
     let n = failed + good;
     if n == 0.0 {
         return None;
@@ -185,5 +186,5 @@ fn errors(scope: &Scope<'_>) -> Option<Measured> {
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
     let low = if failed == 0.0 { 0.0 } else { (middle - half).max(0.0) };
-    Some(Measured { value: p, interval: Some((low, (middle + half).min(1.0))), exact: false })
+    Some(MeasuredValue { value: p, interval: Some((low, (middle + half).min(1.0))), exact: false })
 }

@@ -1,46 +1,56 @@
 //! What had to hold after a run: pass, fail, or unsure where the interval of the measured value lies across the bound.
-//! With several loads the worst one decides. To add a metric: `plan::Metric`, and its arm in `measure::of`.
+//! With several loads the worst one decides. To add a metric: `plan::ComparedMetric`, and its arm in `measure::of`.
 
 mod measure;
 #[cfg(test)]
 mod tests;
 
-use crate::archive::{Run, Trial};
-use crate::plan::{Asked, Check, Metric, Objective, Relation, checks_in};
+use crate::archive::{RunRecord, Trial};
+use crate::plan::{Check, CheckCondition, Metric, Objective, Relation, checks_in};
 
-use super::figure::{count, figure, percent, plural, time};
-use super::findings::{CheckFinding, Findings, IntervalFinding, Stalls, TrialFinding};
-use measure::{Measured, Scope};
+use super::findings::{CheckFinding, Findings, IntervalFinding, StallFindings, TrialFinding};
+use super::number_format::{
+    format_count, format_number, format_percent, format_plural, format_time,
+};
+use measure::{CheckScope, MeasuredValue};
 
 const PASS: &str = "pass";
 const FAIL: &str = "fail";
 const UNSURE: &str = "unsure";
 
 /// A run with what was found in it.
-pub type Judged<'a> = (&'a Run, &'a Findings);
+pub type RunWithFindings<'a> = (&'a RunRecord, &'a Findings);
 
 /// What became of each check. `base` is the run that shares of the base refer to.
-pub fn judge(checks: &[Check], judged: Judged<'_>, base: Option<Judged<'_>>) -> Vec<CheckFinding> {
-    checks.iter().map(|check| one(check, judged, base)).collect()
+pub fn judge_checks(
+    checks: &[Check],
+    judged: RunWithFindings<'_>,
+    base: Option<RunWithFindings<'_>>,
+) -> Vec<CheckFinding> {
+    checks.iter().map(|check| judge_check(check, judged, base)).collect()
 }
 
 /// The checks that stand in a run's plan; what can't be read is left to whoever starts the run.
-pub(super) fn of_plan(run: &Run, findings: &Findings) -> Vec<CheckFinding> {
+pub(super) fn judge_plan_checks(run: &RunRecord, findings: &Findings) -> Vec<CheckFinding> {
     let checks: Vec<Check> =
         checks_in(&run.plan).iter().filter_map(|text| Check::parse(text).ok()).collect();
-    judge(&checks, (run, findings), None)
+    judge_checks(&checks, (run, findings), None)
 }
 
 /// One load's verdict: the verdict, the value and why in words.
-struct Verdict {
+struct CheckVerdict {
     verdict: &'static str,
     value: String,
     why: String,
 }
 
-impl Verdict {
-    fn new(verdict: &'static str, value: impl Into<String>, why: impl Into<String>) -> Verdict {
-        Verdict { verdict, value: value.into(), why: why.into() }
+impl CheckVerdict {
+    fn new(
+        verdict: &'static str,
+        value: impl Into<String>,
+        why: impl Into<String>,
+    ) -> CheckVerdict {
+        CheckVerdict { verdict, value: value.into(), why: why.into() }
     }
     /// How bad: the worst of several loads is shown.
     fn weight(&self) -> u8 {
@@ -52,13 +62,17 @@ impl Verdict {
     }
 }
 
-fn one(check: &Check, judged: Judged<'_>, base: Option<Judged<'_>>) -> CheckFinding {
+fn judge_check(
+    check: &Check,
+    judged: RunWithFindings<'_>,
+    base: Option<RunWithFindings<'_>>,
+) -> CheckFinding {
     let (run, findings) = judged;
     let loads = run.trials.iter().zip(&findings.trials).enumerate();
     let verdicts = loads.map(|(place, load)| {
         let intervals: Vec<&IntervalFinding> =
             findings.timeline.intervals.iter().filter(|i| i.trial == place).collect();
-        (load.1, of_load(check, load, &intervals, base))
+        (load.1, judge_load(check, load, &intervals, base))
     });
     // Of several that are equally bad the first one.
     let worst = verdicts.reduce(
@@ -72,7 +86,7 @@ fn one(check: &Check, judged: Judged<'_>, base: Option<Judged<'_>>) -> CheckFind
             let (value, why) = ("-".to_owned(), "no load was measured".to_owned());
             CheckFinding { text, value, verdict: FAIL, why }
         }
-        Some((trial, Verdict { verdict, value, why })) => {
+        Some((trial, CheckVerdict { verdict, value, why })) => {
             let several = findings.trials.len() > 1;
             let value = if several { format!("{value} in {}", trial.id) } else { value };
             CheckFinding { text, value, verdict, why }
@@ -80,12 +94,12 @@ fn one(check: &Check, judged: Judged<'_>, base: Option<Judged<'_>>) -> CheckFind
     }
 }
 
-fn of_load(
+fn judge_load(
     check: &Check,
     load: (&Trial, &TrialFinding),
     intervals: &[&IntervalFinding],
-    base: Option<Judged<'_>>,
-) -> Verdict {
+    base: Option<RunWithFindings<'_>>,
+) -> CheckVerdict {
     let (record, trial) = load;
     let class = match &check.class {
         None => None,
@@ -93,118 +107,128 @@ fn of_load(
             Some(class) => Some(class),
             None => {
                 let why = format!("there is no class {name}, only {}", record.classes.join(", "));
-                return Verdict::new(FAIL, "-", why);
+                return CheckVerdict::new(FAIL, "-", why);
             }
         },
     };
-    let scope = Scope { record, class };
+    let scope = CheckScope { record, class };
     match (check.asked, check.share) {
-        (Asked::Steady, _) => steady(trial),
-        (Asked::Stalls(most), _) => stalls(trial.stalls.as_ref(), most),
-        (Asked::Objective(objective), None) => whole(objective, &scope),
-        (Asked::Objective(objective), Some(share)) => {
+        (CheckCondition::Steady, _) => judge_steady(trial),
+        (CheckCondition::Stalls(most), _) => judge_stalls(trial.stalls.as_ref(), most),
+        (CheckCondition::Objective(objective), None) => judge_objective(objective, &scope),
+        (CheckCondition::Objective(objective), Some(share)) => {
             // A class has no percentiles of its own for each interval.
             match class {
-                Some(_) => Verdict::new(FAIL, "-", "intervals are kept for all classes together"),
-                None => over_time(objective, share, intervals),
+                Some(_) => {
+                    CheckVerdict::new(FAIL, "-", "intervals are kept for all classes together")
+                }
+                None => judge_over_time(objective, share, intervals),
             }
         }
-        (Asked::OfBase { metric, relation, times }, _) => {
-            let reference = base.and_then(|base| counterpart(base, trial));
+        (CheckCondition::OfBase { metric, relation, times }, _) => {
+            let reference = base.and_then(|base| matching_base_trial(base, trial));
             match reference {
                 Some(record) => {
                     let other = class.map(|c| &scope.record.classes[c]);
                     let other = other.and_then(|n| record.classes.iter().position(|c| c == n));
                     if class.is_some() && other.is_none() {
-                        return Verdict::new(FAIL, "-", "the base has no such class");
+                        return CheckVerdict::new(FAIL, "-", "the base has no such class");
                     }
-                    let reference = Scope { record, class: other };
-                    of_base(metric, relation, times, &scope, &reference)
+                    let reference = CheckScope { record, class: other };
+                    judge_against_base(metric, relation, times, &scope, &reference)
                 }
-                None => Verdict::new(FAIL, "-", "there is no run to compare with (--base RUN)"),
+                None => {
+                    CheckVerdict::new(FAIL, "-", "there is no run to compare with (--base RUN)")
+                }
             }
         }
     }
 }
 
 /// The load of the base that is most like this one: same way and pass, else the first.
-fn counterpart<'a>(base: Judged<'a>, trial: &TrialFinding) -> Option<&'a Trial> {
+fn matching_base_trial<'a>(base: RunWithFindings<'a>, trial: &TrialFinding) -> Option<&'a Trial> {
     let same = |t: &&Trial| t.way == trial.way && t.pass == trial.pass;
     base.0.trials.iter().find(same).or_else(|| base.0.trials.first())
 }
 
-fn steady(trial: &TrialFinding) -> Verdict {
+fn judge_steady(trial: &TrialFinding) -> CheckVerdict {
     let Some(steady) = &trial.steady else {
-        return Verdict::new(UNSURE, "-", "the load is too short to tell");
+        return CheckVerdict::new(UNSURE, "-", "the load is too short to tell");
     };
-    let words = steady.verdict.words();
+    let words = steady.verdict.as_str();
     let why = steady.why.join("; ");
     use super::findings::SteadyVerdict as S;
     match steady.verdict {
         S::Steady | S::SteadyWithStalls => {
-            let since = steady.t0_s.map(|t0| format!("from {} on", time(t0)));
-            Verdict::new(PASS, words, since.unwrap_or_default())
+            let since = steady.t0_s.map(|t0| format!("from {} on", format_time(t0)));
+            CheckVerdict::new(PASS, words, since.unwrap_or_default())
         }
-        S::TooShort => Verdict::new(UNSURE, words, why),
-        S::Warming | S::Slowing | S::Unsteady => Verdict::new(FAIL, words, why),
+        S::TooShort => CheckVerdict::new(UNSURE, words, why),
+        S::Warming | S::Slowing | S::Unsteady => CheckVerdict::new(FAIL, words, why),
     }
 }
 
-fn stalls(stalls: Option<&Stalls>, most: u64) -> Verdict {
+fn judge_stalls(stalls: Option<&StallFindings>, most: u64) -> CheckVerdict {
     let Some(stalls) = stalls else {
-        return Verdict::new(UNSURE, "-", "the load is too short to tell stalls");
+        return CheckVerdict::new(UNSURE, "-", "the load is too short to tell stalls");
     };
     let found = stalls.events.len() as u64;
-    let lost = format!("{} of the work was lost in them", percent(stalls.lost_share));
-    let value = plural(found, "stall", "stalls");
+    let lost = format!("{} of the work was lost in them", format_percent(stalls.lost_share));
+    let value = format_plural(found, "stall", "stalls");
     match (stalls.resolution_s, stalls.full_stop_s) {
-        _ if found > most => Verdict::new(FAIL, value, lost),
-        (Some(shortest), _) => {
-            Verdict::new(PASS, value, format!("any of {} or more would be seen", time(shortest)))
-        }
+        _ if found > most => CheckVerdict::new(FAIL, value, lost),
+        (Some(shortest), _) => CheckVerdict::new(
+            PASS,
+            value,
+            format!("any of {} or more would be seen", format_time(shortest)),
+        ),
         (None, Some(shortest)) => {
             let why = format!(
                 "only full stops of {} or more would be seen: too few events, or too bursty, to \
                  tell slow spells",
-                time(shortest)
+                format_time(shortest)
             );
-            Verdict::new(UNSURE, value, why)
+            CheckVerdict::new(UNSURE, value, why)
         }
-        (None, None) => Verdict::new(UNSURE, value, "the load is too short to tell stalls"),
+        (None, None) => CheckVerdict::new(UNSURE, value, "the load is too short to tell stalls"),
     }
 }
 
 /// A value of this metric in words.
-fn words(metric: Metric, value: f64) -> String {
+fn metric_text(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::Quantile(_) | Metric::Mean | Metric::Longest => time(value),
-        Metric::Errors => percent(value),
-        Metric::Rate => format!("{}/s", figure(value)),
+        Metric::Quantile(_) | Metric::Mean | Metric::Longest => format_time(value),
+        Metric::Errors => format_percent(value),
+        Metric::Rate => format!("{}/s", format_number(value)),
     }
 }
 
-fn whole(objective: Objective, scope: &Scope<'_>) -> Verdict {
+fn judge_objective(objective: Objective, scope: &CheckScope<'_>) -> CheckVerdict {
     let metric = objective.metric;
-    let Some(measured) = measure::of(metric, scope) else {
-        return Verdict::new(UNSURE, "-", "too few events for this number");
+    let Some(measured) = measure::measure_metric(metric, scope) else {
+        return CheckVerdict::new(UNSURE, "-", "too few events for this number");
     };
-    let value = words(metric, measured.value);
+    let value = metric_text(metric, measured.value);
     // No error at all is a fact, not an estimate.
-    let measured = Measured { exact: measured.exact || objective.bound == 0.0, ..measured };
-    let (verdict, interval) = straddle(&measured, |value| objective.is_met(value));
+    let measured = MeasuredValue { exact: measured.exact || objective.bound == 0.0, ..measured };
+    let (verdict, interval) = judge_interval(&measured, |value| objective.is_met(value));
     let why = match measured.interval {
         _ if measured.exact => String::new(),
         None => "too little was measured for an interval".to_owned(),
         Some((low, high)) => {
-            let high = if high.is_finite() { words(metric, high) } else { "unknown".to_owned() };
-            format!("95 % interval {} to {high}, {interval}", words(metric, low))
+            let high =
+                if high.is_finite() { metric_text(metric, high) } else { "unknown".to_owned() };
+            format!("95 % interval {} to {high}, {interval}", metric_text(metric, low))
         }
     };
-    Verdict::new(verdict, value, why)
+    CheckVerdict::new(verdict, value, why)
 }
 
 /// Whether both ends of the interval are on the same side.
-fn straddle(measured: &Measured, is_met: impl Fn(f64) -> bool) -> (&'static str, &'static str) {
+fn judge_interval(
+    measured: &MeasuredValue,
+    is_met: impl Fn(f64) -> bool,
+) -> (&'static str, &'static str) {
     let verdict = |met| if met { PASS } else { FAIL };
     if measured.exact {
         return (verdict(is_met(measured.value)), "");
@@ -220,7 +244,11 @@ fn straddle(measured: &Measured, is_met: impl Fn(f64) -> bool) -> (&'static str,
 }
 
 /// In how many whole intervals it held; that is a fact about this run, so without an interval of its own.
-fn over_time(objective: Objective, share: f64, intervals: &[&IntervalFinding]) -> Verdict {
+fn judge_over_time(
+    objective: Objective,
+    share: f64,
+    intervals: &[&IntervalFinding],
+) -> CheckVerdict {
     let value = |i: &&&IntervalFinding| match objective.metric {
         Metric::Quantile(0.5) => i.response.p50_s,
         Metric::Quantile(0.95) => i.response.p95_s,
@@ -238,30 +266,34 @@ fn over_time(objective: Objective, share: f64, intervals: &[&IntervalFinding]) -
     let known: Vec<f64> = whole().filter_map(|i| value(&i)).collect();
     if all == 0 || known.len() * 2 < all {
         let why = "too few intervals have enough events for this number";
-        return Verdict::new(UNSURE, "-", why);
+        return CheckVerdict::new(UNSURE, "-", why);
     }
     let met = known.iter().filter(|v| objective.is_met(**v)).count();
     // An interval without an event is not one in which latency was good.
     let found = met as f64 / all as f64;
     let verdict = if found >= share { PASS } else { FAIL };
-    let why = format!("it held in {} of {} intervals", count(met as u64), count(all as u64));
-    Verdict::new(verdict, percent(found), why)
+    let why = format!(
+        "it held in {} of {} intervals",
+        format_count(met as u64),
+        format_count(all as u64)
+    );
+    CheckVerdict::new(verdict, format_percent(found), why)
 }
 
 /// The ratio of two independent runs; their intervals add on the logarithmic scale.
-fn of_base(
+fn judge_against_base(
     metric: Metric,
     relation: Relation,
     times: f64,
-    scope: &Scope<'_>,
-    base: &Scope<'_>,
-) -> Verdict {
-    let both = measure::of(metric, scope).zip(measure::of(metric, base));
+    scope: &CheckScope<'_>,
+    base: &CheckScope<'_>,
+) -> CheckVerdict {
+    let both = measure::measure_metric(metric, scope).zip(measure::measure_metric(metric, base));
     let Some((measured, base)) = both.filter(|(_, base)| base.value > 0.0) else {
-        return Verdict::new(UNSURE, "-", "too few events for this number");
+        return CheckVerdict::new(UNSURE, "-", "too few events for this number");
     };
     let ratio = measured.value / base.value;
-    let log_half = |m: &Measured, upper: bool| {
+    let log_half = |m: &MeasuredValue, upper: bool| {
         let (low, high) = m.interval?;
         let end = if upper { high / m.value } else { m.value / low };
         Some(end.ln()).filter(|l| l.is_finite())
@@ -271,24 +303,25 @@ fn of_base(
     let up = add(log_half(&measured, true), log_half(&base, false));
     let down = add(log_half(&measured, false), log_half(&base, true));
     let interval = down.zip(up).map(|(down, up)| (ratio * (-down).exp(), ratio * up.exp()));
-    let compared = Measured { value: ratio, interval, exact: false };
+    let compared = MeasuredValue { value: ratio, interval, exact: false };
     let is_met = |value: f64| match relation {
         Relation::Below => value < times,
         Relation::AtMost => value <= times,
         Relation::Above => value > times,
         Relation::AtLeast => value >= times,
     };
-    let (verdict, place) = straddle(&compared, is_met);
-    let value = format!("{} of base ({})", percent(ratio), words(metric, measured.value));
+    let (verdict, place) = judge_interval(&compared, is_met);
+    let value =
+        format!("{} of base ({})", format_percent(ratio), metric_text(metric, measured.value));
     let why = match interval {
         None => "too little was measured for an interval".to_owned(),
         Some((low, high)) => format!(
             "base {}; 95 % interval {} to {}, {place}; how runs differ among themselves is not in \
              it",
-            words(metric, base.value),
-            percent(low),
-            percent(high)
+            metric_text(metric, base.value),
+            format_percent(low),
+            format_percent(high)
         ),
     };
-    Verdict::new(verdict, value, why)
+    CheckVerdict::new(verdict, value, why)
 }

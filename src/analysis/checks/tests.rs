@@ -1,22 +1,22 @@
-use super::super::recorded;
-use super::super::{analyse, findings::*};
+use super::super::fixture_runs;
+use super::super::{analyse_run, findings::*};
 use super::*;
 use crate::recorder::new_histogram;
 
-fn checked(run: &Run, text: &str) -> CheckFinding {
+fn checked(run: &RunRecord, text: &str) -> CheckFinding {
     against(run, text, None)
 }
 
-fn against(run: &Run, text: &str, base: Option<&Run>) -> CheckFinding {
-    let base = base.map(|base| (base, analyse(base)));
+fn against(run: &RunRecord, text: &str, base: Option<&RunRecord>) -> CheckFinding {
+    let base = base.map(|base| (base, analyse_run(base)));
     let base = base.as_ref().map(|(run, findings)| (*run, findings));
     let check = Check::parse(text).unwrap();
-    judge(&[check], (run, &analyse(run)), base).remove(0)
+    judge_checks(&[check], (run, &analyse_run(run)), base).remove(0)
 }
 
 #[test]
 fn clear_bounds_pass_and_fail_and_close_ones_are_unsure() {
-    let run = recorded::bench();
+    let run = fixture_runs::bench_run();
     // p50 40.0 us, p99 404 us, 15 200 events/s in eight intervals of which one stalls.
     for (text, verdict) in [
         ("p99 < 20ms", PASS),
@@ -47,7 +47,7 @@ fn clear_bounds_pass_and_fail_and_close_ones_are_unsure() {
 
 #[test]
 fn times_of_what_never_began_are_known_from_below_only() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     let events: u64 = run.trials[0].response.iter().map(|h| h.len()).sum();
     // A twentieth waited for two seconds and never began: the median is known, p99 is two seconds or more.
     run.trials[0].unbegun.record_n(2_000_000_000, events / 20).unwrap();
@@ -69,16 +69,16 @@ fn times_of_what_never_began_are_known_from_below_only() {
 
 #[test]
 fn the_worst_load_decides_and_is_named() {
-    let found = checked(&recorded::demo(), "p50 < 100us");
+    let found = checked(&fixture_runs::demo_run(), "p50 < 100us");
     assert_eq!(found.verdict, FAIL);
     assert!(found.value.ends_with(" in 01-none-1"), "{}", found.value);
-    let nothing = checked(&Run::default(), "p99 < 1s");
+    let nothing = checked(&RunRecord::default(), "p99 < 1s");
     assert_eq!((nothing.verdict, nothing.why.as_str()), (FAIL, "no load was measured"));
 }
 
 #[test]
 fn a_base_of_equal_speed_holds_a_share_and_is_unsure_about_all_of_it() {
-    let run = recorded::hour();
+    let run = fixture_runs::hour_run();
     let found = against(&run, "tps >= 90% of base", Some(&run));
     assert_eq!(found.verdict, PASS, "{} {}", found.value, found.why);
     assert!(found.value.starts_with("100 % of base"), "{}", found.value);
@@ -89,20 +89,22 @@ fn a_base_of_equal_speed_holds_a_share_and_is_unsure_about_all_of_it() {
 
 #[test]
 fn stalls_and_steadiness_come_from_the_findings() {
-    let run = recorded::bench();
-    let mut findings = analyse(&run);
+    let run = fixture_runs::bench_run();
+    let mut findings = analyse_run(&run);
     let verdict = |findings: &Findings, text: &str| {
-        judge(&[Check::parse(text).unwrap()], (&run, findings), None).remove(0).verdict
+        judge_checks(&[Check::parse(text).unwrap()], (&run, findings), None).remove(0).verdict
     };
     findings.trials[0].stalls = None;
     findings.trials[0].steady = None;
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE);
     assert_eq!(verdict(&findings, "steady"), UNSURE);
-    findings.trials[0].stalls = Some(Stalls { full_stop_s: Some(0.3), ..Stalls::default() });
+    findings.trials[0].stalls =
+        Some(StallFindings { full_stop_s: Some(0.3), ..StallFindings::default() });
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "slow spells can't be told");
-    findings.trials[0].stalls = Some(Stalls::default());
+    findings.trials[0].stalls = Some(StallFindings::default());
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "nothing can be told");
-    findings.trials[0].stalls = Some(Stalls { resolution_s: Some(0.1), ..Stalls::default() });
+    findings.trials[0].stalls =
+        Some(StallFindings { resolution_s: Some(0.1), ..StallFindings::default() });
     assert_eq!(verdict(&findings, "stalls == 0"), PASS);
     let stall = Stall {
         kind: StallKind::FullStop,
@@ -121,7 +123,7 @@ fn stalls_and_steadiness_come_from_the_findings() {
         (SteadyVerdict::Warming, FAIL),
         (SteadyVerdict::TooShort, UNSURE),
     ] {
-        findings.trials[0].steady = Some(Steady {
+        findings.trials[0].steady = Some(SteadyState {
             verdict: said,
             t0_s: Some(1.0),
             length_s: None,
@@ -133,7 +135,7 @@ fn stalls_and_steadiness_come_from_the_findings() {
             precision: None,
             why: Vec::new(),
         });
-        assert_eq!(verdict(&findings, "steady"), expected, "{}", said.words());
+        assert_eq!(verdict(&findings, "steady"), expected, "{}", said.as_str());
     }
 }
 
@@ -166,7 +168,10 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             });
         }
         trial.ended_ns = 20_000_000_000;
-        let measured = measure::of(Metric::Quantile(0.99), &Scope { record: &trial, class: None });
+        let measured = measure::measure_metric(
+            Metric::Quantile(0.99),
+            &CheckScope { record: &trial, class: None },
+        );
         let (low, high) = measured.unwrap().interval.unwrap();
         inside += u32::from(low <= truth && truth <= high);
     }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{Run, Trial, VariableRecord};
+use crate::archive::{RunRecord, Trial, VariableRecord};
 
 use super::super::counters;
-use super::super::figure::{bytes, figure};
-use super::super::findings::Difference;
+use super::super::findings::SetupDifference;
+use super::super::number_format::{format_bytes, format_number};
 
 /// What stands for something that is not there.
 const NONE: &str = "-";
@@ -88,14 +88,14 @@ fn is_volatile(name: &str) -> bool {
 }
 
 /// What each way of a run changes against the first, as its plan asked.
-pub(super) fn of_ways(run: &Run, ways: &[&str]) -> Vec<Difference> {
+pub(super) fn variant_differences(run: &RunRecord, ways: &[&str]) -> Vec<SetupDifference> {
     let Some((base, others)) = ways.split_first() else { return Vec::new() };
     let first = |way: &str| run.trials.iter().find(|t| t.way == way);
     let Some(base_trial) = first(base) else { return Vec::new() };
     let mut found = Vec::new();
     for way in others {
         let Some(trial) = first(way) else { continue };
-        let push = |kind, name: &str, base: String, other: String| Difference {
+        let push = |kind, name: &str, base: String, other: String| SetupDifference {
             kind,
             name: name.to_owned(),
             way: (*way).to_owned(),
@@ -103,10 +103,10 @@ pub(super) fn of_ways(run: &Run, ways: &[&str]) -> Vec<Difference> {
             other,
             intended: true,
         };
-        for name in names(&base_trial.settings, &trial.settings) {
+        for name in all_keys(&base_trial.settings, &trial.settings) {
             let value = |trial: &Trial| match trial.settings.get(name) {
                 Some(value) => value.clone(),
-                None => counters::variable(run, name).unwrap_or(NONE).to_owned(),
+                None => counters::server_variable(run, name).unwrap_or(NONE).to_owned(),
             };
             let (base, other) = (value(base_trial), value(trial));
             if base != other {
@@ -118,7 +118,7 @@ pub(super) fn of_ways(run: &Run, ways: &[&str]) -> Vec<Difference> {
                 found.push(push("load", name, of(base_trial), of(trial)));
             }
         }
-        let (before, after) = (warming(run, base), warming(run, way));
+        let (before, after) = (warming_strategies(run, base), warming_strategies(run, way));
         if before != after {
             found.push(push("warming", "warm", before, after));
         }
@@ -133,7 +133,7 @@ const LOAD: &[LoadPart] =
     &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.clone())];
 
 /// What warmed a way.
-fn warming(run: &Run, way: &str) -> String {
+fn warming_strategies(run: &RunRecord, way: &str) -> String {
     let steps = run.steps.iter().filter(|s| s.way == way);
     let strategies: BTreeSet<&str> =
         steps.filter_map(|s| Some(s.warmed.as_ref()?.strategy.as_str())).collect();
@@ -143,17 +143,17 @@ fn warming(run: &Run, way: &str) -> String {
     strategies.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn names<'a, V>(a: &'a BTreeMap<String, V>, b: &'a BTreeMap<String, V>) -> BTreeSet<&'a String> {
+fn all_keys<'a, V>(a: &'a BTreeMap<String, V>, b: &'a BTreeMap<String, V>) -> BTreeSet<&'a String> {
     a.keys().chain(b.keys()).collect()
 }
 
 /// What is not the same in two runs. Nobody asked for it, as they were not planned together.
-pub(super) fn of_runs(base: &Run, other: &Run) -> Vec<Difference> {
+pub(super) fn run_differences(base: &RunRecord, other: &RunRecord) -> Vec<SetupDifference> {
     let mut found = Vec::new();
     let mut push = |kind: &'static str, name: &str, base: String, other: String| {
         if base != other {
             let (name, way) = (name.to_owned(), String::new());
-            found.push(Difference { kind, name, way, base, other, intended: false });
+            found.push(SetupDifference { kind, name, way, base, other, intended: false });
         }
     };
     push("tool", "sweat", base.meta.tool_version.clone(), other.meta.tool_version.clone());
@@ -161,46 +161,63 @@ pub(super) fn of_runs(base: &Run, other: &Run) -> Vec<Difference> {
         push("server", name, of(base), of(other));
     }
     for name in MACHINE {
-        let fact = |run: &Run| run.meta.host.get(*name).cloned().unwrap_or_default();
+        let fact = |run: &RunRecord| run.meta.host.get(*name).cloned().unwrap_or_default();
         push("machine", name, fact(base), fact(other));
     }
-    let memory = |run: &Run| run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
-    sizes("machine", "memory", memory(base), memory(other), bytes, &mut push);
+    let memory = |run: &RunRecord| run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
+    push_size_difference("machine", "memory", memory(base), memory(other), format_bytes, &mut push);
     for (name, of) in WORKLOAD {
         push("workload", name, of(base), of(other));
     }
-    let options = |run: &Run| run.trials.first().map(|t| t.options.clone()).unwrap_or_default();
+    let options =
+        |run: &RunRecord| run.trials.first().map(|t| t.options.clone()).unwrap_or_default();
     let (ours, theirs) = (options(base), options(other));
-    for name in names(&ours, &theirs) {
+    for name in all_keys(&ours, &theirs) {
         let value = |options: &BTreeMap<String, String>| {
             options.get(name).map_or_else(|| NONE.to_owned(), |v| without_folder(v))
         };
         push("workload", name, value(&ours), value(&theirs));
     }
     for (name, of) in LOAD {
-        let all = |run: &Run| run.trials.first().map(of).unwrap_or_default();
+        let all = |run: &RunRecord| run.trials.first().map(of).unwrap_or_default();
         push("load", name, all(base), all(other));
     }
-    let seconds = |run: &Run| run.trials.first().map(|t| t.ended_ns.saturating_sub(t.began_ns));
-    let length = |run: &Run| seconds(run).map(|ns| ns as f64 / 1e9);
-    if !near(length(base), length(other), SAME_LENGTH) {
-        let text =
-            |run| length(run).map_or_else(|| NONE.to_owned(), |s| format!("{} s", figure(s)));
+    let seconds =
+        |run: &RunRecord| run.trials.first().map(|t| t.ended_ns.saturating_sub(t.began_ns));
+    let length = |run: &RunRecord| seconds(run).map(|ns| ns as f64 / 1e9);
+    if !is_near(length(base), length(other), SAME_LENGTH) {
+        let text = |run| {
+            length(run).map_or_else(|| NONE.to_owned(), |s| format!("{} s", format_number(s)))
+        };
         push("length", "seconds", text(base), text(other));
     }
-    sizes("data", "bytes", fact(base, "data_bytes"), fact(other, "data_bytes"), bytes, &mut push);
-    sizes("data", "rows", fact(base, "rows"), fact(other, "rows"), figure, &mut push);
-    found.extend(settings(&base.variables, &other.variables));
+    push_size_difference(
+        "data",
+        "bytes",
+        run_fact(base, "data_bytes"),
+        run_fact(other, "data_bytes"),
+        format_bytes,
+        &mut push,
+    );
+    push_size_difference(
+        "data",
+        "rows",
+        run_fact(base, "rows"),
+        run_fact(other, "rows"),
+        format_number,
+        &mut push,
+    );
+    found.extend(setting_differences(&base.variables, &other.variables));
     // What follows from something else comes last.
     found.sort_by_key(|difference| !is_factor(difference));
     found
 }
 
-fn fact(run: &Run, name: &str) -> Option<f64> {
-    counters::fact(run, name)
+fn run_fact(run: &RunRecord, name: &str) -> Option<f64> {
+    counters::numeric_fact(run, name)
 }
 
-fn near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
+fn is_near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => (a - b).abs() <= share * a.max(b),
         (a, b) => a == b,
@@ -208,7 +225,7 @@ fn near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
 }
 
 /// A size, where both know it or one does not.
-fn sizes(
+fn push_size_difference(
     kind: &'static str,
     name: &str,
     base: Option<f64>,
@@ -216,7 +233,7 @@ fn sizes(
     words: fn(f64) -> String,
     push: &mut impl FnMut(&'static str, &str, String, String),
 ) {
-    if !near(base, other, SAME_SIZE) {
+    if !is_near(base, other, SAME_SIZE) {
         let text = |v: Option<f64>| v.map_or_else(|| NONE.to_owned(), words);
         push(kind, name, text(base), text(other));
     }
@@ -228,12 +245,12 @@ fn without_folder(value: &str) -> String {
 }
 
 /// Parts of a run, as text.
-type RunPart = (&'static str, fn(&Run) -> String);
+type RunPart = (&'static str, fn(&RunRecord) -> String);
 
 const SERVER: &[RunPart] = &[
     ("product", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.product.clone())),
     ("version", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.version.clone())),
-    ("connection", |r| r.meta.server.as_ref().map_or_else(String::new, connection)),
+    ("connection", |r| r.meta.server.as_ref().map_or_else(String::new, connection_text)),
 ];
 
 const WORKLOAD: &[RunPart] = &[
@@ -242,7 +259,7 @@ const WORKLOAD: &[RunPart] = &[
 ];
 
 /// How the server was reached, without where.
-fn connection(server: &crate::archive::ServerRecord) -> String {
+fn connection_text(server: &crate::archive::ServerRecord) -> String {
     let way = server.address.split(' ').next().unwrap_or_default();
     let place = if server.local { "same machine" } else { "another machine" };
     let tls = if server.cipher.is_some() { ", TLS" } else { "" };
@@ -250,7 +267,7 @@ fn connection(server: &crate::archive::ServerRecord) -> String {
 }
 
 /// Variables with their origins.
-fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference> {
+fn setting_differences(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<SetupDifference> {
     if base.is_empty() || other.is_empty() {
         return Vec::new();
     }
@@ -259,7 +276,7 @@ fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference
     };
     let (ours, theirs) = (by_name(base), by_name(other));
     let mut found = Vec::new();
-    for name in names(&ours, &theirs) {
+    for name in all_keys(&ours, &theirs) {
         let value = |of: &BTreeMap<String, VariableRecord>| of.get(name).map(|v| v.start.clone());
         let is_path = |value: Option<String>| value.is_some_and(|text| text.starts_with('/'));
         let both_paths = is_path(value(&ours)) && is_path(value(&theirs));
@@ -273,7 +290,7 @@ fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference
             Some(VariableRecord { start, .. }) => start.clone(),
             None => NONE.to_owned(),
         };
-        found.push(Difference {
+        found.push(SetupDifference {
             kind: "setting",
             name: name.clone(),
             way: String::new(),
@@ -286,7 +303,7 @@ fn settings(base: &[VariableRecord], other: &[VariableRecord]) -> Vec<Difference
 }
 
 /// Whether somebody made this difference, as far as one can see.
-pub(super) fn is_factor(difference: &Difference) -> bool {
+pub(super) fn is_factor(difference: &SetupDifference) -> bool {
     let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
     match difference.kind {
         "setting" => !(followed(&difference.base) && followed(&difference.other)),
@@ -296,7 +313,7 @@ pub(super) fn is_factor(difference: &Difference) -> bool {
 }
 
 /// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
-pub(super) fn factors(differences: &[Difference]) -> Vec<String> {
+pub(super) fn differing_factors(differences: &[SetupDifference]) -> Vec<String> {
     let mut factors: Vec<String> = Vec::new();
     for difference in differences.iter().filter(|d| is_factor(d)) {
         let factor = match difference.kind {

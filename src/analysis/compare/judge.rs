@@ -4,22 +4,24 @@
 //! that it lies wholly beyond the margin, same that it lies wholly within. With several ways the chances of these
 //! statements are adjusted by Holm's steps before one is made. From six blocks on the signed ranks have to agree.
 
-use super::super::figure::figure;
-use super::super::findings::{Comparison, Estimate, Pair, SignedRank, Verdict};
-use super::super::statistics::correction::{ALPHA, holm};
+use super::super::findings::{
+    BlockPair, ComparisonVerdict, Estimate, MetricComparison, SignedRank,
+};
+use super::super::number_format::format_number;
+use super::super::statistics::correction::{ALPHA, holm_adjust};
 use super::super::statistics::power;
-use super::super::statistics::rank;
-use super::super::statistics::welch::{Mean, one_sample, welch};
-use super::metric::{METRICS, Metric};
-use super::race;
-use super::units::Unit;
+use super::super::statistics::rank_tests;
+use super::super::statistics::welch::{MeanEstimate, one_sample, welch_difference};
+use super::best_of;
+use super::metric::{ComparedMetric, METRICS};
+use super::units::ComparisonUnit;
 
 /// Blocks from which the signed ranks can say anything at 5 %.
 pub(super) const RANKED_BLOCKS: usize = 6;
 
 /// How runs of one way belong to those of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Design {
+pub(super) enum StudyDesign {
     /// Block by block.
     Paired,
     /// Not at all.
@@ -28,7 +30,7 @@ pub(super) enum Design {
 
 /// When a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rule {
+pub(super) struct DecisionRule {
     /// Chance of a false statement, at this look.
     pub(super) alpha: f64,
     /// Differences below this share don't matter.
@@ -36,61 +38,69 @@ pub(super) struct Rule {
 }
 
 /// Values of the base and of a way, in one metric.
-pub(super) struct Values {
+pub(super) struct ComparedValues {
     pub(super) way: String,
     pub(super) base: String,
-    pub(super) design: Design,
+    pub(super) design: StudyDesign,
     /// By block where paired; otherwise the numbers are those of the runs, and one may be missing.
     pub(super) base_values: Vec<(u32, f64)>,
     pub(super) way_values: Vec<(u32, f64)>,
 }
 
-impl Values {
+impl ComparedValues {
     /// Those of two sides in a metric; of a paired design only blocks that have both.
     pub(super) fn new(
-        base: (&str, &[&Unit]),
-        way: (&str, &[&Unit]),
-        design: Design,
+        base: (&str, &[&ComparisonUnit]),
+        way: (&str, &[&ComparisonUnit]),
+        design: StudyDesign,
         metric: &str,
-    ) -> Values {
-        let of = |units: &[&Unit]| -> Vec<(u32, f64)> {
+    ) -> ComparedValues {
+        let of = |units: &[&ComparisonUnit]| -> Vec<(u32, f64)> {
             units.iter().filter_map(|u| Some((u.block, *u.values.get(metric)?))).collect()
         };
         let (mut base_values, mut way_values) = (of(base.1), of(way.1));
-        if design == Design::Paired {
+        if design == StudyDesign::Paired {
             let both = |block: u32, other: &[(u32, f64)]| other.iter().any(|(b, _)| *b == block);
             base_values.retain(|(block, _)| both(*block, &way_values));
             way_values.retain(|(block, _)| both(*block, &base_values));
         }
-        Values { way: way.0.to_owned(), base: base.0.to_owned(), design, base_values, way_values }
+        ComparedValues {
+            way: way.0.to_owned(),
+            base: base.0.to_owned(),
+            design,
+            base_values,
+            way_values,
+        }
     }
 
     /// Logarithms of the ratios, block by block.
-    fn differences(&self) -> Vec<f64> {
+    fn log_ratios(&self) -> Vec<f64> {
         self.base_values.iter().zip(&self.way_values).map(|(b, w)| (w.1 / b.1).ln()).collect()
     }
 
     /// Mean difference of the logarithms.
-    fn mean(&self) -> Option<Mean> {
+    fn mean_difference(&self) -> Option<MeanEstimate> {
         match self.design {
-            Design::Paired => one_sample(&self.differences()),
-            Design::Unpaired => welch(&logs(&self.base_values), &logs(&self.way_values)),
+            StudyDesign::Paired => one_sample(&self.log_ratios()),
+            StudyDesign::Unpaired => {
+                welch_difference(&log_values(&self.base_values), &log_values(&self.way_values))
+            }
         }
     }
 
     /// Number of blocks, or of runs of the side that has fewer.
-    fn runs(&self) -> usize {
+    fn run_count(&self) -> usize {
         self.base_values.len().min(self.way_values.len())
     }
 }
 
-fn logs(values: &[(u32, f64)]) -> Vec<f64> {
+fn log_values(values: &[(u32, f64)]) -> Vec<f64> {
     values.iter().map(|(_, v)| v.ln()).collect()
 }
 
 /// Where the mean lies, and the chance with which its interval would just be clear of both edges of the margin.
 #[derive(Clone, Copy)]
-struct Place {
+struct MarginPosition {
     /// -1 below the margin, 0 inside, 1 above.
     side: i8,
     /// The smallest chance at which this place may be called its own.
@@ -100,48 +110,48 @@ struct Place {
 }
 
 /// Edges of the margin as logarithms.
-fn edges(margin: f64) -> (f64, f64) {
+fn margin_edges(margin: f64) -> (f64, f64) {
     ((1.0 - margin).max(1e-9).ln(), margin.ln_1p())
 }
 
-fn place(mean: &Mean, margin: f64) -> Place {
-    let (low, high) = edges(margin);
+fn margin_position(mean: &MeanEstimate, margin: f64) -> MarginPosition {
+    let (low, high) = margin_edges(margin);
     let gap = (mean.value - low).abs().min((mean.value - high).abs());
     let (side, p) = match mean.value {
-        v if v > high => (1, mean.p(high)),
-        v if v < low => (-1, mean.p(low)),
-        _ => (0, mean.p(low).max(mean.p(high))),
+        v if v > high => (1, mean.two_sided_p(high)),
+        v if v < low => (-1, mean.two_sided_p(low)),
+        _ => (0, mean.two_sided_p(low).max(mean.two_sided_p(high))),
     };
-    Place { side, p, gap }
+    MarginPosition { side, p, gap }
 }
 
 /// All comparisons of these ways, the first being the base: metric by metric, the deciding one first. `notes` hold for
 /// all of them.
-pub(super) fn all(
-    sides: &[(&str, Vec<&Unit>)],
-    design: Design,
-    rule: Rule,
+pub(super) fn judge_variants(
+    sides: &[(&str, Vec<&ComparisonUnit>)],
+    design: StudyDesign,
+    rule: DecisionRule,
     deciding: &str,
     notes: &[String],
-) -> Vec<Comparison> {
+) -> Vec<MetricComparison> {
     let Some((base, ways)) = sides.split_first() else { return Vec::new() };
-    let mut metrics: Vec<&Metric> = METRICS.iter().collect();
+    let mut metrics: Vec<&ComparedMetric> = METRICS.iter().collect();
     metrics.sort_by_key(|m| m.name != deciding);
     let mut found = Vec::new();
     for metric in metrics {
-        let values: Vec<Values> = ways
+        let values: Vec<ComparedValues> = ways
             .iter()
-            .map(|way| Values::new((base.0, &base.1), (way.0, &way.1), design, metric.name))
-            .filter(|v| v.runs() > 0 || metric.name == deciding)
+            .map(|way| ComparedValues::new((base.0, &base.1), (way.0, &way.1), design, metric.name))
+            .filter(|v| v.run_count() > 0 || metric.name == deciding)
             .collect();
         let decides = metric.name == deciding;
-        let mut judged = judge(&values, metric, rule);
+        let mut judged = judge_metric(&values, metric, rule);
         if decides {
             for one in &mut judged {
                 one.decides = true;
                 one.notes.extend(notes.iter().cloned());
             }
-            judged.extend(race::best_and_second(sides, design, rule, metric));
+            judged.extend(best_of::compare_best_two(sides, design, rule, metric));
         }
         found.append(&mut judged);
     }
@@ -149,34 +159,40 @@ pub(super) fn all(
 }
 
 /// One metric of all ways: their chances are adjusted together.
-pub(super) fn judge(values: &[Values], metric: &Metric, rule: Rule) -> Vec<Comparison> {
-    let means: Vec<Option<Mean>> = values.iter().map(Values::mean).collect();
-    let chance = |of: &dyn Fn(&Mean) -> f64| -> Vec<f64> {
-        holm(&means.iter().map(|m| m.as_ref().map_or(1.0, of)).collect::<Vec<_>>())
+pub(super) fn judge_metric(
+    values: &[ComparedValues],
+    metric: &ComparedMetric,
+    rule: DecisionRule,
+) -> Vec<MetricComparison> {
+    let means: Vec<Option<MeanEstimate>> =
+        values.iter().map(ComparedValues::mean_difference).collect();
+    let chance = |of: &dyn Fn(&MeanEstimate) -> f64| -> Vec<f64> {
+        holm_adjust(&means.iter().map(|m| m.as_ref().map_or(1.0, of)).collect::<Vec<_>>())
     };
-    let apart = chance(&|mean| mean.p(0.0));
-    let placed = chance(&|mean| place(mean, rule.margin).p);
-    let one = |at: usize| one(&values[at], means[at], (apart[at], placed[at]), metric, rule);
+    let apart = chance(&|mean| mean.two_sided_p(0.0));
+    let placed = chance(&|mean| margin_position(mean, rule.margin).p);
+    let one =
+        |at: usize| judge_variant(&values[at], means[at], (apart[at], placed[at]), metric, rule);
     (0..values.len()).map(one).collect()
 }
 
 /// One way, with its chances (of a difference, of its place) adjusted for the other ways.
-fn one(
-    values: &Values,
-    mean: Option<Mean>,
+fn judge_variant(
+    values: &ComparedValues,
+    mean: Option<MeanEstimate>,
     (apart, placed): (f64, f64),
-    metric: &Metric,
-    rule: Rule,
-) -> Comparison {
-    let mut found = Comparison {
+    metric: &ComparedMetric,
+    rule: DecisionRule,
+) -> MetricComparison {
+    let mut found = MetricComparison {
         way: values.way.clone(),
         base: values.base.clone(),
         metric: metric.name.to_owned(),
         decides: false,
         more_is_better: metric.more_is_better,
-        paired: values.design == Design::Paired,
-        ratio: Estimate { value: None, ci95: None, runs: values.runs() as u32 },
-        verdict: Verdict::Unsure,
+        paired: values.design == StudyDesign::Paired,
+        ratio: Estimate { value: None, ci95: None, runs: values.run_count() as u32 },
+        verdict: ComparisonVerdict::Unsure,
         margin: rule.margin,
         p: None,
         signed_rank: None,
@@ -184,46 +200,46 @@ fn one(
         more_blocks: None,
         noise: None,
         within_noise: false,
-        pairs: pairs(values),
+        pairs: block_pairs(values),
         notes: Vec::new(),
     };
     let Some(mean) = mean else {
-        single(values, &mut found);
+        note_single_runs(values, &mut found);
         return found;
     };
-    let (low, high) = mean.interval(rule.alpha);
+    let (low, high) = mean.confidence_interval(rule.alpha);
     found.ratio.value = Some(mean.value.exp());
     found.ratio.ci95 = Some((low.exp(), high.exp()));
     // A chance of alpha at this look is one of 5 % in the whole experiment.
     found.p = Some((apart * ALPHA / rule.alpha).min(1.0));
-    found.detectable = Some(power::detectable(mean.error, mean.df, rule.alpha));
-    let place = place(&mean, rule.margin);
+    found.detectable = Some(power::detectable_difference(mean.error, mean.df, rule.alpha));
+    let place = margin_position(&mean, rule.margin);
     if placed <= rule.alpha {
-        found.verdict = verdict(place.side, metric.more_is_better);
+        found.verdict = side_verdict(place.side, metric.more_is_better);
     } else if place.p <= rule.alpha {
         found.notes.push(
             "its interval alone would decide, but several were compared at once (Holm)".to_owned(),
         );
     }
-    check(values, place.side, rule, &mut found);
-    if found.verdict == Verdict::Unsure {
-        more(values, &mean, &place, rule, &mut found);
+    check_ranks(values, place.side, rule, &mut found);
+    if found.verdict == ComparisonVerdict::Unsure {
+        estimate_more_blocks(values, &mean, &place, rule, &mut found);
     }
     found
 }
 
-fn verdict(side: i8, more_is_better: bool) -> Verdict {
+fn side_verdict(side: i8, more_is_better: bool) -> ComparisonVerdict {
     match (side, more_is_better) {
-        (0, _) => Verdict::Same,
-        (1, true) | (-1, false) => Verdict::Better,
-        _ => Verdict::Worse,
+        (0, _) => ComparisonVerdict::Same,
+        (1, true) | (-1, false) => ComparisonVerdict::Better,
+        _ => ComparisonVerdict::Worse,
     }
 }
 
 /// One run on a side: a ratio, and nothing about how sure it is.
-fn single(values: &Values, found: &mut Comparison) {
+fn note_single_runs(values: &ComparedValues, found: &mut MetricComparison) {
     let mean = |v: &[(u32, f64)]| {
-        let logs = logs(v);
+        let logs = log_values(v);
         (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
     };
     let ratio = mean(&values.base_values).zip(mean(&values.way_values)).map(|(b, w)| (w - b).exp());
@@ -237,10 +253,10 @@ fn single(values: &Values, found: &mut Comparison) {
     );
 }
 
-fn pairs(values: &Values) -> Vec<Pair> {
+fn block_pairs(values: &ComparedValues) -> Vec<BlockPair> {
     let both = values.base_values.iter().zip(&values.way_values).enumerate();
-    both.map(|(place, (base, way))| Pair {
-        block: if values.design == Design::Paired { base.0 } else { place as u32 + 1 },
+    both.map(|(place, (base, way))| BlockPair {
+        block: if values.design == StudyDesign::Paired { base.0 } else { place as u32 + 1 },
         base: base.1,
         way: way.1,
     })
@@ -248,71 +264,90 @@ fn pairs(values: &Values) -> Vec<Pair> {
 }
 
 /// The check without a distribution: where it can speak and does not agree, nothing is sure.
-fn check(values: &Values, side: i8, rule: Rule, found: &mut Comparison) {
+fn check_ranks(
+    values: &ComparedValues,
+    side: i8,
+    rule: DecisionRule,
+    found: &mut MetricComparison,
+) {
     match values.design {
-        Design::Paired => signed_ranks(&values.differences(), side, rule, found),
-        Design::Unpaired => mann_whitney(values, rule, found),
+        StudyDesign::Paired => check_signed_ranks(&values.log_ratios(), side, rule, found),
+        StudyDesign::Unpaired => check_mann_whitney(values, rule, found),
     }
 }
 
-fn signed_ranks(differences: &[f64], side: i8, rule: Rule, found: &mut Comparison) {
+fn check_signed_ranks(
+    differences: &[f64],
+    side: i8,
+    rule: DecisionRule,
+    found: &mut MetricComparison,
+) {
     if differences.len() < RANKED_BLOCKS {
         return;
     }
-    let Some((centre, Some((low, high)))) = rank::centre(differences, rule.alpha) else { return };
+    let Some((centre, Some((low, high)))) = rank_tests::hodges_lehmann(differences, rule.alpha)
+    else {
+        return;
+    };
     found.signed_rank = Some(SignedRank {
-        p: rank::signed_rank_p(differences),
+        p: rank_tests::signed_rank_p(differences),
         ratio: centre.exp(),
         ci95: (low.exp(), high.exp()),
     });
-    let (inner, outer) = edges(rule.margin);
+    let (inner, outer) = margin_edges(rule.margin);
     let agrees = match (found.verdict, side) {
-        (Verdict::Unsure, _) => true,
-        (Verdict::Same, _) => low <= outer && high >= inner,
+        (ComparisonVerdict::Unsure, _) => true,
+        (ComparisonVerdict::Same, _) => low <= outer && high >= inner,
         (_, 1) => low > 0.0,
         _ => high < 0.0,
     };
     if !agrees {
         found.notes.push(format!(
             "Student's interval says {}, the signed ranks do not: {} .. {} % (p {})",
-            found.verdict.words(),
-            signed(low),
-            signed(high),
-            figure(rank::signed_rank_p(differences)),
+            found.verdict.as_str(),
+            signed_percent(low),
+            signed_percent(high),
+            format_number(rank_tests::signed_rank_p(differences)),
         ));
-        found.verdict = Verdict::Unsure;
+        found.verdict = ComparisonVerdict::Unsure;
     }
 }
 
 /// A difference of logarithms in percent, with its sign.
-fn signed(log: f64) -> String {
+fn signed_percent(log: f64) -> String {
     format!("{:+.1}", log.exp_m1() * 100.0)
 }
 
-fn mann_whitney(values: &Values, rule: Rule, found: &mut Comparison) {
-    let (base, way) = (logs(&values.base_values), logs(&values.way_values));
-    let p = rank::mann_whitney_p(&base, &way);
-    let least = rank::least_mann_whitney_p(base.len(), way.len());
+fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut MetricComparison) {
+    let (base, way) = (log_values(&values.base_values), log_values(&values.way_values));
+    let p = rank_tests::mann_whitney_p(&base, &way);
+    let least = rank_tests::least_mann_whitney_p(base.len(), way.len());
     found.notes.push(format!(
         "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller \
          one than {} is possible with so many runs)",
         way.len(),
         base.len(),
-        figure(p),
-        figure(least)
+        format_number(p),
+        format_number(least)
     ));
-    let claims = matches!(found.verdict, Verdict::Better | Verdict::Worse);
+    let claims = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
     if claims && least <= rule.alpha && p > rule.alpha {
         found
             .notes
-            .push(format!("Welch's interval says {}, the ranks do not", found.verdict.words()));
-        found.verdict = Verdict::Unsure;
+            .push(format!("Welch's interval says {}, the ranks do not", found.verdict.as_str()));
+        found.verdict = ComparisonVerdict::Unsure;
     }
 }
 
 /// How many blocks more would decide.
-fn more(values: &Values, mean: &Mean, place: &Place, rule: Rule, found: &mut Comparison) {
-    let have = values.runs() as u32;
+fn estimate_more_blocks(
+    values: &ComparedValues,
+    mean: &MeanEstimate,
+    place: &MarginPosition,
+    rule: DecisionRule,
+    found: &mut MetricComparison,
+) {
+    let have = values.run_count() as u32;
     let sd = mean.error * f64::from(have).sqrt();
     match power::blocks_needed(sd, place.gap, rule.alpha) {
         Some(needed) => found.more_blocks = Some(needed.max(have + 1) - have),

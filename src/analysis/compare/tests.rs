@@ -1,8 +1,8 @@
 //! Runs made by hand through the whole comparison.
 
-use super::super::caveats::Level;
-use super::super::findings::{Comparison, Findings, Verdict};
-use super::super::{analyse, recorded};
+use super::super::caveats::CaveatLevel;
+use super::super::findings::{ComparisonVerdict, Findings, MetricComparison};
+use super::super::{analyse_run, fixture_runs};
 use super::*;
 use crate::archive::{IntervalRecord, Trial};
 use crate::recorder::SparseHistogram;
@@ -50,14 +50,14 @@ fn load(way: &str, block: u32, rate: u64, began_s: u64) -> Trial {
 }
 
 /// A run of these ways: rates block by block, in alternating order.
-pub(in crate::analysis) fn experiment(ways: &[(&str, &[u64])]) -> Run {
-    let mut run = Run { meta: recorded::bench().meta, ..Run::default() };
-    run.meta.asked = Asked {
+pub(in crate::analysis) fn experiment(ways: &[(&str, &[u64])]) -> RunRecord {
+    let mut run = RunRecord { meta: fixture_runs::bench_run().meta, ..RunRecord::default() };
+    run.meta.asked = ExperimentRequest {
         ways: ways.iter().map(|(way, _)| (*way).to_owned()).collect(),
         metric: METRIC.to_owned(),
         margin: MARGIN,
         blocks: ways[0].1.len() as u32,
-        ..Asked::default()
+        ..ExperimentRequest::default()
     };
     let mut at = 1;
     for block in 0..ways[0].1.len() {
@@ -73,7 +73,7 @@ pub(in crate::analysis) fn experiment(ways: &[(&str, &[u64])]) -> Run {
     run
 }
 
-fn deciding(findings: &Findings) -> &Comparison {
+fn deciding(findings: &Findings) -> &MetricComparison {
     findings.comparisons.iter().find(|c| c.decides).unwrap()
 }
 
@@ -87,9 +87,12 @@ fn a_clear_difference_is_told_with_its_interval() {
         ("flush=1", &[1000, 1010, 990, 1005, 995, 1000]),
         ("flush=2", &[1310, 1320, 1300, 1315, 1303, 1312]),
     ]);
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     let found = deciding(&findings);
-    assert_eq!((found.verdict, found.ratio.runs, found.paired), (Verdict::Better, 6, true));
+    assert_eq!(
+        (found.verdict, found.ratio.runs, found.paired),
+        (ComparisonVerdict::Better, 6, true)
+    );
     near(found.ratio.value.unwrap(), 1.31);
     let rank = found.signed_rank.unwrap();
     near(rank.p, 0.03125);
@@ -105,7 +108,7 @@ fn a_clear_difference_is_told_with_its_interval() {
     );
     // Latencies are one over the rate: lower, so better.
     let p99 = findings.comparisons.iter().find(|c| c.metric == "p99_s").unwrap();
-    assert_eq!((p99.verdict, p99.decides), (Verdict::Better, false));
+    assert_eq!((p99.verdict, p99.decides), (ComparisonVerdict::Better, false));
     near(p99.ratio.value.unwrap(), 1.0 / 1.31);
     assert!(!findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
 }
@@ -114,9 +117,9 @@ fn a_clear_difference_is_told_with_its_interval() {
 fn what_five_noisy_blocks_could_not_see_is_said() {
     let run =
         experiment(&[("a", &[1000, 1030, 980, 1010, 990]), ("b", &[1020, 1000, 1005, 985, 1010])]);
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     let found = deciding(&findings);
-    assert_eq!(found.verdict, Verdict::Unsure);
+    assert_eq!(found.verdict, ComparisonVerdict::Unsure);
     assert!(found.signed_rank.is_none() && found.more_blocks.unwrap() > 5);
     let answer = &findings.answer[0];
     assert!(answer.starts_with("Unsure: b does 0."), "{answer}");
@@ -131,8 +134,8 @@ fn within_the_margin_is_the_same() {
         ("a", &[1000, 1001, 999, 1002, 998, 1000]),
         ("b", &[1003, 1002, 1000, 1003, 1000, 1001]),
     ]);
-    let findings = analyse(&run);
-    assert_eq!(deciding(&findings).verdict, Verdict::Same);
+    let findings = analyse_run(&run);
+    assert_eq!(deciding(&findings).verdict, ComparisonVerdict::Same);
     assert!(
         findings.answer[0].starts_with("b and a are the same within 2 %"),
         "{:?}",
@@ -143,7 +146,7 @@ fn within_the_margin_is_the_same() {
 #[test]
 fn one_block_has_no_comparison() {
     let run = experiment(&[("a", &[1000]), ("b", &[2000])]);
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     assert!(findings.comparisons.is_empty());
     assert!(findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
 }
@@ -155,16 +158,16 @@ fn one_wild_block_makes_the_two_tests_disagree() {
         ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
         ("b", &[1030, 1031, 1029, 1030, 1032, 1600]),
     ]);
-    assert_eq!(deciding(&analyse(&run)).verdict, Verdict::Unsure);
+    assert_eq!(deciding(&analyse_run(&run)).verdict, ComparisonVerdict::Unsure);
     // Student's interval lies below the margin; with one of six the other way the ranks can't say so.
     let run = experiment(&[
         ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
         ("b", &[900, 905, 898, 902, 899, 1001]),
     ]);
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     let found = deciding(&findings);
     assert!(found.ratio.ci95.unwrap().1 < 0.98);
-    assert_eq!(found.verdict, Verdict::Unsure);
+    assert_eq!(found.verdict, ComparisonVerdict::Unsure);
     assert!(found.notes.iter().any(|n| n.contains("signed ranks do not")), "{:?}", found.notes);
 }
 
@@ -173,7 +176,7 @@ fn blocks_are_left_out_only_by_named_rules() {
     let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
     let cut = run.trials.iter_mut().find(|t| t.way == "b" && t.block == 2).unwrap();
     cut.reason = "interrupted".to_owned();
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     let found = deciding(&findings);
     assert_eq!(found.ratio.runs, 2);
     assert!(found.notes.iter().any(|n| n.starts_with("left out") && n.contains("[CUT]")));
@@ -181,9 +184,9 @@ fn blocks_are_left_out_only_by_named_rules() {
     for trial in run.trials.iter_mut().filter(|t| t.way == "b") {
         trial.failed[0].record_n(1000, 500).unwrap();
     }
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     let found = deciding(&findings);
-    assert_eq!((found.ratio.value, found.verdict), (None, Verdict::Unsure));
+    assert_eq!((found.ratio.value, found.verdict), (None, ComparisonVerdict::Unsure));
     assert!(found.notes.iter().any(|n| n.contains("[ERRORS]")), "{:?}", found.notes);
 }
 
@@ -194,13 +197,14 @@ fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
         ("16", &[1200, 1203, 1198, 1202, 1199]),
         ("32", &[1300, 1301, 1299, 1304, 1298]),
     ]);
-    let findings = analyse(&run);
-    let decided: Vec<&Comparison> = findings.comparisons.iter().filter(|c| c.decides).collect();
+    let findings = analyse_run(&run);
+    let decided: Vec<&MetricComparison> =
+        findings.comparisons.iter().filter(|c| c.decides).collect();
     assert_eq!(decided.len(), 2);
-    assert!(decided.iter().all(|c| c.base == "8" && c.verdict == Verdict::Better));
+    assert!(decided.iter().all(|c| c.base == "8" && c.verdict == ComparisonVerdict::Better));
     let race = &findings.comparisons[2];
     assert_eq!((race.way.as_str(), race.base.as_str(), race.decides), ("32", "16", false));
-    assert_eq!(race.verdict, Verdict::Better);
+    assert_eq!(race.verdict, ComparisonVerdict::Better);
     assert!(findings.answer[0].starts_with("32 is best in events/s: +8."), "{:?}", findings.answer);
     assert!(findings.answer[1].starts_with("Against 8: 16 +20"), "{:?}", findings.answer);
     let close = experiment(&[
@@ -208,15 +212,15 @@ fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
         ("16", &[1290, 1320, 1298, 1305]),
         ("32", &[1300, 1301, 1299, 1304]),
     ]);
-    let answer = analyse(&close).answer;
+    let answer = analyse_run(&close).answer;
     assert!(answer[0].contains("not told from the second"), "{answer:?}");
 }
 
 #[test]
 fn the_same_order_in_every_block_is_said() {
     let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
-    let noted = |run: &Run| {
-        deciding(&analyse(run))
+    let noted = |run: &RunRecord| {
+        deciding(&analyse_run(run))
             .notes
             .iter()
             .any(|n| n.contains("every block ran a, b in this order"))
@@ -240,7 +244,7 @@ fn growing_experiments_end_when_clear_and_look_only_when_planned() {
         let mut run = experiment(&[("a", &a), ("b", &b)]);
         run.meta.asked.blocks = 5;
         run.meta.asked.until_clear = Some(20);
-        clear(&run)
+        judge_interim(&run)
     };
     let early = after(3, 300);
     assert!(!early.ends && early.next == Some(5), "{early:?}");
@@ -276,8 +280,8 @@ fn what_will_be_seen_is_said_before() {
 }
 
 /// A run of one load, with a setting.
-pub(in crate::analysis) fn single(number: u64, rate: u64, flush: &str) -> Run {
-    let mut run = recorded::bench();
+pub(in crate::analysis) fn single(number: u64, rate: u64, flush: &str) -> RunRecord {
+    let mut run = fixture_runs::bench_run();
     run.trials = vec![load("", 1, rate, 1)];
     run.meta.id = format!("run-{number}");
     let variable = run.variables.iter_mut().find(|v| v.name == SETTING).unwrap();
@@ -285,19 +289,22 @@ pub(in crate::analysis) fn single(number: u64, rate: u64, flush: &str) -> Run {
     run
 }
 
-fn sides(paired: bool) -> Sides {
-    Sides { paired, metric: METRIC.to_owned(), margin: MARGIN }
+fn sides(paired: bool) -> ComparisonOptions {
+    ComparisonOptions { paired, metric: METRIC.to_owned(), margin: MARGIN }
 }
 
 #[test]
 fn finished_runs_say_what_differs() {
-    let base: Vec<Run> =
+    let base: Vec<RunRecord> =
         [1000, 1010, 990].iter().zip(1..).map(|(r, n)| single(n, *r, "1")).collect();
-    let other: Vec<Run> =
+    let other: Vec<RunRecord> =
         [1310, 1290, 1300].iter().zip(4..).map(|(r, n)| single(n, *r, "2")).collect();
     let findings = compare_runs(&base, &other, &sides(false));
     let found = deciding(&findings);
-    assert_eq!((found.verdict, found.paired, found.ratio.runs), (Verdict::Better, false, 3));
+    assert_eq!(
+        (found.verdict, found.paired, found.ratio.runs),
+        (ComparisonVerdict::Better, false, 3)
+    );
     assert_eq!(
         (found.way.as_str(), found.base.as_str()),
         ("innodb_flush_log_at_trx_commit=2", "innodb_flush_log_at_trx_commit=1")
@@ -314,8 +321,8 @@ fn finished_runs_say_what_differs() {
     let paired = compare_runs(&base, &other, &sides(true));
     assert!(deciding(&paired).paired);
     let one = compare_runs(&base[..1], &other[..1], &sides(false));
-    assert_eq!(deciding(&one).verdict, Verdict::Unsure);
-    assert!(one.caveats.iter().any(|c| c.id == "ONE-RUN" && c.level == Level::Warn));
+    assert_eq!(deciding(&one).verdict, ComparisonVerdict::Unsure);
+    assert!(one.caveats.iter().any(|c| c.id == "ONE-RUN" && c.level == CaveatLevel::Warn));
     assert!(one.answer[0].contains("this is no answer"), "{:?}", one.answer);
 }
 
@@ -331,7 +338,7 @@ fn more_than_one_difference_confounds() {
     }
     let findings = compare_runs(&base, &other, &sides(false));
     let confounded = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
-    assert_eq!(confounded.level, Level::Warn);
+    assert_eq!(confounded.level, CaveatLevel::Warn);
     assert!(confounded.evidence.starts_with("2 things differ: the server's version, inno"));
     assert!(
         findings.answer.iter().any(|s| s.starts_with("2 things differ")),
@@ -345,7 +352,7 @@ fn more_than_one_difference_confounds() {
 #[test]
 fn other_workloads_loads_and_data_are_other_experiments() {
     let base = single(1, 1000, "1");
-    let kinds = |other: &Run| -> Vec<&str> {
+    let kinds = |other: &RunRecord| -> Vec<&str> {
         let differences = differences_of(std::slice::from_ref(&base), std::slice::from_ref(other));
         differences.iter().filter(|d| d.is_another_experiment()).map(|d| d.kind).collect()
     };
@@ -374,11 +381,11 @@ fn ways_of_a_plan_say_what_they_change() {
         trial.settings.insert(SETTING.to_owned(), "2".to_owned());
         trial.settings.insert("sync_binlog".to_owned(), "0".to_owned());
     }
-    let findings = analyse(&run);
+    let findings = analyse_run(&run);
     assert!(findings.differences.iter().all(|d| d.intended && d.way == "b" && d.kind == "setting"));
     assert_eq!(findings.differences.len(), 2);
     let caveat = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
-    assert_eq!(caveat.level, Level::Note);
+    assert_eq!(caveat.level, CaveatLevel::Note);
 }
 
 #[test]

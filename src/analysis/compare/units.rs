@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{IntervalRecord, Run, Trial};
+use crate::archive::{IntervalRecord, RunRecord, Trial};
 use crate::recorder::{Histogram, new_histogram};
 
 use super::super::caveats;
-use super::super::figure::percent;
 use super::super::findings::TrialFinding;
 use super::super::latency;
+use super::super::number_format::format_percent;
 use super::metric::METRICS;
 
 /// One way in one block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unit {
+pub(super) struct ComparisonUnit {
     pub(super) way: String,
     pub(super) block: u32,
     /// Values by metric; what is not known, or nothing, is absent: it has no logarithm.
@@ -21,29 +21,29 @@ pub(super) struct Unit {
 }
 
 /// All units that count.
-pub(super) struct Units {
-    units: Vec<Unit>,
+pub(super) struct ComparisonUnits {
+    units: Vec<ComparisonUnit>,
     /// What was left out, and which part of the loads counts, in words.
     pub(super) notes: Vec<String>,
 }
 
-impl Units {
+impl ComparisonUnits {
     /// All of them, by block.
-    pub(super) fn every(&self) -> &[Unit] {
+    pub(super) fn all_units(&self) -> &[ComparisonUnit] {
         &self.units
     }
     /// Those of a way, by block.
-    pub(super) fn of(&self, way: &str) -> Vec<&Unit> {
+    pub(super) fn units_of_variant(&self, way: &str) -> Vec<&ComparisonUnit> {
         self.units.iter().filter(|unit| unit.way == way).collect()
     }
 }
 
 /// A load with what was found of it.
-type Load<'a> = (&'a Trial, &'a TrialFinding);
+type TrialWithFinding<'a> = (&'a Trial, &'a TrialFinding);
 
 /// All units of these runs. Each further run counts its blocks on.
-pub(super) fn all(runs: &[(&Run, &[TrialFinding])]) -> Units {
-    let mut loads: BTreeMap<(u32, &str), Vec<Load<'_>>> = BTreeMap::new();
+pub(super) fn collect_units(runs: &[(&RunRecord, &[TrialFinding])]) -> ComparisonUnits {
+    let mut loads: BTreeMap<(u32, &str), Vec<TrialWithFinding<'_>>> = BTreeMap::new();
     let mut passed = 0;
     for (run, trials) in runs {
         let mut most = 0;
@@ -58,7 +58,7 @@ pub(super) fn all(runs: &[(&Run, &[TrialFinding])]) -> Units {
     let void: BTreeSet<(u32, &str)> = loads
         .iter()
         .filter_map(|(place, loads)| {
-            let why = loads.iter().find_map(void)?;
+            let why = loads.iter().find_map(void_reason)?;
             notes.push(format!("left out: {why}"));
             Some(*place)
         })
@@ -69,20 +69,20 @@ pub(super) fn all(runs: &[(&Run, &[TrialFinding])]) -> Units {
         None => "from the steady part of each load; costs from the whole load".to_owned(),
         Some((_, found)) => {
             let why =
-                found.steady.as_ref().map_or("not known whether steady", |s| s.verdict.words());
+                found.steady.as_ref().map_or("not known whether steady", |s| s.verdict.as_str());
             format!(
                 "from whole loads, as not every load came to a steady state ({}: {why})",
                 found.id
             )
         }
     });
-    let part = if unsteady.is_none() { Part::Steady } else { Part::Whole };
-    let unit = |((block, way), loads): (&(u32, &str), &Vec<Load<'_>>)| Unit {
+    let part = if unsteady.is_none() { CountedPart::Steady } else { CountedPart::Whole };
+    let unit = |((block, way), loads): (&(u32, &str), &Vec<TrialWithFinding<'_>>)| ComparisonUnit {
         way: (*way).to_owned(),
         block: *block,
-        values: values(loads, part),
+        values: unit_values(loads, part),
     };
-    Units { units: loads.iter().map(unit).collect(), notes }
+    ComparisonUnits { units: loads.iter().map(unit).collect(), notes }
 }
 
 fn is_steady(found: &TrialFinding) -> bool {
@@ -90,7 +90,7 @@ fn is_steady(found: &TrialFinding) -> bool {
 }
 
 /// Why a load can't be compared: the only rules by which runs are left out.
-fn void((trial, found): &Load<'_>) -> Option<String> {
+fn void_reason((trial, found): &TrialWithFinding<'_>) -> Option<String> {
     let id = &found.id;
     if trial.reason != "done" {
         return Some(format!("{id}, which did not reach its end ({}) [CUT]", trial.reason));
@@ -98,36 +98,40 @@ fn void((trial, found): &Load<'_>) -> Option<String> {
     if found.events == 0 {
         return Some(format!("{id}, in which no event ended well [ERRORS]"));
     }
-    let (_, share) = caveats::unexpected(found);
+    let (_, share) = caveats::unexpected_errors(found);
     (share > caveats::ERROR_SHARE)
-        .then(|| format!("{id}, in which {} of the events failed [ERRORS]", percent(share)))
+        .then(|| format!("{id}, in which {} of the events failed [ERRORS]", format_percent(share)))
 }
 
 /// Which part of a load counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CountedPart {
     Steady,
     Whole,
 }
 
 /// What of a load counts.
-struct Counted {
+struct CountedLoad {
     events: f64,
     seconds: f64,
     response: Histogram,
 }
 
-fn counted((trial, found): &Load<'_>, part: Part) -> Counted {
-    let t0 = found.steady.as_ref().and_then(|s| s.t0_s).filter(|_| part == Part::Steady);
+fn count_load((trial, found): &TrialWithFinding<'_>, part: CountedPart) -> CountedLoad {
+    let t0 = found.steady.as_ref().and_then(|s| s.t0_s).filter(|_| part == CountedPart::Steady);
     let Some(t0) = t0 else {
         let events: u64 = trial.response.iter().map(|h| h.len()).sum();
         let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
-        return Counted { events: events as f64, seconds, response: latency::at_least(trial) };
+        return CountedLoad {
+            events: events as f64,
+            seconds,
+            response: latency::censored_response(trial),
+        };
     };
     let from = trial.began_ns.saturating_add((t0 * 1e9) as u64);
     // An interval that T0 cuts belongs to what came before; half a millisecond for rounding.
     let inside = |i: &&IntervalRecord| i.began_ns + 500_000 >= from && i.ended_ns > i.began_ns;
-    let mut sum = Counted { events: 0.0, seconds: 0.0, response: new_histogram() };
+    let mut sum = CountedLoad { events: 0.0, seconds: 0.0, response: new_histogram() };
     for interval in trial.intervals.iter().filter(inside) {
         sum.events += interval.events.iter().sum::<u64>() as f64;
         sum.seconds += (interval.ended_ns - interval.began_ns) as f64 / 1e9;
@@ -139,16 +143,16 @@ fn counted((trial, found): &Load<'_>, part: Part) -> Counted {
 }
 
 /// The values of a unit: its loads one after the other.
-fn values(loads: &[Load<'_>], part: Part) -> BTreeMap<&'static str, f64> {
-    let parts: Vec<Counted> = loads.iter().map(|load| counted(load, part)).collect();
-    let sum = |of: fn(&Counted) -> f64| parts.iter().map(of).sum::<f64>();
+fn unit_values(loads: &[TrialWithFinding<'_>], part: CountedPart) -> BTreeMap<&'static str, f64> {
+    let parts: Vec<CountedLoad> = loads.iter().map(|load| count_load(load, part)).collect();
+    let sum = |of: fn(&CountedLoad) -> f64| parts.iter().map(of).sum::<f64>();
     let (events, seconds) = (sum(|p| p.events), sum(|p| p.seconds));
     let mut response = new_histogram();
     for part in &parts {
         // Same bounds everywhere: what does not fit was cut when it was recorded.
         let _ = response.add(&part.response);
     }
-    let response = latency::summary(&response);
+    let response = latency::summarize_histogram(&response);
     let mut known: Vec<(&str, Option<f64>)> = vec![
         ("events_per_s", Some(events / seconds)),
         ("p50_s", response.p50_s),
@@ -156,9 +160,9 @@ fn values(loads: &[Load<'_>], part: Part) -> BTreeMap<&'static str, f64> {
         ("p99_s", response.p99_s),
         ("p999_s", response.p999_s),
         ("mean_s", response.mean_s),
-        ("kept_share", kept(loads)),
+        ("kept_share", kept_share(loads)),
     ];
-    known.extend(costs(loads));
+    known.extend(costs_per_event(loads));
     let known: BTreeMap<&str, f64> = known
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.filter(|v| v.is_finite() && *v > 0.0)?)))
@@ -167,14 +171,14 @@ fn values(loads: &[Load<'_>], part: Part) -> BTreeMap<&'static str, f64> {
 }
 
 /// Share of the work not lost in stalls.
-fn kept(loads: &[Load<'_>]) -> Option<f64> {
+fn kept_share(loads: &[TrialWithFinding<'_>]) -> Option<f64> {
     let lost: Option<Vec<f64>> =
         loads.iter().map(|(_, found)| Some(found.stalls.as_ref()?.lost_share)).collect();
     lost.map(|lost| 1.0 - lost.iter().sum::<f64>() / lost.len() as f64)
 }
 
 /// Costs per event, weighed by the events of each load.
-fn costs<'a>(loads: &[Load<'a>]) -> Vec<(&'a str, Option<f64>)> {
+fn costs_per_event<'a>(loads: &[TrialWithFinding<'a>]) -> Vec<(&'a str, Option<f64>)> {
     let Some((_, first)) = loads.first() else { return Vec::new() };
     let per_event = |found: &TrialFinding, id: &str| {
         found.cost.iter().find(|item| item.id == id).and_then(|item| item.per_event)

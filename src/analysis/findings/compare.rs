@@ -4,7 +4,7 @@ use super::Estimate;
 
 /// What a comparison came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ComparisonVerdict {
     /// Better by more than the margin.
     Better,
     /// Worse by more than the margin.
@@ -15,21 +15,21 @@ pub enum Verdict {
     Unsure,
 }
 
-impl Verdict {
+impl ComparisonVerdict {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::Same => "same",
-            Verdict::Unsure => "unsure",
+            ComparisonVerdict::Better => "better",
+            ComparisonVerdict::Worse => "worse",
+            ComparisonVerdict::Same => "same",
+            ComparisonVerdict::Unsure => "unsure",
         }
     }
 }
 
 /// One metric of one way against the base.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct MetricComparison {
     /// The way, or the run, that is compared.
     pub way: String,
     /// What it is compared with.
@@ -46,7 +46,7 @@ pub struct Comparison {
     /// fewer where they are not paired.
     pub ratio: Estimate,
     /// What is to be said.
-    pub verdict: Verdict,
+    pub verdict: ComparisonVerdict,
     /// Differences below this share don't matter: 0.02.
     pub margin: f64,
     /// Chance of such a difference if there were none, adjusted for the number of ways and of looks.
@@ -62,7 +62,7 @@ pub struct Comparison {
     /// Whether that could have made the difference, which is why there is no verdict.
     pub within_noise: bool,
     /// The runs behind it, block by block.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<BlockPair>,
     /// What limits the verdict, in words.
     pub notes: Vec<String>,
 }
@@ -80,7 +80,7 @@ pub struct SignedRank {
 
 /// The values of one block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct BlockPair {
     /// Number of the block, from 1.
     pub block: u32,
     /// The base's value.
@@ -91,7 +91,7 @@ pub struct Pair {
 
 /// Something that is not the same in what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct SetupDifference {
     /// `setting`, `server`, `data`, `workload`, `load`, `machine`, `tool`.
     pub kind: &'static str,
     /// Its name.

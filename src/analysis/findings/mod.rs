@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::archive::{ErrorRecord, RunState, ServerRecord};
 
 use super::caveats::Caveat;
-use super::sentences::Said;
+use super::sentences::AnswerSentence;
 
 mod compare;
 mod replay;
@@ -16,39 +16,45 @@ mod steady;
 mod timeline;
 mod waits;
 
-pub use compare::{Comparison, Difference, Pair, SignedRank, Verdict};
-pub use replay::{Behind, LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding};
-pub use scaling::{Capacity, CapacityStep, Law, Scaling, ScalingPoint, StepOutcome};
+pub use compare::{BlockPair, ComparisonVerdict, MetricComparison, SetupDifference, SignedRank};
+pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
+pub use scaling::{
+    CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, StepOutcome,
+};
 pub use statements::{StatementClass, StatementFindings};
-pub use steady::{Cause, InsideOutside, Stall, StallKind, Stalls, Steady, SteadyVerdict};
-pub use timeline::{Heat, IntervalFinding, Phase, Series, Timeline, Unit};
-pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WatchCost};
+pub use steady::{
+    InsideOutside, Stall, StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict,
+};
+pub use timeline::{
+    IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
+};
+pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WaitTracingCost};
 
 /// Everything a report shows.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The answer in sentences; the first one stands alone.
-    pub answer: Vec<Said>,
+    pub answer: Vec<AnswerSentence>,
     /// Doubts, the gravest first.
     pub caveats: Vec<Caveat>,
     /// Doubts that the user knows of (`--allow`) and that void nothing any more, the gravest first.
     pub allowed: Vec<Caveat>,
     /// What ran, when, how it ended.
-    pub head: Head,
+    pub head: RunHeader,
     /// Size of the data against the pool.
     pub data: DataSize,
     /// One entry per group of the experiment, in the order they ran; empty for a plain load.
-    pub ways: Vec<WayFinding>,
+    pub ways: Vec<VariantFinding>,
     /// One entry per load, in the order they ran.
     pub trials: Vec<TrialFinding>,
     /// Each way against the base, metric by metric; the deciding one first.
-    pub comparisons: Vec<Comparison>,
+    pub comparisons: Vec<MetricComparison>,
     /// What is not the same in what is compared.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<SetupDifference>,
     /// How rate grows with load, for a sweep over it.
-    pub scaling: Option<Scaling>,
+    pub scaling: Option<ScalingFinding>,
     /// What the server holds under an objective.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<CapacityFinding>,
     /// What came of replays, one entry per way.
     pub replays: Vec<ReplayFinding>,
     /// Classes of replayed statements in one way, or run, against those in the base.
@@ -58,15 +64,15 @@ pub struct Findings {
     /// The same by way, where a way has several loads or there are several ways.
     pub wait_groups: Vec<WaitGroup>,
     /// What gathering waits costs the server.
-    pub watch_cost: Option<WatchCost>,
+    pub watch_cost: Option<WaitTracingCost>,
     /// How quiet the machine was.
     pub noise: Vec<NoiseItem>,
     /// What was asked with `--check`, and what came of it.
     pub checks: Vec<CheckFinding>,
     /// What happened over time.
-    pub timeline: Timeline,
+    pub timeline: RunTimeline,
     /// The server's variables that matter.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<VariableFinding>,
     /// The plan as text.
     pub plan: String,
     /// Where the run lies, if the caller knows.
@@ -77,7 +83,7 @@ pub struct Findings {
 
 /// What ran, when, how it ended.
 #[derive(Clone, Debug)]
-pub struct Head {
+pub struct RunHeader {
     /// Name of the run's folder.
     pub id: String,
     /// The plan's name.
@@ -136,7 +142,7 @@ pub enum SizeClass {
 
 impl SizeClass {
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             SizeClass::InMemory => "in memory",
             SizeClass::Borderline => "borderline",
@@ -165,7 +171,7 @@ impl Estimate {
 
 /// Summary of a histogram, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Latency {
+pub struct LatencySummary {
     /// Events.
     pub events: u64,
     /// Mean.
@@ -216,7 +222,7 @@ pub struct RateSpread {
 
 /// A number read from a counter, and which one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counted {
+pub struct CountedValue {
     /// How much.
     pub value: f64,
     /// Name of the counter.
@@ -225,7 +231,7 @@ pub struct Counted {
 
 /// How warm the pool was when a step began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Temperature {
+pub enum PoolTemperature {
     /// Nobody made it cold or warm.
     AsFound,
     /// Restarted cold, nothing read since.
@@ -236,14 +242,14 @@ pub enum Temperature {
     Warm,
 }
 
-impl Temperature {
+impl PoolTemperature {
     /// In words.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Temperature::AsFound => "as found",
-            Temperature::Cold => "cold",
-            Temperature::Warming => "warming",
-            Temperature::Warm => "warm",
+            PoolTemperature::AsFound => "as found",
+            PoolTemperature::Cold => "cold",
+            PoolTemperature::Warming => "warming",
+            PoolTemperature::Warm => "warm",
         }
     }
 }
@@ -272,7 +278,7 @@ pub struct TrialFinding {
     /// `done`, `interrupted`, ...
     pub reason: String,
     /// How warm the pool was at its start.
-    pub temperature: Temperature,
+    pub temperature: PoolTemperature,
     /// First start, seconds since the origin.
     pub began_s: f64,
     /// Length, seconds.
@@ -284,13 +290,13 @@ pub struct TrialFinding {
     /// Rates of its whole intervals.
     pub rates: Option<RateSpread>,
     /// Response times of good events, all classes, and of arrivals that never began, as long as they waited.
-    pub response: Latency,
+    pub response: LatencySummary,
     /// Open loop: what was due and never began.
-    pub unbegun: Option<Unbegun>,
+    pub unbegun: Option<UnbegunArrivals>,
     /// Service times of good events, all classes.
-    pub service: Latency,
+    pub service: LatencySummary,
     /// Lateness of our own making.
-    pub lateness: Latency,
+    pub lateness: LatencySummary,
     /// Spectrum of the response times.
     pub spectrum: Vec<SpectrumPoint>,
     /// The histogram of the response times itself, nanoseconds: HdrHistogram V2, compressed, base64.
@@ -312,21 +318,21 @@ pub struct TrialFinding {
     /// Events under way when the load was abandoned.
     pub abandoned: u64,
     /// Pages the server read one by one because they were not in the pool.
-    pub disk_reads: Option<Counted>,
+    pub disk_reads: Option<CountedValue>,
     /// Bytes the server read from disk.
-    pub disk_bytes: Option<Counted>,
+    pub disk_bytes: Option<CountedValue>,
     /// What an event cost.
     pub cost: Vec<CostItem>,
     /// Whether it came to a steady state.
-    pub steady: Option<Steady>,
+    pub steady: Option<SteadyState>,
     /// When it stood still.
-    pub stalls: Option<Stalls>,
+    pub stalls: Option<StallFindings>,
 }
 
 /// Arrivals of an open loop that were due in a load and never began. Their response times would have been at least as
 /// long as they had waited at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Unbegun {
+pub struct UnbegunArrivals {
     /// How many.
     pub arrivals: u64,
     /// Their share of all that was due, 0 to 1.
@@ -339,9 +345,9 @@ pub struct Unbegun {
     pub oldest_s: f64,
 }
 
-impl Unbegun {
+impl UnbegunArrivals {
     /// Whether a percentile of the response time is known only from below.
-    pub fn bounds(&self, response_s: f64) -> bool {
+    pub fn bounds_percentile(&self, response_s: f64) -> bool {
         response_s >= self.least_s
     }
 }
@@ -352,9 +358,9 @@ pub struct ClassFinding {
     /// Its name.
     pub name: String,
     /// Response times of good events.
-    pub response: Latency,
+    pub response: LatencySummary,
     /// Response times of failed events.
-    pub failed: Latency,
+    pub failed: LatencySummary,
 }
 
 /// One cost per event.
@@ -374,7 +380,7 @@ pub struct CostItem {
 
 /// One group of the experiment.
 #[derive(Clone, Debug)]
-pub struct WayFinding {
+pub struct VariantFinding {
     /// Its name.
     pub way: String,
     /// Seconds spent warming; `None` if it does not warm.
@@ -399,7 +405,7 @@ pub struct WayFinding {
 
 /// One variable of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct VariableFinding {
     /// Name.
     pub name: String,
     /// At the start.

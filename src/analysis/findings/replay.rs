@@ -1,6 +1,6 @@
 //! What came of a replay: its schedule, its classes before and after, and what was left out.
 
-use super::{Comparison, Latency};
+use super::{LatencySummary, MetricComparison};
 
 /// The replays of one way, added up. Times are seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,13 +28,13 @@ pub struct ReplayFinding {
     /// What became of writes: `drop`, `where`, `probe`, `execute`.
     pub writes: String,
     /// How far behind its schedule statements began; without events where there is no schedule of the log's.
-    pub lag: Latency,
+    pub lag: LatencySummary,
     /// The same as a histogram: statements up to this lag and beyond the one before; the last has no bound.
     pub lag_bins: Vec<(Option<f64>, u64)>,
     /// The longest lag of each second of the load.
     pub lag_by_second: Vec<f64>,
     /// When it was behind its schedule, if ever.
-    pub behind: Option<Behind>,
+    pub behind: Option<ScheduleLag>,
     /// Errors: as recorded, new, gone.
     pub errors: [u64; 3],
     /// Statements whose number of rows could be compared.
@@ -55,7 +55,7 @@ pub struct ReplayFinding {
 
 /// When a replay was behind its schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Behind {
+pub struct ScheduleLag {
     /// First second of the load in which a statement began too late, seconds since its start.
     pub from_s: f64,
     /// Seconds of the load in which one did.
@@ -82,9 +82,9 @@ pub struct ReplayClassFinding {
     /// Its share of the time of all, as replayed.
     pub share: Option<f64>,
     /// As recorded; without events where the log has no times.
-    pub recorded: Latency,
+    pub recorded: LatencySummary,
     /// As replayed.
-    pub replayed: Latency,
+    pub replayed: LatencySummary,
     /// Errors: as recorded, new, gone.
     pub errors: [u64; 3],
     /// Number and text of the first new error.
@@ -94,7 +94,7 @@ pub struct ReplayClassFinding {
     /// Those of them with another number of rows.
     pub rows_differing: u64,
     /// Replayed against recorded, statement by statement; its blocks are batches of them. `None` without recorded times.
-    pub change: Option<Comparison>,
+    pub change: Option<MetricComparison>,
 }
 
 /// Records left out for one reason.
@@ -114,11 +114,11 @@ pub struct ReplayChange {
     /// What its statements have in common.
     pub digest: String,
     /// Service times in the base.
-    pub base: Latency,
+    pub base: LatencySummary,
     /// Service times in the other.
-    pub way: Latency,
+    pub way: LatencySummary,
     /// New errors in the base and in the other: those that the recording did not have.
     pub errors_new: (u64, u64),
     /// The other against the base.
-    pub change: Comparison,
+    pub change: MetricComparison,
 }

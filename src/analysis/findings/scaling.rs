@@ -21,7 +21,7 @@ pub struct ScalingPoint {
 
 /// The universal scalability law: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct ScalabilityLaw {
     /// Events per second of one.
     pub lambda: f64,
     /// Contention.
@@ -34,13 +34,13 @@ pub struct Law {
 
 /// How rate grows with load.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scaling {
+pub struct ScalingFinding {
     /// What was varied: `threads`.
     pub axis: String,
     /// In the order of the value.
     pub points: Vec<ScalingPoint>,
     /// The law fitted, if it could be.
-    pub law: Option<Law>,
+    pub law: Option<ScalabilityLaw>,
     /// Where the law has its peak, with the interval; absent where the points don't carry it.
     pub peak_n: Option<(f64, f64, f64)>,
     /// The rate at that peak, with its interval.
@@ -70,7 +70,7 @@ pub enum StepOutcome {
 
 impl StepOutcome {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             StepOutcome::Pass => "pass",
             StepOutcome::Fail => "fail",
@@ -102,7 +102,7 @@ pub struct CapacityStep {
 
 /// What a server holds under an objective.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Capacity {
+pub struct CapacityFinding {
     /// The objectives as given.
     pub objectives: Vec<String>,
     /// Events per second confirmed.

@@ -20,7 +20,7 @@ pub enum SteadyVerdict {
 
 impl SteadyVerdict {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             SteadyVerdict::Steady => "steady",
             SteadyVerdict::SteadyWithStalls => "steady with stalls",
@@ -39,7 +39,7 @@ impl SteadyVerdict {
 
 /// The steady state of one load.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Steady {
+pub struct SteadyState {
     /// What is to be said.
     pub verdict: SteadyVerdict,
     /// When the part that is kept begins, seconds since the load's first start.
@@ -75,7 +75,7 @@ pub enum StallKind {
 
 impl StallKind {
     /// In words, as in JSON.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             StallKind::Slow => "slow",
             StallKind::FullStop => "full stop",
@@ -103,7 +103,7 @@ pub struct Stall {
 
 /// What went with the stalls and not with the time between them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cause {
+pub struct StallCause {
     /// Its name: `CHECKPOINT`.
     pub id: &'static str,
     /// In words.
@@ -131,7 +131,7 @@ pub struct InsideOutside {
 
 /// When a load stood still.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stalls {
+pub struct StallFindings {
     /// In the order they came.
     pub events: Vec<Stall>,
     /// Dips that can't be told from burstiness.
@@ -149,7 +149,7 @@ pub struct Stalls {
     /// Slowest whole second by the median one.
     pub slowest_by_median: Option<f64>,
     /// Causes, the best proven first.
-    pub causes: Vec<Cause>,
+    pub causes: Vec<StallCause>,
     /// Counters that differ most inside and outside.
     pub counters: Vec<InsideOutside>,
     /// What limits these statements, in words.

@@ -1,28 +1,28 @@
 //! What happened over time: steps, intervals, what probes saw.
 
-use super::{Latency, Temperature};
+use super::{LatencySummary, PoolTemperature};
 use crate::archive::WarmedRecord;
 
 /// What happened over time.
 #[derive(Clone, Debug, Default)]
-pub struct Timeline {
+pub struct RunTimeline {
     /// Where the axis begins: the first step that is not preparation.
     pub began_s: f64,
     /// Where it ends.
     pub ended_s: f64,
     /// Steps, also those before the axis.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<TimelineStep>,
     /// Intervals of all loads.
     pub intervals: Vec<IntervalFinding>,
     /// What probes saw.
-    pub series: Vec<Series>,
+    pub series: Vec<ProbeSeries>,
     /// How often which response time was, over time.
-    pub heat: Option<Heat>,
+    pub heat: Option<LatencyHeatmap>,
 }
 
 /// How often which response time was, over time: counts in cells of time and latency.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heat {
+pub struct LatencyHeatmap {
     /// Length of a column, seconds; the first begins where the axis begins.
     pub column_s: f64,
     /// Lower edge of the lowest row, seconds of latency.
@@ -37,7 +37,7 @@ pub struct Heat {
 
 /// One step.
 #[derive(Clone, Debug)]
-pub struct Phase {
+pub struct TimelineStep {
     /// 1-based place.
     pub number: u32,
     /// `prepare`, `restart_cold`, `warm`, `load`, ...
@@ -53,7 +53,7 @@ pub struct Phase {
     /// Whether it was cut.
     pub cut: bool,
     /// How warm the pool was.
-    pub temperature: Temperature,
+    pub temperature: PoolTemperature,
     /// Its load, as an index into the trials.
     pub trial: Option<usize>,
     /// What warming did.
@@ -80,7 +80,7 @@ pub struct IntervalFinding {
     /// Good events per second.
     pub events_per_s: Option<f64>,
     /// Response times.
-    pub response: Latency,
+    pub response: LatencySummary,
     /// Workers inside an event at its end.
     pub in_flight: u64,
     /// Arrivals due and not begun at its end.
@@ -96,13 +96,13 @@ impl IntervalFinding {
 
 /// A series read by probes.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub struct ProbeSeries {
     /// Name in JSON and CSV, with its unit.
     pub id: &'static str,
     /// For people.
     pub title: &'static str,
     /// Unit.
-    pub unit: Unit,
+    pub unit: SeriesUnit,
     /// Counters it was computed from.
     pub source: &'static str,
     /// Time in seconds since the origin, and the value there; `None` is a gap.
@@ -111,7 +111,7 @@ pub struct Series {
 
 /// Unit of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum SeriesUnit {
     /// A number of things.
     Count,
     /// Things per second.

@@ -77,7 +77,7 @@ pub struct WaitGroup {
 
 /// What gathering waits costs the server.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct WatchCost {
+pub struct WaitTracingCost {
     /// Server CPU per statement while waits were gathered, by that while not, minus 1, with its interval; 0.05 is 5 % more.
     pub share: Estimate,
     /// Pairs of windows compared.

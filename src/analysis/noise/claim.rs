@@ -4,12 +4,12 @@
 //! as was taken from them, and none of the other, would make. It is much to ask, as noise mostly falls on both sides:
 //! who asks it need not know on which it fell.
 
-use crate::archive::{Run, Trial};
+use crate::archive::{RunRecord, Trial};
 
-use super::super::counters::step_of;
-use super::super::figure::times;
-use super::super::findings::{Comparison, NoiseItem, Verdict};
-use super::{Look, during, rules, sentinel_change};
+use super::super::counters::step_of_trial;
+use super::super::findings::{ComparisonVerdict, MetricComparison, NoiseItem};
+use super::super::number_format::format_ratio;
+use super::{NoiseReading, during, rules, sentinel_change};
 
 /// Numbers whose caveat is not NOISE.
 const FOREIGN: &str = "foreign_cpu_during";
@@ -20,7 +20,7 @@ const MOST: f64 = 0.99;
 
 /// How far noise can move a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum NoiseEffect {
     /// Not at all: what is counted is the work, not the time.
     Nothing,
     /// By the share of the machine that is gone.
@@ -29,20 +29,20 @@ enum Reach {
     Anything,
 }
 
-fn reach(metric: &str, is_open: bool) -> Reach {
+fn noise_effect(metric: &str, is_open: bool) -> NoiseEffect {
     match metric {
-        "pages_read" | "redo_bytes" => Reach::Nothing,
+        "pages_read" | "redo_bytes" => NoiseEffect::Nothing,
         // In an open loop a little less of the machine can let a queue grow without end.
-        "p50_s" | "mean_s" | "service_s" if is_open => Reach::Anything,
+        "p50_s" | "mean_s" | "service_s" if is_open => NoiseEffect::Anything,
         "events_per_s" | "p50_s" | "mean_s" | "service_s" | "server_cpu_us" | "pages_written"
-        | "fsyncs" => Reach::Share,
-        _ => Reach::Anything,
+        | "fsyncs" => NoiseEffect::Share,
+        _ => NoiseEffect::Anything,
     }
 }
 
 /// How much slower than on a quiet machine the loads of both sides may have been, as mean logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Slowed {
+pub(in super::super) struct NoiseSlowdown {
     pub(in super::super) base: f64,
     pub(in super::super) way: f64,
     /// Whether loads had a fixed rate.
@@ -50,13 +50,13 @@ pub(in super::super) struct Slowed {
 }
 
 /// What noise can make of two equals in this comparison, in the direction of what it says, as a logarithm.
-fn made_by_noise(found: &Comparison, slowed: Slowed) -> f64 {
-    let size = match reach(&found.metric, slowed.is_open) {
-        Reach::Nothing => return 0.0,
-        Reach::Anything => return f64::INFINITY,
-        Reach::Share if found.metric == "events_per_s" => (slowed.base, slowed.way),
+fn noise_log_ratio(found: &MetricComparison, slowed: NoiseSlowdown) -> f64 {
+    let size = match noise_effect(&found.metric, slowed.is_open) {
+        NoiseEffect::Nothing => return 0.0,
+        NoiseEffect::Anything => return f64::INFINITY,
+        NoiseEffect::Share if found.metric == "events_per_s" => (slowed.base, slowed.way),
         // Where more is slower it is the other way round.
-        Reach::Share => (slowed.way, slowed.base),
+        NoiseEffect::Share => (slowed.way, slowed.base),
     };
     match found.ratio.value {
         Some(ratio) if ratio >= 1.0 => size.0,
@@ -65,46 +65,52 @@ fn made_by_noise(found: &Comparison, slowed: Slowed) -> f64 {
 }
 
 /// Whether noise of this size (a logarithm) could have made what is claimed.
-pub(in super::super) fn could_make(found: &Comparison, noise: f64) -> bool {
+pub(in super::super) fn could_explain(found: &MetricComparison, noise: f64) -> bool {
     let Some((low, high)) = found.ratio.ci95 else { return false };
     match found.verdict {
-        Verdict::Unsure => false,
+        ComparisonVerdict::Unsure => false,
         // It could also have hidden a difference as large as itself.
-        Verdict::Same => noise > found.margin.ln_1p(),
-        Verdict::Better | Verdict::Worse => low.ln() <= noise && -high.ln() <= noise,
+        ComparisonVerdict::Same => noise > found.margin.ln_1p(),
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => {
+            low.ln() <= noise && -high.ln() <= noise
+        }
     }
 }
 
 /// Takes back what the noise of a machine that was not quiet could have made.
-pub(in super::super) fn heed_noise<'a>(
-    found: impl Iterator<Item = &'a mut Comparison>,
-    slowed: impl Fn(&Comparison) -> Slowed,
+pub(in super::super) fn withdraw_noisy_verdicts<'a>(
+    found: impl Iterator<Item = &'a mut MetricComparison>,
+    slowed: impl Fn(&MetricComparison) -> NoiseSlowdown,
 ) {
     for one in found {
-        let noise = made_by_noise(one, slowed(one));
+        let noise = noise_log_ratio(one, slowed(one));
         one.noise = Some(noise.exp());
-        if could_make(one, noise) {
+        if could_explain(one, noise) {
             one.within_noise = true;
             one.notes.push(format!(
                 "its interval says {}, but what else ran on this machine could have made that{}",
-                one.verdict.words(),
-                if noise.is_finite() { format!(": {}", times(noise.exp())) } else { String::new() }
+                one.verdict.as_str(),
+                if noise.is_finite() {
+                    format!(": {}", format_ratio(noise.exp()))
+                } else {
+                    String::new()
+                }
             ));
-            one.verdict = Verdict::Unsure;
+            one.verdict = ComparisonVerdict::Unsure;
         }
     }
 }
 
 /// Whether a machine was so noisy that claims have to be held against it; what the user knows of does not count.
-pub(in super::super) fn is_loud(noise: &[NoiseItem], allowed: &[String]) -> bool {
+pub(in super::super) fn is_noisy(noise: &[NoiseItem], allowed: &[String]) -> bool {
     let doubt = |item: &NoiseItem| if item.id == FOREIGN { "FOREIGN-CPU" } else { "NOISE" };
     let is_known = |item: &NoiseItem| allowed.iter().any(|id| id == doubt(item));
     noise.iter().any(|item| item.level == "void" && !is_known(item))
 }
 
 /// How much slower than on a quiet machine the loads may have been for which this holds: the mean of logarithms.
-pub(in super::super) fn mean_slowed(
-    runs: &[(&Run, &[NoiseItem])],
+pub(in super::super) fn mean_slowdown(
+    runs: &[(&RunRecord, &[NoiseItem])],
     counts: impl Fn(&Trial) -> bool,
 ) -> f64 {
     let is_faulty = |item: &NoiseItem| item.level == "void" && FAULTS.contains(&item.id);
@@ -112,16 +118,17 @@ pub(in super::super) fn mean_slowed(
         return f64::INFINITY;
     }
     let loads = runs.iter().flat_map(|(run, _)| run.trials.iter().map(move |t| (run, t)));
-    let all: Vec<f64> = loads.filter(|(_, t)| counts(t)).map(|(run, t)| slowed(run, t)).collect();
+    let all: Vec<f64> =
+        loads.filter(|(_, t)| counts(t)).map(|(run, t)| trial_slowdown(run, t)).collect();
     if all.is_empty() { 0.0 } else { all.iter().sum::<f64>() / all.len() as f64 }
 }
 
 /// How much slower than on a quiet machine a load may have been, as a logarithm: by what was seen during it, else by
 /// what was seen before it.
-fn slowed(run: &Run, trial: &Trial) -> f64 {
-    let Some(step) = step_of(run, trial) else { return 0.0 };
-    let before = Look { seen: &step.noise, prefix: "before." };
-    let after = Look { seen: &step.noise, prefix: "after." };
+fn trial_slowdown(run: &RunRecord, trial: &Trial) -> f64 {
+    let Some(step) = step_of_trial(run, trial) else { return 0.0 };
+    let before = NoiseReading { seen: &step.noise, prefix: "before." };
+    let after = NoiseReading { seen: &step.noise, prefix: "after." };
     let stolen = during::stolen_share(run, step);
     let taken = during::foreign_share(run, step, trial).map(|f| f + stolen.unwrap_or(0.0));
     let share = taken.or_else(|| Some(rules::lost_time(&before)? / 100.0)).unwrap_or(0.0);

@@ -1,22 +1,22 @@
 //! What others did to the machine while a load ran: differences of counters over the load.
 
-use crate::archive::{Run, SampleRecord, StepRecord, Trial};
+use crate::archive::{RunRecord, SampleRecord, StepRecord, Trial};
 
-use super::super::counters::{rise, step_of};
+use super::super::counters::{counter_rise, step_of_trial};
 use super::super::findings::NoiseItem;
-use super::item;
+use super::noise_item;
 
 /// All loads.
-pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
+pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
     let mut found = Vec::new();
     for trial in &run.trials {
-        let Some(step) = step_of(run, trial) else { continue };
+        let Some(step) = step_of_trial(run, trial) else { continue };
         let when = format!("during {}", trial.id);
         let mut push = |id, title, value: Option<f64>, unit, bounds: [f64; 3], remedy: &str| {
             let Some(value) = value.filter(|v| v.is_finite()) else { return };
             let level = bounds.iter().rposition(|b| value > *b).map_or(0, |place| place + 1);
             let remedy = if level > 0 { remedy } else { "" };
-            found.push(item(id, title, &when, (value, unit), level, remedy));
+            found.push(noise_item(id, title, &when, (value, unit), level, remedy));
         };
         let never = f64::INFINITY;
         push(
@@ -38,7 +38,7 @@ pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
         push(
             "swap_during",
             "pages swapped during the load",
-            swapped(step),
+            swapped_pages(step),
             "pages",
             [never, 0.0, never],
             "memory is short: a smaller pool, or fewer programs",
@@ -64,44 +64,48 @@ pub(super) fn all(run: &Run) -> Vec<NoiseItem> {
 }
 
 /// CPU that neither the server nor sweat used, as a share of the machine: (busy - server - sweat) / (seconds x CPUs).
-pub(in super::super) fn foreign_share(run: &Run, step: &StepRecord, trial: &Trial) -> Option<f64> {
+pub(in super::super) fn foreign_share(
+    run: &RunRecord,
+    step: &StepRecord,
+    trial: &Trial,
+) -> Option<f64> {
     // A server elsewhere uses none of this machine.
     let local = run.meta.server.as_ref().is_some_and(|s| s.local);
-    let over = |name: &str| rise(&step.before, &step.after, name);
+    let over = |name: &str| counter_rise(&step.before, &step.after, name);
     let busy = over("cpu.busy_s")?;
     let server =
         if local { over("process.cpu_user_s")? + over("process.cpu_system_s")? } else { 0.0 };
     let ours = (trial.cpu_user_ns + trial.cpu_system_ns) as f64 / 1e9;
     let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
-    let cpus = cpus(run)?;
+    let cpus = cpu_count(run)?;
     (seconds > 0.0).then(|| ((busy - server - ours) / (seconds * cpus)).max(0.0))
 }
 
 /// CPU that the hypervisor took over the step, as a share of the machine.
-pub(super) fn stolen_share(run: &Run, step: &StepRecord) -> Option<f64> {
+pub(super) fn stolen_share(run: &RunRecord, step: &StepRecord) -> Option<f64> {
     machine_share(run, step, "cpu.steal_s")
 }
 
 /// A counter of CPU seconds over the step, as a share of the machine.
-fn machine_share(run: &Run, step: &StepRecord, name: &str) -> Option<f64> {
+fn machine_share(run: &RunRecord, step: &StepRecord, name: &str) -> Option<f64> {
     let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
-    let rise = rise(&step.before, &step.after, name)?;
-    let cpus = cpus(run)?;
+    let rise = counter_rise(&step.before, &step.after, name)?;
+    let cpus = cpu_count(run)?;
     (seconds > 0.0).then(|| rise / (seconds * cpus))
 }
 
-fn cpus(run: &Run) -> Option<f64> {
+fn cpu_count(run: &RunRecord) -> Option<f64> {
     run.meta.host.get("cpus")?.parse().ok().filter(|c| *c > 0.0)
 }
 
-fn swapped(step: &StepRecord) -> Option<f64> {
-    let over = |name: &str| rise(&step.before, &step.after, name);
+fn swapped_pages(step: &StepRecord) -> Option<f64> {
+    let over = |name: &str| counter_rise(&step.before, &step.after, name);
     Some(over("vm.swapped_in_pages")? + over("vm.swapped_out_pages")?)
 }
 
 fn throttled_share(step: &StepRecord) -> Option<f64> {
     let seconds = step.ended_ns?.saturating_sub(step.began_ns) as f64 / 1e9;
-    let rise = rise(&step.before, &step.after, "cgroup.throttled_s")?;
+    let rise = counter_rise(&step.before, &step.after, "cgroup.throttled_s")?;
     (seconds > 0.0).then(|| rise / seconds)
 }
 
@@ -110,7 +114,7 @@ const SLEW: f64 = 0.0005;
 
 /// The largest jump of the wall clock against the monotonic one between two samples of a load, seconds, beyond what
 /// slewing explains.
-fn clock_step_s(run: &Run, trial: &Trial) -> Option<f64> {
+fn clock_step_s(run: &RunRecord, trial: &Trial) -> Option<f64> {
     let within = |s: &&SampleRecord| (trial.began_ns..=trial.ended_ns).contains(&s.began_ns);
     let offsets: Vec<(u64, f64)> = run
         .samples

@@ -1,20 +1,20 @@
 //! How quiet the machine was: raw numbers of looks before and after each load, and of the load itself, against
 //! bounds. Bounds are data: `rules`. To add one: a row there.
 
+mod aa;
 mod claim;
-mod doubled;
 mod during;
 mod rules;
 mod server;
 
-use crate::archive::{Counters, Run};
+use crate::archive::{Counters, RunRecord};
 
 use super::findings::NoiseItem;
-use super::statistics::power::detectable;
+use super::statistics::power::detectable_difference;
 use super::statistics::robust::{mad, median};
 
-pub(super) use claim::{Slowed, heed_noise, is_loud, mean_slowed};
-pub(super) use doubled::against_itself;
+pub(super) use aa::aa_sentences;
+pub(super) use claim::{NoiseSlowdown, is_noisy, mean_slowdown, withdraw_noisy_verdicts};
 pub(super) use during::foreign_share;
 use rules::RULES;
 pub use server::{ServerFacts, ServerItem, judge_server};
@@ -27,32 +27,32 @@ const DRIFT: f64 = 0.03;
 const DRIFT_Z: f64 = 4.0;
 
 /// The raw numbers of one look.
-pub(super) struct Look<'a> {
+pub(super) struct NoiseReading<'a> {
     seen: &'a Counters,
     prefix: &'a str,
 }
 
-impl Look<'_> {
+impl NoiseReading<'_> {
     fn get(&self, name: &str) -> Option<f64> {
         self.seen.get(&format!("{}{name}", self.prefix)).copied().filter(|v| v.is_finite())
     }
 
     /// All numbers whose names begin and end like this.
-    fn all(&self, begin: &str, end: &'static str) -> impl Iterator<Item = f64> {
+    fn values_matching(&self, begin: &str, end: &'static str) -> impl Iterator<Item = f64> {
         let begin = format!("{}{begin}", self.prefix);
         let from = self.seen.range(begin.clone()..).take_while(move |(n, _)| n.starts_with(&begin));
         from.filter(move |(name, _)| name.ends_with(end)).map(|(_, v)| *v)
     }
 
     /// Time per unit of a sentinel, nanoseconds, repeat by repeat.
-    fn repeats(&self, name: &str) -> Vec<f64> {
+    fn sentinel_repeats(&self, name: &str) -> Vec<f64> {
         (0..).map_while(|n| self.get(&format!("sentinel.{name}.{n}_ns"))).collect()
     }
 
     /// Coefficient of variation of a sentinel; of short repeats the part that no outlier moves.
-    fn spread(&self, name: &str) -> Option<f64> {
-        let repeats = self.repeats(name);
-        if self.is_short() { robust_spread(&repeats) } else { variation(&repeats) }
+    fn sentinel_spread(&self, name: &str) -> Option<f64> {
+        let repeats = self.sentinel_repeats(name);
+        if self.is_short() { robust_spread(&repeats) } else { coefficient_of_variation(&repeats) }
     }
 
     /// Whether this is a look beside a load, as opposed to a doctor's.
@@ -61,26 +61,26 @@ impl Look<'_> {
     }
 
     /// Percent of the quiet time that something waited.
-    fn pressure(&self, kind: &str) -> Option<f64> {
+    fn pressure_percent(&self, kind: &str) -> Option<f64> {
         let waited = self.get(&format!("quiet.pressure.{kind}.some_us"))?;
         let seconds = self.get("quiet.seconds").filter(|s| *s > 0.0)?;
         Some(100.0 * waited / 1e6 / seconds)
     }
 
     /// Whether gaps may be the server's own work.
-    fn server_works(&self) -> bool {
+    fn is_server_busy(&self) -> bool {
         let server = self.get("gap.server_cpu_s").unwrap_or(0.0) * 1e9;
         self.get("gap.lost_ns").is_some_and(|lost| server > 0.2 * lost)
     }
 }
 
 /// Everything about one look of `sweat doctor`, or of one beside a load.
-pub fn judge(seen: &Counters, when: &str) -> Vec<NoiseItem> {
-    of_look(&Look { seen, prefix: "" }, when)
+pub fn judge_noise(seen: &Counters, when: &str) -> Vec<NoiseItem> {
+    judge_reading(&NoiseReading { seen, prefix: "" }, when)
 }
 
-fn of_look(look: &Look<'_>, when: &str) -> Vec<NoiseItem> {
-    let judged = |rule: &rules::Rule| {
+fn judge_reading(look: &NoiseReading<'_>, when: &str) -> Vec<NoiseItem> {
+    let judged = |rule: &rules::NoiseRule| {
         let value = (rule.value)(look).filter(|v| v.is_finite())?;
         let mut level = rule.bounds.iter().rposition(|b| value > *b).map_or(0, |place| place + 1);
         // What a fifth of a second saw is a hint, not a verdict: only lost time is counted exactly.
@@ -88,12 +88,12 @@ fn of_look(look: &Look<'_>, when: &str) -> Vec<NoiseItem> {
             level = level.min(2);
         }
         let remedy = if level == 0 { "" } else { rule.remedy };
-        Some(item(rule.id, rule.title, when, (value, rule.unit), level, remedy))
+        Some(noise_item(rule.id, rule.title, when, (value, rule.unit), level, remedy))
     };
     RULES.iter().filter_map(judged).collect()
 }
 
-fn item(
+fn noise_item(
     id: &'static str,
     title: &'static str,
     when: &str,
@@ -106,23 +106,23 @@ fn item(
 }
 
 /// How quiet the machine was in a run: of each number the worst that any look saw.
-pub(super) fn of_run(run: &Run) -> Vec<NoiseItem> {
+pub(super) fn noise_of_run(run: &RunRecord) -> Vec<NoiseItem> {
     let mut all = Vec::new();
     for step in run.steps.iter().filter(|s| !s.noise.is_empty()) {
         let trial = run.trials.iter().find(|t| t.step == step.number);
         let name = trial.map_or(step.label.as_str(), |t| t.id.as_str());
-        let before = Look { seen: &step.noise, prefix: "before." };
-        let after = Look { seen: &step.noise, prefix: "after." };
-        all.extend(of_look(&before, &format!("before {name}")));
-        all.extend(drift(&before, &after, name, is_experiment(run)));
-        all.extend(faults(&before, &after, name));
+        let before = NoiseReading { seen: &step.noise, prefix: "before." };
+        let after = NoiseReading { seen: &step.noise, prefix: "after." };
+        all.extend(judge_reading(&before, &format!("before {name}")));
+        all.extend(sentinel_drift(&before, &after, name, is_experiment(run)));
+        all.extend(kernel_faults(&before, &after, name));
     }
-    all.extend(during::all(run));
-    worst(all)
+    all.extend(during::noise_during_loads(run));
+    worst_per_id(all)
 }
 
 /// Whether loads are compared with each other, so that a machine that changes meanwhile decides the answer.
-fn is_experiment(run: &Run) -> bool {
+fn is_experiment(run: &RunRecord) -> bool {
     let first = run.trials.first();
     run.trials.iter().any(|t| first.is_some_and(|f| t.way != f.way || t.block != f.block))
 }
@@ -134,7 +134,7 @@ pub fn worst_level(items: &[NoiseItem]) -> &'static str {
 }
 
 /// Of each id the worst item, the first among equals, in the order of their first appearance.
-fn worst(all: Vec<NoiseItem>) -> Vec<NoiseItem> {
+fn worst_per_id(all: Vec<NoiseItem>) -> Vec<NoiseItem> {
     let grade = |item: &NoiseItem| LEVELS.iter().position(|level| *level == item.level);
     let mut kept: Vec<NoiseItem> = Vec::new();
     for item in all {
@@ -148,8 +148,8 @@ fn worst(all: Vec<NoiseItem>) -> Vec<NoiseItem> {
 }
 
 /// The change of the CPU sentinel over a load as a share, and whether it is one.
-fn sentinel_change(before: &Look<'_>, after: &Look<'_>) -> Option<(f64, bool)> {
-    let (first, second) = (before.repeats("cpu"), after.repeats("cpu"));
+fn sentinel_change(before: &NoiseReading<'_>, after: &NoiseReading<'_>) -> Option<(f64, bool)> {
+    let (first, second) = (before.sentinel_repeats("cpu"), after.sentinel_repeats("cpu"));
     let (a, b) = (median(&first)?, median(&second)?);
     let error = (error_of_median(&first)?.powi(2) + error_of_median(&second)?.powi(2)).sqrt();
     let moved = b / a - 1.0;
@@ -157,7 +157,12 @@ fn sentinel_change(before: &Look<'_>, after: &Look<'_>) -> Option<(f64, bool)> {
 }
 
 /// The CPU sentinel after a load by the one before.
-fn drift(before: &Look<'_>, after: &Look<'_>, name: &str, compared: bool) -> Option<NoiseItem> {
+fn sentinel_drift(
+    before: &NoiseReading<'_>,
+    after: &NoiseReading<'_>,
+    name: &str,
+    compared: bool,
+) -> Option<NoiseItem> {
     let (moved, real) = sentinel_change(before, after)?;
     let level = match (real, compared) {
         (true, true) => 3,
@@ -168,11 +173,22 @@ fn drift(before: &Look<'_>, after: &Look<'_>, name: &str, compared: bool) -> Opt
                   not comparable; find out why (heat, credits, neighbours) and run again";
     let remedy = if level > 0 { remedy } else { "" };
     let title = "fixed CPU work after the load by before it";
-    Some(item("cpu_drift", title, &format!("over {name}"), (100.0 * moved, "%"), level, remedy))
+    Some(noise_item(
+        "cpu_drift",
+        title,
+        &format!("over {name}"),
+        (100.0 * moved, "%"),
+        level,
+        remedy,
+    ))
 }
 
 /// What the kernel counted that should never happen.
-fn faults(before: &Look<'_>, after: &Look<'_>, name: &str) -> Vec<NoiseItem> {
+fn kernel_faults(
+    before: &NoiseReading<'_>,
+    after: &NoiseReading<'_>,
+    name: &str,
+) -> Vec<NoiseItem> {
     const FAULTS: [(&str, &str, &str, usize, &str); 4] = [
         ("fault.file_system_errors", "file_system_errors", "file system errors", 3, "see dmesg"),
         ("fault.memory_errors", "memory_errors", "memory errors", 2, "see dmesg"),
@@ -195,22 +211,23 @@ fn faults(before: &Look<'_>, after: &Look<'_>, name: &str) -> Vec<NoiseItem> {
         let rise = after.get(counter)? - before.get(counter)?;
         let level = if rise > 0.0 { level } else { 0 };
         let remedy = if level > 0 { remedy } else { "" };
-        Some(item(id, title, &format!("over {name}"), (rise, ""), level, remedy))
+        Some(noise_item(id, title, &format!("over {name}"), (rise, ""), level, remedy))
     };
     FAULTS.iter().filter_map(rise).collect()
 }
 
 /// The smallest difference that so many blocks of two ways show in 8 of 10 experiments, as a share, if loads vary as
 /// the CPU sentinel does: they never vary less. The difference of two loads varies by the root of 2 more.
-pub fn resolvable(seen: &Counters, blocks: u32) -> Option<f64> {
-    let look = Look { seen, prefix: "" };
-    let variation = variation(&look.repeats("cpu")).filter(|_| blocks >= 2)?;
+pub fn resolvable_difference(seen: &Counters, blocks: u32) -> Option<f64> {
+    let look = NoiseReading { seen, prefix: "" };
+    let variation =
+        coefficient_of_variation(&look.sentinel_repeats("cpu")).filter(|_| blocks >= 2)?;
     let n = f64::from(blocks);
-    Some(detectable(variation * (2.0 / n).sqrt(), n - 1.0, 0.05))
+    Some(detectable_difference(variation * (2.0 / n).sqrt(), n - 1.0, 0.05))
 }
 
 /// Standard deviation by mean.
-fn variation(values: &[f64]) -> Option<f64> {
+fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     if values.len() < 3 {
         return None;
     }
@@ -229,7 +246,7 @@ fn robust_spread(values: &[f64]) -> Option<f64> {
 /// Standard error of the median of a sentinel, relative to it; that of a normal distribution is 1.25 times that of
 /// the mean.
 fn error_of_median(values: &[f64]) -> Option<f64> {
-    let spread = robust_spread(values)?.max(variation(values)? / 2.0);
+    let spread = robust_spread(values)?.max(coefficient_of_variation(values)? / 2.0);
     Some(1.2533 * spread / (values.len() as f64).sqrt())
 }
 

@@ -2,15 +2,15 @@
 //! is still good.
 
 use super::super::statistics::robust::median;
-use super::Look;
+use super::NoiseReading;
 
 /// A number and its bounds.
-pub(super) struct Rule {
+pub(super) struct NoiseRule {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) unit: &'static str,
     /// From the raw numbers; `None` where they are missing.
-    pub(super) value: fn(&Look<'_>) -> Option<f64>,
+    pub(super) value: fn(&NoiseReading<'_>) -> Option<f64>,
     /// Above these the level is note, warn, void.
     pub(super) bounds: [f64; 3],
     /// What it means and what to do, where it is not well.
@@ -21,8 +21,8 @@ pub(super) struct Rule {
 const NEVER: f64 = f64::INFINITY;
 
 /// In the order shown.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
+pub(super) const RULES: &[NoiseRule] = &[
+    NoiseRule {
         id: "lost_time",
         title: "time lost on the cores",
         unit: "%",
@@ -30,15 +30,15 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 0.5, 5.0],
         remedy: "others run on these cores: stop them, or measure elsewhere",
     },
-    Rule {
+    NoiseRule {
         id: "longest_gap",
         title: "longest gap on a core",
         unit: "ms",
-        value: |l| l.get("gap.longest_ns").filter(|_| !l.server_works()).map(|ns| ns / 1e6),
+        value: |l| l.get("gap.longest_ns").filter(|_| !l.is_server_busy()).map(|ns| ns / 1e6),
         bounds: [10.0, NEVER, NEVER],
         remedy: "latencies of this length may be the machine's, not the server's",
     },
-    Rule {
+    NoiseRule {
         id: "foreign_cpu",
         title: "CPU used by others",
         unit: "%",
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 3.0, 15.0],
         remedy: "stop what else runs here",
     },
-    Rule {
+    NoiseRule {
         id: "steal",
         title: "CPU taken by the hypervisor",
         unit: "%",
@@ -54,32 +54,32 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 0.5, 3.0],
         remedy: "neighbours share this machine: measure on hardware of your own, or later",
     },
-    Rule {
+    NoiseRule {
         id: "pressure_cpu",
         title: "waiting for a CPU (PSI some)",
         unit: "%",
-        value: |l| l.pressure("cpu"),
+        value: |l| l.pressure_percent("cpu"),
         bounds: [NEVER, 5.0, NEVER],
         remedy: "something waits for a core although nothing is measured yet",
     },
-    Rule {
+    NoiseRule {
         id: "pressure_io",
         title: "waiting for a disk (PSI some)",
         unit: "%",
-        value: |l| l.pressure("io"),
+        value: |l| l.pressure_percent("io"),
         bounds: [NEVER, 5.0, NEVER],
         remedy: "something reads or writes although nothing is measured yet; a server flushes \
                  after making data: let it settle",
     },
-    Rule {
+    NoiseRule {
         id: "pressure_memory",
         title: "waiting for memory (PSI some)",
         unit: "%",
-        value: |l| l.pressure("memory"),
+        value: |l| l.pressure_percent("memory"),
         bounds: [NEVER, 5.0, NEVER],
         remedy: "memory is short: a smaller pool, or fewer programs",
     },
-    Rule {
+    NoiseRule {
         id: "swap",
         title: "pages swapped",
         unit: "pages",
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 0.0, NEVER],
         remedy: "memory is short: a smaller pool, or fewer programs",
     },
-    Rule {
+    NoiseRule {
         id: "disk_writers",
         title: "written to disks by others",
         unit: "MiB/s",
@@ -95,41 +95,41 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 1.0, NEVER],
         remedy: "somebody else writes to the disks: wait, or find out who (iotop)",
     },
-    Rule {
+    NoiseRule {
         id: "cpu_repeats",
         title: "spread of a fixed piece of CPU work (CV)",
         unit: "%",
-        value: |l| l.spread("cpu").map(|cv| 100.0 * cv),
+        value: |l| l.sentinel_spread("cpu").map(|cv| 100.0 * cv),
         bounds: [NEVER, 2.0, 10.0],
         remedy: "the same work takes different times: clocks that change, neighbours, or credits \
                  that run out",
     },
-    Rule {
+    NoiseRule {
         id: "sync_repeats",
         title: "spread of 4 KiB flushes (CV)",
         unit: "%",
-        value: |l| l.spread("sync").map(|cv| 100.0 * cv),
+        value: |l| l.sentinel_spread("sync").map(|cv| 100.0 * cv),
         bounds: [NEVER, 10.0, NEVER],
         remedy: "the disk's own times vary so much: commits will, too",
     },
-    Rule {
+    NoiseRule {
         id: "sync_time",
         title: "time of a 4 KiB flush (median)",
         unit: "us",
-        value: |l| median(&l.repeats("sync")).map(|ns| ns / 1e3),
+        value: |l| median(&l.sentinel_repeats("sync")).map(|ns| ns / 1e3),
         bounds: [NEVER, NEVER, NEVER],
         remedy: "",
     },
-    Rule {
+    NoiseRule {
         id: "sync_too_fast",
         title: "flushes that no disk can do",
         unit: "",
-        value: |l| median(&l.repeats("sync")).map(|ns| f64::from(ns < SYNC_LEAST_NS)),
+        value: |l| median(&l.sentinel_repeats("sync")).map(|ns| f64::from(ns < SYNC_LEAST_NS)),
         bounds: [0.0, NEVER, NEVER],
         remedy: "a flush under 15 us reaches no medium: memory, a cache, or a disk that lies; \
                  commits will cost more elsewhere",
     },
-    Rule {
+    NoiseRule {
         id: "ceiling",
         title: "events without work that sweat can do",
         unit: "/s",
@@ -137,7 +137,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, NEVER, NEVER],
         remedy: "",
     },
-    Rule {
+    NoiseRule {
         id: "lateness",
         title: "sweat's own lateness (p99)",
         unit: "us",
@@ -146,7 +146,7 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "events begin later than they should: latencies below that say little; --precise, \
                  or a quieter machine",
     },
-    Rule {
+    NoiseRule {
         id: "saving_governors",
         title: "cores whose governor saves power",
         unit: "cores",
@@ -154,7 +154,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "cpupower frequency-set -g performance",
     },
-    Rule {
+    NoiseRule {
         id: "turbo",
         title: "turbo",
         unit: "",
@@ -162,7 +162,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "the clock depends on heat and on how many cores work: turn it off for comparisons",
     },
-    Rule {
+    NoiseRule {
         id: "virtual",
         title: "virtual machine",
         unit: "",
@@ -170,7 +170,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "neighbours and clocks are out of sight: repeat, in alternating order",
     },
-    Rule {
+    NoiseRule {
         id: "burst_class",
         title: "machine class with CPU credits",
         unit: "",
@@ -178,7 +178,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 0.0, NEVER],
         remedy: "it slows down once its credits are spent: take another class",
     },
-    Rule {
+    NoiseRule {
         id: "cpu_limited",
         title: "sweat's cores are limited (cgroup)",
         unit: "",
@@ -186,7 +186,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "the load has fewer cores than the machine shows",
     },
-    Rule {
+    NoiseRule {
         id: "server_cpu_limited",
         title: "the server's cores are limited (cgroup)",
         unit: "",
@@ -194,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "the server has fewer cores than the machine shows: it will be throttled",
     },
-    Rule {
+    NoiseRule {
         id: "huge_always",
         title: "transparent huge pages for all",
         unit: "",
@@ -202,7 +202,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "compaction may stall the server: set it to madvise",
     },
-    Rule {
+    NoiseRule {
         id: "numa",
         title: "fullest memory node by the emptiest",
         unit: "x",
@@ -213,7 +213,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 4.0, NEVER],
         remedy: "one node is nearly full, so memory comes from the other: numactl --interleave=all",
     },
-    Rule {
+    NoiseRule {
         id: "raid",
         title: "arrays being checked or rebuilt",
         unit: "arrays",
@@ -221,7 +221,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 0.0, NEVER],
         remedy: "wait until it is through (/proc/mdstat)",
     },
-    Rule {
+    NoiseRule {
         id: "disk_free",
         title: "disk in use",
         unit: "%",
@@ -229,7 +229,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [NEVER, 90.0, NEVER],
         remedy: "flash slows down when it is nearly full: make room",
     },
-    Rule {
+    NoiseRule {
         id: "rotational",
         title: "rotating disk",
         unit: "",
@@ -237,7 +237,7 @@ pub(super) const RULES: &[Rule] = &[
         bounds: [0.0, NEVER, NEVER],
         remedy: "a few hundred accesses per second are all it has; virtual disks often only say so",
     },
-    Rule {
+    NoiseRule {
         id: "cron",
         title: "cron jobs that start within 15 min",
         unit: "jobs",
@@ -251,7 +251,7 @@ pub(super) const RULES: &[Rule] = &[
 const SYNC_LEAST_NS: f64 = 15_000.0;
 
 /// Percent of the cores' time that nobody knows of: lost, and not used by the server.
-pub(super) fn lost_time(look: &Look<'_>) -> Option<f64> {
+pub(super) fn lost_time(look: &NoiseReading<'_>) -> Option<f64> {
     let server = look.get("gap.server_cpu_s").unwrap_or(0.0) * 1e9;
     let span = look.get("gap.span_ns").filter(|span| *span > 0.0)?;
     Some(100.0 * (look.get("gap.lost_ns")? - server).max(0.0) / span)
@@ -259,7 +259,7 @@ pub(super) fn lost_time(look: &Look<'_>) -> Option<f64> {
 
 /// Percent of the machine's CPU used by others while we sat still. `/proc/stat` counts hundredths of a second, so
 /// short looks say nothing.
-fn foreign_cpu(look: &Look<'_>) -> Option<f64> {
+fn foreign_cpu(look: &NoiseReading<'_>) -> Option<f64> {
     let seconds = look.get("quiet.seconds").filter(|s| *s >= 1.0)?;
     let server = ["quiet.process.cpu_user_s", "quiet.process.cpu_system_s"];
     let server: f64 = server.iter().filter_map(|name| look.get(name)).sum();
@@ -268,13 +268,13 @@ fn foreign_cpu(look: &Look<'_>) -> Option<f64> {
 }
 
 /// MiB per second on the busiest disk that the server did not write.
-fn disk_writers(look: &Look<'_>) -> Option<f64> {
+fn disk_writers(look: &NoiseReading<'_>) -> Option<f64> {
     let seconds = look.get("quiet.seconds").filter(|s| *s >= 1.0)?;
-    let sectors = look.all("quiet.disk.", ".sectors_written").reduce(f64::max)?;
+    let sectors = look.values_matching("quiet.disk.", ".sectors_written").reduce(f64::max)?;
     let server = look.get("quiet.process.write_bytes").unwrap_or(0.0);
     Some((sectors * 512.0 - server).max(0.0) / f64::from(1 << 20) / seconds)
 }
 
-fn cores_left(look: &Look<'_>, name: &str) -> Option<f64> {
+fn cores_left(look: &NoiseReading<'_>, name: &str) -> Option<f64> {
     Some(100.0 * look.get(name)? / look.get("gap.cpus").filter(|n| *n > 0.0)?)
 }

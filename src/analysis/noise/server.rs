@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::figure::{bytes, count, figure};
+use super::super::number_format::{format_bytes, format_count, format_number};
 
 /// What was read from a server; what it did not tell is missing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,20 +44,20 @@ pub struct ServerItem {
 
 /// Everything there is to say about a server.
 pub fn judge_server(facts: &ServerFacts) -> Vec<ServerItem> {
-    let mut items = limits(facts);
-    items.extend(settings(facts));
-    items.extend(data(facts));
+    let mut items = limit_items(facts);
+    items.extend(setting_items(facts));
+    items.extend(data_size_items(facts));
     for (probe, needs) in &facts.missing {
-        items.push(item("probe", "a probe that sees nothing", "note", probe.clone(), needs));
+        items.push(server_item("probe", "a probe that sees nothing", "note", probe.clone(), needs));
     }
     if facts.missing.is_empty() {
         let all = "all that this server has".to_owned();
-        items.push(item("probe", "probes", "ok", all, ""));
+        items.push(server_item("probe", "probes", "ok", all, ""));
     }
     items
 }
 
-fn item(
+fn server_item(
     id: &'static str,
     title: &'static str,
     level: &'static str,
@@ -68,11 +68,11 @@ fn item(
 }
 
 impl ServerFacts {
-    fn number(&self, name: &str) -> Option<f64> {
+    fn numeric_variable(&self, name: &str) -> Option<f64> {
         self.variables.get(name)?.parse().ok()
     }
 
-    fn is(&self, name: &str, values: &[&str]) -> bool {
+    fn variable_is(&self, name: &str, values: &[&str]) -> bool {
         let value = self.variables.get(name);
         value.is_some_and(|v| values.iter().any(|other| other.eq_ignore_ascii_case(v)))
     }
@@ -83,20 +83,20 @@ const FEW_SESSIONS: f64 = 16.0;
 /// Prepared statements left below this are few: sessions x statements x tables of a load.
 const FEW_STATEMENTS: f64 = 1000.0;
 
-fn limits(facts: &ServerFacts) -> Vec<ServerItem> {
+fn limit_items(facts: &ServerFacts) -> Vec<ServerItem> {
     let mut items = Vec::new();
     let taken = |name: &str| facts.status.get(name).copied().unwrap_or(0.0);
     let mut limit = |id, title, most: Option<f64>, taken: f64, few: f64, remedy: &str| {
         let Some(most) = most.filter(|most| *most > 0.0) else { return };
         let left = (most - taken).max(0.0);
         let level = if left < few { "warn" } else { "ok" };
-        let value = format!("{} of {} left", count(left as u64), count(most as u64));
-        items.push(item(id, title, level, value, if left < few { remedy } else { "" }));
+        let value = format!("{} of {} left", format_count(left as u64), format_count(most as u64));
+        items.push(server_item(id, title, level, value, if left < few { remedy } else { "" }));
     };
     limit(
         "max_connections",
         "sessions",
-        facts.number("max_connections"),
+        facts.numeric_variable("max_connections"),
         taken("Threads_connected"),
         FEW_SESSIONS,
         "a load needs its workers and 3 more: raise max_connections",
@@ -104,7 +104,7 @@ fn limits(facts: &ServerFacts) -> Vec<ServerItem> {
     limit(
         "max_user_connections",
         "sessions of this account",
-        facts.number("max_user_connections"),
+        facts.numeric_variable("max_user_connections"),
         0.0,
         FEW_SESSIONS,
         "a load needs its workers and 3 more: raise max_user_connections",
@@ -112,7 +112,7 @@ fn limits(facts: &ServerFacts) -> Vec<ServerItem> {
     limit(
         "max_prepared_stmt_count",
         "prepared statements",
-        facts.number("max_prepared_stmt_count"),
+        facts.numeric_variable("max_prepared_stmt_count"),
         taken("Prepared_stmt_count"),
         FEW_STATEMENTS,
         "a load needs workers x statements x tables: raise it, or --db-ps-mode=disable",
@@ -120,7 +120,7 @@ fn limits(facts: &ServerFacts) -> Vec<ServerItem> {
     limit(
         "open_files_limit",
         "open files",
-        facts.number("open_files_limit"),
+        facts.numeric_variable("open_files_limit"),
         taken("Open_files"),
         FEW_STATEMENTS,
         "tables and sessions take files: raise the service's LimitNOFILE",
@@ -128,23 +128,26 @@ fn limits(facts: &ServerFacts) -> Vec<ServerItem> {
     items
 }
 
-fn settings(facts: &ServerFacts) -> Vec<ServerItem> {
+fn setting_items(facts: &ServerFacts) -> Vec<ServerItem> {
     const RELAXED: &[(&str, &[&str])] = &[
         ("innodb_flush_log_at_trx_commit", &["0", "2"]),
         ("innodb_doublewrite", &["OFF", "0"]),
         ("innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC"]),
     ];
-    let mut relaxed: Vec<&str> =
-        RELAXED.iter().filter(|(name, off)| facts.is(name, off)).map(|(name, _)| *name).collect();
-    if facts.is("log_bin", &["ON", "1"]) && facts.is("sync_binlog", &["0"]) {
+    let mut relaxed: Vec<&str> = RELAXED
+        .iter()
+        .filter(|(name, off)| facts.variable_is(name, off))
+        .map(|(name, _)| *name)
+        .collect();
+    if facts.variable_is("log_bin", &["ON", "1"]) && facts.variable_is("sync_binlog", &["0"]) {
         relaxed.push("sync_binlog");
     }
     let mut items = vec![match relaxed.is_empty() {
-        true => item("durability", "durability", "ok", "as it should be".to_owned(), ""),
+        true => server_item("durability", "durability", "ok", "as it should be".to_owned(), ""),
         false => {
             let remedy =
                 "a crash loses commits: compare writes only with servers that relax the same";
-            item(
+            server_item(
                 "durability",
                 "durability",
                 "note",
@@ -153,32 +156,35 @@ fn settings(facts: &ServerFacts) -> Vec<ServerItem> {
             )
         }
     }];
-    if facts.is("read_only", &["ON", "1"]) || facts.is("super_read_only", &["ON", "1"]) {
+    if facts.variable_is("read_only", &["ON", "1"])
+        || facts.variable_is("super_read_only", &["ON", "1"])
+    {
         let remedy = "loads that write are refused; a replica's own work is foreign load";
-        items.push(item("read_only", "read only", "note", "ON".to_owned(), remedy));
+        items.push(server_item("read_only", "read only", "note", "ON".to_owned(), remedy));
     }
     if let Some(cache) = facts.variables.get("query_cache_type") {
-        let on = !facts.is("query_cache_type", &["OFF", "0"]);
+        let on = !facts.variable_is("query_cache_type", &["OFF", "0"]);
         let remedy = "answers may come from it, and every write takes its lock";
         let (level, remedy) = if on { ("note", remedy) } else { ("ok", "") };
-        items.push(item("query_cache", "query cache", level, cache.clone(), remedy));
+        items.push(server_item("query_cache", "query cache", level, cache.clone(), remedy));
     }
     let cipher = facts.cipher.clone();
     items.push(match cipher {
-        Some(cipher) => item(
+        Some(cipher) => server_item(
             "tls",
             "encryption",
             "note",
             cipher,
             "costs both sides CPU: compare like with like",
         ),
-        None => item("tls", "encryption", "ok", "none".to_owned(), ""),
+        None => server_item("tls", "encryption", "ok", "none".to_owned(), ""),
     });
     items
 }
 
-fn data(facts: &ServerFacts) -> Vec<ServerItem> {
-    let Some(pool) = facts.number("innodb_buffer_pool_size").filter(|pool| *pool > 0.0) else {
+fn data_size_items(facts: &ServerFacts) -> Vec<ServerItem> {
+    let Some(pool) = facts.numeric_variable("innodb_buffer_pool_size").filter(|pool| *pool > 0.0)
+    else {
         return Vec::new();
     };
     let mut items = Vec::new();
@@ -189,8 +195,8 @@ fn data(facts: &ServerFacts) -> Vec<ServerItem> {
             s if s < 0.25 => ("note", "most of the memory serves the page cache instead"),
             _ => ("ok", ""),
         };
-        let value = format!("{} of {}", bytes(pool), bytes(memory));
-        items.push(item("pool", "buffer pool by memory", level, value, remedy));
+        let value = format!("{} of {}", format_bytes(pool), format_bytes(memory));
+        items.push(server_item("pool", "buffer pool by memory", level, value, remedy));
     }
     if let Some(data) = facts.data_bytes {
         let (level, remedy) = match data / pool {
@@ -198,8 +204,8 @@ fn data(facts: &ServerFacts) -> Vec<ServerItem> {
             r if r <= 1.5 => ("warn", "borderline: a little growth changes a result a lot"),
             _ => ("ok", ""),
         };
-        let value = format!("{} = {} x pool", bytes(data), figure(data / pool));
-        items.push(item("data", "data by buffer pool", level, value, remedy));
+        let value = format!("{} = {} x pool", format_bytes(data), format_number(data / pool));
+        items.push(server_item("data", "data by buffer pool", level, value, remedy));
     }
     items
 }

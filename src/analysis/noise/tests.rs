@@ -1,7 +1,7 @@
 //! Looks and loads with known numbers, and the levels they earn.
 
 use super::*;
-use crate::analysis::recorded;
+use crate::analysis::fixture_runs;
 
 fn look(pairs: &[(&str, f64)]) -> Counters {
     let mut seen: Counters = [
@@ -28,7 +28,7 @@ fn sentinel(name: &str, times: &[f64]) -> Counters {
 
 #[track_caller]
 fn check(seen: &Counters, id: &str, level: &str, value: f64) {
-    let items = judge(seen, "now");
+    let items = judge_noise(seen, "now");
     let item = items.iter().find(|i| i.id == id).unwrap_or_else(|| panic!("no {id}"));
     assert_eq!(item.level, level, "{item:?}");
     assert!((item.value - value).abs() < 1e-6, "{item:?}");
@@ -42,9 +42,9 @@ fn lost_time_is_what_the_server_did_not_use() {
     check(&look(&[("gap.lost_ns", 400e6)]), "lost_time", "void", 10.0);
     let server = [("gap.lost_ns", 400e6), ("gap.server_cpu_s", 0.39)];
     check(&look(&server), "lost_time", "ok", 0.25);
-    let gaps = judge(&look(&server), "now");
+    let gaps = judge_noise(&look(&server), "now");
     assert!(gaps.iter().all(|i| i.id != "longest_gap"), "the server's gaps are not the machine's");
-    assert!(judge(&Counters::new(), "now").is_empty());
+    assert!(judge_noise(&Counters::new(), "now").is_empty());
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn others_are_what_neither_we_nor_the_server_did() {
     let server = [("quiet.cpu.busy_s", 1.51), ("quiet.process.cpu_user_s", 1.5)];
     check(&look(&server), "foreign_cpu", "ok", 0.0);
     // Hundredths of a second say nothing about fifty milliseconds.
-    let short = judge(&look(&[("quiet.seconds", 0.05)]), "now");
+    let short = judge_noise(&look(&[("quiet.seconds", 0.05)]), "now");
     assert!(short.iter().all(|i| i.id != "foreign_cpu"));
     check(&look(&[("gap.steal_s", 0.04)]), "steal", "warn", 1.0);
     check(&look(&[("gap.steal_s", 0.2)]), "steal", "void", 5.0);
@@ -87,9 +87,12 @@ fn sentinels_are_judged_by_their_spread() {
     check(&seen, "cpu_repeats", "ok", cv);
     check(&seen, "sync_time", "ok", 905.0);
     check(&seen, "sync_too_fast", "ok", 0.0);
-    let five = resolvable(&seen, 5).unwrap();
+    let five = resolvable_difference(&seen, 5).unwrap();
     assert!((five - 2.351 * cv / 100.0).abs() < 1e-5, "{five}");
-    assert!(resolvable(&seen, 10).unwrap() < five && resolvable(&seen, 1).is_none());
+    assert!(
+        resolvable_difference(&seen, 10).unwrap() < five
+            && resolvable_difference(&seen, 1).is_none()
+    );
     seen.extend(sentinel("cpu", &[100.0, 120.0, 80.0, 100.0]));
     check(&seen, "cpu_repeats", "void", 100.0 * (800.0_f64 / 3.0).sqrt() / 100.0);
     seen.extend(sentinel("sync", &[4e3, 5e3, 4.5e3]));
@@ -101,8 +104,8 @@ fn sentinels_are_judged_by_their_spread() {
 }
 
 /// A run whose only load has these looks before and after.
-fn run_with(before: &Counters, after: &Counters) -> Run {
-    let mut run = recorded::bench();
+fn run_with(before: &Counters, after: &Counters) -> RunRecord {
+    let mut run = fixture_runs::bench_run();
     let with = |prefix: &'static str, seen: &Counters| {
         seen.iter().map(move |(n, v)| (format!("{prefix}{n}"), *v)).collect::<Vec<_>>()
     };
@@ -111,8 +114,8 @@ fn run_with(before: &Counters, after: &Counters) -> Run {
     run
 }
 
-fn found(run: &Run, id: &str) -> Option<(&'static str, f64, String)> {
-    let items = of_run(run);
+fn found(run: &RunRecord, id: &str) -> Option<(&'static str, f64, String)> {
+    let items = noise_of_run(run);
     items.into_iter().find(|i| i.id == id).map(|i| (i.level, i.value, i.when))
 }
 
@@ -152,7 +155,7 @@ fn the_worst_look_stands_for_all() {
 
 #[test]
 fn loads_tell_of_swapping_limits_and_clocks() {
-    let mut run = recorded::bench();
+    let mut run = fixture_runs::bench_run();
     assert!(found(&run, "swap_during").is_none());
     let mut edge = |name: &str, rise: f64| {
         run.steps[0].before.insert(name.to_owned(), 1.0);

@@ -3,71 +3,74 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{Run, Trial};
-use crate::recorder::{Replayed, ReplayedClass};
+use crate::archive::{RunRecord, Trial};
+use crate::recorder::{ReplayTotals, ReplayedClass};
 
-use super::super::compare::{FEWEST_BATCHES, Sided, means, verdicts};
-use super::super::findings::{Comparison, ReplayChange, Verdict};
+use super::super::compare::{FEWEST_BATCHES, SidedValues, batch_means, judge_sides};
+use super::super::findings::{ComparisonVerdict, MetricComparison, ReplayChange};
 use super::super::latency;
-use super::margin;
+use super::asked_margin;
 
 /// One replay, or several added up.
-type Unit = (u32, Replayed);
+type ReplayUnit = (u32, ReplayTotals);
 
 /// Each further way of a run against its first.
-pub(in super::super) fn within(run: &Run) -> Vec<ReplayChange> {
-    let mut ways: Vec<(&str, BTreeMap<u32, Replayed>)> = Vec::new();
+pub(in super::super) fn changes_between_variants(run: &RunRecord) -> Vec<ReplayChange> {
+    let mut ways: Vec<(&str, BTreeMap<u32, ReplayTotals>)> = Vec::new();
     let asked = run.meta.asked.ways.iter().map(String::as_str);
     for way in asked.chain(run.trials.iter().map(|trial| trial.way.as_str())) {
         let of_way: Vec<&Trial> = run.trials.iter().filter(|trial| trial.way == way).collect();
         if ways.iter().any(|(known, _)| *known == way) || of_way.is_empty() {
             continue;
         }
-        let mut blocks: BTreeMap<u32, Replayed> = BTreeMap::new();
+        let mut blocks: BTreeMap<u32, ReplayTotals> = BTreeMap::new();
         for trial in of_way {
-            trial.replayed.iter().for_each(|told| blocks.entry(trial.block).or_default().add(told));
+            trial
+                .replayed
+                .iter()
+                .for_each(|told| blocks.entry(trial.block).or_default().add_replay(told));
         }
         ways.push((way, blocks));
     }
     let Some((base, others)) = ways.split_first() else { return Vec::new() };
-    let units = |blocks: &BTreeMap<u32, Replayed>| -> Vec<Unit> {
+    let units = |blocks: &BTreeMap<u32, ReplayTotals>| -> Vec<ReplayUnit> {
         blocks.iter().map(|(block, told)| (*block, told.clone())).collect()
     };
-    let of = |(way, blocks): &(&str, BTreeMap<u32, Replayed>)| {
-        sides((base.0, &units(&base.1)), (way, &units(blocks)), true, margin(run))
+    let of = |(way, blocks): &(&str, BTreeMap<u32, ReplayTotals>)| {
+        compare_sides((base.0, &units(&base.1)), (way, &units(blocks)), true, asked_margin(run))
     };
     others.iter().flat_map(of).collect()
 }
 
 /// Runs against others; each run is one unit.
-pub(in super::super) fn between_runs(
-    (base_name, base): (&str, &[Run]),
-    (name, other): (&str, &[Run]),
+pub(in super::super) fn changes_between_runs(
+    (base_name, base): (&str, &[RunRecord]),
+    (name, other): (&str, &[RunRecord]),
     paired: bool,
     margin: f64,
 ) -> Vec<ReplayChange> {
-    let units = |runs: &[Run]| -> Vec<Unit> {
-        let one = |(place, run): (u32, &Run)| {
-            let mut told = Replayed::default();
+    let units = |runs: &[RunRecord]| -> Vec<ReplayUnit> {
+        let one = |(place, run): (u32, &RunRecord)| {
+            let mut told = ReplayTotals::default();
             let mut replays = run.trials.iter().filter_map(|trial| trial.replayed.as_ref());
             replays.clone().next()?;
-            replays.by_ref().for_each(|one| told.add(one));
+            replays.by_ref().for_each(|one| told.add_replay(one));
             Some((place, told))
         };
         (1..).zip(runs).filter_map(one).collect()
     };
-    sides((base_name, &units(base)), (name, &units(other)), paired, margin)
+    compare_sides((base_name, &units(base)), (name, &units(other)), paired, margin)
 }
 
-fn sides(
-    (base_name, base): (&str, &[Unit]),
-    (name, other): (&str, &[Unit]),
+fn compare_sides(
+    (base_name, base): (&str, &[ReplayUnit]),
+    (name, other): (&str, &[ReplayUnit]),
     paired: bool,
     margin: f64,
 ) -> Vec<ReplayChange> {
-    let sum = |units: &[Unit]| {
-        let mut all = Replayed::default();
-        units.iter().for_each(|unit| all.add(&unit.1));
+    let sum = |units: &[ReplayUnit]| {
+        let mut all = ReplayTotals::default();
+        units.iter().for_each(|unit| all.add_replay(&unit.1));
         all
     };
     let (base_sum, other_sum) = (sum(base), sum(other));
@@ -79,12 +82,12 @@ fn sides(
     let is_single = base.len().min(other.len()) < 2;
     let sided = |(_, class): &(&ReplayedClass, &ReplayedClass)| {
         if is_single {
-            return of_single(&base[0].1, &other[0].1, &class.digest);
+            return batched_sides(&base[0].1, &other[0].1, &class.digest);
         }
-        let values = |units: &[Unit]| -> Vec<(u32, f64)> {
+        let values = |units: &[ReplayUnit]| -> Vec<(u32, f64)> {
             units
                 .iter()
-                .filter_map(|u| Some((u.0, value(class_of(&u.1, &class.digest)?)?)))
+                .filter_map(|u| Some((u.0, class_value(class_of(&u.1, &class.digest)?)?)))
                 .collect()
         };
         let (mut base, mut other) = (values(base), values(other));
@@ -93,21 +96,21 @@ fn sides(
             base.retain(|one| has(&other, one.0));
             other.retain(|one| has(&base, one.0));
         }
-        Sided { paired, base, other }
+        SidedValues { paired, base, other }
     };
-    let judged = verdicts((base_name, name), both.iter().map(sided).collect(), margin);
+    let judged = judge_sides((base_name, name), both.iter().map(sided).collect(), margin);
     let mut found: Vec<(f64, ReplayChange)> = both
         .iter()
         .zip(judged)
         .map(|((before, after), mut change)| {
             if is_single {
-                say_single(&mut change);
+                note_single_runs(&mut change);
             }
-            let took = after.replayed_ns.mean() * after.replayed_ns.len() as f64;
+            let took = after.replayed_ns.mean_ns() * after.replayed_ns.len() as f64;
             let one = ReplayChange {
                 digest: after.digest.clone(),
-                base: latency::of_cells(&before.replayed_ns),
-                way: latency::of_cells(&after.replayed_ns),
+                base: latency::summarize_sparse(&before.replayed_ns),
+                way: latency::summarize_sparse(&after.replayed_ns),
                 errors_new: (before.errors_new, after.errors_new),
                 change,
             };
@@ -118,28 +121,28 @@ fn sides(
     found.into_iter().map(|(_, one)| one).collect()
 }
 
-fn class_of<'r>(told: &'r Replayed, digest: &str) -> Option<&'r ReplayedClass> {
+fn class_of<'r>(told: &'r ReplayTotals, digest: &str) -> Option<&'r ReplayedClass> {
     told.classes.iter().find(|class| class.digest == digest)
 }
 
 /// What stands for a class in one unit: its times by the recorded ones, statement by statement, which makes statements of
 /// different size alike; without recorded times their mean.
-fn value(class: &ReplayedClass) -> Option<f64> {
+fn class_value(class: &ReplayedClass) -> Option<f64> {
     let (count, sum) = class.batches.iter().fold((0, 0.0), |(n, s), b| (n + b.0, s + b.1));
     let value = match count {
-        0 => class.replayed_ns.mean(),
+        0 => class.replayed_ns.mean_ns(),
         count => (sum / count as f64).exp(),
     };
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 /// One run on a side: batches of its statements, paired if both sent the same ones together.
-fn of_single(base: &Replayed, other: &Replayed, digest: &str) -> Sided {
+fn batched_sides(base: &ReplayTotals, other: &ReplayTotals, digest: &str) -> SidedValues {
     let batches = |told| class_of(told, digest).map(|class| &class.batches[..]).unwrap_or_default();
     let (base, other) = (batches(base), batches(other));
     let same = base.len() == other.len() && base.iter().zip(other).all(|(b, o)| b.0 == o.0);
     let numbered = |batches: &[(u64, f64)]| -> Vec<(u32, f64)> {
-        let means = means(batches);
+        let means = batch_means(batches);
         // Fewer say nothing of how much batches vary: then there is a ratio, and no more.
         if means.len() < FEWEST_BATCHES {
             let whole = batches.iter().fold((0, 0.0), |(n, s), b| (n + b.0, s + b.1));
@@ -149,13 +152,13 @@ fn of_single(base: &Replayed, other: &Replayed, digest: &str) -> Sided {
         (1..).zip(means.into_iter().map(f64::exp)).collect()
     };
     let (base, other) = (numbered(base), numbered(other));
-    Sided { paired: same && base.len() == other.len(), base, other }
+    SidedValues { paired: same && base.len() == other.len(), base, other }
 }
 
 /// Batches of one run each: what differs from run to run is not in their spread.
-fn say_single(change: &mut Comparison) {
+fn note_single_runs(change: &mut MetricComparison) {
     change.more_blocks = None;
-    if change.verdict == Verdict::Unsure && change.ratio.ci95.is_none() {
+    if change.verdict == ComparisonVerdict::Unsure && change.ratio.ci95.is_none() {
         change.notes = vec!["too few statements, or no recorded times, for a verdict".to_owned()];
         return;
     }

@@ -1,11 +1,11 @@
 //! Classes of statements before and after.
 
-use crate::recorder::{Replayed, ReplayedClass};
+use crate::recorder::{ReplayTotals, ReplayedClass};
 
-use super::super::compare::batch_verdicts;
-use super::super::figure::time;
-use super::super::findings::{Comparison, ReplayClassFinding, Verdict};
+use super::super::compare::judge_batches;
+use super::super::findings::{ComparisonVerdict, MetricComparison, ReplayClassFinding};
 use super::super::latency;
+use super::super::number_format::format_time;
 
 /// What a client adds to a time at the least, its own work and that of two schedulers: a difference of medians below it
 /// is no fault of the server.
@@ -15,8 +15,8 @@ const ROUND_TRIPS: f64 = 3.0;
 
 /// All classes, those that took most time first. `late_s` is how late the client itself was now and then: as long may it
 /// have taken to see an answer.
-pub(super) fn all(
-    told: &Replayed,
+pub(super) fn replayed_class_findings(
+    told: &ReplayTotals,
     margin: f64,
     round_trip_s: Option<f64>,
     late_s: f64,
@@ -24,16 +24,16 @@ pub(super) fn all(
     let floor_s = CLIENT_S.max(round_trip_s.unwrap_or(0.0) * ROUND_TRIPS).max(late_s);
     let timed = told.classes.iter().filter(|class| !class.batches.is_empty());
     let batches: Vec<&[(u64, f64)]> = timed.map(|class| &class.batches[..]).collect();
-    let mut changes = batch_verdicts(("recorded", "replayed"), &batches, margin).into_iter();
-    let took = |class: &ReplayedClass| class.replayed_ns.mean() * class.replayed_ns.len() as f64;
+    let mut changes = judge_batches(("recorded", "replayed"), &batches, margin).into_iter();
+    let took = |class: &ReplayedClass| class.replayed_ns.mean_ns() * class.replayed_ns.len() as f64;
     let all_took: f64 = told.classes.iter().map(took).sum();
     let mut one = |class: &ReplayedClass| {
-        let recorded = latency::of_cells(&class.recorded_ns);
-        let replayed = latency::of_cells(&class.replayed_ns);
+        let recorded = latency::summarize_sparse(&class.recorded_ns);
+        let replayed = latency::summarize_sparse(&class.replayed_ns);
         let mut change = if class.batches.is_empty() { None } else { changes.next() };
         if let Some(change) = &mut change {
             let more_s = replayed.p50_s.zip(recorded.p50_s).map(|(after, before)| after - before);
-            excuse(change, more_s, floor_s);
+            excuse_round_trip(change, more_s, floor_s);
         }
         ReplayClassFinding {
             digest: class.digest.clone(),
@@ -56,16 +56,16 @@ pub(super) fn all(
 
 /// Recorded times are the server's, replayed ones the client's: what the way there and back may make of it is no change
 /// for the worse.
-fn excuse(change: &mut Comparison, more_s: Option<f64>, floor_s: f64) {
+fn excuse_round_trip(change: &mut MetricComparison, more_s: Option<f64>, floor_s: f64) {
     let Some(more_s) = more_s.filter(|more_s| *more_s < floor_s) else { return };
-    if change.verdict == Verdict::Worse {
-        change.verdict = Verdict::Unsure;
+    if change.verdict == ComparisonVerdict::Worse {
+        change.verdict = ComparisonVerdict::Unsure;
         change.more_blocks = None;
         change.notes.push(format!(
             "its median is {} longer, and the way to the server and back, with a client that \
              waits for a CPU, may take {}: the recorded times are the server's own",
-            time(more_s.max(0.0)),
-            time(floor_s)
+            format_time(more_s.max(0.0)),
+            format_time(floor_s)
         ));
     }
 }

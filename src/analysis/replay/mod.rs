@@ -1,25 +1,25 @@
 //! What came of replays: were they on time, what failed, what took longer, what was left out.
 //! Never knows: files, formats, SQL.
-//! Start reading at [`all`].
+//! Start reading at [`replay_findings`].
 
+mod answer;
 mod changes;
 mod classes;
 #[cfg(test)]
-pub(crate) mod made;
+pub(crate) mod fixture_replays;
 #[cfg(test)]
 mod tests;
-mod words;
 
-use crate::archive::{Run, Trial};
-use crate::recorder::{LeftOut, Replayed, ReplayedClass, SparseHistogram};
+use crate::archive::{RunRecord, Trial};
+use crate::recorder::{LeftOut, ReplayTotals, ReplayedClass, SparseHistogram};
 
-use super::counters::fact;
-use super::findings::{Behind, LeftOutFinding, NoiseItem, ReplayChange, ReplayFinding};
+use super::counters::numeric_fact;
+use super::findings::{LeftOutFinding, NoiseItem, ReplayChange, ReplayFinding, ScheduleLag};
 use super::latency;
-use super::noise::{self, Slowed};
+use super::noise::{self, NoiseSlowdown};
 
-pub(super) use changes::{between_runs, within};
-pub(super) use words::{of_changes, sentences};
+pub(super) use answer::{change_sentences, replay_sentences};
+pub(super) use changes::{changes_between_runs, changes_between_variants};
 
 /// A statement that begins later than this after its time is behind the schedule. People and pools of sessions feel
 /// it, and no scheduler of a machine that is not overloaded is as late.
@@ -33,7 +33,7 @@ const EDGES: &[f64] = &[
 const MARGIN: f64 = 0.02;
 
 /// The replays of a run, by way, in the order they ran.
-pub(super) fn all(run: &Run) -> Vec<ReplayFinding> {
+pub(super) fn replay_findings(run: &RunRecord) -> Vec<ReplayFinding> {
     let mut ways: Vec<(&str, Vec<usize>)> = Vec::new();
     for (place, trial) in run.trials.iter().enumerate() {
         if trial.replayed.is_none() {
@@ -44,54 +44,54 @@ pub(super) fn all(run: &Run) -> Vec<ReplayFinding> {
             None => ways.push((&trial.way, vec![place])),
         }
     }
-    ways.into_iter().map(|(way, places)| one(run, way, places)).collect()
+    ways.into_iter().map(|(way, places)| variant_replay(run, way, places)).collect()
 }
 
 /// Holds what is said of classes against the noise of the machine. What was recorded is taken as it is.
-pub(super) fn heed_noise(
-    run: &Run,
+pub(super) fn apply_noise(
+    run: &RunRecord,
     items: &[NoiseItem],
     replays: &mut [ReplayFinding],
     changes: &mut [ReplayChange],
 ) {
-    if !noise::is_loud(items, &run.meta.allow) {
+    if !noise::is_noisy(items, &run.meta.allow) {
         return;
     }
-    let slowed = |way: &str| noise::mean_slowed(&[(run, items)], |trial| trial.way == way);
-    let is_open = run.trials.iter().any(|trial| timing(trial).is_some());
+    let slowed = |way: &str| noise::mean_slowdown(&[(run, items)], |trial| trial.way == way);
+    let is_open = run.trials.iter().any(|trial| timing_text(trial).is_some());
     for replay in replays {
         let way = slowed(&replay.way);
         let classes = replay.classes.iter_mut().filter_map(|class| class.change.as_mut());
-        noise::heed_noise(classes, |_| Slowed { base: 0.0, way, is_open });
+        noise::withdraw_noisy_verdicts(classes, |_| NoiseSlowdown { base: 0.0, way, is_open });
     }
     let changes = changes.iter_mut().map(|one| &mut one.change);
-    noise::heed_noise(changes, |one| {
+    noise::withdraw_noisy_verdicts(changes, |one| {
         let (base, way) = (slowed(&one.base), slowed(&one.way));
-        Slowed { base, way, is_open }
+        NoiseSlowdown { base, way, is_open }
     });
 }
 
 /// The margin that was asked for.
-fn margin(run: &Run) -> f64 {
+fn asked_margin(run: &RunRecord) -> f64 {
     let asked = &run.meta.asked;
     if asked.metric.is_empty() { MARGIN } else { asked.margin }
 }
 
-fn seconds(us: u64) -> f64 {
+fn us_to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
-    let mut told = Replayed::default();
+fn variant_replay(run: &RunRecord, way: &str, places: Vec<usize>) -> ReplayFinding {
+    let mut told = ReplayTotals::default();
     for place in &places {
-        run.trials[*place].replayed.iter().for_each(|one| told.add(one));
+        run.trials[*place].replayed.iter().for_each(|one| told.add_replay(one));
     }
     let first = &run.trials[places[0]];
-    let round_trip_s = fact(run, "round_trip_us").map(|us| us / 1e6);
+    let round_trip_s = numeric_fact(run, "round_trip_us").map(|us| us / 1e6);
     let late = places.iter().map(|place| run.trials[*place].lateness.clone());
-    let late = latency::summary(&latency::sum(&late.collect::<Vec<_>>()));
+    let late = latency::summarize_histogram(&latency::sum_histograms(&late.collect::<Vec<_>>()));
     let late_s = late.p90_s.or(late.max_s).unwrap_or(0.0);
-    let classes = classes::all(&told, margin(run), round_trip_s, late_s);
+    let classes = classes::replayed_class_findings(&told, asked_margin(run), round_trip_s, late_s);
     let sum = |of: fn(&ReplayedClass) -> u64| told.classes.iter().map(of).sum();
     let reason = |left: &LeftOut| LeftOutFinding {
         reason: left.reason.clone(),
@@ -105,17 +105,17 @@ fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
         records: told.records,
         sent: told.sent,
         ends_inferred: told.ends_inferred,
-        span_s: (told.span_us > 0).then(|| seconds(told.span_us)),
-        uncertainty_s: seconds(told.uncertainty_us),
-        timing: timing(first).unwrap_or_else(|| match first.options.get("timing") {
+        span_s: (told.span_us > 0).then(|| us_to_seconds(told.span_us)),
+        uncertainty_s: us_to_seconds(told.uncertainty_us),
+        timing: timing_text(first).unwrap_or_else(|| match first.options.get("timing") {
             Some(fast) if fast == "fast" => "as fast as it goes".to_owned(),
             _ => first.arrival.clone(),
         }),
         writes: first.options.get("writes").cloned().unwrap_or_default(),
-        lag: latency::of_cells(&told.lag_ns),
-        lag_bins: bins(&told.lag_ns),
+        lag: latency::summarize_sparse(&told.lag_ns),
+        lag_bins: lag_histogram(&told.lag_ns),
         lag_by_second: told.lag_by_second_ns.iter().map(|ns| *ns as f64 / 1e9).collect(),
-        behind: behind(&told),
+        behind: schedule_lag(&told),
         errors: [sum(|c| c.errors_in_both), sum(|c| c.errors_new), sum(|c| c.errors_gone)],
         rows_compared: sum(|c| c.rows_compared),
         rows_differing: sum(|c| c.rows_differing),
@@ -129,7 +129,7 @@ fn one(run: &Run, way: &str, places: Vec<usize>) -> ReplayFinding {
 }
 
 /// How the statements of a replay that follows the log's schedule are timed: `as recorded, 2x`.
-pub(super) fn timing(trial: &Trial) -> Option<String> {
+pub(super) fn timing_text(trial: &Trial) -> Option<String> {
     trial.replayed.as_ref().filter(|told| !told.lag_ns.is_empty())?;
     let speed = trial.options.get("speed").map(|text| text.trim_start_matches('x'));
     let speed = speed.and_then(|text| text.parse::<f64>().ok()).filter(|speed| *speed != 1.0);
@@ -137,7 +137,7 @@ pub(super) fn timing(trial: &Trial) -> Option<String> {
 }
 
 /// The histogram of lags, from the first edge that has something to the last.
-fn bins(lag: &SparseHistogram) -> Vec<(Option<f64>, u64)> {
+fn lag_histogram(lag: &SparseHistogram) -> Vec<(Option<f64>, u64)> {
     let mut bins: Vec<(Option<f64>, u64)> = EDGES.iter().map(|edge| (Some(*edge), 0)).collect();
     bins.push((None, 0));
     for (ns, count) in lag.cells() {
@@ -150,16 +150,16 @@ fn bins(lag: &SparseHistogram) -> Vec<(Option<f64>, u64)> {
 }
 
 /// When statements began too late, if any did.
-fn behind(told: &Replayed) -> Option<Behind> {
+fn schedule_lag(told: &ReplayTotals) -> Option<ScheduleLag> {
     let limit_ns = (BEHIND_S * 1e9) as u64;
     let is_late = |ns: &u64| *ns > limit_ns;
-    let longest = told.lag_by_second_ns.iter().copied().max().unwrap_or(told.lag_ns.max());
+    let longest = told.lag_by_second_ns.iter().copied().max().unwrap_or(told.lag_ns.max_ns());
     if !is_late(&longest) {
         return None;
     }
-    let late = told.lag_ns.above(limit_ns);
+    let late = told.lag_ns.count_above(limit_ns);
     let from = told.lag_by_second_ns.iter().position(is_late).unwrap_or(0);
-    Some(Behind {
+    Some(ScheduleLag {
         from_s: from as f64,
         seconds: told.lag_by_second_ns.iter().filter(|ns| is_late(ns)).count() as u64,
         of_seconds: told.lag_by_second_ns.len() as u64,

@@ -1,14 +1,14 @@
-use super::super::findings::{Findings, Verdict};
-use super::super::{Sides, analyse, compare_runs};
+use super::super::findings::{ComparisonVerdict, Findings};
+use super::super::{ComparisonOptions, analyse_run, compare_runs};
 use super::*;
 use crate::recorder::{Histogram, ReplayedClass, SparseHistogram};
 
 fn found() -> Findings {
-    analyse(&made::run())
+    analyse_run(&fixture_replays::replay_run())
 }
 
 fn verdict_of(class: &super::super::ReplayClassFinding) -> &'static str {
-    class.change.as_ref().map_or("none", |change| change.verdict.words())
+    class.change.as_ref().map_or("none", |change| change.verdict.as_str())
 }
 
 #[test]
@@ -75,43 +75,43 @@ fn the_schedule_is_a_histogram_and_the_moment_it_was_left() {
     );
     assert!((behind.share - 40.0 / 7240.0).abs() < 1e-9);
     assert_eq!(findings.trials[0].arrival, "as recorded");
-    let mut run = made::run();
+    let mut run = fixture_replays::replay_run();
     run.trials[0].options.insert("speed".to_owned(), "2".to_owned());
     let told = run.trials[0].replayed.as_mut().unwrap();
     told.lag_ns = SparseHistogram::default();
     told.lag_ns.record_n(100_000_000, 5);
     told.lag_by_second_ns = vec![100_000_000; 3];
-    let replay = analyse(&run).replays.remove(0);
+    let replay = analyse_run(&run).replays.remove(0);
     assert_eq!((replay.behind, replay.timing.as_str()), (None, "as recorded, 2x"));
 }
 
 #[test]
 fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
-    let told = |recorded_ns, times| Replayed {
+    let told = |recorded_ns, times| ReplayTotals {
         sent: 2000,
-        classes: vec![made::class("select ?", 2000, recorded_ns, times, 9)],
-        ..Replayed::default()
+        classes: vec![fixture_replays::replayed_class("select ?", 2000, recorded_ns, times, 9)],
+        ..ReplayTotals::default()
     };
     // Thrice as long, but by 80 us.
-    let quick = classes::all(&told(40_000.0, 3.0), 0.02, None, 0.0);
+    let quick = classes::replayed_class_findings(&told(40_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&quick[0]), "unsure");
     assert!(quick[0].change.as_ref().unwrap().notes[0].contains("the way to the server"));
-    let slow = classes::all(&told(400_000.0, 3.0), 0.02, None, 0.0);
+    let slow = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&slow[0]), "worse");
     // A round trip of 300 us excuses that too.
-    let far = classes::all(&told(400_000.0, 3.0), 0.02, Some(300e-6), 0.0);
+    let far = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, Some(300e-6), 0.0);
     assert_eq!(verdict_of(&far[0]), "unsure");
     // So does a client that began events late by as much.
-    let busy = classes::all(&told(400_000.0, 3.0), 0.02, None, 1e-3);
+    let busy = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, None, 1e-3);
     assert_eq!(verdict_of(&busy[0]), "unsure");
     // Being faster needs no excuse.
-    let better = classes::all(&told(40_000.0, 0.5), 0.02, Some(300e-6), 0.0);
+    let better = classes::replayed_class_findings(&told(40_000.0, 0.5), 0.02, Some(300e-6), 0.0);
     assert_eq!(verdict_of(&better[0]), "better");
 }
 
 #[test]
 fn ways_are_compared_class_by_class_over_their_blocks() {
-    let findings = analyse(&made::in_two_ways());
+    let findings = analyse_run(&fixture_replays::two_variant_run());
     assert_eq!(findings.replays.len(), 2);
     assert_eq!((findings.replays[0].sent, findings.replays[1].trials.len()), (18_000, 6));
     let changes: Vec<_> = findings
@@ -119,7 +119,10 @@ fn ways_are_compared_class_by_class_over_their_blocks() {
         .iter()
         .map(|c| (c.digest.as_str(), c.change.verdict, c.change.ratio.runs))
         .collect();
-    assert_eq!(changes, [("select a", Verdict::Worse, 6), ("select b", Verdict::Same, 6)]);
+    assert_eq!(
+        changes,
+        [("select a", ComparisonVerdict::Worse, 6), ("select b", ComparisonVerdict::Same, 6)]
+    );
     let answer = findings.answer.join(" ");
     assert!(
         answer.contains(
@@ -133,46 +136,46 @@ fn ways_are_compared_class_by_class_over_their_blocks() {
 #[test]
 fn finished_replays_are_compared_too() {
     let run = |id: &str, by, seed| {
-        let mut run = made::run();
+        let mut run = fixture_replays::replay_run();
         run.meta.id = id.to_owned();
-        run.trials[0].replayed = Some(made::slowed(by, seed));
+        run.trials[0].replayed = Some(fixture_replays::slowed_replay(by, seed));
         run
     };
-    let how = Sides { paired: false, metric: "p99_s".to_owned(), margin: 0.02 };
+    let how = ComparisonOptions { paired: false, metric: "p99_s".to_owned(), margin: 0.02 };
     let one = compare_runs(&[run("x", 1.0, 1)], &[run("y", 2.0, 1)], &how);
-    assert_eq!(one.replay_changes[0].change.verdict, Verdict::Worse);
+    assert_eq!(one.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
     assert!(one.replay_changes[0].change.paired, "the same statements in the same batches");
     assert!(one.replay_changes[0].change.notes[0].contains("batches of one run each"));
     let runs = |from: u64, by| -> Vec<_> {
         (from..from + 4).map(|n| run(&n.to_string(), by, n * 3)).collect()
     };
     let several = compare_runs(&runs(0, 1.0), &runs(10, 2.0), &how);
-    assert_eq!(several.replay_changes[0].change.verdict, Verdict::Worse);
+    assert_eq!(several.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
     assert_eq!(several.replay_changes[0].change.ratio.runs, 4);
     assert!(several.replays.is_empty());
 }
 
 #[test]
 fn an_empty_replay_and_a_load_that_is_none() {
-    let mut run = made::run();
-    run.trials[0].replayed = Some(Replayed { records: 3, ..Replayed::default() });
-    let findings = analyse(&run);
+    let mut run = fixture_replays::replay_run();
+    run.trials[0].replayed = Some(ReplayTotals { records: 3, ..ReplayTotals::default() });
+    let findings = analyse_run(&run);
     assert!(
         findings.answer[0].starts_with("No statement was sent: all of 3 records were left out.")
     );
     run.trials[0].replayed = None;
-    assert!(analyse(&run).replays.is_empty());
-    assert!(bins(&SparseHistogram::default()).is_empty());
+    assert!(analyse_run(&run).replays.is_empty());
+    assert!(lag_histogram(&SparseHistogram::default()).is_empty());
 }
 
 #[test]
 fn errors_that_were_recorded_fail_no_run() {
-    let mut run = made::run();
+    let mut run = fixture_replays::replay_run();
     let failing = |both| ReplayedClass { errors_in_both: both, ..ReplayedClass::default() };
     run.trials[0].failed[0].record_n(1000, 2000).unwrap();
     run.trials[0].replayed.as_mut().unwrap().classes = vec![failing(2007)];
-    assert!(!analyse(&run).has_failed());
+    assert!(!analyse_run(&run).has_failed());
     run.trials[0].replayed.as_mut().unwrap().classes = vec![failing(1)];
-    assert!(analyse(&run).has_failed());
+    assert!(analyse_run(&run).has_failed());
     let _: &Histogram = &run.trials[0].lateness;
 }

@@ -5,8 +5,10 @@
 //! kappa). The start is Gunther's: N / X is a quadratic in N. Intervals of the peak: bootstrap of residuals (Efron and
 //! Tibshirani, "An introduction to the bootstrap", 1993, chapter 9), residuals widened by sqrt(n / (n - 3)).
 
-use super::super::findings::Law;
-use super::super::statistics::least_squares::{Datum, fit, solve, squares};
+use super::super::findings::ScalabilityLaw;
+use super::super::statistics::least_squares::{
+    DataPoint, fit_model, solve_linear, weighted_squares,
+};
 use crate::base::random::Rng;
 
 /// Parameters of the law.
@@ -19,60 +21,60 @@ const SEED: u64 = 0x0075_736c;
 pub(super) const NO_COHERENCE: f64 = 1e-9;
 
 /// Where the law has its peak: value, and the ends of its 95 % interval.
-pub(super) type Interval = (f64, f64, f64);
+pub(super) type PeakInterval = (f64, f64, f64);
 
-impl Law {
+impl ScalabilityLaw {
     /// The rate at this load, events per second.
-    pub fn rate(&self, n: f64) -> f64 {
-        value(&[self.lambda, self.sigma, self.kappa], n).0
+    pub fn rate_at(&self, n: f64) -> f64 {
+        law_value(&[self.lambda, self.sigma, self.kappa], n).0
     }
 
     /// The load with the highest rate; `None` if the rate never falls.
-    pub fn peak(&self) -> Option<f64> {
-        peak(&[self.lambda, self.sigma, self.kappa])
+    pub fn peak_load(&self) -> Option<f64> {
+        peak_of_parameters(&[self.lambda, self.sigma, self.kappa])
     }
 }
 
 /// The law and its derivatives.
-fn value(p: &[f64; PARAMETERS], n: f64) -> (f64, [f64; PARAMETERS]) {
+fn law_value(p: &[f64; PARAMETERS], n: f64) -> (f64, [f64; PARAMETERS]) {
     let [lambda, sigma, kappa] = *p;
     let below = 1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0);
     let rate = lambda * n / below;
     (rate, [n / below, -rate * (n - 1.0) / below, -rate * n * (n - 1.0) / below])
 }
 
-fn peak(p: &[f64; PARAMETERS]) -> Option<f64> {
+fn peak_of_parameters(p: &[f64; PARAMETERS]) -> Option<f64> {
     let [_, sigma, kappa] = *p;
     (kappa >= NO_COHERENCE && sigma < 1.0).then(|| ((1.0 - sigma) / kappa).sqrt().max(1.0))
 }
 
 /// Fits the law. `None` with fewer data than parameters, or if nothing was done at all.
-pub(super) fn fit_law(data: &[Datum]) -> Option<Law> {
+pub(super) fn fit_law(data: &[DataPoint]) -> Option<ScalabilityLaw> {
     if data.len() < PARAMETERS || data.iter().any(|d| d.x <= 0.0 || d.y <= 0.0) {
         return None;
     }
-    let [lambda, sigma, kappa] = best(data, start(data));
+    let [lambda, sigma, kappa] = fit_bounded(data, start_parameters(data));
     let all: f64 = data.iter().map(|d| d.weight).sum();
     let mean = data.iter().map(|d| d.weight * d.y).sum::<f64>() / all;
     let spread: f64 = data.iter().map(|d| d.weight * (d.y - mean).powi(2)).sum();
-    let left = squares(data, &value, &[lambda, sigma, kappa]);
+    let left = weighted_squares(data, &law_value, &[lambda, sigma, kappa]);
     let r2 = if spread > 0.0 { 1.0 - left / spread } else { 0.0 };
-    Some(Law { lambda, sigma, kappa, r2 })
+    Some(ScalabilityLaw { lambda, sigma, kappa, r2 })
 }
 
 /// The sum of squares that the law leaves.
-pub(super) fn left(data: &[Datum], law: &Law) -> f64 {
-    squares(data, &value, &[law.lambda, law.sigma, law.kappa])
+pub(super) fn residual_squares(data: &[DataPoint], law: &ScalabilityLaw) -> f64 {
+    weighted_squares(data, &law_value, &[law.lambda, law.sigma, law.kappa])
 }
 
-fn best(data: &[Datum], start: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
+fn fit_bounded(data: &[DataPoint], start: [f64; PARAMETERS]) -> [f64; PARAMETERS] {
     let least = data.iter().map(|d| d.y / d.x).fold(f64::INFINITY, f64::min) * 1e-6;
     let bounds = [(least, f64::INFINITY), (0.0, 1.0), (0.0, f64::INFINITY)];
-    fit(data, &value, start, &bounds)
+    fit_model(data, &law_value, start, &bounds)
 }
 
 /// By linear least squares on N / X = a + b N + c N^2, weighted by X / N.
-fn start(data: &[Datum]) -> [f64; PARAMETERS] {
+fn start_parameters(data: &[DataPoint]) -> [f64; PARAMETERS] {
     let (mut matrix, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
     for d in data {
         let powers = [1.0, d.x, d.x * d.x];
@@ -85,7 +87,7 @@ fn start(data: &[Datum]) -> [f64; PARAMETERS] {
         }
     }
     let first = data[0].y / data[0].x;
-    let Some([a, b, c]) = solve(matrix, right) else { return [first, 0.01, 1e-4] };
+    let Some([a, b, c]) = solve_linear(matrix, right) else { return [first, 0.01, 1e-4] };
     let lambda = 1.0 / (a + b + c);
     if !(lambda.is_finite() && lambda > 0.0) {
         return [first, 0.01, 1e-4];
@@ -96,29 +98,32 @@ fn start(data: &[Datum]) -> [f64; PARAMETERS] {
 
 /// The peak with its 95 % intervals: the load, and the rate there. `None` if the law has none; an interval may be
 /// open, that is reach to infinity.
-pub(super) fn peaks(data: &[Datum], law: &Law) -> Option<(Interval, Interval)> {
+pub(super) fn peak_intervals(
+    data: &[DataPoint],
+    law: &ScalabilityLaw,
+) -> Option<(PeakInterval, PeakInterval)> {
     let fitted = [law.lambda, law.sigma, law.kappa];
-    let at = law.peak()?;
+    let at = law.peak_load()?;
     let n = data.len();
     let wider = (n as f64 / (n as f64 - PARAMETERS as f64).max(1.0)).sqrt();
-    let residual = |d: &Datum| wider * d.weight.sqrt() * (d.y - law.rate(d.x));
+    let residual = |d: &DataPoint| wider * d.weight.sqrt() * (d.y - law.rate_at(d.x));
     let residuals: Vec<f64> = data.iter().map(residual).collect();
     let mean = residuals.iter().sum::<f64>() / n as f64;
     let mut rng = Rng::new(SEED, n as u64, 0);
     let (mut loads, mut rates) = (Vec::new(), Vec::new());
     for _ in 0..RESAMPLES {
-        let again = |d: &Datum, rng: &mut Rng| {
-            let residual = residuals[rng.below(n as u64) as usize] - mean;
-            let y = (law.rate(d.x) + residual / d.weight.sqrt()).max(law.rate(d.x) * 1e-3);
-            Datum { y, ..*d }
+        let again = |d: &DataPoint, rng: &mut Rng| {
+            let residual = residuals[rng.uniform_below(n as u64) as usize] - mean;
+            let y = (law.rate_at(d.x) + residual / d.weight.sqrt()).max(law.rate_at(d.x) * 1e-3);
+            DataPoint { y, ..*d }
         };
-        let sample: Vec<Datum> = data.iter().map(|d| again(d, &mut rng)).collect();
-        let found = best(&sample, fitted);
-        let load = peak(&found).unwrap_or(f64::INFINITY);
+        let sample: Vec<DataPoint> = data.iter().map(|d| again(d, &mut rng)).collect();
+        let found = fit_bounded(&sample, fitted);
+        let load = peak_of_parameters(&found).unwrap_or(f64::INFINITY);
         loads.push(load);
         // Without a peak the rate grows for ever: towards lambda / sigma, if anywhere.
         rates.push(if load.is_finite() {
-            value(&found, load).0
+            law_value(&found, load).0
         } else {
             found[0] / found[1].max(f64::MIN_POSITIVE)
         });
@@ -129,5 +134,5 @@ pub(super) fn peaks(data: &[Datum], law: &Law) -> Option<(Interval, Interval)> {
         (rank(0.025), rank(0.975))
     };
     let ((low, high), (slow, fast)) = (ends(loads), ends(rates));
-    Some(((at, low, high), (law.rate(at), slow, fast)))
+    Some(((at, low, high), (law.rate_at(at), slow, fast)))
 }

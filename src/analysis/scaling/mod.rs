@@ -2,7 +2,7 @@
 //! is given. Load is what was measured, rate times mean response time (Little, "A proof for the queuing formula L =
 //! lambda W", 1961), not the number of threads asked for.
 //! Never knows: plans, how a sweep is walked.
-//! Start reading at [`of`].
+//! Start reading at [`find_scaling`].
 
 mod law;
 mod points;
@@ -10,13 +10,13 @@ mod points;
 mod tests;
 mod two_lines;
 
-use super::figure::{figure, percent, plural};
-use super::findings::{Law, Scaling, ScalingPoint, TrialFinding};
-use super::sentences::{Said, answers};
-use super::statistics::least_squares::{Datum, aicc};
-use crate::archive::Run;
+use super::findings::{ScalabilityLaw, ScalingFinding, ScalingPoint, TrialFinding};
+use super::number_format::{format_number, format_percent, format_plural};
+use super::sentences::{AnswerSentence, answer_texts};
+use super::statistics::least_squares::{DataPoint, aicc};
+use crate::archive::RunRecord;
 use crate::plan::{RATE, THREADS};
-use law::{Interval, fit_law, peaks};
+use law::{PeakInterval, fit_law, peak_intervals};
 use two_lines::{TwoLines, fit_two_lines};
 
 /// Fewer points carry no peak.
@@ -43,23 +43,24 @@ const FLAT: f64 = 1.1;
 const SUPERLINEAR: f64 = 1.05;
 
 /// Whether levels of load were swept, and not a setting of the server.
-pub(super) fn is_load(scaling: &Scaling) -> bool {
+pub(super) fn is_load_sweep(scaling: &ScalingFinding) -> bool {
     [THREADS, RATE].contains(&&*scaling.axis)
 }
 
 /// How rate grew over a sweep; `None` for a run that is none.
-pub(super) fn of(run: &Run, trials: &[TrialFinding]) -> Option<Scaling> {
-    let axis = points::axis(run)?;
-    let (points, notes) = points::all(run, trials, &axis);
-    let scaling = Scaling { axis, points, better: "neither", notes, ..Scaling::default() };
-    Some(if scaling.axis == THREADS { with_law(scaling) } else { scaling })
+pub(super) fn find_scaling(run: &RunRecord, trials: &[TrialFinding]) -> Option<ScalingFinding> {
+    let axis = points::sweep_axis(run)?;
+    let (points, notes) = points::scaling_points(run, trials, &axis);
+    let scaling =
+        ScalingFinding { axis, points, better: "neither", notes, ..ScalingFinding::default() };
+    Some(if scaling.axis == THREADS { fit_shapes(scaling) } else { scaling })
 }
 
 /// Fits law and rival, and gives the peak or says why not.
-fn with_law(mut scaling: Scaling) -> Scaling {
-    let data = data(&scaling.points);
+fn fit_shapes(mut scaling: ScalingFinding) -> ScalingFinding {
+    let data = weighted_points(&scaling.points);
     if data.len() < LEAST_POINTS {
-        let levels = plural(data.len() as u64, "level", "levels");
+        let levels = format_plural(data.len() as u64, "level", "levels");
         scaling.notes.push(format!(
             "no law is fitted: {levels} of load, at least {LEAST_POINTS} are needed \
              (two of them beyond the peak)"
@@ -73,24 +74,24 @@ fn with_law(mut scaling: Scaling) -> Scaling {
     let rival = fit_two_lines(&data);
     scaling.law = Some(law);
     scaling.two_lines = rival.map(|r| (r.lambda, r.ceiling));
-    scaling.better = better(&data, &law, rival.as_ref());
-    let peak = peaks(&data, &law);
-    let why = refusals(&scaling, &data, &law, peak);
+    scaling.better = better_shape(&data, &law, rival.as_ref());
+    let peak = peak_intervals(&data, &law);
+    let why = peak_refusals(&scaling, &data, &law, peak);
     if let (true, Some((at, rate))) = (why.is_empty(), peak) {
         (scaling.peak_n, scaling.peak_rate) = (Some(at), Some(rate));
         let beyond = data.iter().filter(|d| d.x > at.0).count();
         if beyond < 2 {
-            let levels = plural(beyond as u64, "level lies", "levels lie");
+            let levels = format_plural(beyond as u64, "level lies", "levels lie");
             scaling.notes.push(format!("{levels} beyond the peak; two would make it surer"));
         }
     }
     scaling.notes.extend(why.into_iter().map(|why| format!("no peak is given: {why}")));
-    scaling.notes.extend(shape(&scaling, &law));
+    scaling.notes.extend(shape_notes(&scaling, &law));
     scaling
 }
 
 /// The points as data, heavier where blocks agree. With a single block all weigh the same.
-fn data(points: &[ScalingPoint]) -> Vec<Datum> {
+fn weighted_points(points: &[ScalingPoint]) -> Vec<DataPoint> {
     let known = |p: &ScalingPoint| {
         let y = p.events_per_s.value.filter(|y| *y > 0.0)?;
         Some((p.concurrency.unwrap_or(p.value), y, points::relative_variance(&p.events_per_s)))
@@ -106,13 +107,17 @@ fn data(points: &[ScalingPoint]) -> Vec<Datum> {
         Some((v, df)) => 1.0 / ((v * df + pooled_mean * 4.0) / (df + 4.0) * y * y),
         None => 1.0 / (pooled_mean * y * y),
     };
-    all.into_iter().map(|(x, y, own)| Datum { x, y, weight: weight(y, own) }).collect()
+    all.into_iter().map(|(x, y, own)| DataPoint { x, y, weight: weight(y, own) }).collect()
 }
 
 /// Which shape describes the points better.
-fn better(data: &[Datum], law: &Law, rival: Option<&TwoLines>) -> &'static str {
+fn better_shape(
+    data: &[DataPoint],
+    law: &ScalabilityLaw,
+    rival: Option<&TwoLines>,
+) -> &'static str {
     let Some(rival) = rival else { return "law" };
-    let of_law = aicc(law::left(data, law), data.len(), law::PARAMETERS);
+    let of_law = aicc(law::residual_squares(data, law), data.len(), law::PARAMETERS);
     let of_rival = aicc(rival.left, data.len(), two_lines::PARAMETERS);
     match of_law.zip(of_rival) {
         Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && rival - law > APART => "law",
@@ -122,24 +127,24 @@ fn better(data: &[Datum], law: &Law, rival: Option<&TwoLines>) -> &'static str {
 }
 
 /// Why these points don't carry a peak; empty if they do.
-fn refusals(
-    scaling: &Scaling,
-    data: &[Datum],
-    law: &Law,
-    peak: Option<(Interval, Interval)>,
+fn peak_refusals(
+    scaling: &ScalingFinding,
+    data: &[DataPoint],
+    law: &ScalabilityLaw,
+    peak: Option<(PeakInterval, PeakInterval)>,
 ) -> Vec<String> {
     let largest = data.iter().map(|d| d.x).fold(0.0, f64::max);
     let mut why = Vec::new();
     if law.r2 < LEAST_R2 {
-        let r2 = percent(law.r2.max(0.0));
+        let r2 = format_percent(law.r2.max(0.0));
         why.push(format!(
             "the law explains {r2} of what was seen, {} at least are needed",
-            percent(LEAST_R2)
+            format_percent(LEAST_R2)
         ));
     }
     if scaling.better == "two lines" {
         why.push(
-            match plateau(scaling) {
+            match find_plateau(scaling) {
                 Some(_) => {
                     "the rate comes to a ceiling and stays there, which is no peak: something is \
                      used up (the server's CPU?)"
@@ -162,25 +167,25 @@ fn refusals(
         let far = if at > FURTHEST * largest {
             format!("more than {FURTHEST} times the highest level measured")
         } else {
-            figure(at)
+            format_number(at)
         };
         why.push(format!(
             "it would lie at a load of {far}, and the highest measured is {}: add higher levels",
-            figure(largest)
+            format_number(largest)
         ));
     } else if high > WIDEST * low {
-        let high = if high.is_finite() { figure(high) } else { "infinity".to_owned() };
+        let high = if high.is_finite() { format_number(high) } else { "infinity".to_owned() };
         why.push(format!(
             "these points put it anywhere between a load of {} and {high}: add levels around it, \
              or --blocks",
-            figure(low)
+            format_number(low)
         ));
     }
     why
 }
 
 /// What the parameters say about the points.
-fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
+fn shape_notes(scaling: &ScalingFinding, law: &ScalabilityLaw) -> Vec<String> {
     let mut notes = Vec::new();
     let best = scaling.points.iter().filter_map(|p| Some((p.efficiency?, p.value)));
     let best = best.fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a });
@@ -188,8 +193,8 @@ fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
         notes.push(format!(
             "superlinear: a thread does {} of its work at the smallest level when there are {}; \
              that is no scaling but a cache that warmed, or a machine that woke up, in between",
-            percent(best.0),
-            level(best.1)
+            format_percent(best.0),
+            level_text(best.1)
         ));
     } else if law.sigma == 0.0 {
         notes.push(
@@ -205,50 +210,50 @@ fn shape(scaling: &Scaling, law: &Law) -> Vec<String> {
 }
 
 /// A value as it was typed, if it is a whole number: `4`, not `4.00`.
-fn level(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { figure(value) }
+fn level_text(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format_number(value) }
 }
 
 /// The answer in sentences, the first one alone enough.
-pub(super) fn sentences(scaling: &Scaling) -> Vec<Said> {
+pub(super) fn scaling_sentences(scaling: &ScalingFinding) -> Vec<AnswerSentence> {
     let rate = |p: &ScalingPoint| p.events_per_s.value;
     let done = scaling.points.iter().filter(|p| rate(p).is_some());
     let by_rate = |a: &&ScalingPoint, b: &&ScalingPoint| {
         rate(a).unwrap_or(0.0).total_cmp(&rate(b).unwrap_or(0.0))
     };
     let (Some(first), Some(best)) = (scaling.points.first(), done.max_by(by_rate)) else {
-        return vec![answers::SWEEP_NONE.say(&[])];
+        return vec![answer_texts::SWEEP_NONE.to_sentence(&[])];
     };
-    let shown = |p: &ScalingPoint| rate(p).map_or_else(|| "-".to_owned(), figure);
+    let shown = |p: &ScalingPoint| rate(p).map_or_else(|| "-".to_owned(), format_number);
     let axis = &scaling.axis;
-    let mut all = vec![answers::SWEEP_BEST.say(&[
+    let mut all = vec![answer_texts::SWEEP_BEST.to_sentence(&[
         ("rate", &shown(best)),
         ("axis", axis),
-        ("at", &level(best.value)),
+        ("at", &level_text(best.value)),
         ("first", &shown(first)),
-        ("from", &level(first.value)),
+        ("from", &level_text(first.value)),
     ])];
     if let (Some(law), Some((at, low, high)), Some((peak, ..))) =
         (&scaling.law, scaling.peak_n, scaling.peak_rate)
     {
-        all.push(answers::SWEEP_PEAK.say(&[
-            ("at", &figure(at)),
-            ("low", &figure(low)),
-            ("high", &figure(high)),
-            ("rate", &figure(peak)),
-            ("sigma", &percent(law.sigma)),
-            ("kappa", &percent(law.kappa)),
+        all.push(answer_texts::SWEEP_PEAK.to_sentence(&[
+            ("at", &format_number(at)),
+            ("low", &format_number(low)),
+            ("high", &format_number(high)),
+            ("rate", &format_number(peak)),
+            ("sigma", &format_percent(law.sigma)),
+            ("kappa", &format_percent(law.kappa)),
         ]));
-    } else if let Some((from, low, high)) = plateau(scaling) {
-        all.push(answers::SWEEP_LEVEL.say(&[
+    } else if let Some((from, low, high)) = find_plateau(scaling) {
+        all.push(answer_texts::SWEEP_LEVEL.to_sentence(&[
             ("axis", axis),
-            ("from", &level(from)),
-            ("low", &figure(low)),
-            ("high", &figure(high)),
+            ("from", &level_text(from)),
+            ("low", &format_number(low)),
+            ("high", &format_number(high)),
         ]));
     } else if axis == THREADS {
         let why = scaling.notes.iter().find_map(|note| note.strip_prefix("no "));
-        all.extend(why.map(|why| answers::SWEEP_NO_PEAK.say(&[("why", &why)])));
+        all.extend(why.map(|why| answer_texts::SWEEP_NO_PEAK.to_sentence(&[("why", &why)])));
     }
     all
 }
@@ -256,7 +261,7 @@ pub(super) fn sentences(scaling: &Scaling) -> Vec<Said> {
 /// Where the rate comes to a level and stays there: from which value on, and the lowest and highest rate from there.
 /// Two lines that describe the points better than the law are not enough: the points themselves have to stay together,
 /// as the ceiling of the lines is a mean that may lie far below what was measured.
-fn plateau(scaling: &Scaling) -> Option<(f64, f64, f64)> {
+fn find_plateau(scaling: &ScalingFinding) -> Option<(f64, f64, f64)> {
     let (one, ceiling) = scaling.two_lines.filter(|_| scaling.better == "two lines")?;
     let is_flat =
         |p: &&ScalingPoint| p.concurrency.unwrap_or(p.value) * one >= NEAR_CEILING * ceiling;

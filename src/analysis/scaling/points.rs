@@ -1,10 +1,10 @@
 //! The points of a sweep, from its loads: mean of blocks, load by Little's law, running threads beside it.
 
-use super::super::figure::{figure, percent};
 use super::super::findings::{Estimate, ScalingPoint, TrialFinding};
 use super::super::latency;
+use super::super::number_format::{format_number, format_percent};
 use super::super::statistics::student;
-use crate::archive::Run;
+use crate::archive::RunRecord;
 use crate::plan::{RATE, THREADS};
 
 /// The same level at begin and end of a block apart by more than this share: the machine or the server drifted.
@@ -15,13 +15,13 @@ const OWN_RUNNING: f64 = 1.0;
 const RUNNING: &str = "Threads_running";
 
 /// What was varied; `None` if the loads have no values.
-pub(super) fn axis(run: &Run) -> Option<String> {
+pub(super) fn sweep_axis(run: &RunRecord) -> Option<String> {
     let has_values = run.trials.iter().any(|t| t.value.is_some());
     run.meta.asked.axis.clone().filter(|_| has_values)
 }
 
 /// One value in one block.
-struct Cell {
+struct SweepCell {
     value: f64,
     block: u32,
     /// Its loads, as indexes into the trials.
@@ -31,17 +31,17 @@ struct Cell {
 }
 
 /// The points in the order of the value, and what is to be said about them.
-pub(super) fn all(
-    run: &Run,
+pub(super) fn scaling_points(
+    run: &RunRecord,
     trials: &[TrialFinding],
     axis: &str,
 ) -> (Vec<ScalingPoint>, Vec<String>) {
-    let cells = cells(trials);
+    let cells = sweep_cells(trials);
     let mut values: Vec<f64> = cells.iter().map(|c| c.value).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
     let mut points: Vec<ScalingPoint> =
-        values.iter().map(|value| point(run, trials, &cells, *value)).collect();
+        values.iter().map(|value| scaling_point(run, trials, &cells, *value)).collect();
     let per_one = points.first().and_then(|p| Some(p.events_per_s.value? / p.value));
     for point in &mut points {
         let rate = point.events_per_s.value;
@@ -51,11 +51,11 @@ pub(super) fn all(
             _ => None,
         };
     }
-    (points, cells.iter().filter_map(|cell| drift(trials, cell, axis)).collect())
+    (points, cells.iter().filter_map(|cell| drift_note(trials, cell, axis)).collect())
 }
 
-fn cells(trials: &[TrialFinding]) -> Vec<Cell> {
-    let mut cells: Vec<Cell> = Vec::new();
+fn sweep_cells(trials: &[TrialFinding]) -> Vec<SweepCell> {
+    let mut cells: Vec<SweepCell> = Vec::new();
     let mut last: Option<(u32, f64)> = None;
     for (place, trial) in trials.iter().enumerate() {
         let Some(value) = trial.value else { continue };
@@ -63,7 +63,7 @@ fn cells(trials: &[TrialFinding]) -> Vec<Cell> {
         match cells.iter_mut().find(|c| (c.block, c.value) == key) {
             Some(cell) if last == Some(key) && cell.again.is_empty() => cell.trials.push(place),
             Some(cell) => cell.again.push(place),
-            None => cells.push(Cell {
+            None => cells.push(SweepCell {
                 value,
                 block: trial.block,
                 trials: vec![place],
@@ -75,23 +75,29 @@ fn cells(trials: &[TrialFinding]) -> Vec<Cell> {
     cells
 }
 
-fn point(run: &Run, trials: &[TrialFinding], cells: &[Cell], value: f64) -> ScalingPoint {
-    let here: Vec<&Cell> = cells.iter().filter(|c| c.value == value).collect();
+fn scaling_point(
+    run: &RunRecord,
+    trials: &[TrialFinding],
+    cells: &[SweepCell],
+    value: f64,
+) -> ScalingPoint {
+    let here: Vec<&SweepCell> = cells.iter().filter(|c| c.value == value).collect();
     let all: Vec<usize> = here.iter().flat_map(|c| c.trials.iter().copied()).collect();
-    let rates: Vec<f64> = here.iter().filter_map(|c| mean(rates_of(trials, &c.trials))).collect();
+    let rates: Vec<f64> =
+        here.iter().filter_map(|c| mean_of(rates_of(trials, &c.trials))).collect();
     let concurrency = |t: &usize| {
         let trial = &trials[*t];
         Some(trial.events_per_s.value? * trial.response.mean_s?)
     };
-    let running = |t: &usize| running(run, trials, *t);
+    let running = |t: &usize| threads_running(run, trials, *t);
     let histograms: Vec<_> =
-        all.iter().filter_map(|t| run.trials.get(*t)).map(latency::at_least).collect();
+        all.iter().filter_map(|t| run.trials.get(*t)).map(latency::censored_response).collect();
     ScalingPoint {
         value,
-        concurrency: mean(all.iter().filter_map(concurrency)),
-        events_per_s: estimate(&rates),
-        p99_s: latency::at(&latency::sum(&histograms), 0.99),
-        threads_running: mean(all.iter().filter_map(running)),
+        concurrency: mean_of(all.iter().filter_map(concurrency)),
+        events_per_s: estimate_rate(&rates),
+        p99_s: latency::latency_at(&latency::sum_histograms(&histograms), 0.99),
+        threads_running: mean_of(all.iter().filter_map(running)),
         efficiency: None,
     }
 }
@@ -100,18 +106,19 @@ fn rates_of<'a>(trials: &'a [TrialFinding], of: &'a [usize]) -> impl Iterator<It
     of.iter().filter_map(|t| trials[*t].events_per_s.value)
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+fn mean_of(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = values.fold((0u32, 0.0), |(count, sum), v| (count + 1, sum + v));
     (count > 0).then(|| sum / f64::from(count))
 }
 
 /// Mean and 95 % interval over blocks, by Student's t.
-fn estimate(rates: &[f64]) -> Estimate {
-    let value = mean(rates.iter().copied());
+fn estimate_rate(rates: &[f64]) -> Estimate {
+    let value = mean_of(rates.iter().copied());
     let ci95 = value.filter(|_| rates.len() >= 2).map(|mean| {
         let df = rates.len() as f64 - 1.0;
         let squares: f64 = rates.iter().map(|r| (r - mean).powi(2)).sum();
-        let half = student::quantile(0.975, df) * (squares / df / rates.len() as f64).sqrt();
+        let half =
+            student::student_quantile(0.975, df) * (squares / df / rates.len() as f64).sqrt();
         (mean - half, mean + half)
     });
     Estimate { value, ci95, runs: rates.len() as u32 }
@@ -121,32 +128,32 @@ fn estimate(rates: &[f64]) -> Estimate {
 pub(super) fn relative_variance(estimate: &Estimate) -> Option<(f64, f64)> {
     let (low, high) = estimate.ci95?;
     let df = f64::from(estimate.runs) - 1.0;
-    let error = (high - low) / 2.0 / student::quantile(0.975, df);
+    let error = (high - low) / 2.0 / student::student_quantile(0.975, df);
     Some(((error / estimate.value?).powi(2), df))
 }
 
 /// Mean number of running threads during a load, without our own sampler.
-fn running(run: &Run, trials: &[TrialFinding], place: usize) -> Option<f64> {
+fn threads_running(run: &RunRecord, trials: &[TrialFinding], place: usize) -> Option<f64> {
     let trial = &trials[place];
     let (began, ended) = (trial.began_s * 1e9, (trial.began_s + trial.seconds) * 1e9);
     let seen =
         run.samples.iter().filter(|s| s.began_ns as f64 >= began && s.ended_ns as f64 <= ended);
-    mean(seen.filter_map(|s| s.numbers.get(RUNNING)).map(|n| (n - OWN_RUNNING).max(0.0)))
+    mean_of(seen.filter_map(|s| s.numbers.get(RUNNING)).map(|n| (n - OWN_RUNNING).max(0.0)))
 }
 
 /// What a level that was run again at the end of its block says.
-fn drift(trials: &[TrialFinding], cell: &Cell, axis: &str) -> Option<String> {
-    let first = mean(rates_of(trials, &cell.trials)).filter(|r| *r > 0.0)?;
-    let again = mean(rates_of(trials, &cell.again))?;
+fn drift_note(trials: &[TrialFinding], cell: &SweepCell, axis: &str) -> Option<String> {
+    let first = mean_of(rates_of(trials, &cell.trials)).filter(|r| *r > 0.0)?;
+    let again = mean_of(rates_of(trials, &cell.again))?;
     let change = again / first - 1.0;
     (change.abs() > DRIFT).then(|| {
         format!(
             "drift: {axis}={} gave {} events/s at first and {} when it was run again ({} {}): the \
              points in between are not on one footing",
-            super::level(cell.value),
-            figure(first),
-            figure(again),
-            percent(change.abs()),
+            super::level_text(cell.value),
+            format_number(first),
+            format_number(again),
+            format_percent(change.abs()),
             if change > 0.0 { "more" } else { "less" },
         )
     })

@@ -1,6 +1,6 @@
 use super::super::findings::Estimate;
 use super::*;
-use crate::archive::{Asked, Meta, SampleRecord, Trial};
+use crate::archive::{ExperimentRequest, RunMeta, SampleRecord, Trial};
 use crate::recorder::new_histogram;
 
 /// Throughput by concurrency of a Cisco server, measured by Percona and published by Baron Schwartz in "Practical
@@ -24,12 +24,17 @@ fn point(value: f64, rate: f64) -> ScalingPoint {
     }
 }
 
-fn fitted(points: impl IntoIterator<Item = (f64, f64)>) -> Scaling {
+fn fitted(points: impl IntoIterator<Item = (f64, f64)>) -> ScalingFinding {
     let points = points.into_iter().map(|(value, rate)| point(value, rate)).collect();
-    with_law(Scaling { axis: THREADS.to_owned(), points, better: "neither", ..Scaling::default() })
+    fit_shapes(ScalingFinding {
+        axis: THREADS.to_owned(),
+        points,
+        better: "neither",
+        ..ScalingFinding::default()
+    })
 }
 
-fn cisco(keep: impl Fn(usize) -> bool) -> Scaling {
+fn cisco(keep: impl Fn(usize) -> bool) -> ScalingFinding {
     let all = CISCO.iter().enumerate().map(|(n, rate)| (n + 1, *rate));
     fitted(all.filter(|(n, _)| keep(*n)).map(|(n, rate)| (n as f64, rate)))
 }
@@ -56,7 +61,7 @@ fn the_published_points_give_the_published_parameters() {
     assert!(low < at && at < high && high < 1.5 * low, "{low} {at} {high}");
     assert!(slow < rate && rate < fast && fast < 1.1 * slow, "{slow} {rate} {fast}");
     assert_eq!(scaling.better, "law");
-    assert!(near(law.rate(at), rate, 1e-12) && law.rate(at * 1.1) < rate);
+    assert!(near(law.rate_at(at), rate, 1e-12) && law.rate_at(at * 1.1) < rate);
     assert!(scaling.notes.iter().any(|n| n.starts_with("0 levels lie beyond")), "{scaling:?}");
 }
 
@@ -71,10 +76,10 @@ fn few_points_over_the_whole_range_carry_a_peak() {
 
 #[test]
 fn what_points_do_not_carry_is_refused_in_words() {
-    let refused = |scaling: &Scaling, words: &str| {
+    let refused = |scaling: &ScalingFinding, words: &str| {
         assert_eq!((scaling.peak_n, scaling.peak_rate), (None, None));
         assert!(scaling.notes.iter().any(|n| n.contains(words)), "{words}: {:?}", scaling.notes);
-        assert!(sentences(scaling).len() >= 2);
+        assert!(scaling_sentences(scaling).len() >= 2);
     };
     let four = cisco(|n| [1, 2, 4, 8].contains(&n));
     assert_eq!(four.law, None);
@@ -96,7 +101,7 @@ fn a_flat_top_is_no_peak() {
     assert_eq!((flat.better, flat.peak_n), ("two lines", None));
     let (one, ceiling) = flat.two_lines.unwrap();
     assert!(near(one, 500.0, 0.01) && near(ceiling, 8000.0, 0.01), "{one} {ceiling}");
-    let said = sentences(&flat);
+    let said = scaling_sentences(&flat);
     assert!(said[1].starts_with("It levels off: from threads=16 on all rates lie"), "{said:?}");
     // The points of a noisy machine: the mean of what comes after the rise lies far below the best of them.
     let noisy = fitted(
@@ -105,7 +110,7 @@ fn a_flat_top_is_no_peak() {
             .zip(0..)
             .map(|(rate, p)| (f64::from(1 << p), rate)),
     );
-    let said = sentences(&noisy);
+    let said = scaling_sentences(&noisy);
     assert!(said[0].starts_with("The highest rate is 34 964"), "{said:?}");
     let (_, ceiling) = noisy.two_lines.unwrap_or_default();
     assert!(ceiling < 34_964.0 && !said.iter().any(|s| s.contains("levels off")), "{said:?}");
@@ -117,7 +122,7 @@ fn growth_without_end_and_more_than_linear_growth_are_said() {
     assert_eq!((line.peak_n, line.two_lines), (None, None));
     assert!(line.notes.iter().any(|n| n.contains("grows to the end")), "{:?}", line.notes);
     let run = sweep(&[(1, 1.0, 100.0), (1, 2.0, 260.0), (1, 4.0, 480.0)]);
-    let (points, _) = points::all(&run, &findings(&run), THREADS);
+    let (points, _) = points::scaling_points(&run, &findings(&run), THREADS);
     assert_eq!(
         points.iter().map(|p| p.efficiency).collect::<Vec<_>>(),
         [Some(1.0), Some(1.3), Some(1.2)]
@@ -125,24 +130,27 @@ fn growth_without_end_and_more_than_linear_growth_are_said() {
     let more = (0..8).map(|p| (f64::from(1 << p), 500.0 * f64::from(1 << p)));
     let mut more: Vec<ScalingPoint> = more.map(|(n, rate)| point(n, rate)).collect();
     more[3].efficiency = Some(1.3);
-    let more = with_law(Scaling {
+    let more = fit_shapes(ScalingFinding {
         axis: THREADS.to_owned(),
         points: more,
         better: "neither",
-        ..Scaling::default()
+        ..ScalingFinding::default()
     });
     assert!(more.notes.iter().any(|n| n.starts_with("superlinear")), "{:?}", more.notes);
 }
 
 /// A run with one load per (block, value, rate), ten seconds each.
-fn sweep(loads: &[(u32, f64, f64)]) -> Run {
+fn sweep(loads: &[(u32, f64, f64)]) -> RunRecord {
     let second = 1_000_000_000;
-    let mut run = Run {
-        meta: Meta {
-            asked: Asked { axis: Some(THREADS.to_owned()), ..Asked::default() },
-            ..Meta::default()
+    let mut run = RunRecord {
+        meta: RunMeta {
+            asked: ExperimentRequest {
+                axis: Some(THREADS.to_owned()),
+                ..ExperimentRequest::default()
+            },
+            ..RunMeta::default()
         },
-        ..Run::default()
+        ..RunRecord::default()
     };
     for (place, (block, value, rate)) in loads.iter().enumerate() {
         let began_ns = place as u64 * 20 * second;
@@ -175,15 +183,15 @@ fn sweep(loads: &[(u32, f64, f64)]) -> Run {
     run
 }
 
-fn findings(run: &Run) -> Vec<TrialFinding> {
-    let temperatures = vec![super::super::findings::Temperature::Warm; run.trials.len()];
-    super::super::trials::all(run, &temperatures)
+fn findings(run: &RunRecord) -> Vec<TrialFinding> {
+    let temperatures = vec![super::super::findings::PoolTemperature::Warm; run.trials.len()];
+    super::super::trials::trial_findings(run, &temperatures)
 }
 
 #[test]
 fn a_point_is_the_mean_of_its_blocks_with_an_interval() {
     let run = sweep(&[(1, 4.0, 300.0), (1, 1.0, 100.0), (2, 1.0, 110.0), (2, 4.0, 320.0)]);
-    let scaling = of(&run, &findings(&run)).unwrap();
+    let scaling = find_scaling(&run, &findings(&run)).unwrap();
     let one = &scaling.points[0];
     assert_eq!((one.value, one.events_per_s.runs), (1.0, 2));
     assert_eq!(one.events_per_s.value, Some(105.0));
@@ -199,10 +207,10 @@ fn a_point_is_the_mean_of_its_blocks_with_an_interval() {
 #[test]
 fn the_first_level_again_shows_drift_and_is_no_point() {
     let still = sweep(&[(1, 1.0, 100.0), (1, 2.0, 180.0), (1, 1.0, 101.0)]);
-    let (points, notes) = points::all(&still, &findings(&still), THREADS);
+    let (points, notes) = points::scaling_points(&still, &findings(&still), THREADS);
     assert_eq!((points[0].events_per_s.value, notes.len()), (Some(100.0), 0));
     let drifts = sweep(&[(1, 1.0, 100.0), (1, 2.0, 180.0), (1, 1.0, 90.0)]);
-    let (_, notes) = points::all(&drifts, &findings(&drifts), THREADS);
+    let (_, notes) = points::scaling_points(&drifts, &findings(&drifts), THREADS);
     assert!(notes[0].contains("threads=1 gave 100 events/s at first and 90.0"), "{notes:?}");
 }
 
@@ -210,5 +218,5 @@ fn the_first_level_again_shows_drift_and_is_no_point() {
 fn a_plain_load_is_no_sweep() {
     let mut run = sweep(&[(1, 1.0, 100.0)]);
     run.meta.asked.axis = None;
-    assert_eq!(of(&run, &findings(&run)), None);
+    assert_eq!(find_scaling(&run, &findings(&run)), None);
 }

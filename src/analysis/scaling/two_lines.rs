@@ -2,7 +2,7 @@
 //! CPU for instance, and loses nothing beyond. The asymptotes of any queueing network: Denning and Buzen, "The
 //! operational analysis of queueing network models", 1978.
 
-use super::super::statistics::least_squares::Datum;
+use super::super::statistics::least_squares::DataPoint;
 
 /// Parameters of the two lines.
 pub(super) const PARAMETERS: usize = 2;
@@ -19,22 +19,23 @@ pub(super) struct TwoLines {
 }
 
 impl TwoLines {
-    fn rate(lambda: f64, ceiling: f64, n: f64) -> f64 {
+    fn rate_at(lambda: f64, ceiling: f64, n: f64) -> f64 {
         (lambda * n).min(ceiling)
     }
 }
 
 /// Fits it by trying each place for the bend. `None` with fewer than three data, or if there is no bend among them.
-pub(super) fn fit_two_lines(data: &[Datum]) -> Option<TwoLines> {
+pub(super) fn fit_two_lines(data: &[DataPoint]) -> Option<TwoLines> {
     let mut sorted = data.to_vec();
     sorted.sort_by(|a, b| a.x.total_cmp(&b.x));
     let left = |lambda: f64, ceiling: f64| -> f64 {
-        let residual = |d: &Datum| d.y - TwoLines::rate(lambda, ceiling, d.x);
+        let residual = |d: &DataPoint| d.y - TwoLines::rate_at(lambda, ceiling, d.x);
         sorted.iter().map(|d| d.weight * residual(d).powi(2)).sum()
     };
     let with_bend = |bend: usize| {
         let (slope, flat) = sorted.split_at(bend);
-        let sum = |part: &[Datum], of: &dyn Fn(&Datum) -> f64| part.iter().map(of).sum::<f64>();
+        let sum =
+            |part: &[DataPoint], of: &dyn Fn(&DataPoint) -> f64| part.iter().map(of).sum::<f64>();
         let lambda = sum(slope, &|d| d.weight * d.x * d.y) / sum(slope, &|d| d.weight * d.x * d.x);
         let ceiling = sum(flat, &|d| d.weight * d.y) / sum(flat, &|d| d.weight);
         TwoLines { lambda, ceiling, left: left(lambda, ceiling) }
@@ -50,8 +51,11 @@ pub(super) fn fit_two_lines(data: &[Datum]) -> Option<TwoLines> {
 mod tests {
     use super::*;
 
-    fn data(rate: impl Fn(f64) -> f64) -> Vec<Datum> {
-        (0..8).map(|p| f64::from(1 << p)).map(|x| Datum { x, y: rate(x), weight: 1.0 }).collect()
+    fn data(rate: impl Fn(f64) -> f64) -> Vec<DataPoint> {
+        (0..8)
+            .map(|p| f64::from(1 << p))
+            .map(|x| DataPoint { x, y: rate(x), weight: 1.0 })
+            .collect()
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! To change the English: `answers.rs` and `doubts.rs`. To add a sentence: a row there, and a situation in
 //! `tests.rs` in which it is said.
 
-pub(super) mod answers;
-pub(super) mod doubts;
+pub(super) mod answer_texts;
+pub(super) mod caveat_texts;
 #[cfg(test)]
 mod tests;
 
@@ -13,14 +13,14 @@ use std::borrow::Borrow;
 use std::fmt::{self, Display};
 use std::ops::Deref;
 
-use super::caveats::{Caveat, Level};
+use super::caveats::{Caveat, CaveatLevel};
 
 /// What the first sentence of an answer begins with if the run can't support it.
 pub const NOT_RELIABLE: &str = "Not reliable: ";
 
 /// A sentence of an answer.
 #[derive(Debug)]
-pub(super) struct Sentence {
+pub(super) struct SentenceTemplate {
     pub(super) id: &'static str,
     /// When it may be said.
     #[cfg_attr(not(test), expect(dead_code, reason = "for who reads the table, and its test"))]
@@ -33,12 +33,12 @@ pub(super) struct Sentence {
 
 /// A doubt: what was seen, and what to do.
 #[derive(Debug)]
-pub(super) struct Doubt {
+pub(super) struct CaveatTemplate {
     /// Of the row; several rows may have one id.
     pub(super) name: &'static str,
     pub(super) id: &'static str,
     /// Or the gravest one, where the level depends on what was seen.
-    pub(super) level: Level,
+    pub(super) level: CaveatLevel,
     /// When it is raised, as in `docs/reading-results.md`.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the documentation"))]
     pub(super) when: &'static str,
@@ -47,11 +47,11 @@ pub(super) struct Doubt {
 }
 
 /// What goes into the gaps of a text.
-pub(super) type Words<'a> = &'a [(&'a str, &'a dyn Display)];
+pub(super) type TemplateValues<'a> = &'a [(&'a str, &'a dyn Display)];
 
 /// A sentence that was said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct AnswerSentence {
     /// Which one.
     pub id: &'static str,
     /// In full.
@@ -59,33 +59,37 @@ pub struct Said {
     if_void: String,
 }
 
-impl Sentence {
+impl SentenceTemplate {
     /// The sentence with these words in its gaps.
-    pub(super) fn say(&self, words: Words<'_>) -> Said {
-        Said { id: self.id, text: fill(self.text, words), if_void: fill(self.if_void, words) }
+    pub(super) fn to_sentence(&self, words: TemplateValues<'_>) -> AnswerSentence {
+        AnswerSentence {
+            id: self.id,
+            text: fill_template(self.text, words),
+            if_void: fill_template(self.if_void, words),
+        }
     }
 }
 
-impl Doubt {
+impl CaveatTemplate {
     /// The doubt with these words in its gaps.
-    pub(super) fn raise(&self, words: Words<'_>) -> Caveat {
-        self.raise_at(self.level, words)
+    pub(super) fn to_caveat(&self, words: TemplateValues<'_>) -> Caveat {
+        self.to_caveat_at(self.level, words)
     }
 
     /// The same where the level depends on what was seen.
-    pub(super) fn raise_at(&self, level: Level, words: Words<'_>) -> Caveat {
+    pub(super) fn to_caveat_at(&self, level: CaveatLevel, words: TemplateValues<'_>) -> Caveat {
         Caveat {
             id: self.id,
             sentence: self.name,
             level,
-            evidence: fill(self.evidence, words),
-            remedy: fill(self.remedy, words),
+            evidence: fill_template(self.evidence, words),
+            remedy: fill_template(self.remedy, words),
         }
     }
 }
 
 /// The text with its gaps (`{name}`) filled; a gap that nobody fills stays, and a test finds it.
-fn fill(text: &str, words: Words<'_>) -> String {
+fn fill_template(text: &str, words: TemplateValues<'_>) -> String {
     let mut out = String::with_capacity(text.len() + 32);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
@@ -101,9 +105,9 @@ fn fill(text: &str, words: Words<'_>) -> String {
 }
 
 /// The answer of a run that can't support it: each sentence without what it claims, the first one marked.
-pub(super) fn not_reliable(answer: Vec<Said>) -> Vec<Said> {
-    let bare = |said: Said| Said { text: said.if_void.clone(), ..said };
-    let mut bare: Vec<Said> = answer.into_iter().map(bare).collect();
+pub(super) fn mark_unreliable(answer: Vec<AnswerSentence>) -> Vec<AnswerSentence> {
+    let bare = |said: AnswerSentence| AnswerSentence { text: said.if_void.clone(), ..said };
+    let mut bare: Vec<AnswerSentence> = answer.into_iter().map(bare).collect();
     bare.retain(|said| !said.text.is_empty());
     if let Some(first) = bare.first_mut() {
         first.text = format!("{NOT_RELIABLE}{}", first.text);
@@ -112,26 +116,26 @@ pub(super) fn not_reliable(answer: Vec<Said>) -> Vec<Said> {
 }
 
 #[cfg(test)]
-impl Said {
+impl AnswerSentence {
     /// Words of no row, for findings that are made up.
-    pub(crate) fn made_up(text: &str) -> Said {
-        Said { id: "MADE_UP", text: text.to_owned(), if_void: text.to_owned() }
+    pub(crate) fn from_text(text: &str) -> AnswerSentence {
+        AnswerSentence { id: "MADE_UP", text: text.to_owned(), if_void: text.to_owned() }
     }
 }
 
-impl Display for Said {
+impl Display for AnswerSentence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl PartialEq<&str> for Said {
+impl PartialEq<&str> for AnswerSentence {
     fn eq(&self, text: &&str) -> bool {
         self.text == *text
     }
 }
 
-impl Deref for Said {
+impl Deref for AnswerSentence {
     type Target = str;
     fn deref(&self) -> &str {
         &self.text
@@ -139,7 +143,7 @@ impl Deref for Said {
 }
 
 /// So that an answer can be joined.
-impl Borrow<str> for Said {
+impl Borrow<str> for AnswerSentence {
     fn borrow(&self) -> &str {
         &self.text
     }

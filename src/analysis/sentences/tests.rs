@@ -3,17 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use super::super::caveats::{self, Case, Level};
+use super::super::caveats::{self, CaveatInput, CaveatLevel};
 use super::super::findings::{
-    Capacity, Comparison, Estimate, Findings, Scaling, ScalingPoint, Stall, StallKind, Stalls,
-    Steady, SteadyVerdict, Verdict, WaitGroup,
+    CapacityFinding, ComparisonVerdict, Estimate, Findings, MetricComparison, ScalingFinding,
+    ScalingPoint, Stall, StallFindings, StallKind, SteadyState, SteadyVerdict, WaitGroup,
 };
-use super::super::replay::made;
+use super::super::replay::fixture_replays;
 use super::super::{
-    Sides, analyse, capacity, compare, compare_runs, noise, recorded, replay, scaling, waits,
+    ComparisonOptions, analyse_run, capacity, compare, compare_runs, fixture_runs, noise, replay,
+    scaling, waits,
 };
-use super::{NOT_RELIABLE, Said, answers, doubts};
-use crate::archive::{Counters, Run, RunState, SampleRecord, UnopenedRecord, VariableRecord};
+use super::{AnswerSentence, NOT_RELIABLE, answer_texts, caveat_texts};
+use crate::archive::{Counters, RunRecord, RunState, SampleRecord, UnopenedRecord, VariableRecord};
 
 /// Words that a void run has no right to.
 const PRAISE: &[&str] = &[
@@ -36,32 +37,32 @@ const PRAISE: &[&str] = &[
 
 /// A run, the sentences that must be among what is said of it, and those that must not.
 struct Situation {
-    run: Run,
+    run: RunRecord,
     said: &'static [&'static str],
     not_said: &'static [&'static str],
 }
 
-fn bench(change: impl FnOnce(&mut Run)) -> Run {
-    let mut run = recorded::bench();
+fn bench(change: impl FnOnce(&mut RunRecord)) -> RunRecord {
+    let mut run = fixture_runs::bench_run();
     change(&mut run);
     run
 }
 
-fn demo(change: impl FnOnce(&mut Run)) -> Run {
-    let mut run = recorded::demo();
+fn demo(change: impl FnOnce(&mut RunRecord)) -> RunRecord {
+    let mut run = fixture_runs::demo_run();
     change(&mut run);
     run
 }
 
 /// A rise of a counter over the first load.
-fn raise(run: &mut Run, name: &str, rise: f64) {
+fn raise(run: &mut RunRecord, name: &str, rise: f64) {
     let step = run.trials[0].step;
     let step = run.steps.iter_mut().find(|s| s.number == step).unwrap();
     let from = *step.before.entry(name.to_owned()).or_insert(10.0);
     step.after.insert(name.to_owned(), from + rise);
 }
 
-fn set(run: &mut Run, name: &str, value: &str, end: &str) {
+fn set(run: &mut RunRecord, name: &str, value: &str, end: &str) {
     run.variables.retain(|v| v.name != name);
     run.variables.push(VariableRecord {
         name: name.to_owned(),
@@ -71,11 +72,11 @@ fn set(run: &mut Run, name: &str, value: &str, end: &str) {
     });
 }
 
-fn option(run: &mut Run, name: &str, value: &str) {
+fn option(run: &mut RunRecord, name: &str, value: &str) {
     run.trials[0].options.insert(name.to_owned(), value.to_owned());
 }
 
-fn lose_time(run: &mut Run, step: usize, ns: f64) {
+fn lose_time(run: &mut RunRecord, step: usize, ns: f64) {
     let noise = &mut run.steps[step].noise;
     noise.insert("before.gap.span_ns".to_owned(), 4e8);
     noise.insert("before.gap.lost_ns".to_owned(), ns);
@@ -83,7 +84,7 @@ fn lose_time(run: &mut Run, step: usize, ns: f64) {
 }
 
 /// CPU of others during the first load, as a share of the machine.
-fn share_cpu(run: &mut Run, share: f64) {
+fn share_cpu(run: &mut RunRecord, share: f64) {
     let step = &mut run.steps[0];
     let seconds = (step.ended_ns.unwrap() - step.began_ns) as f64 / 1e9;
     let ours = (run.trials[0].cpu_user_ns + run.trials[0].cpu_system_ns) as f64 / 1e9;
@@ -97,7 +98,7 @@ fn sample(at: u64, name: &str, value: f64) -> SampleRecord {
     SampleRecord { began_ns: at, numbers, ..SampleRecord::default() }
 }
 
-fn last_s(run: &mut Run, seconds: u64) {
+fn last_s(run: &mut RunRecord, seconds: u64) {
     run.trials[0].ended_ns = run.trials[0].began_ns + seconds * 1_000_000_000;
 }
 
@@ -105,7 +106,7 @@ fn last_s(run: &mut Run, seconds: u64) {
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn loads() -> Vec<Situation> {
     let mut all = Vec::new();
-    let mut add = |change: &dyn Fn(&mut Run), said, not_said| {
+    let mut add = |change: &dyn Fn(&mut RunRecord), said, not_said| {
         all.push(Situation { run: bench(change), said, not_said });
     };
     add(
@@ -349,7 +350,7 @@ fn loads() -> Vec<Situation> {
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn experiments() -> Vec<Situation> {
     let mut all = Vec::new();
-    let mut add = |run: Run, said, not_said| all.push(Situation { run, said, not_said });
+    let mut add = |run: RunRecord, said, not_said| all.push(Situation { run, said, not_said });
     add(
         demo(|_| {}),
         &[
@@ -378,7 +379,7 @@ fn experiments() -> Vec<Situation> {
     };
     add(from_device(Some(1e6)), &["NOT_COLD_CACHED"], &["NOT_COLD_UNSEEN"]);
     add(from_device(None), &["NOT_COLD_UNSEEN"], &["NOT_COLD_CACHED"]);
-    let noted = |run: &mut Run| {
+    let noted = |run: &mut RunRecord| {
         run.steps[0].notes.push("side effect: cleaners is 4, and 1 before".to_owned());
     };
     add(demo(noted), &["SIDE_EFFECT"], &[]);
@@ -403,10 +404,10 @@ fn experiments() -> Vec<Situation> {
         }
     });
     add(few, &["WARM_READS_FEW"], &["WARM_READS"]);
-    let mut warmed = recorded::demo();
+    let mut warmed = fixture_runs::demo_run();
     warmed.trials.clear();
     add(warmed, &["WARMED"], &["NOTHING"]);
-    add(Run::default(), &["NOTHING"], &["WARMED"]);
+    add(RunRecord::default(), &["NOTHING"], &["WARMED"]);
     let pair = |base: &[u64], way: &[u64]| compare::tests::experiment(&[("a", base), ("b", way)]);
     let flat: &[u64] = &[1000, 1001, 999, 1002, 998, 1000];
     add(
@@ -458,7 +459,7 @@ fn experiments() -> Vec<Situation> {
     }
     add(many, &["CONFOUNDED_PLAN"], &["CONFOUNDED_RUNS"]);
     add(
-        made::run(),
+        fixture_replays::replay_run(),
         &[
             "REPLAY_VERDICT",
             "REPLAY_SLOWED",
@@ -472,15 +473,15 @@ fn experiments() -> Vec<Situation> {
         ],
         &["REPLAY_NONE"],
     );
-    add(made::in_two_ways(), &["REPLAY_CHANGES"], &[]);
-    let mut disturbed = made::run();
+    add(fixture_replays::two_variant_run(), &["REPLAY_CHANGES"], &[]);
+    let mut disturbed = fixture_replays::replay_run();
     lose_time(&mut disturbed, 0, 80e6);
     add(disturbed, &["REPLAY_VERDICT", "NOISE"], &["REPLAY_SLOWED"]);
     all
 }
 
 /// A step for each load, in which looks at the machine can be kept.
-fn in_steps(run: &mut Run) {
+fn in_steps(run: &mut RunRecord) {
     for (number, trial) in (1..).zip(&mut run.trials) {
         trial.step = number;
         run.steps.push(crate::archive::StepRecord {
@@ -502,7 +503,8 @@ fn names(findings: &Findings) -> BTreeSet<&'static str> {
 /// Finished runs against each other.
 fn finished() -> Vec<(Findings, &'static [&'static str])> {
     let single = |number, rate, flush: &str| compare::tests::single(number, rate, flush);
-    let sides = Sides { paired: false, metric: "events_per_s".to_owned(), margin: 0.02 };
+    let sides =
+        ComparisonOptions { paired: false, metric: "events_per_s".to_owned(), margin: 0.02 };
     let base = [single(1, 1000, "1"), single(2, 1001, "1")];
     let mut other = [single(3, 1300, "2"), single(4, 1301, "2")];
     let mixed = [base[0].clone(), other[0].clone()];
@@ -521,9 +523,9 @@ fn finished() -> Vec<(Findings, &'static [&'static str])> {
 
 /// Sentences of findings that no small run brings about.
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
-fn made_up() -> Vec<Said> {
+fn made_up() -> Vec<AnswerSentence> {
     let mut all = Vec::new();
-    let comparison = |verdict, more_blocks| Comparison {
+    let comparison = |verdict, more_blocks| MetricComparison {
         way: "again".to_owned(),
         base: "a".to_owned(),
         metric: "events_per_s".to_owned(),
@@ -542,12 +544,12 @@ fn made_up() -> Vec<Said> {
         pairs: Vec::new(),
         notes: Vec::new(),
     };
-    for verdict in [Verdict::Same, Verdict::Unsure, Verdict::Worse] {
-        all.extend(noise::against_itself(&[comparison(verdict, Some(1))]));
+    for verdict in [ComparisonVerdict::Same, ComparisonVerdict::Unsure, ComparisonVerdict::Worse] {
+        all.extend(noise::aa_sentences(&[comparison(verdict, Some(1))]));
     }
-    let mut none = comparison(Verdict::Unsure, None);
+    let mut none = comparison(ComparisonVerdict::Unsure, None);
     none.ratio = Estimate::default();
-    all.extend(compare::sentences(&[none], &[]));
+    all.extend(compare::comparison_sentences(&[none], &[]));
     let point = |n: f64, rate: f64| ScalingPoint {
         value: n,
         concurrency: Some(n),
@@ -556,23 +558,24 @@ fn made_up() -> Vec<Said> {
         threads_running: None,
         efficiency: None,
     };
-    let sweep = |points: Vec<ScalingPoint>| Scaling {
+    let sweep = |points: Vec<ScalingPoint>| ScalingFinding {
         axis: "threads".to_owned(),
         points,
         better: "neither",
         notes: vec!["no law is fitted: 1 level of load".to_owned()],
-        ..Scaling::default()
+        ..ScalingFinding::default()
     };
-    all.extend(scaling::sentences(&sweep(Vec::new())));
-    all.extend(scaling::sentences(&sweep(vec![point(1.0, 100.0)])));
+    all.extend(scaling::scaling_sentences(&sweep(Vec::new())));
+    all.extend(scaling::scaling_sentences(&sweep(vec![point(1.0, 100.0)])));
     let level = vec![point(1.0, 100.0), point(2.0, 200.0), point(4.0, 201.0)];
     let two_lines = Some((100.0, 200.5));
-    let level = Scaling { two_lines, better: "two lines", ..sweep(level) };
-    all.extend(scaling::sentences(&level));
-    let law = Some(crate::analysis::Law { lambda: 100.0, sigma: 0.1, kappa: 0.01, r2: 0.99 });
+    let level = ScalingFinding { two_lines, better: "two lines", ..sweep(level) };
+    all.extend(scaling::scaling_sentences(&level));
+    let law =
+        Some(crate::analysis::ScalabilityLaw { lambda: 100.0, sigma: 0.1, kappa: 0.01, r2: 0.99 });
     let (peak_n, peak_rate) = (Some((9.0, 8.0, 10.0)), Some((400.0, 390.0, 410.0)));
-    let peak = Scaling { law, peak_n, peak_rate, ..sweep(vec![point(1.0, 100.0)]) };
-    all.extend(scaling::sentences(&peak));
+    let peak = ScalingFinding { law, peak_n, peak_rate, ..sweep(vec![point(1.0, 100.0)]) };
+    all.extend(scaling::scaling_sentences(&peak));
     let step = crate::analysis::CapacityStep {
         trial: 0,
         phase: "curve".to_owned(),
@@ -582,54 +585,54 @@ fn made_up() -> Vec<Said> {
         outcome: crate::analysis::StepOutcome::Unsure,
         why: String::new(),
     };
-    let search = Capacity {
+    let search = CapacityFinding {
         objectives: vec!["p99 < 20ms".to_owned()],
         why: Some("p99 21.0 ms".to_owned()),
-        ..Capacity::default()
+        ..CapacityFinding::default()
     };
     let confirmed_per_s = Some(5000.0);
     let first_failing_per_s = Some(5100.0);
     let steps = vec![step];
-    all.extend(capacity::sentences(&search));
-    all.extend(capacity::sentences(&Capacity {
+    all.extend(capacity::capacity_sentences(&search));
+    all.extend(capacity::capacity_sentences(&CapacityFinding {
         confirmed_per_s,
         first_failing_per_s,
         steps,
         ..search.clone()
     }));
-    all.extend(capacity::sentences(&Capacity {
+    all.extend(capacity::capacity_sentences(&CapacityFinding {
         ill_posed: Some("p99 is 19 ms unloaded".to_owned()),
         ..search
     }));
-    let mut replay = analyse(&made::run()).replays.remove(0);
+    let mut replay = analyse_run(&fixture_replays::replay_run()).replays.remove(0);
     replay.behind = None;
     replay.classes.clear();
-    all.extend(replay::sentences(&[replay.clone()]));
+    all.extend(replay::replay_sentences(&[replay.clone()]));
     replay.sent = 0;
-    all.extend(replay::sentences(&[replay]));
+    all.extend(replay::replay_sentences(&[replay]));
     let group = WaitGroup { words: "1 wait".to_owned(), ..WaitGroup::default() };
-    all.extend(waits::sentences(&[], &[group]));
+    all.extend(waits::wait_sentences(&[], &[group]));
     let wait = crate::analysis::WaitFinding { count: 1, ..Default::default() };
-    all.extend(waits::sentences(&[wait], &[]));
+    all.extend(waits::wait_sentences(&[wait], &[]));
     all
 }
 
 /// What is said of a load that was seen like this.
 fn seen(change: impl FnOnce(&mut Findings), plan: &str) -> BTreeSet<&'static str> {
     let run = bench(|run| run.plan = plan.to_owned());
-    let mut findings = analyse(&run);
+    let mut findings = analyse_run(&run);
     change(&mut findings);
     let Findings { trials, ways, data, noise, timeline, .. } = &findings;
-    let case = Case { run: &run, trials, ways, data, noise };
-    let answer = super::super::answer::sentences(ways, trials, &timeline.phases, 1.0);
+    let case = CaveatInput { run: &run, trials, ways, data, noise };
+    let answer = super::super::answer::answer_sentences(ways, trials, &timeline.phases, 1.0);
     let answer = answer.iter().map(|said| said.id);
-    answer.chain(caveats::all(&case).iter().map(|caveat| caveat.sentence)).collect()
+    answer.chain(caveats::find_caveats(&case).iter().map(|caveat| caveat.sentence)).collect()
 }
 
 fn steady(verdict: SteadyVerdict) -> impl FnOnce(&mut Findings) {
     move |findings| {
         let level = Some(1000.0);
-        findings.trials[0].steady = Some(Steady { verdict, level, ..Steady::default() });
+        findings.trials[0].steady = Some(SteadyState { verdict, level, ..SteadyState::default() });
     }
 }
 
@@ -646,7 +649,7 @@ fn long_loads() -> BTreeSet<&'static str> {
         lost_events: 9.0,
         max_s: None,
     };
-    let stalls = Stalls { events: vec![stop], lost_share: 0.1, ..Stalls::default() };
+    let stalls = StallFindings { events: vec![stop], lost_share: 0.1, ..StallFindings::default() };
     all.extend(seen(|findings| findings.trials[0].stalls = Some(stalls), ""));
     all
 }
@@ -654,7 +657,7 @@ fn long_loads() -> BTreeSet<&'static str> {
 /// Everything that any situation brings about.
 fn everything() -> Vec<Findings> {
     let runs = loads().into_iter().chain(experiments());
-    let mut all: Vec<Findings> = runs.map(|situation| analyse(&situation.run)).collect();
+    let mut all: Vec<Findings> = runs.map(|situation| analyse_run(&situation.run)).collect();
     all.extend(finished().into_iter().map(|(findings, _)| findings));
     all
 }
@@ -663,7 +666,7 @@ fn everything() -> Vec<Findings> {
 fn each_situation_says_what_it_must_and_nothing_that_it_must_not() {
     let mut wrong = Vec::new();
     for (place, situation) in loads().into_iter().chain(experiments()).enumerate() {
-        let names = names(&analyse(&situation.run));
+        let names = names(&analyse_run(&situation.run));
         let missing = situation.said.iter().filter(|said| !names.contains(*said));
         wrong.extend(missing.map(|said| format!("{place}: {said} is missing in {names:?}")));
         let too_much = situation.not_said.iter().filter(|said| names.contains(*said));
@@ -681,8 +684,8 @@ fn every_sentence_has_a_situation() {
     let mut said: BTreeSet<&str> = everything().iter().flat_map(names).collect();
     said.extend(made_up().iter().map(|one| one.id));
     said.extend(long_loads());
-    let rows = doubts::ALL.iter().map(|row| row.name);
-    let rows = rows.chain(answers::ALL.iter().map(|row| row.id));
+    let rows = caveat_texts::ALL.iter().map(|row| row.name);
+    let rows = rows.chain(answer_texts::ALL.iter().map(|row| row.id));
     let missing: Vec<&str> = rows.filter(|name| !said.contains(name)).collect();
     assert!(missing.is_empty(), "never said: {missing:?}");
 }
@@ -719,14 +722,15 @@ fn every_text_is_whole_and_counts_right() {
 fn void_and_a_verdict_never_stand_together() {
     let mut void = 0;
     for mut findings in everything() {
-        let is_void = findings.caveats.iter().any(|caveat| caveat.level == Level::Void);
+        let is_void = findings.caveats.iter().any(|caveat| caveat.level == CaveatLevel::Void);
         let first = findings.answer.first().map_or("", |said| &said.text);
         assert_eq!(first.starts_with(NOT_RELIABLE), is_void, "{first}");
         if !is_void {
             continue;
         }
         void += 1;
-        let praise = |said: &Said| PRAISE.iter().find(|word| said.text.contains(**word)).copied();
+        let praise =
+            |said: &AnswerSentence| PRAISE.iter().find(|word| said.text.contains(**word)).copied();
         for said in &findings.answer {
             assert_eq!(praise(said), None, "{}", said.text);
         }
@@ -734,12 +738,12 @@ fn void_and_a_verdict_never_stand_together() {
         let classes = of_replays.filter_map(|class| class.change.as_ref());
         let changes = findings.replay_changes.iter().map(|one| &one.change);
         for one in findings.comparisons.iter().chain(classes).chain(changes) {
-            assert_eq!(one.verdict, Verdict::Unsure, "{}", one.way);
+            assert_eq!(one.verdict, ComparisonVerdict::Unsure, "{}", one.way);
         }
     }
     assert!(void > 5, "{void}");
     // What is left of a claim claims nothing, whatever fills its gaps.
-    for row in answers::ALL {
+    for row in answer_texts::ALL {
         let words = row.if_void.split('{').map(|part| part.split_once('}').map_or(part, |p| p.1));
         let words: String = words.collect();
         let praised = PRAISE.iter().find(|word| words.contains(**word));
@@ -750,7 +754,7 @@ fn void_and_a_verdict_never_stand_together() {
 #[test]
 fn only_what_is_the_same_is_called_so() {
     for findings in everything().iter().filter(|f| f.comparisons.iter().any(|c| c.decides)) {
-        let is_same = findings.comparisons.iter().any(|c| c.verdict == Verdict::Same);
+        let is_same = findings.comparisons.iter().any(|c| c.verdict == ComparisonVerdict::Same);
         let says_so = findings.answer.iter().any(|said| said.text.contains("the same"));
         assert!(!says_so || is_same, "{:?}", findings.answer);
         assert!(findings.answer.iter().all(|said| !said.text.contains("No difference")));
@@ -763,8 +767,9 @@ fn every_row_says_when_and_names_its_gaps() {
         let parts = text.split('{').skip(1);
         parts.filter_map(|rest| Some(rest.split_once('}')?.0.to_owned())).collect()
     };
-    let doubts = doubts::ALL.iter().map(|row| (row.name, row.when, [row.evidence, row.remedy]));
-    let answers = answers::ALL.iter().map(|row| (row.id, row.when, [row.text, row.if_void]));
+    let doubts =
+        caveat_texts::ALL.iter().map(|row| (row.name, row.when, [row.evidence, row.remedy]));
+    let answers = answer_texts::ALL.iter().map(|row| (row.id, row.when, [row.text, row.if_void]));
     for (name, when, texts) in doubts.chain(answers) {
         assert!(!when.is_empty(), "{name}");
         let all: Vec<String> = texts.iter().flat_map(|text| gaps(text)).collect();
@@ -775,12 +780,12 @@ fn every_row_says_when_and_names_its_gaps() {
 #[test]
 fn the_documentation_says_when_a_doubt_is_raised() {
     let docs = include_str!("../../../docs/reading-results.md");
-    let is_missing = |row: &&&super::Doubt| {
+    let is_missing = |row: &&&super::CaveatTemplate| {
         let mut lines = docs.lines();
         let line = lines.find(|line| line.starts_with(&format!("| `{}` |", row.id)));
         !line.is_some_and(|line| line.contains(row.when))
     };
-    let missing = doubts::ALL.iter().filter(is_missing);
+    let missing = caveat_texts::ALL.iter().filter(is_missing);
     let missing: Vec<String> = missing.map(|row| format!("{}: {}", row.id, row.when)).collect();
     assert!(missing.is_empty(), "not in docs/reading-results.md:\n{}", missing.join("\n"));
 }

@@ -6,15 +6,15 @@
 //! pattern is shifted along the load in a circle: that keeps the counters' own rhythm, which a plain test would not.
 //! Never knows: how stalls were found.
 
-use crate::archive::{Run, Trial};
+use crate::archive::{RunRecord, Trial};
 use crate::base::random::Rng;
 
-use super::super::counters::variable;
-use super::super::figure::{figure, percent};
-use super::super::findings::{Cause, InsideOutside};
+use super::super::counters::server_variable;
+use super::super::findings::{InsideOutside, StallCause};
+use super::super::number_format::{format_number, format_percent};
 use super::super::statistics::robust::{mad, median};
-use super::columns::{Column, Columns, Kind, Span};
-use super::rules::{Evidence, RULES, Rule};
+use super::columns::{CounterColumn, CounterColumns, ReadingKind, TimeSpan};
+use super::rules::{CauseEvidence, CauseRule, RULES};
 
 /// Share of the stalls in which a cause must hold.
 const HOLDS: f64 = 0.5;
@@ -36,82 +36,97 @@ const APART: f64 = 3.0;
 const LEAST_DEVIATION: f64 = 0.02;
 
 /// Stalls and the stretches between them, with what was read.
-pub(super) struct Scene<'a> {
-    run: &'a Run,
+pub(super) struct StallContext<'a> {
+    run: &'a RunRecord,
     workers: f64,
-    whole: Span,
-    stalls: &'a [Span],
+    whole: TimeSpan,
+    stalls: &'a [TimeSpan],
     /// Stretches as long as a stall, none of which touches one.
-    tiles: Vec<Span>,
+    tiles: Vec<TimeSpan>,
     length_s: f64,
-    columns: Columns<'a>,
+    columns: CounterColumns<'a>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> StallContext<'a> {
     /// `whole`: the stretch in which stalls were looked for; `stalls` in their order.
-    pub(super) fn new(run: &'a Run, trial: &Trial, whole: Span, stalls: &'a [Span]) -> Scene<'a> {
+    pub(super) fn new(
+        run: &'a RunRecord,
+        trial: &Trial,
+        whole: TimeSpan,
+        stalls: &'a [TimeSpan],
+    ) -> StallContext<'a> {
         let lengths: Vec<f64> = stalls.iter().map(|s| s.seconds()).collect();
         let length = median(&lengths).unwrap_or(1.0).max(0.05);
         let room = ((whole.seconds() / length).floor() as usize).max(1);
         let step = length * (room as f64 / OUTSIDE as f64).max(1.0);
         let tile = |n: usize| {
             let from_s = whole.from_s + n as f64 * step;
-            Span { from_s, to_s: from_s + length }
+            TimeSpan { from_s, to_s: from_s + length }
         };
         let free =
-            |span: &Span| span.to_s <= whole.to_s && !stalls.iter().any(|s| s.touches(*span));
+            |span: &TimeSpan| span.to_s <= whole.to_s && !stalls.iter().any(|s| s.overlaps(*span));
         let tiles = (0..room.min(OUTSIDE)).map(tile).filter(free).collect();
         let workers = trial.workers as f64;
-        let columns = Columns::of(run, trial);
-        Scene { run, workers, whole, stalls, tiles, length_s: length, columns }
+        let columns = CounterColumns::from_samples(run, trial);
+        StallContext { run, workers, whole, stalls, tiles, length_s: length, columns }
     }
 
-    fn column(&self, name: &str) -> Option<Column> {
-        let outside = |span: Span| !self.stalls.iter().any(|s| s.touches(span));
-        self.columns.column(name, &outside)
+    fn find_column(&self, name: &str) -> Option<CounterColumn> {
+        let outside = |span: TimeSpan| !self.stalls.iter().any(|s| s.overlaps(span));
+        self.columns.find_column(name, &outside)
     }
 
     /// Stretches outside, to compare with. Where samples are further apart than a stall is long, a stretch next to a
     /// stall shares its window: then only whole windows without any are taken.
-    fn outside(&self, column: &Column) -> Vec<Span> {
+    fn spans_outside(&self, column: &CounterColumn) -> Vec<TimeSpan> {
         if column.spacing_s() <= self.length_s {
             return self.tiles.clone();
         }
-        let free = |span: &Span| !self.stalls.iter().any(|s| s.touches(*span));
-        let within = |span: &Span| span.from_s >= self.whole.from_s && span.to_s <= self.whole.to_s;
-        column.middles().filter(|(window, _)| free(window) && within(window)).map(|w| w.1).collect()
+        let free = |span: &TimeSpan| !self.stalls.iter().any(|s| s.overlaps(*span));
+        let within =
+            |span: &TimeSpan| span.from_s >= self.whole.from_s && span.to_s <= self.whole.to_s;
+        column
+            .window_middles()
+            .filter(|(window, _)| free(window) && within(window))
+            .map(|w| w.1)
+            .collect()
     }
 
     /// What a column is worth outside, in the middle.
-    fn usual(&self, column: &Column) -> f64 {
-        let outside = self.outside(column);
-        median(&outside.iter().filter_map(|s| column.worth(*s)).collect::<Vec<_>>()).unwrap_or(0.0)
+    fn usual_value(&self, column: &CounterColumn) -> f64 {
+        let outside = self.spans_outside(column);
+        median(&outside.iter().filter_map(|s| column.value_in(*s)).collect::<Vec<_>>())
+            .unwrap_or(0.0)
     }
 
     /// The counters that differ most, the furthest first.
-    pub(super) fn counters(&self) -> Vec<InsideOutside> {
-        let mut all: Vec<InsideOutside> =
-            self.columns.names().into_iter().filter_map(|name| self.compare(name)).collect();
+    pub(super) fn differing_counters(&self) -> Vec<InsideOutside> {
+        let mut all: Vec<InsideOutside> = self
+            .columns
+            .counter_names()
+            .into_iter()
+            .filter_map(|name| self.compare_counter(name))
+            .collect();
         all.sort_by(|a, b| b.z.abs().total_cmp(&a.z.abs()));
         // What rose may be a cause, what fell is mostly the stall itself.
         let (rose, fell): (Vec<_>, Vec<_>) = all.into_iter().partition(|c| c.z > 0.0);
         rose.into_iter().take(SHOWN - 2).chain(fell.into_iter().take(2)).collect()
     }
 
-    fn compare(&self, name: &str) -> Option<InsideOutside> {
-        let column = self.column(name)?;
-        let worth = |spans: &[Span]| -> Vec<f64> {
-            spans.iter().filter_map(|s| column.worth(*s)).collect()
+    fn compare_counter(&self, name: &str) -> Option<InsideOutside> {
+        let column = self.find_column(name)?;
+        let worth = |spans: &[TimeSpan]| -> Vec<f64> {
+            spans.iter().filter_map(|s| column.value_in(*s)).collect()
         };
-        let places = self.outside(&column);
+        let places = self.spans_outside(&column);
         let (inside, outside) = (worth(self.stalls), worth(&places));
         if inside.len() < self.stalls.len().div_ceil(2) || outside.len() < 5 {
             return None;
         }
         let (within, between) = (median(&inside)?, median(&outside)?);
         let (counter, one) = match column.kind {
-            Kind::Gauge => (name.to_owned(), 1.0),
-            Kind::Rate => (format!("{name}/s"), 1.0 / places.first()?.seconds()),
+            ReadingKind::Gauge => (name.to_owned(), 1.0),
+            ReadingKind::Rate => (format!("{name}/s"), 1.0 / places.first()?.seconds()),
         };
         let least = (LEAST_DEVIATION * between.abs()).max(if between == 0.0 { one } else { 0.0 });
         let z = (within - between) / mad(&outside)?.max(least);
@@ -119,14 +134,14 @@ impl<'a> Scene<'a> {
     }
 
     /// Causes of the stalls, the best proven first. `strictly`: also by shifting them along the load.
-    pub(super) fn causes(&self, strictly: bool) -> Vec<Cause> {
-        RULES.iter().filter_map(|rule| self.cause(rule, strictly)).collect()
+    pub(super) fn find_causes(&self, strictly: bool) -> Vec<StallCause> {
+        RULES.iter().filter_map(|rule| self.find_cause(rule, strictly)).collect()
     }
 
-    fn cause(&self, rule: &Rule, strictly: bool) -> Option<Cause> {
-        let proof = Proof::new(self, rule)?;
-        let count = |spans: &[Span]| spans.iter().filter(|s| proof.holds(**s)).count();
-        let places = self.outside(proof.coarsest());
+    fn find_cause(&self, rule: &CauseRule, strictly: bool) -> Option<StallCause> {
+        let proof = RuleProof::new(self, rule)?;
+        let count = |spans: &[TimeSpan]| spans.iter().filter(|s| proof.holds_in(**s)).count();
+        let places = self.spans_outside(proof.coarsest_column());
         let (held, held_outside) = (count(self.stalls), count(&places));
         let (stalls, outside) = (self.stalls.len(), places.len());
         let share = held as f64 / stalls as f64;
@@ -136,28 +151,28 @@ impl<'a> Scene<'a> {
         }
         // One more and one less than seen: few stretches outside prove little.
         let chance = (held_outside + 1) as f64 / (outside + 2) as f64;
-        if at_least(held, stalls, chance) >= ALPHA {
+        if binomial_tail(held, stalls, chance) >= ALPHA {
             return None;
         }
-        if strictly && self.by_shifting(&proof) >= ALPHA {
+        if strictly && self.shift_test_p(&proof) >= ALPHA {
             return None;
         }
-        let words: Vec<String> = proof.pieces.iter().map(|p| p.words(self)).collect();
+        let words: Vec<String> = proof.pieces.iter().map(|p| p.medians_text(self)).collect();
         let evidence = format!(
             "{}; so in {held} of {stalls} {}, and in {} of the time between",
             words.join(", "),
             if stalls == 1 { "stall" } else { "stalls" },
-            percent(share_outside),
+            format_percent(share_outside),
         );
-        Some(Cause { id: rule.id, title: rule.title, evidence, share, remedy: rule.remedy })
+        Some(StallCause { id: rule.id, title: rule.title, evidence, share, remedy: rule.remedy })
     }
 
     /// Chance that the pattern of the stalls, put anywhere else on the load, carries the rule as often.
-    fn by_shifting(&self, proof: &Proof) -> f64 {
+    fn shift_test_p(&self, proof: &RuleProof) -> f64 {
         let stalls = &self.stalls[..self.stalls.len().min(SHIFTED)];
         let length = self.whole.seconds();
         // Next to where they are they nearly carry it too.
-        let spacing_s = proof.coarsest().spacing_s();
+        let spacing_s = proof.coarsest_column().spacing_s();
         let near = stalls.iter().map(|s| s.seconds()).fold(spacing_s, f64::max);
         let room = length - 2.0 * near;
         // There are only so many places that differ.
@@ -165,15 +180,15 @@ impl<'a> Scene<'a> {
         if places < 1.0 {
             return 1.0;
         }
-        let seen = stalls.iter().filter(|s| proof.holds(**s)).count();
+        let seen = stalls.iter().filter(|s| proof.holds_in(**s)).count();
         let mut rng = Rng::new(SEED, 0, 0);
         let reached = (0..SHIFTS).filter(|_| {
-            let by = near + room * rng.fraction();
-            let moved = |span: &Span| {
+            let by = near + room * rng.uniform_fraction();
+            let moved = |span: &TimeSpan| {
                 let from = self.whole.from_s + (span.from_s - self.whole.from_s + by) % length;
-                Span { from_s: from, to_s: from + span.seconds() }
+                TimeSpan { from_s: from, to_s: from + span.seconds() }
             };
-            stalls.iter().filter(|s| proof.holds(moved(s))).count() >= seen
+            stalls.iter().filter(|s| proof.holds_in(moved(s))).count() >= seen
         });
         let reached = (1 + reached.count()) as f64 / (1 + SHIFTS) as f64;
         reached.max(1.0 / (1.0 + places))
@@ -181,7 +196,7 @@ impl<'a> Scene<'a> {
 }
 
 /// Chance of at least `k` of `n` where each has the chance `p`.
-fn at_least(k: usize, n: usize, p: f64) -> f64 {
+fn binomial_tail(k: usize, n: usize, p: f64) -> f64 {
     let mut term = (1.0 - p).powi(i32::try_from(n).unwrap_or(i32::MAX));
     let mut below = 0.0;
     for i in 0..k {
@@ -192,116 +207,125 @@ fn at_least(k: usize, n: usize, p: f64) -> f64 {
 }
 
 /// A rule with the columns that it needs.
-struct Proof {
-    pieces: Vec<Piece>,
+struct RuleProof {
+    pieces: Vec<EvidenceColumn>,
 }
 
 /// One piece of evidence, ready to be looked at.
-struct Piece {
+struct EvidenceColumn {
     name: String,
-    column: Column,
+    column: CounterColumn,
     /// At or above this; below it for what fell.
-    limit: Limit,
+    limit: EvidenceLimit,
 }
 
-enum Limit {
+enum EvidenceLimit {
     AtLeast(f64),
     AtMost(f64),
     /// A share of another column.
-    ShareOf(Column, f64),
+    ShareOf(CounterColumn, f64),
     /// A share of a number.
     ShareOfNumber(f64, f64),
 }
 
-impl Proof {
+impl RuleProof {
     /// `None` if this server lacks one of the counters.
-    fn new(scene: &Scene<'_>, rule: &Rule) -> Option<Proof> {
-        let pieces: Option<Vec<Piece>> =
-            rule.evidence.iter().map(|evidence| Piece::new(scene, evidence)).collect();
-        Some(Proof { pieces: pieces? })
+    fn new(scene: &StallContext<'_>, rule: &CauseRule) -> Option<RuleProof> {
+        let pieces: Option<Vec<EvidenceColumn>> =
+            rule.evidence.iter().map(|evidence| EvidenceColumn::new(scene, evidence)).collect();
+        Some(RuleProof { pieces: pieces? })
     }
 
     /// The column whose samples are furthest apart.
-    fn coarsest(&self) -> &Column {
+    fn coarsest_column(&self) -> &CounterColumn {
         let columns = self.pieces.iter().map(|piece| &piece.column);
         columns.max_by(|a, b| a.spacing_s().total_cmp(&b.spacing_s())).expect("a rule has evidence")
     }
 
-    fn holds(&self, span: Span) -> bool {
-        self.pieces.iter().all(|piece| piece.holds(span))
+    fn holds_in(&self, span: TimeSpan) -> bool {
+        self.pieces.iter().all(|piece| piece.holds_in(span))
     }
 }
 
-impl Piece {
-    fn new(scene: &Scene<'_>, evidence: &Evidence) -> Option<Piece> {
+impl EvidenceColumn {
+    fn new(scene: &StallContext<'_>, evidence: &CauseEvidence) -> Option<EvidenceColumn> {
         let first = |names: &[&str]| {
-            names.iter().find_map(|name| Some(((*name).to_owned(), scene.column(name)?)))
+            names.iter().find_map(|name| Some(((*name).to_owned(), scene.find_column(name)?)))
         };
         let (name, column, limit) = match *evidence {
-            Evidence::Faster { counters, times, least } => {
+            CauseEvidence::Faster { counters, times, least } => {
                 let (name, column) = first(counters)?;
                 let column = column.into_rate();
-                let limit = Limit::AtLeast((times * scene.usual(&column)).max(least));
+                let limit = EvidenceLimit::AtLeast((times * scene.usual_value(&column)).max(least));
                 (name, column, limit)
             }
-            Evidence::Idle { counters, share } => {
+            CauseEvidence::Idle { counters, share } => {
                 let (name, column) = first(counters)?;
                 let column = column.into_rate();
-                let limit = Limit::AtMost(share * scene.usual(&column));
+                let limit = EvidenceLimit::AtMost(share * scene.usual_value(&column));
                 (name, column, limit)
             }
-            Evidence::Near { gauge, limit, share } => {
+            CauseEvidence::Near { gauge, limit, share } => {
                 let (name, column) = first(gauge)?;
                 let limit = match first(limit) {
-                    Some((_, of)) => Limit::ShareOf(of.into_gauge(), share),
+                    Some((_, of)) => EvidenceLimit::ShareOf(of.into_gauge(), share),
                     None => {
-                        let number = limit.iter().find_map(|name| variable(scene.run, name))?;
-                        Limit::ShareOfNumber(number.parse().ok()?, share)
+                        let number =
+                            limit.iter().find_map(|name| server_variable(scene.run, name))?;
+                        EvidenceLimit::ShareOfNumber(number.parse().ok()?, share)
                     }
                 };
                 (name, column.into_gauge(), limit)
             }
-            Evidence::Workers { gauge, share, least } => {
-                let column = scene.column(gauge)?.into_gauge();
-                (gauge.to_owned(), column, Limit::AtLeast((share * scene.workers).max(least)))
+            CauseEvidence::Workers { gauge, share, least } => {
+                let column = scene.find_column(gauge)?.into_gauge();
+                (
+                    gauge.to_owned(),
+                    column,
+                    EvidenceLimit::AtLeast((share * scene.workers).max(least)),
+                )
             }
         };
-        Some(Piece { name, column, limit })
+        Some(EvidenceColumn { name, column, limit })
     }
 
     /// What is compared with the limit: a share for shares.
-    fn worth(&self, span: Span) -> Option<f64> {
-        let worth = self.column.worth(span)?;
+    fn value_in(&self, span: TimeSpan) -> Option<f64> {
+        let worth = self.column.value_in(span)?;
         match &self.limit {
-            Limit::AtLeast(_) | Limit::AtMost(_) => Some(worth),
-            Limit::ShareOf(of, _) => of.worth(span).filter(|v| *v > 0.0).map(|of| worth / of),
-            Limit::ShareOfNumber(of, _) => (*of > 0.0).then_some(worth / of),
+            EvidenceLimit::AtLeast(_) | EvidenceLimit::AtMost(_) => Some(worth),
+            EvidenceLimit::ShareOf(of, _) => {
+                of.value_in(span).filter(|v| *v > 0.0).map(|of| worth / of)
+            }
+            EvidenceLimit::ShareOfNumber(of, _) => (*of > 0.0).then_some(worth / of),
         }
     }
 
-    fn holds(&self, span: Span) -> bool {
-        self.worth(span).is_some_and(|worth| match &self.limit {
-            Limit::AtLeast(limit) => worth >= *limit,
-            Limit::AtMost(limit) => worth <= *limit,
-            Limit::ShareOf(_, share) | Limit::ShareOfNumber(_, share) => worth >= *share,
+    fn holds_in(&self, span: TimeSpan) -> bool {
+        self.value_in(span).is_some_and(|worth| match &self.limit {
+            EvidenceLimit::AtLeast(limit) => worth >= *limit,
+            EvidenceLimit::AtMost(limit) => worth <= *limit,
+            EvidenceLimit::ShareOf(_, share) | EvidenceLimit::ShareOfNumber(_, share) => {
+                worth >= *share
+            }
         })
     }
 
     /// The medians inside and outside, in words.
-    fn words(&self, scene: &Scene<'_>) -> String {
-        let middle = |spans: &[Span]| {
-            median(&spans.iter().filter_map(|s| self.worth(*s)).collect::<Vec<_>>())
+    fn medians_text(&self, scene: &StallContext<'_>) -> String {
+        let middle = |spans: &[TimeSpan]| {
+            median(&spans.iter().filter_map(|s| self.value_in(*s)).collect::<Vec<_>>())
         };
-        let (inside, outside) = (middle(scene.stalls), middle(&scene.outside(&self.column)));
-        let unit = if self.column.kind == Kind::Rate { "/s" } else { "" };
+        let (inside, outside) = (middle(scene.stalls), middle(&scene.spans_outside(&self.column)));
+        let unit = if self.column.kind == ReadingKind::Rate { "/s" } else { "" };
         let name = &self.name;
         match self.limit {
-            Limit::AtLeast(_) | Limit::AtMost(_) => {
-                let number = |v: Option<f64>| v.map_or("-".to_owned(), |v| figure(v) + unit);
+            EvidenceLimit::AtLeast(_) | EvidenceLimit::AtMost(_) => {
+                let number = |v: Option<f64>| v.map_or("-".to_owned(), |v| format_number(v) + unit);
                 format!("{name} {} inside, {} outside", number(inside), number(outside))
             }
-            Limit::ShareOf(..) | Limit::ShareOfNumber(..) => {
-                let share = |v: Option<f64>| v.map_or("-".to_owned(), percent);
+            EvidenceLimit::ShareOf(..) | EvidenceLimit::ShareOfNumber(..) => {
+                let share = |v: Option<f64>| v.map_or("-".to_owned(), format_percent);
                 format!(
                     "{name} at {} of its limit inside, {} outside",
                     share(inside),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{Run, SampleRecord, Trial};
+use crate::archive::{RunRecord, SampleRecord, Trial};
 
 use super::super::statistics::robust::median;
 
@@ -19,24 +19,24 @@ const METADATA_STATE: &str = "metadata lock";
 
 /// A stretch of time, seconds of the run's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Span {
+pub(super) struct TimeSpan {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
 }
 
-impl Span {
+impl TimeSpan {
     pub(super) fn seconds(self) -> f64 {
         self.to_s - self.from_s
     }
 
-    pub(super) fn touches(self, other: Span) -> bool {
+    pub(super) fn overlaps(self, other: TimeSpan) -> bool {
         self.from_s < other.to_s && other.from_s < self.to_s
     }
 }
 
 /// What a reading means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReadingKind {
     /// The reading itself.
     Gauge,
     /// Its rise by second.
@@ -45,8 +45,8 @@ pub(super) enum Kind {
 
 /// One counter over the load.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) kind: Kind,
+pub(super) struct CounterColumn {
+    pub(super) kind: ReadingKind,
     /// Moment and reading, in order; a gap has no reading.
     readings: Vec<(f64, Option<f64>)>,
     /// Usual time between two readings, seconds.
@@ -56,13 +56,13 @@ pub(super) struct Column {
 }
 
 /// All readings of a load.
-pub(super) struct Columns<'a> {
+pub(super) struct CounterColumns<'a> {
     samples: BTreeMap<&'a str, Vec<&'a SampleRecord>>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> CounterColumns<'a> {
     /// Everything sampled during the load, one reading more on either side.
-    pub(super) fn of(run: &'a Run, trial: &Trial) -> Columns<'a> {
+    pub(super) fn from_samples(run: &'a RunRecord, trial: &Trial) -> CounterColumns<'a> {
         let margin = 2_000_000_000;
         let from = trial.began_ns.saturating_sub(margin);
         let to = trial.ended_ns.max(trial.intervals.last().map_or(0, |i| i.ended_ns)) + margin;
@@ -73,19 +73,26 @@ impl<'a> Columns<'a> {
         for of_probe in samples.values_mut() {
             of_probe.sort_by_key(|s| s.ended_ns);
         }
-        Columns { samples }
+        CounterColumns { samples }
     }
 
     /// Names of all that was read.
-    pub(super) fn names(&self) -> BTreeSet<&'a str> {
+    pub(super) fn counter_names(&self) -> BTreeSet<&'a str> {
         let first = self.samples.values().filter_map(|s| s.iter().find(|s| !s.numbers.is_empty()));
         first.flat_map(|s| s.numbers.keys()).map(String::as_str).collect()
     }
 
     /// The column of a counter, or of `a + b`, `a - b`; `outside`: stretches in which all was as usual.
-    pub(super) fn column(&self, name: &str, outside: &dyn Fn(Span) -> bool) -> Option<Column> {
+    pub(super) fn find_column(
+        &self,
+        name: &str,
+        outside: &dyn Fn(TimeSpan) -> bool,
+    ) -> Option<CounterColumn> {
         let of_probe = self.samples.values().map(|samples| {
-            samples.iter().map(|s| (s.ended_ns as f64 / 1e9, number(s, name))).collect::<Vec<_>>()
+            samples
+                .iter()
+                .map(|s| (s.ended_ns as f64 / 1e9, sample_value(s, name)))
+                .collect::<Vec<_>>()
         });
         let readings = of_probe.max_by_key(|r| r.iter().filter(|(_, v)| v.is_some()).count())?;
         let known: Vec<f64> = readings.iter().filter_map(|(_, v)| *v).collect();
@@ -93,12 +100,13 @@ impl<'a> Columns<'a> {
             return None;
         }
         let falls = known.windows(2).any(|w| w[1] < w[0]);
-        let kind = if falls || name == METADATA_LOCK { Kind::Gauge } else { Kind::Rate };
+        let kind =
+            if falls || name == METADATA_LOCK { ReadingKind::Gauge } else { ReadingKind::Rate };
         let spacings: Vec<f64> = readings.windows(2).map(|w| w[1].0 - w[0].0).collect();
         let spacing_s = median(&spacings)?;
-        let mut column = Column { kind, readings, spacing_s, usual: 0.0 };
+        let mut column = CounterColumn { kind, readings, spacing_s, usual: 0.0 };
         let usual: Vec<f64> = column
-            .windows()
+            .rise_windows()
             .filter(|(window, _)| outside(*window))
             .map(|(window, rise)| rise / window.seconds())
             .collect();
@@ -108,15 +116,15 @@ impl<'a> Columns<'a> {
 }
 
 /// A counter of a sample: plain, a sum or difference, or a count of rows.
-fn number(sample: &SampleRecord, name: &str) -> Option<f64> {
+fn sample_value(sample: &SampleRecord, name: &str) -> Option<f64> {
     if name == METADATA_LOCK {
         return waiting_for_metadata(sample);
     }
     if let Some((one, other)) = name.split_once(" + ") {
-        return Some(number(sample, one)? + number(sample, other)?);
+        return Some(sample_value(sample, one)? + sample_value(sample, other)?);
     }
     if let Some((one, other)) = name.split_once(" - ") {
-        return Some(number(sample, one)? - number(sample, other)?);
+        return Some(sample_value(sample, one)? - sample_value(sample, other)?);
     }
     sample.numbers.get(name).copied().filter(|v| v.is_finite())
 }
@@ -130,40 +138,40 @@ fn waiting_for_metadata(sample: &SampleRecord) -> Option<f64> {
     Some(rows.iter().filter(waits).count() as f64)
 }
 
-impl Column {
+impl CounterColumn {
     /// Usual time between two readings, seconds.
     pub(super) fn spacing_s(&self) -> f64 {
         self.spacing_s
     }
 
     /// Its readings, whatever they did.
-    pub(super) fn into_gauge(self) -> Column {
-        Column { kind: Kind::Gauge, ..self }
+    pub(super) fn into_gauge(self) -> CounterColumn {
+        CounterColumn { kind: ReadingKind::Gauge, ..self }
     }
 
     /// Its rise, whatever it did: a counter that was reset fell too.
-    pub(super) fn into_rate(self) -> Column {
-        Column { kind: Kind::Rate, ..self }
+    pub(super) fn into_rate(self) -> CounterColumn {
+        CounterColumn { kind: ReadingKind::Rate, ..self }
     }
 
     /// Neighbouring readings and the rise between them; not over gaps, holes and resets.
-    fn windows(&self) -> impl Iterator<Item = (Span, f64)> + '_ {
-        self.windows_from(0)
+    fn rise_windows(&self) -> impl Iterator<Item = (TimeSpan, f64)> + '_ {
+        self.rise_windows_from(0)
     }
 
     /// Windows, each with the stretch in its middle whose worth is that of this window alone.
-    pub(super) fn middles(&self) -> impl Iterator<Item = (Span, Span)> + '_ {
-        self.windows().map(|(window, _)| {
+    pub(super) fn window_middles(&self) -> impl Iterator<Item = (TimeSpan, TimeSpan)> + '_ {
+        self.rise_windows().map(|(window, _)| {
             let quarter = window.seconds() / 4.0;
-            let middle = Span { from_s: window.from_s + quarter, to_s: window.to_s - quarter };
+            let middle = TimeSpan { from_s: window.from_s + quarter, to_s: window.to_s - quarter };
             (window, middle)
         })
     }
 
-    fn windows_from(&self, first: usize) -> impl Iterator<Item = (Span, f64)> + '_ {
+    fn rise_windows_from(&self, first: usize) -> impl Iterator<Item = (TimeSpan, f64)> + '_ {
         let longest = LONGEST_WINDOWS * self.spacing_s;
         self.readings[first..].windows(2).filter_map(move |pair| {
-            let window = Span { from_s: pair[0].0, to_s: pair[1].0 };
+            let window = TimeSpan { from_s: pair[0].0, to_s: pair[1].0 };
             let rise = pair[1].1? - pair[0].1?;
             (rise >= 0.0 && window.seconds() > 0.0 && window.seconds() <= longest)
                 .then_some((window, rise))
@@ -172,28 +180,28 @@ impl Column {
 
     /// What the column was worth in a stretch: the highest reading of a gauge in or next to it, the rate of a counter.
     /// `None` where nothing was read.
-    pub(super) fn worth(&self, span: Span) -> Option<f64> {
+    pub(super) fn value_in(&self, span: TimeSpan) -> Option<f64> {
         match self.kind {
-            Kind::Gauge => self.highest(span),
-            Kind::Rate => self.rate(span),
+            ReadingKind::Gauge => self.highest_in(span),
+            ReadingKind::Rate => self.rate_in(span),
         }
     }
 
-    fn highest(&self, span: Span) -> Option<f64> {
+    fn highest_in(&self, span: TimeSpan) -> Option<f64> {
         let near = self.spacing_s / 2.0;
         let first = self.readings.partition_point(|(at, _)| *at < span.from_s - near);
         let inside = self.readings[first..].iter().take_while(|(at, _)| *at <= span.to_s + near);
         inside.filter_map(|(_, v)| *v).reduce(f64::max)
     }
 
-    fn rate(&self, span: Span) -> Option<f64> {
+    fn rate_in(&self, span: TimeSpan) -> Option<f64> {
         let first = self.readings.partition_point(|(at, _)| *at <= span.from_s).saturating_sub(1);
         let (mut rise, mut seconds, mut covered) = (0.0, 0.0, 0.0);
-        for (window, by) in self.windows_from(first) {
+        for (window, by) in self.rise_windows_from(first) {
             if window.from_s >= span.to_s {
                 break;
             }
-            if window.touches(span) {
+            if window.overlaps(span) {
                 rise += by;
                 seconds += window.seconds();
                 covered += window.to_s.min(span.to_s) - window.from_s.max(span.from_s);
@@ -211,14 +219,14 @@ impl Column {
 mod tests {
     use super::*;
 
-    fn run(readings: &[(f64, f64)]) -> Run {
+    fn run(readings: &[(f64, f64)]) -> RunRecord {
         let sample = |(at, value): &(f64, f64)| SampleRecord {
             probe: "status".to_owned(),
             ended_ns: (at * 1e9) as u64,
             numbers: [("a".to_owned(), *value), ("b".to_owned(), 2.0 * value)].into(),
             ..SampleRecord::default()
         };
-        Run { samples: readings.iter().map(sample).collect(), ..Run::default() }
+        RunRecord { samples: readings.iter().map(sample).collect(), ..RunRecord::default() }
     }
 
     fn trial() -> Trial {
@@ -229,27 +237,29 @@ mod tests {
     fn what_a_window_has_too_much_happened_in_the_stretch() {
         // 10 per second, and 300 more at once in the window from 2 to 3.
         let run = run(&[(0.0, 0.0), (1.0, 10.0), (2.0, 20.0), (3.0, 330.0), (4.0, 340.0)]);
-        let stretch = Span { from_s: 2.4, to_s: 2.9 };
-        let outside = |span: Span| !span.touches(stretch);
-        let columns = Columns::of(&run, &trial());
-        let column = columns.column("a", &outside).unwrap();
-        assert_eq!(column.kind, Kind::Rate);
-        assert!((column.worth(stretch).unwrap() - 610.0).abs() < 1e-6);
-        assert!((column.worth(Span { from_s: 0.5, to_s: 1.5 }).unwrap() - 10.0).abs() < 1e-6);
-        assert_eq!(column.worth(Span { from_s: 7.0, to_s: 8.0 }), None);
-        let sum = columns.column("a + b", &outside).unwrap();
-        assert!((sum.worth(stretch).unwrap() - 1830.0).abs() < 1e-6);
+        let stretch = TimeSpan { from_s: 2.4, to_s: 2.9 };
+        let outside = |span: TimeSpan| !span.overlaps(stretch);
+        let columns = CounterColumns::from_samples(&run, &trial());
+        let column = columns.find_column("a", &outside).unwrap();
+        assert_eq!(column.kind, ReadingKind::Rate);
+        assert!((column.value_in(stretch).unwrap() - 610.0).abs() < 1e-6);
+        assert!(
+            (column.value_in(TimeSpan { from_s: 0.5, to_s: 1.5 }).unwrap() - 10.0).abs() < 1e-6
+        );
+        assert_eq!(column.value_in(TimeSpan { from_s: 7.0, to_s: 8.0 }), None);
+        let sum = columns.find_column("a + b", &outside).unwrap();
+        assert!((sum.value_in(stretch).unwrap() - 1830.0).abs() < 1e-6);
     }
 
     #[test]
     fn a_gauge_is_read_next_to_a_short_stretch() {
         let run = run(&[(0.0, 5.0), (1.0, 90.0), (2.0, 6.0), (3.0, 7.0)]);
-        let columns = Columns::of(&run, &trial());
-        let column = columns.column("a", &|_| true).unwrap();
-        assert_eq!(column.kind, Kind::Gauge);
-        assert_eq!(column.worth(Span { from_s: 1.1, to_s: 1.4 }), Some(90.0));
-        assert_eq!(column.worth(Span { from_s: 1.6, to_s: 1.8 }), Some(6.0));
-        assert_eq!(columns.column("nowhere", &|_| true).map(|c| c.spacing_s), None);
+        let columns = CounterColumns::from_samples(&run, &trial());
+        let column = columns.find_column("a", &|_| true).unwrap();
+        assert_eq!(column.kind, ReadingKind::Gauge);
+        assert_eq!(column.value_in(TimeSpan { from_s: 1.1, to_s: 1.4 }), Some(90.0));
+        assert_eq!(column.value_in(TimeSpan { from_s: 1.6, to_s: 1.8 }), Some(6.0));
+        assert_eq!(columns.find_column("nowhere", &|_| true).map(|c| c.spacing_s), None);
     }
 
     #[test]
@@ -263,7 +273,7 @@ mod tests {
             ],
             ..SampleRecord::default()
         };
-        assert_eq!(number(&sample, METADATA_LOCK), Some(1.0));
-        assert_eq!(number(&SampleRecord::default(), METADATA_LOCK), None);
+        assert_eq!(sample_value(&sample, METADATA_LOCK), Some(1.0));
+        assert_eq!(sample_value(&SampleRecord::default(), METADATA_LOCK), None);
     }
 }

@@ -10,7 +10,7 @@ const SLOT_NS: u64 = 10_000_000;
 
 /// Counts on an even grid, without the cut slots at both ends.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Grid {
+pub(super) struct CountGrid {
     /// When the first slot begins, seconds since the origin of the run's clock.
     pub(super) began_s: f64,
     /// Length of a slot, seconds.
@@ -21,18 +21,22 @@ pub(super) struct Grid {
     pub(super) recorded: Vec<bool>,
 }
 
-impl Grid {
+impl CountGrid {
     /// The load from a moment on (nanoseconds of the run's clock). `None` if there is nothing to see.
-    pub(super) fn of(trial: &Trial, from_ns: u64) -> Option<Grid> {
+    pub(super) fn from_trial(trial: &Trial, from_ns: u64) -> Option<CountGrid> {
         let mut intervals = trial.intervals.iter().filter(|i| i.ended_ns > i.began_ns).peekable();
         intervals.peek()?;
         let fine = trial.intervals.iter().all(|i| !i.slots.is_empty() || i.ended_ns <= i.began_ns);
-        let grid = if fine { of_slots(intervals, from_ns) } else { of_intervals(trial, from_ns) };
+        let grid = if fine {
+            grid_from_slots(intervals, from_ns)
+        } else {
+            grid_from_intervals(trial, from_ns)
+        };
         (!grid.counts.is_empty()).then_some(grid)
     }
 
     /// When a slot begins, seconds of the run's clock.
-    pub(super) fn at(&self, slot: usize) -> f64 {
+    pub(super) fn slot_start_s(&self, slot: usize) -> f64 {
         self.began_s + slot as f64 * self.slot_s
     }
 
@@ -42,17 +46,17 @@ impl Grid {
     }
 
     /// How many slots make so many seconds, one at least.
-    pub(super) fn slots(&self, seconds: f64) -> usize {
+    pub(super) fn slots_in(&self, seconds: f64) -> usize {
         ((seconds / self.slot_s).round() as usize).max(1)
     }
 
     /// Sums of so many slots each; what is left over at the end is left out.
-    pub(super) fn cells(&self, slots: usize) -> Vec<f64> {
+    pub(super) fn cell_sums(&self, slots: usize) -> Vec<f64> {
         self.counts.chunks_exact(slots).map(|cell| cell.iter().sum()).collect()
     }
 
     /// Stretches of recorded slots in which nothing ended.
-    pub(super) fn silences(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+    pub(super) fn silent_ranges(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         let silent = |slot: usize| self.recorded[slot] && self.counts[slot] == 0.0;
         let (mut at, slots) = (0, self.counts.len());
         std::iter::from_fn(move || {
@@ -68,7 +72,10 @@ impl Grid {
     }
 }
 
-fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u64) -> Grid {
+fn grid_from_slots<'a>(
+    intervals: impl Iterator<Item = &'a IntervalRecord>,
+    from_ns: u64,
+) -> CountGrid {
     let (mut first, mut counts, mut recorded) = (None, Vec::new(), Vec::new());
     let mut ended_ns = 0;
     for interval in intervals {
@@ -93,7 +100,7 @@ fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u6
     recorded.truncate(to);
     let from = from.min(counts.len());
     let began_s = ((first + from as u64) * SLOT_NS) as f64 / 1e9;
-    Grid {
+    CountGrid {
         began_s,
         slot_s: SLOT_NS as f64 / 1e9,
         counts: counts.split_off(from),
@@ -102,7 +109,7 @@ fn of_slots<'a>(intervals: impl Iterator<Item = &'a IntervalRecord>, from_ns: u6
 }
 
 /// Spreads each interval evenly over slots as long as the usual interval: for runs that kept no slots.
-fn of_intervals(trial: &Trial, from_ns: u64) -> Grid {
+fn grid_from_intervals(trial: &Trial, from_ns: u64) -> CountGrid {
     let length = |i: &IntervalRecord| (i.ended_ns.saturating_sub(i.began_ns)) as f64 / 1e9;
     let mut lengths: Vec<f64> = trial.intervals.iter().map(length).filter(|l| *l > 0.0).collect();
     lengths.sort_by(f64::total_cmp);
@@ -128,5 +135,5 @@ fn of_intervals(trial: &Trial, from_ns: u64) -> Grid {
             at = edge;
         }
     }
-    Grid { began_s, slot_s, counts, recorded }
+    CountGrid { began_s, slot_s, counts, recorded }
 }

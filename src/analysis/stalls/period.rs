@@ -5,8 +5,8 @@
 //! P(g > x) <= m (1-x)^(m-1).
 //! Never knows: what repeats.
 
-use super::super::statistics::series::autocorrelation;
-use super::grid::Grid;
+use super::super::statistics::time_series::autocorrelation;
+use super::grid::CountGrid;
 
 /// Chance of calling noise periodic, by Fisher's test.
 const ALPHA: f64 = 0.01;
@@ -22,20 +22,21 @@ const POINTS: usize = 8192;
 const GRIDS_S: [f64; 2] = [1.0, 0.25];
 
 /// Seconds from one to the next, if they come at a rhythm. `middles`: slots in which they have their middle.
-pub(super) fn period(grid: &Grid, usual: &[f64], middles: &[f64]) -> Option<f64> {
+pub(super) fn find_period(grid: &CountGrid, usual: &[f64], middles: &[f64]) -> Option<f64> {
     if middles.len() <= GAPS || !are_even(middles) {
         return None;
     }
     GRIDS_S.iter().find_map(|cell_s| {
-        let cell = grid.slots(*cell_s);
+        let cell = grid.slots_in(*cell_s);
         let cell_s = cell as f64 * grid.slot_s;
         let expected = usual.chunks_exact(cell).map(|u| u.iter().sum::<f64>());
         let rest: Vec<f64> =
-            grid.cells(cell).iter().zip(expected).map(|(count, e)| count - e).collect();
+            grid.cell_sums(cell).iter().zip(expected).map(|(count, e)| count - e).collect();
         if rest.len() > POINTS {
             return None;
         }
-        let (one, other) = (by_correlation(&rest)? * cell_s, by_periodogram(&rest)? * cell_s);
+        let (one, other) =
+            (period_by_correlation(&rest)? * cell_s, period_by_periodogram(&rest)? * cell_s);
         let mean = (one + other) / 2.0;
         ((one - other).abs() <= AGREE * mean).then_some(mean)
     })
@@ -49,7 +50,7 @@ fn are_even(middles: &[f64]) -> bool {
 }
 
 /// Lag of the first peak of the autocorrelation, refined by a parabola through its neighbours.
-fn by_correlation(series: &[f64]) -> Option<f64> {
+fn period_by_correlation(series: &[f64]) -> Option<f64> {
     let lags = series.len() / 4;
     if lags < 3 {
         return None;
@@ -65,14 +66,14 @@ fn by_correlation(series: &[f64]) -> Option<f64> {
 }
 
 /// Period of the largest ordinate of the periodogram, if Fisher's test lets it stand.
-fn by_periodogram(series: &[f64]) -> Option<f64> {
+fn period_by_periodogram(series: &[f64]) -> Option<f64> {
     let n = series.len();
     let m = n / 2;
     if m < 8 {
         return None;
     }
     let mean = series.iter().sum::<f64>() / n as f64;
-    let ordinates: Vec<f64> = (1..=m).map(|k| ordinate(series, mean, k)).collect();
+    let ordinates: Vec<f64> = (1..=m).map(|k| periodogram_ordinate(series, mean, k)).collect();
     let sum: f64 = ordinates.iter().sum();
     let (place, most) = ordinates.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
     let limit = 1.0 - (ALPHA / m as f64).powf(1.0 / (m as f64 - 1.0));
@@ -80,7 +81,7 @@ fn by_periodogram(series: &[f64]) -> Option<f64> {
 }
 
 /// Goertzel's recurrence: squared size of the Fourier coefficient `k`.
-fn ordinate(series: &[f64], mean: f64, k: usize) -> f64 {
+fn periodogram_ordinate(series: &[f64], mean: f64, k: usize) -> f64 {
     let turn = 2.0 * (std::f64::consts::TAU * k as f64 / series.len() as f64).cos();
     let (mut one, mut two) = (0.0, 0.0);
     for value in series {

@@ -6,7 +6,7 @@ use super::columns::METADATA_LOCK;
 
 /// One piece of evidence. Counters that this server lacks prove nothing.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Evidence {
+pub(super) enum CauseEvidence {
     /// The first of these counters that exists rises at least `times` as fast as usual, and by `least` a second.
     Faster { counters: &'static [&'static str], times: f64, least: f64 },
     /// It comes to at most this share of what is usual.
@@ -18,28 +18,28 @@ pub(super) enum Evidence {
 }
 
 /// A cause and what proves it: all of its evidence at once.
-pub(super) struct Rule {
+pub(super) struct CauseRule {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) remedy: &'static str,
-    pub(super) evidence: &'static [Evidence],
+    pub(super) evidence: &'static [CauseEvidence],
 }
 
-const fn rule(
+const fn cause_rule(
     id: &'static str,
     title: &'static str,
     remedy: &'static str,
-    evidence: &'static [Evidence],
-) -> Rule {
-    Rule { id, title, remedy, evidence }
+    evidence: &'static [CauseEvidence],
+) -> CauseRule {
+    CauseRule { id, title, remedy, evidence }
 }
 
-use Evidence::{Faster, Idle, Near, Workers};
+use CauseEvidence::{Faster, Idle, Near, Workers};
 
 /// The most telling first: what stands further down may be its consequence. Near its limit: `seven eighths`, where
 /// asynchronous flushing begins, holds most of the time and proves nothing.
-pub(super) const RULES: &[Rule] = &[
-    rule(
+pub(super) const RULES: &[CauseRule] = &[
+    cause_rule(
         "CHECKPOINT",
         "the redo log was full: pages were flushed until the checkpoint could move (furious \
          flushing)",
@@ -56,49 +56,49 @@ pub(super) const RULES: &[Rule] = &[
             },
         ],
     ),
-    rule(
+    cause_rule(
         "LOG-WAIT",
         "commits waited for room in the log buffer",
         "a larger innodb_log_buffer_size",
         &[Faster { counters: &["Innodb_log_waits"], times: 4.0, least: 0.5 }],
     ),
-    rule(
+    cause_rule(
         "FREE-PAGES",
         "the buffer pool had no free page, sessions waited for one to be flushed",
         "a larger pool, a larger innodb_lru_scan_depth, faster writes",
         &[Faster { counters: &["Innodb_buffer_pool_wait_free"], times: 4.0, least: 0.5 }],
     ),
-    rule(
+    cause_rule(
         "METADATA-LOCK",
         "sessions waited for a metadata lock: DDL, or a transaction that holds up DDL",
         "run DDL outside the load, end transactions that stay open",
         &[Workers { gauge: METADATA_LOCK, share: 0.25, least: 1.0 }],
     ),
-    rule(
+    cause_rule(
         "ROW-LOCKS",
         "sessions waited for each other's row locks",
         "shorter transactions, fewer workers on the same rows",
         &[Workers { gauge: "Innodb_row_lock_current_waits", share: 0.25, least: 2.0 }],
     ),
-    rule(
+    cause_rule(
         "DEVICE",
         "everything waited for the disk",
         "see what else writes there; a device with steady latency",
         &[Faster { counters: &["pressure.io.full_us"], times: 4.0, least: 300_000.0 }],
     ),
-    rule(
+    cause_rule(
         "STEAL",
         "the hypervisor took the CPU away",
         "a machine whose CPUs are its own",
         &[Faster { counters: &["cpu.steal_s"], times: 4.0, least: 0.1 }],
     ),
-    rule(
+    cause_rule(
         "NO-CPU",
         "the server's threads waited for a CPU that others used",
         "stop what else runs there",
         &[Faster { counters: &["process.threads_waited_for_cpu_s"], times: 3.0, least: 0.8 }],
     ),
-    rule(
+    cause_rule(
         "FROZEN",
         "the server's process did nothing: stopped, or all of its threads waited",
         "see who stopped it: a debugger, a snapshot, a container limit, a dead disk",

@@ -23,11 +23,11 @@ fn load(rate: f64, dispersion: f64, seconds: u64, notches: &[Notch], seed: u64) 
             break;
         }
         let mut size = 1;
-        while rng.fraction() > 1.0 / batch {
+        while rng.uniform_fraction() > 1.0 / batch {
             size += 1;
         }
         let notch = notches.iter().find(|(from, long, _)| at >= *from && at < from + long);
-        if rng.fraction() < notch.map_or(1.0, |n| n.2) {
+        if rng.uniform_fraction() < notch.map_or(1.0, |n| n.2) {
             slots[(at * 100.0) as usize] += size;
         }
     }
@@ -54,8 +54,8 @@ fn notches(every: f64, seconds: u64) -> Vec<Notch> {
     starts.take_while(|at| *at < seconds as f64 - 1.0).map(|at| (at, 0.6, 0.1)).collect()
 }
 
-fn found(trial: &Trial) -> Stalls {
-    of(&Run::default(), trial, None).expect("long enough")
+fn found(trial: &Trial) -> StallFindings {
+    find_stalls(&RunRecord::default(), trial, None).expect("long enough")
 }
 
 /// Every cell of the table: 300 s at a rate and dispersion, without stalls and with 0.6 s to a tenth every 30 s or 5 s.
@@ -130,7 +130,7 @@ fn a_full_stop_is_found_in_a_rate_that_comes_and_goes() {
     let mut slots = vec![0u32; 6_000];
     for (n, slot) in slots.iter_mut().enumerate() {
         if n % 30 == 0 {
-            rate = 100.0 + 1_800.0 * rng.fraction();
+            rate = 100.0 + 1_800.0 * rng.uniform_fraction();
         }
         while at < (n + 1) as f64 {
             *slot += u32::from(at >= n as f64);
@@ -284,23 +284,24 @@ fn what_a_short_load_can_show() {
 fn what_lies_before_t0_does_not_count() {
     let trial = load(2_000.0, 1.0, 60, &[(5.0, 0.5, 0.0), (40.0, 0.5, 0.0)], 3);
     assert_eq!(found(&trial).events.len(), 2);
-    let late = of(&Run::default(), &trial, Some(20.0)).unwrap();
+    let late = find_stalls(&RunRecord::default(), &trial, Some(20.0)).unwrap();
     assert_eq!(late.events.len(), 1);
     assert!((late.events[0].began_s - 40.0).abs() < 0.05);
     // But no warming looks like a standstill.
     let stood = load(2_000.0, 1.0, 60, &[(5.0, 8.0, 0.0)], 3);
-    let stalls = of(&Run::default(), &stood, Some(20.0)).unwrap();
+    let stalls = find_stalls(&RunRecord::default(), &stood, Some(20.0)).unwrap();
     assert_eq!(stalls.events.len(), 1);
     assert!((stalls.lost_share - 8.0 / 60.0).abs() < 0.01, "{}", stalls.lost_share);
-    assert_eq!(of(&Run::default(), &trial, Some(59.0)), None);
-    assert_eq!(of(&Run::default(), &Trial::default(), None), None);
+    assert_eq!(find_stalls(&RunRecord::default(), &trial, Some(59.0)), None);
+    assert_eq!(find_stalls(&RunRecord::default(), &Trial::default(), None), None);
 }
 
 #[test]
 fn a_drifting_rate_is_no_stall() {
     let mut rng = Rng::new(9, 0, 0);
     let rise = |n: u32| (1.0 + f64::from(n) / 3_000.0) * 10.0;
-    let slots: Vec<u32> = (0..30_000).map(|n| (rise(n) * (0.5 + rng.fraction())) as u32).collect();
+    let slots: Vec<u32> =
+        (0..30_000).map(|n| (rise(n) * (0.5 + rng.uniform_fraction())) as u32).collect();
     let stalls = found(&of_slots(&slots));
     assert!(stalls.events.is_empty() && stalls.dips == 0, "{stalls:?}");
 }
@@ -355,13 +356,13 @@ fn furious_flushing_by_the_second() {
     assert!((stalls.slowest_by_median.unwrap() - 0.10).abs() < 0.005);
     assert!(stalls.notes.iter().any(|n| n.contains("have a rhythm")), "{:?}", stalls.notes);
     assert!(stalls.notes.iter().any(|n| n.contains("kept no hundredths")), "{:?}", stalls.notes);
-    let words = sentence(&stalls).unwrap();
+    let words = stalls_text(&stalls).unwrap();
     assert!(words.starts_with("20 stalls, one every 4.1"), "{words}");
     assert!(words.ends_with("9.69 % of the work lost"), "{words}");
 }
 
 /// 57 s of such a run with counters polled each 50 ms; every `keep`th poll is kept as a sample.
-fn polled(keep: usize) -> (Run, Trial) {
+fn polled(keep: usize) -> (RunRecord, Trial) {
     let text = include_str!("../../../tests/data/stalls/furious_poll.tsv");
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap().split('\t').collect();
@@ -385,13 +386,13 @@ fn polled(keep: usize) -> (Run, Trial) {
     let samples = rows.iter().step_by(keep).map(sample).collect();
     let ended_ns = at(rows.last().unwrap());
     let trial = Trial { ended_ns, intervals, workers: 4, ..Trial::default() };
-    (Run { samples, ..Run::default() }, trial)
+    (RunRecord { samples, ..RunRecord::default() }, trial)
 }
 
 #[test]
 fn furious_flushing_is_the_checkpoint_by_its_counters() {
     let (run, trial) = polled(1);
-    let stalls = of(&run, &trial, None).unwrap();
+    let stalls = find_stalls(&run, &trial, None).unwrap();
     assert!((14..=18).contains(&stalls.events.len()), "{stalls:?}");
     assert!((0.11..=0.17).contains(&stalls.lost_share), "{}", stalls.lost_share);
     let cause = &stalls.causes[0];
@@ -402,14 +403,14 @@ fn furious_flushing_is_the_checkpoint_by_its_counters() {
     let flushed = stalls.counters.iter().find(flushed).expect("it differs most");
     assert!(flushed.z > 20.0 && flushed.inside > 10.0 * flushed.outside, "{flushed:?}");
     // The same again gives the same.
-    assert_eq!(of(&run, &trial, None).unwrap(), stalls);
+    assert_eq!(find_stalls(&run, &trial, None).unwrap(), stalls);
 }
 
 #[test]
 fn a_sample_a_second_still_names_the_checkpoint() {
     for keep in [4, 20] {
         let (run, trial) = polled(keep);
-        let stalls = of(&run, &trial, None).unwrap();
+        let stalls = find_stalls(&run, &trial, None).unwrap();
         assert_eq!(stalls.causes.first().map(|c| c.id), Some("CHECKPOINT"), "{keep}: {stalls:?}");
     }
 }
@@ -423,6 +424,6 @@ fn counters_that_have_nothing_to_do_with_it_are_no_cause() {
     for (n, sample) in run.samples.iter_mut().enumerate() {
         sample.numbers = numbers[(n + turn) % numbers.len()].clone();
     }
-    let stalls = of(&run, &trial, None).unwrap();
+    let stalls = find_stalls(&run, &trial, None).unwrap();
     assert!(stalls.causes.is_empty(), "{:?}", stalls.causes);
 }

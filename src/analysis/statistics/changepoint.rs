@@ -8,14 +8,14 @@
 pub const LEAST: usize = 2;
 
 /// Sums from which the cost of any segment follows at once.
-struct Sums {
+struct PrefixSums {
     /// Sum and sum of squares of the values before each place, off the mean of all: differences stay exact.
     before: Vec<(f64, f64)>,
     variance: f64,
 }
 
-impl Sums {
-    fn new(values: &[f64], variance: f64) -> Sums {
+impl PrefixSums {
+    fn new(values: &[f64], variance: f64) -> PrefixSums {
         let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
         let mut before = Vec::with_capacity(values.len() + 1);
         let (mut sum, mut squares) = (0.0, 0.0);
@@ -26,11 +26,11 @@ impl Sums {
             squares += off * off;
             before.push((sum, squares));
         }
-        Sums { before, variance }
+        PrefixSums { before, variance }
     }
 
     /// Cost of the values from `from` up to and without `to`.
-    fn cost(&self, from: usize, to: usize) -> f64 {
+    fn segment_cost(&self, from: usize, to: usize) -> f64 {
         let (a, b) = (self.before[from], self.before[to]);
         let sum = b.0 - a.0;
         ((b.1 - a.1) - sum * sum / (to - from) as f64).max(0.0) / self.variance
@@ -38,7 +38,7 @@ impl Sums {
 }
 
 /// A place where the last segment may begin.
-struct Candidate {
+struct SegmentCandidate {
     place: usize,
     /// From which end on another place is always better.
     beaten_from: usize,
@@ -46,21 +46,21 @@ struct Candidate {
 
 /// The first places of the segments, the first of which is 0. `sigma` is the standard deviation of the noise about a
 /// level, `penalty` the price of a change. One segment if there are too few values for two, or no noise to measure by.
-pub fn segments(values: &[f64], sigma: f64, penalty: f64) -> Vec<usize> {
+pub fn find_segments(values: &[f64], sigma: f64, penalty: f64) -> Vec<usize> {
     let n = values.len();
     if n < 2 * LEAST || sigma.is_nan() || sigma <= 0.0 {
         return vec![0];
     }
-    let sums = Sums::new(values, sigma * sigma);
+    let sums = PrefixSums::new(values, sigma * sigma);
     // best[end]: least cost of the values before `end`, each segment with its penalty; from[end]: its last segment.
     let mut best = vec![f64::INFINITY; n + 1];
     let mut from = vec![0; n + 1];
     best[0] = -penalty;
-    let mut candidates = vec![Candidate { place: 0, beaten_from: usize::MAX }];
+    let mut candidates = vec![SegmentCandidate { place: 0, beaten_from: usize::MAX }];
     for end in LEAST..=n {
         candidates.retain(|c| c.beaten_from > end);
         for candidate in &candidates {
-            let cost = best[candidate.place] + sums.cost(candidate.place, end) + penalty;
+            let cost = best[candidate.place] + sums.segment_cost(candidate.place, end) + penalty;
             if cost < best[end] {
                 best[end] = cost;
                 from[end] = candidate.place;
@@ -69,7 +69,7 @@ pub fn segments(values: &[f64], sigma: f64, penalty: f64) -> Vec<usize> {
         // What costs more up to here than the best way to here never catches up; but a segment that begins here
         // needs its least length first, and until then the others may still be needed.
         for candidate in &mut candidates {
-            let cost = best[candidate.place] + sums.cost(candidate.place, end);
+            let cost = best[candidate.place] + sums.segment_cost(candidate.place, end);
             if cost > best[end] {
                 candidate.beaten_from = candidate.beaten_from.min(end + LEAST);
             }
@@ -77,7 +77,7 @@ pub fn segments(values: &[f64], sigma: f64, penalty: f64) -> Vec<usize> {
         // The next end's last segment may begin as soon as it has its least length.
         let place = end + 1 - LEAST;
         if best[place].is_finite() {
-            candidates.push(Candidate { place, beaten_from: usize::MAX });
+            candidates.push(SegmentCandidate { place, beaten_from: usize::MAX });
         }
     }
     let mut starts = Vec::new();
@@ -125,24 +125,24 @@ mod tests {
         let mut values = vec![10.0; 30];
         values[18..].fill(7.0);
         values.iter_mut().enumerate().for_each(|(i, v)| *v += 0.1 * (i % 3) as f64);
-        assert_eq!(segments(&values, 0.1, 10.0), [0, 18]);
-        assert_eq!(segments(&values, 0.1, 1e6), [0]);
+        assert_eq!(find_segments(&values, 0.1, 10.0), [0, 18]);
+        assert_eq!(find_segments(&values, 0.1, 1e6), [0]);
     }
 
     #[test]
     fn too_little_is_one_segment() {
-        assert_eq!(segments(&[], 1.0, 1.0), [0]);
-        assert_eq!(segments(&[1.0, 9.0, 1.0], 0.1, 1.0), [0]);
-        assert_eq!(segments(&[1.0, 1.0, 9.0, 9.0], 0.0, 1.0), [0]);
-        assert_eq!(segments(&[1.0, 1.0, 9.0, 9.0], f64::NAN, 1.0), [0]);
-        assert_eq!(segments(&[1.0, 1.0, 9.0, 9.0], 0.1, 1.0), [0, 2]);
+        assert_eq!(find_segments(&[], 1.0, 1.0), [0]);
+        assert_eq!(find_segments(&[1.0, 9.0, 1.0], 0.1, 1.0), [0]);
+        assert_eq!(find_segments(&[1.0, 1.0, 9.0, 9.0], 0.0, 1.0), [0]);
+        assert_eq!(find_segments(&[1.0, 1.0, 9.0, 9.0], f64::NAN, 1.0), [0]);
+        assert_eq!(find_segments(&[1.0, 1.0, 9.0, 9.0], 0.1, 1.0), [0, 2]);
     }
 
     #[test]
     fn one_wild_value_makes_no_segment_of_its_own() {
         let mut values = vec![5.0; 20];
         values[9] = 50.0;
-        let starts = segments(&values, 1.0, 3.0);
+        let starts = find_segments(&values, 1.0, 3.0);
         let ends = starts.iter().skip(1).copied().chain([20]);
         assert!(starts.iter().zip(ends).all(|(from, to)| to - from >= LEAST), "{starts:?}");
     }
@@ -161,7 +161,7 @@ mod tests {
                 .map(|(level, noise)| level + noise)
                 .collect();
             values.truncate(40);
-            let starts = segments(&values, 0.6, penalty);
+            let starts = find_segments(&values, 0.6, penalty);
             prop_assert_eq!(starts[0], 0);
             if values.len() >= 2 * LEAST {
                 let ends = starts.iter().skip(1).copied().chain([values.len()]);

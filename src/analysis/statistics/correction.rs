@@ -16,7 +16,7 @@ const LEVELS_EARLY: &[f64] = &[ALPHA, 0.0262, 0.0182, 0.0140, 0.0115];
 
 /// Chances adjusted for being asked together: each is that of the smallest family error at which Holm's steps would
 /// reject it. In the order given.
-pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
+pub(crate) fn holm_adjust(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|&a, &b| chances[a].total_cmp(&chances[b]));
     let mut adjusted = vec![1.0; chances.len()];
@@ -30,7 +30,7 @@ pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
 
 /// When an experiment that grows is looked at, and how sure each look has to be.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Looks {
+pub(crate) struct LookSchedule {
     /// Numbers of blocks, rising.
     pub(crate) at: Vec<u32>,
     /// Chance of a false answer that each look may have.
@@ -39,7 +39,7 @@ pub(crate) struct Looks {
 
 /// Looks at `first` blocks, at twice, four times as many, ..., the last at `most`. At most five: what lies between the
 /// fourth and the last is not looked at.
-pub(crate) fn looks(first: u32, most: u32) -> Looks {
+pub(crate) fn look_schedule(first: u32, most: u32) -> LookSchedule {
     let levels = if first >= FIRST { LEVELS } else { LEVELS_EARLY };
     let mut at = vec![first.max(FEWEST).min(most.max(FEWEST))];
     while let Some(next) = at.last().map(|n| n.saturating_mul(2)).filter(|n| *n < most) {
@@ -52,7 +52,7 @@ pub(crate) fn looks(first: u32, most: u32) -> Looks {
         at.push(most);
     }
     let level = levels[at.len() - 1];
-    Looks { at, level }
+    LookSchedule { at, level }
 }
 
 #[cfg(test)]
@@ -65,16 +65,16 @@ mod tests {
     #[test]
     fn holm_is_that_of_the_textbook() {
         // Aickin and Gensler, 1996: 0.01 0.02 0.022 0.09 of four become 0.04 0.06 0.06 0.09.
-        let adjusted = holm(&[0.09, 0.01, 0.022, 0.02]);
+        let adjusted = holm_adjust(&[0.09, 0.01, 0.022, 0.02]);
         let want = [0.09, 0.04, 0.06, 0.06];
         assert!(adjusted.iter().zip(want).all(|(a, w)| (a - w).abs() < 1e-12), "{adjusted:?}");
-        assert_eq!(holm(&[]), Vec::<f64>::new());
-        assert_eq!(holm(&[0.7, 0.8]), [1.0, 1.0]);
+        assert_eq!(holm_adjust(&[]), Vec::<f64>::new());
+        assert_eq!(holm_adjust(&[0.7, 0.8]), [1.0, 1.0]);
     }
 
     #[test]
     fn looks_double() {
-        let at = |first, most| looks(first, most).at;
+        let at = |first, most| look_schedule(first, most).at;
         assert_eq!(at(5, 20), [5, 10, 20]);
         assert_eq!(at(5, 5), [5]);
         assert_eq!(at(5, 3), [3]);
@@ -82,9 +82,9 @@ mod tests {
         assert_eq!(at(3, 12), [3, 6, 12]);
         assert_eq!(at(5, 1000), [5, 10, 20, 40, 1000]);
         assert_eq!(at(0, 0), [2]);
-        assert_eq!(looks(5, 5).level, 0.05);
-        assert_eq!(looks(5, 20).level, 0.0195);
-        assert!(looks(3, 12).level < looks(5, 20).level);
+        assert_eq!(look_schedule(5, 5).level, 0.05);
+        assert_eq!(look_schedule(5, 20).level, 0.0195);
+        assert!(look_schedule(3, 12).level < look_schedule(5, 20).level);
     }
 
     /// Chance that a mean of nothing but noise of known spread looks like something at one of these looks, when each look
@@ -126,7 +126,7 @@ mod tests {
         // Ours, each with twice the blocks of the one before: the well-known 0.0221 would be too generous.
         assert!((chance_of_any(&[5, 10, 20], 0.02079) - 0.05).abs() < 2e-4);
         assert!(chance_of_any(&[5, 10, 20], 0.0221) > 0.0525);
-        assert!(chance_of_any(&[5, 10, 20], looks(5, 20).level) < 0.05);
+        assert!(chance_of_any(&[5, 10, 20], look_schedule(5, 20).level) < 0.05);
         // An early look at fewer blocks than planned between two others costs no more.
         assert!(chance_of_any(&[5, 10, 12], 0.0208) < 0.05);
     }
@@ -137,21 +137,21 @@ mod tests {
         let most = at[at.len() - 1] as usize;
         let wrong = (0..experiments).filter(|_| {
             let noise: Vec<f64> = (0..most).map(|_| normal(&mut random)).collect();
-            at.iter().any(|n| one_sample(&noise[..*n as usize]).unwrap().p(0.0) <= level)
+            at.iter().any(|n| one_sample(&noise[..*n as usize]).unwrap().two_sided_p(0.0) <= level)
         });
         wrong.count() as f64 / f64::from(experiments)
     }
 
     fn normal(random: &mut Rng) -> f64 {
-        let radius = (-2.0 * f64::ln(1.0 - random.fraction())).sqrt();
-        radius * (2.0 * std::f64::consts::PI * random.fraction()).cos()
+        let radius = (-2.0 * f64::ln(1.0 - random.uniform_fraction())).sqrt();
+        radius * (2.0 * std::f64::consts::PI * random.uniform_fraction()).cos()
     }
 
     #[test]
     fn simulated_looks_keep_their_promise() {
         // 20 000 experiments: the standard error of the share is 0.0015.
         for (first, most) in [(5, 10), (5, 20), (2, 8), (3, 12)] {
-            let looks = looks(first, most);
+            let looks = look_schedule(first, most);
             let wrong = false_answers(&looks.at, looks.level, 20_000);
             assert!((0.043..0.0535).contains(&wrong), "{:?}: {wrong}", looks.at);
         }

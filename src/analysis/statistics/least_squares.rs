@@ -6,7 +6,7 @@
 
 /// What is known at one place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Datum {
+pub(crate) struct DataPoint {
     /// Where.
     pub(crate) x: f64,
     /// What was seen there.
@@ -16,7 +16,7 @@ pub(crate) struct Datum {
 }
 
 /// Gives its value at x with these parameters, and the derivatives by each of them.
-pub(crate) type Model<'a, const P: usize> = dyn Fn(&[f64; P], f64) -> (f64, [f64; P]) + 'a;
+pub(crate) type ModelFunction<'a, const P: usize> = dyn Fn(&[f64; P], f64) -> (f64, [f64; P]) + 'a;
 
 /// Steps after which it gives up getting closer.
 const MOST_STEPS: usize = 500;
@@ -24,14 +24,18 @@ const MOST_STEPS: usize = 500;
 const CLOSE: f64 = 1e-13;
 
 /// The weighted sum of squared residuals.
-pub(crate) fn squares<const P: usize>(data: &[Datum], model: &Model<'_, P>, at: &[f64; P]) -> f64 {
+pub(crate) fn weighted_squares<const P: usize>(
+    data: &[DataPoint],
+    model: &ModelFunction<'_, P>,
+    at: &[f64; P],
+) -> f64 {
     data.iter().map(|d| d.weight * (d.y - model(at, d.x).0).powi(2)).sum()
 }
 
 /// The parameters with the least weighted sum of squares near `start`, within `bounds` (lowest, highest).
-pub(crate) fn fit<const P: usize>(
-    data: &[Datum],
-    model: &Model<'_, P>,
+pub(crate) fn fit_model<const P: usize>(
+    data: &[DataPoint],
+    model: &ModelFunction<'_, P>,
     start: [f64; P],
     bounds: &[(f64, f64); P],
 ) -> [f64; P] {
@@ -40,10 +44,10 @@ pub(crate) fn fit<const P: usize>(
         p
     };
     let mut at = within(start);
-    let mut sum = squares(data, model, &at);
+    let mut sum = weighted_squares(data, model, &at);
     let mut damping = 1e-3;
     for _ in 0..MOST_STEPS {
-        let (mut matrix, mut slope) = normal(data, model, &at);
+        let (mut matrix, mut slope) = normal_equations(data, model, &at);
         for i in 0..P {
             let (low, high) = bounds[i];
             let stuck = (at[i] <= low && slope[i] <= 0.0) || (at[i] >= high && slope[i] >= 0.0);
@@ -57,14 +61,14 @@ pub(crate) fn fit<const P: usize>(
                 matrix[i][i] *= 1.0 + damping;
             }
         }
-        let Some(step) = solve(matrix, slope) else {
+        let Some(step) = solve_linear(matrix, slope) else {
             damping *= 10.0;
             continue;
         };
         let mut next = at;
         next.iter_mut().zip(step).for_each(|(p, s)| *p += s);
         let next = within(next);
-        let next_sum = squares(data, model, &next);
+        let next_sum = weighted_squares(data, model, &next);
         if next_sum <= sum {
             let moved = at.iter().zip(&next).any(|(a, b)| (a - b).abs() > CLOSE * b.abs());
             (at, sum) = (next, next_sum);
@@ -83,9 +87,9 @@ pub(crate) fn fit<const P: usize>(
 }
 
 /// The normal equations of a step: J'WJ and J'Wr.
-fn normal<const P: usize>(
-    data: &[Datum],
-    model: &Model<'_, P>,
+fn normal_equations<const P: usize>(
+    data: &[DataPoint],
+    model: &ModelFunction<'_, P>,
     at: &[f64; P],
 ) -> ([[f64; P]; P], [f64; P]) {
     let (mut matrix, mut slope) = ([[0.0; P]; P], [0.0; P]);
@@ -102,7 +106,7 @@ fn normal<const P: usize>(
 }
 
 /// Solves a linear system by elimination with pivots; `None` if it is singular.
-pub(crate) fn solve<const P: usize>(
+pub(crate) fn solve_linear<const P: usize>(
     mut matrix: [[f64; P]; P],
     mut right: [f64; P],
 ) -> Option<[f64; P]> {
@@ -156,23 +160,23 @@ pub(crate) fn aicc(squares: f64, data: usize, parameters: usize) -> Option<f64> 
 mod tests {
     use super::*;
 
-    fn datum(x: f64, y: f64) -> Datum {
-        Datum { x, y, weight: 1.0 }
+    fn datum(x: f64, y: f64) -> DataPoint {
+        DataPoint { x, y, weight: 1.0 }
     }
 
     #[test]
     fn systems_are_solved_whatever_their_units() {
         // 2x + y = 5, x + 3y = 10, with y in units a billion times smaller.
-        let found = solve([[2.0, 1e-9], [1e-9, 3e-18]], [5.0, 10e-9]).unwrap();
+        let found = solve_linear([[2.0, 1e-9], [1e-9, 3e-18]], [5.0, 10e-9]).unwrap();
         assert!((found[0] - 1.0).abs() < 1e-9 && (found[1] - 3e9).abs() < 1.0, "{found:?}");
-        assert_eq!(solve([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0]), None);
-        assert_eq!(solve([[0.0, 1.0], [1.0, 1.0]], [1.0, 2.0]), None);
+        assert_eq!(solve_linear([[1.0, 1.0], [1.0, 1.0]], [1.0, 2.0]), None);
+        assert_eq!(solve_linear([[0.0, 1.0], [1.0, 1.0]], [1.0, 2.0]), None);
     }
 
     /// Misra1a of NIST's Statistical Reference Datasets (lower difficulty): y = b1 (1 - exp(-b2 x)), certified values.
     #[test]
     fn a_certified_problem_comes_out_to_eight_digits() {
-        let data: Vec<Datum> = [
+        let data: Vec<DataPoint> = [
             (77.6, 10.07),
             (114.9, 14.73),
             (141.1, 17.94),
@@ -197,10 +201,10 @@ mod tests {
         };
         let free = [(0.0, f64::INFINITY); 2];
         for start in [[500.0, 1e-4], [250.0, 5e-4]] {
-            let found = fit(&data, &model, start, &free);
+            let found = fit_model(&data, &model, start, &free);
             assert!((found[0] / 238.942_129_18 - 1.0).abs() < 1e-8, "{found:?}");
             assert!((found[1] / 5.501_564_318_1e-4 - 1.0).abs() < 1e-8, "{found:?}");
-            let sum = squares(&data, &model, &found);
+            let sum = weighted_squares(&data, &model, &found);
             assert!((sum / 0.124_551_388_94 - 1.0).abs() < 1e-8, "{sum}");
         }
     }
@@ -208,9 +212,10 @@ mod tests {
     #[test]
     fn bounds_hold_and_the_others_still_find_their_best() {
         // y = 3 - x: with the slope kept at 0 or above, the best is the mean.
-        let data: Vec<Datum> = (0..5).map(|x| datum(f64::from(x), 3.0 - f64::from(x))).collect();
+        let data: Vec<DataPoint> =
+            (0..5).map(|x| datum(f64::from(x), 3.0 - f64::from(x))).collect();
         let line = |p: &[f64; 2], x: f64| (p[0] + p[1] * x, [1.0, x]);
-        let found = fit(&data, &line, [0.0, 5.0], &[(-9.0, 9.0), (0.0, 9.0)]);
+        let found = fit_model(&data, &line, [0.0, 5.0], &[(-9.0, 9.0), (0.0, 9.0)]);
         assert!((found[0] - 1.0).abs() < 1e-9 && found[1] == 0.0, "{found:?}");
     }
 
@@ -219,7 +224,7 @@ mod tests {
         let mut data = vec![datum(0.0, 1.0), datum(0.0, 3.0)];
         data[1].weight = 3.0;
         let level = |p: &[f64; 1], _: f64| (p[0], [1.0]);
-        let found = fit(&data, &level, [0.0], &[(-9.0, 9.0)]);
+        let found = fit_model(&data, &level, [0.0], &[(-9.0, 9.0)]);
         assert!((found[0] - 2.5).abs() < 1e-9, "{found:?}");
     }
 

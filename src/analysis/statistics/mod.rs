@@ -6,11 +6,11 @@
 pub mod changepoint;
 pub(crate) mod correction;
 pub(crate) mod least_squares;
-pub(crate) mod order;
+pub(crate) mod order_statistics;
 pub(crate) mod power;
-pub(crate) mod rank;
+pub(crate) mod rank_tests;
 pub mod robust;
-pub mod series;
 pub(crate) mod student;
+pub mod time_series;
 pub mod trend;
 pub(crate) mod welch;

@@ -26,7 +26,7 @@ pub fn median_in_place(values: &mut [f64]) -> Option<f64> {
         return Some(upper);
     }
     let lower = below.iter().copied().max_by(f64::total_cmp)?;
-    Some(halfway(lower, upper))
+    Some(midpoint(lower, upper))
 }
 
 /// Spread in units of the values, comparable to a standard deviation: 1.4826 times the median distance from the
@@ -48,7 +48,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 
 /// Tukey's fences: `reach` times the distance of the quartiles below the lower and above the upper one. With a reach
 /// of 1.5 about 0.7 % of normal values lie outside, with 3 almost none. `None` of nothing.
-pub fn fences(values: &[f64], reach: f64) -> Option<(f64, f64)> {
+pub fn tukey_fences(values: &[f64], reach: f64) -> Option<(f64, f64)> {
     let (low, high) = (quantile(values, 0.25)?, quantile(values, 0.75)?);
     let width = reach * (high - low);
     Some((low - width, high + width))
@@ -82,10 +82,14 @@ pub fn rolling_median(values: &[f64], window: usize) -> Vec<f64> {
 
 fn middle_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 { sorted[middle] } else { halfway(sorted[middle - 1], sorted[middle]) }
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        midpoint(sorted[middle - 1], sorted[middle])
+    }
 }
 
-fn halfway(low: f64, high: f64) -> f64 {
+fn midpoint(low: f64, high: f64) -> f64 {
     low + (high - low) / 2.0
 }
 
@@ -119,7 +123,7 @@ mod tests {
         assert_eq!(quantile(&values, 0.25), Some(25.0));
         assert_eq!(quantile(&[1.0, 2.0], 0.75), Some(1.75));
         assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(fences(&values, 1.5), Some((-50.0, 150.0)));
+        assert_eq!(tukey_fences(&values, 1.5), Some((-50.0, 150.0)));
     }
 
     #[test]
@@ -132,7 +136,7 @@ mod tests {
     #[test]
     fn a_hundred_thousand_points_are_a_moment() {
         let mut rng = crate::base::random::Rng::new(1, 0, 0);
-        let series: Vec<f64> = (0..100_000).map(|_| rng.fraction()).collect();
+        let series: Vec<f64> = (0..100_000).map(|_| rng.uniform_fraction()).collect();
         let medians = rolling_median(&series, 61);
         assert_eq!(medians.len(), series.len());
         assert_eq!(Some(medians[50_000]), median(&series[50_000 - 30..=50_000 + 30]));

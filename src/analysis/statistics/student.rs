@@ -17,9 +17,9 @@ pub(crate) fn two_sided_p(t: f64, df: f64) -> f64 {
 }
 
 /// The value below which Student's t stays with probability `p`, 0 < p < 1.
-pub(crate) fn quantile(p: f64, df: f64) -> f64 {
+pub(crate) fn student_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 {
-        return -quantile(1.0 - p, df);
+        return -student_quantile(1.0 - p, df);
     }
     // The upper tail keeps its digits where 1 - cdf would lose them.
     let tail = |t: f64| 0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + t * t));
@@ -188,10 +188,10 @@ mod tests {
             // Not a whole number, as Welch's.
             (0.975, 3.7, 2.8675207071911895),
         ] {
-            let got = quantile(p, df);
+            let got = student_quantile(p, df);
             near(got, want, 1e-11);
             near(cdf(got, df), p, 1e-12);
-            near(quantile(1.0 - p, df), -want, 1e-11);
+            near(student_quantile(1.0 - p, df), -want, 1e-11);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn many_degrees_are_normal() {
-        near(quantile(0.975, 1e7), normal_quantile(0.975), 1e-6);
+        near(student_quantile(0.975, 1e7), normal_quantile(0.975), 1e-6);
         near(cdf(-1.3, 1e7), normal_cdf(-1.3), 1e-6);
     }
 

@@ -4,8 +4,8 @@
 //! Never knows: what the values count. Places are 0, 1, 2, ...: equal distances.
 
 use super::robust::median_in_place;
-use super::series::autocorrelation;
 use super::student::normal_cdf;
+use super::time_series::autocorrelation;
 
 /// Slope per place: the median of the slopes between all pairs. Up to 29 % of the values may be wild. `None` below two
 /// values. The cost grows with the square of the number of values: made for hundreds.
@@ -43,7 +43,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<MannKendall> {
             s += f64::from(high.total_cmp(low) as i8);
         }
     }
-    let variance = variance_of_s(values) * widening(values);
+    let variance = variance_of_s(values) * variance_inflation(values);
     let z = if variance <= 0.0 || s == 0.0 { 0.0 } else { (s - s.signum()) / variance.sqrt() };
     let pairs = (n * (n - 1)) as f64 / 2.0;
     let p = (2.0 * normal_cdf(-z.abs())).min(1.0);
@@ -62,11 +62,11 @@ fn variance_of_s(values: &[f64]) -> f64 {
 /// By how much dependence between values widens the variance of `s`: from the autocorrelation of the ranks of what is
 /// left without the trend, counting only lags where it is beyond chance. At least 1: values that alternate are not
 /// taken for more than they are.
-fn widening(values: &[f64]) -> f64 {
+fn variance_inflation(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let slope = theil_sen(values).unwrap_or(0.0);
     let flat: Vec<f64> = values.iter().enumerate().map(|(i, v)| v - slope * i as f64).collect();
-    let rho = autocorrelation(&ranks(&flat), values.len() / 2);
+    let rho = autocorrelation(&mid_ranks(&flat), values.len() / 2);
     let sum: f64 = rho
         .iter()
         .enumerate()
@@ -81,7 +81,7 @@ fn widening(values: &[f64]) -> f64 {
 }
 
 /// The place of each value in their order, from 1; equal values share the mean of their places.
-fn ranks(values: &[f64]) -> Vec<f64> {
+fn mid_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn tied_values_share_a_rank() {
-        assert_eq!(ranks(&[5.0, 1.0, 5.0, 0.0]), [3.5, 2.0, 3.5, 1.0]);
+        assert_eq!(mid_ranks(&[5.0, 1.0, 5.0, 0.0]), [3.5, 2.0, 3.5, 1.0]);
     }
 
     /// Share of series without a trend, each value `phi` of the one before and new noise, that are said to have one
@@ -137,7 +137,7 @@ mod tests {
             let series: Vec<f64> = (0..60)
                 .map(|_| {
                     // Twelve uniform numbers less six: normal enough.
-                    let noise: f64 = (0..12).map(|_| rng.fraction()).sum::<f64>() - 6.0;
+                    let noise: f64 = (0..12).map(|_| rng.uniform_fraction()).sum::<f64>() - 6.0;
                     last = phi * last + noise;
                     last
                 })

@@ -2,9 +2,9 @@
 //! walk back.
 //! Never knows: how long a part must be, what the server did.
 
-use super::cells::Cells;
+use super::rate_cells::RateCells;
 use crate::analysis::statistics::robust::{mad, median, rolling_median};
-use crate::analysis::statistics::{changepoint, series};
+use crate::analysis::statistics::{changepoint, time_series};
 
 /// Window of the rolling median that stalls are told by, seconds.
 const BASE_S: f64 = 31.0;
@@ -31,7 +31,7 @@ const MAYBE_SAME: f64 = 0.06;
 
 /// Batches with one level, from the first up to and without the second place.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Stretch {
+pub(super) struct LevelSegment {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) mean: f64,
@@ -39,7 +39,7 @@ pub(super) struct Stretch {
 
 /// What a series of rates says of its levels.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Levels {
+pub(super) struct RateLevels {
     /// Length of a batch, seconds.
     pub(super) batch_s: f64,
     /// Means of the batches without stalls.
@@ -51,27 +51,27 @@ pub(super) struct Levels {
     /// Correlation of the noise with that of the batch before.
     pub(super) phi: f64,
     /// Levels in their order; those that are kept are one.
-    pub(super) stretches: Vec<Stretch>,
+    pub(super) stretches: Vec<LevelSegment>,
 }
 
-impl Levels {
+impl RateLevels {
     /// Levels of the cells; `None` if there are too few batches to have any.
-    pub(super) fn of(cells: &Cells) -> Option<Levels> {
-        let masked = mask(cells);
+    pub(super) fn from_cells(cells: &RateCells) -> Option<RateLevels> {
+        let masked = mask_stalls(cells);
         let seen: Vec<Option<f64>> =
             cells.rates.iter().zip(&masked).map(|(r, m)| (!m).then_some(*r)).collect();
         let per_batch = cells_per_batch(cells);
-        let batches = series::batches(&seen, per_batch);
+        let batches = time_series::batch_means(&seen, per_batch);
         if batches.len() < 2 * changepoint::LEAST {
             return None;
         }
-        let sigma = noise(&batches)?.max(LEAST_NOISE * median(&batches)?.abs());
+        let sigma = batch_noise(&batches)?.max(LEAST_NOISE * median(&batches)?.abs());
         let price = PRICE * (batches.len() as f64).ln();
-        let first = stretches(&batches, &changepoint::segments(&batches, sigma, price));
-        let phi = correlation(&batches, &first);
-        let starts = changepoint::segments(&batches, sigma, price * inflation(phi));
-        let found = stretches(&batches, &starts);
-        let mut levels = Levels {
+        let first = level_segments(&batches, &changepoint::find_segments(&batches, sigma, price));
+        let phi = batch_correlation(&batches, &first);
+        let starts = changepoint::find_segments(&batches, sigma, price * inflation_of_phi(phi));
+        let found = level_segments(&batches, &starts);
+        let mut levels = RateLevels {
             batch_s: per_batch as f64 * cells.step_s,
             batches,
             masked,
@@ -79,51 +79,52 @@ impl Levels {
             phi,
             stretches: found,
         };
-        levels.walk_back();
+        levels.join_equal_levels();
         Some(levels)
     }
 
     /// The part that is kept: the last level.
-    pub(super) fn kept(&self) -> Stretch {
+    pub(super) fn kept_segment(&self) -> LevelSegment {
         *self.stretches.last().expect("there is at least one segment")
     }
 
     /// Its batches.
     pub(super) fn kept_batches(&self) -> &[f64] {
-        &self.batches[self.kept().from..]
+        &self.batches[self.kept_segment().from..]
     }
 
     /// When it begins, seconds.
     pub(super) fn t0_s(&self) -> f64 {
-        self.kept().from as f64 * self.batch_s
+        self.kept_segment().from as f64 * self.batch_s
     }
 
     /// Variance of a mean by that of independent batches.
-    pub(super) fn inflation(&self) -> f64 {
-        inflation(self.phi)
+    pub(super) fn variance_inflation(&self) -> f64 {
+        inflation_of_phi(self.phi)
     }
 
     /// Joins levels to the last one as long as they don't matter or can't be told from it.
-    fn walk_back(&mut self) {
+    fn join_equal_levels(&mut self) {
         while let [.., before, kept] = self.stretches[..] {
-            let share = |s: Stretch| 1.0 / (s.to - s.from) as f64;
-            let error = self.sigma * (self.inflation() * (share(before) + share(kept))).sqrt();
+            let share = |s: LevelSegment| 1.0 / (s.to - s.from) as f64;
+            let error =
+                self.sigma * (self.variance_inflation() * (share(before) + share(kept))).sqrt();
             let near = (SAME * kept.mean).max((2.0 * error).min(MAYBE_SAME * kept.mean));
             if (before.mean - kept.mean).abs() > near {
                 return;
             }
             self.stretches.truncate(self.stretches.len() - 2);
-            self.stretches.push(stretch(&self.batches, before.from, kept.to));
+            self.stretches.push(level_segment(&self.batches, before.from, kept.to));
         }
     }
 }
 
-fn inflation(phi: f64) -> f64 {
+fn inflation_of_phi(phi: f64) -> f64 {
     (1.0 + phi) / (1.0 - phi)
 }
 
 /// Cells whose rate is below half of what is usual around them, where so few can't be chance.
-pub(super) fn mask(cells: &Cells) -> Vec<bool> {
+pub(super) fn mask_stalls(cells: &RateCells) -> Vec<bool> {
     let window = (BASE_S / cells.step_s).round() as usize;
     if window < 3 {
         return vec![false; cells.rates.len()];
@@ -138,7 +139,7 @@ pub(super) fn mask(cells: &Cells) -> Vec<bool> {
     masked
 }
 
-fn cells_per_batch(cells: &Cells) -> usize {
+fn cells_per_batch(cells: &RateCells) -> usize {
     let fits = BATCHES.iter().find(|(longest, _)| cells.seconds() <= *longest);
     let batch_s = fits.map_or(LONGEST_BATCH_S, |(_, batch_s)| *batch_s);
     ((batch_s / cells.step_s).round() as usize).max(1)
@@ -146,23 +147,23 @@ fn cells_per_batch(cells: &Cells) -> usize {
 
 /// Standard deviation of the noise, from the differences of neighbours: a change of level makes one wild difference,
 /// which their median does not see.
-fn noise(batches: &[f64]) -> Option<f64> {
+fn batch_noise(batches: &[f64]) -> Option<f64> {
     let differences: Vec<f64> = batches.windows(2).map(|w| w[1] - w[0]).collect();
     Some(mad(&differences)? / std::f64::consts::SQRT_2)
 }
 
-fn stretch(batches: &[f64], from: usize, to: usize) -> Stretch {
+fn level_segment(batches: &[f64], from: usize, to: usize) -> LevelSegment {
     let mean = batches[from..to].iter().sum::<f64>() / (to - from) as f64;
-    Stretch { from, to, mean }
+    LevelSegment { from, to, mean }
 }
 
-fn stretches(batches: &[f64], starts: &[usize]) -> Vec<Stretch> {
+fn level_segments(batches: &[f64], starts: &[usize]) -> Vec<LevelSegment> {
     let ends = starts.iter().skip(1).copied().chain([batches.len()]);
-    starts.iter().zip(ends).map(|(from, to)| stretch(batches, *from, to)).collect()
+    starts.iter().zip(ends).map(|(from, to)| level_segment(batches, *from, to)).collect()
 }
 
 /// Correlation of what is left of neighbours when their level is taken away; neighbours across a change don't count.
-fn correlation(batches: &[f64], stretches: &[Stretch]) -> f64 {
+fn batch_correlation(batches: &[f64], stretches: &[LevelSegment]) -> f64 {
     let (mut products, mut squares) = (0.0, 0.0);
     for s in stretches {
         let part = &batches[s.from..s.to];

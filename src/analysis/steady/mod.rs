@@ -3,29 +3,29 @@
 //! The rates of its seconds (`cells`) lose their stalls, become batches, and are cut where their level changes; from
 //! the last level it goes back as long as the one before is the same (`level`). What is kept must last, must not
 //! drift, and must be known well (`judge`), and the server must be at rest meanwhile (`engine`). `mser` is a second
-//! opinion on the begin, [`Watcher`] the same verdict while a load runs.
+//! opinion on the begin, [`SteadyWatcher`] the same verdict while a load runs.
 //! Never knows: why a stall came (that is `stalls`), what a comparison needs.
 
-mod cells;
-mod engine;
 mod judge;
 mod level;
 mod mser;
+mod rate_cells;
+mod server_rest;
 #[cfg(test)]
 mod tests;
-mod watch;
-mod words;
+mod text;
+mod watcher;
 
-pub use watch::{Outlook, Watcher};
-pub use words::in_words;
+pub use text::steady_in_words;
+pub use watcher::{SteadyOutlook, SteadyWatcher};
 
-use super::figure::time;
-use super::findings::{Stalls, Steady, SteadyVerdict};
-use crate::archive::{Run, TallyRecord, Trial};
-use cells::{Cells, Span};
-use engine::Look;
-use judge::{Need, Rules};
-use level::Levels;
+use super::findings::{StallFindings, SteadyState, SteadyVerdict};
+use super::number_format::format_time;
+use crate::archive::{RunRecord, TallyRecord, Trial};
+use judge::{RequiredLength, SteadyRules};
+use level::RateLevels;
+use rate_cells::{EventSpan, RateCells};
+use server_rest::ServerReading;
 
 /// A load writes if more than this share of its statements does.
 const WRITES: f64 = 0.01;
@@ -35,11 +35,11 @@ const SECOND_SHARE: f64 = 0.25;
 const SECOND_S: f64 = 30.0;
 
 /// The verdict on a load of a run; `None` if it has no intervals.
-pub(super) fn of(run: &Run, trial: &Trial) -> Option<Steady> {
-    let mut course = Course::default();
+pub(super) fn assess_steady(run: &RunRecord, trial: &Trial) -> Option<SteadyState> {
+    let mut course = LoadHistory::default();
     for interval in &trial.intervals {
-        course.add(
-            Span {
+        course.add_span(
+            EventSpan {
                 began_ns: interval.began_ns,
                 ended_ns: interval.ended_ns,
                 events: interval.events.iter().sum(),
@@ -48,15 +48,16 @@ pub(super) fn of(run: &Run, trial: &Trial) -> Option<Steady> {
         );
     }
     let to_ns = course.spans.last()?.ended_ns;
-    let during = |look: &Look| look.is_within(trial.began_ns, to_ns);
-    course.looks = run.samples.iter().filter_map(Look::of).filter(during).collect();
-    course.looks.sort_by_key(Look::at_ns);
-    course.assess(&Rules::default())
+    let during = |look: &ServerReading| look.is_within(trial.began_ns, to_ns);
+    course.looks =
+        run.samples.iter().filter_map(ServerReading::from_sample).filter(during).collect();
+    course.looks.sort_by_key(ServerReading::at_ns);
+    course.assess_so_far(&SteadyRules::default())
 }
 
 /// Takes in what is known of stalls, which is more than seconds can show. `began_s` is when the load began, on the
 /// clock of the stalls.
-pub(super) fn heed_stalls(steady: &mut Steady, stalls: &Stalls, began_s: f64) {
+pub(super) fn apply_stalls(steady: &mut SteadyState, stalls: &StallFindings, began_s: f64) {
     if !steady.verdict.is_steady() {
         return;
     }
@@ -67,14 +68,14 @@ pub(super) fn heed_stalls(steady: &mut Steady, stalls: &Stalls, began_s: f64) {
 
 /// What was seen of a load so far.
 #[derive(Clone, Debug, Default)]
-struct Course {
-    spans: Vec<Span>,
+struct LoadHistory {
+    spans: Vec<EventSpan>,
     tally: TallyRecord,
-    looks: Vec<Look>,
+    looks: Vec<ServerReading>,
 }
 
-impl Course {
-    fn add(&mut self, span: Span, tally: TallyRecord) {
+impl LoadHistory {
+    fn add_span(&mut self, span: EventSpan, tally: TallyRecord) {
         self.spans.push(span);
         self.tally.add(&tally);
     }
@@ -84,32 +85,33 @@ impl Course {
         last.ended_ns.saturating_sub(first.began_ns) as f64 / 1e9
     }
 
-    fn writes(&self) -> bool {
+    fn is_writing(&self) -> bool {
         let TallyRecord { reads, writes, other, .. } = self.tally;
         writes as f64 > WRITES * (reads + writes + other) as f64
     }
 
-    fn assess(&self, rules: &Rules) -> Option<Steady> {
+    fn assess_so_far(&self, rules: &SteadyRules) -> Option<SteadyState> {
         let began_ns = self.spans.first()?.began_ns;
-        let cells = Cells::of(&self.spans);
-        let levels = if cells.seconds() < rules.least_s { None } else { Levels::of(&cells) };
+        let cells = RateCells::from_spans(&self.spans);
+        let levels =
+            if cells.seconds() < rules.least_s { None } else { RateLevels::from_cells(&cells) };
         let Some(levels) = levels else {
             let why = format!(
                 "the load took {}: whether it is steady can be told from {} on",
-                time(self.seconds()),
-                time(rules.least_s)
+                format_time(self.seconds()),
+                format_time(rules.least_s)
             );
-            return Some(Steady { why: vec![why], ..Steady::default() });
+            return Some(SteadyState { why: vec![why], ..SteadyState::default() });
         };
         let from_ns = began_ns + (levels.t0_s() * 1e9) as u64;
-        let looks = engine::between(&self.looks, from_ns, u64::MAX);
-        let needs: Vec<Need> = if self.writes() {
-            engine::redo_cycles(looks, rules.redo_cycles).into_iter().collect()
+        let looks = server_rest::readings_between(&self.looks, from_ns, u64::MAX);
+        let needs: Vec<RequiredLength> = if self.is_writing() {
+            server_rest::redo_cycles(looks, rules.redo_cycles).into_iter().collect()
         } else {
             Vec::new()
         };
-        let mut steady = judge::judge(&levels, rules, &needs);
-        for (verdict, why) in engine::restless(looks) {
+        let mut steady = judge::judge_levels(&levels, rules, &needs);
+        for (verdict, why) in server_rest::reasons_not_at_rest(looks) {
             if steady.verdict == SteadyVerdict::Steady {
                 steady.verdict = verdict;
             }
@@ -121,15 +123,17 @@ impl Course {
         if steady.verdict == SteadyVerdict::Steady && levels.masked[from..].contains(&true) {
             steady.verdict = SteadyVerdict::SteadyWithStalls;
         }
-        steady.why.extend(second_opinion(&cells, levels.t0_s()));
+        steady.why.extend(mser_disagreement(&cells, levels.t0_s()));
         Some(steady)
     }
 }
 
 /// What MSER-5 says of the begin, if it is far off.
-fn second_opinion(cells: &Cells, t0_s: f64) -> Option<String> {
-    let cut_s = mser::cut(&cells.rates)? as f64 * cells.step_s;
+fn mser_disagreement(cells: &RateCells, t0_s: f64) -> Option<String> {
+    let cut_s = mser::mser_cut(&cells.rates)? as f64 * cells.step_s;
     let off_s = (cut_s - t0_s).abs();
     let far = off_s > SECOND_S && off_s > SECOND_SHARE * cells.seconds();
-    far.then(|| format!("a second opinion (MSER-5) would leave out the first {}", time(cut_s)))
+    far.then(|| {
+        format!("a second opinion (MSER-5) would leave out the first {}", format_time(cut_s))
+    })
 }

@@ -8,7 +8,7 @@ const FEWEST: usize = 150;
 
 /// How many values from the begin to leave out; `None` if the series is too short, or if the best cut lies at its
 /// middle, which means that it never settled.
-pub(super) fn cut(values: &[f64]) -> Option<usize> {
+pub(super) fn mser_cut(values: &[f64]) -> Option<usize> {
     if values.len() < FEWEST {
         return None;
     }
@@ -32,9 +32,9 @@ mod tests {
     fn a_warm_up_is_cut_off() {
         let warming: Vec<f64> =
             (0..300).map(|i| if i < 40 { 50.0 } else { 100.0 } + f64::from(i % 7)).collect();
-        assert_eq!(cut(&warming), Some(40));
-        assert_eq!(cut(&warming[..100]), None);
+        assert_eq!(mser_cut(&warming), Some(40));
+        assert_eq!(mser_cut(&warming[..100]), None);
         let step: Vec<f64> = (0..300).map(|i| if i < 150 { 100.0 } else { 75.0 }).collect();
-        assert_eq!(cut(&step), None);
+        assert_eq!(mser_cut(&step), None);
     }
 }

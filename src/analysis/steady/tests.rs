@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::cells::Span;
-use super::judge::Rules;
-use super::{Course, heed_stalls};
-use crate::analysis::findings::{Stall, StallKind, Stalls, Steady, SteadyVerdict};
+use super::judge::SteadyRules;
+use super::rate_cells::EventSpan;
+use super::{LoadHistory, apply_stalls};
+use crate::analysis::findings::{Stall, StallFindings, StallKind, SteadyState, SteadyVerdict};
 use crate::analysis::statistics::robust::median;
 use crate::archive::TallyRecord;
 use crate::base::random::Rng;
@@ -24,8 +24,8 @@ const SECOND: u64 = 1_000_000_000;
 
 /// Normal, by Box and Muller.
 fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.fraction()).ln()).sqrt();
-    radius * (2.0 * std::f64::consts::PI * rng.fraction()).cos()
+    let radius = (-2.0 * (1.0 - rng.uniform_fraction()).ln()).sqrt();
+    radius * (2.0 * std::f64::consts::PI * rng.uniform_fraction()).cos()
 }
 
 /// `n` seconds of noise about 1, each `phi` of the second before.
@@ -38,18 +38,18 @@ fn noise(rng: &mut Rng, n: usize, phi: f64) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
-fn course(rates: impl IntoIterator<Item = f64>) -> Course {
-    let mut course = Course::default();
+fn course(rates: impl IntoIterator<Item = f64>) -> LoadHistory {
+    let mut course = LoadHistory::default();
     for (second, rate) in (0..).zip(rates) {
         let (began_ns, ended_ns) = (second * SECOND, (second + 1) * SECOND);
         let events = rate.max(0.0).round() as u64;
-        course.add(Span { began_ns, ended_ns, events }, TallyRecord::default());
+        course.add_span(EventSpan { began_ns, ended_ns, events }, TallyRecord::default());
     }
     course
 }
 
-fn assess(rates: impl IntoIterator<Item = f64>) -> Steady {
-    course(rates).assess(&Rules::default()).unwrap()
+fn assess(rates: impl IntoIterator<Item = f64>) -> SteadyState {
+    course(rates).assess_so_far(&SteadyRules::default()).unwrap()
 }
 
 /// What came of many loads.
@@ -76,7 +76,7 @@ impl Survey {
         for seed in 0..REPEATS {
             let shares = make(&mut Rng::new(seed, 0, 0));
             let steady = assess(shares.into_iter().map(|x| RATE * x));
-            *counts.entry(steady.verdict.words()).or_insert(0) += 1;
+            *counts.entry(steady.verdict.as_str()).or_insert(0) += 1;
             any_t0.extend(steady.t0_s);
             t0.extend(steady.t0_s.filter(|_| steady.verdict.is_steady()));
         }
@@ -86,13 +86,13 @@ impl Survey {
     }
 
     fn share(&self, verdict: SteadyVerdict) -> f64 {
-        self.shares.get(verdict.words()).copied().unwrap_or(0.0)
+        self.shares.get(verdict.as_str()).copied().unwrap_or(0.0)
     }
 
     #[track_caller]
     fn expect(&self, verdict: SteadyVerdict, band: RangeInclusive<f64>) {
         let share = self.share(verdict);
-        assert!(band.contains(&share), "{}: {:?} not in {band:?}", verdict.words(), self.shares);
+        assert!(band.contains(&share), "{}: {:?} not in {band:?}", verdict.as_str(), self.shares);
     }
 }
 
@@ -197,7 +197,7 @@ fn less_than_a_minute_is_told_in_words_without_a_number() {
     assert_eq!(steady.verdict, SteadyVerdict::TooShort);
     let why = "the load took 14.0 s: whether it is steady can be told from 60.0 s on";
     assert_eq!((steady.why, steady.level), (vec![why.to_owned()], None));
-    assert_eq!(Course::default().assess(&Rules::default()), None);
+    assert_eq!(LoadHistory::default().assess_so_far(&SteadyRules::default()), None);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_writing_load_must_outlast_its_redo_log() {
     let look = |second: u64| {
         let numbers =
             [("Innodb_os_log_written", second as f64 * 1e6), ("Innodb_checkpoint_max_age", 8e7)];
-        super::Look::of(&crate::archive::SampleRecord {
+        super::ServerReading::from_sample(&crate::archive::SampleRecord {
             began_ns: second * SECOND,
             ended_ns: second * SECOND,
             numbers: numbers.map(|(k, v)| (k.to_owned(), v)).into(),
@@ -243,11 +243,14 @@ fn a_writing_load_must_outlast_its_redo_log() {
         })
     };
     course.looks = (0..=120).filter_map(look).collect();
-    let steady = course.assess(&Rules::default()).unwrap();
+    let steady = course.assess_so_far(&SteadyRules::default()).unwrap();
     assert_eq!(steady.verdict, SteadyVerdict::TooShort);
     assert!(steady.why[0].contains("once in 80.0 s"), "{:?}", steady.why);
     course.tally.writes = 0;
-    assert_eq!(course.assess(&Rules::default()).unwrap().verdict, SteadyVerdict::Steady);
+    assert_eq!(
+        course.assess_so_far(&SteadyRules::default()).unwrap().verdict,
+        SteadyVerdict::Steady
+    );
 }
 
 /// Rates per second of a measured load: MariaDB 10.11 with a redo log of 64 MB, adaptive flushing off, under updates
@@ -262,7 +265,7 @@ fn furious() -> Vec<f64> {
 fn furious_flushing_is_masked_and_two_minutes_of_it_are_too_short() {
     let rates = furious();
     assert_eq!(rates.len(), 150);
-    let masked = super::level::mask(&super::Cells { step_s: 1.0, rates: rates.clone() });
+    let masked = super::level::mask_stalls(&super::RateCells { step_s: 1.0, rates: rates.clone() });
     assert_eq!(masked.iter().filter(|m| **m).count(), 22);
     let steady = assess(rates);
     // Without its stalls it does more than with them.
@@ -283,10 +286,10 @@ fn what_is_known_of_stalls_stands_over_what_seconds_show() {
         lost_events: 2000.0,
         max_s: None,
     };
-    let mut stalls = Stalls { events: vec![stall], ..Stalls::default() };
-    heed_stalls(&mut steady, &stalls, 10.0);
+    let mut stalls = StallFindings { events: vec![stall], ..StallFindings::default() };
+    apply_stalls(&mut steady, &stalls, 10.0);
     assert_eq!(steady.verdict, SteadyVerdict::SteadyWithStalls);
     stalls.events[0].began_s = 5.0;
-    heed_stalls(&mut steady, &stalls, 10.0);
+    apply_stalls(&mut steady, &stalls, 10.0);
     assert_eq!(steady.verdict, SteadyVerdict::Steady);
 }

@@ -1,13 +1,13 @@
 //! Waits by way: medians over the loads, and each way's mean wait against the first way's, block by block.
 
-use super::super::figure::{figure, percent, plural};
 use super::super::findings::{Estimate, WaitFinding, WaitGroup};
+use super::super::number_format::{format_number, format_percent, format_plural};
 use super::super::statistics::student;
 use super::{AS_GOOD_AS_ALL, HEAVY};
-use crate::archive::{Run, Trial};
+use crate::archive::{RunRecord, Trial};
 
 /// Instruments by way, where there are several loads; in the order of the ways.
-pub(in super::super) fn groups(run: &Run, findings: &[WaitFinding]) -> Vec<WaitGroup> {
+pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -> Vec<WaitGroup> {
     let whole: Vec<&WaitFinding> = findings.iter().filter(|f| f.operation.is_empty()).collect();
     let way = |f: &WaitFinding| run.trials[f.trial].way.clone();
     let mut keys: Vec<(String, String)> = Vec::new();
@@ -21,7 +21,9 @@ pub(in super::super) fn groups(run: &Run, findings: &[WaitFinding]) -> Vec<WaitG
         return Vec::new();
     }
     // Each instrument's ways together, in the order in which the ways are written if they have values.
-    keys.sort_by(|a, b| a.0.cmp(&b.0).then(rank(run, &a.1).total_cmp(&rank(run, &b.1))));
+    keys.sort_by(|a, b| {
+        a.0.cmp(&b.0).then(variant_rank(run, &a.1).total_cmp(&variant_rank(run, &b.1)))
+    });
     let of = |key: &(String, String)| -> Vec<&WaitFinding> {
         whole.iter().copied().filter(|f| f.instrument == key.0 && way(f) == key.1).collect()
     };
@@ -30,53 +32,65 @@ pub(in super::super) fn groups(run: &Run, findings: &[WaitFinding]) -> Vec<WaitG
             let ways = keys.iter().filter(|other| other.0 == key.0).count();
             let base = keys.iter().find(|other| other.0 == key.0).filter(|base| *base != key);
             let base = base.map(&of).unwrap_or_default();
-            group(run, key, &of(key), &Base { loads: &base, comparisons: ways.max(2) - 1 })
+            wait_group(
+                run,
+                key,
+                &of(key),
+                &GroupBase { loads: &base, comparisons: ways.max(2) - 1 },
+            )
         })
         .collect()
 }
 
 /// What a way is held against.
-struct Base<'a> {
+struct GroupBase<'a> {
     loads: &'a [&'a WaitFinding],
     /// How many ways are held against it: their intervals hold all together (Bonferroni).
     comparisons: usize,
 }
 
 /// Where a way stands: by its value, else by its first load.
-fn rank(run: &Run, way: &str) -> f64 {
+fn variant_rank(run: &RunRecord, way: &str) -> f64 {
     let first = run.trials.iter().position(|trial| trial.way == way);
     first.map_or(0.0, |at| run.trials[at].value.unwrap_or(at as f64))
 }
 
-fn group(run: &Run, key: &(String, String), own: &[&WaitFinding], base: &Base<'_>) -> WaitGroup {
+fn wait_group(
+    run: &RunRecord,
+    key: &(String, String),
+    own: &[&WaitFinding],
+    base: &GroupBase<'_>,
+) -> WaitGroup {
     let trial = |f: &WaitFinding| &run.trials[f.trial];
     let seconds = |t: &Trial| t.ended_ns.saturating_sub(t.began_ns) as f64 / 1e9;
-    let middle = |of: &dyn Fn(&WaitFinding) -> Option<f64>| spread(own, of).map(|s| s.0);
-    let ratio = ratio(run, own, base);
+    let middle = |of: &dyn Fn(&WaitFinding) -> Option<f64>| median_and_range(own, of).map(|s| s.0);
+    let ratio = paired_ratio(run, own, base);
     WaitGroup {
         way: key.1.clone(),
         value: own.first().map(|f| f.value.clone()).unwrap_or_default(),
         instrument: key.0.clone(),
         loads: u32::try_from(own.len()).unwrap_or(u32::MAX),
-        average: spread(own, &|f| f.average_s),
-        p50: spread(own, &|f| f.p50_s),
-        p99: spread(own, &|f| f.p99_s),
+        average: median_and_range(own, &|f| f.average_s),
+        p50: median_and_range(own, &|f| f.p50_s),
+        p99: median_and_range(own, &|f| f.p99_s),
         waits_per_s: middle(&|f| Some(f.count as f64 / seconds(trial(f)))),
         events_per_s: middle(&|f| {
             let events: u64 = trial(f).response.iter().map(|h| h.len()).sum();
             Some(events as f64 / seconds(trial(f)))
         }),
-        words: verdict(ratio.as_ref()),
+        words: ratio_text(ratio.as_ref()),
         notes: group_notes(run, own),
         ratio,
     }
 }
 
 /// What limits the loads of a way, all together.
-fn group_notes(run: &Run, own: &[&WaitFinding]) -> Vec<String> {
+fn group_notes(run: &RunRecord, own: &[&WaitFinding]) -> Vec<String> {
     let mut notes = Vec::new();
-    let range = |of: &dyn Fn(&WaitFinding) -> Option<f64>| spread(own, of).map(|s| (s.1, s.2));
-    let shown = |(low, high): (f64, f64)| format!("{} to {}", percent(low), percent(high));
+    let range =
+        |of: &dyn Fn(&WaitFinding) -> Option<f64>| median_and_range(own, of).map(|s| (s.1, s.2));
+    let shown =
+        |(low, high): (f64, f64)| format!("{} to {}", format_percent(low), format_percent(high));
     if let Some(read) = range(&|f| f.coverage).filter(|read| read.0 < AS_GOOD_AS_ALL) {
         notes.push(format!("rows of {} of the waits were read", shown(read)));
     }
@@ -89,7 +103,7 @@ fn group_notes(run: &Run, own: &[&WaitFinding]) -> Vec<String> {
             "in {} of {} the mean is above the 99th percentile: a few waits were long because who \
              held the lock had lost its CPU",
             above,
-            plural(own.len() as u64, "load", "loads")
+            format_plural(own.len() as u64, "load", "loads")
         ));
     }
     for note in own.iter().flat_map(|f| &run.trials[f.trial].waits).flat_map(|w| &w.notes) {
@@ -101,17 +115,17 @@ fn group_notes(run: &Run, own: &[&WaitFinding]) -> Vec<String> {
 }
 
 /// Median, least and most; `None` where one is not known.
-fn spread(
+fn median_and_range(
     findings: &[&WaitFinding],
     of: &dyn Fn(&WaitFinding) -> Option<f64>,
 ) -> Option<(f64, f64, f64)> {
     let mut values: Vec<f64> = findings.iter().map(|f| of(f)).collect::<Option<_>>()?;
     values.sort_by(f64::total_cmp);
-    Some((median(&values)?, *values.first()?, *values.last()?))
+    Some((median_of_sorted(&values)?, *values.first()?, *values.last()?))
 }
 
 /// The median of sorted values.
-pub(super) fn median(sorted: &[f64]) -> Option<f64> {
+pub(super) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
     let half = sorted.len() / 2;
     match sorted.len() {
         0 => None,
@@ -121,7 +135,7 @@ pub(super) fn median(sorted: &[f64]) -> Option<f64> {
 }
 
 /// Mean wait by that of the base, in the same block.
-fn ratio(run: &Run, own: &[&WaitFinding], base: &Base<'_>) -> Option<Estimate> {
+fn paired_ratio(run: &RunRecord, own: &[&WaitFinding], base: &GroupBase<'_>) -> Option<Estimate> {
     let place = |f: &WaitFinding| (run.trials[f.trial].block, run.trials[f.trial].pass);
     // From sums and counts: means in the finding are rounded to the tick.
     let mean =
@@ -130,12 +144,12 @@ fn ratio(run: &Run, own: &[&WaitFinding], base: &Base<'_>) -> Option<Estimate> {
         let other = base.loads.iter().find(|other| place(other) == place(f))?;
         Some((mean(f)? / mean(other)?).ln())
     });
-    of_logs(&pairs.collect::<Vec<_>>(), base.comparisons)
+    ratio_from_logs(&pairs.collect::<Vec<_>>(), base.comparisons)
 }
 
 /// A ratio from its logarithms: geometric mean and, from three on, Student's interval, which holds together with those
 /// of the other comparisons.
-pub(super) fn of_logs(logs: &[f64], comparisons: usize) -> Option<Estimate> {
+pub(super) fn ratio_from_logs(logs: &[f64], comparisons: usize) -> Option<Estimate> {
     let n = logs.len();
     if n == 0 {
         return None;
@@ -143,7 +157,7 @@ pub(super) fn of_logs(logs: &[f64], comparisons: usize) -> Option<Estimate> {
     let mean = logs.iter().sum::<f64>() / n as f64;
     let ci95 = (n >= 3).then(|| {
         let variance = logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1) as f64;
-        let half = student::quantile(1.0 - 0.025 / comparisons as f64, (n - 1) as f64)
+        let half = student::student_quantile(1.0 - 0.025 / comparisons as f64, (n - 1) as f64)
             * (variance / n as f64).sqrt();
         ((mean - half).exp(), (mean + half).exp())
     });
@@ -152,20 +166,24 @@ pub(super) fn of_logs(logs: &[f64], comparisons: usize) -> Option<Estimate> {
 }
 
 /// What a ratio of mean waits means.
-fn verdict(ratio: Option<&Estimate>) -> String {
+fn ratio_text(ratio: Option<&Estimate>) -> String {
     let Some(Estimate { value: Some(value), ci95, runs }) = ratio else { return String::new() };
-    let shown = format!("mean wait {} times the first way's", figure(*value));
+    let shown = format!("mean wait {} times the first way's", format_number(*value));
     match ci95 {
         None => format!(
             "{shown}: {} can't tell a difference",
-            plural(u64::from(*runs), "block", "blocks")
+            format_plural(u64::from(*runs), "block", "blocks")
         ),
         Some((low, high)) if *low <= 1.0 && *high >= 1.0 => {
-            format!("{shown} ({} to {}): no difference is seen", figure(*low), figure(*high))
+            format!(
+                "{shown} ({} to {}): no difference is seen",
+                format_number(*low),
+                format_number(*high)
+            )
         }
         Some((low, high)) => {
             let word = if *value < 1.0 { "shorter" } else { "longer" };
-            format!("{shown} ({} to {}): {word}", figure(*low), figure(*high))
+            format!("{shown} ({} to {}): {word}", format_number(*low), format_number(*high))
         }
     }
 }

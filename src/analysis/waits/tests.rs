@@ -48,12 +48,12 @@ fn trial(way: &str, block: u32, instrument: InstrumentRecord) -> Trial {
     }
 }
 
-fn run(trials: Vec<Trial>) -> Run {
-    Run { trials, ..Run::default() }
+fn run(trials: Vec<Trial>) -> RunRecord {
+    RunRecord { trials, ..RunRecord::default() }
 }
 
 fn only(instrument: InstrumentRecord) -> Vec<WaitFinding> {
-    all(&run(vec![trial("", 1, instrument)]))
+    wait_findings(&run(vec![trial("", 1, instrument)]))
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn rows_that_do_not_suffice_are_not_used() {
     if let Some(waits) = &mut one.waits {
         waits.drains_with_rows = 1;
     }
-    let found = all(&run(vec![one]));
+    let found = wait_findings(&run(vec![one]));
     assert_eq!(found[0].source, "summary");
     assert_eq!((found[0].p50_s, found[0].p99_s, found[0].top_share), (None, None, None));
     assert!(found[0].average_s.is_some() && found[0].notes[0].contains("no percentiles"));
@@ -119,7 +119,7 @@ fn a_clock_that_does_not_tell_picoseconds_is_said_so() {
     if let Some(waits) = &mut cycles.waits {
         waits.calibration_s = Some((8.0 * 0.0026, 8.0, 0.1));
     }
-    let found = all(&run(vec![cycles]));
+    let found = wait_findings(&run(vec![cycles]));
     assert!(found[0].notes.iter().any(|n| n.contains("picoseconds")), "{:?}", found[0].notes);
 }
 
@@ -137,7 +137,7 @@ fn ways_are_paired_by_block() {
         trials.push(Trial { value: Some(1.0), ..trial("x=1", block, of_mean(ticks)) });
     }
     let run = run(trials);
-    let found = groups(&run, &all(&run));
+    let found = wait_groups(&run, &wait_findings(&run));
     let ways: Vec<&str> = found.iter().map(|g| g.way.as_str()).collect();
     assert_eq!(ways, ["x=1", "x=2"], "by value, not as they ran");
     assert_eq!((found[0].ratio, found[0].words.as_str()), (None, ""));
@@ -157,18 +157,18 @@ fn blocks_that_disagree_show_no_difference() {
         trials.push(trial("b", block, of_mean(two)));
     }
     let run = run(trials);
-    let found = groups(&run, &all(&run));
+    let found = wait_groups(&run, &wait_findings(&run));
     assert!(found[1].words.ends_with("no difference is seen"), "{}", found[1].words);
     // One block decides nothing.
     let run = super::tests::run(run.trials[..2].to_vec());
-    let found = groups(&run, &all(&run));
+    let found = wait_groups(&run, &wait_findings(&run));
     assert!(found[1].words.contains("1 block can't tell"), "{}", found[1].words);
     // A single load is no group.
     let run = super::tests::run(run.trials[..1].to_vec());
-    assert!(groups(&run, &all(&run)).is_empty());
+    assert!(wait_groups(&run, &wait_findings(&run)).is_empty());
 }
 
-fn windows(cpu_us: &[(f64, f64)]) -> Run {
+fn windows(cpu_us: &[(f64, f64)]) -> RunRecord {
     let sample = |(on, cpu): &(f64, f64)| SampleRecord {
         probe: WINDOWS.to_owned(),
         numbers: Counters::from([
@@ -178,7 +178,7 @@ fn windows(cpu_us: &[(f64, f64)]) -> Run {
         ]),
         ..SampleRecord::default()
     };
-    Run { samples: cpu_us.iter().map(sample).collect(), ..Run::default() }
+    RunRecord { samples: cpu_us.iter().map(sample).collect(), ..RunRecord::default() }
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn the_cost_comes_from_pairs_of_windows() {
         (1.0, 60.2),
         (0.0, 55.0),
     ]);
-    let found = cost(&steady).unwrap();
+    let found = tracing_cost(&steady).unwrap();
     assert_eq!(found.pairs, 4);
     let share = found.share.value.unwrap();
     assert!((share - 0.096).abs() < 0.005, "{share}");
@@ -201,15 +201,15 @@ fn the_cost_comes_from_pairs_of_windows() {
     assert!((found.bare_s.unwrap() - 47e-6).abs() < 1e-9);
     let noisy =
         windows(&[(0.0, 40.0), (1.0, 50.0), (1.0, 40.0), (0.0, 55.0), (0.0, 40.0), (1.0, 41.0)]);
-    assert!(cost(&noisy).unwrap().words.ends_with("within noise"));
+    assert!(tracing_cost(&noisy).unwrap().words.ends_with("within noise"));
     let few = windows(&[(0.0, 40.0), (1.0, 50.0)]);
-    assert!(cost(&few).unwrap().words.contains("too few"));
-    assert_eq!(cost(&windows(&[])), None);
+    assert!(tracing_cost(&few).unwrap().words.contains("too few"));
+    assert_eq!(tracing_cost(&windows(&[])), None);
 }
 
 #[test]
 fn the_answer_names_the_instrument() {
     let found = only(of_mean(100));
-    let answer = sentences(&found, &[]);
+    let answer = wait_sentences(&found, &[]);
     assert_eq!(answer, ["LOCK_x: 1 000 waits, mean 1.00 us, p99 1.00 us, longest 1.00 us."]);
 }

@@ -7,9 +7,9 @@ use super::Task;
 use crate::base::clock::{Nanos, RealClock};
 
 /// Never made here.
-pub enum Attachment {}
+pub enum FdRegistration {}
 
-impl Attachment {
+impl FdRegistration {
     /// Never called here.
     ///
     /// # Errors
@@ -19,7 +19,7 @@ impl Attachment {
     }
 
     /// Never called here.
-    pub fn detach(self, _fd: BorrowedFd<'_>) {
+    pub fn detach_fd(self, _fd: BorrowedFd<'_>) {
         match self {}
     }
 }
@@ -28,7 +28,7 @@ impl Attachment {
 ///
 /// # Errors
 /// Never.
-pub fn attach(_fd: BorrowedFd<'_>) -> io::Result<Option<Attachment>> {
+pub fn attach_fd(_fd: BorrowedFd<'_>) -> io::Result<Option<FdRegistration>> {
     Ok(None)
 }
 
@@ -43,7 +43,7 @@ pub fn current_task() -> usize {
 }
 
 /// Never called here: no task runs.
-pub fn wake(_task: usize) {}
+pub fn wake_task(_task: usize) {}
 
 /// Never called here: no task runs.
 pub fn wake_at(_at: Nanos) {}

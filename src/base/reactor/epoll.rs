@@ -11,31 +11,31 @@ use std::task::{Context, Wake, Waker};
 
 use rustix::event::{EventfdFlags, epoll, eventfd};
 
-use super::Task;
-use super::wait::Found;
+use super::WorkerTask;
+use super::wait::ReadyEvents;
 use crate::base::clock::{Clock, Nanos, RealClock, SPIN};
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<Inner>>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Rc<ReactorState>>> = const { RefCell::new(None) };
 }
 
 /// What the loop's own bell says in place of a task's number.
 const BELL: u64 = u64::MAX;
 
 /// What other threads may touch.
-struct Door {
+struct WakeQueue {
     /// Rung when the list of called tasks is no longer empty.
     bell: OwnedFd,
     called: Mutex<Vec<usize>>,
 }
 
 /// Wakes one task, from any thread.
-struct Call {
-    door: Arc<Door>,
+struct TaskWaker {
+    door: Arc<WakeQueue>,
     task: usize,
 }
 
-impl Wake for Call {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -60,24 +60,24 @@ impl Wake for Call {
     }
 }
 
-struct Inner {
+struct ReactorState {
     epoll: OwnedFd,
-    door: Arc<Door>,
+    door: Arc<WakeQueue>,
     clock: RealClock,
     task: Cell<usize>,
-    timers: RefCell<Timers>,
+    timers: RefCell<TaskTimers>,
     woken: RefCell<Vec<usize>>,
 }
 
 /// Times that tasks wait for. Each task has one that counts, its earliest; others in the heap are outdated.
 #[derive(Default)]
-pub(super) struct Timers {
+pub(super) struct TaskTimers {
     heap: BinaryHeap<Reverse<(Nanos, usize)>>,
     earliest: Vec<Option<Nanos>>,
 }
 
-impl Timers {
-    pub(super) fn add(&mut self, at: Nanos, task: usize) {
+impl TaskTimers {
+    pub(super) fn add_timer(&mut self, at: Nanos, task: usize) {
         if self.earliest.len() <= task {
             self.earliest.resize(task + 1, None);
         }
@@ -92,12 +92,12 @@ impl Timers {
         self.heap.len()
     }
 
-    fn next(&self) -> Option<Nanos> {
+    fn next_due(&self) -> Option<Nanos> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Moves the tasks whose time has come to `due`.
-    fn take(&mut self, now: Nanos, due: &mut Vec<usize>) {
+    fn take_due(&mut self, now: Nanos, due: &mut Vec<usize>) {
         while let Some(Reverse((at, task))) = self.heap.peek().copied() {
             if at > now {
                 return;
@@ -112,8 +112,8 @@ impl Timers {
 }
 
 /// A file descriptor known to this thread's reactor; to be forgotten before it is closed.
-pub struct Attachment {
-    reactor: Rc<Inner>,
+pub struct FdRegistration {
+    reactor: Rc<ReactorState>,
     fd: RawFd,
     task: usize,
     writing: bool,
@@ -123,14 +123,14 @@ pub struct Attachment {
 ///
 /// # Errors
 /// When the kernel refuses the registration.
-pub fn attach(fd: BorrowedFd<'_>) -> io::Result<Option<Attachment>> {
+pub fn attach_fd(fd: BorrowedFd<'_>) -> io::Result<Option<FdRegistration>> {
     let Some(reactor) = CURRENT.with_borrow(Clone::clone) else { return Ok(None) };
     let task = reactor.task.get();
-    epoll::add(&reactor.epoll, fd, epoll::EventData::new_u64(task as u64), flags(false))?;
-    Ok(Some(Attachment { reactor, fd: fd.as_raw_fd(), task, writing: false }))
+    epoll::add(&reactor.epoll, fd, epoll::EventData::new_u64(task as u64), interest_flags(false))?;
+    Ok(Some(FdRegistration { reactor, fd: fd.as_raw_fd(), task, writing: false }))
 }
 
-fn flags(writing: bool) -> epoll::EventFlags {
+fn interest_flags(writing: bool) -> epoll::EventFlags {
     let reading = epoll::EventFlags::IN | epoll::EventFlags::ET;
     if writing { reading | epoll::EventFlags::OUT } else { reading }
 }
@@ -140,7 +140,7 @@ pub fn is_running() -> bool {
     CURRENT.with_borrow(Option::is_some)
 }
 
-fn with<T>(what: impl FnOnce(&Inner) -> T) -> T {
+fn with_current<T>(what: impl FnOnce(&ReactorState) -> T) -> T {
     CURRENT.with_borrow(|current| what(current.as_ref().expect("only tasks of a reactor ask this")))
 }
 
@@ -149,7 +149,7 @@ fn with<T>(what: impl FnOnce(&Inner) -> T) -> T {
 /// # Panics
 /// On a thread that runs no reactor.
 pub fn wake_at(at: Nanos) {
-    with(|inner| inner.timers.borrow_mut().add(at, inner.task.get()));
+    with_current(|inner| inner.timers.borrow_mut().add_timer(at, inner.task.get()));
 }
 
 /// Asks that the task being polled is polled again after `delay`.
@@ -157,20 +157,22 @@ pub fn wake_at(at: Nanos) {
 /// # Panics
 /// On a thread that runs no reactor.
 pub fn wake_in(delay: Nanos) {
-    with(|inner| inner.timers.borrow_mut().add(inner.clock.now() + delay, inner.task.get()));
+    with_current(|inner| {
+        inner.timers.borrow_mut().add_timer(inner.clock.now() + delay, inner.task.get())
+    });
 }
 
-/// The task being polled, for [`wake`].
+/// The task being polled, for [`wake_task`].
 ///
 /// # Panics
 /// On a thread that runs no reactor.
 pub fn current_task() -> usize {
-    with(|inner| inner.task.get())
+    with_current(|inner| inner.task.get())
 }
 
 /// Asks that a task of this thread's reactor is polled soon; nothing happens if it is through, or if the reactor is
 /// going down.
-pub fn wake(task: usize) {
+pub fn wake_task(task: usize) {
     CURRENT.with_borrow(|current| {
         if let Some(inner) = current {
             inner.woken.borrow_mut().push(task);
@@ -178,7 +180,7 @@ pub fn wake(task: usize) {
     });
 }
 
-impl Attachment {
+impl FdRegistration {
     /// Whether to be woken also when the socket can be written to.
     ///
     /// # Errors
@@ -188,13 +190,13 @@ impl Attachment {
             return Ok(());
         }
         let data = epoll::EventData::new_u64(self.task as u64);
-        epoll::modify(&self.reactor.epoll, fd, data, flags(want))?;
+        epoll::modify(&self.reactor.epoll, fd, data, interest_flags(want))?;
         self.writing = want;
         Ok(())
     }
 
     /// Forgets the descriptor before it is closed.
-    pub fn detach(self, fd: BorrowedFd<'_>) {
+    pub fn detach_fd(self, fd: BorrowedFd<'_>) {
         debug_assert_eq!(self.fd, fd.as_raw_fd());
         let _ = epoll::delete(&self.reactor.epoll, fd);
     }
@@ -202,15 +204,15 @@ impl Attachment {
 
 /// One thread's loop over many tasks.
 pub struct Reactor {
-    inner: Rc<Inner>,
+    inner: Rc<ReactorState>,
     clock: RealClock,
     precise: bool,
 }
 
 /// Takes the reactor off its thread again, however its loop ends.
-struct Running;
+struct ReactorGuard;
 
-impl Drop for Running {
+impl Drop for ReactorGuard {
     fn drop(&mut self) {
         CURRENT.set(None);
     }
@@ -224,10 +226,10 @@ impl Reactor {
     pub fn new(clock: RealClock, precise: bool) -> io::Result<Reactor> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, &bell, epoll::EventData::new_u64(BELL), flags(false))?;
-        let inner = Inner {
+        epoll::add(&epoll, &bell, epoll::EventData::new_u64(BELL), interest_flags(false))?;
+        let inner = ReactorState {
             epoll,
-            door: Arc::new(Door { bell, called: Mutex::default() }),
+            door: Arc::new(WakeQueue { bell, called: Mutex::default() }),
             clock,
             task: Cell::new(0),
             timers: RefCell::default(),
@@ -242,12 +244,12 @@ impl Reactor {
     /// When waiting for readiness fails.
     pub fn run(
         &self,
-        tasks: &mut [Option<Task<'_>>],
+        tasks: &mut [Option<WorkerTask<'_>>],
         abandoned: &dyn Fn() -> bool,
     ) -> io::Result<()> {
-        let running = Running;
+        let running = ReactorGuard;
         CURRENT.set(Some(self.inner.clone()));
-        let result = self.turn(tasks, abandoned);
+        let result = self.run_loop(tasks, abandoned);
         for task in tasks.iter_mut() {
             *task = None;
         }
@@ -255,55 +257,64 @@ impl Reactor {
         result
     }
 
-    fn turn(&self, tasks: &mut [Option<Task<'_>>], abandoned: &dyn Fn() -> bool) -> io::Result<()> {
-        let call = |task| Waker::from(Arc::new(Call { door: self.inner.door.clone(), task }));
+    fn run_loop(
+        &self,
+        tasks: &mut [Option<WorkerTask<'_>>],
+        abandoned: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        let call = |task| Waker::from(Arc::new(TaskWaker { door: self.inner.door.clone(), task }));
         let wakers: Vec<Waker> = (0..tasks.len()).map(call).collect();
         let mut left = tasks.iter().flatten().count();
         for index in 0..tasks.len() {
-            left -= self.poll(tasks, &wakers, index);
+            left -= self.poll_task(tasks, &wakers, index);
         }
-        let mut found = Found::new();
+        let mut found = ReadyEvents::new();
         let mut due = Vec::with_capacity(tasks.len());
         while left > 0 && !abandoned() {
-            for index in found.wait(&self.inner.epoll, self.patience())? {
+            for index in found.wait_ready(&self.inner.epoll, self.wait_timeout())? {
                 if index == BELL as usize {
-                    self.answer(&mut due);
+                    self.drain_wake_queue(&mut due);
                 } else {
-                    left -= self.poll(tasks, &wakers, index);
+                    left -= self.poll_task(tasks, &wakers, index);
                 }
             }
             // What is woken or falls due while these are polled waits for the next turn: sockets get theirs too.
-            if self.inner.timers.borrow().next().is_some() {
-                self.inner.timers.borrow_mut().take(self.clock.now(), &mut due);
+            if self.inner.timers.borrow().next_due().is_some() {
+                self.inner.timers.borrow_mut().take_due(self.clock.now(), &mut due);
             }
             due.append(&mut self.inner.woken.borrow_mut());
             for index in due.drain(..) {
-                left -= self.poll(tasks, &wakers, index);
+                left -= self.poll_task(tasks, &wakers, index);
             }
         }
         Ok(())
     }
 
     /// Hears which tasks other threads have called.
-    fn answer(&self, due: &mut Vec<usize>) {
+    fn drain_wake_queue(&self, due: &mut Vec<usize>) {
         // Silent first: whoever calls after the list was taken rings again.
         let _ = rustix::io::read(&self.inner.door.bell, &mut [0; 8]);
         due.append(&mut self.inner.door.called.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// How long to wait for readiness: until the next timer, at most 100 ms, not at all if a task was woken.
-    fn patience(&self) -> Nanos {
+    fn wait_timeout(&self) -> Nanos {
         const MOST: Nanos = Nanos(100_000_000);
         if !self.inner.woken.borrow().is_empty() {
             return Nanos(0);
         }
-        let Some(at) = self.inner.timers.borrow().next() else { return MOST };
+        let Some(at) = self.inner.timers.borrow().next_due() else { return MOST };
         let wait = at.since(self.clock.now());
         if self.precise { (wait - SPIN).min(MOST) } else { wait.min(MOST) }
     }
 
     /// Polls one task; gives 1 if that ended it.
-    fn poll(&self, tasks: &mut [Option<Task<'_>>], wakers: &[Waker], index: usize) -> usize {
+    fn poll_task(
+        &self,
+        tasks: &mut [Option<WorkerTask<'_>>],
+        wakers: &[Waker],
+        index: usize,
+    ) -> usize {
         let Some(task) = tasks.get_mut(index).and_then(Option::as_mut) else { return 0 };
         self.inner.task.set(index);
         if task.as_mut().poll(&mut Context::from_waker(&wakers[index])).is_pending() {

@@ -30,20 +30,24 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 #[cfg(not(target_os = "linux"))]
-pub use absent::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at, wake_in};
+pub use absent::{
+    FdRegistration, Reactor, attach_fd, current_task, is_running, wake_at, wake_in, wake_task,
+};
 #[cfg(target_os = "linux")]
-pub use epoll::{Attachment, Reactor, attach, current_task, is_running, wake, wake_at, wake_in};
+pub use epoll::{
+    FdRegistration, Reactor, attach_fd, current_task, is_running, wake_at, wake_in, wake_task,
+};
 
 /// A task: one worker's life.
-pub type Task<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+pub type WorkerTask<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// How long a blocked thread waits at most before it polls again unasked.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Wakes a thread that is parked.
-struct Parked(Thread);
+struct ThreadWaker(Thread);
 
-impl Wake for Parked {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
@@ -56,7 +60,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return output;
     }
-    let waker = Waker::from(Arc::new(Parked(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {

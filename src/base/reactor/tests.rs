@@ -33,13 +33,13 @@ async fn sleep_until(clock: RealClock, at: Nanos) -> u32 {
 
 #[test]
 fn timers_fire_in_order_and_not_early() {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let order = Rc::new(std::cell::RefCell::new(Vec::new()));
-    let mut tasks: Vec<Option<Task<'_>>> = [30, 10, 20]
+    let mut tasks: Vec<Option<WorkerTask<'_>>> = [30, 10, 20]
         .map(|ms| {
             let order = order.clone();
-            let task: Task<'_> = Box::pin(async move {
+            let task: WorkerTask<'_> = Box::pin(async move {
                 sleep_until(clock, Nanos(ms * MS)).await;
                 assert!(clock.now() >= Nanos(ms * MS));
                 order.borrow_mut().push(ms);
@@ -54,20 +54,20 @@ fn timers_fire_in_order_and_not_early() {
 
 #[test]
 fn a_far_timer_costs_one_entry_however_often_it_is_asked_for() {
-    let mut timers = super::epoll::Timers::default();
+    let mut timers = super::epoll::TaskTimers::default();
     for n in 0..1000 {
-        timers.add(Nanos(1_000_000 + n), 0);
+        timers.add_timer(Nanos(1_000_000 + n), 0);
     }
     assert_eq!(timers.len(), 1);
 }
 
 #[test]
 fn an_outdated_timer_wakes_nobody() {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let polls = Rc::new(Cell::new(0));
     let counted = polls.clone();
-    let task: Task<'_> = Box::pin(async move {
+    let task: WorkerTask<'_> = Box::pin(async move {
         wake_at(Nanos(5 * MS));
         wake_at(Nanos(2 * MS));
         let mut woken_at = None;
@@ -89,13 +89,13 @@ fn an_outdated_timer_wakes_nobody() {
 
 #[test]
 fn sockets_and_their_tasks_find_each_other() {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let (mut near, far) = UnixStream::pair().unwrap();
     let (near_fd, mut far_end) = (near.try_clone().unwrap(), far);
     near.set_nonblocking(true).unwrap();
-    let reader: Task<'_> = Box::pin(async move {
-        let attached = attach(near_fd.as_fd()).unwrap().expect("a reactor runs here");
+    let reader: WorkerTask<'_> = Box::pin(async move {
+        let attached = attach_fd(near_fd.as_fd()).unwrap().expect("a reactor runs here");
         let mut text = Vec::new();
         poll_fn(|_| {
             let mut buffer = [0; 3];
@@ -109,10 +109,10 @@ fn sockets_and_their_tasks_find_each_other() {
             }
         })
         .await;
-        attached.detach(near_fd.as_fd());
+        attached.detach_fd(near_fd.as_fd());
         assert_eq!(text, b"one, two");
     });
-    let writer: Task<'_> = Box::pin(async move {
+    let writer: WorkerTask<'_> = Box::pin(async move {
         far_end.write_all(b"one, ").unwrap();
         sleep_until(clock, Nanos(3 * MS)).await;
         far_end.write_all(b"two").unwrap();
@@ -122,19 +122,19 @@ fn sockets_and_their_tasks_find_each_other() {
 
 #[test]
 fn a_task_wakes_another_and_an_ended_one_is_left_alone() {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let told = Rc::new(Cell::new(false));
     let heard = told.clone();
-    let waiting: Task<'_> = Box::pin(async move {
+    let waiting: WorkerTask<'_> = Box::pin(async move {
         poll_fn(|_| if heard.get() { Poll::Ready(()) } else { Poll::Pending }).await;
-        wake(1);
-        wake(7);
+        wake_task(1);
+        wake_task(7);
     });
-    let telling: Task<'_> = Box::pin(async move {
+    let telling: WorkerTask<'_> = Box::pin(async move {
         sleep_until(clock, Nanos(MS)).await;
         told.set(true);
-        wake(0);
+        wake_task(0);
     });
     reactor.run(&mut [Some(waiting), Some(telling)], &never).unwrap();
     assert!(clock.now() < Nanos(95 * MS), "the wake-up did not wait for the next look round");
@@ -173,7 +173,7 @@ fn say(told: &Mutex<Told>) {
 #[test]
 fn another_thread_wakes_tasks_and_no_call_is_lost() {
     const SAYINGS: u32 = 2000;
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let told: [Mutex<Told>; 3] = Default::default();
     std::thread::scope(|scope| {
@@ -185,10 +185,10 @@ fn another_thread_wakes_tasks_and_no_call_is_lost() {
                 }
             }
         });
-        let mut tasks: Vec<Option<Task<'_>>> = told
+        let mut tasks: Vec<Option<WorkerTask<'_>>> = told
             .iter()
             .map(|told| {
-                let task: Task<'_> = Box::pin(async move {
+                let task: WorkerTask<'_> = Box::pin(async move {
                     for much in 1..=SAYINGS {
                         hear(told, much).await;
                     }
@@ -206,7 +206,7 @@ fn another_thread_wakes_tasks_and_no_call_is_lost() {
 
 #[test]
 fn a_blocked_thread_is_woken_by_another() {
-    let (clock, told) = (RealClock::start(), Mutex::new(Told::default()));
+    let (clock, told) = (RealClock::start_now(), Mutex::new(Told::default()));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..20 {
@@ -227,11 +227,11 @@ fn abandoned_tasks_are_dropped_within_the_look_round() {
             self.0.set(true);
         }
     }
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let reactor = Reactor::new(clock, false).unwrap();
     let dropped = Rc::new(Cell::new(false));
     let told = Told(dropped.clone());
-    let task: Task<'_> = Box::pin(async move {
+    let task: WorkerTask<'_> = Box::pin(async move {
         let _told = told;
         poll_fn(|_| Poll::<()>::Pending).await;
     });
@@ -242,7 +242,7 @@ fn abandoned_tasks_are_dropped_within_the_look_round() {
 #[test]
 fn without_a_reactor_nothing_attaches() {
     let (near, _far) = UnixStream::pair().unwrap();
-    assert!(attach(near.as_fd()).unwrap().is_none());
+    assert!(attach_fd(near.as_fd()).unwrap().is_none());
     assert!(!is_running());
-    wake(0);
+    wake_task(0);
 }

@@ -18,42 +18,42 @@ struct KernelTimespec {
 }
 
 /// What the last wait found.
-pub(super) struct Found {
+pub(super) struct ReadyEvents {
     events: Vec<libc::epoll_event>,
     fine: bool,
 }
 
-impl Found {
-    pub(super) fn new() -> Found {
-        Found { events: Vec::with_capacity(AT_ONCE), fine: true }
+impl ReadyEvents {
+    pub(super) fn new() -> ReadyEvents {
+        ReadyEvents { events: Vec::with_capacity(AT_ONCE), fine: true }
     }
 
     /// Waits until something is ready or the time is over, and gives the numbers of what is ready.
     ///
     /// # Errors
     /// When the kernel refuses; not when a signal interrupts, then nothing is ready.
-    pub(super) fn wait(
+    pub(super) fn wait_ready(
         &mut self,
         epoll: &OwnedFd,
         timeout: Nanos,
     ) -> io::Result<impl Iterator<Item = usize>> {
         self.events.clear();
-        let mut count = self.ask(epoll, timeout);
-        if count < 0 && self.fine && is(libc::ENOSYS) {
+        let mut count = self.call_epoll(epoll, timeout);
+        if count < 0 && self.fine && is_last_errno(libc::ENOSYS) {
             self.fine = false;
-            count = self.ask(epoll, timeout);
+            count = self.call_epoll(epoll, timeout);
         }
         let count = match usize::try_from(count) {
             Ok(count) => count,
-            Err(_) if is(libc::EINTR) => 0,
+            Err(_) if is_last_errno(libc::EINTR) => 0,
             Err(_) => return Err(io::Error::last_os_error()),
         };
-        self.keep(count);
+        self.set_event_count(count);
         Ok(self.events.iter().map(|event| event.u64 as usize))
     }
 
     #[expect(unsafe_code, reason = "rustix offers no timeout finer than a millisecond")]
-    fn ask(&mut self, epoll: &OwnedFd, timeout: Nanos) -> libc::c_long {
+    fn call_epoll(&mut self, epoll: &OwnedFd, timeout: Nanos) -> libc::c_long {
         let (epoll, events) = (epoll.as_raw_fd(), self.events.as_mut_ptr());
         let at_most = AT_ONCE as libc::c_int;
         if self.fine {
@@ -83,14 +83,14 @@ impl Found {
     }
 
     #[expect(unsafe_code, reason = "the kernel has written so many events into the spare room")]
-    fn keep(&mut self, count: usize) {
+    fn set_event_count(&mut self, count: usize) {
         debug_assert!(count <= AT_ONCE);
         // SAFETY: the capacity is AT_ONCE, the kernel gives at most so many, and has written `count` of them.
         unsafe { self.events.set_len(count) }
     }
 }
 
-fn is(errno: i32) -> bool {
+fn is_last_errno(errno: i32) -> bool {
     io::Error::last_os_error().raw_os_error() == Some(errno)
 }
 
@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn a_wait_lasts_as_long_as_asked_in_both_ways() {
-        let clock = RealClock::start();
+        let clock = RealClock::start_now();
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
         for fine in [true, false] {
-            let mut found = Found { fine, ..Found::new() };
-            let waited = |found: &mut Found| {
+            let mut found = ReadyEvents { fine, ..ReadyEvents::new() };
+            let waited = |found: &mut ReadyEvents| {
                 let began = clock.now();
-                assert_eq!(found.wait(&epoll, Nanos(200_000)).unwrap().count(), 0);
+                assert_eq!(found.wait_ready(&epoll, Nanos(200_000)).unwrap().count(), 0);
                 clock.now().since(began).0
             };
             let shortest = (0..20).map(|_| waited(&mut found)).min().unwrap();
@@ -123,6 +123,6 @@ mod tests {
     #[test]
     fn a_wait_on_nothing_fails() {
         let file = std::fs::File::open("/dev/null").unwrap();
-        assert!(Found::new().wait(&file.into(), Nanos(0)).is_err());
+        assert!(ReadyEvents::new().wait_ready(&file.into(), Nanos(0)).is_err());
     }
 }

@@ -6,34 +6,37 @@ mod commands;
 
 use std::collections::HashSet;
 
-use super::lexer::{Escapes, Inside, Lines};
-use super::log_clock::{Fit, LogClock};
-use super::long::LongRecord;
-use super::machine::Reading;
-use super::modes::Modes;
-use super::sessions::Databases;
-use super::slow_log::banner;
-use super::{Ahead, Deed, Doubt, Format, Recorded, SUSPECT_BYTES, Skipped, Step, time};
+use super::byte_lexer::LexerMode;
+use super::lexer::{EscapeMode, LexContext, LineLexer};
+use super::log_clock::{LogClock, LogFit};
+use super::long_record::LongRecord;
+use super::session_databases::SessionDatabases;
+use super::session_modes::SessionModes;
+use super::slow_log::parse_banner;
+use super::{
+    Confidence, EventKind, FormatParser, LogRecord, Lookahead, ParseStep, SUSPECT_BYTES,
+    SkipReason, time,
+};
 use commands::COMMANDS;
-pub(super) use commands::command_deed;
+pub(super) use commands::command_kind;
 
 /// Whether a line begins a record.
-pub(super) fn begins(line: &[u8]) -> bool {
-    prefix(line).is_some()
+pub(super) fn starts_record(line: &[u8]) -> bool {
+    parse_prefix(line).is_some()
 }
 
 /// What has been read of a log so far.
 #[derive(Default)]
 pub(super) struct GeneralLog {
-    databases: Databases,
+    databases: SessionDatabases,
     sessions: HashSet<u64>,
     newest_session: u64,
     /// Time of the line before, for those that have none.
     clock_us: Option<u64>,
     clock: LogClock,
     /// What sessions said of how they are to be read.
-    modes: Modes,
-    way: Option<Way>,
+    modes: SessionModes,
+    way: Option<LineFormat>,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     /// Whether the record before was given early: more of it may come.
@@ -47,7 +50,7 @@ const MOST_SESSIONS: usize = 100_000;
 
 /// How a log writes its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum LineFormat {
     /// `2026-11-21T07:12:06.155357Z\t   27 Query\tselect`: MySQL from 5.7 on.
     Iso,
     /// `261121  7:12:04\t    29 Query\tselect`, later `\t\t    29 Query\tselect`: MySQL from 5.1 on, MariaDB.
@@ -60,12 +63,12 @@ enum Way {
 
 /// What a line of its own begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Prefix<'t> {
+struct LinePrefix<'t> {
     time_us: Option<u64>,
-    way: Way,
+    way: LineFormat,
     session: u64,
     command: &'t [u8],
-    deed: Deed,
+    deed: EventKind,
     /// Bytes before the argument.
     length: usize,
     /// Whether nothing follows the command, not even a blank: then its way to write is not known.
@@ -83,13 +86,15 @@ const LONGEST_BEGIN: usize = 128;
 /// Blanks before a session's number where a line has neither date nor tab.
 const FEWEST_BLANKS: usize = 16;
 
-fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
+fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
     let is_blank = line.len() > SHORT_DATE && line[SHORT_DATE] == b' ';
     let (time_us, way, from) = match *line.first()? {
-        b'\t' => (None, Way::Tabs, 1 + usize::from(line.get(1) == Some(&b'\t'))),
-        b' ' if line.iter().take(FEWEST_BLANKS).all(|b| *b == b' ') => (None, Way::Blanks, 0),
+        b'\t' => (None, LineFormat::Tabs, 1 + usize::from(line.get(1) == Some(&b'\t'))),
+        b' ' if line.iter().take(FEWEST_BLANKS).all(|b| *b == b' ') => {
+            (None, LineFormat::Blanks, 0)
+        }
         b'0'..=b'9' if is_blank && line[6] == b' ' => {
-            (Some(time::read(&line[..SHORT_DATE])?), Way::Blanks, SHORT_DATE)
+            (Some(time::parse_time_us(&line[..SHORT_DATE])?), LineFormat::Blanks, SHORT_DATE)
         }
         b'0'..=b'9' => {
             let begin = &line[..line.len().min(40)];
@@ -100,7 +105,11 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
                 false => memchr::memchr(b'\t', begin),
             };
             let end = end.filter(|at| *at >= 14)?;
-            (Some(time::read(&line[..end])?), if is_iso { Way::Iso } else { Way::Tabs }, end + 1)
+            (
+                Some(time::parse_time_us(&line[..end])?),
+                if is_iso { LineFormat::Iso } else { LineFormat::Tabs },
+                end + 1,
+            )
         }
         _ => return None,
     };
@@ -110,7 +119,7 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     at += digits;
     let rest = line.get(at..)?.strip_prefix(b" ")?;
     at += 1;
-    let found = |name: &'static [u8], deed, way, width: usize| Prefix {
+    let found = |name: &'static [u8], deed, way, width: usize| LinePrefix {
         time_us,
         way,
         session,
@@ -129,28 +138,28 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
     };
     let begins = |name: &[u8]| rest.starts_with(name);
     let tabbed = COMMANDS.iter().find(|(name, _)| begins(name) && is_tab(name));
-    if let Some((name, deed)) = tabbed.filter(|_| way != Way::Blanks) {
+    if let Some((name, deed)) = tabbed.filter(|_| way != LineFormat::Blanks) {
         return Some(found(name, *deed, way, name.len()));
     }
     // Longer names stand behind those that they begin with.
     let padded = COMMANDS.iter().rfind(|(name, _)| begins(name) && is_padded(name));
-    if let Some((name, deed)) = padded.filter(|_| way != Way::Iso) {
-        let way = if way == Way::Tabs { Way::Padded } else { way };
+    if let Some((name, deed)) = padded.filter(|_| way != LineFormat::Iso) {
+        let way = if way == LineFormat::Tabs { LineFormat::Padded } else { way };
         return Some(found(name, *deed, way, name.len().max(COMMAND_WIDTH)));
     }
     // A command of a server that we don't know. Without a time before it, it may as well be a line of a statement.
-    if time_us.is_none() || way == Way::Blanks {
+    if time_us.is_none() || way == LineFormat::Blanks {
         return None;
     }
     let end = memchr::memchr(b'\t', &rest[..rest.len().min(LONGEST_COMMAND)])?;
     let is_name = rest[0].is_ascii_uppercase()
         && rest[..end].iter().all(|b| b.is_ascii_alphabetic() || matches!(b, b' ' | b'_'));
-    is_name.then(|| Prefix {
+    is_name.then(|| LinePrefix {
         time_us,
         way,
         session,
         command: &rest[..end],
-        deed: Deed::Other,
+        deed: EventKind::Other,
         length: at + end + 1,
         is_bare: false,
         is_known: false,
@@ -158,255 +167,298 @@ fn prefix(line: &[u8]) -> Option<Prefix<'_>> {
 }
 
 /// Where an argument ends.
-struct End {
+struct ArgumentEnd {
     at: usize,
-    doubt: Doubt,
+    doubt: Confidence,
     /// Whether what follows may be part of a literal.
     is_guess: bool,
     /// Whether more of it may come.
     is_early: bool,
 }
 
-impl End {
-    fn with(self, doubt: Doubt, is_guess: bool) -> End {
-        End { doubt, is_guess, ..self }
+impl ArgumentEnd {
+    fn with_confidence(self, doubt: Confidence, is_guess: bool) -> ArgumentEnd {
+        ArgumentEnd { doubt, is_guess, ..self }
     }
 }
 
 /// What a search for an argument's end came to.
-enum Search {
+enum ArgumentSearch {
     /// It ends outside quotes and comments.
-    End(End),
+    End(ArgumentEnd),
     /// The next record seems to begin behind this, inside them; or the log ends there.
     Inside(usize),
 }
 
-impl Format for GeneralLog {
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
-        if let Some(step) = self.rest_of_long(text, at, ahead.is_all()) {
+impl FormatParser for GeneralLog {
+    fn parse_next<'t>(
+        &'t mut self,
+        text: &'t [u8],
+        at: usize,
+        line: u64,
+        ahead: Lookahead,
+    ) -> ParseStep<'t> {
+        if let Some(step) = self.skip_long_record(text, at, ahead.is_all()) {
             return step;
         }
         let rest = &text[at..];
         let end = memchr::memchr(b'\n', rest);
         if end.is_none() && !ahead.is_all() {
-            return Step::More;
+            return ParseStep::More;
         }
         let first = &rest[..end.unwrap_or(rest.len())];
-        let Some(found) = self.prefix(first).filter(|found| found.is_known || !self.was_early)
+        let Some(found) =
+            self.matching_prefix(first).filter(|found| found.is_known || !self.was_early)
         else {
-            return self.no_record(text, at, first, ahead);
+            return self.skip_non_record(text, at, first, ahead);
         };
         self.was_early = false;
         let begin = at + found.length;
-        let ended = if matches!(found.deed, Deed::Statement | Deed::Execute | Deed::Prepare) {
-            self.end(text, begin, Some(found.session), ahead)
-        } else {
-            let doubt = if found.is_known { Doubt::Clean } else { Doubt::Irregular };
-            Some(End { at: at + first.len(), doubt, is_guess: false, is_early: false })
-        };
-        let Some(ended) = ended else { return Step::More };
+        let ended =
+            if matches!(found.deed, EventKind::Statement | EventKind::Execute | EventKind::Prepare)
+            {
+                self.find_end(text, begin, Some(found.session), ahead)
+            } else {
+                let doubt = if found.is_known { Confidence::Clean } else { Confidence::Irregular };
+                Some(ArgumentEnd { at: at + first.len(), doubt, is_guess: false, is_early: false })
+            };
+        let Some(ended) = ended else { return ParseStep::More };
         let next = (ended.at + 1).min(text.len());
         self.was_early = ended.is_early;
         let doubt = match ended.doubt {
-            Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
+            Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
             doubt => doubt,
         };
         self.suspect_bytes = match ended.is_guess {
             true => SUSPECT_BYTES,
             false => self.suspect_bytes.saturating_sub(next - at),
         };
-        self.recorded(&found, &text[begin.min(ended.at)..ended.at], line, doubt, next)
+        self.finish_record(&found, &text[begin.min(ended.at)..ended.at], line, doubt, next)
     }
 
-    fn lacks_begin(&mut self) {
+    fn note_missing_start(&mut self) {
         self.suspect_bytes = SUSPECT_BYTES;
     }
 
-    fn leave_out(&mut self, text: &[u8], at: usize) {
+    fn skip_oversized(&mut self, text: &[u8], at: usize) {
         if let Some(long) = &mut self.long {
-            return long.pass();
+            return long.continue_record();
         }
         self.was_early = false;
         let line = text[at..].split(|b| *b == b'\n').next().unwrap_or_default();
-        let found = self.prefix(&line[..line.len().min(LONGEST_BEGIN)]);
+        let found = self.matching_prefix(&line[..line.len().min(LONGEST_BEGIN)]);
         let (session, length) = found.map_or((None, 0), |f| (Some(f.session), f.length));
         match session {
-            Some(session) if self.suspect_bytes == 0 => self.meet(session),
+            Some(session) if self.suspect_bytes == 0 => self.note_session(session),
             Some(_) => {}
             None => self.suspect_bytes = SUSPECT_BYTES,
         }
-        let reading = self.modes.of(session).map_or(Reading::DEFAULT, |mode| mode.reading);
+        let reading =
+            self.modes.for_session(session).map_or(LexerMode::DEFAULT, |mode| mode.reading);
         self.long = Some(LongRecord::new(reading, length, false));
     }
 }
 
 impl GeneralLog {
     /// What a line begins with, if it is written as the lines before.
-    fn prefix<'t>(&self, line: &'t [u8]) -> Option<Prefix<'t>> {
-        let is_either = |way| matches!(way, Way::Tabs | Way::Padded);
-        let fits = |found: &Prefix<'_>, way| {
+    fn matching_prefix<'t>(&self, line: &'t [u8]) -> Option<LinePrefix<'t>> {
+        let is_either = |way| matches!(way, LineFormat::Tabs | LineFormat::Padded);
+        let fits = |found: &LinePrefix<'_>, way| {
             way == found.way || found.is_bare && is_either(way) && is_either(found.way)
         };
-        prefix(line).filter(|found| self.way.is_none_or(|way| fits(found, way)))
+        parse_prefix(line).filter(|found| self.way.is_none_or(|way| fits(found, way)))
     }
 
     /// A line that begins no record: a banner, or the rest of what was given early, up to the next record outside its
     /// quotes: it must not become one of its own.
-    fn no_record(&self, text: &[u8], at: usize, line: &[u8], ahead: Ahead) -> Step<'static> {
+    fn skip_non_record(
+        &self,
+        text: &[u8],
+        at: usize,
+        line: &[u8],
+        ahead: Lookahead,
+    ) -> ParseStep<'static> {
         let next = (at + line.len() + 1).min(text.len());
-        if let Some(step) = banner(text, at, ahead.is_all()) {
+        if let Some(step) = parse_banner(text, at, ahead.is_all()) {
             return step;
         }
         if is_banner_line(line) {
-            return Step::Skipped(next, Skipped::Banner);
+            return ParseStep::Skipped(next, SkipReason::Banner);
         }
         if !self.was_early {
-            return Step::Skipped(next, Skipped::Strange);
+            return ParseStep::Skipped(next, SkipReason::Strange);
         }
-        let ahead = if ahead.is_all() { ahead } else { Ahead::More };
-        match self.end(text, at, None, ahead) {
-            Some(end) => Step::Skipped((end.at + 1).min(text.len()), Skipped::Rest),
-            None => Step::More,
+        let ahead = if ahead.is_all() { ahead } else { Lookahead::More };
+        match self.find_end(text, at, None, ahead) {
+            Some(end) => ParseStep::Skipped((end.at + 1).min(text.len()), SkipReason::Rest),
+            None => ParseStep::More,
         }
     }
 
     /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
-    fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+    fn skip_long_record(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        is_all: bool,
+    ) -> Option<ParseStep<'static>> {
         let mut long = self.long.take()?;
-        let reached = long.go(text, at, &mut |next, inside| {
+        let reached = long.skip_text(text, at, &mut |next, inside| {
             let rest = &text[next..];
             let end = memchr::memchr(b'\n', rest);
             if end.is_none() && !is_all {
                 return None;
             }
-            Some(self.begins_record(&rest[..end.unwrap_or(rest.len())], inside).is_some())
+            Some(self.check_record_start(&rest[..end.unwrap_or(rest.len())], inside).is_some())
         });
         long.step(at, reached, &mut self.long, &mut self.suspect_bytes)
     }
 
-    fn meet(&mut self, session: u64) {
+    fn note_session(&mut self, session: u64) {
         self.newest_session = self.newest_session.max(session);
         if self.sessions.len() < MOST_SESSIONS {
             self.sessions.insert(session);
         }
     }
 
-    fn recorded<'t>(
+    fn finish_record<'t>(
         &'t mut self,
-        found: &Prefix<'t>,
+        found: &LinePrefix<'t>,
         argument: &'t [u8],
         line: u64,
-        doubt: Doubt,
+        doubt: Confidence,
         next: usize,
-    ) -> Step<'t> {
+    ) -> ParseStep<'t> {
         self.way = self.way.or((!found.is_bare).then_some(found.way));
         self.clock_us = found.time_us.or(self.clock_us);
         if let Some(us) = found.time_us {
-            self.clock.note(us);
+            self.clock.note_time(us);
         }
-        self.meet(found.session);
+        self.note_session(found.session);
         let argument = match found.deed {
-            Deed::Prepare | Deed::Execute => without_number(argument),
+            EventKind::Prepare | EventKind::Execute => without_number(argument),
             _ => argument,
         };
-        let mut recorded = Recorded {
+        let mut recorded = LogRecord {
             line,
             deed: found.deed,
-            text: if found.deed == Deed::Other { found.command } else { argument },
+            text: if found.deed == EventKind::Other { found.command } else { argument },
             session: Some(found.session),
             began_us: self.clock_us,
             doubt,
-            ..Recorded::default()
+            ..LogRecord::default()
         };
-        if !matches!(doubt, Doubt::Suspect | Doubt::Unbalanced) {
-            self.modes.note(&recorded);
+        if !matches!(doubt, Confidence::Suspect | Confidence::Unbalanced) {
+            self.modes.note_record(&recorded);
         }
-        self.databases.fill(&mut recorded, argument);
-        Step::Recorded(recorded, next, None)
+        self.databases.fill_record(&mut recorded, argument);
+        ParseStep::Recorded(recorded, next, None)
     }
 
     /// Where the argument that begins at `begin` ends: before the line's end that the next record follows.
-    fn end(&self, text: &[u8], begin: usize, session: Option<u64>, ahead: Ahead) -> Option<End> {
-        let (plain, is_torn) = self.search(text, begin, Reading::DEFAULT, true, ahead)?;
-        let mode = self.modes.of(session);
+    fn find_end(
+        &self,
+        text: &[u8],
+        begin: usize,
+        session: Option<u64>,
+        ahead: Lookahead,
+    ) -> Option<ArgumentEnd> {
+        let (plain, is_torn) = self.search_end(text, begin, LexerMode::DEFAULT, true, ahead)?;
+        let mode = self.modes.for_session(session);
         if is_torn {
-            let base = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
-            let reading = Reading { runs_comments: true, ..base };
-            match (plain, self.search(text, begin, reading, true, ahead)?.0) {
-                (Search::End(a), Search::End(b)) => {
+            let base = mode.map_or(LexerMode::DEFAULT, |mode| mode.reading);
+            let reading = LexerMode { runs_comments: true, ..base };
+            match (plain, self.search_end(text, begin, reading, true, ahead)?.0) {
+                (ArgumentSearch::End(a), ArgumentSearch::End(b)) => {
                     let first = if b.at < a.at { b } else { a };
-                    return Some(first.with(Doubt::Ambiguous, true));
+                    return Some(first.with_confidence(Confidence::Ambiguous, true));
                 }
-                (Search::End(end), _) | (_, Search::End(end)) => {
-                    return Some(end.with(Doubt::Ambiguous, true));
+                (ArgumentSearch::End(end), _) | (_, ArgumentSearch::End(end)) => {
+                    return Some(end.with_confidence(Confidence::Ambiguous, true));
                 }
-                (Search::Inside(own), _) => return self.end_inside(text, begin, own, ahead),
+                (ArgumentSearch::Inside(own), _) => {
+                    return self.find_end_inside(text, begin, own, ahead);
+                }
             }
         }
         if let Some(mode) = mode {
-            if let Search::End(said) = self.search(text, begin, mode.reading, true, ahead)?.0 {
-                if matches!(&plain, Search::End(plain) if plain.at == said.at) {
+            if let ArgumentSearch::End(said) =
+                self.search_end(text, begin, mode.reading, true, ahead)?.0
+            {
+                if matches!(&plain, ArgumentSearch::End(plain) if plain.at == said.at) {
                     return Some(said);
                 }
                 let is_wide = mode.reading.wide.is_some();
-                let doubt = if is_wide { Doubt::Ambiguous } else { Doubt::NoEscapes };
-                return Some(said.with(doubt, !mode.is_sure));
+                let doubt = if is_wide { Confidence::Ambiguous } else { Confidence::NoEscapes };
+                return Some(said.with_confidence(doubt, !mode.is_sure));
             }
         }
         match plain {
-            Search::End(end) => Some(end),
-            Search::Inside(own) => self.end_inside(text, begin, own, ahead),
+            ArgumentSearch::End(end) => Some(end),
+            ArgumentSearch::Inside(own) => self.find_end_inside(text, begin, own, ahead),
         }
     }
 
     /// The same where a record seems to begin inside of quotes.
-    fn end_inside(&self, text: &[u8], begin: usize, own: usize, ahead: Ahead) -> Option<End> {
-        let without = Reading::with(Escapes::None);
+    fn find_end_inside(
+        &self,
+        text: &[u8],
+        begin: usize,
+        own: usize,
+        ahead: Lookahead,
+    ) -> Option<ArgumentEnd> {
+        let without = LexerMode::with_escapes(EscapeMode::None);
         // Where it ends so is not told from a quiet while.
-        let sure = if ahead.is_all() { ahead } else { Ahead::More };
-        match self.search(text, begin, without, true, sure)?.0 {
-            Search::End(end) if end.at <= own => return Some(end.with(Doubt::NoEscapes, true)),
+        let sure = if ahead.is_all() { ahead } else { Lookahead::More };
+        match self.search_end(text, begin, without, true, sure)?.0 {
+            ArgumentSearch::End(end) if end.at <= own => {
+                return Some(end.with_confidence(Confidence::NoEscapes, true));
+            }
             _ => {}
         }
-        if self.way == Some(Way::Iso) {
+        if self.way == Some(LineFormat::Iso) {
             // MySQL logs only what it could parse: what looks like a record is text.
-            if let Search::End(end) = self.search(text, begin, Reading::DEFAULT, false, ahead)?.0 {
-                return Some(end.with(Doubt::Imitates, true));
+            if let ArgumentSearch::End(end) =
+                self.search_end(text, begin, LexerMode::DEFAULT, false, ahead)?.0
+            {
+                return Some(end.with_confidence(Confidence::Imitates, true));
             }
         }
-        let doubt = Doubt::Unbalanced;
-        Some(End { at: own, doubt, is_guess: true, is_early: false })
+        let doubt = Confidence::Unbalanced;
+        Some(ArgumentEnd { at: own, doubt, is_guess: true, is_early: false })
     }
 
     /// The first end in one reading, and whether a comment in it may end elsewhere. What looks like a record inside of
     /// quotes ends it only if `imitations_count`.
-    fn search(
+    fn search_end(
         &self,
         text: &[u8],
         begin: usize,
-        reading: Reading,
+        reading: LexerMode,
         imitations_count: bool,
-        ahead: Ahead,
-    ) -> Option<(Search, bool)> {
+        ahead: Lookahead,
+    ) -> Option<(ArgumentSearch, bool)> {
         let is_all = ahead.is_all();
-        let mut lexer = Lines::new(text, begin, reading);
+        let mut lexer = LineLexer::new(text, begin, reading);
         let end = |at, doubt| {
-            let is_early = doubt == Doubt::Early;
-            Search::End(End { at, doubt, is_guess: false, is_early })
+            let is_early = doubt == Confidence::Early;
+            ArgumentSearch::End(ArgumentEnd { at, doubt, is_guess: false, is_early })
         };
         while let Some((inside, next)) = lexer.next_line() {
             let rest = &text[next..];
             let line_end = memchr::memchr(b'\n', rest);
             if line_end.is_none() && !is_all {
-                let is_early = rest.is_empty() && ahead == Ahead::Quiet && inside.may_end();
-                return is_early.then(|| (end(next - 1, Doubt::Early), lexer.is_torn()));
+                let is_early = rest.is_empty() && ahead == Lookahead::Quiet && inside.may_end();
+                return is_early.then(|| (end(next - 1, Confidence::Early), lexer.is_torn()));
             }
             let line = &rest[..line_end.unwrap_or(rest.len())];
             let is_last = line.is_empty() && line_end.is_none();
-            match self.begins_record(line, inside) {
+            match self.check_record_start(line, inside) {
                 None if !is_last => {}
                 _ if !inside.may_end() && !imitations_count && !is_last => {}
-                _ if !inside.may_end() => return Some((Search::Inside(next - 1), lexer.is_torn())),
+                _ if !inside.may_end() => {
+                    return Some((ArgumentSearch::Inside(next - 1), lexer.is_torn()));
+                }
                 doubt => {
                     let doubt = doubt.unwrap_or_default();
                     return Some((end(next - 1, doubt), lexer.is_torn()));
@@ -417,29 +469,29 @@ impl GeneralLog {
             return None;
         }
         let at = begin + text[begin..].trim_ascii_end().len();
-        let found = match lexer.inside() {
-            Inside::Quote(_) | Inside::Comment => Search::Inside(at),
-            Inside::Code | Inside::Line => end(at, Doubt::Clean),
+        let found = match lexer.current_context() {
+            LexContext::Quote(_) | LexContext::Comment => ArgumentSearch::Inside(at),
+            LexContext::Code | LexContext::Line => end(at, Confidence::Clean),
         };
         Some((found, lexer.is_torn()))
     }
 
     /// Whether a line begins the next record, or a banner, behind what ends in this; with what it makes doubtful.
-    fn begins_record(&self, line: &[u8], inside: Inside) -> Option<Doubt> {
-        match self.prefix(line) {
+    fn check_record_start(&self, line: &[u8], inside: LexContext) -> Option<Confidence> {
+        match self.matching_prefix(line) {
             Some(found) if inside.may_end() => {
-                Some(if found.is_known { Doubt::Clean } else { Doubt::Irregular })
+                Some(if found.is_known { Confidence::Clean } else { Confidence::Irregular })
             }
-            Some(found) => self.is_own(&found).then_some(Doubt::Clean),
-            None => (inside.may_end() && is_banner_line(line)).then_some(Doubt::Clean),
+            Some(found) => self.is_own(&found).then_some(Confidence::Clean),
+            None => (inside.may_end() && is_banner_line(line)).then_some(Confidence::Clean),
         }
     }
 
     /// Whether a line is what this log would write next.
-    fn is_own(&self, found: &Prefix<'_>) -> bool {
+    fn is_own(&self, found: &LinePrefix<'_>) -> bool {
         let is_session = self.sessions.contains(&found.session)
-            || (found.session > self.newest_session && found.deed == Deed::Connect);
-        let fits = |us| self.clock.fit(us, true) != Fit::No;
+            || (found.session > self.newest_session && found.deed == EventKind::Connect);
+        let fits = |us| self.clock.time_fit(us, true) != LogFit::No;
         found.is_known && is_session && found.time_us.is_none_or(fits)
     }
 }

@@ -118,7 +118,7 @@ const HINTS: &[&str] = &[
 
 /// What a word before a parenthesis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum FunctionKind {
     /// A built-in function that only reads.
     Reading,
     /// A built-in function that does something.
@@ -130,21 +130,21 @@ pub(super) enum Call {
 }
 
 /// Looks up a word, in capitals.
-pub(super) fn call(word: &str) -> Call {
+pub(super) fn function_kind(word: &str) -> FunctionKind {
     if READING.binary_search(&word).is_ok() {
-        Call::Reading
+        FunctionKind::Reading
     } else if GRAMMAR.binary_search(&word).is_ok() {
-        Call::Grammar
+        FunctionKind::Grammar
     } else if DOING.binary_search(&word).is_ok() {
-        Call::Doing
+        FunctionKind::Doing
     } else {
-        Call::Unknown
+        FunctionKind::Unknown
     }
 }
 
 /// Whether a name, whatever its case, is that of a built-in function that only reads.
 pub(super) fn is_reading(name: &str) -> bool {
-    call(&name.to_ascii_uppercase()) == Call::Reading
+    function_kind(&name.to_ascii_uppercase()) == FunctionKind::Reading
 }
 
 /// Whether a comment with hints, without its `/*+` and `*/`, only chooses a plan.
@@ -173,10 +173,10 @@ mod tests {
             }
         }
         for name in DOING {
-            assert_eq!(call(name), Call::Doing);
+            assert_eq!(function_kind(name), FunctionKind::Doing);
         }
         for name in GRAMMAR {
-            assert_eq!(call(name), Call::Grammar);
+            assert_eq!(function_kind(name), FunctionKind::Grammar);
         }
     }
 

@@ -2,31 +2,31 @@
 //! Never knows: sessions, servers.
 //! Executable comments are code here; a WITH is followed to its verb. Where sql_mode or a server's version decides how a
 //! statement is read, it is judged in every reading, and all must agree.
-//! Start reading at `rule`; the tokens are in `tokens.rs`, what a statement's first word leads to in `verbs.rs`.
-//! To let more through: a name in `functions.rs` or `sets.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
+//! Start reading at `filter_statement`; the tokens are in `tokens.rs`, what a statement's first word leads to in `verbs.rs`.
+//! To let more through: a name in `functions.rs` or `is_set_statement.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
 
 mod functions;
-mod learn;
-mod reads;
 mod sets;
 pub(super) mod statement;
 mod tables;
+mod target_objects;
 #[cfg(test)]
 mod tests;
+mod token_scan;
 pub(super) mod tokens;
 mod verbs;
 
 use std::borrow::Cow;
 
-pub use learn::learn;
-pub use tables::{Temporary, tables, temporary};
-use tokens::{Escapes, Tokens, Unread};
-pub(super) use verbs::behind_with;
-use verbs::{Judged, judge};
+pub use tables::{TemporaryTableChange, table_names, temporary_table};
+pub use target_objects::read_target_objects;
+use tokens::{EscapedQuotes, TokenError, Tokens};
+pub(super) use verbs::with_clause_end;
+use verbs::{StatementKind, classify_reading};
 
 /// What the user allows beyond the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allowed {
+pub struct AllowList {
     /// Stored functions that may be called, in lower case, as `name` or `database.name`; `*` for all.
     pub functions: Vec<String>,
     /// Views of the target that call what is not allowed, in lower case, without their database: statements that name
@@ -38,7 +38,7 @@ pub struct Allowed {
 
 /// What the filter says of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ruling<'t> {
+pub enum FilterDecision<'t> {
     /// It reads only, and may be sent as given here: locking clauses are taken out.
     Read(Cow<'t, [u8]>),
     /// It sets something of its own session that is on the list; may be sent as given here.
@@ -55,12 +55,12 @@ pub enum Ruling<'t> {
     /// It changes rows: INSERT, REPLACE, UPDATE, DELETE in a form we know. Its read half may be sent.
     Write,
     /// It is not sent.
-    Refused(Refusal),
+    Refused(RefusalReason),
 }
 
 /// Why a statement is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// Nothing but blanks and comments.
     Empty,
     /// Its verb is on no list; the verb, in capitals, cut.
@@ -89,81 +89,88 @@ pub enum Refusal {
     Long,
 }
 
-impl Refusal {
+impl RefusalReason {
     /// The reason in words without names, for counting.
-    pub fn words(&self) -> &'static str {
+    pub fn reason_text(&self) -> &'static str {
         match self {
-            Refusal::Empty => "nothing but comments",
-            Refusal::Verb(_) => "not on the list of what reads only",
-            Refusal::Function(_) => "calls a function that does something",
-            Refusal::UnknownFunction(_) => "calls a function that was not allowed",
-            Refusal::Into => "writes a file or a variable",
-            Refusal::Setting(_) => "sets what is not on the list",
-            Refusal::Several => "several statements in one",
-            Refusal::Unreadable => "can't be read",
-            Refusal::Secret => "a secret was taken out of it",
-            Refusal::Temporary(_) => "uses a temporary table",
-            Refusal::Prepared => "text of a prepared statement",
-            Refusal::View(_) => "reads a view that calls a function",
-            Refusal::Long => "too long to be looked at",
+            RefusalReason::Empty => "nothing but comments",
+            RefusalReason::Verb(_) => "not on the list of what reads only",
+            RefusalReason::Function(_) => "calls a function that does something",
+            RefusalReason::UnknownFunction(_) => "calls a function that was not allowed",
+            RefusalReason::Into => "writes a file or a variable",
+            RefusalReason::Setting(_) => "sets what is not on the list",
+            RefusalReason::Several => "several statements in one",
+            RefusalReason::Unreadable => "can't be read",
+            RefusalReason::Secret => "a secret was taken out of it",
+            RefusalReason::Temporary(_) => "uses a temporary table",
+            RefusalReason::Prepared => "text of a prepared statement",
+            RefusalReason::View(_) => "reads a view that calls a function",
+            RefusalReason::Long => "too long to be looked at",
         }
     }
 
     /// The name it is about, if there is one.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Refusal::Verb(name)
-            | Refusal::Function(name)
-            | Refusal::UnknownFunction(name)
-            | Refusal::Setting(name)
-            | Refusal::Temporary(name)
-            | Refusal::View(name) => Some(name),
+            RefusalReason::Verb(name)
+            | RefusalReason::Function(name)
+            | RefusalReason::UnknownFunction(name)
+            | RefusalReason::Setting(name)
+            | RefusalReason::Temporary(name)
+            | RefusalReason::View(name) => Some(name),
             _ => None,
         }
     }
 }
 
 /// Rules on one statement.
-pub fn rule<'t>(statement: &'t [u8], allowed: &Allowed) -> Ruling<'t> {
-    match judged(statement, allowed) {
-        Ok((Judged::Read(cuts), text)) if cuts.is_empty() => Ruling::Read(Cow::Borrowed(text)),
-        Ok((Judged::Read(cuts), text)) => {
-            let text = without(text, cuts);
+pub fn filter_statement<'t>(statement: &'t [u8], allowed: &AllowList) -> FilterDecision<'t> {
+    match classify_statement(statement, allowed) {
+        Ok((StatementKind::Read(cuts), text)) if cuts.is_empty() => {
+            FilterDecision::Read(Cow::Borrowed(text))
+        }
+        Ok((StatementKind::Read(cuts), text)) => {
+            let text = remove_cuts(text, cuts);
             // What is left must be a statement that reads, by itself.
-            match judged(&text, allowed) {
-                Ok((Judged::Read(more), rest)) if more.is_empty() && rest == text => {
-                    Ruling::Read(Cow::Owned(text))
+            match classify_statement(&text, allowed) {
+                Ok((StatementKind::Read(more), rest)) if more.is_empty() && rest == text => {
+                    FilterDecision::Read(Cow::Owned(text))
                 }
-                Err(refusal) => Ruling::Refused(refusal),
-                Ok(_) => Ruling::Refused(Refusal::Unreadable),
+                Err(refusal) => FilterDecision::Refused(refusal),
+                Ok(_) => FilterDecision::Refused(RefusalReason::Unreadable),
             }
         }
-        Ok((Judged::Set, text)) => Ruling::Set(Cow::Borrowed(text)),
-        Ok((Judged::Begin { is_snapshot }, _)) => Ruling::Begin { is_snapshot },
-        Ok((Judged::End, _)) => Ruling::End,
-        Ok((Judged::Use(name), _)) => Ruling::Use(name),
-        Ok((Judged::Write, _)) => Ruling::Write,
-        Err(refusal) => Ruling::Refused(refusal),
+        Ok((StatementKind::Set, text)) => FilterDecision::Set(Cow::Borrowed(text)),
+        Ok((StatementKind::Begin { is_snapshot }, _)) => FilterDecision::Begin { is_snapshot },
+        Ok((StatementKind::End, _)) => FilterDecision::End,
+        Ok((StatementKind::Use(name), _)) => FilterDecision::Use(name),
+        Ok((StatementKind::Write, _)) => FilterDecision::Write,
+        Err(refusal) => FilterDecision::Refused(refusal),
     }
 }
 
 /// Judges a statement in every reading that differs; gives it without what stands behind its end.
-fn judged<'t>(text: &'t [u8], allowed: &Allowed) -> Result<(Judged, &'t [u8]), Refusal> {
-    let mut found: Option<(Judged, &'t [u8])> = None;
+fn classify_statement<'t>(
+    text: &'t [u8],
+    allowed: &AllowList,
+) -> Result<(StatementKind, &'t [u8]), RefusalReason> {
+    let mut found: Option<(StatementKind, &'t [u8])> = None;
     let mut is_empty = false;
-    for variant in readings(text)? {
-        match statement::Statement::new(text, variant).and_then(|s| judge(&s, allowed)) {
+    for variant in tokenize_all_modes(text)? {
+        match statement::TokenizedStatement::new(text, variant)
+            .and_then(|s| classify_reading(&s, allowed))
+        {
             // For servers that skip its comments there is nothing to do.
-            Err(Refusal::Empty) => is_empty = true,
+            Err(RefusalReason::Empty) => is_empty = true,
             Err(refusal) => return Err(refusal),
             Ok(one) => match &found {
                 None => found = Some(one),
                 Some(other) if *other == one => {}
-                Some(_) => return Err(Refusal::Unreadable),
+                Some(_) => return Err(RefusalReason::Unreadable),
             },
         }
     }
-    found.ok_or(if is_empty { Refusal::Empty } else { Refusal::Unreadable })
+    found.ok_or(if is_empty { RefusalReason::Empty } else { RefusalReason::Unreadable })
 }
 
 /// Most tokens of all readings of a statement together: some 40 MB.
@@ -171,30 +178,30 @@ const MOST_VARIANT_TOKENS: usize = 2 << 20;
 
 /// Every way in which servers may read a statement, by sql_mode and version. Where a server would only say that it
 /// can't, the way is left out.
-pub(super) fn readings(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, Refusal> {
-    let modes: &[Escapes] = if memchr::memchr(b'\\', text).is_some() {
-        &[Escapes::Both, Escapes::Single, Escapes::None]
+pub(super) fn tokenize_all_modes(text: &[u8]) -> Result<Vec<Vec<tokens::Token>>, RefusalReason> {
+    let modes: &[EscapedQuotes] = if memchr::memchr(b'\\', text).is_some() {
+        &[EscapedQuotes::Both, EscapedQuotes::Single, EscapedQuotes::None]
     } else {
-        &[Escapes::Both]
+        &[EscapedQuotes::Both]
     };
     let mut different: Vec<Tokens> = Vec::new();
     for mode in modes {
-        match Tokens::read(text, *mode) {
+        match Tokens::from_statement(text, *mode) {
             Ok(tokens) if different.iter().any(|other| other.is_same(&tokens)) => {}
             Ok(tokens) => different.push(tokens),
-            Err(Unread::Invalid) => {}
-            Err(Unread::Unclear) => return Err(Refusal::Unreadable),
-            Err(Unread::Long) => return Err(Refusal::Long),
+            Err(TokenError::Invalid) => {}
+            Err(TokenError::Unclear) => return Err(RefusalReason::Unreadable),
+            Err(TokenError::Long) => return Err(RefusalReason::Long),
         }
     }
     if different.iter().map(Tokens::variants_size).sum::<usize>() > MOST_VARIANT_TOKENS {
-        return Err(Refusal::Long);
+        return Err(RefusalReason::Long);
     }
-    Ok(different.into_iter().flat_map(Tokens::variants).collect())
+    Ok(different.into_iter().flat_map(Tokens::into_readings).collect())
 }
 
 /// A text without some of its bytes.
-fn without(text: &[u8], mut cuts: Vec<reads::Cut>) -> Vec<u8> {
+fn remove_cuts(text: &[u8], mut cuts: Vec<token_scan::CutRange>) -> Vec<u8> {
     cuts.sort_unstable();
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;

@@ -1,10 +1,10 @@
 //! SET: what a session may change of itself. Pure.
 //! To let a variable through: its name in `HARMLESS`, if nobody but its own session can feel it.
 
-use super::reads::Scan;
-use super::statement::Statement;
-use super::tokens::Kind;
-use super::{Allowed, Refusal};
+use super::statement::TokenizedStatement;
+use super::token_scan::TokenScan;
+use super::tokens::TokenKind;
+use super::{AllowList, RefusalReason};
 
 /// Session variables that change how a statement is understood or shown, and nothing that others feel.
 #[rustfmt::skip]
@@ -40,15 +40,18 @@ const MODES: &[&str] = &[
 const LONGEST_GROUP: u64 = 16 << 20;
 
 /// Judges a SET, whose tokens begin with that word.
-pub(super) fn judge(s: &Statement<'_>, allowed: &Allowed) -> Result<(), Refusal> {
+pub(super) fn check_set(
+    s: &TokenizedStatement<'_>,
+    allowed: &AllowList,
+) -> Result<(), RefusalReason> {
     let mut at = 1;
     loop {
         // Locked rows of a sub-select in a value would need a cut, and a SET is sent as it is.
-        let mut scan = Scan { statement: s, allowed, may: &[], cuts: Vec::new() };
-        let end = behind_assignment(s, at);
-        assignment(s, at, end, &mut scan)?;
+        let mut scan = TokenScan { statement: s, allowed, may: &[], cuts: Vec::new() };
+        let end = assignment_end(s, at);
+        check_assignment(s, at, end, &mut scan)?;
         if !scan.cuts.is_empty() {
-            return Err(Refusal::Unreadable);
+            return Err(RefusalReason::Unreadable);
         }
         if end == s.len() {
             return Ok(());
@@ -58,143 +61,166 @@ pub(super) fn judge(s: &Statement<'_>, allowed: &Allowed) -> Result<(), Refusal>
 }
 
 /// Where the next comma outside of parentheses stands, or the end.
-fn behind_assignment(s: &Statement<'_>, from: usize) -> usize {
+fn assignment_end(s: &TokenizedStatement<'_>, from: usize) -> usize {
     let mut at = from;
     while at < s.len() && !s.is_sign(at, b',') {
-        at = if s.is_sign(at, b'(') { s.pair(at) + 1 } else { at + 1 };
+        at = if s.is_sign(at, b'(') { s.matching_paren(at) + 1 } else { at + 1 };
     }
     at
 }
 
-fn assignment(
-    s: &Statement<'_>,
+fn check_assignment(
+    s: &TokenizedStatement<'_>,
     at: usize,
     end: usize,
-    scan: &mut Scan<'_, '_>,
-) -> Result<(), Refusal> {
-    let refused = |at| Err(Refusal::Setting(s.name(at)));
-    if s.is(at, "NAMES") && !is_assigned(s, at + 1) {
-        let names = charset(s, at + 1, end)?;
-        let collated = s.is(names, "COLLATE") && names + 2 == end;
+    scan: &mut TokenScan<'_, '_>,
+) -> Result<(), RefusalReason> {
+    let refused = |at| Err(RefusalReason::Setting(s.token_name(at)));
+    if s.is_word(at, "NAMES") && !is_assigned(s, at + 1) {
+        let names = check_charset(s, at + 1, end)?;
+        let collated = s.is_word(names, "COLLATE") && names + 2 == end;
         return if names == end || collated { Ok(()) } else { refused(at) };
     }
-    let skipped =
-        if s.are(at, &["CHARACTER", "SET"]) { 2 } else { usize::from(s.is(at, "CHARSET")) };
+    let skipped = if s.are_words(at, &["CHARACTER", "SET"]) {
+        2
+    } else {
+        usize::from(s.is_word(at, "CHARSET"))
+    };
     if skipped > 0 && !is_assigned(s, at + skipped) {
-        return if charset(s, at + skipped, end)? == end { Ok(()) } else { refused(at) };
+        return if check_charset(s, at + skipped, end)? == end { Ok(()) } else { refused(at) };
     }
-    let scope = usize::from(s.is_any(at, &["SESSION", "LOCAL"]));
-    if s.is(at + scope, "TRANSACTION") && !is_assigned(s, at + scope + 1) {
-        return transaction(s, at + scope + 1, end);
+    let scope = usize::from(s.is_any_word(at, &["SESSION", "LOCAL"]));
+    if s.is_word(at + scope, "TRANSACTION") && !is_assigned(s, at + scope + 1) {
+        return check_transaction(s, at + scope + 1, end);
     }
     if s.is_sign(at, b'@') && !s.is_sign(at + 1, b'@') {
-        return user_variable(s, at, end, scan);
+        return check_user_variable(s, at, end, scan);
     }
     let mut name = at + scope;
     if s.is_sign(at, b'@') && s.is_sign(at + 1, b'@') {
-        let scope = usize::from(s.is_any(at + 2, &["SESSION", "LOCAL"]) && s.is_sign(at + 3, b'.'));
+        let scope =
+            usize::from(s.is_any_word(at + 2, &["SESSION", "LOCAL"]) && s.is_sign(at + 3, b'.'));
         name = at + 2 + 2 * scope;
     }
-    let value = value(s, name + 1, end).ok_or_else(|| Refusal::Setting(s.name(name)))?;
-    if !matches!(s.kind(name), Some(Kind::Word | Kind::Name)) {
+    let value =
+        value_start(s, name + 1, end).ok_or_else(|| RefusalReason::Setting(s.token_name(name)))?;
+    if !matches!(s.token_kind(name), Some(TokenKind::Word | TokenKind::Name)) {
         return refused(name);
     }
-    variable(s, name, value, end)?;
-    scan.look(value, end)
+    check_variable(s, name, value, end)?;
+    scan.check_tokens(value, end)
 }
 
 /// Whether an assignment's sign stands there, so that the word before was a variable.
-fn is_assigned(s: &Statement<'_>, at: usize) -> bool {
+fn is_assigned(s: &TokenizedStatement<'_>, at: usize) -> bool {
     s.is_sign(at, b'=') || s.is_sign(at, b':') || s.is_sign(at, b'.')
 }
 
 /// Where the value begins behind `=` or `:=`; `None` where there is none.
-fn value(s: &Statement<'_>, at: usize, end: usize) -> Option<usize> {
+fn value_start(s: &TokenizedStatement<'_>, at: usize, end: usize) -> Option<usize> {
     let at = at + usize::from(s.is_sign(at, b':'));
     (s.is_sign(at, b'=') && at + 1 < end).then_some(at + 1)
 }
 
 /// `@name = value`: only the session sees it, whatever it is, as long as the value reads only.
-fn user_variable(
-    s: &Statement<'_>,
+fn check_user_variable(
+    s: &TokenizedStatement<'_>,
     at: usize,
     end: usize,
-    scan: &mut Scan<'_, '_>,
-) -> Result<(), Refusal> {
+    scan: &mut TokenScan<'_, '_>,
+) -> Result<(), RefusalReason> {
     // Points belong to such names.
     let mut behind = at + 2;
     while s.is_sign(behind, b'.') && s.is_name(behind + 1) {
         behind += 2;
     }
-    let value = value(s, behind, end).ok_or_else(|| Refusal::Setting(s.name(at + 1)))?;
-    scan.look(value, end)
+    let value =
+        value_start(s, behind, end).ok_or_else(|| RefusalReason::Setting(s.token_name(at + 1)))?;
+    scan.check_tokens(value, end)
 }
 
 /// The name of a character set that is safe; gives where it ends.
-fn charset(s: &Statement<'_>, at: usize, end: usize) -> Result<usize, Refusal> {
-    let name = s.name(at);
+fn check_charset(
+    s: &TokenizedStatement<'_>,
+    at: usize,
+    end: usize,
+) -> Result<usize, RefusalReason> {
+    let name = s.token_name(at);
     let name = name.trim_matches('\'');
     if at < end && CHARSET_NAMES.contains(&name) {
         Ok(at + 1)
     } else {
-        Err(Refusal::Setting(format!("names {name}")))
+        Err(RefusalReason::Setting(format!("names {name}")))
     }
 }
 
 /// `ISOLATION LEVEL ..` and `READ ONLY`, in any order; not `READ WRITE`.
-fn transaction(s: &Statement<'_>, from: usize, end: usize) -> Result<(), Refusal> {
+fn check_transaction(
+    s: &TokenizedStatement<'_>,
+    from: usize,
+    end: usize,
+) -> Result<(), RefusalReason> {
     let levels: [&[&str]; 4] = [
         &["READ", "UNCOMMITTED"],
         &["READ", "COMMITTED"],
         &["REPEATABLE", "READ"],
         &["SERIALIZABLE"],
     ];
-    let at = if s.are(from, &["READ", "ONLY"]) {
+    let at = if s.are_words(from, &["READ", "ONLY"]) {
         from + 2
-    } else if s.are(from, &["ISOLATION", "LEVEL"]) {
-        let level = levels.iter().find(|level| s.are(from + 2, level));
+    } else if s.are_words(from, &["ISOLATION", "LEVEL"]) {
+        let level = levels.iter().find(|level| s.are_words(from + 2, level));
         from + 2 + level.map_or(usize::MAX / 2, |level| level.len())
     } else {
         usize::MAX
     };
     // A comma here parts assignments too, so each part comes by itself; what follows is one more.
-    if at == end { Ok(()) } else { Err(Refusal::Setting("transaction".to_owned())) }
+    if at == end { Ok(()) } else { Err(RefusalReason::Setting("transaction".to_owned())) }
 }
 
-fn variable(s: &Statement<'_>, name: usize, value: usize, end: usize) -> Result<(), Refusal> {
-    let plain = s.name(name);
+fn check_variable(
+    s: &TokenizedStatement<'_>,
+    name: usize,
+    value: usize,
+    end: usize,
+) -> Result<(), RefusalReason> {
+    let plain = s.token_name(name);
     let is_good = match plain.as_str() {
         name if HARMLESS.contains(&name) => true,
-        name if CHARSETS.contains(&name) => charset(s, value, end)? == end,
+        name if CHARSETS.contains(&name) => check_charset(s, value, end)? == end,
         "sql_mode" => is_mode(s, value, end),
         "group_concat_max_len" => {
-            let number = std::str::from_utf8(s.bytes(value)).ok().and_then(|n| n.parse().ok());
+            let number =
+                std::str::from_utf8(s.token_bytes(value)).ok().and_then(|n| n.parse().ok());
             value + 1 == end
-                && (s.is(value, "DEFAULT") || number.is_some_and(|n: u64| n <= LONGEST_GROUP))
+                && (s.is_word(value, "DEFAULT") || number.is_some_and(|n: u64| n <= LONGEST_GROUP))
         }
         _ => false,
     };
-    if is_good { Ok(()) } else { Err(Refusal::Setting(plain)) }
+    if is_good { Ok(()) } else { Err(RefusalReason::Setting(plain)) }
 }
 
 /// Whether all modes in a value are known: texts, `@@sql_mode`, CONCAT and REPLACE of them.
-fn is_mode(s: &Statement<'_>, value: usize, end: usize) -> bool {
-    (value..end).all(|at| match s.kind(at) {
-        Some(Kind::Text | Kind::Double) => {
-            let text = String::from_utf8_lossy(&s.plain(at)).to_lowercase();
+fn is_mode(s: &TokenizedStatement<'_>, value: usize, end: usize) -> bool {
+    (value..end).all(|at| match s.token_kind(at) {
+        Some(TokenKind::Text | TokenKind::Double) => {
+            let text = String::from_utf8_lossy(&s.unquoted_bytes(at)).to_lowercase();
             // Texts may be put together, so one may not be half a mode.
             text.split(',').all(|mode| MODES.contains(&mode.trim()))
         }
-        Some(Kind::Word) => {
-            let name = s.name(at);
+        Some(TokenKind::Word) => {
+            let name = s.token_name(at);
             MODES.contains(&name.as_str())
-                || s.is_any(at, &["DEFAULT", "CONCAT", "REPLACE", "SQL_MODE", "SESSION", "GLOBAL"])
+                || s.is_any_word(
+                    at,
+                    &["DEFAULT", "CONCAT", "REPLACE", "SQL_MODE", "SESSION", "GLOBAL"],
+                )
         }
         // One `@` alone is a variable of the user's, that may hold anything.
-        Some(Kind::Sign) if s.is_sign(at, b'@') => {
+        Some(TokenKind::Sign) if s.is_sign(at, b'@') => {
             s.follows_sign(at, b'@') || s.is_sign(at + 1, b'@')
         }
-        Some(Kind::Sign) => matches!(s.bytes(at), b"," | b"(" | b")" | b"."),
+        Some(TokenKind::Sign) => matches!(s.token_bytes(at), b"," | b"(" | b")" | b"."),
         _ => false,
     })
 }

@@ -3,21 +3,23 @@ use proptest::prelude::*;
 use super::*;
 use crate::capture::writes::read_half;
 
-fn of(text: &str) -> Ruling<'_> {
-    rule(text.as_bytes(), &Allowed::default())
+fn of(text: &str) -> FilterDecision<'_> {
+    filter_statement(text.as_bytes(), &AllowList::default())
 }
 
 /// What is sent for a statement that reads.
 fn sent(text: &str) -> String {
     match of(text) {
-        Ruling::Read(sent) | Ruling::Set(sent) => String::from_utf8(sent.into_owned()).unwrap(),
+        FilterDecision::Read(sent) | FilterDecision::Set(sent) => {
+            String::from_utf8(sent.into_owned()).unwrap()
+        }
         other => panic!("{text}: {other:?}"),
     }
 }
 
-fn why(text: &str) -> Refusal {
+fn why(text: &str) -> RefusalReason {
     match of(text) {
-        Ruling::Refused(refusal) => refusal,
+        FilterDecision::Refused(refusal) => refusal,
         other => panic!("{text}: {other:?}"),
     }
 }
@@ -108,25 +110,25 @@ fn what_writes_is_known_by_its_verb() {
         "WITH x AS (SELECT 1) UPDATE t SET a = 1",
         "/* a comment */ INSERT INTO t VALUES (1)",
     ] {
-        assert_eq!(of(text), Ruling::Write, "{text}");
+        assert_eq!(of(text), FilterDecision::Write, "{text}");
     }
     let sleeps = why("INSERT INTO t SELECT SLEEP(1)");
-    assert_eq!(sleeps, Refusal::Function(word("SLEEP")));
-    assert_eq!(why("DELETE HISTORY FROM t"), Refusal::Verb(word("DELETE HISTORY")));
+    assert_eq!(sleeps, RefusalReason::Function(word("SLEEP")));
+    assert_eq!(why("DELETE HISTORY FROM t"), RefusalReason::Verb(word("DELETE HISTORY")));
 }
 
 #[test]
 fn transactions_and_databases() {
-    assert_eq!(of("BEGIN"), Ruling::Begin { is_snapshot: false });
-    assert_eq!(of("begin work"), Ruling::Begin { is_snapshot: false });
-    assert_eq!(of("START TRANSACTION READ WRITE"), Ruling::Begin { is_snapshot: false });
+    assert_eq!(of("BEGIN"), FilterDecision::Begin { is_snapshot: false });
+    assert_eq!(of("begin work"), FilterDecision::Begin { is_snapshot: false });
+    assert_eq!(of("START TRANSACTION READ WRITE"), FilterDecision::Begin { is_snapshot: false });
     let snapshot = of("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
-    assert_eq!(snapshot, Ruling::Begin { is_snapshot: true });
-    assert_eq!(of("COMMIT"), Ruling::End);
-    assert_eq!(of("ROLLBACK AND NO CHAIN"), Ruling::End);
-    assert_eq!(of("USE `a``b`"), Ruling::Use(b"a`b".to_vec()));
-    assert!(matches!(of("BEGIN NOT ATOMIC DELETE FROM t; END"), Ruling::Refused(_)));
-    assert!(matches!(of("START SLAVE"), Ruling::Refused(_)));
+    assert_eq!(snapshot, FilterDecision::Begin { is_snapshot: true });
+    assert_eq!(of("COMMIT"), FilterDecision::End);
+    assert_eq!(of("ROLLBACK AND NO CHAIN"), FilterDecision::End);
+    assert_eq!(of("USE `a``b`"), FilterDecision::Use(b"a`b".to_vec()));
+    assert!(matches!(of("BEGIN NOT ATOMIC DELETE FROM t; END"), FilterDecision::Refused(_)));
+    assert!(matches!(of("START SLAVE"), FilterDecision::Refused(_)));
 }
 
 #[test]
@@ -169,26 +171,26 @@ fn settings_of_the_session_only() {
         ("SET group_concat_max_len = 4294967295", "group_concat_max_len"),
         ("SET sort_buffer_size = 1 << 40", "sort_buffer_size"),
     ] {
-        assert_eq!(why(text), Refusal::Setting(word(name)), "{text}");
+        assert_eq!(why(text), RefusalReason::Setting(word(name)), "{text}");
     }
-    assert_eq!(why("SET @a = GET_LOCK('x', 1)"), Refusal::Function(word("GET_LOCK")));
-    assert_eq!(why("SET time_zone = (SELECT f())"), Refusal::UnknownFunction(word("f")));
+    assert_eq!(why("SET @a = GET_LOCK('x', 1)"), RefusalReason::Function(word("GET_LOCK")));
+    assert_eq!(why("SET time_zone = (SELECT f())"), RefusalReason::UnknownFunction(word("f")));
 }
 
 #[test]
 fn a_statement_that_servers_may_read_in_many_ways_is_short() {
     let ones = |count| "1,".repeat(count);
     let text = |count| format!("SELECT {}1 /*!50000 + 1 */ /*!50001 + 1 */ FROM t", ones(count));
-    assert!(matches!(of(&text(1_000)), Ruling::Read(_)));
-    assert!(of(&text(500_000)) == Ruling::Refused(Refusal::Long));
+    assert!(matches!(of(&text(1_000)), FilterDecision::Read(_)));
+    assert!(of(&text(500_000)) == FilterDecision::Refused(RefusalReason::Long));
     // Where all servers read the same, it may be as long as any.
     let long = format!("SELECT {}1 FROM t", ones(500_000));
-    assert!(matches!(of(&long), Ruling::Read(_)));
+    assert!(matches!(of(&long), FilterDecision::Read(_)));
 }
 
 #[test]
 fn reasons() {
-    use Refusal::*;
+    use RefusalReason::*;
     for (text, expected) in [
         ("", Empty),
         ("/* only a comment */", Empty),
@@ -263,10 +265,10 @@ fn where_servers_may_differ_nothing_is_sent() {
         "SELECT 1 /* never ends",
         "SELECT 1 /*+ 'a */ , sleep(1) /* ' */",
     ] {
-        assert!(matches!(of(text), Ruling::Refused(_)), "{text}: {:?}", of(text));
+        assert!(matches!(of(text), FilterDecision::Refused(_)), "{text}: {:?}", of(text));
     }
     let gbk = b"SELECT '\xbf\\' , sleep(1) -- '";
-    assert!(matches!(rule(gbk, &Allowed::default()), Ruling::Refused(_)));
+    assert!(matches!(filter_statement(gbk, &AllowList::default()), FilterDecision::Refused(_)));
 }
 
 #[test]
@@ -281,18 +283,24 @@ fn a_mode_in_which_servers_only_fail_does_not_count() {
 
 #[test]
 fn functions_and_views_of_the_user() {
-    let allowed = Allowed {
+    let allowed = AllowList {
         functions: vec![word("my_func"), word("db.other")],
         views: vec![word("calling")],
-        ..Allowed::default()
+        ..AllowList::default()
     };
-    let of = |text: &'static str| rule(text.as_bytes(), &allowed);
-    assert!(matches!(of("SELECT MY_FUNC(1), `db`.Other()"), Ruling::Read(_)));
-    assert!(matches!(of("SELECT other()"), Ruling::Refused(Refusal::UnknownFunction(_))));
-    assert_eq!(of("SELECT * FROM x.`Calling`"), Ruling::Refused(Refusal::View(word("calling"))));
-    let all = Allowed { functions: vec![word("*")], ..Allowed::default() };
-    assert!(matches!(rule(b"SELECT anything(1)", &all), Ruling::Read(_)));
-    assert!(matches!(rule(b"SELECT sleep(1)", &all), Ruling::Refused(_)));
+    let of = |text: &'static str| filter_statement(text.as_bytes(), &allowed);
+    assert!(matches!(of("SELECT MY_FUNC(1), `db`.Other()"), FilterDecision::Read(_)));
+    assert!(matches!(
+        of("SELECT other()"),
+        FilterDecision::Refused(RefusalReason::UnknownFunction(_))
+    ));
+    assert_eq!(
+        of("SELECT * FROM x.`Calling`"),
+        FilterDecision::Refused(RefusalReason::View(word("calling")))
+    );
+    let all = AllowList { functions: vec![word("*")], ..AllowList::default() };
+    assert!(matches!(filter_statement(b"SELECT anything(1)", &all), FilterDecision::Read(_)));
+    assert!(matches!(filter_statement(b"SELECT sleep(1)", &all), FilterDecision::Refused(_)));
 }
 
 #[test]
@@ -305,14 +313,17 @@ fn tables_that_a_statement_names() {
         ("DROP TEMPORARY TABLE IF EXISTS a, b", "a b"),
         ("SELECT 1", ""),
     ] {
-        assert_eq!(tables(text.as_bytes()).join(" "), expected, "{text}");
+        assert_eq!(table_names(text.as_bytes()).join(" "), expected, "{text}");
     }
     assert_eq!(
-        temporary(b"create or replace temporary table if not exists a.B select 1"),
-        Some(Temporary::Created(word("b")))
+        temporary_table(b"create or replace temporary table if not exists a.B select 1"),
+        Some(TemporaryTableChange::Created(word("b")))
     );
-    assert_eq!(temporary(b"DROP TEMPORARY TABLE x"), Some(Temporary::Dropped(word("x"))));
-    assert_eq!(temporary(b"CREATE TABLE x (a INT)"), None);
+    assert_eq!(
+        temporary_table(b"DROP TEMPORARY TABLE x"),
+        Some(TemporaryTableChange::Dropped(word("x")))
+    );
+    assert_eq!(temporary_table(b"CREATE TABLE x (a INT)"), None);
 }
 
 /// Pieces that statements are made of, and that make trouble.
@@ -391,18 +402,18 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn is_stable(text: &[u8]) {
-    let allowed = Allowed::default();
-    if let Ruling::Read(sent) = rule(text, &allowed) {
-        let again = rule(&sent, &allowed);
+    let allowed = AllowList::default();
+    if let FilterDecision::Read(sent) = filter_statement(text, &allowed) {
+        let again = filter_statement(&sent, &allowed);
         assert_eq!(
             again,
-            Ruling::Read(Cow::Borrowed(&sent[..])),
+            FilterDecision::Read(Cow::Borrowed(&sent[..])),
             "{:?}",
             String::from_utf8_lossy(text)
         );
     }
-    tables(text);
-    temporary(text);
+    table_names(text);
+    temporary_table(text);
     // Its halves are checked by themselves; here they only must not panic.
     read_half(text, &allowed);
 }
@@ -421,7 +432,7 @@ proptest! {
     #[test]
     fn what_is_sent_never_locks_or_writes(text in pieces(), before in any::<bool>()) {
         let text = if before { [b"SELECT a FROM t ", &text[..]].concat() } else { text };
-        if let Ruling::Read(sent) = rule(&text, &Allowed::default()) {
+        if let FilterDecision::Read(sent) = filter_statement(&text, &AllowList::default()) {
             // Seen by eyes that know no comments: outside of quotes and comments none of it is left.
             let is_plain = !sent.iter().any(|b| b"'\"`\\#*-.".contains(b));
             let text = String::from_utf8_lossy(&sent).to_ascii_uppercase();

@@ -1,12 +1,12 @@
 //! A statement as tokens: what a server's own lexer would find, or a clear word that it can't be known.
 //! Pure. Where servers or modes differ about where a token ends, there is a reading for each, or none at all.
-//! To make a byte readable: an arm in `Reader::next`, and its case in the tests.
+//! To make a byte readable: an arm in `Tokenizer::next_token`, and its case in the tests.
 
 use std::ops::Range;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::capture) enum Kind {
+pub(in crate::capture) enum TokenKind {
     /// A keyword or a name, not quoted.
     Word,
     /// A number, also `0x1F`.
@@ -27,7 +27,7 @@ pub(in crate::capture) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::capture) struct Token {
     /// What it is.
-    pub(in crate::capture) kind: Kind,
+    pub(in crate::capture) kind: TokenKind,
     /// Whether it follows the one before without a blank or comment between.
     pub(in crate::capture) is_joined: bool,
     /// The executable comment that it stands in, from 1; 0 for none.
@@ -42,14 +42,14 @@ pub(in crate::capture) struct Token {
 
 impl Token {
     /// Its bytes in the statement.
-    pub(in crate::capture) fn of<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+    pub(in crate::capture) fn bytes_in<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         &text[self.from as usize..self.to as usize]
     }
 }
 
 /// What a backslash in quotes hides, by the session's sql_mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::capture) enum Escapes {
+pub(in crate::capture) enum EscapedQuotes {
     /// By default: the byte behind it, in `'` and `"`.
     Both,
     /// Under `ANSI_QUOTES`: only in `'`, as `"` holds a name.
@@ -60,7 +60,7 @@ pub(in crate::capture) enum Escapes {
 
 /// Why there are no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::capture) enum Unread {
+pub(in crate::capture) enum TokenError {
     /// A server can't read it either, in this mode: it would answer with an error and do nothing.
     Invalid,
     /// We can't tell how a server would read it.
@@ -84,11 +84,14 @@ pub(in crate::capture) struct Tokens {
 
 impl Tokens {
     /// Reads a statement.
-    pub(in crate::capture) fn read(text: &[u8], escapes: Escapes) -> Result<Tokens, Unread> {
+    pub(in crate::capture) fn from_statement(
+        text: &[u8],
+        escapes: EscapedQuotes,
+    ) -> Result<Tokens, TokenError> {
         if u32::try_from(text.len()).is_err() {
-            return Err(Unread::Long);
+            return Err(TokenError::Long);
         }
-        let mut reader = Reader {
+        let mut reader = Tokenizer {
             text,
             at: 0,
             end: text.len(),
@@ -98,7 +101,7 @@ impl Tokens {
             tokens: Tokens { all: Vec::new(), comments: Vec::new() },
         };
         while reader.at < reader.end {
-            reader.next()?;
+            reader.next_token()?;
         }
         Ok(reader.tokens)
     }
@@ -120,8 +123,8 @@ impl Tokens {
     }
 
     /// Where each token stands, but hints.
-    pub(in crate::capture) fn places(&self) -> impl Iterator<Item = Range<usize>> {
-        let tokens = self.all.iter().filter(|token| token.kind != Kind::Hint);
+    pub(in crate::capture) fn token_ranges(&self) -> impl Iterator<Item = Range<usize>> {
+        let tokens = self.all.iter().filter(|token| token.kind != TokenKind::Hint);
         tokens.map(|token| token.from as usize..token.to as usize)
     }
 
@@ -132,7 +135,7 @@ impl Tokens {
     }
 
     /// Every way in which servers may count or skip its executable comments; one where there are none.
-    pub(in crate::capture) fn variants(self) -> Vec<Vec<Token>> {
+    pub(in crate::capture) fn into_readings(self) -> Vec<Vec<Token>> {
         if self.comments.is_empty() {
             return vec![self.all];
         }
@@ -158,53 +161,53 @@ impl Tokens {
     }
 }
 
-struct Reader<'t> {
+struct Tokenizer<'t> {
     text: &'t [u8],
     at: usize,
     /// Where reading ends: the statement's end, or that of an executable comment.
     end: usize,
-    escapes: Escapes,
+    escapes: EscapedQuotes,
     comment: u8,
     is_joined: bool,
     tokens: Tokens,
 }
 
-impl Reader<'_> {
-    fn rest(&self) -> &[u8] {
+impl Tokenizer<'_> {
+    fn remaining_bytes(&self) -> &[u8] {
         &self.text[self.at..self.end]
     }
 
     /// Reads one token, comment or blank.
-    fn next(&mut self) -> Result<(), Unread> {
-        let rest = self.rest();
+    fn next_token(&mut self) -> Result<(), TokenError> {
+        let rest = self.remaining_bytes();
         match rest[0] {
-            b' ' | b'\t'..=b'\r' => self.blank(1),
-            b'#' => self.line(1),
+            b' ' | b'\t'..=b'\r' => self.skip_blank(1),
+            b'#' => self.skip_line_comment(1),
             b'-' if rest.get(1) == Some(&b'-') => match rest.get(2) {
-                None | Some(b' ' | b'\t'..=b'\r') => self.line(2),
+                None | Some(b' ' | b'\t'..=b'\r') => self.skip_line_comment(2),
                 // Control characters begin a comment too, by the tables of the session's character set.
-                Some(0..=0x1F | 0x7F..) => Err(Unread::Unclear),
-                Some(_) => self.push(Kind::Sign, 1),
+                Some(0..=0x1F | 0x7F..) => Err(TokenError::Unclear),
+                Some(_) => self.push_token(TokenKind::Sign, 1),
             },
-            b'/' if rest.get(1) == Some(&b'*') => self.block(),
-            quote @ (b'\'' | b'"' | b'`') => self.quoted(quote),
-            b'\\' if rest.get(1) == Some(&b'N') => self.push(Kind::Word, 2),
-            b'\\' => Err(Unread::Invalid),
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' | 0x80.. => self.word(),
-            0..=0x1F | 0x7F => Err(Unread::Unclear),
-            _ => self.push(Kind::Sign, 1),
+            b'/' if rest.get(1) == Some(&b'*') => self.read_block_comment(),
+            quote @ (b'\'' | b'"' | b'`') => self.read_quoted(quote),
+            b'\\' if rest.get(1) == Some(&b'N') => self.push_token(TokenKind::Word, 2),
+            b'\\' => Err(TokenError::Invalid),
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'$' | 0x80.. => self.read_word(),
+            0..=0x1F | 0x7F => Err(TokenError::Unclear),
+            _ => self.push_token(TokenKind::Sign, 1),
         }
     }
 
-    fn blank(&mut self, length: usize) -> Result<(), Unread> {
+    fn skip_blank(&mut self, length: usize) -> Result<(), TokenError> {
         self.at += length;
         self.is_joined = false;
         Ok(())
     }
 
-    fn push(&mut self, kind: Kind, length: usize) -> Result<(), Unread> {
+    fn push_token(&mut self, kind: TokenKind, length: usize) -> Result<(), TokenError> {
         if self.tokens.all.len() >= MOST_TOKENS {
-            return Err(Unread::Long);
+            return Err(TokenError::Long);
         }
         let from = self.at;
         self.at += length;
@@ -221,28 +224,28 @@ impl Reader<'_> {
     }
 
     /// A comment up to the end of its line. A NUL ends it too, for servers.
-    fn line(&mut self, from: usize) -> Result<(), Unread> {
+    fn skip_line_comment(&mut self, from: usize) -> Result<(), TokenError> {
         if self.comment != 0 {
             // It would hide the end of the comment around it.
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
-        let end = memchr::memchr2(b'\n', 0, &self.rest()[from..]);
-        let length = end.map_or(self.rest().len(), |end| from + end);
-        if self.rest().get(length) == Some(&0) {
-            return Err(Unread::Unclear);
+        let end = memchr::memchr2(b'\n', 0, &self.remaining_bytes()[from..]);
+        let length = end.map_or(self.remaining_bytes().len(), |end| from + end);
+        if self.remaining_bytes().get(length) == Some(&0) {
+            return Err(TokenError::Unclear);
         }
-        self.blank(length)
+        self.skip_blank(length)
     }
 
     /// A comment of any kind between `/*` and `*/`.
-    fn block(&mut self) -> Result<(), Unread> {
+    fn read_block_comment(&mut self) -> Result<(), TokenError> {
         if self.comment != 0 {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
-        let rest = self.rest();
+        let rest = self.remaining_bytes();
         let Some(inner) = memchr::memmem::find(&rest[2..], b"*/") else {
             // Old servers take the rest for a comment, others for a mistake.
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         };
         let length = inner + 4;
         let inside = &rest[2..2 + inner];
@@ -253,22 +256,22 @@ impl Reader<'_> {
                 let quoted = inside.iter().any(|b| matches!(b, b'\'' | b'"' | b'`'));
                 // Quotes there may hide the end from some servers.
                 if quoted && !is_paired(inside) {
-                    return Err(Unread::Unclear);
+                    return Err(TokenError::Unclear);
                 }
                 self.is_joined = false;
-                return self.push(Kind::Hint, length);
+                return self.push_token(TokenKind::Hint, length);
             }
-            _ => return self.blank(length),
+            _ => return self.skip_blank(length),
         };
-        self.executable(length, skipped)
+        self.read_executable_comment(length, skipped)
     }
 
     /// `/*! code */`, `/*!50000 code */`, `/*M! code */`: code for some servers, a comment for others. Those who skip it
     /// look for its end in the bytes, so that must be the end for those who read it, too.
-    fn executable(&mut self, length: usize, skipped: usize) -> Result<(), Unread> {
-        let inside = &self.rest()[2..length - 2];
+    fn read_executable_comment(&mut self, length: usize, skipped: usize) -> Result<(), TokenError> {
+        let inside = &self.remaining_bytes()[2..length - 2];
         if memchr::memmem::find(inside, b"/*").is_some() || inside.ends_with(b"/") {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         let digits = inside[skipped..].iter().take_while(|b| b.is_ascii_digit()).count();
         let follows_blank = inside.get(skipped + digits).is_none_or(u8::is_ascii_whitespace);
@@ -278,11 +281,11 @@ impl Reader<'_> {
             _ => false,
         };
         if !is_version {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         let number = self.tokens.comments.len() as u8 + 1;
         if number > MOST_COMMENTS {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         self.tokens.comments.push(digits == 6);
         let (outer, behind) = (self.end, self.at + length);
@@ -291,12 +294,12 @@ impl Reader<'_> {
         self.at += 2 + skipped + digits.min(5);
         self.is_joined = false;
         if digits == 6 {
-            self.push(Kind::Number, 1)?;
+            self.push_token(TokenKind::Number, 1)?;
             self.tokens.all.last_mut().expect("just pushed").is_digit = true;
         }
         while self.at < self.end {
             // What has no end in there has one behind it, or none.
-            self.next().map_err(|_| Unread::Unclear)?;
+            self.next_token().map_err(|_| TokenError::Unclear)?;
         }
         self.comment = 0;
         self.end = outer;
@@ -305,11 +308,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn quoted(&mut self, quote: u8) -> Result<(), Unread> {
-        let rest = self.rest();
+    fn read_quoted(&mut self, quote: u8) -> Result<(), TokenError> {
+        let rest = self.remaining_bytes();
         let hides = match quote {
-            b'\'' => self.escapes != Escapes::None,
-            b'"' => self.escapes == Escapes::Both,
+            b'\'' => self.escapes != EscapedQuotes::None,
+            b'"' => self.escapes == EscapedQuotes::Both,
             _ => false,
         };
         let mut at = 1;
@@ -319,12 +322,12 @@ impl Reader<'_> {
             } else {
                 memchr::memchr(quote, &rest[at..])
             };
-            let Some(found) = found else { return Err(Unread::Invalid) };
+            let Some(found) = found else { return Err(TokenError::Invalid) };
             at += found;
             if rest[at] == b'\\' {
                 at += 2;
                 if at > rest.len() {
-                    return Err(Unread::Invalid);
+                    return Err(TokenError::Invalid);
                 }
             } else if rest.get(at + 1) == Some(&quote) {
                 at += 2;
@@ -334,33 +337,33 @@ impl Reader<'_> {
         }
         // A NUL ends a name, for servers.
         if quote != b'\'' && rest[..at].contains(&0) {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         let kind = match quote {
-            b'\'' => Kind::Text,
-            b'"' => Kind::Double,
-            _ => Kind::Name,
+            b'\'' => TokenKind::Text,
+            b'"' => TokenKind::Double,
+            _ => TokenKind::Name,
         };
-        self.push(kind, at + 1)
+        self.push_token(kind, at + 1)
     }
 
     /// A name, keyword or number.
-    fn word(&mut self) -> Result<(), Unread> {
-        let rest = self.rest();
+    fn read_word(&mut self) -> Result<(), TokenError> {
+        let rest = self.remaining_bytes();
         let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..);
         let length = rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len());
         let run = &rest[..length];
         if run[0] == b'$' {
             // MySQL 9 reads `$$ text $$` as a text.
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         // In latin1 the byte 0xA0 is a blank.
         if !run.is_ascii() && (run.contains(&0xA0) || std::str::from_utf8(run).is_err()) {
-            return Err(Unread::Unclear);
+            return Err(TokenError::Unclear);
         }
         let is_fraction = self.is_fraction();
         if !is_fraction && !run[0].is_ascii_digit() {
-            return self.push(Kind::Word, length);
+            return self.push_token(TokenKind::Word, length);
         }
         // Behind a number servers begin a new token where we would not: `1.5into`, `1e5into`.
         let digits = run.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -372,28 +375,28 @@ impl Reader<'_> {
             _ => false,
         };
         if is_number {
-            return self.push(Kind::Number, length);
+            return self.push_token(TokenKind::Number, length);
         }
         if !is_fraction && run.get(digits) == Some(&b'_') {
-            return self.push(Kind::Word, length);
+            return self.push_token(TokenKind::Word, length);
         }
-        Err(Unread::Unclear)
+        Err(TokenError::Unclear)
     }
 
     /// Whether what comes is right behind the point of a number: `1.` or `.`, not `name.`.
     fn is_fraction(&self) -> bool {
         let all = &self.tokens.all;
         let [before @ .., point] = all.as_slice() else { return false };
-        if !self.is_joined || point.kind != Kind::Sign || point.of(self.text) != b"." {
+        if !self.is_joined || point.kind != TokenKind::Sign || point.bytes_in(self.text) != b"." {
             return false;
         }
         match before.last() {
-            Some(last) if point.is_joined && last.kind == Kind::Number => true,
+            Some(last) if point.is_joined && last.kind == TokenKind::Number => true,
             Some(last) if point.is_joined => {
-                self.rest()[0].is_ascii_digit()
-                    && !matches!(last.kind, Kind::Word | Kind::Name | Kind::Double)
+                self.remaining_bytes()[0].is_ascii_digit()
+                    && !matches!(last.kind, TokenKind::Word | TokenKind::Name | TokenKind::Double)
             }
-            _ => self.rest()[0].is_ascii_digit(),
+            _ => self.remaining_bytes()[0].is_ascii_digit(),
         }
     }
 }

@@ -4,17 +4,17 @@
 //! every way in which a server may, and what is not known to be harmless (`reading`) is hidden. What can't be read is
 //! hidden but for its first word.
 
-mod reading;
-mod signs;
+mod secret_scanner;
+mod secret_words;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::digest::digest;
-use super::read_only::tokens::{Escapes, Tokens, Unread};
-use reading::Reading;
+use super::digest::write_digest;
+use super::read_only::tokens::{EscapedQuotes, TokenError, Tokens};
+use secret_scanner::SecretScanner;
 
 /// What stands in place of a secret.
 const HIDDEN: &[u8] = b"'<secret>'";
@@ -24,9 +24,9 @@ const HIDDEN_COMMENT: &[u8] = b" /* <secret> */ ";
 const LONGEST_READ: usize = 256 << 10;
 
 /// A statement as text: secrets hidden, bytes that are no text replaced, and cut to `longest` bytes.
-pub fn redacted(statement: &[u8], longest: usize) -> String {
+pub fn redacted_text(statement: &[u8], longest: usize) -> String {
     // What follows the cut may be what says that something before it is a secret.
-    let safe = without_secrets(statement);
+    let safe = hide_secrets(statement);
     let mut out = String::from_utf8_lossy(&safe[..safe.len().min(longest)]).into_owned();
     if safe.len() > longest {
         out.push_str(" ...");
@@ -35,28 +35,28 @@ pub fn redacted(statement: &[u8], longest: usize) -> String {
 }
 
 /// A statement with its secrets hidden, other bytes as they are.
-pub(super) fn without_secrets(statement: &[u8]) -> Cow<'_, [u8]> {
-    if !signs::may_hold_secret(statement) {
+pub(super) fn hide_secrets(statement: &[u8]) -> Cow<'_, [u8]> {
+    if !secret_words::may_hold_secret(statement) {
         return Cow::Borrowed(statement);
     }
-    match hidden(statement) {
+    match find_secrets(statement) {
         Some(hidden) if hidden.is_empty() => Cow::Borrowed(statement),
-        Some(hidden) => Cow::Owned(replaced(statement, hidden)),
+        Some(hidden) => Cow::Owned(apply_replacements(statement, hidden)),
         None => Cow::Owned(first_word_only(statement)),
     }
 }
 
 /// What a statement has in common with others of its class, as it may be shown: what follows a quote that another server
-/// reads otherwise is no literal to [`digest`].
+/// reads otherwise is no literal to [`write_digest`].
 pub fn redacted_digest(statement: &[u8]) -> String {
     let mut out = Vec::new();
-    digest(&without_secrets(statement), &mut out);
+    write_digest(&hide_secrets(statement), &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Whether a text may hold a secret.
 pub(super) fn may_hold_secret(text: &[u8]) -> bool {
-    signs::find(text).is_some()
+    secret_words::find_secret_word(text).is_some()
 }
 
 /// Whether there is anything in it but blanks and signs.
@@ -65,49 +65,51 @@ fn has_more(text: &[u8]) -> bool {
 }
 
 /// A piece that is hidden, and by what.
-type Piece = (Range<usize>, &'static [u8]);
+type Replacement = (Range<usize>, &'static [u8]);
 
 /// What is to be hidden, in every reading; `None` where there is none.
-fn hidden(statement: &[u8]) -> Option<Vec<Piece>> {
+fn find_secrets(statement: &[u8]) -> Option<Vec<Replacement>> {
     if statement.len() > LONGEST_READ {
         return None;
     }
-    let modes: &[Escapes] = if memchr::memchr(b'\\', statement).is_some() {
-        &[Escapes::Both, Escapes::Single, Escapes::None]
+    let modes: &[EscapedQuotes] = if memchr::memchr(b'\\', statement).is_some() {
+        &[EscapedQuotes::Both, EscapedQuotes::Single, EscapedQuotes::None]
     } else {
-        &[Escapes::Both]
+        &[EscapedQuotes::Both]
     };
     let mut pieces = Vec::new();
     let mut is_read = false;
     for mode in modes {
-        let tokens = match Tokens::read(statement, *mode) {
+        let tokens = match Tokens::from_statement(statement, *mode) {
             Ok(tokens) => tokens,
             // No statement in this mode.
-            Err(Unread::Invalid) => continue,
-            Err(Unread::Unclear | Unread::Long) => return None,
+            Err(TokenError::Invalid) => continue,
+            Err(TokenError::Unclear | TokenError::Long) => return None,
         };
         is_read = true;
         hide_comments(statement, &tokens, &mut pieces);
         // Executable comments as code, and as comments.
         let outer = tokens.outside_comments();
         for tokens in outer.into_iter().chain([tokens.into_all()]) {
-            let reading = Reading::new(statement, tokens);
+            let reading = SecretScanner::new(statement, tokens);
             if reading.is_misquoted() {
                 return None;
             }
-            reading.hide(&mut pieces);
+            reading.add_replacements(&mut pieces);
         }
     }
     is_read.then_some(pieces)
 }
 
 /// Hides what stands between the tokens where it mentions a secret: comments, also hints for the optimizer.
-fn hide_comments(statement: &[u8], tokens: &Tokens, pieces: &mut Vec<Piece>) {
+fn hide_comments(statement: &[u8], tokens: &Tokens, pieces: &mut Vec<Replacement>) {
     let mut at = 0;
     let end = statement.len()..statement.len();
-    for place in tokens.places().chain(std::iter::once(end)) {
+    for place in tokens.token_ranges().chain(std::iter::once(end)) {
         let between = &statement[at..place.start];
-        if signs::find(between).is_some_and(|sign| has_more(&between[sign.end..])) {
+        if secret_words::find_secret_word(between)
+            .is_some_and(|sign| has_more(&between[sign.end..]))
+        {
             pieces.push((at..place.start, HIDDEN_COMMENT));
         }
         at = place.end;
@@ -115,7 +117,7 @@ fn hide_comments(statement: &[u8], tokens: &Tokens, pieces: &mut Vec<Piece>) {
 }
 
 /// The statement with the pieces replaced; those that touch are one.
-fn replaced(statement: &[u8], mut pieces: Vec<Piece>) -> Vec<u8> {
+fn apply_replacements(statement: &[u8], mut pieces: Vec<Replacement>) -> Vec<u8> {
     pieces.sort_by_key(|(range, _)| (range.start, range.end));
     let mut out = Vec::with_capacity(statement.len());
     let mut at = 0;

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn of(text: &str) -> String {
-    redacted(text.as_bytes(), 10_000)
+    redacted_text(text.as_bytes(), 10_000)
 }
 
 /// Each holds the secrets `hunter2` or `68756e746572`, as people and programs spell them.
@@ -107,13 +107,13 @@ fn a_secret_is_hidden_wherever_its_statement_was_cut() {
         for end in at + 3..text.len() {
             // What a cut leaves of a statement need not say any more that there is a secret in it.
             let cut = &text.as_bytes()[..end];
-            if signs::find(&cut[..at]).is_some() {
-                let hidden = redacted(cut, 10_000);
+            if secret_words::find_secret_word(&cut[..at]).is_some() {
+                let hidden = redacted_text(cut, 10_000);
                 assert!(!hidden.contains("hun"), "{}\n{hidden}", String::from_utf8_lossy(cut));
             }
         }
         for longest in 0..text.len() {
-            let hidden = redacted(text.as_bytes(), longest);
+            let hidden = redacted_text(text.as_bytes(), longest);
             assert!(!hidden.contains("hun"), "{hidden}");
         }
     }
@@ -162,9 +162,9 @@ fn what_cannot_be_read_is_hidden_but_for_its_first_word() {
 #[test]
 fn bytes_that_are_no_text_stay_and_long_texts_are_cut() {
     assert_eq!(of(&"x".repeat(20_000)).len(), 10_004);
-    assert_eq!(redacted(b"identified by 'hunter2'", 18), "identified by '<se ...");
+    assert_eq!(redacted_text(b"identified by 'hunter2'", 18), "identified by '<se ...");
     assert_eq!(of("é identified by 'ü'"), "é identified by '<secret>'");
-    let hidden = without_secrets(b"update t set a = '\xff', password='x'");
+    let hidden = hide_secrets(b"update t set a = '\xff', password='x'");
     assert_eq!(&*hidden, b"update t set a = '\xff', password='<secret>'");
 }
 

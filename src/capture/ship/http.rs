@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::mark::{Mark, plain};
-use super::stream::Sessions;
-use super::watch::From;
+use super::mark::{LogMark, percent_decode};
+use super::stream::SessionSample;
+use super::watcher::StartPosition;
 use crate::base::{Clock, Nanos, Secret};
 
 /// Bytes of the longest head.
@@ -16,9 +16,9 @@ pub(super) const HEAD_TIME: Nanos = Nanos(5_000_000_000);
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Asked {
+pub(super) enum HttpRequest {
     /// The log.
-    Slow(Wanted),
+    Slow(StreamRequest),
     /// What goes on, as JSON.
     Status,
     /// The same as OpenMetrics.
@@ -27,9 +27,9 @@ pub(super) enum Asked {
 
 /// How the log is wanted.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) from: From,
-    pub(super) sessions: Sessions,
+pub(super) struct StreamRequest {
+    pub(super) from: StartPosition,
+    pub(super) sessions: SessionSample,
     /// Whether chunks tell where they end, and some say that we are still there.
     pub(super) has_marks: bool,
     pub(super) is_packed: bool,
@@ -37,9 +37,9 @@ pub(super) struct Wanted {
 
 /// A refusal: its number, its name, and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused(pub(super) u16, pub(super) &'static str, pub(super) String);
+pub(super) struct HttpError(pub(super) u16, pub(super) &'static str, pub(super) String);
 
-fn refused(code: u16, why: impl Into<String>) -> Refused {
+fn http_error(code: u16, why: impl Into<String>) -> HttpError {
     let name = match code {
         400 => "Bad Request",
         401 => "Unauthorized",
@@ -50,30 +50,30 @@ fn refused(code: u16, why: impl Into<String>) -> Refused {
         505 => "HTTP Version Not Supported",
         _ => "Service Unavailable",
     };
-    Refused(code, name, why.into())
+    HttpError(code, name, why.into())
 }
 
 /// Too many readers.
-pub(super) fn too_many(most: usize) -> Refused {
-    refused(503, format!("{most} readers are served already"))
+pub(super) fn too_many_readers(most: usize) -> HttpError {
+    http_error(503, format!("{most} readers are served already"))
 }
 
-impl Refused {
+impl HttpError {
     /// The whole answer.
-    pub(super) fn text(&self) -> String {
-        let Refused(code, name, why) = self;
+    pub(super) fn to_response(&self) -> String {
+        let HttpError(code, name, why) = self;
         let more = match code {
             401 => "WWW-Authenticate: Bearer\r\n",
             405 => "Allow: GET\r\n",
             503 => "Retry-After: 5\r\n",
             _ => "",
         };
-        answer(&format!("{code} {name}"), "text/plain", more, &format!("{why}\n"))
+        format_response(&format!("{code} {name}"), "text/plain", more, &format!("{why}\n"))
     }
 }
 
 /// An answer with a body.
-pub(super) fn answer(status: &str, kind: &str, more: &str, body: &str) -> String {
+pub(super) fn format_response(status: &str, kind: &str, more: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{more}\
          Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
@@ -83,24 +83,24 @@ pub(super) fn answer(status: &str, kind: &str, more: &str, body: &str) -> String
 
 /// Reads a head. The socket gives `WouldBlock` or `TimedOut` when nothing comes for a while. `None` where the peer left
 /// without a word.
-pub(super) fn head(
+pub(super) fn read_head(
     peer: &mut dyn Read,
     clock: &impl Clock,
     until: Nanos,
     goes_on: &dyn Fn() -> bool,
-) -> Result<Option<Vec<u8>>, Refused> {
+) -> Result<Option<Vec<u8>>, HttpError> {
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     while memchr::memmem::find(&head, b"\r\n\r\n").is_none() {
         if head.len() > MOST_HEAD {
-            return Err(refused(431, format!("a head has at most {MOST_HEAD} bytes")));
+            return Err(http_error(431, format!("a head has at most {MOST_HEAD} bytes")));
         }
         if clock.now() > until || !goes_on() {
-            return Err(refused(408, "the head did not come in time"));
+            return Err(http_error(408, "the head did not come in time"));
         }
         match peer.read(&mut piece) {
             Ok(0) if head.is_empty() => return Ok(None),
-            Ok(0) => return Err(refused(400, "the head has no end")),
+            Ok(0) => return Err(http_error(400, "the head has no end")),
             Ok(read) => head.extend_from_slice(&piece[..read]),
             Err(e) if is_pause(&e) => {}
             Err(_) => return Ok(None),
@@ -116,15 +116,15 @@ pub(super) fn is_pause(error: &io::Error) -> bool {
 }
 
 /// What a head asks for.
-pub(super) fn asked(head: &[u8], token: Option<&Secret>) -> Result<Asked, Refused> {
+pub(super) fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(head) {
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => {
-            return Err(refused(431, format!("a head has at most {MOST_FIELDS} fields")));
+            return Err(http_error(431, format!("a head has at most {MOST_FIELDS} fields")));
         }
-        _ => return Err(refused(400, "this is no head of HTTP")),
+        _ => return Err(http_error(400, "this is no head of HTTP")),
     }
     let field = |name: &str| {
         let found = parsed.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
@@ -132,36 +132,38 @@ pub(super) fn asked(head: &[u8], token: Option<&Secret>) -> Result<Asked, Refuse
     };
     if let Some(token) = token {
         let given = field("authorization").and_then(|value| value.strip_prefix(b"Bearer "));
-        if !given.is_some_and(|given| is_same(given.trim_ascii(), token.reveal().as_bytes())) {
-            return Err(refused(401, "the token is missing or wrong"));
+        if !given
+            .is_some_and(|given| constant_time_eq(given.trim_ascii(), token.reveal().as_bytes()))
+        {
+            return Err(http_error(401, "the token is missing or wrong"));
         }
     }
     if parsed.method != Some("GET") {
-        return Err(refused(405, "only GET is understood"));
+        return Err(http_error(405, "only GET is understood"));
     }
     if parsed.version != Some(1) {
-        return Err(refused(505, "HTTP/1.1 is spoken here"));
+        return Err(http_error(505, "HTTP/1.1 is spoken here"));
     }
     let path = parsed.path.unwrap_or_default();
     let (path, words) = path.split_once('?').unwrap_or((path, ""));
     match path {
         "/slow" => {
-            let takes_zstd = field("accept-encoding").is_some_and(takes_zstd);
-            Ok(Asked::Slow(wanted(words, takes_zstd)?))
+            let takes_zstd = field("accept-encoding").is_some_and(accepts_zstd);
+            Ok(HttpRequest::Slow(parse_query(words, takes_zstd)?))
         }
-        "/status" => Ok(Asked::Status),
-        "/metrics" => Ok(Asked::Metrics),
-        _ => Err(refused(404, "there is /slow, /status and /metrics")),
+        "/status" => Ok(HttpRequest::Status),
+        "/metrics" => Ok(HttpRequest::Metrics),
+        _ => Err(http_error(404, "there is /slow, /status and /metrics")),
     }
 }
 
 /// Compares in a time that tells nothing of the texts but their lengths.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
+fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
 
 /// `gzip, zstd;q=0.5`
-fn takes_zstd(value: &[u8]) -> bool {
+fn accepts_zstd(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value).to_ascii_lowercase();
     value.split(',').any(|one| {
         let (name, weight) = one.split_once(';').unwrap_or((one, ""));
@@ -170,16 +172,16 @@ fn takes_zstd(value: &[u8]) -> bool {
 }
 
 /// `rate_limit=10&from=MARK&marks=1&zstd=1`
-fn wanted(words: &str, takes_zstd: bool) -> Result<Wanted, Refused> {
-    let mut wanted = Wanted {
-        from: From::Now,
-        sessions: Sessions::All,
+fn parse_query(words: &str, takes_zstd: bool) -> Result<StreamRequest, HttpError> {
+    let mut wanted = StreamRequest {
+        from: StartPosition::Now,
+        sessions: SessionSample::All,
         has_marks: false,
         is_packed: takes_zstd,
     };
     for word in words.split('&').filter(|word| !word.is_empty()) {
         let (name, value) = word.split_once('=').unwrap_or((word, "1"));
-        let wrong = |what: &str| refused(400, format!("{name} is {what}"));
+        let wrong = |what: &str| http_error(400, format!("{name} is {what}"));
         let is_yes = || match value {
             "1" | "yes" | "true" => Ok(true),
             "0" | "no" | "false" => Ok(false),
@@ -190,8 +192,8 @@ fn wanted(words: &str, takes_zstd: bool) -> Result<Wanted, Refused> {
                 let n: u64 = value.parse().map_err(|_| wrong("a whole number from 1"))?;
                 wanted.sessions = match n {
                     0 => return Err(wrong("a whole number from 1")),
-                    1 => Sessions::All,
-                    n => Sessions::OneOf(n),
+                    1 => SessionSample::All,
+                    n => SessionSample::OneOf(n),
                 };
             }
             "sample" => {
@@ -199,10 +201,12 @@ fn wanted(words: &str, takes_zstd: bool) -> Result<Wanted, Refused> {
                 if !(share > 0.0 && share <= 1.0) {
                     return Err(wrong("a share above 0 and up to 1"));
                 }
-                wanted.sessions = if share < 1.0 { Sessions::Share(share) } else { Sessions::All };
+                wanted.sessions =
+                    if share < 1.0 { SessionSample::Share(share) } else { SessionSample::All };
             }
             "from" => {
-                let mark = if value == "begin" { Some(From::Begin) } else { mark(value) };
+                let mark =
+                    if value == "begin" { Some(StartPosition::Begin) } else { parse_start(value) };
                 wanted.from = mark.ok_or_else(|| wrong("a mark, as chunks have them, or begin"))?;
             }
             "marks" => wanted.has_marks = is_yes()?,
@@ -215,10 +219,10 @@ fn wanted(words: &str, takes_zstd: bool) -> Result<Wanted, Refused> {
 }
 
 /// A mark as it was given, or with its `%` written as URLs have it.
-fn mark(value: &str) -> Option<From> {
-    let of = |text: &str| text.parse::<Mark>().ok().map(From::Mark);
+fn parse_start(value: &str) -> Option<StartPosition> {
+    let of = |text: &str| text.parse::<LogMark>().ok().map(StartPosition::Mark);
     if value.contains("%25") {
-        let once = String::from_utf8(plain(value)?).ok()?;
+        let once = String::from_utf8(percent_decode(value)?).ok()?;
         return of(&once);
     }
     of(value)
@@ -230,37 +234,40 @@ mod tests {
     use crate::base::SimClock;
     use proptest::prelude::*;
 
-    fn of(line: &str, fields: &str) -> Result<Asked, u16> {
+    fn of(line: &str, fields: &str) -> Result<HttpRequest, u16> {
         let head = format!("{line}\r\nHost: x\r\n{fields}\r\n");
-        asked(head.as_bytes(), None).map_err(|refused| refused.0)
+        parse_request(head.as_bytes(), None).map_err(|refused| refused.0)
     }
 
-    fn slow(words: &str) -> Result<Wanted, u16> {
+    fn slow(words: &str) -> Result<StreamRequest, u16> {
         match of(&format!("GET /slow{words} HTTP/1.1"), "")? {
-            Asked::Slow(wanted) => Ok(wanted),
+            HttpRequest::Slow(wanted) => Ok(wanted),
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn what_is_asked_for_is_understood_or_refused() {
-        assert_eq!(of("GET /status HTTP/1.1", ""), Ok(Asked::Status));
-        assert_eq!(of("GET /metrics?x HTTP/1.1", ""), Ok(Asked::Metrics));
+        assert_eq!(of("GET /status HTTP/1.1", ""), Ok(HttpRequest::Status));
+        assert_eq!(of("GET /metrics?x HTTP/1.1", ""), Ok(HttpRequest::Metrics));
         assert_eq!(of("GET / HTTP/1.1", ""), Err(404));
         assert_eq!(of("POST /slow HTTP/1.1", ""), Err(405));
         assert_eq!(of("GET /slow HTTP/1.0", ""), Err(505));
         assert_eq!(of("GET /slow", ""), Err(400));
         assert_eq!(of("GET /slow HTTP/1.1", &"a: b\r\n".repeat(100)), Err(431));
         let plain = slow("").unwrap();
-        assert_eq!((plain.from, plain.is_packed, plain.has_marks), (From::Now, false, false));
-        assert_eq!(slow("?rate_limit=10").unwrap().sessions, Sessions::OneOf(10));
-        assert_eq!(slow("?rate_limit=1&sample=0.25").unwrap().sessions, Sessions::Share(0.25));
-        assert_eq!(slow("?from=begin&marks=1&zstd").unwrap().from, From::Begin);
+        assert_eq!(
+            (plain.from, plain.is_packed, plain.has_marks),
+            (StartPosition::Now, false, false)
+        );
+        assert_eq!(slow("?rate_limit=10").unwrap().sessions, SessionSample::OneOf(10));
+        assert_eq!(slow("?rate_limit=1&sample=0.25").unwrap().sessions, SessionSample::Share(0.25));
+        assert_eq!(slow("?from=begin&marks=1&zstd").unwrap().from, StartPosition::Begin);
         for wrong in ["rate_limit=0", "rate_limit=x", "sample=2", "sample=0", "from=1", "zstd=2"] {
             assert_eq!(slow(&format!("?{wrong}")), Err(400), "{wrong}");
         }
         let packed = |fields| match of("GET /slow HTTP/1.1", fields) {
-            Ok(Asked::Slow(wanted)) => wanted.is_packed,
+            Ok(HttpRequest::Slow(wanted)) => wanted.is_packed,
             other => panic!("{other:?}"),
         };
         assert!(packed("Accept-Encoding: gzip, zstd\r\n"));
@@ -272,13 +279,16 @@ mod tests {
         let token = Secret::new("abc");
         let with = |value: &str| {
             let head = format!("GET /status HTTP/1.1\r\nAuthorization: {value}\r\n\r\n");
-            asked(head.as_bytes(), Some(&token)).map_err(|refused| refused.0)
+            parse_request(head.as_bytes(), Some(&token)).map_err(|refused| refused.0)
         };
-        assert_eq!(with("Bearer abc"), Ok(Asked::Status));
+        assert_eq!(with("Bearer abc"), Ok(HttpRequest::Status));
         for wrong in ["Bearer abd", "Bearer ab", "Bearer ", "abc", "Basic abc"] {
             assert_eq!(with(wrong), Err(401), "{wrong}");
         }
-        assert_eq!(asked(b"GET /status HTTP/1.1\r\n\r\n", Some(&token)).map_err(|r| r.0), Err(401));
+        assert_eq!(
+            parse_request(b"GET /status HTTP/1.1\r\n\r\n", Some(&token)).map_err(|r| r.0),
+            Err(401)
+        );
     }
 
     #[test]
@@ -292,20 +302,21 @@ mod tests {
             }
         }
         let clock = SimClock::default();
-        let slowly = head(&mut Drip(clock.clone(), 1_000_000_000), &clock, HEAD_TIME, &|| true);
+        let slowly =
+            read_head(&mut Drip(clock.clone(), 1_000_000_000), &clock, HEAD_TIME, &|| true);
         assert_eq!(slowly.map_err(|refused| refused.0), Err(408));
         let clock = SimClock::default();
-        let fast = head(&mut Drip(clock.clone(), 1), &clock, HEAD_TIME, &|| true);
+        let fast = read_head(&mut Drip(clock.clone(), 1), &clock, HEAD_TIME, &|| true);
         assert_eq!(fast.map_err(|refused| refused.0), Err(431));
-        let cut = head(&mut &b"GET / HTTP"[..], &clock, HEAD_TIME, &|| true);
+        let cut = read_head(&mut &b"GET / HTTP"[..], &clock, HEAD_TIME, &|| true);
         assert_eq!(cut.map_err(|refused| refused.0), Err(400));
-        assert_eq!(head(&mut &b""[..], &clock, HEAD_TIME, &|| true), Ok(None));
+        assert_eq!(read_head(&mut &b""[..], &clock, HEAD_TIME, &|| true), Ok(None));
     }
 
     proptest! {
         #[test]
         fn no_head_breaks_it(text: Vec<u8>, words: String) {
-            let _ = asked(&text, None);
+            let _ = parse_request(&text, None);
             let _ = of(&format!("GET /slow?{words} HTTP/1.1"), "");
         }
     }

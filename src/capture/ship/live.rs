@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
-use super::mark::Mark;
-use super::remote::Remote;
-use super::stream::{Sessions, Stream};
-use super::watch::{From, MOST_HELD_BYTES, Watch};
+use super::mark::LogMark;
+use super::remote::RemoteLog;
+use super::stream::{LogStream, SessionSample};
+use super::watcher::{LogWatcher, MOST_HELD_BYTES, StartPosition};
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 use crate::capture::LogError;
 
@@ -18,12 +18,12 @@ const LOOK: Nanos = Nanos(25_000_000);
 
 /// A source that never ends: `read` gives `ErrorKind::WouldBlock` when nothing comes for 200 ms, and an error only where
 /// going on is no use. Its text is a log of whole records.
-pub trait Live: Read + Send {
+pub trait LiveLog: Read + Send {
     /// The last place at or before so many bytes of what was read, from which another can go on. Earlier places can't
     /// be had afterwards.
-    fn mark(&mut self, offset: u64) -> Option<String>;
+    fn mark_at(&mut self, offset: u64) -> Option<String>;
     /// What is to be said since this was asked last: gaps, connections lost and made.
-    fn notes(&mut self) -> Vec<String>;
+    fn take_notes(&mut self) -> Vec<String>;
     /// Bytes that are there and were not read yet, where it is known.
     fn bytes_behind(&self) -> Option<u64> {
         None
@@ -32,7 +32,7 @@ pub trait Live: Read + Send {
 
 /// What is needed to open a log behind a URL.
 #[derive(Clone, Debug, Default)]
-pub struct Access {
+pub struct RemoteAccess {
     /// The token that the server asks for.
     pub token: Option<Secret>,
     /// Authorities to believe, PEM, in place of the machine's own.
@@ -46,12 +46,12 @@ pub const TOKEN: &str = "SWEAT_SHIP_TOKEN";
 /// Where the file of authorities to believe may be named.
 pub const AUTHORITY: &str = "SWEAT_SHIP_CA";
 
-impl Access {
+impl RemoteAccess {
     /// What the environment says: words typed would stand in the list of processes.
-    pub fn from_environment() -> Access {
+    pub fn from_environment() -> RemoteAccess {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let token = set(TOKEN).map(|token| Secret::new(token.to_string_lossy().trim()));
-        Access { token, authority: set(AUTHORITY).map(PathBuf::from), is_packed: true }
+        RemoteAccess { token, authority: set(AUTHORITY).map(PathBuf::from), is_packed: true }
     }
 }
 
@@ -67,25 +67,25 @@ pub fn is_url(place: &str) -> bool {
 /// When it can't be opened, the mark is none, or the other side refuses.
 pub fn open_live(
     place: &str,
-    access: &Access,
+    access: &RemoteAccess,
     mark: Option<&str>,
     stop: &Stop,
-) -> anyhow::Result<Box<dyn Live>> {
+) -> anyhow::Result<Box<dyn LiveLog>> {
     if is_url(place) {
-        return Ok(Box::new(Remote::open(place, access, mark, stop)?));
+        return Ok(Box::new(RemoteLog::open(place, access, mark, stop)?));
     }
     let from = match mark {
-        Some(mark) => From::Mark(mark.parse()?),
-        None => From::Now,
+        Some(mark) => StartPosition::Mark(mark.parse()?),
+        None => StartPosition::Now,
     };
-    Ok(Box::new(Local::open(Path::new(place), &from)?))
+    Ok(Box::new(LocalLog::open(Path::new(place), &from)?))
 }
 
 /// Marks of places in what was read.
 #[derive(Debug, Default)]
-pub(super) struct Marks(VecDeque<(u64, String)>);
+pub(super) struct MarkOffsets(VecDeque<(u64, String)>);
 
-impl Marks {
+impl MarkOffsets {
     pub(super) fn push(&mut self, position: u64, mark: String) {
         match self.0.back_mut() {
             Some(last) if last.0 == position => last.1 = mark,
@@ -93,7 +93,7 @@ impl Marks {
         }
     }
 
-    pub(super) fn at(&mut self, offset: u64) -> Option<String> {
+    pub(super) fn mark_at(&mut self, offset: u64) -> Option<String> {
         while self.0.get(1).is_some_and(|next| next.0 <= offset) {
             self.0.pop_front();
         }
@@ -101,7 +101,7 @@ impl Marks {
     }
 
     /// Forgets all but the last few: nobody asks for them.
-    pub(super) fn bound(&mut self) {
+    pub(super) fn drop_oldest(&mut self) {
         const MOST: usize = 4096;
         while self.0.len() > MOST {
             self.0.remove(1);
@@ -110,34 +110,34 @@ impl Marks {
 }
 
 /// A log on this machine.
-pub struct Local {
-    watch: Watch,
-    stream: Stream,
+pub struct LocalLog {
+    watch: LogWatcher,
+    stream: LogStream,
     clock: RealClock,
     /// Bytes made in all.
     made: u64,
     /// What was made last, and how much of it was given.
     text: Cursor<Vec<u8>>,
-    marks: Marks,
+    marks: MarkOffsets,
     gaps: u64,
 }
 
-impl Local {
+impl LocalLog {
     /// Begins to follow a log.
     ///
     /// # Errors
     /// When it can't be opened, or its folder can't be listed.
-    pub fn open(path: &Path, from: &From) -> io::Result<Local> {
-        let watch = Watch::open(path, MOST_HELD_BYTES)?;
-        let stream = Stream::open(&watch.entrance(), from, Sessions::All)?;
-        let mut marks = Marks::default();
-        if let From::Mark(mark) = from {
-            marks.push(0, Mark::to_string(mark));
+    pub fn open(path: &Path, from: &StartPosition) -> io::Result<LocalLog> {
+        let watch = LogWatcher::open(path, MOST_HELD_BYTES)?;
+        let stream = LogStream::open(&watch.log_handle(), from, SessionSample::All)?;
+        let mut marks = MarkOffsets::default();
+        if let StartPosition::Mark(mark) = from {
+            marks.push(0, LogMark::to_string(mark));
         }
-        Ok(Local {
+        Ok(LocalLog {
             watch,
             stream,
-            clock: RealClock::start(),
+            clock: RealClock::start_now(),
             made: 0,
             text: Cursor::default(),
             marks,
@@ -146,29 +146,29 @@ impl Local {
     }
 
     /// Fills the text with what there is.
-    fn fill(&mut self) -> Result<bool, LogError> {
+    fn fill_text(&mut self) -> Result<bool, LogError> {
         self.text.get_mut().clear();
         self.text.set_position(0);
-        let mut has_more = self.stream.look()?;
+        let mut has_more = self.stream.read_records()?;
         if !has_more {
-            self.watch.look()?;
-            has_more = self.stream.look()?;
+            self.watch.poll_files()?;
+            has_more = self.stream.read_records()?;
         }
-        self.take();
+        self.take_text();
         Ok(has_more)
     }
 
-    fn take(&mut self) {
-        std::mem::swap(self.stream.text(), self.text.get_mut());
-        self.stream.text().clear();
+    fn take_text(&mut self) {
+        std::mem::swap(self.stream.text_mut(), self.text.get_mut());
+        self.stream.text_mut().clear();
         self.made += self.text.get_ref().len() as u64;
-        let mark = self.stream.mark().to_string();
+        let mark = self.stream.end_mark().to_string();
         self.marks.push(self.made, mark);
-        self.marks.bound();
+        self.marks.drop_oldest();
     }
 }
 
-impl Read for Local {
+impl Read for LocalLog {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let of = |error: LogError| match error {
             LogError::Io(e) => e,
@@ -179,15 +179,15 @@ impl Read for Local {
             if self.text.position() < self.text.get_ref().len() as u64 {
                 return self.text.read(out);
             }
-            if self.fill().map_err(of)? {
+            if self.fill_text().map_err(of)? {
                 continue;
             }
             if self.clock.now() < until {
                 self.clock.sleep_until(self.clock.now() + LOOK);
                 continue;
             }
-            self.stream.pause().map_err(of)?;
-            self.take();
+            self.stream.flush_quiet().map_err(of)?;
+            self.take_text();
             if self.text.get_ref().is_empty() {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -195,13 +195,13 @@ impl Read for Local {
     }
 }
 
-impl Live for Local {
-    fn mark(&mut self, offset: u64) -> Option<String> {
-        self.marks.at(offset)
+impl LiveLog for LocalLog {
+    fn mark_at(&mut self, offset: u64) -> Option<String> {
+        self.marks.mark_at(offset)
     }
 
-    fn notes(&mut self) -> Vec<String> {
-        let gaps = self.stream.shipped().gaps;
+    fn take_notes(&mut self) -> Vec<String> {
+        let gaps = self.stream.ship_stats().gaps;
         let new = gaps - std::mem::replace(&mut self.gaps, gaps);
         if new == 0 { Vec::new() } else { vec![format!("{new} gaps in the log")] }
     }

@@ -12,65 +12,65 @@ pub(super) const BEFORE: usize = 64;
 
 /// What bytes look like: how many, and their FNV-1a.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Print {
+pub(super) struct Fingerprint {
     length: usize,
     hash: u64,
 }
 
-impl Print {
-    pub(super) fn of(bytes: &[u8]) -> Print {
-        Print { length: bytes.len(), hash: fnv(bytes) }
+impl Fingerprint {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Fingerprint {
+        Fingerprint { length: bytes.len(), hash: fnv_hash(bytes) }
     }
 
     /// Whether these bytes begin so.
-    pub(super) fn begins(self, bytes: &[u8]) -> bool {
-        bytes.get(..self.length).is_some_and(|begin| fnv(begin) == self.hash)
+    pub(super) fn matches_start(self, bytes: &[u8]) -> bool {
+        bytes.get(..self.length).is_some_and(|begin| fnv_hash(begin) == self.hash)
     }
 
     /// Whether a file has these bytes just before a place.
-    fn stands_before(self, file: &File, offset: u64) -> bool {
+    fn matches_before(self, file: &File, offset: u64) -> bool {
         let Some(from) = offset.checked_sub(self.length as u64) else { return false };
         let mut bytes = vec![0; self.length];
-        file.read_exact_at(&mut bytes, from).is_ok() && fnv(&bytes) == self.hash
+        file.read_exact_at(&mut bytes, from).is_ok() && fnv_hash(&bytes) == self.hash
     }
 }
 
-pub(super) fn fnv(bytes: &[u8]) -> u64 {
+pub(super) fn fnv_hash(bytes: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// A place in a log. Its text, as in a URL, is a word of letters, digits, `.`, `%` and `_`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct LogMark {
     pub(super) inode: u64,
     pub(super) offset: u64,
-    pub(super) begin: Print,
-    pub(super) before: Print,
+    pub(super) begin: Fingerprint,
+    pub(super) before: Fingerprint,
     /// The default database there, as the log's last `use` says: `None` where there was none.
     pub database: Option<Vec<u8>>,
 }
 
-impl Mark {
+impl LogMark {
     /// Whether it is a place in this file, which begins with these bytes.
-    pub(super) fn fits(&self, file: &File, begin: &[u8]) -> bool {
-        self.begin.begins(begin) && self.before.stands_before(file, self.offset)
+    pub(super) fn matches_file(&self, file: &File, begin: &[u8]) -> bool {
+        self.begin.matches_start(begin) && self.before.matches_before(file, self.offset)
     }
 }
 
 /// Why a text is no mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is no mark of a place in a log")]
-pub struct BadMark;
+pub struct MarkError;
 
 const VERSION: &str = "1";
 const NAMED: char = 'n';
 
-impl fmt::Display for Mark {
+impl fmt::Display for LogMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mark { inode, offset, begin, before, database } = self;
+        let LogMark { inode, offset, begin, before, database } = self;
         write!(f, "{VERSION}.{inode:x}.{offset:x}")?;
-        for Print { length, hash } in [begin, before] {
+        for Fingerprint { length, hash } in [begin, before] {
             write!(f, ".{length:x}.{hash:x}")?;
         }
         f.write_str(".")?;
@@ -89,37 +89,37 @@ impl fmt::Display for Mark {
     }
 }
 
-impl FromStr for Mark {
-    type Err = BadMark;
+impl FromStr for LogMark {
+    type Err = MarkError;
 
-    fn from_str(text: &str) -> Result<Mark, BadMark> {
+    fn from_str(text: &str) -> Result<LogMark, MarkError> {
         let parts: Vec<&str> = text.split('.').collect();
         let [VERSION, inode, offset, begin, begin_hash, before, before_hash, database] = parts[..]
         else {
-            return Err(BadMark);
+            return Err(MarkError);
         };
-        let hex = |text: &str| u64::from_str_radix(text, 16).map_err(|_| BadMark);
+        let hex = |text: &str| u64::from_str_radix(text, 16).map_err(|_| MarkError);
         let print = |length: &str, hash: &str, most: usize| {
-            let length = usize::try_from(hex(length)?).map_err(|_| BadMark)?;
-            let print = Print { length, hash: hex(hash)? };
-            if length > most { Err(BadMark) } else { Ok(print) }
+            let length = usize::try_from(hex(length)?).map_err(|_| MarkError)?;
+            let print = Fingerprint { length, hash: hex(hash)? };
+            if length > most { Err(MarkError) } else { Ok(print) }
         };
-        Ok(Mark {
+        Ok(LogMark {
             inode: hex(inode)?,
             offset: hex(offset)?,
             begin: print(begin, begin_hash, BEGIN)?,
             before: print(before, before_hash, BEFORE)?,
             database: match database.strip_prefix(NAMED) {
-                Some(name) => Some(plain(name).ok_or(BadMark)?),
+                Some(name) => Some(percent_decode(name).ok_or(MarkError)?),
                 None if database.is_empty() => None,
-                None => return Err(BadMark),
+                None => return Err(MarkError),
             },
         })
     }
 }
 
 /// Undoes the `%xx` of a text.
-pub(super) fn plain(text: &str) -> Option<Vec<u8>> {
+pub(super) fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -145,8 +145,8 @@ mod tests {
             inode: u64, offset: u64, begin in proptest::collection::vec(any::<u8>(), 0..40),
             database: Option<Vec<u8>>,
         ) {
-            let print = Print::of(&begin);
-            let mark = Mark { inode, offset, begin: print, before: print, database };
+            let print = Fingerprint::from_bytes(&begin);
+            let mark = LogMark { inode, offset, begin: print, before: print, database };
             let text = mark.to_string();
             prop_assert_eq!(text.parse(), Ok(mark));
             prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._%".contains(&b)));
@@ -154,8 +154,8 @@ mod tests {
 
         #[test]
         fn no_text_breaks_it(text: String) {
-            let _ = text.parse::<Mark>();
-            let _ = format!("1.{text}").parse::<Mark>();
+            let _ = text.parse::<LogMark>();
+            let _ = format!("1.{text}").parse::<LogMark>();
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
         for wrong in
             ["", "1", "1.1.1.1.1.1.1.x", "1.1.1.ffff.1.1.1.", "2.1.1.1.1.1.1.", "1.1.1.1.1.1.1.n%4"]
         {
-            assert_eq!(wrong.parse::<Mark>(), Err(BadMark), "{wrong}");
+            assert_eq!(wrong.parse::<LogMark>(), Err(MarkError), "{wrong}");
         }
     }
 }

@@ -4,35 +4,35 @@
 //! files, `chain` keeps what was seen open as long as a reader needs it, `reader` reads along the chain, `mark` says
 //! where a reader is, so that another can go on there.
 
-mod arrivals;
-mod chain;
-mod chunks;
-mod framing;
+mod chunk_decoder;
+mod chunk_encoder;
 mod http;
 mod live;
 mod mark;
+mod memory_budget;
+mod metrics;
 mod peer;
+mod pending_connections;
 mod reader;
 mod remote;
-mod room;
+mod rotated;
+mod segments;
 mod serve;
-mod siblings;
 mod spool;
 mod stream;
 mod tail;
-mod told;
-mod watch;
+mod watcher;
 
-pub use chain::Seen;
-pub use live::{AUTHORITY, Access, Live, Local, TOKEN, is_url, open_live};
-pub use mark::{BadMark, Mark};
+pub use live::{AUTHORITY, LiveLog, LocalLog, RemoteAccess, TOKEN, is_url, open_live};
+pub use mark::{LogMark, MarkError};
 pub use peer::server_config;
-pub use reader::{Gap, Piece, Reader};
-pub use serve::{Counts, Server, Serving};
+pub use reader::{Gap, ReadEvent, SegmentReader};
+pub use segments::WatchStats;
+pub use serve::{LogServer, ServeCounts, ServeOptions};
 pub use spool::{Spool, SpoolError};
-pub use stream::{Sessions, Shipped, Stream};
+pub use stream::{LogStream, SessionSample, ShipStats};
 pub use tail::Tail;
-pub use watch::{Entrance, From, Watch};
+pub use watcher::{LogHandle, LogWatcher, StartPosition};
 
 #[cfg(test)]
 mod tests;

@@ -27,51 +27,54 @@ const AUTHORITIES: &[&str] = &[
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A connection.
-pub(super) enum Peer {
+pub(super) enum PeerStream {
     Plain(TcpStream),
     Server(Box<StreamOwned<ServerConnection, TcpStream>>),
     Client(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-impl Peer {
+impl PeerStream {
     /// One that came to us.
-    pub(super) fn accepted(socket: TcpStream, tls: Option<&Arc<ServerConfig>>) -> io::Result<Peer> {
-        prepare(&socket)?;
+    pub(super) fn from_accepted(
+        socket: TcpStream,
+        tls: Option<&Arc<ServerConfig>>,
+    ) -> io::Result<PeerStream> {
+        configure_socket(&socket)?;
         Ok(match tls {
-            None => Peer::Plain(socket),
+            None => PeerStream::Plain(socket),
             Some(config) => {
                 let tls = ServerConnection::new(config.clone()).map_err(io::Error::other)?;
-                Peer::Server(Box::new(StreamOwned::new(tls, socket)))
+                PeerStream::Server(Box::new(StreamOwned::new(tls, socket)))
             }
         })
     }
 
     /// One that we made.
-    pub(super) fn made(
+    pub(super) fn from_connected(
         socket: TcpStream,
         tls: Option<(&Arc<ClientConfig>, ServerName<'static>)>,
-    ) -> io::Result<Peer> {
-        prepare(&socket)?;
+    ) -> io::Result<PeerStream> {
+        configure_socket(&socket)?;
         Ok(match tls {
-            None => Peer::Plain(socket),
+            None => PeerStream::Plain(socket),
             Some((config, name)) => {
                 let tls = ClientConnection::new(config.clone(), name).map_err(io::Error::other)?;
-                Peer::Client(Box::new(StreamOwned::new(tls, socket)))
+                PeerStream::Client(Box::new(StreamOwned::new(tls, socket)))
             }
         })
     }
 
     fn socket(&self) -> &TcpStream {
         match self {
-            Peer::Plain(socket) => socket,
-            Peer::Server(tls) => &tls.sock,
-            Peer::Client(tls) => &tls.sock,
+            PeerStream::Plain(socket) => socket,
+            PeerStream::Server(tls) => &tls.sock,
+            PeerStream::Client(tls) => &tls.sock,
         }
     }
 
     /// Says that nothing more will come from us.
-    pub(super) fn end(&mut self) {
-        if let Peer::Server(tls) = self {
+    pub(super) fn shutdown_write(&mut self) {
+        if let PeerStream::Server(tls) = self {
             tls.conn.send_close_notify();
             let _ = tls.flush();
         }
@@ -79,13 +82,13 @@ impl Peer {
     }
 
     /// Goes through the handshake, if there is one. However slowly its bytes come, it ends when `is_late` says so.
-    pub(super) fn shake_hands(&mut self, is_late: &dyn Fn() -> bool) -> io::Result<()> {
-        let Peer::Server(tls) = self else { return Ok(()) };
+    pub(super) fn finish_handshake(&mut self, is_late: &dyn Fn() -> bool) -> io::Result<()> {
+        let PeerStream::Server(tls) = self else { return Ok(()) };
         while tls.conn.is_handshaking() {
             if is_late() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            match step(tls) {
+            match exchange_tls(tls) {
                 Ok(()) => {}
                 Err(e) if is_pause(&e) => {}
                 Err(e) => return Err(e),
@@ -113,7 +116,7 @@ impl Peer {
 }
 
 /// Sends what TLS has to send, then takes what came, once: the socket waits for a moment at most.
-fn step(tls: &mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
+fn exchange_tls(tls: &mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
     while tls.conn.wants_write() {
         tls.conn.write_tls(&mut tls.sock)?;
     }
@@ -128,7 +131,7 @@ fn step(tls: &mut StreamOwned<ServerConnection, TcpStream>) -> io::Result<()> {
     Ok(())
 }
 
-fn prepare(socket: &TcpStream) -> io::Result<()> {
+fn configure_socket(socket: &TcpStream) -> io::Result<()> {
     socket.set_nonblocking(false)?;
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -141,36 +144,36 @@ fn prepare(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-impl Read for Peer {
+impl Read for PeerStream {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self {
-            Peer::Plain(socket) => socket.read(out),
+            PeerStream::Plain(socket) => socket.read(out),
             // A record that comes byte by byte would keep the library's own read busy for as long as it comes.
-            Peer::Server(tls) => match tls.conn.reader().read(out) {
+            PeerStream::Server(tls) => match tls.conn.reader().read(out) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    step(tls)?;
+                    exchange_tls(tls)?;
                     tls.conn.reader().read(out)
                 }
                 result => result,
             },
-            Peer::Client(tls) => tls.read(out),
+            PeerStream::Client(tls) => tls.read(out),
         }
     }
 }
 
-impl Write for Peer {
+impl Write for PeerStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Peer::Plain(socket) => socket.write(bytes),
-            Peer::Server(tls) => tls.write(bytes),
-            Peer::Client(tls) => tls.write(bytes),
+            PeerStream::Plain(socket) => socket.write(bytes),
+            PeerStream::Server(tls) => tls.write(bytes),
+            PeerStream::Client(tls) => tls.write(bytes),
         }
     }
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Peer::Plain(socket) => socket.flush(),
-            Peer::Server(tls) => tls.flush(),
-            Peer::Client(tls) => tls.flush(),
+            PeerStream::Plain(socket) => socket.flush(),
+            PeerStream::Server(tls) => tls.flush(),
+            PeerStream::Client(tls) => tls.flush(),
         }
     }
 }
@@ -180,7 +183,7 @@ impl Write for Peer {
 /// # Errors
 /// When they can't be read or don't fit.
 pub fn server_config(chain: &Path, key: &Path) -> anyhow::Result<Arc<ServerConfig>> {
-    let certificates = read(chain)?;
+    let certificates = read_certificates(chain)?;
     let private = PrivateKeyDer::from_pem_file(key)
         .with_context(|| format!("read the key {}", key.display()))?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -199,14 +202,14 @@ pub(super) fn client_config(authority: Option<&Path>) -> anyhow::Result<Arc<Clie
     let mut roots = RootCertStore::empty();
     match authority {
         Some(path) => {
-            for certificate in read(path)? {
+            for certificate in read_certificates(path)? {
                 roots.add(certificate).with_context(|| format!("take {}", path.display()))?;
             }
         }
         None => {
             let there = AUTHORITIES.iter().map(Path::new).find(|path| path.exists());
             let path = there.context("this machine has no list of authorities; name one")?;
-            roots.add_parsable_certificates(read(path)?);
+            roots.add_parsable_certificates(read_certificates(path)?);
         }
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -216,7 +219,7 @@ pub(super) fn client_config(authority: Option<&Path>) -> anyhow::Result<Arc<Clie
     Ok(Arc::new(config))
 }
 
-fn read(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
+fn read_certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
     let what = || format!("read the certificates in {}", path.display());
     let list = CertificateDer::pem_file_iter(path).with_context(what)?;
     let list = list.collect::<Result<Vec<_>, _>>().with_context(what)?;

@@ -6,13 +6,13 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::chain::{At, Chain, Stretch};
-use super::mark::{BEFORE, Mark, Print};
-use super::siblings::{begin_of, read_at};
+use super::mark::{BEFORE, Fingerprint, LogMark};
+use super::rotated::{read_at, read_first_bytes};
+use super::segments::{Segment, SegmentChain, SegmentLookup};
 
 /// What a look at the log gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum ReadEvent {
     /// So many bytes.
     Bytes(usize),
     /// The file ended, and another follows.
@@ -52,11 +52,11 @@ impl fmt::Display for Gap {
 
 /// One reader of a log.
 #[derive(Debug)]
-pub struct Reader {
-    chain: Chain,
+pub struct SegmentReader {
+    chain: SegmentChain,
     id: u64,
     /// Files from before the chain, which only this reader needs; the first is the one it is in.
-    before: VecDeque<Stretch>,
+    before: VecDeque<Segment>,
     /// The stretch of the chain it is in, or comes to.
     number: u64,
     offset: u64,
@@ -65,7 +65,7 @@ pub struct Reader {
     /// Bytes given in all.
     position: u64,
     /// What was read, for marks: oldest first.
-    parts: VecDeque<Part>,
+    parts: VecDeque<SegmentPart>,
     /// What to tell first.
     gap: Option<Gap>,
     /// Whether nothing was noted yet of the stretch it is in.
@@ -74,7 +74,7 @@ pub struct Reader {
 
 /// Bytes given that come from one stretch.
 #[derive(Debug)]
-struct Part {
+struct SegmentPart {
     /// Position of its first byte.
     position: u64,
     inode: u64,
@@ -87,10 +87,15 @@ struct Part {
     last: Vec<u8>,
 }
 
-impl Reader {
-    pub(super) fn new(chain: Chain, before: Vec<Stretch>, number: u64, offset: u64) -> Reader {
-        let id = chain.join(number);
-        let mut reader = Reader {
+impl SegmentReader {
+    pub(super) fn new(
+        chain: SegmentChain,
+        before: Vec<Segment>,
+        number: u64,
+        offset: u64,
+    ) -> SegmentReader {
+        let id = chain.add_reader(number);
+        let mut reader = SegmentReader {
             chain,
             id,
             before: before.into(),
@@ -103,24 +108,24 @@ impl Reader {
             is_new: true,
         };
         // Whether files were given up meanwhile is told when it reads.
-        let _ = reader.stretch();
+        let _ = reader.current_segment();
         reader
     }
 
     /// Tells of a gap first.
-    pub(super) fn tell(&mut self, gap: Gap) {
+    pub(super) fn report_gap(&mut self, gap: Gap) {
         self.gap = Some(gap);
     }
 
     /// The stretch it is in; the number of those given up if that is one of them.
-    fn stretch(&mut self) -> Result<Stretch, u64> {
+    fn current_segment(&mut self) -> Result<Segment, u64> {
         let stretch = match self.before.front() {
             Some(first) => first.clone(),
-            None => match self.chain.at(self.number) {
-                At::Stretch(stretch) => stretch,
-                At::GivenUp(first) => {
+            None => match self.chain.segment_at(self.number) {
+                SegmentLookup::Stretch(stretch) => stretch,
+                SegmentLookup::GivenUp(first) => {
                     let skipped = first.number.saturating_sub(self.number);
-                    self.enter(first.number);
+                    self.enter_segment(first.number);
                     return Err(skipped);
                 }
             },
@@ -128,22 +133,23 @@ impl Reader {
         if std::mem::take(&mut self.is_new) {
             let (inode, begin) = (stretch.inode, stretch.begin.clone());
             let (position, offset) = (self.position, self.offset);
-            self.last = stretch.file.as_ref().map_or_else(Vec::new, |file| before(file, offset));
+            self.last =
+                stretch.file.as_ref().map_or_else(Vec::new, |file| bytes_before(file, offset));
             let (first, last) = (self.last.clone(), Vec::new());
-            self.parts.push_back(Part { position, inode, offset, begin, first, last });
+            self.parts.push_back(SegmentPart { position, inode, offset, begin, first, last });
         } else if let Some(part) = self.parts.back_mut() {
             part.begin.clone_from(&stretch.begin);
         }
         Ok(stretch)
     }
 
-    fn enter(&mut self, number: u64) {
+    fn enter_segment(&mut self, number: u64) {
         self.number = number;
-        self.chain.moved(self.id, number);
-        self.begin();
+        self.chain.move_reader(self.id, number);
+        self.start_segment();
     }
 
-    fn begin(&mut self) {
+    fn start_segment(&mut self) {
         self.offset = 0;
         let last = std::mem::take(&mut self.last);
         if let Some(part) = self.parts.back_mut() {
@@ -152,11 +158,11 @@ impl Reader {
         self.is_new = true;
     }
 
-    fn next(&mut self) {
+    fn next_segment(&mut self) {
         if self.before.pop_front().is_some() {
-            self.begin();
+            self.start_segment();
         } else {
-            self.enter(self.number + 1);
+            self.enter_segment(self.number + 1);
         }
     }
 
@@ -164,13 +170,13 @@ impl Reader {
     ///
     /// # Errors
     /// When the file can't be read.
-    pub fn read(&mut self, out: &mut [u8]) -> io::Result<Piece> {
+    pub fn read_next(&mut self, out: &mut [u8]) -> io::Result<ReadEvent> {
         if let Some(gap) = self.gap.take() {
-            return Ok(Piece::Gap(gap));
+            return Ok(ReadEvent::Gap(gap));
         }
-        let stretch = match self.stretch() {
+        let stretch = match self.current_segment() {
             Ok(stretch) => stretch,
-            Err(skipped) => return Ok(Piece::Gap(Gap::Behind(skipped))),
+            Err(skipped) => return Ok(ReadEvent::Gap(Gap::Behind(skipped))),
         };
         let left = stretch.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
@@ -179,28 +185,28 @@ impl Reader {
             _ => 0,
         };
         if read > 0 {
-            return Ok(Piece::Bytes(read));
+            return Ok(ReadEvent::Bytes(read));
         }
         match stretch.end {
-            None => Ok(Piece::Idle),
+            None => Ok(ReadEvent::Idle),
             Some(_) => {
-                self.next();
-                Ok(if left > 0 { Piece::Gap(Gap::Truncated(left)) } else { Piece::End })
+                self.next_segment();
+                Ok(if left > 0 { ReadEvent::Gap(Gap::Truncated(left)) } else { ReadEvent::End })
             }
         }
     }
 
     /// Reads, and makes sure that what was read is what stood behind what we read before.
-    fn read_file(&mut self, file: &File, stretch: &Stretch, out: &mut [u8]) -> io::Result<usize> {
+    fn read_file(&mut self, file: &File, stretch: &Segment, out: &mut [u8]) -> io::Result<usize> {
         let read = read_at(file, out, self.offset)?;
         if read == 0 {
             return Ok(0);
         }
         let mut before = vec![0; self.last.len()];
         read_at(file, &mut before, self.offset - self.last.len() as u64)?;
-        if before != self.last || !begin_of(file)?.starts_with(&stretch.begin) {
+        if before != self.last || !read_first_bytes(file)?.starts_with(&stretch.begin) {
             // It was cut and written anew meanwhile. Who watches finds out what became of it.
-            self.chain.doubt(stretch.number);
+            self.chain.suspect_last(stretch.number);
             return Ok(0);
         }
         self.offset += read as u64;
@@ -217,13 +223,13 @@ impl Reader {
     }
 
     /// The last bytes given that come from the file it is in.
-    pub(super) fn last(&self) -> &[u8] {
+    pub(super) fn last_bytes(&self) -> &[u8] {
         &self.last
     }
 
     /// Bytes that it has not given yet, of the log as it was looked at last.
     pub fn bytes_behind(&self) -> u64 {
-        let of = |stretch: &Stretch| stretch.end.unwrap_or(stretch.size);
+        let of = |stretch: &Segment| stretch.end.unwrap_or(stretch.size);
         let before: u64 = self.before.iter().map(of).sum();
         match before {
             0 => self.chain.bytes_behind(self.number, self.offset),
@@ -231,9 +237,9 @@ impl Reader {
         }
     }
 
-    /// The mark of a position among the bytes given; `before` are bytes that stand just before it, as many as there are.
+    /// The mark of a position among the bytes given; `bytes_before` are bytes that stand just before it, as many as there are.
     /// Marks of earlier positions can't be had any more.
-    pub fn mark(&mut self, position: u64, before: &[u8], database: Option<Vec<u8>>) -> Mark {
+    pub fn mark_at(&mut self, position: u64, before: &[u8], database: Option<Vec<u8>>) -> LogMark {
         // The end of a file tells more than the begin of the next.
         while self.parts.get(1).is_some_and(|next| next.position < position) {
             self.parts.pop_front();
@@ -248,18 +254,18 @@ impl Reader {
         let length = before.len().min(usize::try_from(given).unwrap_or(BEFORE));
         let mut bytes = part.first.clone();
         bytes.extend_from_slice(&before[before.len() - length..]);
-        Mark {
+        LogMark {
             inode: part.inode,
             offset: part.offset + given,
-            begin: Print::of(&part.begin),
-            before: Print::of(&bytes[bytes.len().saturating_sub(BEFORE)..]),
+            begin: Fingerprint::from_bytes(&part.begin),
+            before: Fingerprint::from_bytes(&bytes[bytes.len().saturating_sub(BEFORE)..]),
             database,
         }
     }
 }
 
 /// The bytes of a file just before a place.
-fn before(file: &File, offset: u64) -> Vec<u8> {
+fn bytes_before(file: &File, offset: u64) -> Vec<u8> {
     let length = offset.min(BEFORE as u64);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     match read_at(file, &mut bytes, offset - length) {
@@ -268,8 +274,8 @@ fn before(file: &File, offset: u64) -> Vec<u8> {
     }
 }
 
-impl Drop for Reader {
+impl Drop for SegmentReader {
     fn drop(&mut self) {
-        self.chain.leave(self.id);
+        self.chain.remove_reader(self.id);
     }
 }

@@ -10,16 +10,16 @@ use anyhow::Context as _;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
-use super::chunks::{Chunk, Chunks};
+use super::chunk_decoder::{ChunkDecoder, HttpChunk};
 use super::http::is_pause;
-use super::live::{Access, IDLE, Live, Marks};
-use super::peer::{Peer, client_config};
-use super::serve::BEAT;
-use super::tail::banner;
+use super::live::{IDLE, LiveLog, MarkOffsets, RemoteAccess};
+use super::peer::{PeerStream, client_config};
+use super::serve::HEARTBEAT;
+use super::tail::gap_banner;
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 
 /// How long the other side may say nothing until it counts as gone: several beats.
-const SILENCE: Nanos = Nanos(BEAT.0 * 4);
+const SILENCE: Nanos = Nanos(HEARTBEAT.0 * 4);
 /// The pause before the first new connection; each one that fails doubles it.
 const PAUSE: Nanos = Nanos(250_000_000);
 /// The longest pause.
@@ -68,7 +68,7 @@ impl Url {
         Ok(Url { is_tls, host, port, path: path.to_owned(), words: words.to_owned() })
     }
 
-    fn head(&self, access: &Access, mark: Option<&str>) -> String {
+    fn request_head(&self, access: &RemoteAccess, mark: Option<&str>) -> String {
         let mut words: Vec<String> =
             self.words.split('&').filter(|w| !w.is_empty()).map(str::to_owned).collect();
         if let Some(mark) = mark {
@@ -95,7 +95,7 @@ impl Url {
 }
 
 /// Why a connection was not made.
-enum Failed {
+enum ConnectError {
     /// Another try may do better.
     Later(String),
     /// It is no use.
@@ -103,20 +103,20 @@ enum Failed {
 }
 
 /// A log behind a URL.
-pub(super) struct Remote {
+pub(super) struct RemoteLog {
     url: Url,
-    access: Access,
+    access: RemoteAccess,
     tls: Option<Arc<ClientConfig>>,
     stop: Stop,
     clock: RealClock,
-    connection: Option<(Peer, Chunks)>,
+    connection: Option<(PeerStream, ChunkDecoder)>,
     /// When something came last, or when another connection is to be tried.
     heard_at: Nanos,
     retry_at: Nanos,
     pause: Nanos,
     /// Where the last whole chunk ended.
     mark: Option<String>,
-    marks: Marks,
+    marks: MarkOffsets,
     /// What was made last, and how much of it was given.
     text: Cursor<Vec<u8>>,
     /// Bytes made in all.
@@ -127,30 +127,30 @@ pub(super) struct Remote {
     has_begun: bool,
 }
 
-impl Remote {
+impl RemoteLog {
     pub(super) fn open(
         place: &str,
-        access: &Access,
+        access: &RemoteAccess,
         mark: Option<&str>,
         stop: &Stop,
-    ) -> anyhow::Result<Remote> {
+    ) -> anyhow::Result<RemoteLog> {
         let url = Url::parse(place).with_context(|| format!("open {place}"))?;
         if let Some(token) = &access.token {
             let is_clean = token.reveal().bytes().all(|b| b.is_ascii_graphic());
             anyhow::ensure!(is_clean, "a token has only letters, digits and signs");
             anyhow::ensure!(
-                url.is_tls || is_near(&url.host),
+                url.is_tls || is_loopback(&url.host),
                 "open {place}: the token would go over the net in clear text\nhint: use https://, or a tunnel"
             );
         }
         let authority = access.authority.as_deref();
         let tls = if url.is_tls { Some(client_config(authority)?) } else { None };
-        let clock = RealClock::start();
-        let mut marks = Marks::default();
+        let clock = RealClock::start_now();
+        let mut marks = MarkOffsets::default();
         if let Some(mark) = mark {
             marks.push(0, mark.to_owned());
         }
-        let mut remote = Remote {
+        let mut remote = RemoteLog {
             url,
             access: access.clone(),
             tls,
@@ -170,12 +170,14 @@ impl Remote {
         };
         match remote.connect() {
             Ok(()) => Ok(remote),
-            Err(Failed::Later(why) | Failed::Never(why)) => anyhow::bail!("open {place}: {why}"),
+            Err(ConnectError::Later(why) | ConnectError::Never(why)) => {
+                anyhow::bail!("open {place}: {why}")
+            }
         }
     }
 
-    fn connect(&mut self) -> Result<(), Failed> {
-        let later = |e: io::Error| Failed::Later(e.to_string());
+    fn connect(&mut self) -> Result<(), ConnectError> {
+        let later = |e: io::Error| ConnectError::Later(e.to_string());
         let Url { host, port, .. } = &self.url;
         let mut last = "the name has no address".to_owned();
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(later)?;
@@ -189,32 +191,32 @@ impl Remote {
                 Err(e) => last = format!("connect to {address}: {e}"),
             }
         }
-        let socket = socket.ok_or(Failed::Later(last))?;
+        let socket = socket.ok_or(ConnectError::Later(last))?;
         let tls = match &self.tls {
             None => None,
             Some(config) => {
                 let name = ServerName::try_from(host.clone());
-                let name =
-                    name.map_err(|_| Failed::Never(format!("{host} is no name of a server")))?;
+                let name = name
+                    .map_err(|_| ConnectError::Never(format!("{host} is no name of a server")))?;
                 Some((config, name))
             }
         };
-        let mut peer = Peer::made(socket, tls).map_err(later)?;
-        let head = self.url.head(&self.access, self.mark.as_deref());
+        let mut peer = PeerStream::from_connected(socket, tls).map_err(later)?;
+        let head = self.url.request_head(&self.access, self.mark.as_deref());
         let until = self.clock.now() + HEAD;
-        self.send(&mut peer, head.as_bytes(), until).map_err(|e| match e.get_ref() {
+        self.send_all(&mut peer, head.as_bytes(), until).map_err(|e| match e.get_ref() {
             // A certificate that is not believed today will not be tomorrow.
-            Some(inner) if inner.is::<rustls::Error>() => Failed::Never(e.to_string()),
-            _ => Failed::Later(e.to_string()),
+            Some(inner) if inner.is::<rustls::Error>() => ConnectError::Never(e.to_string()),
+            _ => ConnectError::Later(e.to_string()),
         })?;
-        let (chunks, is_packed) = self.answer(&mut peer, until)?;
-        let chunks = Chunks::new(&chunks, is_packed).map_err(later)?;
+        let (chunks, is_packed) = self.read_response_head(&mut peer, until)?;
+        let chunks = ChunkDecoder::new(&chunks, is_packed).map_err(later)?;
         self.connection = Some((peer, chunks));
         (self.heard_at, self.pause) = (self.clock.now(), PAUSE);
         Ok(())
     }
 
-    fn send(&self, peer: &mut Peer, mut bytes: &[u8], until: Nanos) -> io::Result<()> {
+    fn send_all(&self, peer: &mut PeerStream, mut bytes: &[u8], until: Nanos) -> io::Result<()> {
         loop {
             let result =
                 if bytes.is_empty() { peer.flush().map(|()| 0) } else { peer.write(bytes) };
@@ -230,7 +232,11 @@ impl Remote {
     }
 
     /// Reads the head of the answer; gives what came behind it, and whether that is packed.
-    fn answer(&self, peer: &mut Peer, until: Nanos) -> Result<(Vec<u8>, bool), Failed> {
+    fn read_response_head(
+        &self,
+        peer: &mut PeerStream,
+        until: Nanos,
+    ) -> Result<(Vec<u8>, bool), ConnectError> {
         let mut head = Vec::new();
         let mut piece = [0; 2048];
         let end = loop {
@@ -238,17 +244,17 @@ impl Remote {
                 break end + 4;
             }
             if head.len() > MOST_HEAD {
-                return Err(Failed::Never("what answers there is no sweat".to_owned()));
+                return Err(ConnectError::Never("what answers there is no sweat".to_owned()));
             }
             match peer.read(&mut piece) {
-                Ok(0) => return Err(Failed::Later("it hung up".to_owned())),
+                Ok(0) => return Err(ConnectError::Later("it hung up".to_owned())),
                 Ok(read) => head.extend_from_slice(&piece[..read]),
-                Err(e) if !is_pause(&e) => return Err(Failed::Later(e.to_string())),
+                Err(e) if !is_pause(&e) => return Err(ConnectError::Later(e.to_string())),
                 Err(_) if self.stop.is_set() => {
-                    return Err(Failed::Later("interrupted".to_owned()));
+                    return Err(ConnectError::Later("interrupted".to_owned()));
                 }
                 Err(_) if self.clock.now() > until => {
-                    return Err(Failed::Later("it does not answer".to_owned()));
+                    return Err(ConnectError::Later("it does not answer".to_owned()));
                 }
                 Err(_) => {}
             }
@@ -256,7 +262,7 @@ impl Remote {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut answer = httparse::Response::new(&mut fields);
         if answer.parse(&head[..end]).is_err() {
-            return Err(Failed::Never("what answers there does not speak HTTP".to_owned()));
+            return Err(ConnectError::Never("what answers there does not speak HTTP".to_owned()));
         }
         let field = |name: &str| {
             let found = answer.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
@@ -265,7 +271,7 @@ impl Remote {
         match answer.code {
             Some(200) => {}
             Some(401) => {
-                return Err(Failed::Never(
+                return Err(ConnectError::Never(
                     "the token is missing or wrong\nhint: --token-file".to_owned(),
                 ));
             }
@@ -274,18 +280,26 @@ impl Remote {
                 let said =
                     format!("it answers {code}: {}", said.lines().next().unwrap_or_default());
                 let may_change = code >= 500 || code == 408;
-                return Err(if may_change { Failed::Later(said) } else { Failed::Never(said) });
+                return Err(if may_change {
+                    ConnectError::Later(said)
+                } else {
+                    ConnectError::Never(said)
+                });
             }
-            None => return Err(Failed::Never("what answers there does not speak HTTP".to_owned())),
+            None => {
+                return Err(ConnectError::Never(
+                    "what answers there does not speak HTTP".to_owned(),
+                ));
+            }
         }
         if field("transfer-encoding").as_deref() != Some("chunked") {
-            return Err(Failed::Never("what answers there is no sweat".to_owned()));
+            return Err(ConnectError::Never("what answers there is no sweat".to_owned()));
         }
         let is_packed = field("content-encoding").as_deref() == Some("zstd");
         Ok((head.split_off(end), is_packed))
     }
 
-    fn lost(&mut self, why: &str) {
+    fn drop_connection(&mut self, why: &str) {
         if self.connection.take().is_some() {
             self.notes.push(format!("lost the connection to {}: {why}", self.url.host));
         }
@@ -294,7 +308,7 @@ impl Remote {
     }
 
     /// Makes a new connection if it is time to.
-    fn again(&mut self) -> io::Result<()> {
+    fn try_reconnect(&mut self) -> io::Result<()> {
         if self.clock.now() < self.retry_at {
             let until = self.retry_at.0.min(self.clock.now().0 + IDLE.0);
             self.clock.sleep_until(Nanos(until));
@@ -307,52 +321,52 @@ impl Remote {
                     let why = "the connection was lost, and there was no mark to go on at";
                     self.notes.push(format!("gap in the log: {why}"));
                     self.text.get_mut().push(b'\n');
-                    self.text.get_mut().extend_from_slice(&banner(why));
+                    self.text.get_mut().extend_from_slice(&gap_banner(why));
                     self.made += self.text.get_ref().len() as u64;
                 }
                 Ok(())
             }
-            Err(Failed::Never(why)) => Err(io::Error::other(why)),
-            Err(Failed::Later(why)) => {
+            Err(ConnectError::Never(why)) => Err(io::Error::other(why)),
+            Err(ConnectError::Later(why)) => {
                 if self.pause == PAUSE {
                     self.notes.push(format!("can't reach {}: {why}", self.url.host));
                 }
-                self.lost(&why);
+                self.drop_connection(&why);
                 Err(io::ErrorKind::WouldBlock.into())
             }
         }
     }
 
     /// Takes what came; an error where the connection is to be given up.
-    fn hear(&mut self) -> Result<(), String> {
+    fn receive_chunks(&mut self) -> Result<(), String> {
         let Some((peer, chunks)) = &mut self.connection else { return Ok(()) };
         loop {
-            match chunks.next(self.text.get_mut()).map_err(|e| e.to_string())? {
-                Chunk::Text(mark) => {
+            match chunks.next_chunk(self.text.get_mut()).map_err(|e| e.to_string())? {
+                HttpChunk::Text(mark) => {
                     self.has_begun = true;
                     self.made += self.text.get_ref().len() as u64;
                     if let Some(mark) = mark {
                         self.marks.push(self.made, mark.clone());
-                        self.marks.bound();
+                        self.marks.drop_oldest();
                         self.mark = Some(mark);
                     }
                     if !self.text.get_ref().is_empty() {
                         return Ok(());
                     }
                 }
-                Chunk::Beat(mark) => {
+                HttpChunk::Heartbeat(mark) => {
                     self.marks.push(self.made, mark.clone());
                     self.mark = Some(mark);
                 }
-                Chunk::End => return Err("it ended the stream".to_owned()),
-                Chunk::More => break,
+                HttpChunk::End => return Err("it ended the stream".to_owned()),
+                HttpChunk::More => break,
             }
         }
         match peer.read(&mut self.piece) {
             Ok(0) => Err("it hung up".to_owned()),
             Ok(read) => {
                 self.heard_at = self.clock.now();
-                chunks.push(&self.piece[..read]);
+                chunks.push_bytes(&self.piece[..read]);
                 Ok(())
             }
             Err(e) if is_pause(&e) => {
@@ -365,11 +379,11 @@ impl Remote {
 }
 
 /// Whether nobody between could listen.
-fn is_near(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-impl Read for Remote {
+impl Read for RemoteLog {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let until = self.clock.now() + IDLE;
         loop {
@@ -379,11 +393,11 @@ impl Read for Remote {
             self.text.get_mut().clear();
             self.text.set_position(0);
             if self.connection.is_none() {
-                self.again()?;
+                self.try_reconnect()?;
             }
-            if let Err(why) = self.hear() {
+            if let Err(why) = self.receive_chunks() {
                 self.text.get_mut().clear();
-                self.lost(&why);
+                self.drop_connection(&why);
             }
             if self.text.get_ref().is_empty() && self.clock.now() >= until {
                 return Err(io::ErrorKind::WouldBlock.into());
@@ -392,12 +406,12 @@ impl Read for Remote {
     }
 }
 
-impl Live for Remote {
-    fn mark(&mut self, offset: u64) -> Option<String> {
-        self.marks.at(offset)
+impl LiveLog for RemoteLog {
+    fn mark_at(&mut self, offset: u64) -> Option<String> {
+        self.marks.mark_at(offset)
     }
 
-    fn notes(&mut self) -> Vec<String> {
+    fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 }
@@ -411,7 +425,10 @@ mod tests {
         let of = |text| Url::parse(text).unwrap();
         let url = of("http://db1:9700/slow?rate_limit=3&from=x");
         assert_eq!((url.host.as_str(), url.port, url.is_tls), ("db1", 9700, false));
-        let head = url.head(&Access { is_packed: true, ..Access::default() }, Some("1.n%20"));
+        let head = url.request_head(
+            &RemoteAccess { is_packed: true, ..RemoteAccess::default() },
+            Some("1.n%20"),
+        );
         assert!(head.starts_with(
             "GET /slow?rate_limit=3&from=1.n%2520&marks=1&zstd=1 HTTP/1.1\r\nHost: db1:9700\r\n"
         ));
@@ -427,8 +444,8 @@ mod tests {
 
     #[test]
     fn a_token_goes_nowhere_in_clear_text() {
-        let access = Access { token: Some(Secret::new("t")), ..Access::default() };
-        let error = Remote::open("http://10.1.2.3:1/slow", &access, None, &Stop::new());
+        let access = RemoteAccess { token: Some(Secret::new("t")), ..RemoteAccess::default() };
+        let error = RemoteLog::open("http://10.1.2.3:1/slow", &access, None, &Stop::new());
         assert!(error.err().unwrap().to_string().contains("clear text"));
     }
 }

@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::ServerConfig;
 
-use super::arrivals::Arrivals;
-use super::framing::{CHUNK, Framing, shrink};
-use super::http::{self, Asked, Wanted};
-use super::peer::Peer;
-use super::room::Room;
-use super::stream::{Shipped, Stream};
-use super::told;
-use super::watch::{Entrance, Watch};
+use super::chunk_encoder::{CHUNK, ChunkEncoder, clear_and_shrink};
+use super::http::{self, HttpRequest, StreamRequest};
+use super::memory_budget::MemoryBudget;
+use super::metrics;
+use super::peer::PeerStream;
+use super::pending_connections::PendingConnections;
+use super::stream::{LogStream, ShipStats};
+use super::watcher::{LogHandle, LogWatcher};
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
-use crate::plan::Refused;
+use crate::plan::RefusedError;
 
 /// How often the log is looked at.
 const LOOK: Nanos = Nanos(25_000_000);
@@ -26,7 +26,7 @@ const QUIET: Nanos = Nanos(200_000_000);
 /// How long what is to be packed is gathered.
 const GATHER: Nanos = Nanos(200_000_000);
 /// How often a reader that asked for marks hears that we are there.
-pub(super) const BEAT: Nanos = Nanos(2_000_000_000);
+pub(super) const HEARTBEAT: Nanos = Nanos(2_000_000_000);
 /// How long we wait for the other side to leave after an answer.
 const PART: Nanos = Nanos(1_000_000_000);
 /// How long an answer that is no log may take to be taken.
@@ -36,7 +36,7 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// How to serve.
 #[derive(Clone)]
-pub struct Serving {
+pub struct ServeOptions {
     /// Where to listen.
     pub listen: SocketAddr,
     /// What readers must know.
@@ -51,17 +51,17 @@ pub struct Serving {
 
 /// What goes on with a reader.
 #[derive(Clone, Debug)]
-pub(super) struct Served {
+pub(super) struct ReaderStatus {
     pub(super) id: u64,
     pub(super) peer: SocketAddr,
     pub(super) since: Nanos,
-    pub(super) shipped: Shipped,
+    pub(super) shipped: ShipStats,
     pub(super) behind_bytes: u64,
 }
 
 /// What went on so far.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub struct ServeCounts {
     /// Readers that came.
     pub readers: AtomicU64,
     /// Heads that were refused.
@@ -71,28 +71,28 @@ pub struct Counts {
 }
 
 /// A server of a log.
-pub struct Server {
-    plan: Serving,
+pub struct LogServer {
+    plan: ServeOptions,
     listener: TcpListener,
     clock: RealClock,
-    counts: Counts,
-    arrivals: Arrivals,
-    room: Room,
-    readers: Mutex<Vec<Served>>,
+    counts: ServeCounts,
+    arrivals: PendingConnections,
+    room: MemoryBudget,
+    readers: Mutex<Vec<ReaderStatus>>,
     /// What those had who have left.
-    gone: Mutex<Shipped>,
+    gone: Mutex<ShipStats>,
 }
 
-impl Server {
+impl LogServer {
     /// Listens.
     ///
     /// # Errors
     /// When the address can't be had, or others could reach it without a token, with one that can be guessed, or in
     /// clear text.
-    pub fn open(plan: Serving) -> anyhow::Result<Server> {
-        refuse_danger(&plan)?;
+    pub fn bind(plan: ServeOptions) -> anyhow::Result<LogServer> {
+        check_exposure(&plan)?;
         let listener = TcpListener::bind(plan.listen).map_err(|e| match e.kind() {
-            io::ErrorKind::AddrInUse => anyhow::Error::new(Refused(format!(
+            io::ErrorKind::AddrInUse => anyhow::Error::new(RefusedError(format!(
                 "listen on {}: another program, perhaps another `sweat ship`, listens there\n\
                  hint: choose another port: --listen {}:9701",
                 plan.listen,
@@ -101,13 +101,13 @@ impl Server {
             _ => anyhow::Error::new(e).context(format!("listen on {}", plan.listen)),
         })?;
         listener.set_nonblocking(true)?;
-        Ok(Server {
+        Ok(LogServer {
             plan,
             listener,
-            clock: RealClock::start(),
-            counts: Counts::default(),
-            arrivals: Arrivals::new(),
-            room: Room::default(),
+            clock: RealClock::start_now(),
+            counts: ServeCounts::default(),
+            arrivals: PendingConnections::new(),
+            room: MemoryBudget::default(),
             readers: Mutex::default(),
             gone: Mutex::default(),
         })
@@ -117,23 +117,23 @@ impl Server {
     ///
     /// # Errors
     /// When the system does not tell.
-    pub fn address(&self) -> io::Result<SocketAddr> {
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// What went on so far.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ServeCounts {
         &self.counts
     }
 
     /// Readers there are, and what was shipped in all.
-    pub fn shipped(&self) -> (usize, Shipped) {
-        let readers = self.readers();
+    pub fn ship_totals(&self) -> (usize, ShipStats) {
+        let readers = self.reader_statuses();
         let gone = *self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        (readers.len(), readers.iter().fold(gone, |all, reader| all.plus(&reader.shipped)))
+        (readers.len(), readers.iter().fold(gone, |all, reader| all.combined_with(&reader.shipped)))
     }
 
-    pub(super) fn readers(&self) -> Vec<Served> {
+    pub(super) fn reader_statuses(&self) -> Vec<ReaderStatus> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -143,21 +143,21 @@ impl Server {
     /// What `on` gave back.
     pub fn run(
         &self,
-        watch: &mut Watch,
+        watch: &mut LogWatcher,
         stop: &Stop,
-        on: &mut dyn FnMut(&Server, Option<io::Error>) -> anyhow::Result<()>,
+        on: &mut dyn FnMut(&LogServer, Option<io::Error>) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let entrance = watch.entrance();
-        let own = stop.part();
+        let entrance = watch.log_handle();
+        let own = stop.child_stop();
         std::thread::scope(|scope| {
             let result = loop {
                 if own.is_set() {
                     break Ok(());
                 }
-                let trouble = watch.look().err();
+                let trouble = watch.poll_files().err();
                 while let Ok((socket, peer)) = self.listener.accept() {
                     let (own, entrance) = (&own, &entrance);
-                    let serve = move || self.serve(socket, peer, entrance, own);
+                    let serve = move || self.serve_connection(socket, peer, entrance, own);
                     // A thread that can't be had is a reader that is not served.
                     let _ = std::thread::Builder::new()
                         .name("reader".to_owned())
@@ -175,87 +175,103 @@ impl Server {
     }
 
     /// Serves one connection. What it asks for must come soon; only then may it stay.
-    fn serve(&self, socket: TcpStream, address: SocketAddr, entrance: &Entrance, stop: &Stop) {
+    fn serve_connection(
+        &self,
+        socket: TcpStream,
+        address: SocketAddr,
+        entrance: &LogHandle,
+        stop: &Stop,
+    ) {
         let id = self.counts.readers.fetch_add(1, Ordering::Relaxed);
-        let Ok(arrival) = self.arrivals.enter(id, &socket) else { return };
-        let Ok(mut peer) = Peer::accepted(socket, self.plan.tls.as_ref()) else { return };
+        let Ok(arrival) = self.arrivals.add_connection(id, &socket) else { return };
+        let Ok(mut peer) = PeerStream::from_accepted(socket, self.plan.tls.as_ref()) else {
+            return;
+        };
         let until = self.clock.now() + http::HEAD_TIME;
         let is_late = || self.clock.now() > until || stop.is_set();
-        if peer.shake_hands(&is_late).is_err() {
+        if peer.finish_handshake(&is_late).is_err() {
             return;
         }
-        let head = match http::head(&mut peer, &self.clock, until, &|| !stop.is_set()) {
+        let head = match http::read_head(&mut peer, &self.clock, until, &|| !stop.is_set()) {
             Ok(None) => return,
             Ok(Some(head)) => Ok(head),
             Err(refused) => Err(refused),
         };
-        let asked = head.and_then(|head| http::asked(&head, self.plan.token.as_ref()));
+        let asked = head.and_then(|head| http::parse_request(&head, self.plan.token.as_ref()));
         let asked = match asked {
-            Ok(Asked::Slow(_)) if !self.takes(id, address) => {
-                Err(http::too_many(self.plan.most_readers))
+            Ok(HttpRequest::Slow(_)) if !self.add_reader(id, address) => {
+                Err(http::too_many_readers(self.plan.most_readers))
             }
             asked => asked,
         };
-        if let Ok(Asked::Slow(wanted)) = asked {
+        if let Ok(HttpRequest::Slow(wanted)) = asked {
             drop(arrival);
-            let _ = self.ship(&mut peer, id, &wanted, entrance, stop);
-            self.leaves(id);
+            let _ = self.stream_log(&mut peer, id, &wanted, entrance, stop);
+            self.remove_reader(id);
         } else {
-            let _ = self.answer(&mut peer, asked, entrance, stop);
+            let _ = self.send_response(&mut peer, asked, entrance, stop);
         }
     }
 
     /// Takes a reader, if there is a place.
-    fn takes(&self, id: u64, peer: SocketAddr) -> bool {
+    fn add_reader(&self, id: u64, peer: SocketAddr) -> bool {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.len() >= self.plan.most_readers {
             return false;
         }
-        let (since, shipped) = (self.clock.now(), Shipped::default());
-        readers.push(Served { id, peer, since, shipped, behind_bytes: 0 });
+        let (since, shipped) = (self.clock.now(), ShipStats::default());
+        readers.push(ReaderStatus { id, peer, since, shipped, behind_bytes: 0 });
         true
     }
 
-    fn leaves(&self, id: u64) {
-        self.room.leave(id);
+    fn remove_reader(&self, id: u64) {
+        self.room.remove_reader(id);
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = readers.iter().position(|reader| reader.id == id) {
             let left = readers.swap_remove(at);
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-            *gone = gone.plus(&left.shipped);
+            *gone = gone.combined_with(&left.shipped);
         }
     }
 
     /// Answers what asks for no log, or gets none.
-    fn answer(
+    fn send_response(
         &self,
-        peer: &mut Peer,
-        asked: Result<Asked, http::Refused>,
-        entrance: &Entrance,
+        peer: &mut PeerStream,
+        asked: Result<HttpRequest, http::HttpError>,
+        entrance: &LogHandle,
         stop: &Stop,
     ) -> io::Result<()> {
         let text = match asked {
-            Ok(Asked::Metrics) => {
+            Ok(HttpRequest::Metrics) => {
                 let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-                http::answer("200 OK", kind, "", &told::metrics(self, entrance))
+                http::format_response(
+                    "200 OK",
+                    kind,
+                    "",
+                    &metrics::openmetrics_text(self, entrance),
+                )
             }
-            Ok(Asked::Status | Asked::Slow(_)) => {
-                http::answer("200 OK", "application/json", "", &told::status(self, entrance))
-            }
+            Ok(HttpRequest::Status | HttpRequest::Slow(_)) => http::format_response(
+                "200 OK",
+                "application/json",
+                "",
+                &metrics::status_json(self, entrance),
+            ),
             Err(refused) => {
                 self.counts.refused.fetch_add(1, Ordering::Relaxed);
-                refused.text()
+                refused.to_response()
             }
         };
         let until = self.clock.now() + ANSWER_TIME;
-        self.send(peer, text.as_bytes(), stop, &|_| self.clock.now() > until)?;
-        self.part(peer, stop);
+        self.send_all(peer, text.as_bytes(), stop, &|_| self.clock.now() > until)?;
+        self.drain_and_close(peer, stop);
         Ok(())
     }
 
     /// Takes what the other side still sends: closing before would take our answer away from it.
-    fn part(&self, peer: &mut Peer, stop: &Stop) {
-        peer.end();
+    fn drain_and_close(&self, peer: &mut PeerStream, stop: &Stop) {
+        peer.shutdown_write();
         let until = self.clock.now() + PART;
         let mut piece = [0; 4096];
         while self.clock.now() < until && !stop.is_set() {
@@ -268,56 +284,56 @@ impl Server {
     }
 
     /// Ships until the reader leaves.
-    fn ship(
+    fn stream_log(
         &self,
-        peer: &mut Peer,
+        peer: &mut PeerStream,
         id: u64,
-        wanted: &Wanted,
-        entrance: &Entrance,
+        wanted: &StreamRequest,
+        entrance: &LogHandle,
         stop: &Stop,
     ) -> io::Result<()> {
-        let mut stream = Stream::open(entrance, &wanted.from, wanted.sessions)?;
+        let mut stream = LogStream::open(entrance, &wanted.from, wanted.sessions)?;
         let coding = if wanted.is_packed { "Content-Encoding: zstd\r\n" } else { "" };
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n{coding}\
              Cache-Control: no-store\r\nConnection: close\r\n\r\n"
         );
         let is_idle = |taken_at: Nanos| self.clock.now().since(taken_at) > self.plan.patience;
-        self.send(peer, head.as_bytes(), stop, &is_idle)?;
-        let mut framing = Framing::new(wanted)?;
+        self.send_all(peer, head.as_bytes(), stop, &is_idle)?;
+        let mut framing = ChunkEncoder::new(wanted)?;
         let mut sent_at = self.clock.now();
         let mut news_at = sent_at;
         while !stop.is_set() {
             let may_read = self.room.may_read(id, stream.held_bytes());
-            let has_more = may_read && stream.look().map_err(io::Error::other)?;
+            let has_more = may_read && stream.read_records().map_err(io::Error::other)?;
             let now = self.clock.now();
             if has_more {
                 news_at = now;
             } else if may_read && now.since(news_at) >= QUIET {
-                stream.pause().map_err(io::Error::other)?;
+                stream.flush_quiet().map_err(io::Error::other)?;
             }
-            let length = stream.text().len();
+            let length = stream.text_mut().len();
             let is_gathered = !wanted.is_packed || now.since(sent_at) >= GATHER;
             if length >= CHUNK || length > 0 && !has_more && is_gathered {
-                let mark = wanted.has_marks.then(|| stream.mark().to_string());
-                self.room.sends(id, stream.held_bytes());
+                let mark = wanted.has_marks.then(|| stream.end_mark().to_string());
+                self.room.start_sending(id, stream.held_bytes());
                 // A long record that goes out slowly is in the way of others once they need its room.
                 let is_late = |taken_at: Nanos| {
                     let is_slow = self.clock.now().since(now) > self.plan.patience;
-                    is_idle(taken_at) || is_slow && self.room.is_wanted_of(id)
+                    is_idle(taken_at) || is_slow && self.room.is_blocking_others(id)
                 };
-                for part in framing.chunk(stream.text(), mark.as_deref())? {
-                    self.send(peer, part, stop, &is_late)?;
+                for part in framing.encode_chunk(stream.text_mut(), mark.as_deref())? {
+                    self.send_all(peer, part, stop, &is_late)?;
                 }
-                framing.forget();
-                shrink(stream.text());
+                framing.clear_buffers();
+                clear_and_shrink(stream.text_mut());
                 sent_at = self.clock.now();
-                self.note(id, &mut stream);
-            } else if wanted.has_marks && now.since(sent_at) >= BEAT {
-                let mark = stream.mark().to_string();
-                self.send(peer, framing.beat(&mark), stop, &is_idle)?;
+                self.update_status(id, &mut stream);
+            } else if wanted.has_marks && now.since(sent_at) >= HEARTBEAT {
+                let mark = stream.end_mark().to_string();
+                self.send_all(peer, framing.encode_heartbeat(&mark), stop, &is_idle)?;
                 sent_at = now;
-                self.note(id, &mut stream);
+                self.update_status(id, &mut stream);
             }
             if !has_more {
                 if peer.has_left() {
@@ -326,13 +342,13 @@ impl Server {
                 self.clock.sleep_until(now + LOOK);
             }
         }
-        let end = framing.end()?;
+        let end = framing.encode_end()?;
         let until = self.clock.now() + PART;
-        self.send(peer, &end, &Stop::new(), &|_| self.clock.now() > until)
+        self.send_all(peer, &end, &Stop::new(), &|_| self.clock.now() > until)
     }
 
-    fn note(&self, id: u64, stream: &mut Stream) {
-        let (shipped, behind_bytes) = (stream.shipped(), stream.bytes_behind());
+    fn update_status(&self, id: u64, stream: &mut LogStream) {
+        let (shipped, behind_bytes) = (stream.ship_stats(), stream.bytes_behind());
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reader) = readers.iter_mut().find(|reader| reader.id == id) {
             (reader.shipped, reader.behind_bytes) = (shipped, behind_bytes);
@@ -340,9 +356,9 @@ impl Server {
     }
 
     /// Sends all of it, or gives up on a reader of whom `is_late` says so, by when it took something last.
-    fn send(
+    fn send_all(
         &self,
-        peer: &mut Peer,
+        peer: &mut PeerStream,
         bytes: &[u8],
         stop: &Stop,
         is_late: &dyn Fn(Nanos) -> bool,
@@ -383,19 +399,21 @@ impl Server {
     }
 
     /// How long it has been there.
-    pub(super) fn now(&self) -> Nanos {
+    pub(super) fn uptime(&self) -> Nanos {
         self.clock.now()
     }
 }
 
 /// Refuses what would let others read the log.
-fn refuse_danger(plan: &Serving) -> Result<(), Refused> {
+fn check_exposure(plan: &ServeOptions) -> Result<(), RefusedError> {
     if plan.listen.ip().is_loopback() {
         return Ok(());
     }
     let refused = |why: &str, hint: &str| {
         let listen = plan.listen;
-        Err(Refused(format!("listen on {listen}: others could read the log{why}\nhint: {hint}")))
+        Err(RefusedError(format!(
+            "listen on {listen}: others could read the log{why}\nhint: {hint}"
+        )))
     };
     const HINT: &str = "give a token and a certificate (--token-file, --tls-cert, --tls-key), or \
                         listen on 127.0.0.1 and come through a tunnel";

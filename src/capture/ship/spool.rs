@@ -6,8 +6,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::capture::table_log::{TableKind, TableLog};
-use crate::capture::{Database, Deed, Next, Recorded};
-use crate::target::{Error, Session};
+use crate::capture::{DefaultDatabase, EventKind, LogFlow, LogRecord};
+use crate::client::{Error, Session};
 
 /// Bytes of the file at which another takes its place: readers who are behind have the old one open.
 const MOST: u64 = 64 << 20;
@@ -34,7 +34,7 @@ impl Spool {
         Ok(Spool {
             log,
             path: path.to_owned(),
-            file: make(path)?,
+            file: create_file(path)?,
             bytes: 0,
             text: Vec::new(),
             database: Vec::new(),
@@ -48,7 +48,7 @@ impl Spool {
     }
 
     /// Times that rows were lost as the table was rotated or emptied.
-    pub fn gaps(&self) -> u64 {
+    pub fn gap_count(&self) -> u64 {
         self.gaps
     }
 
@@ -56,11 +56,11 @@ impl Spool {
     ///
     /// # Errors
     /// When the table can't be read or the file can't be written.
-    pub fn look(&mut self, session: &mut Session) -> Result<bool, SpoolError> {
+    pub fn poll_table(&mut self, session: &mut Session) -> Result<bool, SpoolError> {
         let Spool { log, text, database, .. } = self;
-        let look = log.look(session, &mut |recorded: &Recorded<'_>| {
-            write(text, recorded, database);
-            Next::Continue(())
+        let look = log.poll_rows(session, &mut |recorded: &LogRecord<'_>| {
+            write_record(text, recorded, database);
+            LogFlow::Continue(())
         })?;
         self.gaps += u64::from(look.has_gap);
         self.bytes += self.text.len() as u64;
@@ -70,7 +70,7 @@ impl Spool {
         if self.bytes > MOST {
             // Who has it open reads it to its end; the new one has bytes only once the old one gets no more.
             std::fs::remove_file(&self.path)?;
-            self.file = make(&self.path)?;
+            self.file = create_file(&self.path)?;
             self.bytes = 0;
             self.database.clear();
         }
@@ -90,7 +90,7 @@ pub enum SpoolError {
 }
 
 /// What stands in the log is for nobody else.
-fn make(path: &Path) -> io::Result<File> {
+fn create_file(path: &Path) -> io::Result<File> {
     File::options().append(true).create_new(true).mode(0o600).open(path)
 }
 
@@ -101,7 +101,7 @@ impl Drop for Spool {
 }
 
 /// Writes a record as MySQL's slow log has it.
-fn write(out: &mut Vec<u8>, recorded: &Recorded<'_>, database: &mut Vec<u8>) {
+fn write_record(out: &mut Vec<u8>, recorded: &LogRecord<'_>, database: &mut Vec<u8>) {
     let began_us = recorded.began_us.unwrap_or(0);
     let took_us = recorded.took_us.unwrap_or(0);
     let ended_us = began_us + took_us;
@@ -122,7 +122,7 @@ fn write(out: &mut Vec<u8>, recorded: &Recorded<'_>, database: &mut Vec<u8>) {
         recorded.rows_sent.unwrap_or(0),
         recorded.rows_examined.unwrap_or(0),
     );
-    if let Database::Named(name) = recorded.database {
+    if let DefaultDatabase::Named(name) = recorded.database {
         if name != database.as_slice() {
             super::stream::write_use(out, name);
             database.clear();
@@ -130,13 +130,13 @@ fn write(out: &mut Vec<u8>, recorded: &Recorded<'_>, database: &mut Vec<u8>) {
         }
     }
     let _ = writeln!(out, "SET timestamp={};", began_us / 1_000_000);
-    let is_command = !matches!(recorded.deed, Deed::Statement | Deed::Execute);
+    let is_command = !matches!(recorded.deed, EventKind::Statement | EventKind::Execute);
     if is_command {
         out.extend_from_slice(b"# administrator command: ");
         let name: &[u8] = match recorded.deed {
-            Deed::Quit => b"Quit",
-            Deed::InitDb => b"Init DB",
-            Deed::Connect => b"Connect",
+            EventKind::Quit => b"Quit",
+            EventKind::InitDb => b"Init DB",
+            EventKind::Connect => b"Connect",
             _ => recorded.text,
         };
         out.extend_from_slice(name);
@@ -149,11 +149,11 @@ fn write(out: &mut Vec<u8>, recorded: &Recorded<'_>, database: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::Log;
+    use crate::capture::LogParser;
 
     #[test]
     fn what_is_written_is_read_as_it_was() {
-        let record = |n: u64, database, text| Recorded {
+        let record = |n: u64, database, text| LogRecord {
             text,
             session: Some(n),
             user: b"u",
@@ -164,23 +164,23 @@ mod tests {
             locked_us: Some(7),
             rows_sent: Some(1),
             rows_examined: Some(2),
-            ..Recorded::default()
+            ..LogRecord::default()
         };
         let given = [
-            record(1, Database::Named(b"we ird; `db"), b"select ';\n# Time: x'".as_slice()),
-            record(2, Database::Named(b"b"), b"select 2 -- x"),
+            record(1, DefaultDatabase::Named(b"we ird; `db"), b"select ';\n# Time: x'".as_slice()),
+            record(2, DefaultDatabase::Named(b"b"), b"select 2 -- x"),
         ];
         let (mut text, mut database) = (Vec::new(), Vec::new());
-        given.iter().for_each(|recorded| write(&mut text, recorded, &mut database));
+        given.iter().for_each(|recorded| write_record(&mut text, recorded, &mut database));
         let mut count = 0;
-        let mut log = Log::default();
-        log.read(&mut text.as_slice(), &mut |r| {
+        let mut log = LogParser::default();
+        log.read_source(&mut text.as_slice(), &mut |r| {
             let want = &given[count];
             assert_eq!((r.text, r.session, r.database), (want.text, want.session, want.database));
             assert_eq!((r.user, r.host, r.took_us), (want.user, want.host, want.took_us));
             assert_eq!((r.began_us, r.locked_us), (want.began_us, want.locked_us));
             count += 1;
-            Next::Continue(())
+            LogFlow::Continue(())
         })
         .unwrap();
         assert_eq!(count, 2);

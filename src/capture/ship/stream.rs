@@ -4,12 +4,14 @@
 
 use std::io;
 
-use super::super::redact::{may_hold_secret, without_secrets};
-use super::super::{Database, Deed, Doubt, Log, LogError, Next, Recorded};
-use super::mark::{BEFORE, Mark, fnv};
-use super::reader::{Gap, Piece, Reader};
-use super::tail::banner;
-use super::watch::{Entrance, From};
+use super::super::redact::{hide_secrets, may_hold_secret};
+use super::super::{
+    Confidence, DefaultDatabase, EventKind, LogError, LogFlow, LogParser, LogRecord,
+};
+use super::mark::{BEFORE, LogMark, fnv_hash};
+use super::reader::{Gap, ReadEvent, SegmentReader};
+use super::tail::gap_banner;
+use super::watcher::{LogHandle, StartPosition};
 
 /// So much is read before the place to begin at, to know its database and that it is not in the midst of a literal.
 const BEFORE_BYTES: u64 = 4 << 20;
@@ -18,7 +20,7 @@ const PIECE: usize = 256 << 10;
 
 /// Which sessions are shipped. A session is shipped whole or not at all, so that its transactions are whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Sessions {
+pub enum SessionSample {
     /// All.
     #[default]
     All,
@@ -28,21 +30,21 @@ pub enum Sessions {
     Share(f64),
 }
 
-impl Sessions {
-    fn keeps(self, session: u64) -> bool {
+impl SessionSample {
+    fn includes_session(self, session: u64) -> bool {
         // Numbers of sessions follow each other; their hashes don't.
-        let hash = fnv(&fnv(&session.to_le_bytes()).to_le_bytes());
+        let hash = fnv_hash(&fnv_hash(&session.to_le_bytes()).to_le_bytes());
         match self {
-            Sessions::All => true,
-            Sessions::OneOf(n) => (hash >> 16) % n.max(1) == 0,
-            Sessions::Share(share) => ((hash >> 11) as f64) < share * (1_u64 << 53) as f64,
+            SessionSample::All => true,
+            SessionSample::OneOf(n) => (hash >> 16) % n.max(1) == 0,
+            SessionSample::Share(share) => ((hash >> 11) as f64) < share * (1_u64 << 53) as f64,
         }
     }
 }
 
 /// What was shipped and what was not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shipped {
+pub struct ShipStats {
     /// Records shipped.
     pub records: u64,
     /// Records of sessions that are not in the sample.
@@ -57,10 +59,10 @@ pub struct Shipped {
     pub bytes: u64,
 }
 
-impl Shipped {
+impl ShipStats {
     /// Both together.
-    pub fn plus(&self, other: &Shipped) -> Shipped {
-        Shipped {
+    pub fn combined_with(&self, other: &ShipStats) -> ShipStats {
+        ShipStats {
             records: self.records + other.records,
             left_out: self.left_out + other.left_out,
             dropped: self.dropped + other.dropped,
@@ -72,20 +74,20 @@ impl Shipped {
 }
 
 /// A log on its way to one reader.
-pub struct Stream {
-    reader: Reader,
-    log: Log,
+pub struct LogStream {
+    reader: SegmentReader,
+    log: LogParser,
     piece: Vec<u8>,
-    out: Out,
+    out: StreamOutput,
     /// Whether the log has paused and what there is was given.
     is_quiet: bool,
 }
 
 /// What is written, and what is known for it.
-struct Out {
-    sessions: Sessions,
+struct StreamOutput {
+    sessions: SessionSample,
     text: Vec<u8>,
-    shipped: Shipped,
+    shipped: ShipStats,
     /// Records that end before this are not shipped, bytes from where reading began.
     skip_bytes: u64,
     /// The database in the log here, as far as it is known.
@@ -101,24 +103,28 @@ struct Out {
     is_first: bool,
 }
 
-impl Stream {
+impl LogStream {
     /// A stream that begins there.
     ///
     /// # Errors
     /// When the log can't be looked at.
-    pub fn open(entrance: &Entrance, from: &From, sessions: Sessions) -> io::Result<Stream> {
+    pub fn open(
+        entrance: &LogHandle,
+        from: &StartPosition,
+        sessions: SessionSample,
+    ) -> io::Result<LogStream> {
         let (reader, skip_bytes) = match from {
-            From::Now => entrance.reader_before_now(BEFORE_BYTES)?,
-            from => (entrance.reader(from)?, 0),
+            StartPosition::Now => entrance.reader_before_now(BEFORE_BYTES)?,
+            from => (entrance.reader_from(from)?, 0),
         };
         let database = match from {
-            From::Mark(mark) => mark.database.clone(),
-            From::Now | From::Begin => None,
+            StartPosition::Mark(mark) => mark.database.clone(),
+            StartPosition::Now | StartPosition::Begin => None,
         };
-        let out = Out {
+        let out = StreamOutput {
             sessions,
             text: Vec::new(),
-            shipped: Shipped::default(),
+            shipped: ShipStats::default(),
             skip_bytes,
             database,
             told: None,
@@ -128,28 +134,28 @@ impl Stream {
             last: Vec::new(),
             is_first: true,
         };
-        let (log, piece) = (Log::attached(), vec![0; PIECE]);
-        Ok(Stream { reader, log, piece, out, is_quiet: false })
+        let (log, piece) = (LogParser::new_attached(), vec![0; PIECE]);
+        Ok(LogStream { reader, log, piece, out, is_quiet: false })
     }
 
-    /// Takes what the log has next; `false` where it has nothing now. What is to be shipped is in `text`.
+    /// Takes what the log has next; `false` where it has nothing now. What is to be shipped is in `text_mut`.
     ///
     /// # Errors
     /// When the log can't be read, or is none.
-    pub fn look(&mut self) -> Result<bool, LogError> {
-        let Stream { reader, log, piece, out, .. } = self;
-        let on = &mut |recorded: &Recorded<'_>| out.take(recorded);
-        match reader.read(piece)? {
-            Piece::Idle => return Ok(false),
-            Piece::Bytes(read) => {
+    pub fn read_records(&mut self) -> Result<bool, LogError> {
+        let LogStream { reader, log, piece, out, .. } = self;
+        let on = &mut |recorded: &LogRecord<'_>| out.add_record(recorded);
+        match reader.read_next(piece)? {
+            ReadEvent::Idle => return Ok(false),
+            ReadEvent::Bytes(read) => {
                 let _ = log.push(&piece[..read], on)?;
             }
-            Piece::End => {
+            ReadEvent::End => {
                 let _ = log.finish(on)?;
             }
-            Piece::Gap(gap) => {
+            ReadEvent::Gap(gap) => {
                 let _ = log.finish(on)?;
-                out.gap(gap);
+                out.write_gap(gap);
             }
         }
         self.is_quiet = false;
@@ -160,16 +166,16 @@ impl Stream {
     ///
     /// # Errors
     /// When it is no log.
-    pub fn pause(&mut self) -> Result<(), LogError> {
+    pub fn flush_quiet(&mut self) -> Result<(), LogError> {
         if !std::mem::replace(&mut self.is_quiet, true) {
-            let Stream { log, out, .. } = self;
-            let _ = log.pause(&mut |recorded: &Recorded<'_>| out.take(recorded))?;
+            let LogStream { log, out, .. } = self;
+            let _ = log.flush_quiet(&mut |recorded: &LogRecord<'_>| out.add_record(recorded))?;
         }
         Ok(())
     }
 
     /// What is to be shipped now: whole records.
-    pub fn text(&mut self) -> &mut Vec<u8> {
+    pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.out.text
     }
 
@@ -182,14 +188,14 @@ impl Stream {
     }
 
     /// Where the text ends.
-    pub fn mark(&mut self) -> Mark {
+    pub fn end_mark(&mut self) -> LogMark {
         let end = self.out.end.max(self.out.skip_bytes.min(self.reader.position()));
         let last = if end == self.out.end { self.out.last.as_slice() } else { &[] };
-        self.reader.mark(end, last, self.out.database.clone())
+        self.reader.mark_at(end, last, self.out.database.clone())
     }
 
     /// What was shipped so far.
-    pub fn shipped(&self) -> Shipped {
+    pub fn ship_stats(&self) -> ShipStats {
         self.out.shipped
     }
 
@@ -199,8 +205,8 @@ impl Stream {
     }
 }
 
-impl Out {
-    fn take(&mut self, recorded: &Recorded<'_>) -> Next {
+impl StreamOutput {
+    fn add_record(&mut self, recorded: &LogRecord<'_>) -> LogFlow {
         let raw = recorded.raw;
         let is_apart = !self.is_first && recorded.offset != self.end;
         self.end = recorded.offset + raw.len() as u64;
@@ -208,7 +214,7 @@ impl Out {
         self.last.extend_from_slice(&raw[raw.len().saturating_sub(BEFORE)..]);
         let is_wanted = self.end > self.skip_bytes;
         if is_apart && is_wanted {
-            self.part();
+            self.write_break();
         }
         self.is_first = false;
         if raw.starts_with(TIME) {
@@ -217,40 +223,43 @@ impl Out {
             self.time.extend_from_slice(&raw[..end]);
         }
         let own = match recorded.database {
-            Database::Named(name) => {
+            DefaultDatabase::Named(name) => {
                 self.database = Some(name.to_vec());
                 true
             }
-            Database::None => false,
-            Database::Unknown => self.database.is_some(),
+            DefaultDatabase::None => false,
+            DefaultDatabase::Unknown => self.database.is_some(),
         };
         if !is_wanted {
-            return Next::Continue(());
+            return LogFlow::Continue(());
         }
-        let is_sampled = self.sessions != Sessions::All;
+        let is_sampled = self.sessions != SessionSample::All;
         let is_doubtful = matches!(
             recorded.doubt,
-            Doubt::Unbalanced | Doubt::Suspect | Doubt::Ambiguous | Doubt::Irregular
+            Confidence::Unbalanced
+                | Confidence::Suspect
+                | Confidence::Ambiguous
+                | Confidence::Irregular
         );
-        if recorded.doubt == Doubt::Cut || is_sampled && is_doubtful {
+        if recorded.doubt == Confidence::Cut || is_sampled && is_doubtful {
             self.shipped.dropped += 1;
-            return Next::Continue(());
+            return LogFlow::Continue(());
         }
         // Without a number, what comes from one account and host stays together.
         let session = recorded
             .session
-            .unwrap_or_else(|| fnv(recorded.user) ^ fnv(recorded.host).rotate_left(32));
-        if is_sampled && !self.sessions.keeps(session) {
+            .unwrap_or_else(|| fnv_hash(recorded.user) ^ fnv_hash(recorded.host).rotate_left(32));
+        if is_sampled && !self.sessions.includes_session(session) {
             self.shipped.left_out += 1;
-            return Next::Continue(());
+            return LogFlow::Continue(());
         }
-        self.write(recorded, own);
+        self.write_record(recorded, own);
         self.shipped.records += 1;
-        Next::Continue(())
+        LogFlow::Continue(())
     }
 
     /// Writes a record with what it has of those before it.
-    fn write(&mut self, recorded: &Recorded<'_>, has_database: bool) {
+    fn write_record(&mut self, recorded: &LogRecord<'_>, has_database: bool) {
         let (raw, text) = (recorded.raw, recorded.text);
         let before = self.text.len();
         let at = (text.as_ptr() as usize).wrapping_sub(raw.as_ptr() as usize);
@@ -264,15 +273,15 @@ impl Out {
         };
         let (head, rest) = raw.split_at(at);
         let head_end = match rest {
-            _ if recorded.deed == Deed::Statement => head.len(),
+            _ if recorded.deed == EventKind::Statement => head.len(),
             _ => memchr::memmem::rfind(head, b"# administrator command: ").unwrap_or(head.len()),
         };
         if is_slow && !raw.starts_with(TIME) && self.time != self.told_time {
             self.text.extend_from_slice(&self.time);
         }
         self.told_time.clone_from(&self.time);
-        let (lines, stamp) = head[..head_end].split_at(stamp(&head[..head_end]));
-        let hidden = without_secrets(text);
+        let (lines, stamp) = head[..head_end].split_at(timestamp_line_start(&head[..head_end]));
+        let hidden = hide_secrets(text);
         let has_secret = *hidden != *text;
         self.write_lines(lines, has_secret);
         if is_slow && has_database {
@@ -286,7 +295,7 @@ impl Out {
         self.shipped.redacted += u64::from(has_secret);
         self.text.extend_from_slice(&hidden);
         self.text.extend_from_slice(rest.get(text.len()..).unwrap_or_default());
-        if recorded.doubt == Doubt::Early && self.text.last() != Some(&b'\n') {
+        if recorded.doubt == Confidence::Early && self.text.last() != Some(&b'\n') {
             self.text.push(b'\n');
         }
         self.shipped.bytes += (self.text.len() - before) as u64;
@@ -308,16 +317,16 @@ impl Out {
     }
 
     /// Something stands between two records that is none: a server opened its log there, or it can't be understood.
-    fn part(&mut self) {
-        self.text.extend_from_slice(&banner(
+    fn write_break(&mut self) {
+        self.text.extend_from_slice(&gap_banner(
             "the server opened its log, or what stands there is no log",
         ));
         self.told = None;
     }
 
-    fn gap(&mut self, gap: Gap) {
+    fn write_gap(&mut self, gap: Gap) {
         self.shipped.gaps += 1;
-        self.text.extend_from_slice(&banner(&gap.to_string()));
+        self.text.extend_from_slice(&gap_banner(&gap.to_string()));
         (self.told, self.database) = (None, None);
     }
 }
@@ -326,7 +335,7 @@ const TIME: &[u8] = b"# Time: ";
 const WARNINGS: &[u8] = b"\n# Warnings\n";
 
 /// Where the line `SET timestamp=..;` begins, at the end of a head; its end where there is none.
-fn stamp(head: &[u8]) -> usize {
+fn timestamp_line_start(head: &[u8]) -> usize {
     let line = head.strip_suffix(b"\n").unwrap_or(head);
     let begin = memchr::memrchr(b'\n', line).map_or(0, |at| at + 1);
     if line[begin..].starts_with(b"SET ") { begin } else { head.len() }

@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::chain::Seen;
-use super::mark::Mark;
-use super::reader::{Gap, Piece, Reader};
-use super::watch::{From, MOST_HELD_BYTES, Watch};
+use super::mark::LogMark;
+use super::reader::{Gap, ReadEvent, SegmentReader};
+use super::segments::WatchStats;
+use super::watcher::{LogWatcher, MOST_HELD_BYTES, StartPosition};
 use crate::base::{Clock as _, Nanos, RealClock};
 
 /// How long we wait for bytes before we say that there are none now.
@@ -18,8 +18,8 @@ const LOOK: Nanos = Nanos(25_000_000);
 /// files is kept apart by a line's end, and what is missing by a banner as servers write it when they open a log.
 #[derive(Debug)]
 pub struct Tail {
-    watch: Watch,
-    reader: Reader,
+    watch: LogWatcher,
+    reader: SegmentReader,
     clock: RealClock,
     /// Bytes to give before what is read next.
     first: Vec<u8>,
@@ -32,10 +32,10 @@ impl Tail {
     ///
     /// # Errors
     /// When it can't be opened, or its folder can't be listed.
-    pub fn open(path: &Path, from: &From) -> io::Result<Tail> {
-        let watch = Watch::open(path, MOST_HELD_BYTES)?;
-        let reader = watch.entrance().reader(from)?;
-        let (clock, first) = (RealClock::start(), Vec::new());
+    pub fn open(path: &Path, from: &StartPosition) -> io::Result<Tail> {
+        let watch = LogWatcher::open(path, MOST_HELD_BYTES)?;
+        let reader = watch.log_handle().reader_from(from)?;
+        let (clock, first) = (RealClock::start_now(), Vec::new());
         Ok(Tail { watch, reader, clock, first, ends_line: true, gaps: Vec::new() })
     }
 
@@ -43,29 +43,29 @@ impl Tail {
     ///
     /// # Errors
     /// When the files can't be looked at or read.
-    pub fn look(&mut self, out: &mut [u8]) -> io::Result<Piece> {
-        let piece = self.reader.read(out)?;
-        if piece != Piece::Idle {
+    pub fn read_next(&mut self, out: &mut [u8]) -> io::Result<ReadEvent> {
+        let piece = self.reader.read_next(out)?;
+        if piece != ReadEvent::Idle {
             return Ok(piece);
         }
-        self.watch.look()?;
-        self.reader.read(out)
+        self.watch.poll_files()?;
+        self.reader.read_next(out)
     }
 
     /// Where it is: behind the last byte given. `database` is the default database there, if it is known.
-    pub fn mark(&mut self, database: Option<Vec<u8>>) -> Mark {
-        let (position, last) = (self.reader.position(), self.reader.last().to_vec());
-        self.reader.mark(position, &last, database)
+    pub fn current_mark(&mut self, database: Option<Vec<u8>>) -> LogMark {
+        let (position, last) = (self.reader.position(), self.reader.last_bytes().to_vec());
+        self.reader.mark_at(position, &last, database)
     }
 
     /// Gaps met since this was asked last.
-    pub fn gaps(&mut self) -> Vec<Gap> {
+    pub fn take_gaps(&mut self) -> Vec<Gap> {
         std::mem::take(&mut self.gaps)
     }
 
     /// What was seen so far.
-    pub fn seen(&self) -> Seen {
-        self.watch.seen()
+    pub fn watch_stats(&self) -> WatchStats {
+        self.watch.watch_stats()
     }
 
     /// Bytes there are that were not read yet.
@@ -73,9 +73,9 @@ impl Tail {
         self.reader.bytes_behind()
     }
 
-    fn gap(&mut self, gap: Gap) {
+    fn add_gap(&mut self, gap: Gap) {
         self.end_line();
-        self.first.extend_from_slice(&banner(&gap.to_string()));
+        self.first.extend_from_slice(&gap_banner(&gap.to_string()));
         self.gaps.push(gap);
     }
 
@@ -88,7 +88,7 @@ impl Tail {
 }
 
 /// What servers write when they open a log, as it parts what stands before from what follows; says why in it.
-pub(super) fn banner(why: &str) -> Vec<u8> {
+pub(super) fn gap_banner(why: &str) -> Vec<u8> {
     format!(
         "sweat, Version: {} (gap in the log: {why}). started with:\n\
          Tcp port: 0  Unix socket: none\n\
@@ -108,17 +108,17 @@ impl Read for Tail {
                 self.first.drain(..length);
                 return Ok(length);
             }
-            match self.look(out)? {
-                Piece::Bytes(read) => {
+            match self.read_next(out)? {
+                ReadEvent::Bytes(read) => {
                     self.ends_line = out[read - 1] == b'\n';
                     return Ok(read);
                 }
-                Piece::End => self.end_line(),
-                Piece::Gap(gap) => self.gap(gap),
-                Piece::Idle if self.clock.now() >= until => {
+                ReadEvent::End => self.end_line(),
+                ReadEvent::Gap(gap) => self.add_gap(gap),
+                ReadEvent::Idle if self.clock.now() >= until => {
                     return Err(io::ErrorKind::WouldBlock.into());
                 }
-                Piece::Idle => {
+                ReadEvent::Idle => {
                     self.clock.sleep_until(self.clock.now() + LOOK);
                 }
             }

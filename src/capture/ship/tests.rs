@@ -72,12 +72,12 @@ fn rename(server: &mut Server, rng: &mut Rng) {
     let first = format!("{}.1", server.path.display());
     std::fs::rename(&server.path, first).unwrap();
     // The server goes on in the old file until it is told; some make the new one before that.
-    if rng.below(2) == 0 {
+    if rng.uniform_below(2) == 0 {
         open(&server.path);
     }
-    (0..rng.below(4)).for_each(|_| server.write());
+    (0..rng.uniform_below(4)).for_each(|_| server.write());
     server.flush();
-    (0..rng.below(4)).for_each(|_| server.write());
+    (0..rng.uniform_below(4)).for_each(|_| server.write());
 }
 
 fn copytruncate(server: &mut Server) {
@@ -114,16 +114,16 @@ fn a_thousand_rotations_of_all_kinds_lose_and_double_nothing() {
     let mut server = Server::start(dir.path());
     let path = server.path.clone();
     let (is_done, written, read) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let pause = |ns| clock.sleep_until(clock.now() + Nanos(ns));
-    let mut tail = Tail::open(&path, &From::Begin).unwrap();
+    let mut tail = Tail::open(&path, &StartPosition::Begin).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut rng = Rng::new(4, 0, 0);
             for _ in 0..ROTATIONS {
-                (0..1 + rng.below(8)).for_each(|_| server.write());
+                (0..1 + rng.uniform_below(8)).for_each(|_| server.write());
                 written.store(server.next, Ordering::SeqCst);
-                let kind = rng.below(10);
+                let kind = rng.uniform_below(10);
                 if kind >= 6 {
                     // What is neither read nor kept in a copy is lost, so these wait.
                     let until = clock.now() + Nanos(5_000_000_000);
@@ -148,7 +148,7 @@ fn a_thousand_rotations_of_all_kinds_lose_and_double_nothing() {
                         server.flush();
                     }
                 }
-                pause(rng.below(3) * 500_000);
+                pause(rng.uniform_below(3) * 500_000);
             }
             written.store(server.next, Ordering::SeqCst);
             is_done.store(true, Ordering::SeqCst);
@@ -156,12 +156,12 @@ fn a_thousand_rotations_of_all_kinds_lose_and_double_nothing() {
         let (mut text, mut piece, mut found) = (Vec::new(), vec![0; 700], Vec::<u64>::new());
         loop {
             let is_done = is_done.load(Ordering::SeqCst);
-            match tail.look(&mut piece).unwrap() {
-                Piece::Bytes(n) => text.extend_from_slice(&piece[..n]),
-                Piece::End => {}
-                Piece::Gap(gap) => panic!("{gap}"),
-                Piece::Idle if is_done => break,
-                Piece::Idle => {
+            match tail.read_next(&mut piece).unwrap() {
+                ReadEvent::Bytes(n) => text.extend_from_slice(&piece[..n]),
+                ReadEvent::End => {}
+                ReadEvent::Gap(gap) => panic!("{gap}"),
+                ReadEvent::Idle if is_done => break,
+                ReadEvent::Idle => {
                     found.extend(records(&text));
                     text.clear();
                     read.store(found.len() as u64, Ordering::SeqCst);
@@ -172,7 +172,7 @@ fn a_thousand_rotations_of_all_kinds_lose_and_double_nothing() {
         found.extend(records(&text));
         expect_all(&found, written.load(Ordering::SeqCst));
     });
-    let seen = tail.seen();
+    let seen = tail.watch_stats();
     assert!(seen.rotations > 700 && seen.truncations > 100, "{seen:?}");
     assert_eq!((seen.given_up, seen.held_bytes), (0, 0));
 }
@@ -184,34 +184,36 @@ fn a_reader_that_was_killed_goes_on_at_its_mark_whatever_the_log_became_meanwhil
     let mut rng = Rng::new(5, 0, 0);
     let mut all = Vec::new();
     (0..10).for_each(|_| server.write());
-    let mut from = From::Mark(Tail::open(&server.path, &From::Begin).unwrap().mark(None));
+    let mut from = StartPosition::Mark(
+        Tail::open(&server.path, &StartPosition::Begin).unwrap().current_mark(None),
+    );
     for round in 0..60 {
-        for _ in 0..rng.below(3) {
-            (0..rng.below(6)).for_each(|_| server.write());
-            match (round + rng.below(3)) % 3 {
+        for _ in 0..rng.uniform_below(3) {
+            (0..rng.uniform_below(6)).for_each(|_| server.write());
+            match (round + rng.uniform_below(3)) % 3 {
                 0 => rename(&mut server, &mut rng),
                 1 => copytruncate(&mut server),
                 _ => {}
             }
         }
-        (0..rng.below(6)).for_each(|_| server.write());
+        (0..rng.uniform_below(6)).for_each(|_| server.write());
         let mut tail = Tail::open(&server.path, &from).unwrap();
         // It is killed in the middle of what there is, or at its end.
-        let mut piece = vec![0; 1 + rng.below(900) as usize];
-        for _ in 0..rng.below(6) {
-            match tail.look(&mut piece).unwrap() {
-                Piece::Bytes(n) => all.extend_from_slice(&piece[..n]),
-                Piece::Gap(gap) => panic!("{gap}"),
-                Piece::End => {}
-                Piece::Idle => break,
+        let mut piece = vec![0; 1 + rng.uniform_below(900) as usize];
+        for _ in 0..rng.uniform_below(6) {
+            match tail.read_next(&mut piece).unwrap() {
+                ReadEvent::Bytes(n) => all.extend_from_slice(&piece[..n]),
+                ReadEvent::Gap(gap) => panic!("{gap}"),
+                ReadEvent::End => {}
+                ReadEvent::Idle => break,
             }
         }
-        let mark = tail.mark(Some(b"d b".to_vec())).to_string();
-        from = From::Mark(mark.parse().unwrap());
+        let mark = tail.current_mark(Some(b"d b".to_vec())).to_string();
+        from = StartPosition::Mark(mark.parse().unwrap());
     }
     let mut tail = Tail::open(&server.path, &from).unwrap();
     all.extend_from_slice(&rest(&mut tail));
-    assert_eq!(tail.gaps(), []);
+    assert_eq!(tail.take_gaps(), []);
     expect_all(&records(&all), server.next);
 }
 
@@ -220,17 +222,17 @@ fn a_mark_whose_file_is_gone_is_answered_by_a_gap() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = Server::start(dir.path());
     (0..20).for_each(|_| server.write());
-    let mut tail = Tail::open(&server.path, &From::Now).unwrap();
-    assert_eq!(tail.look(&mut [0; 9]).unwrap(), Piece::Idle);
-    let mark = tail.mark(None);
+    let mut tail = Tail::open(&server.path, &StartPosition::Now).unwrap();
+    assert_eq!(tail.read_next(&mut [0; 9]).unwrap(), ReadEvent::Idle);
+    let mark = tail.current_mark(None);
     drop(tail);
     std::fs::remove_file(&server.path).unwrap();
     server.flush();
     (0..3).for_each(|_| server.write());
-    let mut tail = Tail::open(&server.path, &From::Mark(mark)).unwrap();
+    let mut tail = Tail::open(&server.path, &StartPosition::Mark(mark)).unwrap();
     let text = rest(&mut tail);
     assert_eq!(records(&text), [20, 21, 22]);
-    assert_eq!(tail.gaps(), [Gap::Lost]);
+    assert_eq!(tail.take_gaps(), [Gap::Lost]);
     assert!(String::from_utf8_lossy(&text).contains("gap in the log: the place to go on at"));
 }
 
@@ -238,27 +240,29 @@ fn a_mark_whose_file_is_gone_is_answered_by_a_gap() {
 fn what_a_truncation_destroyed_is_told_with_its_bytes_and_a_slow_reader_is_skipped_forward() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = Server::start(dir.path());
-    let mut watch = Watch::open(&server.path, 1_000).unwrap();
-    let mut reader = watch.entrance().reader(&From::Now).unwrap();
+    let mut watch = LogWatcher::open(&server.path, 1_000).unwrap();
+    let mut reader = watch.log_handle().reader_from(&StartPosition::Now).unwrap();
     let before = std::fs::metadata(&server.path).unwrap().len();
     (0..10).for_each(|_| server.write());
-    watch.look().unwrap();
+    watch.poll_files().unwrap();
     let bytes = std::fs::metadata(&server.path).unwrap().len() - before;
     OpenOptions::new().write(true).open(&server.path).unwrap().set_len(0).unwrap();
-    watch.look().unwrap();
-    assert_eq!(reader.read(&mut [0; 10]).unwrap(), Piece::Gap(Gap::Truncated(bytes)));
-    assert_eq!(reader.read(&mut [0; 10]).unwrap(), Piece::Idle);
+    watch.poll_files().unwrap();
+    assert_eq!(reader.read_next(&mut [0; 10]).unwrap(), ReadEvent::Gap(Gap::Truncated(bytes)));
+    assert_eq!(reader.read_next(&mut [0; 10]).unwrap(), ReadEvent::Idle);
     for _ in 0..5 {
         (0..5).for_each(|_| server.write());
         rename(&mut server, &mut Rng::new(1, 0, 0));
-        watch.look().unwrap();
+        watch.poll_files().unwrap();
     }
-    let seen = watch.seen();
+    let seen = watch.watch_stats();
     assert!(seen.given_up > 0 && seen.held_bytes <= 1_000, "{seen:?}");
-    let Piece::Gap(Gap::Behind(files)) = reader.read(&mut [0; 10]).unwrap() else { panic!() };
+    let ReadEvent::Gap(Gap::Behind(files)) = reader.read_next(&mut [0; 10]).unwrap() else {
+        panic!()
+    };
     assert_eq!(files, seen.given_up);
     let text = "x".repeat(4_000);
     server.file.write_all(text.as_bytes()).unwrap();
-    watch.look().unwrap();
+    watch.poll_files().unwrap();
     assert!(reader.bytes_behind() >= 4_000);
 }

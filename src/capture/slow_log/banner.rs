@@ -1,6 +1,6 @@
 //! The three lines that a server writes when it opens a log.
 
-use crate::capture::{Skipped, Step};
+use crate::capture::{ParseStep, SkipReason};
 
 /// Whether the three lines begin here that a server writes when it opens a log. `None` where the text is too short.
 pub(super) fn starts_banner(rest: &[u8], is_all: bool) -> Option<bool> {
@@ -27,20 +27,24 @@ pub(super) fn banner_before(text: &[u8]) -> Option<usize> {
 }
 
 /// What stands here, if it is a banner.
-pub(in crate::capture) fn banner<'t>(text: &[u8], at: usize, is_all: bool) -> Option<Step<'t>> {
+pub(in crate::capture) fn parse_banner<'t>(
+    text: &[u8],
+    at: usize,
+    is_all: bool,
+) -> Option<ParseStep<'t>> {
     let rest = &text[at..];
     if rest.first() == Some(&b'#') {
         return None;
     }
     match starts_banner(rest, is_all) {
         Some(false) => None,
-        None => Some(Step::More),
+        None => Some(ParseStep::More),
         Some(true) => {
             let mut ends = memchr::memchr_iter(b'\n', rest);
             match ends.nth(2) {
-                Some(end) => Some(Step::Skipped(at + end + 1, Skipped::Banner)),
-                None if is_all => Some(Step::Skipped(text.len(), Skipped::Banner)),
-                None => Some(Step::More),
+                Some(end) => Some(ParseStep::Skipped(at + end + 1, SkipReason::Banner)),
+                None if is_all => Some(ParseStep::Skipped(text.len(), SkipReason::Banner)),
+                None => Some(ParseStep::More),
             }
         }
     }

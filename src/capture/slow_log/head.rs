@@ -2,12 +2,12 @@
 //! whatever they are, as each version brings new ones.
 
 use super::super::log::line_count;
-use super::super::modes::PLAIN_OK_BYTES;
+use super::super::session_modes::PLAIN_OK_BYTES;
 use super::super::time;
 
 /// What stands before a statement.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Head<'a> {
+pub(super) struct RecordHead<'a> {
     /// Where the statement begins.
     pub(super) statement_at: usize,
     /// Lines before it.
@@ -63,9 +63,9 @@ pub(super) struct Head<'a> {
 /// What was found at a place.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one per record, never kept; a box is an allocation")]
-pub(super) enum Found<'a> {
+pub(super) enum HeadMatch<'a> {
     /// A head, whole.
-    Head(Head<'a>),
+    Head(RecordHead<'a>),
     /// The text ends before it does.
     Incomplete,
     /// Something else.
@@ -73,8 +73,8 @@ pub(super) enum Found<'a> {
 }
 
 /// Reads the head that begins at `at`. `is_all` says that no more text will come.
-pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
-    let mut head = Head::default();
+pub(super) fn read_head(text: &[u8], at: usize, is_all: bool) -> HeadMatch<'_> {
+    let mut head = RecordHead::default();
     let mut at = at;
     let mut lines = 0;
     loop {
@@ -82,7 +82,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
         let end = match memchr::memchr(b'\n', rest) {
             Some(end) => end,
             None if is_all => rest.len(),
-            None => return Found::Incomplete,
+            None => return HeadMatch::Incomplete,
         };
         let line = &rest[..end];
         let next = (at + end + 1).min(text.len());
@@ -90,16 +90,16 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             if line.starts_with(b"# administrator command: ") || head.is_followed_by(line) {
                 break;
             }
-            head.line(line);
-        } else if line.starts_with(b"SET ") && head.stamp(line) {
+            head.read_line(line);
+        } else if line.starts_with(b"SET ") && head.read_timestamp(line) {
             head.lines += 1;
             at = next;
             break;
-        } else if line.starts_with(b"SET ") && is_numbers(line) {
+        } else if line.starts_with(b"SET ") && is_insert_id_line(line) {
             // Old logs have no stamp behind the numbers; but a client may set them too, and then no statement follows.
             let after = text.get(next..).unwrap_or_default();
             if after.len() < 2 && !is_all {
-                return Found::Incomplete;
+                return HeadMatch::Incomplete;
             }
             if !after.is_empty() && !after.starts_with(b"# ") {
                 head.lines += 1;
@@ -107,7 +107,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
             }
             break;
         } else if line.starts_with(b"use ") && lines > 0 && head.used.is_none() {
-            let Some(length) = used(rest, is_all) else { return Found::Incomplete };
+            let Some(length) = use_length(rest, is_all) else { return HeadMatch::Incomplete };
             match length {
                 0 => break,
                 length => {
@@ -122,7 +122,7 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
         } else if head.schema.is_some() && head.took_us.is_none() && holds_key(line) {
             // A database's name with a line's end in it.
             head.has_free_text = true;
-            head.keys(line, false);
+            head.read_keys(line, false);
         } else if head.has_warnings && is_warning(rest) {
             // A warning's text with a line's end in it.
         } else {
@@ -138,13 +138,13 @@ pub(super) fn head(text: &[u8], at: usize, is_all: bool) -> Found<'_> {
     }
     head.statement_at = at;
     if head.has_user || head.took_us.is_some() || head.noted_us.is_some() {
-        Found::Head(head)
+        HeadMatch::Head(head)
     } else {
-        Found::Nothing
+        HeadMatch::Nothing
     }
 }
 
-fn is_user(line: &[u8]) -> bool {
+fn is_user_line(line: &[u8]) -> bool {
     line.starts_with(b"# User@Host:") || line.starts_with(b"# User: ")
 }
 
@@ -167,7 +167,7 @@ const LONGEST_NEXT: usize = super::ADMIN.len();
 
 /// Length of `use NAME;` with its line's end; names may hold blanks, semicolons and ends of lines. 0 where it is a
 /// statement: nothing of a head follows it. `None` where the text ends too soon.
-fn used(rest: &[u8], is_all: bool) -> Option<usize> {
+fn use_length(rest: &[u8], is_all: bool) -> Option<usize> {
     const STAMP: &[u8] = b"SET ";
     for found in memchr::memmem::find_iter(rest, b";\n") {
         // However much of the log is here: what is this long is no name.
@@ -181,7 +181,7 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
         if next.starts_with(STAMP) {
             return Some(found + 2);
         }
-        if is_user(next) || next.starts_with(b"# Time: ") || next.starts_with(super::ADMIN) {
+        if is_user_line(next) || next.starts_with(b"# Time: ") || next.starts_with(super::ADMIN) {
             return Some(found + 2);
         }
         if next.is_empty() || next.starts_with(b"# ") {
@@ -195,10 +195,10 @@ fn used(rest: &[u8], is_all: bool) -> Option<usize> {
     if is_all || rest.len() > LONGEST_USE + 2 { Some(0) } else { None }
 }
 
-impl<'a> Head<'a> {
+impl<'a> RecordHead<'a> {
     /// Whether a line begins the next head: this one has had such a line, or what follows it.
     fn is_followed_by(&self, line: &[u8]) -> bool {
-        self.has_user && is_user(line)
+        self.has_user && is_user_line(line)
             || self.has_user && !self.has_free_text && line.starts_with(b"# Time:")
             || self.took_us.is_some() && !self.has_warnings && line.starts_with(b"# Query_time: ")
     }
@@ -225,22 +225,22 @@ impl<'a> Head<'a> {
         }
     }
 
-    fn line(&mut self, line: &'a [u8]) {
+    fn read_line(&mut self, line: &'a [u8]) {
         if let Some(value) = line.strip_prefix(b"# Time:") {
-            self.noted_us = time::read(value);
+            self.noted_us = time::parse_time_us(value);
             self.is_noted_end = value.get(5) == Some(&b'-');
             if self.noted_us.is_none() {
                 self.is_odd = true;
                 // Some logs have both on one line.
                 if let Some(at) = memchr::memmem::find(value, b"# User@Host: ") {
-                    self.user_at_host(&value[at + 13..]);
+                    self.read_user_host(&value[at + 13..]);
                 }
             }
         } else if let Some(value) = line.strip_prefix(b"# User@Host:") {
             self.is_odd |= value.trim_ascii().is_empty();
-            self.user_at_host(value.strip_prefix(b" ").unwrap_or(value));
+            self.read_user_host(value.strip_prefix(b" ").unwrap_or(value));
         } else if let Some(value) = line.strip_prefix(b"# User: ") {
-            self.user_at_host(value);
+            self.read_user_host(value);
         } else if line == b"# Warnings" {
             self.has_warnings = true;
             self.has_free_text = true;
@@ -249,30 +249,30 @@ impl<'a> Head<'a> {
         } else if line.starts_with(b"# explain: ") {
             self.has_free_text = true;
         } else if line.len() > 2 {
-            self.keys(&line[2..], true);
+            self.read_keys(&line[2..], true);
         }
     }
 
-    fn user_at_host(&mut self, value: &'a [u8]) {
+    fn read_user_host(&mut self, value: &'a [u8]) {
         self.has_user = true;
         let rest;
-        (self.user, self.host, rest) = account(value);
-        self.keys(rest, true);
+        (self.user, self.host, rest) = parse_account(value);
+        self.read_keys(rest, true);
     }
 
     /// `Key: value  Key: value`. A value ends at a blank; that of `Schema` at two, or where the next key begins.
-    fn keys(&mut self, line: &'a [u8], counts: bool) {
+    fn read_keys(&mut self, line: &'a [u8], counts: bool) {
         let mut rest = line.trim_ascii_start();
         let mut shape = self.shape;
         let mut is_kept = false;
-        while let Some((key, after)) = before_colon(rest) {
-            let value_at = blanks(after);
+        while let Some((key, after)) = split_at_colon(rest) {
+            let value_at = blank_count(after);
             let value = &after[value_at..];
             // Two blanks and the next key: the value is empty.
-            let is_empty = value_at != 1 && self::key(value).is_some();
-            let end = match self.take(key, if is_empty { b"" } else { value }) {
+            let is_empty = value_at != 1 && self::split_key(value).is_some();
+            let end = match self.read_value(key, if is_empty { b"" } else { value }) {
                 Some(end) => end,
-                None if self::key(rest).is_none() => break,
+                None if self::split_key(rest).is_none() => break,
                 None if is_empty => 0,
                 None => word_end(value),
             };
@@ -281,7 +281,7 @@ impl<'a> Head<'a> {
             let mark = [key[0], key[key.len() - 1], key.len() as u8, 0];
             shape = (shape ^ u64::from(u32::from_le_bytes(mark))).wrapping_mul(0x100_0000_01b3);
             rest = &value[end..];
-            rest = &rest[blanks(rest)..];
+            rest = &rest[blank_count(rest)..];
         }
         if is_kept && counts {
             self.shape = shape;
@@ -289,15 +289,15 @@ impl<'a> Head<'a> {
     }
 
     /// Takes the value that a text begins with, and gives its length; `None` where we don't know the key.
-    fn take(&mut self, key: &[u8], text: &'a [u8]) -> Option<usize> {
+    fn read_value(&mut self, key: &[u8], text: &'a [u8]) -> Option<usize> {
         let slot = match key {
             b"Id" | b"Thread_id" | b"Conn_ID" => {
                 let (number, length) = leading_number(text);
                 self.session = number.or(self.session);
                 return Some(length);
             }
-            b"Query_time" => return Some(leading_micros(text, &mut self.took_us)),
-            b"Lock_time" => return Some(leading_micros(text, &mut self.locked_us)),
+            b"Query_time" => return Some(leading_seconds_us(text, &mut self.took_us)),
+            b"Lock_time" => return Some(leading_seconds_us(text, &mut self.locked_us)),
             b"Rows_sent" => &mut self.rows_sent,
             b"Rows_examined" => &mut self.rows_examined,
             b"Rows_affected" => &mut self.rows_affected,
@@ -313,7 +313,7 @@ impl<'a> Head<'a> {
                 let length = word_end(text);
                 match key {
                     b"QC_hit" => self.is_mariadb = true,
-                    b"Start" => self.start_us = time::read(&text[..length]),
+                    b"Start" => self.start_us = time::parse_time_us(&text[..length]),
                     _ => self.is_inner = length > 0,
                 }
                 return Some(length);
@@ -326,7 +326,7 @@ impl<'a> Head<'a> {
     }
 
     /// `SET last_insert_id=5,insert_id=6,timestamp=1795245124.000123;`: whether it is that line.
-    fn stamp(&mut self, line: &[u8]) -> bool {
+    fn read_timestamp(&mut self, line: &[u8]) -> bool {
         let Some(mut rest) = line.strip_prefix(b"SET ").and_then(|l| l.strip_suffix(b";")) else {
             return false;
         };
@@ -340,7 +340,7 @@ impl<'a> Head<'a> {
             }
         }
         let Some(value) = rest.strip_prefix(b"timestamp=") else { return false };
-        let Some(micros) = micros(value) else { return false };
+        let Some(micros) = parse_seconds_us(value) else { return false };
         self.stamp_us = Some(micros);
         true
     }
@@ -348,7 +348,7 @@ impl<'a> Head<'a> {
 
 /// `u[v] @ host [address]  Id: 7`: the account that a session acts as (in brackets; before them stands the one that was
 /// authenticated), where it comes from, and the rest.
-pub(in crate::capture) fn account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
+pub(in crate::capture) fn parse_account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
     let ends = memchr::memchr_iter(b'@', value);
     let is_end = |at: &usize| {
         at.checked_sub(1).is_some_and(|before| value[before] == b' ')
@@ -375,14 +375,14 @@ pub(in crate::capture) fn account(value: &[u8]) -> (&[u8], &[u8], &[u8]) {
 }
 
 /// `SET last_insert_id=5,insert_id=6;`: as a head's line without the time.
-fn is_numbers(line: &[u8]) -> bool {
+fn is_insert_id_line(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"SET ").and_then(|l| l.strip_suffix(b";")) else {
         return false;
     };
     rest.split(|b| *b == b',').all(|part| {
         let value = [&b"last_insert_id="[..], b"insert_id="];
         let value = value.iter().find_map(|name| part.strip_prefix(*name));
-        value.is_some_and(|value| number(value).is_some())
+        value.is_some_and(|value| parse_number(value).is_some())
     })
 }
 
@@ -398,18 +398,18 @@ const IN_KEY: [bool; 256] = {
 };
 
 /// A key at the begin, and what follows its colon.
-fn key(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_key(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let length = rest.iter().position(|b| !IN_KEY[usize::from(*b)])?;
     (length > 0 && rest[length] == b':').then(|| (&rest[..length], &rest[length + 1..]))
 }
 
 /// What stands before the next colon, whether it is a key or not: to look is quicker than to know.
-fn before_colon(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_at_colon(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = memchr::memchr(b':', rest)?;
     (colon > 0).then(|| (&rest[..colon], &rest[colon + 1..]))
 }
 
-fn blanks(text: &[u8]) -> usize {
+fn blank_count(text: &[u8]) -> usize {
     text.iter().position(|b| *b != b' ').unwrap_or(text.len())
 }
 
@@ -419,7 +419,7 @@ fn word_end(value: &[u8]) -> usize {
 
 /// A name may hold blanks: it ends at two of them, or at one, if a key follows.
 fn schema_end(value: &[u8]) -> usize {
-    let follows = |at: usize| key(value[at..].trim_ascii_start()).is_some();
+    let follows = |at: usize| split_key(value[at..].trim_ascii_start()).is_some();
     let first = word_end(value);
     if first < value.len() && follows(first) {
         return first;
@@ -429,7 +429,7 @@ fn schema_end(value: &[u8]) -> usize {
         .unwrap_or(value.len())
 }
 
-fn number(value: &[u8]) -> Option<u64> {
+fn parse_number(value: &[u8]) -> Option<u64> {
     if value.is_empty() || value.len() > 19 {
         return None;
     }
@@ -455,7 +455,7 @@ fn leading_digits(text: &[u8]) -> (u64, usize) {
 }
 
 /// `12.000345` at the begin of a text as microseconds, and its length.
-fn leading_micros(text: &[u8], slot: &mut Option<u64>) -> usize {
+fn leading_seconds_us(text: &[u8], slot: &mut Option<u64>) -> usize {
     let (whole, point) = leading_digits(text);
     if let Some(part) = text.get(point..).and_then(|rest| rest.strip_prefix(b".")) {
         let (part, digits) = leading_digits(part);
@@ -468,17 +468,17 @@ fn leading_micros(text: &[u8], slot: &mut Option<u64>) -> usize {
         }
     }
     let length = word_end(text);
-    *slot = micros(&text[..length]);
+    *slot = parse_seconds_us(&text[..length]);
     length
 }
 
 /// `12.000345` as microseconds.
-fn micros(value: &[u8]) -> Option<u64> {
+fn parse_seconds_us(value: &[u8]) -> Option<u64> {
     let (whole, part) = match memchr::memchr(b'.', value) {
         Some(at) => (&value[..at], &value[at + 1..]),
         None => (value, &[][..]),
     };
-    let mut micros = number(whole)?.checked_mul(1_000_000)?;
+    let mut micros = parse_number(whole)?.checked_mul(1_000_000)?;
     let mut unit = 100_000;
     for digit in part {
         if !digit.is_ascii_digit() {
@@ -494,8 +494,10 @@ fn micros(value: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> (Head<'_>, &str) {
-        let Found::Head(head) = head(text.as_bytes(), 0, true) else { panic!("no head in {text}") };
+    fn read(text: &str) -> (RecordHead<'_>, &str) {
+        let HeadMatch::Head(head) = read_head(text.as_bytes(), 0, true) else {
+            panic!("no head in {text}")
+        };
         let at = head.statement_at;
         (head, &text[at..])
     }
@@ -553,8 +555,12 @@ mod tests {
     fn what_has_no_end_yet_waits_for_more() {
         let text = "# Time: 2026-11-21T07:12:09.637423Z\n# User@Host: u[u] @ h []  Id: 3\n";
         for cut in 1..text.len() {
-            assert_eq!(head(&text.as_bytes()[..cut], 0, false), Found::Incomplete, "{cut}");
+            assert_eq!(
+                read_head(&text.as_bytes()[..cut], 0, false),
+                HeadMatch::Incomplete,
+                "{cut}"
+            );
         }
-        assert_eq!(head(b"select 1;\n", 0, true), Found::Nothing);
+        assert_eq!(read_head(b"select 1;\n", 0, true), HeadMatch::Nothing);
     }
 }

@@ -6,28 +6,31 @@
 //! time that fits. Then what was open is marked unbalanced, and what follows as suspect.
 
 mod banner;
-mod end;
 mod head;
-mod text;
+mod record_writer;
+mod statement_end;
 
 use std::collections::HashSet;
 
-use super::lexer::unquoted;
-use super::log_clock::{Fit, LogClock};
-use super::long::LongRecord;
-use super::machine::Reading;
-use super::modes::Modes;
-use super::{Ahead, Database, Deed, Doubt, Format, Recorded, SUSPECT_BYTES, Skipped, Step};
-pub(super) use banner::banner;
+use super::byte_lexer::LexerMode;
+use super::lexer::unquote_name;
+use super::log_clock::{LogClock, LogFit};
+use super::long_record::LongRecord;
+use super::session_modes::SessionModes;
+use super::{
+    Confidence, DefaultDatabase, EventKind, FormatParser, LogRecord, Lookahead, ParseStep,
+    SUSPECT_BYTES, SkipReason,
+};
+pub(super) use banner::parse_banner;
 use banner::starts_banner;
-use end::End;
-use head::{Found, Head, head};
+use head::{HeadMatch, RecordHead, read_head};
+use statement_end::StatementEnd;
 
-pub(super) use head::account;
-pub use text::write_slow;
+pub(super) use head::parse_account;
+pub use record_writer::write_slow_record;
 
 /// Whether a line begins a record, or is one of its first.
-pub(super) fn begins(line: &[u8]) -> bool {
+pub(super) fn starts_record(line: &[u8]) -> bool {
     starts_head(line) || line.starts_with(b"# Query_time: ") || line.starts_with(b"# Thread_id: ")
 }
 
@@ -48,7 +51,7 @@ pub(super) struct SlowLog {
     recent: [u64; RECENT],
     clock: LogClock,
     /// What sessions said of how they are to be read.
-    modes: Modes,
+    modes: SessionModes,
     /// Bytes that are suspect from here on.
     suspect_bytes: usize,
     lacks_begin: bool,
@@ -81,7 +84,7 @@ impl Default for SlowLog {
             newest_session: 0,
             recent: [u64::MAX; RECENT],
             clock: LogClock::default(),
-            modes: Modes::default(),
+            modes: SessionModes::default(),
             suspect_bytes: 0,
             lacks_begin: false,
             free_text_bytes: 0,
@@ -93,81 +96,89 @@ impl Default for SlowLog {
     }
 }
 
-impl Format for SlowLog {
-    fn step<'t>(&'t mut self, text: &'t [u8], at: usize, line: u64, ahead: Ahead) -> Step<'t> {
+impl FormatParser for SlowLog {
+    fn parse_next<'t>(
+        &'t mut self,
+        text: &'t [u8],
+        at: usize,
+        line: u64,
+        ahead: Lookahead,
+    ) -> ParseStep<'t> {
         let is_all = ahead.is_all();
-        if let Some(step) = self.rest_of_long(text, at, is_all) {
+        if let Some(step) = self.skip_long_record(text, at, is_all) {
             return step;
         }
         if self.was_early {
-            match self.rest_of_early(text, at, is_all) {
+            match self.skip_early_rest(text, at, is_all) {
                 Some(step) => return step,
                 None => self.was_early = false,
             }
         }
-        if let Some(step) = banner(text, at, is_all) {
+        if let Some(step) = parse_banner(text, at, is_all) {
             return step;
         }
-        if self.is_skipping && !self.starts_behind_strange(&text[at..], self.is_behind_end) {
-            return self.skip(text, at, is_all);
+        if self.is_skipping && !self.starts_after_unknown(&text[at..], self.is_behind_end) {
+            return self.skip_unknown(text, at, is_all);
         }
         self.is_skipping = false;
-        let found = match head(text, at, is_all) {
-            Found::Head(found) => found,
-            Found::Incomplete => return Step::More,
-            Found::Nothing => {
+        let found = match read_head(text, at, is_all) {
+            HeadMatch::Head(found) => found,
+            HeadMatch::Incomplete => return ParseStep::More,
+            HeadMatch::Nothing => {
                 self.is_skipping = true;
-                return self.skip(text, at, is_all);
+                return self.skip_unknown(text, at, is_all);
             }
         };
         let begin = found.statement_at;
         if begin == text.len() && !is_all {
-            return Step::More;
+            return ParseStep::More;
         }
         if self.suspect_bytes == 0 {
             // A head in the very first literal must look like the head before it, too.
             self.learn_shape(&found);
         }
         match self.is_bare(&found, text, is_all) {
-            None => return Step::More,
+            None => return ParseStep::More,
             Some(true) => {
-                self.pass_bare(&found, begin - at);
-                return Step::Skipped(begin, Skipped::Strange);
+                self.skip_bare_head(&found, begin - at);
+                return ParseStep::Skipped(begin, SkipReason::Strange);
             }
             Some(false) => {}
         }
-        let Some(end) = self.end(text, begin, Some(&found), ahead) else { return Step::More };
+        let Some(end) = self.find_end(text, begin, Some(&found), ahead) else {
+            return ParseStep::More;
+        };
         self.was_early = end.is_early;
         let line = line + found.lines;
         let after = end.lines.map(|lines| line + lines);
-        self.recorded(text, found, &end, line, (end.next - at, after))
+        self.finish_record(text, found, &end, line, (end.next - at, after))
     }
 
-    fn lacks_begin(&mut self) {
+    fn note_missing_start(&mut self) {
         self.suspect_bytes = SUSPECT_BYTES;
         self.lacks_begin = true;
     }
 
-    fn leave_out(&mut self, text: &[u8], at: usize) {
+    fn skip_oversized(&mut self, text: &[u8], at: usize) {
         if let Some(long) = &mut self.long {
-            return long.pass();
+            return long.continue_record();
         }
         let is_record = !std::mem::take(&mut self.was_early) && !self.is_skipping;
-        let long = match head(text, at, false) {
-            Found::Head(found) if is_record => {
+        let long = match read_head(text, at, false) {
+            HeadMatch::Head(found) if is_record => {
                 if self.suspect_bytes == 0 {
-                    self.learn(&found);
+                    self.learn_head(&found);
                 }
-                self.meet(&found);
+                self.note_session(&found);
                 self.note_database(&found);
-                let mode = self.modes.of(found.session);
-                let reading = mode.map_or(Reading::DEFAULT, |mode| mode.reading);
+                let mode = self.modes.for_session(found.session);
+                let reading = mode.map_or(LexerMode::DEFAULT, |mode| mode.reading);
                 LongRecord::new(reading, found.statement_at - at, true)
             }
             // Nobody knows what it is: what follows may be a part of it.
             _ => {
                 self.suspect_bytes = SUSPECT_BYTES;
-                LongRecord::new(Reading::DEFAULT, 0, false)
+                LongRecord::new(LexerMode::DEFAULT, 0, false)
             }
         };
         self.is_skipping = false;
@@ -178,51 +189,55 @@ impl Format for SlowLog {
 const ADMIN: &[u8] = b"# administrator command: ";
 
 impl SlowLog {
-    fn recorded<'t>(
+    fn finish_record<'t>(
         &'t mut self,
         text: &'t [u8],
-        head: Head<'t>,
-        end: &End,
+        head: RecordHead<'t>,
+        end: &StatementEnd,
         line: u64,
         (bytes, after): (usize, Option<u64>),
-    ) -> Step<'t> {
+    ) -> ParseStep<'t> {
         let body = &text[head.statement_at..end.statement];
         let (deed, body) = match body.strip_prefix(ADMIN) {
-            Some(command) => (command_deed(command), command),
-            None => (Deed::Statement, body),
+            Some(command) => (command_kind(command), command),
+            None => (EventKind::Statement, body),
         };
         let doubt = match end.doubt {
-            Doubt::Clean | Doubt::Early if self.suspect_bytes > 0 => Doubt::Suspect,
-            Doubt::Clean | Doubt::Early if head.has_free_text || self.free_text_bytes > 0 => {
-                Doubt::FreeText
+            Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
+            Confidence::Clean | Confidence::Early
+                if head.has_free_text || self.free_text_bytes > 0 =>
+            {
+                Confidence::FreeText
             }
-            Doubt::Clean | Doubt::Early if head.is_odd || head.has_user == self.is_short => {
-                Doubt::Irregular
+            Confidence::Clean | Confidence::Early
+                if head.is_odd || head.has_user == self.is_short =>
+            {
+                Confidence::Irregular
             }
             doubt => doubt,
         };
-        let is_certain = self.suspect_bytes == 0 && doubt != Doubt::Unbalanced;
-        self.pass_bytes(&head, bytes);
+        let is_certain = self.suspect_bytes == 0 && doubt != Confidence::Unbalanced;
+        self.count_bytes(&head, bytes);
         if end.is_guess {
             self.suspect_bytes = SUSPECT_BYTES;
         }
         // Without the log's begin there is nothing better to learn from.
-        if is_certain || self.lacks_begin && doubt == Doubt::Suspect {
-            self.learn(&head);
+        if is_certain || self.lacks_begin && doubt == Confidence::Suspect {
+            self.learn_head(&head);
         }
-        self.meet(&head);
+        self.note_session(&head);
         self.note_database(&head);
         let database = match (head.schema, &self.database) {
-            (Some(b""), _) => Database::None,
-            (Some(name), _) => Database::Named(name),
-            (None, None) => Database::Unknown,
+            (Some(b""), _) => DefaultDatabase::None,
+            (Some(name), _) => DefaultDatabase::Named(name),
+            (None, None) => DefaultDatabase::Unknown,
             (None, Some(name)) => {
                 self.given.clone_from(name);
-                Database::Named(&self.given)
+                DefaultDatabase::Named(&self.given)
             }
         };
-        let began_us = self.began(&head);
-        let recorded = Recorded {
+        let began_us = self.record_start_us(&head);
+        let recorded = LogRecord {
             line,
             deed,
             text: body,
@@ -240,16 +255,16 @@ impl SlowLog {
             errno: head.errno,
             is_inner: head.is_inner,
             doubt,
-            ..Recorded::default()
+            ..LogRecord::default()
         };
-        if is_certain && doubt != Doubt::Cut {
-            self.modes.note(&recorded);
+        if is_certain && doubt != Confidence::Cut {
+            self.modes.note_record(&recorded);
         }
-        Step::Recorded(recorded, end.next, after)
+        ParseStep::Recorded(recorded, end.next, after)
     }
 
     /// So many bytes were read, and their head was this.
-    fn pass_bytes(&mut self, head: &Head<'_>, bytes: usize) {
+    fn count_bytes(&mut self, head: &RecordHead<'_>, bytes: usize) {
         self.free_text_bytes = match head.has_free_text {
             true => FREE_TEXT_BYTES,
             false => self.free_text_bytes.saturating_sub(bytes),
@@ -257,15 +272,15 @@ impl SlowLog {
         self.suspect_bytes = self.suspect_bytes.saturating_sub(bytes);
     }
 
-    fn note_database(&mut self, head: &Head<'_>) {
+    fn note_database(&mut self, head: &RecordHead<'_>) {
         if let Some(used) = head.used {
-            self.database = Some(unquoted(used));
+            self.database = Some(unquote_name(used));
         }
     }
 
     /// Whether no statement follows a head, as the server died, or the disk was full. A statement may begin with
     /// comments that look like a head: then it is one only if it is what this log would write next.
-    fn is_bare(&self, found: &Head<'_>, text: &[u8], is_all: bool) -> Option<bool> {
+    fn is_bare(&self, found: &RecordHead<'_>, text: &[u8], is_all: bool) -> Option<bool> {
         let rest = &text[found.statement_at..];
         if rest.is_empty() {
             return Some(true);
@@ -274,21 +289,23 @@ impl SlowLog {
             return Some(false);
         }
         if found.stamp_us.is_none() {
-            return Some(self.starts(rest) || starts_banner(rest, is_all)?);
+            return Some(self.starts_own_record(rest) || starts_banner(rest, is_all)?);
         }
-        if !self.starts(rest) {
+        if !self.starts_own_record(rest) {
             return Some(false);
         }
-        match head(text, found.statement_at, is_all) {
-            Found::Incomplete => None,
-            Found::Head(next) => Some(next.stamp_us.is_some() && self.fit(&next) == Fit::Own),
-            Found::Nothing => Some(false),
+        match read_head(text, found.statement_at, is_all) {
+            HeadMatch::Incomplete => None,
+            HeadMatch::Head(next) => {
+                Some(next.stamp_us.is_some() && self.head_fit(&next) == LogFit::Own)
+            }
+            HeadMatch::Nothing => Some(false),
         }
     }
 
     /// A head has no statement.
-    fn pass_bare(&mut self, head: &Head<'_>, bytes: usize) {
-        self.pass_bytes(head, bytes);
+    fn skip_bare_head(&mut self, head: &RecordHead<'_>, bytes: usize) {
+        self.count_bytes(head, bytes);
         self.note_database(head);
         if head.stamp_us.is_some() {
             self.suspect_bytes = SUSPECT_BYTES;
@@ -296,23 +313,28 @@ impl SlowLog {
     }
 
     /// Goes over the rest of a record that is left out. `None` where there is none, or the next record begins.
-    fn rest_of_long(&mut self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+    fn skip_long_record(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        is_all: bool,
+    ) -> Option<ParseStep<'static>> {
         let mut long = self.long.take()?;
-        let reached = long.go(text, at, &mut |next, inside| {
+        let reached = long.skip_text(text, at, &mut |next, inside| {
             let rest = &text[next..];
             if rest.is_empty() || rest.len() < LONGEST_START && may_start_head(rest) {
                 return is_all.then_some(false);
             }
             if inside.may_end() {
-                return self.begins_record(text, next, is_all).map(|doubt| doubt.is_some());
+                return self.check_record_start(text, next, is_all).map(|doubt| doubt.is_some());
             }
-            if !self.starts(rest) {
+            if !self.starts_own_record(rest) {
                 return Some(false);
             }
-            match head(text, next, is_all) {
-                Found::Incomplete => None,
-                Found::Head(head) => Some(self.fit(&head) == Fit::Own),
-                Found::Nothing => Some(false),
+            match read_head(text, next, is_all) {
+                HeadMatch::Incomplete => None,
+                HeadMatch::Head(head) => Some(self.head_fit(&head) == LogFit::Own),
+                HeadMatch::Nothing => Some(false),
             }
         });
         long.step(at, reached, &mut self.long, &mut self.suspect_bytes)
@@ -320,7 +342,7 @@ impl SlowLog {
 
     /// When a statement began, microseconds since 1970. MariaDB notes that; MySQL notes when it ended, in `# Time`, and
     /// from 8.0.14 on the second of its begin in the stamp. A head without a time is of the second of the one before.
-    fn began(&self, head: &Head<'_>) -> Option<u64> {
+    fn record_start_us(&self, head: &RecordHead<'_>) -> Option<u64> {
         let took_us = head.took_us.unwrap_or(0);
         let known = self.clock.now_us();
         if head.is_noted_end {
@@ -335,37 +357,37 @@ impl SlowLog {
 
     /// What follows a record that was given early, where it is no head: the rest of that record, up to the next head
     /// outside its quotes. It must not become a record of its own. `None` where the next record begins.
-    fn rest_of_early(&self, text: &[u8], at: usize, is_all: bool) -> Option<Step<'static>> {
+    fn skip_early_rest(&self, text: &[u8], at: usize, is_all: bool) -> Option<ParseStep<'static>> {
         let rest = &text[at..];
-        if self.starts(rest) {
+        if self.starts_own_record(rest) {
             return None;
         }
         if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
-            return Some(Step::More);
+            return Some(ParseStep::More);
         }
         match starts_banner(rest, is_all) {
             Some(true) => return None,
             Some(false) => {}
-            None => return Some(Step::More),
+            None => return Some(ParseStep::More),
         }
-        let ahead = if is_all { Ahead::Nothing } else { Ahead::More };
-        Some(match self.end(text, at, None, ahead) {
-            Some(end) => Step::Skipped(end.next, Skipped::Rest),
-            None => Step::More,
+        let ahead = if is_all { Lookahead::Nothing } else { Lookahead::More };
+        Some(match self.find_end(text, at, None, ahead) {
+            Some(end) => ParseStep::Skipped(end.next, SkipReason::Rest),
+            None => ParseStep::More,
         })
     }
 
     /// Takes note of what this log's heads look like.
-    fn learn(&mut self, head: &Head<'_>) {
+    fn learn_head(&mut self, head: &RecordHead<'_>) {
         self.learn_shape(head);
         if let Some(us) = head.time_us() {
-            self.clock.note(us);
+            self.clock.note_time(us);
         }
     }
 
     /// Takes note of a session, also of one that may be text: so long as nothing is certain, that makes nothing worse,
     /// and heads of sessions that began meanwhile are known.
-    fn meet(&mut self, head: &Head<'_>) {
+    fn note_session(&mut self, head: &RecordHead<'_>) {
         let is_new = |id: &u64| self.recent[*id as usize % RECENT] != *id;
         if let Some(session) = head.session.filter(is_new) {
             self.recent[session as usize % RECENT] = session;
@@ -376,7 +398,7 @@ impl SlowLog {
         }
     }
 
-    fn learn_shape(&mut self, head: &Head<'_>) {
+    fn learn_shape(&mut self, head: &RecordHead<'_>) {
         // Where one head has an account, all have: what was seen before was the rest of one that was cut.
         if self.shape.is_none() || self.is_short && head.has_user {
             self.shape = Some(head.shape);
@@ -385,36 +407,37 @@ impl SlowLog {
     }
 
     /// Whether a record begins here by how this log begins them.
-    fn starts(&self, rest: &[u8]) -> bool {
+    fn starts_own_record(&self, rest: &[u8]) -> bool {
         starts_head(rest) || self.is_short && starts_short_head(rest)
     }
 
     /// The same behind something strange. Where no record was seen yet, a line that is a head's second in most logs is
     /// its first in a short one, behind a statement's end.
-    fn starts_behind_strange(&self, rest: &[u8], is_behind_end: bool) -> bool {
-        self.starts(rest) || self.shape.is_none() && is_behind_end && starts_short_head(rest)
+    fn starts_after_unknown(&self, rest: &[u8], is_behind_end: bool) -> bool {
+        self.starts_own_record(rest)
+            || self.shape.is_none() && is_behind_end && starts_short_head(rest)
     }
 
     /// Text that no head stands before: up to the next line that begins one.
-    fn skip<'t>(&mut self, text: &[u8], at: usize, is_all: bool) -> Step<'t> {
+    fn skip_unknown<'t>(&mut self, text: &[u8], at: usize, is_all: bool) -> ParseStep<'t> {
         let mut from = at;
         while let Some(end) = memchr::memchr(b'\n', &text[from..]) {
             self.is_behind_end = end > 0 && text[from + end - 1] == b';';
             from += end + 1;
             let rest = &text[from..];
-            if self.starts_behind_strange(rest, self.is_behind_end)
+            if self.starts_after_unknown(rest, self.is_behind_end)
                 || starts_banner(rest, is_all) == Some(true)
             {
-                return Step::Skipped(from, Skipped::Strange);
+                return ParseStep::Skipped(from, SkipReason::Strange);
             }
             if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
                 break;
             }
         }
         if is_all {
-            return Step::Skipped(text.len(), Skipped::Strange);
+            return ParseStep::Skipped(text.len(), SkipReason::Strange);
         }
-        if from > at { Step::Skipped(from, Skipped::Strange) } else { Step::More }
+        if from > at { ParseStep::Skipped(from, SkipReason::Strange) } else { ParseStep::More }
     }
 }
 
@@ -446,12 +469,12 @@ fn may_start_head(rest: &[u8]) -> bool {
     STARTS.iter().any(|start| start.starts_with(rest) || rest.starts_with(start))
 }
 
-fn command_deed(command: &[u8]) -> Deed {
+fn command_kind(command: &[u8]) -> EventKind {
     match command {
-        b"Quit" => Deed::Quit,
-        b"Init DB" => Deed::InitDb,
-        b"Connect" => Deed::Connect,
-        _ => Deed::Other,
+        b"Quit" => EventKind::Quit,
+        b"Init DB" => EventKind::InitDb,
+        b"Connect" => EventKind::Connect,
+        _ => EventKind::Other,
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::capture::log::tests::{Owned, all};
-use crate::capture::{Deed, Doubt};
+use crate::capture::{Confidence, EventKind};
 
 fn sample(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/logs/{name}.slow.log", env!("CARGO_MANIFEST_DIR"));
@@ -54,7 +54,7 @@ fn a_head_in_a_literal_is_a_literal() {
         assert_eq!(hostile.len(), 1, "{name}");
         assert!(hostile[0].text.starts_with("select 'x;\n# Time: "), "{name}");
         assert!(hostile[0].text.ends_with("' as lit"), "{name}");
-        assert_eq!(hostile[0].doubt, Doubt::Clean);
+        assert_eq!(hostile[0].doubt, Confidence::Clean);
         assert!(found.iter().all(|r| r.session != Some(999)));
     }
 }
@@ -76,10 +76,10 @@ fn the_database_is_that_of_the_file_where_the_record_has_none() {
 #[test]
 fn commands_of_the_protocol_are_told_from_statements() {
     let (found, _) = all(&sample("mysql9.7_default"), 1 << 20);
-    assert!(found.iter().any(|r| r.deed == Deed::Quit));
-    assert!(found.iter().any(|r| r.deed == Deed::InitDb));
+    assert!(found.iter().any(|r| r.deed == EventKind::Quit));
+    assert!(found.iter().any(|r| r.deed == EventKind::InitDb));
     let (found, _) = all(&sample("mariadb10.11_default"), 1 << 20);
-    assert!(found.iter().all(|r| r.deed == Deed::Statement));
+    assert!(found.iter().all(|r| r.deed == EventKind::Statement));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn at(second: u64, session: u64, rows: u64, text: &str) -> String {
     )
 }
 
-fn doubts(log: &str) -> Vec<(String, Doubt)> {
+fn doubts(log: &str) -> Vec<(String, Confidence)> {
     let whole = all(log.as_bytes(), 1 << 20);
     for piece in [1, 7, 61, 1000] {
         assert_eq!(all(log.as_bytes(), piece), whole, "in pieces of {piece}");
@@ -121,7 +121,7 @@ fn a_perfect_head_in_a_literal_makes_what_follows_suspect() {
     let forged = format!("select 'x;\n{}' as lit", at(0, 3, 0, "drop table t"));
     let log = [at(0, 3, 1, "select 1"), at(0, 3, 0, &forged), at(0, 3, 1, "select 2")].concat();
     let found = doubts(&log);
-    assert_eq!(found[0].1, Doubt::Clean);
+    assert_eq!(found[0].1, Confidence::Clean);
     assert!(found[1..].iter().all(|(_, doubt)| !doubt.is_certain()), "{found:?}");
     assert_eq!(found.last().unwrap().0, "select 2");
 }
@@ -134,7 +134,7 @@ fn a_perfect_head_in_a_statement_that_gave_rows_is_text() {
         let found = doubts(&log);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[1].0, forged);
-        assert_eq!((found[1].1, found[2].1), (Doubt::Imitates, Doubt::Clean), "{second}");
+        assert_eq!((found[1].1, found[2].1), (Confidence::Imitates, Confidence::Clean), "{second}");
     }
     // Megabytes of it are no other.
     let many = at(0, 3, 0, "delete from t").repeat(12_000);
@@ -156,8 +156,8 @@ fn what_looks_like_no_escapes_may_be_an_imitation_too() {
         at(0, 3, 0, text).replace("# Query_time", "# Thread_id: 3  Errno: 0\n# Query_time")
     };
     let log = [ok("set sql_mode='NO_BACKSLASH_ESCAPES'"), ok("select '\\'"), ok("do 2")].concat();
-    let found: Vec<Doubt> = doubts(&log).into_iter().map(|(_, doubt)| doubt).collect();
-    assert_eq!(found, [Doubt::Clean, Doubt::NoEscapes, Doubt::Clean]);
+    let found: Vec<Confidence> = doubts(&log).into_iter().map(|(_, doubt)| doubt).collect();
+    assert_eq!(found, [Confidence::Clean, Confidence::NoEscapes, Confidence::Clean]);
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_head_far_ahead_in_a_quote_is_one_only_if_nothing_else_ends_it() {
     let found = doubts(&log);
     let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
     assert_eq!(texts, ["do 1", "select 'a", "do 2", "do 2"], "a quiet weekend");
-    assert_eq!(found[1].1, Doubt::Unbalanced);
+    assert_eq!(found[1].1, Confidence::Unbalanced);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_session_says_which_characters_end_in_a_backslash() {
     assert_eq!((found.len(), tally.ambiguous), (3, 1), "{found:?}");
     assert!(found[1].text.ends_with("do 0;\n'"));
     // A client may say what is not so: what follows is not certain.
-    assert_eq!(found[2].doubt, Doubt::Suspect);
+    assert_eq!(found[2].doubt, Confidence::Suspect);
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn a_comment_that_servers_run_may_end_elsewhere() {
     ];
     let found = doubts(&log.concat());
     assert_eq!(found.len(), 4, "{found:?}");
-    assert_eq!(found[1], ("SELECT /*!50000 '*/' */ AS q".to_owned(), Doubt::Ambiguous));
-    assert_eq!(found[2].1, Doubt::Suspect);
+    assert_eq!(found[1], ("SELECT /*!50000 '*/' */ AS q".to_owned(), Confidence::Ambiguous));
+    assert_eq!(found[2].1, Confidence::Suspect);
     let log = [at(0, 3, 1, "SELECT /*!50000 'a', */ 1"), at(0, 3, 1, "do 2")].concat();
-    assert!(doubts(&log).iter().all(|(_, doubt)| *doubt == Doubt::Clean));
+    assert!(doubts(&log).iter().all(|(_, doubt)| *doubt == Confidence::Clean));
 }
 
 #[test]
@@ -236,12 +236,12 @@ fn heads_without_accounts_are_read_where_a_log_has_no_others() {
     let log = [short("do 1"), short("select 'a;\n# Query_time: 1\n'"), short("do 2")].concat();
     let found = doubts(&log);
     assert_eq!(found.len(), 3);
-    assert!(found.iter().all(|(_, doubt)| *doubt == Doubt::Clean), "{found:?}");
+    assert!(found.iter().all(|(_, doubt)| *doubt == Confidence::Clean), "{found:?}");
     // In another log they are odd, and neither they nor what stands before are certain.
     let log = [at(0, 3, 1, "do 1"), short("do 2"), at(0, 3, 1, "do 3"), at(0, 3, 1, "do 4")];
     let found = doubts(&log.concat());
-    let odd: Vec<Doubt> = found.iter().map(|(_, doubt)| *doubt).collect();
-    use Doubt::{Clean, Irregular};
+    let odd: Vec<Confidence> = found.iter().map(|(_, doubt)| *doubt).collect();
+    use Confidence::{Clean, Irregular};
     assert_eq!(odd, [Irregular, Irregular, Clean, Clean], "{found:?}");
     // What a log begins in the midst of says nothing of the rest.
     let cut = [at(0, 3, 1, "do 1"), at(0, 3, 1, "do 2"), at(0, 3, 1, "do 3")].concat();
@@ -273,11 +273,11 @@ fn a_head_without_a_statement_is_no_statement() {
         all([at(0, 3, 1, "do 1"), bare.clone(), at(0, 3, 1, "do 2")].concat().as_bytes(), 1 << 20);
     assert_eq!((found.len(), tally.skipped.len()), (2, 1));
     assert_eq!(tally.skipped[0].line, 6);
-    assert_eq!(found[1].doubt, Doubt::Suspect);
+    assert_eq!(found[1].doubt, Confidence::Suspect);
     // A statement that begins with comments like a head of another log keeps them.
     let text = "# User@Host: e[e] @ h []\n# Query_time: 1\nselect 1";
     let found = doubts(&[at(0, 3, 1, "do 1"), at(0, 3, 1, text)].concat());
-    assert_eq!(found[1], (text.to_owned(), Doubt::Clean));
+    assert_eq!(found[1], (text.to_owned(), Confidence::Clean));
     let (found, tally) = all(bare.repeat(2_000).as_bytes(), 1 << 20);
     assert_eq!((found.len(), tally.skipped.len()), (0, 1));
 }
@@ -300,15 +300,19 @@ fn a_server_that_died_in_a_record_cuts_no_other() {
         let (found, tally) = all(log.as_bytes(), 1 << 20);
         let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
         assert_eq!((texts.len(), texts[0], texts[2]), (3, "do 1", "do 2"), "{cut}");
-        assert_eq!((found[1].doubt, tally.banners), (Doubt::Cut, 1), "{cut}: {}", texts[1]);
-        assert_eq!(found[2].doubt, Doubt::Suspect, "the banner may be in a literal, who knows");
+        assert_eq!((found[1].doubt, tally.banners), (Confidence::Cut, 1), "{cut}: {}", texts[1]);
+        assert_eq!(
+            found[2].doubt,
+            Confidence::Suspect,
+            "the banner may be in a literal, who knows"
+        );
     }
     // A disk that was full and is not any more; a comment that looks like a head is not what a log writes.
     let log =
         [record("select a from\n"), record("do 2 # x\n# User@Host: a[a] @ b []\n;\n")].concat();
     let (found, _) = all(log.as_bytes(), 1 << 20);
-    let doubts: Vec<Doubt> = found.iter().map(|r| r.doubt).collect();
-    assert_eq!(doubts, [Doubt::Cut, Doubt::Suspect]);
+    let doubts: Vec<Confidence> = found.iter().map(|r| r.doubt).collect();
+    assert_eq!(doubts, [Confidence::Cut, Confidence::Suspect]);
 }
 
 #[test]

@@ -6,10 +6,10 @@
 
 mod row;
 
-use crate::target::{Error, Product, Session};
+use crate::client::{Error, ServerProduct, Session};
 
-use super::sessions::Databases;
-use super::{Next, Recorded};
+use super::session_databases::SessionDatabases;
+use super::{LogFlow, LogRecord};
 
 /// Rows of one look.
 const CHUNK: usize = 10_000;
@@ -26,7 +26,7 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    fn name(self) -> &'static str {
+    fn table_name(self) -> &'static str {
         match self {
             TableKind::Slow => "slow_log",
             TableKind::General => "general_log",
@@ -36,28 +36,28 @@ impl TableKind {
 
 /// How far a table was read. As text to be kept, it is two numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TablePlace {
+pub struct TablePosition {
     rows: u64,
     last: u64,
 }
 
-impl std::fmt::Display for TablePlace {
+impl std::fmt::Display for TablePosition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{:016x}", self.rows, self.last)
     }
 }
 
-impl TablePlace {
+impl TablePosition {
     /// What was kept as text; `None` if it is none.
-    pub fn parse(text: &str) -> Option<TablePlace> {
+    pub fn parse(text: &str) -> Option<TablePosition> {
         let (rows, last) = text.split_once('-')?;
-        Some(TablePlace { rows: rows.parse().ok()?, last: u64::from_str_radix(last, 16).ok()? })
+        Some(TablePosition { rows: rows.parse().ok()?, last: u64::from_str_radix(last, 16).ok()? })
     }
 }
 
 /// What a look at the table came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct PollSummary {
     /// Records given.
     pub records: u64,
     /// Whether there are more rows at once.
@@ -71,9 +71,9 @@ pub struct Look {
 /// A log in a table.
 pub struct TableLog {
     kind: TableKind,
-    place: TablePlace,
-    columns: row::Columns,
-    databases: Databases,
+    place: TablePosition,
+    columns: row::LogColumns,
+    databases: SessionDatabases,
     /// Sessions of ours, whose own statements are no part of the log.
     own: Vec<u64>,
     is_mariadb: bool,
@@ -85,18 +85,20 @@ impl TableLog {
     /// # Errors
     /// When the table can't be read.
     pub fn open(session: &mut Session, kind: TableKind) -> Result<TableLog, Error> {
-        let table = session.rows(&format!("SHOW COLUMNS FROM mysql.{}", kind.name()))?;
-        let names: Vec<String> = (0..table.rows.len()).filter_map(|n| table.text(n, 0)).collect();
-        let is_mariadb = session.identity().product == Product::MariaDb;
+        let table =
+            session.query_rows(&format!("SHOW COLUMNS FROM mysql.{}", kind.table_name()))?;
+        let names: Vec<String> =
+            (0..table.rows.len()).filter_map(|n| table.text_value(n, 0)).collect();
+        let is_mariadb = session.identity().product == ServerProduct::MariaDb;
         let mut log = TableLog {
             kind,
-            place: TablePlace::default(),
-            columns: row::Columns::new(kind, &names),
-            databases: Databases::default(),
+            place: TablePosition::default(),
+            columns: row::LogColumns::new(kind, &names),
+            databases: SessionDatabases::default(),
             own: Vec::new(),
             is_mariadb,
         };
-        log.meet(session);
+        log.note_own_session(session);
         Ok(log)
     }
 
@@ -105,24 +107,24 @@ impl TableLog {
     /// # Errors
     /// When the table can't be read.
     pub fn skip_to_end(&mut self, session: &mut Session) -> Result<(), Error> {
-        let sql = format!("SELECT {MARK} COUNT(*) FROM mysql.{}", self.kind.name());
-        let count = session.scalar(&sql)?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
+        let sql = format!("SELECT {MARK} COUNT(*) FROM mysql.{}", self.kind.table_name());
+        let count = session.query_scalar(&sql)?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
         let last = match count {
             0 => None,
-            _ => self.fetch(session, self.kind.name(), count - 1, 1)?.pop(),
+            _ => self.fetch_rows(session, self.kind.table_name(), count - 1, 1)?.pop(),
         };
-        let last = last.map_or(0, |row| row::hash(&row));
-        self.place = TablePlace { rows: count, last };
+        let last = last.map_or(0, |row| row::hash_row(&row));
+        self.place = TablePosition { rows: count, last };
         Ok(())
     }
 
     /// Goes to a place that was kept.
-    pub fn resume(&mut self, place: TablePlace) {
+    pub fn resume_at(&mut self, place: TablePosition) {
         self.place = place;
     }
 
     /// How far the table was read, to go on there later.
-    pub fn place(&self) -> TablePlace {
+    pub fn current_position(&self) -> TablePosition {
         self.place
     }
 
@@ -138,40 +140,44 @@ impl TableLog {
     ///
     /// # Errors
     /// When the table can't be read; the place stays, and what was given is not given again.
-    pub fn look(
+    pub fn poll_rows(
         &mut self,
         session: &mut Session,
-        on: &mut dyn FnMut(&Recorded<'_>) -> Next,
-    ) -> Result<Look, Error> {
-        self.meet(session);
-        let mut look = Look::default();
-        let name = self.kind.name();
-        if let Some(rows) = self.verified(session, name)? {
-            let _ = self.give(&rows, &mut look, on);
+        on: &mut dyn FnMut(&LogRecord<'_>) -> LogFlow,
+    ) -> Result<PollSummary, Error> {
+        self.note_own_session(session);
+        let mut look = PollSummary::default();
+        let name = self.kind.table_name();
+        if let Some(rows) = self.fetch_new_rows(session, name)? {
+            let _ = self.emit_rows(&rows, &mut look, on);
             return Ok(look);
         }
         look.was_rotated = true;
-        match self.rotated(session)? {
+        match self.fetch_rotated_rows(session)? {
             Some(rows) => {
-                if self.give(&rows, &mut look, on).is_break() || look.has_more {
+                if self.emit_rows(&rows, &mut look, on).is_break() || look.has_more {
                     return Ok(look);
                 }
             }
             None => look.has_gap = true,
         }
-        self.place = TablePlace::default();
-        let rows = self.fetch(session, name, 0, CHUNK)?;
-        let _ = self.give(&rows, &mut look, on);
+        self.place = TablePosition::default();
+        let rows = self.fetch_rows(session, name, 0, CHUNK)?;
+        let _ = self.emit_rows(&rows, &mut look, on);
         Ok(look)
     }
 
     /// The rows behind our place in a table; `None` if this is not the table that the place is in.
-    fn verified(&self, session: &mut Session, table: &str) -> Result<Option<Vec<row::Row>>, Error> {
+    fn fetch_new_rows(
+        &self,
+        session: &mut Session,
+        table: &str,
+    ) -> Result<Option<Vec<row::LogRow>>, Error> {
         let Some(from) = self.place.rows.checked_sub(1) else {
-            return self.fetch(session, table, 0, CHUNK).map(Some);
+            return self.fetch_rows(session, table, 0, CHUNK).map(Some);
         };
-        let mut rows = self.fetch(session, table, from, CHUNK + 1)?;
-        let is_ours = rows.first().is_some_and(|row| row::hash(row) == self.place.last);
+        let mut rows = self.fetch_rows(session, table, from, CHUNK + 1)?;
+        let is_ours = rows.first().is_some_and(|row| row::hash_row(row) == self.place.last);
         Ok(is_ours.then(|| {
             rows.remove(0);
             rows
@@ -179,15 +185,15 @@ impl TableLog {
     }
 
     /// The rows behind our place in whatever table it is in now.
-    fn rotated(&self, session: &mut Session) -> Result<Option<Vec<row::Row>>, Error> {
-        let name = self.kind.name();
-        let copies = session.rows(&format!(
+    fn fetch_rotated_rows(&self, session: &mut Session) -> Result<Option<Vec<row::LogRow>>, Error> {
+        let name = self.kind.table_name();
+        let copies = session.query_rows(&format!(
             "SELECT {MARK} TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'mysql' \
              AND TABLE_NAME LIKE '%{name}%' AND TABLE_NAME <> '{name}'"
         ))?;
         for place in 0..copies.rows.len() {
-            let Some(copy) = copies.text(place, 0) else { continue };
-            match self.verified(session, &copy) {
+            let Some(copy) = copies.text_value(place, 0) else { continue };
+            match self.fetch_new_rows(session, &copy) {
                 Ok(Some(rows)) => return Ok(Some(rows)),
                 // Another table with such a name.
                 Err(Error::Server { .. }) | Ok(None) => {}
@@ -197,49 +203,49 @@ impl TableLog {
         Ok(None)
     }
 
-    fn fetch(
+    fn fetch_rows(
         &self,
         session: &mut Session,
         table: &str,
         from: u64,
         count: usize,
-    ) -> Result<Vec<row::Row>, Error> {
-        let columns = self.columns.list();
+    ) -> Result<Vec<row::LogRow>, Error> {
+        let columns = self.columns.select_list();
         let table = table.replace('`', "``");
         let sql = format!("SELECT {MARK} {columns} FROM mysql.`{table}` LIMIT {from}, {count}");
-        Ok(session.rows(&sql)?.rows)
+        Ok(session.query_rows(&sql)?.rows)
     }
 
     /// Gives rows until `on` has enough.
-    fn give(
+    fn emit_rows(
         &mut self,
-        rows: &[row::Row],
-        look: &mut Look,
-        on: &mut dyn FnMut(&Recorded<'_>) -> Next,
-    ) -> Next {
+        rows: &[row::LogRow],
+        look: &mut PollSummary,
+        on: &mut dyn FnMut(&LogRecord<'_>) -> LogFlow,
+    ) -> LogFlow {
         for row in rows {
-            self.place = TablePlace { rows: self.place.rows + 1, last: row::hash(row) };
-            let mut recorded = self.columns.recorded(row, self.place.rows, self.is_mariadb);
+            self.place = TablePosition { rows: self.place.rows + 1, last: row::hash_row(row) };
+            let mut recorded = self.columns.to_record(row, self.place.rows, self.is_mariadb);
             let is_own = recorded.session.is_some_and(|id| self.own.contains(&id));
             if is_own || memchr::memmem::find(recorded.text, MARK.as_bytes()).is_some() {
                 continue;
             }
             if self.kind == TableKind::General {
-                self.databases.fill(&mut recorded, row::argument(row));
+                self.databases.fill_record(&mut recorded, row::command_argument(row));
             }
             look.records += 1;
             if on(&recorded).is_break() {
                 look.has_more = true;
-                return Next::Break(());
+                return LogFlow::Break(());
             }
         }
         look.has_more = rows.len() >= CHUNK;
-        Next::Continue(())
+        LogFlow::Continue(())
     }
 
     /// Takes note of a session of ours, and keeps what it does out of the log where it may: this is a setting of that
     /// session only.
-    fn meet(&mut self, session: &mut Session) {
+    fn note_own_session(&mut self, session: &mut Session) {
         if self.own.contains(&session.id()) {
             return;
         }
@@ -247,7 +253,7 @@ impl TableLog {
         if self.own.len() > MOST_OWN {
             self.own.remove(0);
         }
-        let _ = session.command(quiet_statement(self.kind));
+        let _ = session.run_command(quiet_statement(self.kind));
     }
 }
 
@@ -268,10 +274,10 @@ mod tests {
 
     #[test]
     fn a_place_is_kept_as_text() {
-        let place = TablePlace { rows: 17, last: 0xfeed };
-        assert_eq!(TablePlace::parse(&place.to_string()), Some(place));
+        let place = TablePosition { rows: 17, last: 0xfeed };
+        assert_eq!(TablePosition::parse(&place.to_string()), Some(place));
         for wrong in ["", "17", "x-1", "1-g", "-"] {
-            assert_eq!(TablePlace::parse(wrong), None, "{wrong}");
+            assert_eq!(TablePosition::parse(wrong), None, "{wrong}");
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::target::{Error, Rows, Session};
+use crate::client::{Error, ResultSet, Session};
 
 /// An index whose places can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct TableIndex {
     /// Its name.
     pub name: String,
     /// Its columns in their order, up to the first that is no column but an expression.
@@ -15,16 +15,16 @@ pub struct Index {
 
 /// A table, as far as look-ups need it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct IndexedTable {
     /// All columns in their order.
     pub columns: Vec<String>,
     /// Its indexes that are B-trees and may be used; PRIMARY too.
-    pub indexes: Vec<Index>,
+    pub indexes: Vec<TableIndex>,
 }
 
-impl Table {
+impl IndexedTable {
     /// Columns of the primary key; none if there is none.
-    pub fn primary(&self) -> &[String] {
+    pub fn primary_key(&self) -> &[String] {
         let primary = self.indexes.iter().find(|index| index.name == "PRIMARY");
         primary.map_or(&[], |index| &index.columns)
     }
@@ -32,36 +32,37 @@ impl Table {
 
 /// The tables of a server, by database and name in lower case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Indexes {
-    tables: HashMap<(String, String), Table>,
+pub struct IndexCatalog {
+    tables: HashMap<(String, String), IndexedTable>,
 }
 
 /// Whose tables no replay writes.
 const SYSTEM: &str = "('mysql', 'information_schema', 'performance_schema', 'sys')";
 
-impl Indexes {
+impl IndexCatalog {
     /// Asks the catalog, blocking.
     ///
     /// # Errors
-    /// As [`Error`] tells apart.
-    pub fn load(session: &mut Session) -> Result<Indexes, Error> {
-        let columns = session.rows(&format!(
+    /// As [`ArchiveError`] tells apart.
+    pub fn read_catalog(session: &mut Session) -> Result<IndexCatalog, Error> {
+        let columns = session.query_rows(&format!(
             "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS \
              WHERE TABLE_SCHEMA NOT IN {SYSTEM} ORDER BY 1, 2, ORDINAL_POSITION"
         ))?;
         // All columns: some versions tell whether an index may be used, in columns of their own.
-        let parts = session.rows(&format!(
+        let parts = session.query_rows(&format!(
             "SELECT * FROM information_schema.STATISTICS WHERE TABLE_SCHEMA NOT IN {SYSTEM} \
              ORDER BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX"
         ))?;
-        Ok(Indexes::of(&columns, &parts))
+        Ok(IndexCatalog::from_rows(&columns, &parts))
     }
 
-    fn of(columns: &Rows, parts: &Rows) -> Indexes {
-        let mut indexes = Indexes::default();
-        let text = |rows: &Rows, row, name: &str| rows.text(row, rows.column(name)?);
+    fn from_rows(columns: &ResultSet, parts: &ResultSet) -> IndexCatalog {
+        let mut indexes = IndexCatalog::default();
+        let text =
+            |rows: &ResultSet, row, name: &str| rows.text_value(row, rows.column_index(name)?);
         for row in 0..columns.rows.len() {
-            let of = |column| columns.text(row, column);
+            let of = |column| columns.text_value(row, column);
             if let (Some(database), Some(name), Some(column)) = (of(0), of(1), of(2)) {
                 indexes.table_mut(&database, &name).columns.push(column);
             }
@@ -83,18 +84,18 @@ impl Indexes {
             let table = indexes.table_mut(&database, &table);
             match table.indexes.last_mut().filter(|index| !is_first && index.name == name) {
                 Some(index) => index.columns.push(column),
-                None => table.indexes.push(Index { name, columns: vec![column] }),
+                None => table.indexes.push(TableIndex { name, columns: vec![column] }),
             }
         }
         indexes
     }
 
-    fn table_mut(&mut self, database: &str, name: &str) -> &mut Table {
+    fn table_mut(&mut self, database: &str, name: &str) -> &mut IndexedTable {
         self.tables.entry((database.to_lowercase(), name.to_lowercase())).or_default()
     }
 
     /// A table by its database and name, whatever their case.
-    pub fn table(&self, database: &str, name: &str) -> Option<&Table> {
+    pub fn table(&self, database: &str, name: &str) -> Option<&IndexedTable> {
         self.tables.get(&(database.to_lowercase(), name.to_lowercase()))
     }
 
@@ -109,7 +110,7 @@ impl Indexes {
     }
 
     /// With one table more.
-    pub fn put(&mut self, database: &str, name: &str, table: Table) {
+    pub fn insert_table(&mut self, database: &str, name: &str, table: IndexedTable) {
         *self.table_mut(database, name) = table;
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn half_of(text: &str) -> Option<String> {
-    let half = read_half(text.as_bytes(), &Allowed::default())?;
+    let half = read_half(text.as_bytes(), &AllowList::default())?;
     Some(String::from_utf8(half).unwrap())
 }
 
@@ -78,20 +78,20 @@ fn what_is_not_known_in_full_has_none() {
     }
 }
 
-fn indexes() -> Indexes {
+fn indexes() -> IndexCatalog {
     let names = |all: &str| all.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let index = |name: &str, columns| Index { name: name.to_owned(), columns: names(columns) };
-    let table = Table {
+    let index = |name: &str, columns| TableIndex { name: name.to_owned(), columns: names(columns) };
+    let table = IndexedTable {
         columns: names("id k c"),
         indexes: vec![index("PRIMARY", "id"), index("k_1", "k"), index("kc", "k c")],
     };
-    let mut indexes = Indexes::default();
-    indexes.put("d", "t", table);
+    let mut indexes = IndexCatalog::default();
+    indexes.insert_table("d", "t", table);
     indexes
 }
 
 fn probes_of(text: &str) -> Vec<String> {
-    let all = probes(text.as_bytes(), Some("D"), &indexes(), &Allowed::default());
+    let all = index_lookups(text.as_bytes(), Some("D"), &indexes(), &AllowList::default());
     all.into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::super::desk::Desk;
+use super::super::context::CliContext;
 use super::super::present;
 use super::super::progress::ProgressLine;
 use crate::plan::{OptionKind, OptionSpec};
@@ -32,7 +32,7 @@ const LOAD: &[(&str, &[&str], &str, &str)] = &[
 ];
 
 /// Adds the flags of a load.
-pub(super) fn load(mut command: Command) -> Command {
+pub(super) fn add_load_flags(mut command: Command) -> Command {
     for (name, others, value, help) in LOAD {
         command = command.arg(
             Arg::new(*name)
@@ -68,7 +68,7 @@ pub(super) fn load(mut command: Command) -> Command {
 }
 
 /// Adds the flags of the output.
-pub(super) fn output(command: Command) -> Command {
+pub(super) fn add_output_flags(command: Command) -> Command {
     let command = command
         .arg(
             Arg::new("name")
@@ -103,16 +103,16 @@ pub(super) fn output(command: Command) -> Command {
             .default_value("auto")
             .help("json: an object per interval on standard error, for programs"),
     );
-    present::flags(command)
+    present::add_present_flags(command)
 }
 
 /// Adds a workload's own options.
-pub(super) fn workload(mut command: Command, specs: &[OptionSpec]) -> Command {
+pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> Command {
     for spec in specs {
         let long = spec.name.replace('_', "-");
         let mut arg = Arg::new(format!("{OWN}{}", spec.name))
             .long(long)
-            .help(help(spec))
+            .help(option_help(spec))
             .value_name(value_name(spec.kind))
             .action(ArgAction::Append)
             .help_heading("Workload");
@@ -124,7 +124,7 @@ pub(super) fn workload(mut command: Command, specs: &[OptionSpec]) -> Command {
     command
 }
 
-fn help(spec: &OptionSpec) -> String {
+fn option_help(spec: &OptionSpec) -> String {
     let mut text = spec.help.to_owned();
     if let OptionKind::Choice(choices) = spec.kind {
         text += &format!(" ({})", choices.join(", "));
@@ -147,6 +147,6 @@ fn value_name(kind: OptionKind) -> &'static str {
 }
 
 /// A progress line as the flags want it.
-pub(super) fn progress_line(args: &ArgMatches, desk: &Desk) -> ProgressLine {
+pub(super) fn progress_line(args: &ArgMatches, desk: &CliContext) -> ProgressLine {
     ProgressLine::new(desk.terminal, args.get_flag("quiet"), args.get_flag("plain"))
 }

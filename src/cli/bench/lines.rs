@@ -1,16 +1,16 @@
 //! The load in plain lines: one per interval.
 
-use crate::analysis::figure::{UNKNOWN, figure, time};
-use crate::analysis::{Beat, Outlook, steady_in_words};
+use crate::analysis::number_format::{UNKNOWN, format_number, format_time};
+use crate::analysis::{LiveInterval, SteadyOutlook, steady_in_words};
 
 /// `[   3 s]  3 998 events/s  p50 1.92 ms  p95 ...`
-pub(super) fn interval(beat: &Beat) -> String {
-    let shown = |seconds: Option<f64>| seconds.map_or_else(|| UNKNOWN.to_owned(), time);
+pub(super) fn interval_line(beat: &LiveInterval) -> String {
+    let shown = |seconds: Option<f64>| seconds.map_or_else(|| UNKNOWN.to_owned(), format_time);
     let mut line = format!(
         "[{:>5.*} s]  {:>9} events/s  p50 {}  p95 {}  p99 {}  max {}  errors {}",
         if beat.at_s.fract().abs() < 0.01 { 0 } else { 1 },
         beat.at_s,
-        figure(beat.events_per_s),
+        format_number(beat.events_per_s),
         shown(beat.p50_s),
         shown(beat.p95_s),
         shown(beat.p99_s),
@@ -21,7 +21,7 @@ pub(super) fn interval(beat: &Beat) -> String {
         line += &format!("  reconnects {}", beat.reconnects);
     }
     if let Some(lateness) = beat.lateness_p99_s {
-        line += &format!("  lateness p99 {}", time(lateness));
+        line += &format!("  lateness p99 {}", format_time(lateness));
     }
     if beat.backlog > 0 {
         line += &format!("  backlog {}", beat.backlog);
@@ -30,7 +30,7 @@ pub(super) fn interval(beat: &Beat) -> String {
 }
 
 /// `[  70 s]  steady from 20.0 s on at 5 000 events/s (known to 0.80 %)`
-pub(super) fn outlook(outlook: &Outlook) -> String {
+pub(super) fn outlook_line(outlook: &SteadyOutlook) -> String {
     format!("[{:>5.0} s]  {}", outlook.at_s, steady_in_words(&outlook.steady))
 }
 
@@ -40,26 +40,32 @@ mod tests {
 
     #[test]
     fn a_line_says_what_the_interval_felt_like() {
-        let beat = Beat {
+        let beat = LiveInterval {
             at_s: 3.0004,
             events_per_s: 3998.4,
             p50_s: Some(0.00192),
             p99_s: Some(0.0118),
             max_s: Some(0.412),
             errors: 2,
-            ..Beat::default()
+            ..LiveInterval::default()
         };
         assert_eq!(
-            interval(&beat),
+            interval_line(&beat),
             "[    3 s]      3 998 events/s  p50 1.92 ms  p95 -  p99 11.8 ms  max 412 ms  errors 2"
         );
-        let beat =
-            Beat { at_s: 0.5, backlog: 7, reconnects: 1, lateness_p99_s: Some(4e-5), ..beat };
+        let beat = LiveInterval {
+            at_s: 0.5,
+            backlog: 7,
+            reconnects: 1,
+            lateness_p99_s: Some(4e-5),
+            ..beat
+        };
         assert!(
-            interval(&beat).ends_with("errors 2  reconnects 1  lateness p99 40.0 us  backlog 7"),
+            interval_line(&beat)
+                .ends_with("errors 2  reconnects 1  lateness p99 40.0 us  backlog 7"),
             "{}",
-            interval(&beat)
+            interval_line(&beat)
         );
-        assert!(interval(&beat).starts_with("[  0.5 s]"), "{}", interval(&beat));
+        assert!(interval_line(&beat).starts_with("[  0.5 s]"), "{}", interval_line(&beat));
     }
 }

@@ -2,29 +2,29 @@
 
 use clap::ArgMatches;
 
-use super::super::desk::Desk;
+use super::super::context::CliContext;
 use super::super::progress::ProgressLine;
-use super::live::Live;
+use super::live::LiveLoadView;
 use super::{flags, lines, stream};
-use crate::analysis::figure::time;
-use crate::analysis::{Outlook, Pulse};
+use crate::analysis::number_format::format_time;
+use crate::analysis::{LiveStats, SteadyOutlook};
 use crate::archive::{SampleRecord, ServerRecord};
 use crate::base::{Nanos, kernel};
-use crate::experiment::{Listener, Step};
+use crate::experiment::{PlanStep, RunListener};
 use crate::plan::Plan;
-use crate::probe::Sample;
+use crate::probe::ProbeSample;
 use crate::recorder::Interval;
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// Shows a run on this terminal.
-pub(in super::super) struct Show<'a> {
-    desk: &'a Desk,
+pub(in super::super) struct TerminalListener<'a> {
+    desk: &'a CliContext,
     plan: &'a Plan,
-    pulse: Pulse,
+    pulse: LiveStats,
     progress: ProgressLine,
     /// Product and version, once known.
     server: String,
-    way: Way,
+    way: DisplayMode,
     /// Loads begun so far.
     loads: u32,
     /// What was said while the view stood there; it is told when the view has gone.
@@ -32,7 +32,7 @@ pub(in super::super) struct Show<'a> {
 }
 
 /// How intervals are shown.
-enum Way {
+enum DisplayMode {
     /// Not at all.
     Quiet,
     /// A line each on stdout, which is data.
@@ -42,27 +42,31 @@ enum Way {
     /// A JSON object each on stderr.
     Stream,
     /// A view of the whole load; `None` until the load begins.
-    Live(Option<Box<Live>>),
+    Live(Option<Box<LiveLoadView>>),
 }
 
-impl<'a> Show<'a> {
+impl<'a> TerminalListener<'a> {
     /// A listener as the flags and the terminal want it.
-    pub(in super::super) fn new(plan: &'a Plan, args: &ArgMatches, desk: &'a Desk) -> Show<'a> {
+    pub(in super::super) fn new(
+        plan: &'a Plan,
+        args: &ArgMatches,
+        desk: &'a CliContext,
+    ) -> TerminalListener<'a> {
         let flag = |name: &str| args.get_flag(name);
         let text = args.get_one::<String>("format").is_some_and(|f| f == "text");
         let way = match () {
-            () if is_stream(args) => Way::Stream,
-            () if flag("quiet") => Way::Quiet,
-            () if desk.terminal.live && !flag("plain") => Way::Live(None),
-            () if text => Way::Lines,
-            () => Way::Aside,
+            () if is_stream(args) => DisplayMode::Stream,
+            () if flag("quiet") => DisplayMode::Quiet,
+            () if desk.terminal.live && !flag("plain") => DisplayMode::Live(None),
+            () if text => DisplayMode::Lines,
+            () => DisplayMode::Aside,
         };
         let progress = flags::progress_line(args, desk);
         let server = String::new();
-        Show {
+        TerminalListener {
             desk,
             plan,
-            pulse: Pulse::default(),
+            pulse: LiveStats::default(),
             progress,
             server,
             way,
@@ -72,97 +76,103 @@ impl<'a> Show<'a> {
     }
 
     fn is_quiet(&self) -> bool {
-        matches!(self.way, Way::Quiet | Way::Stream)
+        matches!(self.way, DisplayMode::Quiet | DisplayMode::Stream)
     }
 
     /// Takes the view away and tells what was held back.
     fn end_view(&mut self) {
-        if let Way::Live(view) = &mut self.way {
+        if let DisplayMode::Live(view) = &mut self.way {
             *view = None;
         }
         for line in std::mem::take(&mut self.held) {
-            self.desk.say(&line);
+            self.desk.print_message(&line);
         }
     }
 }
 
-impl Listener for Show<'_> {
-    fn server(&mut self, server: &ServerRecord) {
+impl RunListener for TerminalListener<'_> {
+    fn server_known(&mut self, server: &ServerRecord) {
         let version = server.version.split('-').find(|part| part.contains('.'));
         self.server = format!("{} {}", server.product, version.unwrap_or_default());
     }
 
-    fn step_began(&mut self, step: &Step, _number: usize, _of: usize) {
+    fn step_started(&mut self, step: &PlanStep, _number: usize, _of: usize) {
         if step.is_load() {
             return;
         }
         let label = step.to_string();
-        self.progress.show(&Progress { label, ..Progress::default() });
+        self.progress.show(&JobProgress { label, ..JobProgress::default() });
     }
 
-    fn step_ended(&mut self, step: &Step, seconds: f64) {
+    fn step_ended(&mut self, step: &PlanStep, seconds: f64) {
         self.progress.finish();
         self.end_view();
         if !self.is_quiet() && !step.is_load() {
-            self.desk.say(&format!("{step}: {}", time(seconds)));
+            self.desk.print_message(&format!("{step}: {}", format_time(seconds)));
         }
     }
 
-    fn progress(&mut self, progress: &Progress) {
+    fn step_progressed(&mut self, progress: &JobProgress) {
         self.progress.show(progress);
     }
 
-    fn load_began(&mut self, _classes: &[String]) {
+    fn load_started(&mut self, _classes: &[String]) {
         self.progress.finish();
         self.loads += 1;
-        self.pulse = Pulse::begin(own_cpu());
-        if let Way::Live(view) = &mut self.way {
-            match Live::open(self.plan, &self.server, self.desk.terminal.colour) {
+        self.pulse = LiveStats::at_load_start(own_cpu());
+        if let DisplayMode::Live(view) = &mut self.way {
+            match LiveLoadView::open(self.plan, &self.server, self.desk.terminal.colour) {
                 Ok(live) => *view = Some(Box::new(live)),
                 // A terminal that can't tell where its cursor stands still takes lines.
-                Err(_) => self.way = Way::Lines,
+                Err(_) => self.way = DisplayMode::Lines,
             }
         }
     }
 
-    fn interval(&mut self, interval: &Interval) {
-        self.pulse.interval(interval, own_cpu());
-        let Some(beat) = self.pulse.last() else { return };
+    fn interval_ended(&mut self, interval: &Interval) {
+        self.pulse.add_interval(interval, own_cpu());
+        let Some(beat) = self.pulse.last_interval() else { return };
         match &mut self.way {
-            Way::Quiet => {}
+            DisplayMode::Quiet => {}
             // A closed stdout ends the program when the summary is printed; the load itself goes on.
-            Way::Lines => drop(self.desk.print(&format!("{}\n", lines::interval(beat)))),
-            Way::Stream => self.desk.say(&stream::interval(beat, self.loads)),
-            Way::Aside => self.desk.say(&lines::interval(beat)),
-            Way::Live(Some(live)) => live.draw(&self.pulse),
-            Way::Live(None) => {}
+            DisplayMode::Lines => {
+                drop(self.desk.print_output(&format!("{}\n", lines::interval_line(beat))))
+            }
+            DisplayMode::Stream => {
+                self.desk.print_message(&stream::interval_json(beat, self.loads))
+            }
+            DisplayMode::Aside => self.desk.print_message(&lines::interval_line(beat)),
+            DisplayMode::Live(Some(live)) => live.draw(&self.pulse),
+            DisplayMode::Live(None) => {}
         }
     }
 
-    fn outlook(&mut self, outlook: &Outlook) {
+    fn outlook_changed(&mut self, outlook: &SteadyOutlook) {
         match &mut self.way {
-            Way::Quiet | Way::Stream | Way::Live(None) => {}
-            Way::Lines => drop(self.desk.print(&format!("{}\n", lines::outlook(outlook)))),
-            Way::Aside => self.desk.say(&lines::outlook(outlook)),
-            Way::Live(Some(live)) => live.outlook(outlook),
+            DisplayMode::Quiet | DisplayMode::Stream | DisplayMode::Live(None) => {}
+            DisplayMode::Lines => {
+                drop(self.desk.print_output(&format!("{}\n", lines::outlook_line(outlook))))
+            }
+            DisplayMode::Aside => self.desk.print_message(&lines::outlook_line(outlook)),
+            DisplayMode::Live(Some(live)) => live.set_outlook(outlook),
         }
     }
 
-    fn sample(&mut self, sample: &Sample) {
-        self.pulse.sample(SampleRecord::from(sample));
+    fn sample_taken(&mut self, sample: &ProbeSample) {
+        self.pulse.add_sample(SampleRecord::from(sample));
     }
 
-    fn note(&mut self, text: &str) {
-        if matches!(self.way, Way::Stream) {
-            self.desk.say(&stream::note(text));
+    fn note_added(&mut self, text: &str) {
+        if matches!(self.way, DisplayMode::Stream) {
+            self.desk.print_message(&stream::note_json(text));
         }
         if self.is_quiet() {
             return;
         }
-        if matches!(self.way, Way::Live(Some(_))) {
+        if matches!(self.way, DisplayMode::Live(Some(_))) {
             self.held.push(format!("note: {text}"));
         } else {
-            self.desk.say(&format!("note: {text}"));
+            self.desk.print_message(&format!("note: {text}"));
         }
     }
 }
@@ -178,7 +188,7 @@ fn own_cpu() -> Nanos {
     user + system
 }
 
-impl Drop for Show<'_> {
+impl Drop for TerminalListener<'_> {
     fn drop(&mut self) {
         self.end_view();
     }

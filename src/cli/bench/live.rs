@@ -11,8 +11,10 @@ use ratatui::widgets::Paragraph;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use crate::analysis::figure::{UNKNOWN, bytes, count, figure, percent, plural, time};
-use crate::analysis::{Beat, Outlook, Pulse, Surroundings, steady_in_words};
+use crate::analysis::number_format::{
+    UNKNOWN, format_bytes, format_count, format_number, format_percent, format_plural, format_time,
+};
+use crate::analysis::{LiveInterval, LiveStats, SteadyOutlook, SystemStats, steady_in_words};
 use crate::base::{Clock, Nanos, RealClock, units};
 use crate::plan::{ArrivalPlan, Plan};
 
@@ -28,7 +30,7 @@ const NAMES: usize = 9;
 const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The view.
-pub(super) struct Live {
+pub(super) struct LiveLoadView {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     clock: RealClock,
     drawn: Option<Nanos>,
@@ -38,25 +40,25 @@ pub(super) struct Live {
     outlook: Option<String>,
     style: Style,
     colour: bool,
-    _still: Option<Still>,
+    _still: Option<StdinEchoGuard>,
 }
 
-impl Live {
+impl LiveLoadView {
     /// Makes room for the view at the cursor.
     ///
     /// # Errors
     /// When the terminal doesn't answer.
-    pub(super) fn open(plan: &Plan, server: &str, colour: bool) -> io::Result<Live> {
+    pub(super) fn open(plan: &Plan, server: &str, colour: bool) -> io::Result<LiveLoadView> {
         let height = HEIGHT + u16::from(plan.load.until_steady);
         let options = TerminalOptions { viewport: Viewport::Inline(height) };
-        let still = Still::make();
+        let still = StdinEchoGuard::disable_echo();
         let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
-        Ok(Live {
+        Ok(LiveLoadView {
             terminal,
-            clock: RealClock::start(),
+            clock: RealClock::start_now(),
             drawn: None,
-            title: title(plan, server),
-            until: until(plan),
+            title: title_text(plan, server),
+            until: end_text(plan),
             outlook: plan.load.until_steady.then(|| FIRST_OUTLOOK.to_owned()),
             style: if colour { Style::new().fg(Color::Cyan) } else { Style::new() },
             colour,
@@ -65,70 +67,79 @@ impl Live {
     }
 
     /// Takes in how steady the load is; the next drawing shows it.
-    pub(super) fn outlook(&mut self, outlook: &Outlook) {
+    pub(super) fn set_outlook(&mut self, outlook: &SteadyOutlook) {
         self.outlook = Some(steady_in_words(&outlook.steady));
     }
 
     /// Draws the state, unless it was drawn just now.
-    pub(super) fn draw(&mut self, pulse: &Pulse) {
+    pub(super) fn draw(&mut self, pulse: &LiveStats) {
         let now = self.clock.now();
         if self.drawn.is_some_and(|last| now.since(last) < REDRAW) {
             return;
         }
         self.drawn = Some(now);
-        let Some(beat) = pulse.last().copied() else { return };
+        let Some(beat) = pulse.last_interval().copied() else { return };
         let width = self.terminal.size().map_or(80, |size| usize::from(size.width));
-        let lines = self.lines(&beat, pulse, width);
+        let lines = self.view_lines(&beat, pulse, width);
         // A terminal that went away shows nothing any more; the load goes on.
         let _ =
             self.terminal.draw(|frame| frame.render_widget(Paragraph::new(lines), frame.area()));
     }
 
-    fn lines(&self, beat: &Beat, pulse: &Pulse, width: usize) -> Vec<Line<'static>> {
+    fn view_lines(
+        &self,
+        beat: &LiveInterval,
+        pulse: &LiveStats,
+        width: usize,
+    ) -> Vec<Line<'static>> {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let curve = width.saturating_sub(NAMES + 24).clamp(10, 120);
-        let rates = pulse.beats().map(|b| Some(b.events_per_s));
-        let tails = pulse.beats().map(|b| b.p99_s);
-        let around = pulse.surroundings();
+        let rates = pulse.recent_intervals().map(|b| Some(b.events_per_s));
+        let tails = pulse.recent_intervals().map(|b| b.p99_s);
+        let around = pulse.system_stats();
         let room_for_parts = width.saturating_sub(NAMES);
-        let clock = format!("{} {}", minutes(beat.at_s), self.until);
+        let clock = format!("{} {}", format_clock(beat.at_s), self.until);
         let room = width.saturating_sub(self.title.chars().count() + clock.chars().count() + 1);
         let title = format!("{}{:room$}{clock}", self.title, "");
         let mut lines = vec![
             Line::styled(title, bold),
-            self.line("events", events_line(beat)),
-            self.line("", latency_line(beat)),
-            self.curve(
+            self.named_line("events", events_line(beat)),
+            self.named_line("", latency_line(beat)),
+            self.curve_line(
                 "rate",
                 &sparkline(rates, curve),
-                &highest(
-                    pulse.beats(),
+                &highest_text(
+                    pulse.recent_intervals(),
                     |b| Some(b.events_per_s),
-                    |v| format!("top {}/s", figure(v)),
+                    |v| format!("top {}/s", format_number(v)),
                 ),
             ),
-            self.curve(
+            self.curve_line(
                 "p99",
                 &sparkline(tails, curve),
-                &highest(pulse.beats(), |b| b.p99_s, |v| format!("top {}", time(v))),
+                &highest_text(
+                    pulse.recent_intervals(),
+                    |b| b.p99_s,
+                    |v| format!("top {}", format_time(v)),
+                ),
             ),
-            self.line("server", fitting(server_parts(&around), room_for_parts)),
-            self.line("host", fitting(host_parts(&around), room_for_parts)),
-            self.line("sweat", fitting(own_parts(beat), room_for_parts)),
-            self.errors(pulse),
+            self.named_line("server", join_fitting(server_parts(&around), room_for_parts)),
+            self.named_line("host", join_fitting(host_parts(&around), room_for_parts)),
+            self.named_line("sweat", join_fitting(own_parts(beat), room_for_parts)),
+            self.errors_line(pulse),
         ];
         if let Some(outlook) = &self.outlook {
             let text = outlook.chars().take(room_for_parts).collect();
-            lines.push(self.line("steady?", text));
+            lines.push(self.named_line("steady?", text));
         }
         lines
     }
 
-    fn line(&self, name: &str, text: String) -> Line<'static> {
+    fn named_line(&self, name: &str, text: String) -> Line<'static> {
         Line::from(vec![Span::styled(format!("{name:<NAMES$}"), self.style), Span::raw(text)])
     }
 
-    fn curve(&self, name: &str, curve: &str, end: &str) -> Line<'static> {
+    fn curve_line(&self, name: &str, curve: &str, end: &str) -> Line<'static> {
         let style = if self.colour { Style::new().fg(Color::Green) } else { Style::new() };
         Line::from(vec![
             Span::styled(format!("{name:<NAMES$}"), self.style),
@@ -138,15 +149,18 @@ impl Live {
     }
 
     /// Errors stand out by words first; colour only helps.
-    fn errors(&self, pulse: &Pulse) -> Line<'static> {
-        let mut text = match pulse.errors() {
+    fn errors_line(&self, pulse: &LiveStats) -> Line<'static> {
+        let mut text = match pulse.error_count() {
             0 => "none".to_owned(),
-            n => format!("{} of events", count(n)),
+            n => format!("{} of events", format_count(n)),
         };
-        if pulse.reconnects() > 0 {
-            text += &format!("   {}", plural(pulse.reconnects(), "reconnect", "reconnects"));
+        if pulse.reconnect_count() > 0 {
+            text += &format!(
+                "   {}",
+                format_plural(pulse.reconnect_count(), "reconnect", "reconnects")
+            );
         }
-        let alarm = self.colour && pulse.errors() > 0;
+        let alarm = self.colour && pulse.error_count() > 0;
         let style = if alarm { Style::new().fg(Color::Red) } else { Style::new() };
         Line::from(vec![
             Span::styled(format!("{:<NAMES$}", "errors"), self.style),
@@ -155,7 +169,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveLoadView {
     /// Takes the view away and leaves the cursor where it began.
     fn drop(&mut self) {
         let _ = self.terminal.clear();
@@ -163,32 +177,34 @@ impl Drop for Live {
     }
 }
 
-fn title(plan: &Plan, server: &str) -> String {
+fn title_text(plan: &Plan, server: &str) -> String {
     let arrival = match plan.load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => String::new(),
         ArrivalPlan::Closed { think } => format!(", think {}", units::show_time(think)),
-        ArrivalPlan::Constant { per_second } => format!(", constant {}/s", figure(per_second)),
-        ArrivalPlan::Poisson { per_second } => format!(", poisson {}/s", figure(per_second)),
+        ArrivalPlan::Constant { per_second } => {
+            format!(", constant {}/s", format_number(per_second))
+        }
+        ArrivalPlan::Poisson { per_second } => format!(", poisson {}/s", format_number(per_second)),
     };
-    let sessions = plural(plan.load.workers as u64, "session", "sessions");
+    let sessions = format_plural(plan.load.workers as u64, "session", "sessions");
     let server = if server.is_empty() { String::new() } else { format!("  {server}") };
     format!("{}{server}  {sessions}{arrival}", plan.workload.kind)
 }
 
-fn until(plan: &Plan) -> String {
+fn end_text(plan: &Plan) -> String {
     match (plan.load.time, plan.load.events) {
         (Some(time), _) if plan.load.until_steady => {
-            format!("until steady, at most {}", minutes(time.as_secs_f64()))
+            format!("until steady, at most {}", format_clock(time.as_secs_f64()))
         }
-        (Some(time), _) => format!("of {}", minutes(time.as_secs_f64())),
-        (None, Some(events)) => format!("until {} events", count(events)),
+        (Some(time), _) => format!("of {}", format_clock(time.as_secs_f64())),
+        (None, Some(events)) => format!("until {} events", format_count(events)),
         (None, None) if plan.load.until_steady => "until steady".to_owned(),
         (None, None) => "until Ctrl-C".to_owned(),
     }
 }
 
 /// `01:05`; `1:00:00` from an hour on.
-pub(in crate::cli) fn minutes(seconds: f64) -> String {
+pub(in crate::cli) fn format_clock(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
     if hours > 0 {
@@ -198,52 +214,52 @@ pub(in crate::cli) fn minutes(seconds: f64) -> String {
     }
 }
 
-fn shown(seconds: Option<f64>) -> String {
-    seconds.map_or_else(|| UNKNOWN.to_owned(), time)
+fn latency_text(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| UNKNOWN.to_owned(), format_time)
 }
 
-fn events_line(beat: &Beat) -> String {
-    let mut text = format!("{:<16}", format!("{}/s", figure(beat.events_per_s)));
+fn events_line(beat: &LiveInterval) -> String {
+    let mut text = format!("{:<16}", format!("{}/s", format_number(beat.events_per_s)));
     if beat.backlog > 0 {
-        text += &format!("backlog {}", count(beat.backlog));
+        text += &format!("backlog {}", format_count(beat.backlog));
     }
     text
 }
 
-fn latency_line(beat: &Beat) -> String {
-    let Beat { p50_s, p95_s, p99_s, max_s, .. } = *beat;
-    let column = |name: &str, value| format!("{:<16}", format!("{name} {}", shown(value)));
+fn latency_line(beat: &LiveInterval) -> String {
+    let LiveInterval { p50_s, p95_s, p99_s, max_s, .. } = *beat;
+    let column = |name: &str, value| format!("{:<16}", format!("{name} {}", latency_text(value)));
     [column("p50", p50_s), column("p95", p95_s), column("p99", p99_s), column("max", max_s)]
         .concat()
 }
 
-fn server_parts(around: &Surroundings) -> Vec<Option<String>> {
+fn server_parts(around: &SystemStats) -> Vec<Option<String>> {
     vec![
         around.running.map(|n| format!("running {n:.0}")),
-        around.pool_filled.map(|share| format!("pool filled {}", percent(share))),
-        around.pool_reads_per_s.map(|n| format!("page reads {}/s", figure(n))),
-        around.questions_per_s.map(|n| format!("statements {}/s", figure(n))),
+        around.pool_filled.map(|share| format!("pool filled {}", format_percent(share))),
+        around.pool_reads_per_s.map(|n| format!("page reads {}/s", format_number(n))),
+        around.questions_per_s.map(|n| format!("statements {}/s", format_number(n))),
         around.server_cores.map(|n| format!("cpu {n:.2}")),
     ]
 }
 
-fn host_parts(around: &Surroundings) -> Vec<Option<String>> {
+fn host_parts(around: &SystemStats) -> Vec<Option<String>> {
     vec![
         around.host_cores.map(|n| format!("cpu {n:.2}")),
-        around.disk_read_bytes_per_s.map(|n| format!("disk reads {}/s", bytes(n))),
-        around.disk_written_bytes_per_s.map(|n| format!("writes {}/s", bytes(n))),
+        around.disk_read_bytes_per_s.map(|n| format!("disk reads {}/s", format_bytes(n))),
+        around.disk_written_bytes_per_s.map(|n| format!("writes {}/s", format_bytes(n))),
     ]
 }
 
-fn own_parts(beat: &Beat) -> Vec<Option<String>> {
+fn own_parts(beat: &LiveInterval) -> Vec<Option<String>> {
     vec![
         Some(format!("cpu {:.2}", beat.own_cores)),
-        beat.lateness_p99_s.map(|s| format!("lateness p99 {}", time(s))),
+        beat.lateness_p99_s.map(|s| format!("lateness p99 {}", format_time(s))),
     ]
 }
 
 /// As many of the parts that are known as fit, from the first.
-fn fitting(parts: Vec<Option<String>>, room: usize) -> String {
+fn join_fitting(parts: Vec<Option<String>>, room: usize) -> String {
     let mut text = String::new();
     for part in parts.into_iter().flatten() {
         let gap = if text.is_empty() { "" } else { "   " };
@@ -256,9 +272,9 @@ fn fitting(parts: Vec<Option<String>>, room: usize) -> String {
     if text.is_empty() { UNKNOWN.to_owned() } else { text }
 }
 
-fn highest<'a>(
-    beats: impl Iterator<Item = &'a Beat>,
-    value: impl Fn(&Beat) -> Option<f64>,
+fn highest_text<'a>(
+    beats: impl Iterator<Item = &'a LiveInterval>,
+    value: impl Fn(&LiveInterval) -> Option<f64>,
     show: impl Fn(f64) -> String,
 ) -> String {
     beats.filter_map(value).reduce(f64::max).map_or_else(String::new, show)
@@ -278,22 +294,22 @@ pub(in crate::cli) fn sparkline(values: impl Iterator<Item = Option<f64>>, width
 }
 
 /// Keeps keys from being echoed into the view, until dropped. Ctrl-C works as ever.
-pub(in crate::cli) struct Still {
+pub(in crate::cli) struct StdinEchoGuard {
     before: Termios,
 }
 
-impl Still {
-    pub(in crate::cli) fn make() -> Option<Still> {
+impl StdinEchoGuard {
+    pub(in crate::cli) fn disable_echo() -> Option<StdinEchoGuard> {
         let stdin = io::stdin();
         let before = tcgetattr(stdin.as_fd()).ok()?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
         tcsetattr(stdin.as_fd(), OptionalActions::Now, &quiet).ok()?;
-        Some(Still { before })
+        Some(StdinEchoGuard { before })
     }
 }
 
-impl Drop for Still {
+impl Drop for StdinEchoGuard {
     fn drop(&mut self) {
         let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.before);
     }
@@ -313,22 +329,22 @@ mod tests {
 
     #[test]
     fn clocks_read_like_clocks() {
-        assert_eq!(minutes(65.2), "01:05");
-        assert_eq!(minutes(3600.0), "1:00:00");
+        assert_eq!(format_clock(65.2), "01:05");
+        assert_eq!(format_clock(3600.0), "1:00:00");
     }
 
     #[test]
     fn what_is_not_known_or_does_not_fit_is_left_out() {
-        assert_eq!(fitting(server_parts(&Surroundings::default()), 80), "-");
-        let some = Surroundings {
+        assert_eq!(join_fitting(server_parts(&SystemStats::default()), 80), "-");
+        let some = SystemStats {
             running: Some(14.0),
             pool_filled: Some(0.97),
             server_cores: Some(1.5),
-            ..Surroundings::default()
+            ..SystemStats::default()
         };
         let line = "running 14   pool filled 97.0 %   cpu 1.50";
-        assert_eq!(fitting(server_parts(&some), line.len()), line);
+        assert_eq!(join_fitting(server_parts(&some), line.len()), line);
         let shorter = "running 14   pool filled 97.0 %";
-        assert_eq!(fitting(server_parts(&some), line.len() - 1), shorter);
+        assert_eq!(join_fitting(server_parts(&some), line.len() - 1), shorter);
     }
 }

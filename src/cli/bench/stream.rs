@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::analysis::Beat;
+use crate::analysis::LiveInterval;
 
 /// An interval: times in seconds, what is not known is `null`.
-pub(super) fn interval(beat: &Beat, load: u32) -> String {
+pub(super) fn interval_json(beat: &LiveInterval, load: u32) -> String {
     let number = |value: f64| Some(value).filter(|v| v.is_finite());
     json!({
         "kind": "interval",
@@ -26,7 +26,7 @@ pub(super) fn interval(beat: &Beat, load: u32) -> String {
 }
 
 /// Something worth knowing.
-pub(super) fn note(text: &str) -> String {
+pub(super) fn note_json(text: &str) -> String {
     json!({ "kind": "note", "text": text }).to_string()
 }
 
@@ -36,14 +36,18 @@ mod tests {
 
     #[test]
     fn a_line_is_one_object_without_nan() {
-        let beat =
-            Beat { at_s: 3.0, events_per_s: f64::NAN, p99_s: Some(0.0118), ..Beat::default() };
-        let line = interval(&beat, 2);
+        let beat = LiveInterval {
+            at_s: 3.0,
+            events_per_s: f64::NAN,
+            p99_s: Some(0.0118),
+            ..LiveInterval::default()
+        };
+        let line = interval_json(&beat, 2);
         assert!(!line.contains('\n'));
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!((value["load"].as_u64(), value["t_s"].as_f64()), (Some(2), Some(3.0)));
         assert!(value["events_per_s"].is_null() && value["p50_s"].is_null());
         assert_eq!(value["p99_s"], 0.0118);
-        assert!(!note("two\nlines").contains('\n'));
+        assert!(!note_json("two\nlines").contains('\n'));
     }
 }

@@ -16,64 +16,65 @@ pub(super) const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Puts one value into the address. `place` says where it was found. Names that are not about the address pass.
-pub(super) fn set(
+pub(super) fn apply_option(
     plan: &mut AddressPlan,
     place: &str,
     name: &str,
     value: &str,
     mistakes: &mut Vec<Mistake>,
 ) {
-    if let Err((why, hint)) = lay(plan, name, value) {
+    if let Err((why, hint)) = set_field(plan, name, value) {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
         mistakes.push(Mistake { place: place.to_owned(), why, hint });
     }
 }
 
 /// Lays what a plan file says about the address over it; it never says a password.
-pub(super) fn lay_over(plan: &mut AddressPlan, planned: &AddressPlan) {
-    fn take<T: Clone>(to: &mut Option<T>, from: &Option<T>) {
+pub(super) fn overlay_address(plan: &mut AddressPlan, planned: &AddressPlan) {
+    fn copy_if_set<T: Clone>(to: &mut Option<T>, from: &Option<T>) {
         if from.is_some() {
             to.clone_from(from);
         }
     }
-    take(&mut plan.host, &planned.host);
-    take(&mut plan.port, &planned.port);
-    take(&mut plan.socket, &planned.socket);
-    take(&mut plan.protocol, &planned.protocol);
-    take(&mut plan.user, &planned.user);
-    take(&mut plan.database, &planned.database);
-    take(&mut plan.ssl.mode, &planned.ssl.mode);
-    take(&mut plan.ssl.ca, &planned.ssl.ca);
-    take(&mut plan.ssl.capath, &planned.ssl.capath);
-    take(&mut plan.ssl.cert, &planned.ssl.cert);
-    take(&mut plan.ssl.key, &planned.ssl.key);
-    take(&mut plan.connect_timeout, &planned.connect_timeout);
-    take(&mut plan.control_timeout, &planned.control_timeout);
-    take(&mut plan.server_public_key_path, &planned.server_public_key_path);
+    copy_if_set(&mut plan.host, &planned.host);
+    copy_if_set(&mut plan.port, &planned.port);
+    copy_if_set(&mut plan.socket, &planned.socket);
+    copy_if_set(&mut plan.protocol, &planned.protocol);
+    copy_if_set(&mut plan.user, &planned.user);
+    copy_if_set(&mut plan.database, &planned.database);
+    copy_if_set(&mut plan.ssl.mode, &planned.ssl.mode);
+    copy_if_set(&mut plan.ssl.ca, &planned.ssl.ca);
+    copy_if_set(&mut plan.ssl.capath, &planned.ssl.capath);
+    copy_if_set(&mut plan.ssl.cert, &planned.ssl.cert);
+    copy_if_set(&mut plan.ssl.key, &planned.ssl.key);
+    copy_if_set(&mut plan.connect_timeout, &planned.connect_timeout);
+    copy_if_set(&mut plan.control_timeout, &planned.control_timeout);
+    copy_if_set(&mut plan.server_public_key_path, &planned.server_public_key_path);
     plan.get_server_public_key |= planned.get_server_public_key;
     plan.enable_cleartext_plugin |= planned.enable_cleartext_plugin;
 }
 
-type Wrong = (String, &'static str);
+type InvalidValue = (String, &'static str);
 
-fn lay(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), Wrong> {
+fn set_field(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), InvalidValue> {
     let text = || Some(value.to_owned());
     let path = || Some(PathBuf::from(value));
     match name {
         "host" => plan.host = text(),
-        "port" => plan.port = port(value)?,
+        "port" => plan.port = parse_port(value)?,
         "user" => plan.user = text(),
         "password" => plan.password = Some(Secret::new(value)),
         "socket" => plan.socket = path(),
         "database" => plan.database = text(),
-        "protocol" => plan.protocol = Some(protocol(value)?),
-        "ssl-mode" => plan.ssl.mode = Some(ssl_mode(value)?),
-        "ssl" => plan.ssl.mode = switch(value)?.then_some(SslMode::Required),
+        "protocol" => plan.protocol = Some(parse_protocol(value)?),
+        "ssl-mode" => plan.ssl.mode = Some(parse_ssl_mode(value)?),
+        "ssl" => plan.ssl.mode = parse_switch(value)?.then_some(SslMode::Required),
         "skip-ssl" | "disable-ssl" => {
-            plan.ssl.mode = switch(value)?.then_some(SslMode::Disabled).or(plan.ssl.mode);
+            plan.ssl.mode = parse_switch(value)?.then_some(SslMode::Disabled).or(plan.ssl.mode);
         }
         "ssl-verify-server-cert" => {
-            plan.ssl.mode = switch(value)?.then_some(SslMode::VerifyIdentity).or(plan.ssl.mode);
+            plan.ssl.mode =
+                parse_switch(value)?.then_some(SslMode::VerifyIdentity).or(plan.ssl.mode);
         }
         "ssl-ca" => plan.ssl.ca = path(),
         "ssl-capath" => plan.ssl.capath = path(),
@@ -87,16 +88,16 @@ fn lay(plan: &mut AddressPlan, name: &str, value: &str) -> Result<(), Wrong> {
             plan.control_timeout =
                 Some(parse_time(value).map_err(|e| (e.to_string(), "seconds, as in 30"))?);
         }
-        "get-server-public-key" => plan.get_server_public_key = switch(value)?,
+        "get-server-public-key" => plan.get_server_public_key = parse_switch(value)?,
         "server-public-key-path" => plan.server_public_key_path = path(),
-        "enable-cleartext-plugin" => plan.enable_cleartext_plugin = switch(value)?,
+        "enable-cleartext-plugin" => plan.enable_cleartext_plugin = parse_switch(value)?,
         _ => {}
     }
     Ok(())
 }
 
 /// 0 means the default, as in every mysql client.
-fn port(value: &str) -> Result<Option<u16>, Wrong> {
+fn parse_port(value: &str) -> Result<Option<u16>, InvalidValue> {
     match value.trim().parse() {
         Ok(0) => Ok(None),
         Ok(port) => Ok(Some(port)),
@@ -104,7 +105,7 @@ fn port(value: &str) -> Result<Option<u16>, Wrong> {
     }
 }
 
-fn protocol(value: &str) -> Result<Protocol, Wrong> {
+fn parse_protocol(value: &str) -> Result<Protocol, InvalidValue> {
     match value.to_ascii_lowercase().as_str() {
         "tcp" => Ok(Protocol::Tcp),
         "socket" => Ok(Protocol::Socket),
@@ -112,7 +113,7 @@ fn protocol(value: &str) -> Result<Protocol, Wrong> {
     }
 }
 
-fn ssl_mode(value: &str) -> Result<SslMode, Wrong> {
+fn parse_ssl_mode(value: &str) -> Result<SslMode, InvalidValue> {
     match value.to_ascii_uppercase().replace('-', "_").as_str() {
         "DISABLED" | "OFF" => Ok(SslMode::Disabled),
         "PREFERRED" => Ok(SslMode::Preferred),
@@ -127,7 +128,7 @@ fn ssl_mode(value: &str) -> Result<SslMode, Wrong> {
 }
 
 /// A switch of an option file; without a value it is on.
-fn switch(value: &str) -> Result<bool, Wrong> {
+fn parse_switch(value: &str) -> Result<bool, InvalidValue> {
     match value.to_ascii_lowercase().as_str() {
         "" | "1" | "on" | "true" | "yes" => Ok(true),
         "0" | "off" | "false" | "no" => Ok(false),

@@ -2,7 +2,7 @@
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum OptionFileLine {
     /// `[client]`
     Group(String),
     /// `name = value`
@@ -21,14 +21,16 @@ pub(super) enum Line {
 }
 
 /// The lines that say something, with their numbers from 1.
-pub(super) fn parse(text: &str) -> Vec<(usize, Line)> {
+pub(super) fn parse_lines(text: &str) -> Vec<(usize, OptionFileLine)> {
     let mut in_group = false;
     let mut lines = Vec::new();
     for (number, text) in text.lines().enumerate() {
         let Some(mut line) = parse_line(text.trim()) else { continue };
         match line {
-            Line::Group(_) => in_group = true,
-            Line::Option { .. } if !in_group => line = Line::Wrong("an option before any [group]"),
+            OptionFileLine::Group(_) => in_group = true,
+            OptionFileLine::Option { .. } if !in_group => {
+                line = OptionFileLine::Wrong("an option before any [group]")
+            }
             _ => {}
         }
         lines.push((number + 1, line));
@@ -36,23 +38,23 @@ pub(super) fn parse(text: &str) -> Vec<(usize, Line)> {
     lines
 }
 
-fn parse_line(line: &str) -> Option<Line> {
+fn parse_line(line: &str) -> Option<OptionFileLine> {
     if line.is_empty() || line.starts_with(['#', ';']) {
         return None;
     }
     if let Some(path) = line.strip_prefix("!includedir") {
-        return Some(Line::IncludeDir(path.trim().to_owned()));
+        return Some(OptionFileLine::IncludeDir(path.trim().to_owned()));
     }
     if let Some(path) = line.strip_prefix("!include") {
-        return Some(Line::Include(path.trim().to_owned()));
+        return Some(OptionFileLine::Include(path.trim().to_owned()));
     }
     if line.starts_with('!') {
-        return Some(Line::Wrong("neither !include nor !includedir"));
+        return Some(OptionFileLine::Wrong("neither !include nor !includedir"));
     }
     if let Some(group) = line.strip_prefix('[') {
         let end = group.find(']');
-        return Some(end.map_or(Line::Wrong("a group without its `]`"), |end| {
-            Line::Group(group[..end].trim().to_owned())
+        return Some(end.map_or(OptionFileLine::Wrong("a group without its `]`"), |end| {
+            OptionFileLine::Group(group[..end].trim().to_owned())
         }));
     }
     let line = without_comment(line).trim_end();
@@ -63,9 +65,9 @@ fn parse_line(line: &str) -> Option<Line> {
     let name = name.replace('_', "-");
     let name = name.strip_prefix("loose-").unwrap_or(&name).to_owned();
     Some(if name.is_empty() {
-        Line::Wrong("a value without a name")
+        OptionFileLine::Wrong("a value without a name")
     } else {
-        Line::Option { name, value }
+        OptionFileLine::Option { name, value }
     })
 }
 
@@ -119,7 +121,7 @@ mod tests {
 
     fn option(line: &str) -> (String, Option<String>) {
         match parse_line(line) {
-            Some(Line::Option { name, value }) => (name, value),
+            Some(OptionFileLine::Option { name, value }) => (name, value),
             other => panic!("{line}: {other:?}"),
         }
     }
@@ -158,16 +160,19 @@ user=a
 =1
 ";
         let expected = [
-            (4, Line::Group("client".to_owned())),
-            (5, Line::Option { name: "user".to_owned(), value: Some("a".to_owned()) }),
-            (6, Line::Include("/etc/other.cnf".to_owned())),
-            (7, Line::IncludeDir("/etc/my.cnf.d/".to_owned())),
-            (8, Line::Wrong("a group without its `]`")),
-            (9, Line::Wrong("neither !include nor !includedir")),
-            (10, Line::Wrong("a value without a name")),
+            (4, OptionFileLine::Group("client".to_owned())),
+            (5, OptionFileLine::Option { name: "user".to_owned(), value: Some("a".to_owned()) }),
+            (6, OptionFileLine::Include("/etc/other.cnf".to_owned())),
+            (7, OptionFileLine::IncludeDir("/etc/my.cnf.d/".to_owned())),
+            (8, OptionFileLine::Wrong("a group without its `]`")),
+            (9, OptionFileLine::Wrong("neither !include nor !includedir")),
+            (10, OptionFileLine::Wrong("a value without a name")),
         ];
-        assert_eq!(parse(text), expected);
-        assert_eq!(parse("user=a"), [(1, Line::Wrong("an option before any [group]"))]);
+        assert_eq!(parse_lines(text), expected);
+        assert_eq!(
+            parse_lines("user=a"),
+            [(1, OptionFileLine::Wrong("an option before any [group]"))]
+        );
     }
 
     proptest! {
@@ -177,7 +182,7 @@ user=a
         }
         #[test]
         fn no_text_makes_it_panic(text in ".*") {
-            let _ = parse(&text);
+            let _ = parse_lines(&text);
         }
     }
 }

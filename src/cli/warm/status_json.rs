@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::warm::{Inventory, Warmth};
+use crate::warm::{PoolInventory, PoolStatus};
 
 /// How warm the pool is, and what is in it, as an object.
-pub(super) fn status_json(warmth: &Warmth, found: &Inventory) -> String {
-    let line = |l: &crate::warm::Line| {
+pub(super) fn status_json(warmth: &PoolStatus, found: &PoolInventory) -> String {
+    let line = |l: &crate::warm::CachedIndex| {
         json!({
             "database": l.database,
             "table": l.table,
@@ -22,7 +22,7 @@ pub(super) fn status_json(warmth: &Warmth, found: &Inventory) -> String {
         "pages_free": warmth.pages_free,
         "pages_dirty": warmth.pages_dirty,
         "page_bytes": warmth.page_bytes,
-        "share": warmth.share(),
+        "share": warmth.data_share(),
         "pages_of_data": found.pages_of_data,
         "indexes": found.lines.iter().map(line).collect::<Vec<_>>(),
         "dearer_seconds": found.dearer_seconds,

@@ -4,58 +4,58 @@
 
 mod poisson;
 
-use poisson::Poisson;
+use poisson::PoissonSchedule;
 
 use crate::base::Nanos;
 use crate::plan::{ArrivalPlan, Mistake};
 
 /// When the events of one worker shall begin.
 #[derive(Clone)]
-pub(super) enum Arrival {
+pub(super) enum ArrivalMode {
     /// When the worker is ready, after this pause.
     Closed(Nanos),
     /// When the next free ticket says so.
-    Open(Schedule),
+    Open(ArrivalSchedule),
 }
 
 /// Due times of tickets, as time since the start of the load. Copies give the same times.
 #[derive(Clone)]
-pub(super) enum Schedule {
+pub(super) enum ArrivalSchedule {
     /// Evenly spaced.
-    Constant(Constant),
+    Constant(ConstantSchedule),
     /// Exponential gaps.
-    Poisson(Poisson),
+    Poisson(PoissonSchedule),
 }
 
 /// Evenly spaced due times.
 #[derive(Clone, Copy)]
-pub(super) struct Constant {
+pub(super) struct ConstantSchedule {
     per_second: f64,
 }
 
-impl Constant {
-    fn due(&self, ticket: u64) -> Nanos {
+impl ConstantSchedule {
+    fn due_time(&self, ticket: u64) -> Nanos {
         Nanos((ticket as f64 * 1e9 / self.per_second).round() as u64)
     }
 
-    fn due_by(&self, time: Nanos) -> u64 {
+    fn tickets_due_by(&self, time: Nanos) -> u64 {
         let mut tickets = (time.0 as f64 * self.per_second / 1e9) as u64 + 1;
-        while tickets > 0 && self.due(tickets - 1) > time {
+        while tickets > 0 && self.due_time(tickets - 1) > time {
             tickets -= 1;
         }
-        while self.due(tickets) <= time {
+        while self.due_time(tickets) <= time {
             tickets += 1;
         }
         tickets
     }
 }
 
-impl Arrival {
+impl ArrivalMode {
     /// What the plan asks for; `seed` fixes the times of a random schedule.
     ///
     /// # Errors
     /// When the rate is not a number of events per second that can be kept.
-    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> Result<Arrival, Mistake> {
+    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
         let checked = |per_second: f64| {
             if !(1e-6..=1e9).contains(&per_second) {
                 return Err(Mistake {
@@ -67,39 +67,41 @@ impl Arrival {
             Ok(per_second)
         };
         Ok(match plan {
-            ArrivalPlan::Closed { think } => Arrival::Closed(think.into()),
+            ArrivalPlan::Closed { think } => ArrivalMode::Closed(think.into()),
             ArrivalPlan::Constant { per_second } => {
-                Arrival::Open(Schedule::Constant(Constant { per_second: checked(per_second)? }))
+                ArrivalMode::Open(ArrivalSchedule::Constant(ConstantSchedule {
+                    per_second: checked(per_second)?,
+                }))
             }
-            ArrivalPlan::Poisson { per_second } => {
-                Arrival::Open(Schedule::Poisson(Poisson::new(checked(per_second)?, seed)))
-            }
+            ArrivalPlan::Poisson { per_second } => ArrivalMode::Open(ArrivalSchedule::Poisson(
+                PoissonSchedule::new(checked(per_second)?, seed),
+            )),
         })
     }
 
     /// The times of an open loop.
-    pub(super) fn schedule(&self) -> Option<Schedule> {
+    pub(super) fn open_schedule(&self) -> Option<ArrivalSchedule> {
         match self {
-            Arrival::Closed(_) => None,
-            Arrival::Open(schedule) => Some(schedule.clone()),
+            ArrivalMode::Closed(_) => None,
+            ArrivalMode::Open(schedule) => Some(schedule.clone()),
         }
     }
 }
 
-impl Schedule {
+impl ArrivalSchedule {
     /// When a ticket is due. Tickets may be asked for in any rising order, with gaps.
-    pub(super) fn due(&mut self, ticket: u64) -> Nanos {
+    pub(super) fn due_time(&mut self, ticket: u64) -> Nanos {
         match self {
-            Schedule::Constant(constant) => constant.due(ticket),
-            Schedule::Poisson(poisson) => poisson.due(ticket),
+            ArrivalSchedule::Constant(constant) => constant.due_time(ticket),
+            ArrivalSchedule::Poisson(poisson) => poisson.due_time(ticket),
         }
     }
 
     /// How many tickets are due by then. Times may only rise from call to call.
-    pub(super) fn due_by(&mut self, time: Nanos) -> u64 {
+    pub(super) fn tickets_due_by(&mut self, time: Nanos) -> u64 {
         match self {
-            Schedule::Constant(constant) => constant.due_by(time),
-            Schedule::Poisson(poisson) => poisson.due_by(time),
+            ArrivalSchedule::Constant(constant) => constant.tickets_due_by(time),
+            ArrivalSchedule::Poisson(poisson) => poisson.tickets_due_by(time),
         }
     }
 }
@@ -110,25 +112,25 @@ mod tests {
 
     #[test]
     fn a_constant_schedule_is_exact_for_days() {
-        let Arrival::Open(mut schedule) =
-            Arrival::new(ArrivalPlan::Constant { per_second: 3.0 }, 0).unwrap()
+        let ArrivalMode::Open(mut schedule) =
+            ArrivalMode::new(ArrivalPlan::Constant { per_second: 3.0 }, 0).unwrap()
         else {
             panic!("a constant arrival is open")
         };
-        assert_eq!(schedule.due(0), Nanos(0));
-        assert_eq!(schedule.due(1), Nanos(333_333_333));
-        assert_eq!(schedule.due(3), Nanos(1_000_000_000));
-        assert_eq!(schedule.due(3 * 86_400 * 7), Nanos(86_400 * 7 * 1_000_000_000));
+        assert_eq!(schedule.due_time(0), Nanos(0));
+        assert_eq!(schedule.due_time(1), Nanos(333_333_333));
+        assert_eq!(schedule.due_time(3), Nanos(1_000_000_000));
+        assert_eq!(schedule.due_time(3 * 86_400 * 7), Nanos(86_400 * 7 * 1_000_000_000));
         for (time, due) in [(0, 1), (333_333_332, 1), (333_333_333, 2), (1_000_000_000, 4)] {
-            assert_eq!(schedule.due_by(Nanos(time)), due, "{time}");
+            assert_eq!(schedule.tickets_due_by(Nanos(time)), due, "{time}");
         }
     }
 
     #[test]
     fn rates_that_cannot_be_kept_are_refused() {
         for per_second in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e9] {
-            assert!(Arrival::new(ArrivalPlan::Constant { per_second }, 0).is_err());
-            assert!(Arrival::new(ArrivalPlan::Poisson { per_second }, 0).is_err());
+            assert!(ArrivalMode::new(ArrivalPlan::Constant { per_second }, 0).is_err());
+            assert!(ArrivalMode::new(ArrivalPlan::Poisson { per_second }, 0).is_err());
         }
     }
 }

@@ -15,11 +15,11 @@ const STREAM: u64 = u64::MAX;
 
 /// A place in the chain.
 #[derive(Clone)]
-pub(in crate::driver) struct Poisson {
-    block: Arc<Block>,
+pub(in crate::driver) struct PoissonSchedule {
+    block: Arc<DueTimeBlock>,
 }
 
-struct Block {
+struct DueTimeBlock {
     /// Ticket of the first due time.
     first: u64,
     due: Box<[u64]>,
@@ -27,28 +27,28 @@ struct Block {
     rng: Rng,
     mean_gap_ns: f64,
     last: f64,
-    next: OnceLock<Arc<Block>>,
+    next: OnceLock<Arc<DueTimeBlock>>,
 }
 
-impl Block {
-    fn new(first: u64, mut rng: Rng, mean_gap_ns: f64, mut last: f64) -> Block {
+impl DueTimeBlock {
+    fn new(first: u64, mut rng: Rng, mean_gap_ns: f64, mut last: f64) -> DueTimeBlock {
         let next = |_| {
             last += rng.exponential(mean_gap_ns);
             last as u64
         };
         let due = (0..TICKETS).map(next).collect();
-        Block { first, due, rng, mean_gap_ns, last, next: OnceLock::new() }
+        DueTimeBlock { first, due, rng, mean_gap_ns, last, next: OnceLock::new() }
     }
 
-    fn next(&self) -> &Arc<Block> {
+    fn next_block(&self) -> &Arc<DueTimeBlock> {
         self.next.get_or_init(|| {
             let first = self.first + TICKETS as u64;
-            Arc::new(Block::new(first, self.rng.clone(), self.mean_gap_ns, self.last))
+            Arc::new(DueTimeBlock::new(first, self.rng.clone(), self.mean_gap_ns, self.last))
         })
     }
 }
 
-impl Drop for Block {
+impl Drop for DueTimeBlock {
     /// Frees a chain link by link: left to itself it would recurse, once per block.
     fn drop(&mut self) {
         let mut next = self.next.take();
@@ -58,26 +58,26 @@ impl Drop for Block {
     }
 }
 
-impl Poisson {
-    pub(super) fn new(per_second: f64, seed: u64) -> Poisson {
+impl PoissonSchedule {
+    pub(super) fn new(per_second: f64, seed: u64) -> PoissonSchedule {
         let rng = Rng::new(seed, STREAM, 0);
-        Poisson { block: Arc::new(Block::new(0, rng, 1e9 / per_second, 0.0)) }
+        PoissonSchedule { block: Arc::new(DueTimeBlock::new(0, rng, 1e9 / per_second, 0.0)) }
     }
 
-    fn advance(&mut self) {
-        self.block = self.block.next().clone();
+    fn advance_block(&mut self) {
+        self.block = self.block.next_block().clone();
     }
 
-    pub(super) fn due(&mut self, ticket: u64) -> Nanos {
+    pub(super) fn due_time(&mut self, ticket: u64) -> Nanos {
         while ticket >= self.block.first + TICKETS as u64 {
-            self.advance();
+            self.advance_block();
         }
         Nanos(self.block.due[(ticket - self.block.first) as usize])
     }
 
-    pub(super) fn due_by(&mut self, time: Nanos) -> u64 {
+    pub(super) fn tickets_due_by(&mut self, time: Nanos) -> u64 {
         while self.block.due[TICKETS - 1] <= time.0 {
-            self.advance();
+            self.advance_block();
         }
         self.block.first + self.block.due.partition_point(|&due| due <= time.0) as u64
     }
@@ -89,23 +89,23 @@ mod tests {
 
     #[test]
     fn copies_give_the_same_times_in_any_order() {
-        let mut one = Poisson::new(1000.0, 5);
+        let mut one = PoissonSchedule::new(1000.0, 5);
         let (mut even, mut odd) = (one.clone(), one.clone());
-        let all: Vec<Nanos> = (0..20_000).map(|n| one.due(n)).collect();
+        let all: Vec<Nanos> = (0..20_000).map(|n| one.due_time(n)).collect();
         for n in (1..20_000).step_by(2) {
-            assert_eq!(odd.due(n), all[n as usize]);
+            assert_eq!(odd.due_time(n), all[n as usize]);
         }
         for n in (0..20_000).step_by(2) {
-            assert_eq!(even.due(n), all[n as usize]);
+            assert_eq!(even.due_time(n), all[n as usize]);
         }
-        assert_ne!(Poisson::new(1000.0, 6).due(0), all[0]);
+        assert_ne!(PoissonSchedule::new(1000.0, 6).due_time(0), all[0]);
     }
 
     #[test]
     fn gaps_are_exponential() {
-        let mut schedule = Poisson::new(1000.0, 5);
+        let mut schedule = PoissonSchedule::new(1000.0, 5);
         let n = 100_000u64;
-        let times: Vec<u64> = (0..n).map(|k| schedule.due(k).0).collect();
+        let times: Vec<u64> = (0..n).map(|k| schedule.due_time(k).0).collect();
         let gaps: Vec<f64> = times.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e6).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
@@ -118,22 +118,23 @@ mod tests {
 
     #[test]
     fn counting_what_is_due_agrees_with_the_times() {
-        let (mut times, mut counter) = (Poisson::new(50_000.0, 1), Poisson::new(50_000.0, 1));
+        let (mut times, mut counter) =
+            (PoissonSchedule::new(50_000.0, 1), PoissonSchedule::new(50_000.0, 1));
         for ticket in 0..10_000 {
-            let due = times.due(ticket);
+            let due = times.due_time(ticket);
             if due.0 > 0 {
-                assert!(counter.due_by(Nanos(due.0 - 1)) <= ticket);
+                assert!(counter.tickets_due_by(Nanos(due.0 - 1)) <= ticket);
             }
-            assert!(counter.due_by(due) > ticket);
+            assert!(counter.tickets_due_by(due) > ticket);
         }
     }
 
     #[test]
     fn a_long_chain_is_freed_without_recursion() {
-        let behind = Poisson::new(1e6, 1);
+        let behind = PoissonSchedule::new(1e6, 1);
         let mut ahead = behind.clone();
         let build = std::thread::Builder::new().stack_size(128 * 1024);
-        ahead.due(TICKETS as u64 * 3000);
+        ahead.due_time(TICKETS as u64 * 3000);
         drop(ahead);
         build.spawn(move || drop(behind)).unwrap().join().unwrap();
     }

@@ -1,33 +1,37 @@
 //! The search for capacity in a plan file.
 
-use super::document::Section;
+use super::document::PlanSection;
 use crate::plan::{CapacityPlan, Metric, Objective};
 
 /// The search, if the file asks for one.
-pub(super) fn read_capacity(root: &Section<'_>) -> Option<CapacityPlan> {
-    let section = root.section("capacity");
-    if !section.is_there() {
-        section.done();
+pub(super) fn read_capacity(root: &PlanSection<'_>) -> Option<CapacityPlan> {
+    let section = root.read_section("capacity");
+    if !section.is_present() {
+        section.check_unknown_keys();
         return None;
     }
     let default = CapacityPlan::default();
     let mut objectives = Vec::new();
-    for text in section.texts("slo").unwrap_or_default() {
+    for text in section.read_texts("slo").unwrap_or_default() {
         match Objective::parse("", &text) {
             Ok(objective) if objective.metric == Metric::Rate => {
-                section.complain("slo", "a rate is what is searched for", Some(EXAMPLE.to_owned()));
+                section.add_mistake(
+                    "slo",
+                    "a rate is what is searched for",
+                    Some(EXAMPLE.to_owned()),
+                );
             }
             Ok(objective) => objectives.push(objective),
-            Err(mistake) => section.complain("slo", &mistake.why, mistake.hint),
+            Err(mistake) => section.add_mistake("slo", &mistake.why, mistake.hint),
         }
     }
     let plan = CapacityPlan {
         objectives,
-        settle: section.time("settle").unwrap_or(default.settle),
-        step_time: section.time("step-time").unwrap_or(default.step_time),
-        confirm: section.time("confirm").unwrap_or(default.confirm),
+        settle: section.read_time("settle").unwrap_or(default.settle),
+        step_time: section.read_time("step-time").unwrap_or(default.step_time),
+        confirm: section.read_time("confirm").unwrap_or(default.confirm),
     };
-    section.done();
+    section.check_unknown_keys();
     Some(plan)
 }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 use toml::de::DeTable;
 
 use super::capacity::read_capacity;
-use super::document::{Complaints, Section};
-use super::ways::read_ways;
+use super::document::{MistakeCollector, PlanSection};
+use super::variants::read_variants;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
     AddressPlan, ArrivalPlan, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
     OptionSpec, Options, Plan, ProbePlan, ResetPlan, SandboxPlan, SslPlan, TargetPlan,
-    WorkloadPlan, nearest,
+    WorkloadPlan, nearest_name,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -21,7 +21,7 @@ const INTERVALS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration
 
 /// The plugins there are, since a plan knows none: names, and the options of each.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct KnownPlugins {
     /// Workloads.
     pub workloads: Vec<(&'static str, Vec<OptionSpec>)>,
     /// Warm strategies.
@@ -36,55 +36,57 @@ pub struct Known {
 ///
 /// # Errors
 /// All mistakes together, in the order of the text, each with its line.
-pub fn read(text: &str, known: &Known) -> Result<Plan, Vec<Mistake>> {
-    let complaints = Complaints::new(text);
+pub fn from_toml(text: &str, known: &KnownPlugins) -> Result<Plan, Vec<Mistake>> {
+    let complaints = MistakeCollector::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let at = error.span().map_or(0, |s| s.start);
-        complaints.add(at, "", error.message().trim().to_owned(), None);
+        complaints.add_mistake(at, "", error.message().trim().to_owned(), None);
     }
     // What is missing or not known in a text that is no TOML may be there all the same.
-    if complaints.any() {
-        return Err(complaints.list());
+    if complaints.has_mistakes() {
+        return Err(complaints.into_mistakes());
     }
-    let plan = read_plan(&Section::root(&complaints, document.get_ref()), known);
-    let mistakes = complaints.list();
+    let plan = read_plan(&PlanSection::from_root(&complaints, document.get_ref()), known);
+    let mistakes = complaints.into_mistakes();
     if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
 }
 
-fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
-    let workload = root.section("workload");
-    let load = root.section("load");
-    let probes = root.section("probes");
-    let decide = root.section("decide");
-    let (sweep, ways) = read_ways(root, known);
+fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
+    let workload = root.read_section("workload");
+    let load = root.read_section("load");
+    let probes = root.read_section("probes");
+    let decide = root.read_section("decide");
+    let (sweep, ways) = read_variants(root, known);
     let mut plan = Plan {
-        name: root.text("name").unwrap_or_else(|| "bench".to_owned()),
-        question: root.text("question"),
-        seed: root.count("seed", 0, u64::MAX).unwrap_or(0),
+        name: root.read_text("name").unwrap_or_else(|| "bench".to_owned()),
+        question: root.read_text("question"),
+        seed: root.read_count("seed", 0, u64::MAX).unwrap_or(0),
         target: read_target(root),
         workload: read_workload(&workload, known),
         load: read_load(&load),
-        prepare: root.switch("prepare").unwrap_or(false),
-        reset: root.choice("reset", RESETS).unwrap_or_default(),
-        cold: root.switch("cold").unwrap_or(false),
-        settle: root.time("settle"),
+        prepare: root.read_switch("prepare").unwrap_or(false),
+        reset: root.read_choice("reset", RESETS).unwrap_or_default(),
+        cold: root.read_switch("cold").unwrap_or(false),
+        settle: root.read_time("settle"),
         ways,
         sweep,
         capacity: read_capacity(root),
-        passes: root.count("passes", 1, 1000).map_or(1, |n| n as u32),
-        blocks: root.count("blocks", 1, MOST_BLOCKS).map_or(1, |n| n as u32),
-        until_clear: root.count("until-clear", 1, MOST_BLOCKS).map(|n| n as u32),
-        order: root.choice("order", ORDERS).unwrap_or_default(),
+        passes: root.read_count("passes", 1, 1000).map_or(1, |n| n as u32),
+        blocks: root.read_count("blocks", 1, MOST_BLOCKS).map_or(1, |n| n as u32),
+        until_clear: root.read_count("until-clear", 1, MOST_BLOCKS).map(|n| n as u32),
+        order: root.read_choice("order", ORDERS).unwrap_or_default(),
         decide: read_decide(&decide, known),
-        checks: root.texts("checks").unwrap_or_default(),
-        allow: root.texts("allow").unwrap_or_default(),
-        waits: root.text("waits"),
+        checks: root.read_texts("checks").unwrap_or_default(),
+        allow: root.read_texts("allow").unwrap_or_default(),
+        waits: root.read_text("waits"),
         probes: read_probes(&probes, known),
-        runs_dir: root.text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
+        runs_dir: root.read_text("runs-dir").map_or_else(|| PathBuf::from("runs"), PathBuf::from),
     };
-    check_whole(root, &mut plan);
-    [&workload, &load, &probes, &decide, root].into_iter().for_each(Section::done);
+    check_combinations(root, &mut plan);
+    [&workload, &load, &probes, &decide, root]
+        .into_iter()
+        .for_each(PlanSection::check_unknown_keys);
     plan
 }
 
@@ -92,8 +94,8 @@ fn read_plan(root: &Section<'_>, known: &Known) -> Plan {
 const MOST_BLOCKS: u64 = 10_000;
 
 /// What makes no sense together.
-fn check_whole(root: &Section<'_>, plan: &mut Plan) {
-    let complain = |key, why: &str, hint: &str| root.complain(key, why, Some(hint.to_owned()));
+fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
+    let complain = |key, why: &str, hint: &str| root.add_mistake(key, why, Some(hint.to_owned()));
     if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
         complain("until-clear", "it is no more than blocks", "the most blocks there may be");
     }
@@ -102,7 +104,7 @@ fn check_whole(root: &Section<'_>, plan: &mut Plan) {
     }
     for word in plan.allow.iter().filter(|word| CONSENT.contains(&word.as_str())) {
         let hint = format!("leave it out, and type --allow {word} where you run the plan");
-        root.complain("allow", "consent can't stand in a file", Some(hint));
+        root.add_mistake("allow", "consent can't stand in a file", Some(hint));
     }
     // As it stands in a plan: whose file is read on a server that is not ours is known only later.
     if matches!(plan.target, TargetPlan::Address(_)) {
@@ -115,78 +117,87 @@ fn check_whole(root: &Section<'_>, plan: &mut Plan) {
     }
 }
 
-fn read_decide(section: &Section<'_>, known: &Known) -> DecidePlan {
+fn read_decide(section: &PlanSection<'_>, known: &KnownPlugins) -> DecidePlan {
     let default = DecidePlan::default();
     let words: Vec<(&str, &str)> = known.metrics.iter().map(|m| (*m, *m)).collect();
-    let metric = section.choice("metric", &words).unwrap_or(&default.metric).to_owned();
-    let margin = section.number("margin").unwrap_or(default.margin);
+    let metric = section.read_choice("metric", &words).unwrap_or(&default.metric).to_owned();
+    let margin = section.read_number("margin").unwrap_or(default.margin);
     if !(0.0..1.0).contains(&margin) {
         let hint = "a share, as in 0.02 for 2 %".to_owned();
-        section.complain("margin", "it is out of range", Some(hint));
+        section.add_mistake("margin", "it is out of range", Some(hint));
     }
     DecidePlan { metric, margin }
 }
 
-fn read_target(root: &Section<'_>) -> TargetPlan {
-    let (target, sandbox) = (root.section("target"), root.section("sandbox"));
-    let plan = match (target.is_there(), sandbox.is_there()) {
+fn read_target(root: &PlanSection<'_>) -> TargetPlan {
+    let (target, sandbox) = (root.read_section("target"), root.read_section("sandbox"));
+    let plan = match (target.is_present(), sandbox.is_present()) {
         (true, true) => {
-            root.complain("sandbox", "both [target] and [sandbox]", Some("keep one".to_owned()));
+            root.add_mistake("sandbox", "both [target] and [sandbox]", Some("keep one".to_owned()));
             TargetPlan::None
         }
         (true, false) => TargetPlan::Address(read_address(&target)),
         (false, true) => TargetPlan::Sandbox(read_sandbox(&sandbox)),
         (false, false) => TargetPlan::None,
     };
-    if !(target.is_there() && sandbox.is_there()) {
-        target.done();
-        sandbox.done();
+    if !(target.is_present() && sandbox.is_present()) {
+        target.check_unknown_keys();
+        sandbox.check_unknown_keys();
     }
     plan
 }
 
-fn read_address(section: &Section<'_>) -> AddressPlan {
-    if section.text("password").is_some() {
+fn read_address(section: &PlanSection<'_>) -> AddressPlan {
+    if section.read_text("password").is_some() {
         let hint = "leave it out, and give it as -p, in MYSQL_PWD or in an option file";
-        section.complain("password", "a password doesn't belong in a plan", Some(hint.to_owned()));
+        section.add_mistake(
+            "password",
+            "a password doesn't belong in a plan",
+            Some(hint.to_owned()),
+        );
     }
-    let path = |key| section.text(key).map(PathBuf::from);
+    let path = |key| section.read_text(key).map(PathBuf::from);
     AddressPlan {
-        host: section.text("host"),
-        port: section.count("port", 1, 65_535).map(|n| n as u16),
+        host: section.read_text("host"),
+        port: section.read_count("port", 1, 65_535).map(|n| n as u16),
         socket: path("socket"),
-        protocol: section.choice("protocol", PROTOCOLS),
-        user: section.text("user"),
+        protocol: section.read_choice("protocol", PROTOCOLS),
+        user: section.read_text("user"),
         password: None,
-        database: section.text("database"),
+        database: section.read_text("database"),
         ssl: SslPlan {
-            mode: section.choice("ssl-mode", SSL_MODES),
+            mode: section.read_choice("ssl-mode", SSL_MODES),
             ca: path("ssl-ca"),
             capath: path("ssl-capath"),
             cert: path("ssl-cert"),
             key: path("ssl-key"),
         },
-        connect_timeout: section.time("connect-timeout"),
-        control_timeout: section.time("control-timeout"),
-        get_server_public_key: section.switch("get-server-public-key").unwrap_or(false),
+        connect_timeout: section.read_time("connect-timeout"),
+        control_timeout: section.read_time("control-timeout"),
+        get_server_public_key: section.read_switch("get-server-public-key").unwrap_or(false),
         server_public_key_path: path("server-public-key-path"),
-        enable_cleartext_plugin: section.switch("enable-cleartext-plugin").unwrap_or(false),
+        enable_cleartext_plugin: section.read_switch("enable-cleartext-plugin").unwrap_or(false),
     }
 }
 
-fn read_sandbox(section: &Section<'_>) -> SandboxPlan {
+fn read_sandbox(section: &PlanSection<'_>) -> SandboxPlan {
     SandboxPlan {
-        server: section.text("server").map(PathBuf::from),
-        settings: section.section("set").pairs().into_iter().map(|(k, v, _)| (k, v)).collect(),
-        pool: section.size("pool"),
-        tcp: section.switch("tcp").unwrap_or(false),
+        server: section.read_text("server").map(PathBuf::from),
+        settings: section
+            .read_section("set")
+            .read_pairs()
+            .into_iter()
+            .map(|(k, v, _)| (k, v))
+            .collect(),
+        pool: section.read_size("pool"),
+        tcp: section.read_switch("tcp").unwrap_or(false),
     }
 }
 
-fn read_workload(section: &Section<'_>, known: &Known) -> WorkloadPlan {
-    let Some(kind) = section.text("kind") else {
-        section.section("options");
-        section.complain("kind", "no workload is named", Some(names(&known.workloads)));
+fn read_workload(section: &PlanSection<'_>, known: &KnownPlugins) -> WorkloadPlan {
+    let Some(kind) = section.read_text("kind") else {
+        section.read_section("options");
+        section.add_mistake("kind", "no workload is named", Some(plugin_names(&known.workloads)));
         return WorkloadPlan::default();
     };
     let options = read_options(section, "kind", &kind, &known.workloads);
@@ -195,66 +206,68 @@ fn read_workload(section: &Section<'_>, known: &Known) -> WorkloadPlan {
 
 /// The options of a plugin, checked against its specs.
 pub(super) fn read_options(
-    section: &Section<'_>,
+    section: &PlanSection<'_>,
     key: &'static str,
     name: &str,
     known: &[(&'static str, Vec<OptionSpec>)],
 ) -> Options {
-    let options = section.section("options");
+    let options = section.read_section("options");
     let Some((_, specs)) = known.iter().find(|(known, _)| *known == name) else {
-        let hint = nearest(name, known.iter().map(|(known, _)| *known))
-            .map_or_else(|| names(known), |near| format!("did you mean {near}?"));
-        section.complain(key, &format!("`{name}` is not known"), Some(hint));
+        let hint = nearest_name(name, known.iter().map(|(known, _)| *known))
+            .map_or_else(|| plugin_names(known), |near| format!("did you mean {near}?"));
+        section.add_mistake(key, &format!("`{name}` is not known"), Some(hint));
         return Options::default();
     };
-    let pairs = options.pairs();
+    let pairs = options.read_pairs();
     let given: Vec<_> = pairs.iter().map(|(k, v, _)| (k.clone(), v.clone())).collect();
-    Options::check(specs, &given).unwrap_or_else(|mistakes| {
-        options.complain_pairs(&pairs, mistakes);
+    Options::from_given(specs, &given).unwrap_or_else(|mistakes| {
+        options.add_pair_mistakes(&pairs, mistakes);
         Options::default()
     })
 }
 
-fn names(known: &[(&'static str, Vec<OptionSpec>)]) -> String {
+fn plugin_names(known: &[(&'static str, Vec<OptionSpec>)]) -> String {
     known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
-fn read_load(section: &Section<'_>) -> LoadPlan {
+fn read_load(section: &PlanSection<'_>) -> LoadPlan {
     let default = LoadPlan::default();
-    let until_steady = section.switch("until-steady").unwrap_or(default.until_steady);
-    let events = section.count("events", 0, u64::MAX).filter(|n| *n > 0);
+    let until_steady = section.read_switch("until-steady").unwrap_or(default.until_steady);
+    let events = section.read_count("events", 0, u64::MAX).filter(|n| *n > 0);
     let longest = || (until_steady && events.is_none()).then_some(LONGEST_UNTIL_STEADY);
-    let time = section.time("time").or_else(longest).filter(|t| !t.is_zero());
+    let time = section.read_time("time").or_else(longest).filter(|t| !t.is_zero());
     LoadPlan {
-        workers: section.count("workers", 1, MOST_WORKERS).map_or(default.workers, |n| n as usize),
+        workers: section
+            .read_count("workers", 1, MOST_WORKERS)
+            .map_or(default.workers, |n| n as usize),
         arrival: read_arrival(section),
         time,
         events,
         interval: read_interval(section).unwrap_or(default.interval),
-        engine: section.choice("engine", ENGINES).unwrap_or_default(),
-        reconnect: section.switch("reconnect").unwrap_or(default.reconnect),
-        grace: section.time("grace").unwrap_or(default.grace),
-        precise: section.switch("precise").unwrap_or(default.precise),
+        engine: section.read_choice("engine", ENGINES).unwrap_or_default(),
+        reconnect: section.read_switch("reconnect").unwrap_or(default.reconnect),
+        grace: section.read_time("grace").unwrap_or(default.grace),
+        precise: section.read_switch("precise").unwrap_or(default.precise),
         until_steady,
     }
 }
 
-fn read_interval(section: &Section<'_>) -> Option<Duration> {
-    let time = section.time("interval")?;
+fn read_interval(section: &PlanSection<'_>) -> Option<Duration> {
+    let time = section.read_time("interval")?;
     if !INTERVALS.contains(&time) {
         let hint = "10ms to 1h".to_owned();
-        section.complain("interval", "it is out of range", Some(hint));
+        section.add_mistake("interval", "it is out of range", Some(hint));
     }
     Some(time)
 }
 
-fn read_arrival(section: &Section<'_>) -> ArrivalPlan {
+fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
     let words: Vec<(&str, &str)> = ARRIVALS.iter().map(|w| (*w, *w)).collect();
-    let kind = section.choice("arrival", &words);
-    let think = section.time("think");
-    let rate = section.number("rate");
+    let kind = section.read_choice("arrival", &words);
+    let think = section.read_time("think");
+    let rate = section.read_number("rate");
     if rate.is_some_and(|r| r <= 0.0) {
-        section.complain("rate", "it must be above 0", Some("events per second".to_owned()));
+        section.add_mistake("rate", "it must be above 0", Some("events per second".to_owned()));
     }
     let (kind, per_second) = match (kind, rate) {
         (None | Some("closed"), None) => {
@@ -262,19 +275,19 @@ fn read_arrival(section: &Section<'_>) -> ArrivalPlan {
         }
         (Some("closed"), Some(_)) => {
             let hint = "leave it out, or take arrival = \"poisson\"".to_owned();
-            section.complain("rate", "a closed loop has no rate", Some(hint));
+            section.add_mistake("rate", "a closed loop has no rate", Some(hint));
             return ArrivalPlan::default();
         }
         (Some(_), None) => {
             let hint = "add rate = 1000, in events per second".to_owned();
-            section.complain("arrival", "an open loop needs a rate", Some(hint));
+            section.add_mistake("arrival", "an open loop needs a rate", Some(hint));
             return ArrivalPlan::default();
         }
         (kind, Some(rate)) => (kind, rate),
     };
     if think.is_some() {
         let hint = "leave out think, or rate".to_owned();
-        section.complain("think", "only a closed loop has think time", Some(hint));
+        section.add_mistake("think", "only a closed loop has think time", Some(hint));
     }
     match kind {
         Some("constant") => ArrivalPlan::Constant { per_second },
@@ -282,12 +295,12 @@ fn read_arrival(section: &Section<'_>) -> ArrivalPlan {
     }
 }
 
-fn read_probes(section: &Section<'_>, known: &Known) -> ProbePlan {
-    let names = section.texts("names").unwrap_or_default();
+fn read_probes(section: &PlanSection<'_>, known: &KnownPlugins) -> ProbePlan {
+    let names = section.read_texts("names").unwrap_or_default();
     for name in names.iter().filter(|n| !known.probes.contains(&n.as_str())) {
-        let hint = nearest(name, known.probes.iter().copied())
+        let hint = nearest_name(name, known.probes.iter().copied())
             .map_or_else(|| known.probes.join(", "), |near| format!("did you mean {near}?"));
-        section.complain("names", &format!("`{name}` is not known"), Some(hint));
+        section.add_mistake("names", &format!("`{name}` is not known"), Some(hint));
     }
     let interval = read_interval(section).unwrap_or(ProbePlan::default().interval);
     ProbePlan { names, interval }

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::*;
 use crate::base::Secret;
-use crate::base::units::Size;
+use crate::base::units::ByteSize;
 use crate::plan::{
     AddressPlan, CapacityPlan, DecidePlan, LoadPlan, Mistake, Objective, OptionKind, OptionSpec,
-    Options, Plan, SandboxPlan, SweepPlan, TargetPlan, WarmPlan, WayPlan, WorkloadPlan,
+    Options, Plan, SandboxPlan, SweepPlan, TargetPlan, VariantPlan, WarmPlan, WorkloadPlan,
 };
 
-fn known() -> Known {
+fn known() -> KnownPlugins {
     let spec = |name, kind, default| OptionSpec { name, kind, default, help: "" };
-    Known {
+    KnownPlugins {
         workloads: vec![
             ("null", vec![]),
             ("oltp_read_only", vec![spec("tables", OptionKind::Count, "1")]),
@@ -25,7 +25,7 @@ fn known() -> Known {
 
 fn options(specs: &[OptionSpec], given: &[(&str, &str)]) -> Options {
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Options::check(specs, &given).unwrap()
+    Options::from_given(specs, &given).unwrap()
 }
 
 fn full() -> Plan {
@@ -38,7 +38,7 @@ fn full() -> Plan {
         name: "demo".to_owned(),
         seed: u64::MAX,
         target: TargetPlan::Sandbox(SandboxPlan {
-            pool: Some(Size::Bytes(256 << 20)),
+            pool: Some(ByteSize::Bytes(256 << 20)),
             settings: vec![("innodb_flush_method".to_owned(), "O_DIRECT".to_owned())],
             tcp: true,
             ..SandboxPlan::default()
@@ -60,16 +60,16 @@ fn full() -> Plan {
         cold: true,
         passes: 2,
         ways: vec![
-            WayPlan { name: "none".to_owned(), dump_after: true, ..WayPlan::default() },
-            WayPlan {
+            VariantPlan { name: "none".to_owned(), dump_after: true, ..VariantPlan::default() },
+            VariantPlan {
                 name: "many".to_owned(),
                 settings: vec![("innodb_io_capacity".to_owned(), "500".to_owned())],
                 workers: Some(8),
                 per_second: Some(250.5),
                 value: Some(3.0),
-                ..WayPlan::default()
+                ..VariantPlan::default()
             },
-            WayPlan { name: "scan".to_owned(), warm: vec![warm], ..WayPlan::default() },
+            VariantPlan { name: "scan".to_owned(), warm: vec![warm], ..VariantPlan::default() },
         ],
         question: Some("does it help?".to_owned()),
         reset: ResetPlan::Snapshot,
@@ -87,9 +87,9 @@ fn full() -> Plan {
 
 #[test]
 fn a_plan_survives_being_written() {
-    let text = write(&full());
-    let again = read(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
-    assert_eq!(write(&again), text);
+    let text = to_toml(&full());
+    let again = from_toml(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
+    assert_eq!(to_toml(&again), text);
     assert_eq!(format!("{again:?}"), format!("{:?}", full()));
 }
 
@@ -114,9 +114,9 @@ fn an_address_survives_without_its_password() {
         }
         other => other,
     };
-    let text = write(&plan);
+    let text = to_toml(&plan);
     assert!(!text.contains("geheim"), "{text}");
-    let Ok(Plan { target: TargetPlan::Address(again), .. }) = read(&text, &known()) else {
+    let Ok(Plan { target: TargetPlan::Address(again), .. }) = from_toml(&text, &known()) else {
         panic!("{text}");
     };
     assert_eq!(again.host.as_deref(), Some("db1"));
@@ -131,8 +131,8 @@ fn a_search_for_capacity_survives() {
     let confirm = Duration::from_secs(20);
     let capacity = CapacityPlan { objectives, confirm, ..CapacityPlan::default() };
     let plan = Plan { capacity: Some(capacity), ..full() };
-    let text = write(&plan);
-    let again = read(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
+    let text = to_toml(&plan);
+    let again = from_toml(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
     assert_eq!(again.capacity, plan.capacity);
     let wrong = "[workload]\nkind = \"null\"\n[capacity]\nslo = [\"p99<20\", \"tps>5\"]\n";
     let found = mistakes(wrong);
@@ -147,18 +147,18 @@ fn a_sweep_survives_as_a_sweep() {
         values: vec!["200".to_owned(), "2k".to_owned()],
         doubles: false,
     };
-    let template = WayPlan { workers: Some(3), ..WayPlan::default() };
-    let ways = sweep.ways(&template).unwrap();
+    let template = VariantPlan { workers: Some(3), ..VariantPlan::default() };
+    let ways = sweep.to_variants(&template).unwrap();
     let plan = Plan { sweep: Some(sweep), ways, ..full() };
-    let text = write(&plan);
-    let again = read(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
+    let text = to_toml(&plan);
+    let again = from_toml(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));
 }
 
 #[test]
 fn consent_is_neither_read_from_a_file_nor_written_to_one() {
     let plan = Plan { allow: vec!["set-global".to_owned(), "X".to_owned()], ..full() };
-    let text = write(&plan);
+    let text = to_toml(&plan);
     assert!(!text.contains("set-global"), "{text}");
     let plan = "allow = [\"set-global\"]\n[workload]\nkind = \"null\"\n";
     assert_eq!(mistakes(plan)[0].1, "consent can't stand in a file");
@@ -208,7 +208,7 @@ rate = 0
 }
 
 fn mistakes(text: &str) -> Vec<(String, String, String)> {
-    let list: Vec<Mistake> = read(text, &known()).expect_err("the plan is wrong");
+    let list: Vec<Mistake> = from_toml(text, &known()).expect_err("the plan is wrong");
     list.into_iter().map(|m| (m.place, m.why, m.hint.unwrap_or_default())).collect()
 }
 
@@ -288,14 +288,14 @@ fn broken_toml_is_told_with_its_line() {
 proptest::proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in "[\\[\\]=a-z\"\n.{}0-9 -]{0,80}") {
-        let _ = read(&text, &known());
+        let _ = from_toml(&text, &known());
     }
 }
 
 #[test]
 fn a_syntax_error_stands_alone() {
     for text in ["[sandbox\npool = \"64M\"\n", "name = \"x\n[load]\ntime = \"1s\"\n"] {
-        let mistakes = read(text, &known()).unwrap_err();
+        let mistakes = from_toml(text, &known()).unwrap_err();
         assert!(mistakes.iter().all(|m| m.place == "line 1"), "{mistakes:?}");
     }
 }

@@ -6,20 +6,20 @@ use rustix::fs::{major, minor, stat};
 
 /// The name that `/proc/diskstats` has for the device under a path: `vda`, `sda1`, `dm-0`; `None`
 /// where the file system has no single device (overlay, tmpfs, network).
-pub(in crate::probe) fn of(path: &Path) -> Option<String> {
+pub(in crate::probe) fn device_of_path(path: &Path) -> Option<String> {
     let at = stat(path).ok()?;
     let disks = std::fs::read_to_string("/proc/diskstats").ok()?;
     let own = (major(at.st_dev), minor(at.st_dev));
-    if let Some(name) = named(&disks, own) {
+    if let Some(name) = find_device(&disks, own) {
         return Some(name);
     }
     // Btrfs and the like give a number of their own; the mount names its device.
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").ok()?;
     let device = stat(mount_source(&mounts, own)?.as_str()).ok()?;
-    named(&disks, (major(device.st_rdev), minor(device.st_rdev)))
+    find_device(&disks, (major(device.st_rdev), minor(device.st_rdev)))
 }
 
-fn named(diskstats: &str, device: (u32, u32)) -> Option<String> {
+fn find_device(diskstats: &str, device: (u32, u32)) -> Option<String> {
     diskstats.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace();
         let found = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -45,8 +45,8 @@ mod tests {
     #[test]
     fn devices_are_found_by_number() {
         let disks = "   8       0 sda 1 2 3\n   8       1 sda1 1 2 3\n 254       0 vda 1\nx\n";
-        assert_eq!(named(disks, (8, 1)).as_deref(), Some("sda1"));
-        assert_eq!(named(disks, (9, 1)), None);
+        assert_eq!(find_device(disks, (8, 1)).as_deref(), Some("sda1"));
+        assert_eq!(find_device(disks, (9, 1)), None);
     }
 
     #[test]

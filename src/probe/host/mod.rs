@@ -6,16 +6,16 @@ pub(super) mod parse;
 
 use std::fs::read_to_string;
 
-use super::{Kind, Missed, Probe, Subject, Values};
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues};
 use crate::base::RealClock;
 
 /// Named numbers.
-pub(super) type Numbers = Vec<(String, f64)>;
+pub(super) type NamedNumbers = Vec<(String, f64)>;
 
 /// The kind.
-pub struct Host;
+pub struct HostKind;
 
-impl Kind for Host {
+impl ProbeKind for HostKind {
     fn name(&self) -> &'static str {
         "host"
     }
@@ -25,34 +25,34 @@ impl Kind for Host {
     fn asks_server(&self) -> bool {
         false
     }
-    fn build(&self) -> Box<dyn Probe> {
-        Box::new(Watch { clock: RealClock::start() })
+    fn build_probe(&self) -> Box<dyn Probe> {
+        Box::new(HostProbe { clock: RealClock::start_now() })
     }
 }
 
 /// The probe at work.
-struct Watch {
+struct HostProbe {
     clock: RealClock,
 }
 
 /// From a file's text to numbers.
-type Reader = fn(&str) -> Numbers;
+type ProcParser = fn(&str) -> NamedNumbers;
 
 /// Files below `/proc` and their readers.
-const FILES: &[(&str, Reader)] = &[
-    ("stat", parse::stat),
-    ("loadavg", parse::loadavg),
-    ("meminfo", parse::meminfo),
-    ("vmstat", parse::vmstat),
-    ("diskstats", parse::diskstats),
-    ("net/dev", parse::net_dev),
-    ("pressure/cpu", |text| parse::pressure("cpu", text)),
-    ("pressure/io", |text| parse::pressure("io", text)),
-    ("pressure/memory", |text| parse::pressure("memory", text)),
+const FILES: &[(&str, ProcParser)] = &[
+    ("stat", parse::parse_stat),
+    ("loadavg", parse::parse_loadavg),
+    ("meminfo", parse::parse_meminfo),
+    ("vmstat", parse::parse_vmstat),
+    ("diskstats", parse::parse_diskstats),
+    ("net/dev", parse::parse_net_dev),
+    ("pressure/cpu", |text| parse::parse_pressure("cpu", text)),
+    ("pressure/io", |text| parse::parse_pressure("io", text)),
+    ("pressure/memory", |text| parse::parse_pressure("memory", text)),
 ];
 
-impl Probe for Watch {
-    fn sample(&mut self, _subject: &mut Subject) -> Result<Values, Missed> {
+impl Probe for HostProbe {
+    fn take_sample(&mut self, _subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
         let mut numbers = Vec::with_capacity(256);
         for (file, parse) in FILES {
             // A kernel without one of them still has the others.
@@ -61,25 +61,25 @@ impl Probe for Watch {
             }
         }
         if numbers.is_empty() {
-            return Err(Missed::ForGood("no /proc on this machine".to_owned()));
+            return Err(ProbeError::ForGood("no /proc on this machine".to_owned()));
         }
         numbers.push(("clock.wall_offset_s".to_owned(), self.clock.wall_offset_s()));
-        Ok(Values::Numbers(numbers))
+        Ok(SampleValues::Numbers(numbers))
     }
 }
 
 /// The few numbers of the host that belong beside every step: CPU, swap, pressure, and one disk (all
 /// if `None`).
-pub(super) fn brief(disk: Option<&str>) -> Numbers {
+pub(super) fn read_key_numbers(disk: Option<&str>) -> NamedNumbers {
     let read = |file: &str| read_to_string(format!("/proc/{file}")).unwrap_or_default();
-    let mut numbers = parse::stat(&read("stat"));
-    let memory = parse::vmstat(&read("vmstat"));
+    let mut numbers = parse::parse_stat(&read("stat"));
+    let memory = parse::parse_vmstat(&read("vmstat"));
     numbers.extend(memory.into_iter().filter(|(name, _)| name.starts_with("vm.swapped")));
     for kind in ["cpu", "io", "memory"] {
-        numbers.extend(parse::pressure(kind, &read(&format!("pressure/{kind}"))));
+        numbers.extend(parse::parse_pressure(kind, &read(&format!("pressure/{kind}"))));
     }
     let prefix = disk.map_or_else(|| "disk.".to_owned(), |name| format!("disk.{name}."));
-    let disks = parse::diskstats(&read("diskstats"));
+    let disks = parse::parse_diskstats(&read("diskstats"));
     numbers.extend(disks.into_iter().filter(|(name, _)| name.starts_with(&prefix)));
     numbers
 }

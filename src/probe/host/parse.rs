@@ -1,12 +1,12 @@
 //! Texts of `/proc` to numbers. Pure; lines that make no sense are passed over.
 
-use super::Numbers;
+use super::NamedNumbers;
 
 /// Times in `/proc` are hundredths of a second on every Linux that user space sees (`USER_HZ`).
 pub(in crate::probe) const TICKS_PER_S: f64 = 100.0;
 
 /// `/proc/stat`: CPU time in seconds over all CPUs, and a few counters.
-pub(in crate::probe) fn stat(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_stat(text: &str) -> NamedNumbers {
     const MODES: [&str; 8] =
         ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
     let mut out = Vec::new();
@@ -39,19 +39,19 @@ pub(in crate::probe) fn stat(text: &str) -> Numbers {
 }
 
 /// `/proc/loadavg`.
-pub(in crate::probe) fn loadavg(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_loadavg(text: &str) -> NamedNumbers {
     let names = ["load.over_1_min", "load.over_5_min", "load.over_15_min"];
     let values = text.split_ascii_whitespace().map_while(|w| w.parse().ok());
     names.into_iter().map(str::to_owned).zip(values).collect()
 }
 
 /// `/proc/meminfo`: bytes, and numbers of huge pages.
-pub(in crate::probe) fn meminfo(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_meminfo(text: &str) -> NamedNumbers {
     let line = |line: &str| {
         let (name, rest) = line.split_once(':')?;
         let mut words = rest.split_ascii_whitespace();
         let value: f64 = words.next()?.parse().ok()?;
-        let name = snake(name);
+        let name = to_snake_case(name);
         Some(match words.next() {
             Some("kB") => (format!("memory.{name}_bytes"), value * 1024.0),
             _ => (format!("memory.{name}"), value),
@@ -61,7 +61,7 @@ pub(in crate::probe) fn meminfo(text: &str) -> Numbers {
 }
 
 /// `MemTotal` to `mem_total`, `Active(anon)` to `active_anon`.
-fn snake(name: &str) -> String {
+fn to_snake_case(name: &str) -> String {
     let mut out = String::new();
     let mut lower = false;
     for c in name.chars() {
@@ -82,7 +82,7 @@ fn snake(name: &str) -> String {
 }
 
 /// `/proc/vmstat`: what tells of paging and of memory running out.
-pub(in crate::probe) fn vmstat(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_vmstat(text: &str) -> NamedNumbers {
     const KEPT: &[(&str, &str)] = &[
         ("pgpgin", "vm.paged_in_kib"),
         ("pgpgout", "vm.paged_out_kib"),
@@ -127,7 +127,7 @@ const DISK: [&str; 17] = [
 
 /// `/proc/diskstats`: devices and partitions that ever did something, without memory and loop
 /// devices.
-pub(in crate::probe) fn diskstats(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_diskstats(text: &str) -> NamedNumbers {
     let mut out = Vec::new();
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace().skip(2);
@@ -143,7 +143,7 @@ pub(in crate::probe) fn diskstats(text: &str) -> Numbers {
 }
 
 /// `/proc/net/dev`.
-pub(in crate::probe) fn net_dev(text: &str) -> Numbers {
+pub(in crate::probe) fn parse_net_dev(text: &str) -> NamedNumbers {
     const FIELDS: [(usize, &str); 8] = [
         (0, "received_bytes"),
         (1, "received_packets"),
@@ -170,7 +170,7 @@ pub(in crate::probe) fn net_dev(text: &str) -> Numbers {
 }
 
 /// `/proc/pressure/<kind>`: total time in microseconds that some or all tasks waited.
-pub(in crate::probe) fn pressure(kind: &str, text: &str) -> Numbers {
+pub(in crate::probe) fn parse_pressure(kind: &str, text: &str) -> NamedNumbers {
     let line = |line: &str| {
         let (who, rest) = line.split_once(' ')?;
         let total = rest.split_ascii_whitespace().find_map(|w| w.strip_prefix("total="))?;
@@ -184,50 +184,51 @@ pub(in crate::probe) fn pressure(kind: &str, text: &str) -> Numbers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::recorded::{check, data};
+    use crate::probe::recorded::{assert_number, data};
     use proptest::prelude::*;
 
     #[test]
     fn a_whole_line_of_each() {
         let text = "cpu  100 20 300 4000 50 6 7 8 0 0\ncpu0 1 2\nctxt 77\nbtime 5\n";
-        let numbers = stat(text);
-        check(&numbers, "cpu.user_s", 1.0);
-        check(&numbers, "cpu.steal_s", 0.08);
-        check(&numbers, "cpu.busy_s", 4.33);
-        check(&numbers, "cpu.context_switches", 77.0);
-        check(&loadavg("0.50 1.25 2.00 1/106 10355\n"), "load.over_15_min", 2.0);
-        let numbers = meminfo("MemTotal:  8 kB\nActive(anon): 2 kB\nHugePages_Total:  3\n");
-        check(&numbers, "memory.mem_total_bytes", 8192.0);
-        check(&numbers, "memory.active_anon_bytes", 2048.0);
-        check(&numbers, "memory.huge_pages_total", 3.0);
-        check(&vmstat("pgmajfault 9\npswpin 1\n"), "vm.major_faults", 9.0);
-        let numbers = diskstats(
+        let numbers = parse_stat(text);
+        assert_number(&numbers, "cpu.user_s", 1.0);
+        assert_number(&numbers, "cpu.steal_s", 0.08);
+        assert_number(&numbers, "cpu.busy_s", 4.33);
+        assert_number(&numbers, "cpu.context_switches", 77.0);
+        assert_number(&parse_loadavg("0.50 1.25 2.00 1/106 10355\n"), "load.over_15_min", 2.0);
+        let numbers = parse_meminfo("MemTotal:  8 kB\nActive(anon): 2 kB\nHugePages_Total:  3\n");
+        assert_number(&numbers, "memory.mem_total_bytes", 8192.0);
+        assert_number(&numbers, "memory.active_anon_bytes", 2048.0);
+        assert_number(&numbers, "memory.huge_pages_total", 3.0);
+        assert_number(&parse_vmstat("pgmajfault 9\npswpin 1\n"), "vm.major_faults", 9.0);
+        let numbers = parse_diskstats(
             " 254 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n\
              7 0 loop0 1 1 1 1\n 8 0 sda 0 0\n",
         );
-        check(&numbers, "disk.vda.sectors_read", 3.0);
-        check(&numbers, "disk.vda.flush_ms", 17.0);
+        assert_number(&numbers, "disk.vda.sectors_read", 3.0);
+        assert_number(&numbers, "disk.vda.flush_ms", 17.0);
         assert_eq!(numbers.len(), 17);
-        let numbers = net_dev("Inter-| x\n face |y\n eth0: 1 2 3 4 0 0 0 0 9 10 11 12 0 0 0 0\n");
-        check(&numbers, "net.eth0.received_bytes", 1.0);
-        check(&numbers, "net.eth0.sent_drops", 12.0);
+        let numbers =
+            parse_net_dev("Inter-| x\n face |y\n eth0: 1 2 3 4 0 0 0 0 9 10 11 12 0 0 0 0\n");
+        assert_number(&numbers, "net.eth0.received_bytes", 1.0);
+        assert_number(&numbers, "net.eth0.sent_drops", 12.0);
         let text = "some avg10=0.36 avg60=0.25 avg300=0.60 total=17442271\nfull avg10=0 total=9\n";
-        check(&pressure("io", text), "pressure.io.some_us", 17_442_271.0);
-        check(&pressure("io", text), "pressure.io.full_us", 9.0);
+        assert_number(&parse_pressure("io", text), "pressure.io.some_us", 17_442_271.0);
+        assert_number(&parse_pressure("io", text), "pressure.io.full_us", 9.0);
     }
 
     #[test]
     fn a_real_machine_is_read() {
-        assert_eq!(stat(data!("host-stat.txt")).len(), 14);
-        assert_eq!(loadavg(data!("host-loadavg.txt")).len(), 3);
+        assert_eq!(parse_stat(data!("host-stat.txt")).len(), 14);
+        assert_eq!(parse_loadavg(data!("host-loadavg.txt")).len(), 3);
         assert_eq!(
-            meminfo(data!("host-meminfo.txt")).len(),
+            parse_meminfo(data!("host-meminfo.txt")).len(),
             data!("host-meminfo.txt").lines().count()
         );
-        assert!(vmstat(data!("host-vmstat.txt")).len() >= 10);
-        assert_eq!(diskstats(data!("host-diskstats.txt")).len(), 17);
-        assert_eq!(net_dev(data!("host-net-dev.txt")).len(), 16);
-        assert_eq!(pressure("io", data!("host-pressure-io.txt")).len(), 2);
+        assert!(parse_vmstat(data!("host-vmstat.txt")).len() >= 10);
+        assert_eq!(parse_diskstats(data!("host-diskstats.txt")).len(), 17);
+        assert_eq!(parse_net_dev(data!("host-net-dev.txt")).len(), 16);
+        assert_eq!(parse_pressure("io", data!("host-pressure-io.txt")).len(), 2);
     }
 
     proptest! {
@@ -235,10 +236,10 @@ mod tests {
         fn no_text_makes_a_reader_panic(
             text in "(cpu|ctxt|some|full|a:| 1 2 x|pgfault)?[ -~\n:=]{0,200}",
         ) {
-            for read in [stat, loadavg, meminfo, vmstat, diskstats, net_dev] {
+            for read in [parse_stat, parse_loadavg, parse_meminfo, parse_vmstat, parse_diskstats, parse_net_dev] {
                 let _ = read(&text);
             }
-            let _ = pressure("cpu", &text);
+            let _ = parse_pressure("cpu", &text);
         }
     }
 }

@@ -2,36 +2,36 @@
 //! since anybody last asked, so readers must use totals only; above 1 MB the server cuts its list
 //! of transactions.
 
-use super::subject::text;
-use super::{Kind, Missed, Probe, Rhythm, Subject, Values, redact};
+use super::probed_server::cell_text;
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule, redact};
 
 /// The kind.
-pub struct Innodb;
+pub struct InnodbProbe;
 
-impl Kind for Innodb {
+impl ProbeKind for InnodbProbe {
     fn name(&self) -> &'static str {
         "innodb"
     }
     fn about(&self) -> &'static str {
         "SHOW ENGINE INNODB STATUS as text, every tenth tick (needs PROCESS)"
     }
-    fn rhythm(&self) -> Rhythm {
-        Rhythm::Ticks(10)
+    fn sampling_schedule(&self) -> SamplingSchedule {
+        SamplingSchedule::Ticks(10)
     }
     fn asks_server(&self) -> bool {
         true
     }
-    fn build(&self) -> Box<dyn Probe> {
-        Box::new(Innodb)
+    fn build_probe(&self) -> Box<dyn Probe> {
+        Box::new(InnodbProbe)
     }
 }
 
-impl Probe for Innodb {
-    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed> {
-        let rows = subject.rows(STATEMENT)?;
+impl Probe for InnodbProbe {
+    fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
+        let rows = subject.query_rows(STATEMENT)?;
         match rows.rows.first() {
-            Some(row) => Ok(Values::Text(redact::text(&text(row.get(2))))),
-            None => Err(Missed::ForGood("the server has no InnoDB".to_owned())),
+            Some(row) => Ok(SampleValues::Text(redact::redact_text(&cell_text(row.get(2))))),
+            None => Err(ProbeError::ForGood("the server has no InnoDB".to_owned())),
         }
     }
 }

@@ -4,14 +4,14 @@
 use std::fs::{read_dir, read_to_string};
 
 use crate::base::kernel::{LocalTime, local_time};
-use crate::probe::host::Numbers;
+use crate::probe::host::NamedNumbers;
 
 /// How far ahead to look, minutes.
 const AHEAD: u64 = 15;
 
-/// `cron.due`: jobs of the machine's own tables that start within a quarter of an hour. Nothing where there are no
+/// `cron.count_due_jobs`: jobs of the machine's own tables that start within a quarter of an hour. Nothing where there are no
 /// tables.
-pub(super) fn due(unix_s: u64) -> Numbers {
+pub(super) fn count_due_jobs(unix_s: u64) -> NamedNumbers {
     let mut tables: Vec<String> = read_to_string("/etc/crontab").into_iter().collect();
     for entry in read_dir("/etc/cron.d").into_iter().flatten().flatten() {
         tables.extend(read_to_string(entry.path()));
@@ -22,18 +22,18 @@ pub(super) fn due(unix_s: u64) -> Numbers {
     let minutes: Vec<LocalTime> =
         (0..AHEAD).filter_map(|ahead| local_time(unix_s + 60 * ahead)).collect();
     let jobs = tables.iter().flat_map(|table| table.lines());
-    let number = jobs.filter(|line| minutes.iter().any(|at| starts(line, at))).count();
+    let number = jobs.filter(|line| minutes.iter().any(|at| starts_job(line, at))).count();
     vec![("cron.due".to_owned(), number as f64)]
 }
 
 /// Whether a line of a table starts a job in this minute.
-fn starts(line: &str, at: &LocalTime) -> bool {
+fn starts_job(line: &str, at: &LocalTime) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().take(6).collect();
     let [minute, hour, day, month, weekday, _] = fields[..] else { return false };
     if line.trim_start().starts_with(['#', '@']) {
         return false;
     }
-    let holds = |field: &str, value: u32| matches(field, value) == Some(true);
+    let holds = |field: &str, value: u32| field_matches(field, value) == Some(true);
     // Where both are restricted, cron takes either.
     let on_day = holds(day, at.day);
     let on_weekday = holds(weekday, at.weekday) || (at.weekday == 0 && holds(weekday, 7));
@@ -46,7 +46,7 @@ fn starts(line: &str, at: &LocalTime) -> bool {
 
 /// `*`, `5`, `1-4`, `*/10`, `1-30/2`, lists of them, and names of days and months by their first three letters; `None`
 /// for what is none of them.
-fn matches(field: &str, value: u32) -> Option<bool> {
+fn field_matches(field: &str, value: u32) -> Option<bool> {
     let mut any = false;
     for part in field.split(',') {
         let (range, step) = match part.split_once('/') {
@@ -55,9 +55,9 @@ fn matches(field: &str, value: u32) -> Option<bool> {
         };
         let (first, last) = match range.split_once('-') {
             _ if range == "*" => (0, u32::MAX),
-            Some((first, last)) => (number(first)?, number(last)?),
+            Some((first, last)) => (parse_value(first)?, parse_value(last)?),
             None => {
-                let only = number(range)?;
+                let only = parse_value(range)?;
                 (only, if step > 1 { u32::MAX } else { only })
             }
         };
@@ -66,7 +66,7 @@ fn matches(field: &str, value: u32) -> Option<bool> {
     Some(any)
 }
 
-fn number(word: &str) -> Option<u32> {
+fn parse_value(word: &str) -> Option<u32> {
     const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
     const MONTHS: [&str; 12] =
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -91,7 +91,7 @@ mod tests {
             "5,35 0-12 21 11 * root run",
             "35 12 1 * 6 root run",
         ] {
-            assert!(starts(line, &AT), "{line}");
+            assert!(starts_job(line, &AT), "{line}");
         }
         for line in [
             "36 12 * * * root run",
@@ -104,9 +104,9 @@ mod tests {
             "35 12 * * x root run",
             "",
         ] {
-            assert!(!starts(line, &AT), "{line}");
+            assert!(!starts_job(line, &AT), "{line}");
         }
         let sunday = LocalTime { weekday: 0, ..AT };
-        assert!(starts("35 12 * * 7 root run", &sunday));
+        assert!(starts_job("35 12 * * 7 root run", &sunday));
     }
 }

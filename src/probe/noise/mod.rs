@@ -1,6 +1,6 @@
 //! How quiet this machine is, as raw numbers: time that a spinning thread loses on each core, a fixed piece of CPU
 //! work and a flushed write again and again, pressure, limits, what the machine is. Never knows: which number is bad.
-//! Start reading at `look`. To add one: a number here or in `machine`, its rule in `analysis/noise.rs`.
+//! Start reading at `measure_noise`. To add one: a number here or in `machine`, its rule in `analysis/noise.rs`.
 
 mod cgroup;
 mod cron;
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::host::{Numbers, parse};
+use super::host::{NamedNumbers, parse};
 use super::process;
 use crate::base::{Clock, Nanos, RealClock, Stop, kernel};
 
-pub(super) use cgroup::throttled;
+pub(super) use cgroup::read_throttled_time;
 
 /// How closely to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Care {
+pub struct NoiseChecks {
     /// How long to sit still and see what others do.
     pub quiet: Duration,
     /// How long to spin on every core.
@@ -31,16 +31,16 @@ pub struct Care {
     pub repeat: Duration,
 }
 
-impl Care {
+impl NoiseChecks {
     /// Beside a load: under half a second.
-    pub const SHORT: Care = Care {
+    pub const SHORT: NoiseChecks = NoiseChecks {
         quiet: Duration::from_millis(50),
         gap: Duration::from_millis(200),
         repeats: 10,
         repeat: Duration::from_millis(8),
     };
     /// For `sweat doctor`: about ten seconds.
-    pub const FULL: Care = Care {
+    pub const FULL: NoiseChecks = NoiseChecks {
         quiet: Duration::from_millis(1500),
         gap: Duration::from_secs(2),
         repeats: 10,
@@ -48,9 +48,9 @@ impl Care {
     };
 }
 
-/// What is being looked at while a [`look`] proceeds.
+/// What is being looked at while a [`measure_noise`] proceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum NoiseStage {
     /// What others do.
     Quiet,
     /// Lost time.
@@ -63,7 +63,7 @@ pub enum Stage {
 
 /// Whom and where to look at.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Scene<'a> {
+pub struct NoiseContext<'a> {
     /// The server's process, if it runs here.
     pub pid: Option<u32>,
     /// Folder for the flushed writes; none without.
@@ -72,47 +72,53 @@ pub struct Scene<'a> {
 
 /// One look; keys are documented in docs/doctor.md. `told` hears what comes next. Ends early, with what there is,
 /// when `stop` is set.
-pub fn look(
-    care: &Care,
-    scene: &Scene<'_>,
+pub fn measure_noise(
+    care: &NoiseChecks,
+    scene: &NoiseContext<'_>,
     clock: RealClock,
     stop: &Stop,
-    told: &mut dyn FnMut(Stage),
+    told: &mut dyn FnMut(NoiseStage),
 ) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
-    told(Stage::Quiet);
-    all.extend(quiet(care, scene, clock));
+    told(NoiseStage::Quiet);
+    all.extend(measure_background(care, scene, clock));
     if !stop.is_set() {
-        told(Stage::Gap);
+        told(NoiseStage::Gap);
         let server = || scene.pid.map(cpu_seconds).unwrap_or_default();
-        let (before, stolen) = (server(), steal());
-        all.extend(gap::all_cores(care.gap, clock));
+        let (before, stolen) = (server(), steal_seconds());
+        all.extend(gap::spin_all_cores(care.gap, clock));
         all.insert("gap.server_cpu_s".to_owned(), server() - before);
-        all.insert("gap.steal_s".to_owned(), steal() - stolen);
+        all.insert("gap.steal_s".to_owned(), steal_seconds() - stolen);
     }
     if !stop.is_set() {
-        told(Stage::Cpu);
-        all.extend(sentinel::cpu(care, clock));
+        told(NoiseStage::Cpu);
+        all.extend(sentinel::time_cpu_work(care, clock));
     }
     if let Some(dir) = scene.dir.filter(|_| !stop.is_set()) {
-        told(Stage::Sync);
-        all.extend(sentinel::sync(care, dir, clock));
-        all.extend(machine::disk(dir));
+        told(NoiseStage::Sync);
+        all.extend(sentinel::time_flushed_writes(care, dir, clock));
+        all.extend(machine::read_disk(dir));
     }
-    all.extend(machine::facts());
-    all.extend(cgroup::limits("self", ""));
+    all.extend(machine::read_facts());
+    all.extend(cgroup::read_limits("self", ""));
     if let Some(pid) = scene.pid {
-        all.extend(cgroup::limits(&pid.to_string(), "server."));
+        all.extend(cgroup::read_limits(&pid.to_string(), "server."));
     }
-    all.extend(cron::due(clock.origin_unix_ns() / 1_000_000_000 + clock.now().0 / 1_000_000_000));
+    all.extend(cron::count_due_jobs(
+        clock.origin_unix_ns() / 1_000_000_000 + clock.now().0 / 1_000_000_000,
+    ));
     all
 }
 
-/// What others do while we sit still: rises over the window of `quiet.seconds`.
-fn quiet(care: &Care, scene: &Scene<'_>, clock: RealClock) -> Numbers {
+/// What others do while we sit still: rises over the window of `measure_background.seconds`.
+fn measure_background(
+    care: &NoiseChecks,
+    scene: &NoiseContext<'_>,
+    clock: RealClock,
+) -> NamedNumbers {
     let edge = || {
-        let mut edge = super::host::brief(None);
-        edge.extend(scene.pid.map(process::read).unwrap_or_default());
+        let mut edge = super::host::read_key_numbers(None);
+        edge.extend(scene.pid.map(process::read_counters).unwrap_or_default());
         edge
     };
     let own = || kernel::cpu_time();
@@ -120,8 +126,8 @@ fn quiet(care: &Care, scene: &Scene<'_>, clock: RealClock) -> Numbers {
     clock.sleep_until(began + Nanos::from(care.quiet));
     let (after, later) = (edge(), own());
     let mut out = vec![
-        ("quiet.seconds".to_owned(), clock.now().since(began).seconds()),
-        ("quiet.own_cpu_s".to_owned(), ((later.0 + later.1) - (cpu.0 + cpu.1)).seconds()),
+        ("quiet.seconds".to_owned(), clock.now().since(began).to_seconds()),
+        ("quiet.own_cpu_s".to_owned(), ((later.0 + later.1) - (cpu.0 + cpu.1)).to_seconds()),
     ];
     for (name, then) in before {
         let wanted = ["pressure.", "vm.", "cpu.", "process.cpu", "process.write_bytes"]
@@ -139,14 +145,14 @@ fn quiet(care: &Care, scene: &Scene<'_>, clock: RealClock) -> Numbers {
 /// CPU seconds of a process so far, as exact as the kernel tells.
 fn cpu_seconds(pid: u32) -> f64 {
     let ran = |(name, value): (String, f64)| (name == "process.threads_ran_s").then_some(value);
-    process::threads(pid).into_iter().find_map(ran).unwrap_or_default()
+    process::read_thread_counters(pid).into_iter().find_map(ran).unwrap_or_default()
 }
 
 /// Seconds that the hypervisor gave to others, over all CPUs.
-fn steal() -> f64 {
+fn steal_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let stolen = |(name, value): (String, f64)| (name == "cpu.steal_s").then_some(value);
-    parse::stat(&text).into_iter().find_map(stolen).unwrap_or_default()
+    parse::parse_stat(&text).into_iter().find_map(stolen).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -156,16 +162,18 @@ mod tests {
     #[test]
     fn a_short_look_sees_time_work_and_flushes() {
         let dir = tempfile::tempdir().unwrap();
-        let scene = Scene { pid: Some(std::process::id()), dir: Some(dir.path()) };
-        let care = Care {
+        let scene = NoiseContext { pid: Some(std::process::id()), dir: Some(dir.path()) };
+        let care = NoiseChecks {
             quiet: Duration::from_millis(5),
             gap: Duration::from_millis(20),
             repeats: 3,
             repeat: Duration::from_millis(2),
         };
         let mut stages = Vec::new();
-        let seen = look(&care, &scene, RealClock::start(), &Stop::new(), &mut |s| stages.push(s));
-        assert_eq!(stages, [Stage::Quiet, Stage::Gap, Stage::Cpu, Stage::Sync]);
+        let seen = measure_noise(&care, &scene, RealClock::start_now(), &Stop::new(), &mut |s| {
+            stages.push(s)
+        });
+        assert_eq!(stages, [NoiseStage::Quiet, NoiseStage::Gap, NoiseStage::Cpu, NoiseStage::Sync]);
         assert!(seen["gap.span_ns"] >= 20e6 && seen["gap.lost_ns"] <= seen["gap.span_ns"]);
         assert!(seen["gap.cpus"] >= 1.0);
         for name in ["sentinel.cpu.0_ns", "sentinel.cpu.2_ns", "sentinel.sync.0_ns"] {
@@ -179,8 +187,14 @@ mod tests {
     fn a_look_that_is_stopped_ends() {
         let stop = Stop::new();
         stop.set(crate::base::StopReason::Interrupted);
-        let care = Care { quiet: Duration::ZERO, ..Care::FULL };
-        let seen = look(&care, &Scene::default(), RealClock::start(), &stop, &mut |_| {});
+        let care = NoiseChecks { quiet: Duration::ZERO, ..NoiseChecks::FULL };
+        let seen = measure_noise(
+            &care,
+            &NoiseContext::default(),
+            RealClock::start_now(),
+            &stop,
+            &mut |_| {},
+        );
         assert!(!seen.contains_key("gap.span_ns"));
     }
 }

@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use crate::base::{Clock, Nanos, RealClock};
-use crate::probe::host::Numbers;
+use crate::probe::host::NamedNumbers;
 
-use super::Care;
+use super::NoiseChecks;
 
 /// Steps of one unit of CPU work: some tens of microseconds.
 const STEPS: u32 = 20_000;
@@ -19,16 +19,16 @@ const BLOCKS: u64 = 16;
 const PATIENCE: u32 = 3;
 
 /// Time of one unit of CPU work, nanoseconds, for each repeat.
-pub(super) fn cpu(care: &Care, clock: RealClock) -> Numbers {
+pub(super) fn time_cpu_work(care: &NoiseChecks, clock: RealClock) -> NamedNumbers {
     let mut seed = 0x9E37_79B9_7F4A_7C15;
-    repeats("cpu", care, clock, || {
-        seed = std::hint::black_box(work(seed));
+    time_repeats("cpu", care, clock, || {
+        seed = std::hint::black_box(cpu_work_unit(seed));
         true
     })
 }
 
 /// A chain of shifts and products that no compiler shortens and no cache matters to.
-fn work(mut x: u64) -> u64 {
+fn cpu_work_unit(mut x: u64) -> u64 {
     for _ in 0..STEPS {
         x ^= x >> 12;
         x ^= x << 25;
@@ -40,8 +40,12 @@ fn work(mut x: u64) -> u64 {
 
 /// Time of one write of 4 KiB with its `fdatasync`, nanoseconds, for each repeat. Nothing where the folder can't be
 /// written to.
-pub(super) fn sync(care: &Care, dir: &Path, clock: RealClock) -> Numbers {
-    let Some(file) = nameless(dir, clock) else { return Vec::new() };
+pub(super) fn time_flushed_writes(
+    care: &NoiseChecks,
+    dir: &Path,
+    clock: RealClock,
+) -> NamedNumbers {
+    let Some(file) = create_unlinked_file(dir, clock) else { return Vec::new() };
     let block = [0x5A; BLOCK];
     // The first writes make the blocks; those measured find them there.
     let made = (0..BLOCKS).all(|at| file.write_all_at(&block, at * BLOCK as u64).is_ok());
@@ -49,14 +53,14 @@ pub(super) fn sync(care: &Care, dir: &Path, clock: RealClock) -> Numbers {
         return Vec::new();
     }
     let mut at = 0;
-    repeats("sync", care, clock, || {
+    time_repeats("sync", care, clock, || {
         at = (at + 1) % BLOCKS;
         file.write_all_at(&block, at * BLOCK as u64).is_ok() && file.sync_data().is_ok()
     })
 }
 
 /// A file that is gone with its last handle.
-fn nameless(dir: &Path, clock: RealClock) -> Option<File> {
+fn create_unlinked_file(dir: &Path, clock: RealClock) -> Option<File> {
     let name = format!(".sweat-sync-{}-{}", std::process::id(), clock.now().0);
     let path = dir.join(name);
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).ok()?;
@@ -66,7 +70,12 @@ fn nameless(dir: &Path, clock: RealClock) -> Option<File> {
 
 /// Does units of work for the time of a repeat, so many times; gives the time per unit of each. A unit that fails
 /// ends it.
-fn repeats(name: &str, care: &Care, clock: impl Clock, mut unit: impl FnMut() -> bool) -> Numbers {
+fn time_repeats(
+    name: &str,
+    care: &NoiseChecks,
+    clock: impl Clock,
+    mut unit: impl FnMut() -> bool,
+) -> NamedNumbers {
     let began = clock.now();
     let patience = Nanos::from(care.repeat * care.repeats * PATIENCE);
     let mut found = Vec::new();
@@ -97,16 +106,16 @@ mod tests {
     use super::*;
     use crate::base::SimClock;
 
-    fn care(repeats: u32) -> Care {
+    fn care(repeats: u32) -> NoiseChecks {
         let repeat = Duration::from_nanos(100);
-        Care { quiet: Duration::ZERO, gap: Duration::ZERO, repeats, repeat }
+        NoiseChecks { quiet: Duration::ZERO, gap: Duration::ZERO, repeats, repeat }
     }
 
     #[test]
     fn each_repeat_gives_the_time_of_a_unit() {
         let clock = SimClock::default();
         let mut length = 20;
-        let found = repeats("cpu", &care(3), clock.clone(), || {
+        let found = time_repeats("cpu", &care(3), clock.clone(), || {
             clock.advance(Nanos(length));
             length += if clock.now().0 == 100 { 30 } else { 0 };
             true
@@ -120,17 +129,17 @@ mod tests {
     #[test]
     fn slow_and_failing_units_end_it() {
         let clock = SimClock::default();
-        let slow = repeats("sync", &care(10), clock.clone(), || {
+        let slow = time_repeats("sync", &care(10), clock.clone(), || {
             clock.advance(Nanos(900));
             true
         });
         assert_eq!(slow.len(), 4, "3 x 10 x 100 ns of patience: {slow:?}");
-        assert!(repeats("sync", &care(2), clock, || false).is_empty());
+        assert!(time_repeats("sync", &care(2), clock, || false).is_empty());
     }
 
     #[test]
     fn work_is_never_done() {
-        assert_ne!(work(1), work(3));
-        assert_ne!(work(work(1)), work(1));
+        assert_ne!(cpu_work_unit(1), cpu_work_unit(3));
+        assert_ne!(cpu_work_unit(cpu_work_unit(1)), cpu_work_unit(1));
     }
 }

@@ -1,13 +1,13 @@
 //! Sessions that do something, without our own. Statements are cut at 500 characters and lose their
 //! passwords.
 
-use super::subject::text;
-use super::{Kind, Missed, Probe, Subject, Values, innodb, redact};
+use super::probed_server::cell_text;
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, innodb, redact};
 
 /// The kind.
-pub struct Processlist;
+pub struct ProcesslistKind;
 
-impl Kind for Processlist {
+impl ProbeKind for ProcesslistKind {
     fn name(&self) -> &'static str {
         "processlist"
     }
@@ -17,12 +17,12 @@ impl Kind for Processlist {
     fn asks_server(&self) -> bool {
         true
     }
-    fn build(&self) -> Box<dyn Probe> {
-        Box::new(Active { source: None })
+    fn build_probe(&self) -> Box<dyn Probe> {
+        Box::new(ProcesslistProbe { source: None })
     }
 }
 
-struct Active {
+struct ProcesslistProbe {
     /// The statement that works here, once known.
     source: Option<String>,
 }
@@ -33,16 +33,16 @@ const SOURCES: &[&str] = &["performance_schema.processlist", "information_schema
 /// Column of the statement's text, the last.
 const INFO: usize = 7;
 
-impl Active {
+impl ProcesslistProbe {
     /// Without PROCESS the server shows only the account's own sessions: half a list is worse than
     /// none. The server says it lacks only where it refuses something, so it is asked for something
     /// that needs it too.
-    fn choose(subject: &mut Subject) -> Result<String, Missed> {
-        subject.rows(innodb::STATEMENT)?;
-        let mut why = Missed::ForGood("no list of sessions on this server".to_owned());
+    fn choose_statement(subject: &mut ProbedServer) -> Result<String, ProbeError> {
+        subject.query_rows(innodb::STATEMENT)?;
+        let mut why = ProbeError::ForGood("no list of sessions on this server".to_owned());
         for table in SOURCES {
             let own = format!("SELECT ID FROM {table} WHERE ID = CONNECTION_ID()");
-            match subject.rows(&own) {
+            match subject.query_rows(&own) {
                 Ok(rows) if !rows.rows.is_empty() => {
                     return Ok(format!(
                         "SELECT ID, USER, HOST, DB, COMMAND, TIME, STATE, LEFT(INFO, 500) INFO \
@@ -59,20 +59,20 @@ impl Active {
     }
 }
 
-impl Probe for Active {
-    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed> {
+impl Probe for ProcesslistProbe {
+    fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
         let statement = match &self.source {
             Some(statement) => statement.clone(),
-            None => self.source.insert(Active::choose(subject)?).clone(),
+            None => self.source.insert(ProcesslistProbe::choose_statement(subject)?).clone(),
         };
-        let rows = subject.rows(&statement)?;
+        let rows = subject.query_rows(&statement)?;
         let row = |cells: &Vec<Option<Vec<u8>>>| {
-            let mut row: Vec<String> = cells.iter().map(|c| text(Some(c))).collect();
+            let mut row: Vec<String> = cells.iter().map(|c| cell_text(Some(c))).collect();
             if let Some(info) = row.get_mut(INFO) {
-                *info = redact::line(info);
+                *info = redact::redact_line(info);
             }
             row
         };
-        Ok(Values::Table(rows.columns, rows.rows.iter().map(row).collect()))
+        Ok(SampleValues::Table(rows.columns, rows.rows.iter().map(row).collect()))
     }
 }

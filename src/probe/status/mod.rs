@@ -1,12 +1,12 @@
 //! `SHOW GLOBAL STATUS`, whole and raw.
 
-use super::subject::text;
-use super::{Kind, Missed, Probe, Subject, Values};
+use super::probed_server::cell_text;
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues};
 
 /// The kind.
-pub struct Status;
+pub struct StatusProbe;
 
-impl Kind for Status {
+impl ProbeKind for StatusProbe {
     fn name(&self) -> &'static str {
         "status"
     }
@@ -16,28 +16,31 @@ impl Kind for Status {
     fn asks_server(&self) -> bool {
         true
     }
-    fn build(&self) -> Box<dyn Probe> {
-        Box::new(Status)
+    fn build_probe(&self) -> Box<dyn Probe> {
+        Box::new(StatusProbe)
     }
 }
 
-impl Probe for Status {
-    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed> {
-        let rows = subject.rows(STATEMENT)?;
-        let (numbers, words) = split(rows.rows.iter().map(|r| (text(r.first()), text(r.get(1)))));
-        Ok(Values::Mixed(numbers, words))
+impl Probe for StatusProbe {
+    fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
+        let rows = subject.query_rows(STATEMENT)?;
+        let (numbers, words) =
+            split_numbers(rows.rows.iter().map(|r| (cell_text(r.first()), cell_text(r.get(1)))));
+        Ok(SampleValues::Mixed(numbers, words))
     }
 }
 
 pub(super) const STATEMENT: &str = "SHOW GLOBAL STATUS";
 
 /// Named numbers.
-type Numbers = Vec<(String, f64)>;
+type StatusNumbers = Vec<(String, f64)>;
 /// Named words.
-type Words = Vec<(String, String)>;
+type StatusTexts = Vec<(String, String)>;
 
 /// Numbers from words; empty words are left out.
-pub(super) fn split(rows: impl Iterator<Item = (String, String)>) -> (Numbers, Words) {
+pub(super) fn split_numbers(
+    rows: impl Iterator<Item = (String, String)>,
+) -> (StatusNumbers, StatusTexts) {
     let (mut numbers, mut words) = (Vec::new(), Vec::new());
     for (name, value) in rows {
         match value.parse::<f64>() {
@@ -53,9 +56,9 @@ pub(super) fn split(rows: impl Iterator<Item = (String, String)>) -> (Numbers, W
 mod tests {
     use super::*;
 
-    fn read(tsv: &str) -> (Numbers, Words) {
+    fn read(tsv: &str) -> (StatusNumbers, StatusTexts) {
         let cell = |c: Option<&str>| c.unwrap_or_default().to_owned();
-        split(tsv.lines().map(|l| {
+        split_numbers(tsv.lines().map(|l| {
             let mut cells = l.split('\t');
             (cell(cells.next()), cell(cells.next()))
         }))

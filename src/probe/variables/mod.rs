@@ -1,26 +1,26 @@
 //! The server's variables with the origin of their values, at the start and at the end.
 
-use super::subject::text;
-use super::{Kind, Missed, Probe, Rhythm, Subject, Values};
+use super::probed_server::cell_text;
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
 
 /// The kind.
-pub struct Variables;
+pub struct VariablesProbe;
 
-impl Kind for Variables {
+impl ProbeKind for VariablesProbe {
     fn name(&self) -> &'static str {
         "variables"
     }
     fn about(&self) -> &'static str {
         "global variables and where each value comes from, at start and end"
     }
-    fn rhythm(&self) -> Rhythm {
-        Rhythm::Ends
+    fn sampling_schedule(&self) -> SamplingSchedule {
+        SamplingSchedule::Ends
     }
     fn asks_server(&self) -> bool {
         true
     }
-    fn build(&self) -> Box<dyn Probe> {
-        Box::new(Variables)
+    fn build_probe(&self) -> Box<dyn Probe> {
+        Box::new(VariablesProbe)
     }
 }
 
@@ -34,23 +34,27 @@ const SOURCES: &[&str] = &[
     "SHOW GLOBAL VARIABLES",
 ];
 
-impl Probe for Variables {
-    fn sample(&mut self, subject: &mut Subject) -> Result<Values, Missed> {
-        let mut why = Missed::Now(String::new());
+impl Probe for VariablesProbe {
+    fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {
+        let mut why = ProbeError::Now(String::new());
         for statement in SOURCES {
-            match subject.rows(statement) {
+            match subject.query_rows(statement) {
                 Ok(rows) if !rows.rows.is_empty() => {
                     let row = |cells: &Vec<Option<Vec<u8>>>| {
-                        let name = text(cells.first()).to_ascii_lowercase();
-                        vec![name, text(cells.get(1)), origin(&text(cells.get(2)))]
+                        let name = cell_text(cells.first()).to_ascii_lowercase();
+                        vec![
+                            name,
+                            cell_text(cells.get(1)),
+                            normalize_origin(&cell_text(cells.get(2))),
+                        ]
                     };
                     let mut table: Vec<_> = rows.rows.iter().map(row).collect();
                     table.sort();
                     let columns = ["name", "value", "origin"].map(str::to_owned).to_vec();
-                    return Ok(Values::Table(columns, table));
+                    return Ok(SampleValues::Table(columns, table));
                 }
                 Ok(_) => {}
-                Err(e @ Missed::Now(_)) => return Err(e),
+                Err(e @ ProbeError::Now(_)) => return Err(e),
                 Err(e) => why = e,
             }
         }
@@ -59,7 +63,7 @@ impl Probe for Variables {
 }
 
 /// One way to write an origin: lower case with dashes.
-fn origin(raw: &str) -> String {
+fn normalize_origin(raw: &str) -> String {
     match raw {
         "COMPILED" => "compile-time".to_owned(),
         raw => raw.to_ascii_lowercase().replace('_', "-"),

@@ -3,25 +3,25 @@
 //!
 //! All times that performance_schema gives are picoseconds, whatever clock it reads; what it can tell apart is the
 //! clock's tick, seen in the times themselves. Raw: nothing here says what a wait means.
-//! Never knows: load, percentiles. Start reading at [`Gatherer`].
+//! Never knows: load, percentiles. Start reading at [`WaitGatherer`].
 
 mod gather;
 mod ring;
 
-pub use gather::{Gatherer, Order};
-pub use ring::{Cells, Operation};
+pub use gather::{GatherOptions, WaitGatherer};
+pub use ring::{WaitCells, WaitOperation};
 
 use crate::base::Nanos;
 
 /// What was gathered.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Waits {
+pub struct GatheredWaits {
     /// When counting began, on the run's clock.
     pub began: Nanos,
     /// When it ended.
     pub ended: Nanos,
     /// By instrument.
-    pub instruments: Vec<Instrument>,
+    pub instruments: Vec<WaitInstrument>,
     /// How often the ring was read.
     pub drains: u32,
     /// How many of these found rows.
@@ -33,14 +33,14 @@ pub struct Waits {
     /// Smallest difference between two times seen, picoseconds.
     pub tick_ps: Option<u64>,
     /// The server's clock against ours.
-    pub calibration: Option<Calibration>,
+    pub calibration: Option<ClockCalibration>,
     /// What went wrong, in words.
     pub notes: Vec<String>,
 }
 
 /// How far the server's times went between two reads of the ring, and how far our clock did.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Calibration {
+pub struct ClockCalibration {
     /// By the ends of the newest waits, seconds.
     pub server_s: f64,
     /// By our clock, seconds.
@@ -51,7 +51,7 @@ pub struct Calibration {
 
 /// One instrument.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Instrument {
+pub struct WaitInstrument {
     /// Full name.
     pub name: String,
     /// Waits counted meanwhile.
@@ -65,5 +65,5 @@ pub struct Instrument {
     /// Waits for the object with most of them.
     pub busiest: u64,
     /// Single waits read, by operation.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<WaitOperation>,
 }

@@ -14,11 +14,11 @@ const FASTEST_PS: u64 = 100;
 const LATE_PS: u64 = 50_000_000_000;
 
 /// Times by their cell: the middle of the cell in picoseconds, and how many.
-pub type Cells = BTreeMap<u64, u64>;
+pub type WaitCells = BTreeMap<u64, u64>;
 
 /// Single waits of one operation: `shared_lock`, `exclusive_lock`, `read`, ...
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Operation {
+pub struct WaitOperation {
     /// Its name.
     pub name: String,
     /// Rows read.
@@ -28,12 +28,12 @@ pub struct Operation {
     /// The longest, picoseconds.
     pub max_ps: u64,
     /// Their times.
-    pub cells: Cells,
+    pub cells: WaitCells,
 }
 
 /// One row of the ring.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct RingRow {
     pub(super) thread: u64,
     pub(super) event: u64,
     pub(super) ended_ps: u64,
@@ -44,9 +44,9 @@ pub(super) struct Row {
 
 /// What was read from the ring so far.
 #[derive(Debug, Default)]
-pub(super) struct Ring {
+pub(super) struct WaitRing {
     /// By instrument and operation.
-    operations: BTreeMap<(String, String), Operation>,
+    operations: BTreeMap<(String, String), WaitOperation>,
     /// End of the newest wait seen, picoseconds.
     newest_ps: u64,
     /// Waits seen that a later read may show again.
@@ -54,10 +54,10 @@ pub(super) struct Ring {
     short: BTreeSet<u64>,
 }
 
-impl Ring {
+impl WaitRing {
     /// A ring whose waits up to this end, picoseconds, are not ours.
-    pub(super) fn after(newest_ps: u64) -> Ring {
-        Ring { newest_ps, ..Ring::default() }
+    pub(super) fn starting_after(newest_ps: u64) -> WaitRing {
+        WaitRing { newest_ps, ..WaitRing::default() }
     }
 
     /// The next read need not show waits that ended at or before this, picoseconds.
@@ -74,7 +74,7 @@ impl Ring {
     }
 
     /// Takes the rows of one read; gives how many were new.
-    pub(super) fn take(&mut self, rows: &[Row]) -> u64 {
+    pub(super) fn add_rows(&mut self, rows: &[RingRow]) -> u64 {
         let mut new = 0;
         let since = self.since_ps();
         let mut newest = self.newest_ps;
@@ -91,22 +91,22 @@ impl Ring {
             }
             new += 1;
             newest = newest.max(row.ended_ps);
-            self.add(row);
+            self.add_row(row);
         }
         (self.newest_ps, self.seen) = (newest, again);
         new
     }
 
-    fn add(&mut self, row: &Row) {
+    fn add_row(&mut self, row: &RingRow) {
         let key = (row.instrument.clone(), row.operation.clone());
-        let operation = self
-            .operations
-            .entry(key)
-            .or_insert_with(|| Operation { name: row.operation.clone(), ..Operation::default() });
+        let operation = self.operations.entry(key).or_insert_with(|| WaitOperation {
+            name: row.operation.clone(),
+            ..WaitOperation::default()
+        });
         operation.rows += 1;
         operation.sum_ps = operation.sum_ps.saturating_add(row.wait_ps);
         operation.max_ps = operation.max_ps.max(row.wait_ps);
-        *operation.cells.entry(cell(row.wait_ps)).or_insert(0) += 1;
+        *operation.cells.entry(cell_middle_ps(row.wait_ps)).or_insert(0) += 1;
         if row.wait_ps < SHORT_PS && self.short.len() < MOST_SHORT {
             self.short.insert(row.wait_ps);
         }
@@ -120,14 +120,14 @@ impl Ring {
     }
 
     /// Operations of an instrument, by name.
-    pub(super) fn operations(&self, instrument: &str) -> Vec<Operation> {
+    pub(super) fn operations_of(&self, instrument: &str) -> Vec<WaitOperation> {
         let of = self.operations.iter().filter(|(key, _)| key.0 == instrument);
         of.map(|(_, operation)| operation.clone()).collect()
     }
 }
 
 /// The middle of a time's cell, picoseconds.
-fn cell(ps: u64) -> u64 {
+fn cell_middle_ps(ps: u64) -> u64 {
     let shift = (u64::BITS - ps.leading_zeros()).saturating_sub(KEPT_BITS);
     let low = (ps >> shift) << shift;
     low + ((1_u64 << shift) - 1) / 2
@@ -137,28 +137,28 @@ fn cell(ps: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn row(thread: u64, event: u64, ended_ps: u64, wait_ps: u64) -> Row {
+    fn row(thread: u64, event: u64, ended_ps: u64, wait_ps: u64) -> RingRow {
         let (operation, instrument) = ("shared_lock".to_owned(), "i".to_owned());
-        Row { thread, event, ended_ps, wait_ps, operation, instrument }
+        RingRow { thread, event, ended_ps, wait_ps, operation, instrument }
     }
 
     #[test]
     fn a_cell_is_near_its_time() {
         for ps in [0, 1, 10_036, 20_072, 2047, 2048, 123_456_789, 45_500_000_000] {
-            let far = cell(ps).abs_diff(ps) as f64;
-            assert!(far <= 0.001 * ps as f64, "{ps} is in {}", cell(ps));
+            let far = cell_middle_ps(ps).abs_diff(ps) as f64;
+            assert!(far <= 0.001 * ps as f64, "{ps} is in {}", cell_middle_ps(ps));
         }
-        assert_eq!(cell(2047), 2047);
+        assert_eq!(cell_middle_ps(2047), 2047);
     }
 
     #[test]
     fn rows_shown_twice_count_once_and_late_ones_count() {
         let ms = 1_000_000_000;
-        let mut ring = Ring::after(10 * ms);
+        let mut ring = WaitRing::starting_after(10 * ms);
         // The first is from before.
         let first =
             [row(1, 1, 9 * ms, 7), row(1, 2, 100 * ms, 10_036), row(2, 1, 120 * ms, 30_108)];
-        assert_eq!(ring.take(&first), 2);
+        assert_eq!(ring.add_rows(&first), 2);
         assert_eq!(ring.since_ps(), 70 * ms);
         // One reached the ring late, one is new, two are shown again.
         let second = [
@@ -167,23 +167,23 @@ mod tests {
             row(3, 1, 110 * ms, 20_072),
             row(1, 3, 500 * ms, 0),
         ];
-        assert_eq!(ring.take(&second), 2);
-        assert_eq!(ring.take(&second[3..]), 0);
-        let operations = ring.operations("i");
+        assert_eq!(ring.add_rows(&second), 2);
+        assert_eq!(ring.add_rows(&second[3..]), 0);
+        let operations = ring.operations_of("i");
         assert_eq!(operations.len(), 1);
         assert_eq!((operations[0].rows, operations[0].sum_ps), (4, 60_216));
         assert_eq!(operations[0].max_ps, 30_108);
         assert_eq!(ring.tick_ps(), Some(10_036));
         assert_eq!(ring.newest_ps(), 500 * ms);
-        assert!(ring.operations("j").is_empty());
+        assert!(ring.operations_of("j").is_empty());
     }
 
     #[test]
     fn a_thread_id_used_anew_is_told_apart_by_its_time() {
-        let mut ring = Ring::after(0);
+        let mut ring = WaitRing::starting_after(0);
         let second = 1_000_000_000_000;
-        assert_eq!(ring.take(&[row(1, 1, second, 5)]), 1);
-        assert_eq!(ring.take(&[row(1, 2, 3 * second, 5)]), 1);
-        assert_eq!(ring.take(&[row(1, 1, 4 * second, 5)]), 1);
+        assert_eq!(ring.add_rows(&[row(1, 1, second, 5)]), 1);
+        assert_eq!(ring.add_rows(&[row(1, 2, 3 * second, 5)]), 1);
+        assert_eq!(ring.add_rows(&[row(1, 1, 4 * second, 5)]), 1);
     }
 }

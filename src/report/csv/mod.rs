@@ -2,30 +2,35 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::{Findings, IntervalFinding, Latency, TrialFinding};
+use crate::analysis::{Findings, IntervalFinding, LatencySummary, TrialFinding};
 
-use super::{Look, ReportFormat};
+use super::{ReportFormat, ReportStyle};
 
 /// The series over time.
-pub(super) struct Csv;
+pub(super) struct CsvReport;
 
 /// A row per load.
-pub(super) struct CsvSummary;
+pub(super) struct CsvSummaryReport;
 
-impl ReportFormat for Csv {
+impl ReportFormat for CsvReport {
     fn name(&self) -> &'static str {
         "csv"
     }
     fn about(&self) -> &'static str {
         "the series over time, a row per interval or sample"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let series = &findings.timeline.series;
         let mut head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
         head.extend(series.iter().map(|s| s.id.to_owned()));
-        row(out, &head)?;
-        for mark in marks(findings) {
-            row(out, &cells(findings, &mark))?;
+        write_row(out, &head)?;
+        for mark in collect_rows(findings) {
+            write_row(out, &row_cells(findings, &mark))?;
         }
         Ok(())
     }
@@ -55,7 +60,7 @@ const HEAD: &[&str] = &[
 const SAME_TICK_S: f64 = 0.05;
 
 /// A row: an interval of a load, with the samples that fell into it, or a tick of samples outside any.
-struct Mark<'a> {
+struct CsvRow<'a> {
     /// End of the interval, or the time of the tick.
     at_s: f64,
     interval: Option<&'a IntervalFinding>,
@@ -63,16 +68,16 @@ struct Mark<'a> {
     values: Vec<Option<f64>>,
 }
 
-fn marks(findings: &Findings) -> Vec<Mark<'_>> {
+fn collect_rows(findings: &Findings) -> Vec<CsvRow<'_>> {
     let timeline = &findings.timeline;
     let none = vec![None; timeline.series.len()];
-    let mut marks: Vec<Mark<'_>> = timeline
+    let mut marks: Vec<CsvRow<'_>> = timeline
         .intervals
         .iter()
-        .map(|i| Mark { at_s: i.began_s + i.seconds, interval: Some(i), values: none.clone() })
+        .map(|i| CsvRow { at_s: i.began_s + i.seconds, interval: Some(i), values: none.clone() })
         .collect();
     marks.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    let mut ticks: Vec<Mark<'_>> = Vec::new();
+    let mut ticks: Vec<CsvRow<'_>> = Vec::new();
     for (column, series) in timeline.series.iter().enumerate() {
         for (at, value) in &series.points {
             let place = marks.partition_point(|m| m.at_s < *at);
@@ -83,7 +88,7 @@ fn marks(findings: &Findings) -> Vec<Mark<'_>> {
                 None => {
                     let mut values = none.clone();
                     values[column] = *value;
-                    ticks.push(Mark { at_s: *at, interval: None, values });
+                    ticks.push(CsvRow { at_s: *at, interval: None, values });
                 }
             }
         }
@@ -104,7 +109,7 @@ fn marks(findings: &Findings) -> Vec<Mark<'_>> {
     marks
 }
 
-fn cells(findings: &Findings, mark: &Mark<'_>) -> Vec<String> {
+fn row_cells(findings: &Findings, mark: &CsvRow<'_>) -> Vec<String> {
     let unix = findings.head.origin_unix_ns as f64 / 1e9 + mark.at_s;
     let phases = &findings.timeline.phases;
     let trial = mark.interval.map(|i| &findings.trials[i.trial]);
@@ -116,39 +121,44 @@ fn cells(findings: &Findings, mark: &Mark<'_>) -> Vec<String> {
     let mut cells = vec![
         format!("{unix:.3}"),
         format!("{:.3}", mark.at_s),
-        interval(|i| number(Some(i.seconds))),
+        interval(|i| format_number(Some(i.seconds))),
         phase.map(|p| p.way.clone()).unwrap_or_default(),
         phase.map(|p| p.kind.clone()).unwrap_or_default(),
         trial.map(|t| t.pass.to_string()).unwrap_or_default(),
-        phase.map(|p| p.temperature.words().to_owned()).unwrap_or_default(),
+        phase.map(|p| p.temperature.as_str().to_owned()).unwrap_or_default(),
         interval(|i| i.events.to_string()),
-        interval(|i| number(i.events_per_s)),
-        interval(|i| number(i.response.p50_s)),
-        interval(|i| number(i.response.p95_s)),
-        interval(|i| number(i.response.p99_s)),
-        interval(|i| number(i.response.max_s)),
+        interval(|i| format_number(i.events_per_s)),
+        interval(|i| format_number(i.response.p50_s)),
+        interval(|i| format_number(i.response.p95_s)),
+        interval(|i| format_number(i.response.p99_s)),
+        interval(|i| format_number(i.response.max_s)),
         interval(|i| i.errors.to_string()),
         interval(|i| i.in_flight.to_string()),
         interval(|i| i.backlog.to_string()),
     ];
-    cells.extend(mark.values.iter().map(|value| number(*value)));
+    cells.extend(mark.values.iter().map(|value| format_number(*value)));
     cells
 }
 
-impl ReportFormat for CsvSummary {
+impl ReportFormat for CsvSummaryReport {
     fn name(&self) -> &'static str {
         "csv-summary"
     }
     fn about(&self) -> &'static str {
         "a row per load"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let costs = findings.trials.first().map(|t| &t.cost[..]).unwrap_or_default();
         let mut head: Vec<String> = SUMMARY_HEAD.iter().map(|name| (*name).to_owned()).collect();
         head.extend(costs.iter().map(|c| format!("{}_per_event", c.id)));
-        row(out, &head)?;
+        write_row(out, &head)?;
         for trial in &findings.trials {
-            row(out, &summary(findings, trial))?;
+            write_row(out, &summary_cells(findings, trial))?;
         }
         Ok(())
     }
@@ -189,7 +199,7 @@ const SUMMARY_HEAD: &[&str] = &[
     "unbegun_oldest_s",
 ];
 
-fn summary(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
+fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
     let way = findings.ways.iter().find(|w| w.way == trial.way);
     let place = findings.trials.iter().position(|t| t.id == trial.id);
     let faster = way.and_then(|w| match place {
@@ -202,36 +212,37 @@ fn summary(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
         trial.id.clone(),
         trial.way.clone(),
         trial.pass.to_string(),
-        trial.temperature.words().to_owned(),
+        trial.temperature.as_str().to_owned(),
         trial.workload.clone(),
         trial.arrival.clone(),
         trial.workers.to_string(),
-        number(Some(trial.seconds)),
+        format_number(Some(trial.seconds)),
         trial.events.to_string(),
-        number(trial.events_per_s.value),
+        format_number(trial.events_per_s.value),
         trial.failed.to_string(),
     ];
-    let five = |l: &Latency| [l.p50_s, l.p95_s, l.p99_s, l.p999_s, l.max_s].map(number);
+    let five =
+        |l: &LatencySummary| [l.p50_s, l.p95_s, l.p99_s, l.p999_s, l.max_s].map(format_number);
     cells.extend(five(&trial.response));
     cells.extend(five(&trial.service));
     cells.extend([
-        number(trial.lateness.p99_s),
-        number(trial.disk_reads.map(|c| c.value)),
-        number(trial.disk_bytes.map(|c| c.value)),
-        number(way.and_then(|w| w.warm_s)),
-        number(way.and_then(|w| w.warm_bytes)),
-        number(faster),
-        findings.void().is_some().to_string(),
+        format_number(trial.lateness.p99_s),
+        format_number(trial.disk_reads.map(|c| c.value)),
+        format_number(trial.disk_bytes.map(|c| c.value)),
+        format_number(way.and_then(|w| w.warm_s)),
+        format_number(way.and_then(|w| w.warm_bytes)),
+        format_number(faster),
+        findings.void_caveat().is_some().to_string(),
         trial.unbegun.map_or(0, |u| u.arrivals).to_string(),
-        number(trial.unbegun.map_or(Some(0.0), |u| Some(u.share))),
-        number(trial.unbegun.map(|u| u.oldest_s)),
+        format_number(trial.unbegun.map_or(Some(0.0), |u| Some(u.share))),
+        format_number(trial.unbegun.map(|u| u.oldest_s)),
     ]);
-    cells.extend(trial.cost.iter().map(|c| number(c.per_event)));
+    cells.extend(trial.cost.iter().map(|c| format_number(c.per_event)));
     cells
 }
 
 /// Six significant digits at least, plain decimal notation; empty if not known.
-fn number(value: Option<f64>) -> String {
+fn format_number(value: Option<f64>) -> String {
     match value {
         Some(v) if v.is_finite() && v.fract() == 0.0 && v.abs() < 1e15 => format!("{v:.0}"),
         Some(v) if v.is_finite() => {
@@ -247,12 +258,12 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// One line, quoted as RFC 4180 asks. A text that a spreadsheet would take for a formula gets a quote in front.
-fn row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
-    let quoted: Vec<String> = cells.iter().map(|cell| quote(cell)).collect();
+fn write_row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
+    let quoted: Vec<String> = cells.iter().map(|cell| quote_cell(cell)).collect();
     writeln!(out, "{}", quoted.join(","))
 }
 
-fn quote(cell: &str) -> String {
+fn quote_cell(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
     let cell = if formula { format!("'{cell}") } else { cell.to_owned() };
     if cell.contains([',', '"', '\n', '\r']) {
@@ -276,16 +287,16 @@ mod tests {
             (15_207.123_9, "15207.1"),
             (f64::NAN, ""),
         ] {
-            assert_eq!(number(Some(value)), expected);
+            assert_eq!(format_number(Some(value)), expected);
         }
-        assert_eq!(number(None), "");
+        assert_eq!(format_number(None), "");
     }
 
     #[test]
     fn cells_are_quoted_and_never_formulas() {
-        assert_eq!(quote("a,b"), "\"a,b\"");
-        assert_eq!(quote("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
-        assert_eq!(quote("=1+1"), "'=1+1");
-        assert_eq!(quote("-1.5"), "-1.5");
+        assert_eq!(quote_cell("a,b"), "\"a,b\"");
+        assert_eq!(quote_cell("say \"x\"\n"), "\"say \"\"x\"\"\n\"");
+        assert_eq!(quote_cell("=1+1"), "'=1+1");
+        assert_eq!(quote_cell("-1.5"), "-1.5");
     }
 }

@@ -1,10 +1,10 @@
 //! Axes: where a value stands, and which values get a label.
 
-use crate::analysis::Unit;
+use crate::analysis::SeriesUnit;
 
 /// What an axis counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum AxisMeasure {
     /// A number, or a number per second.
     #[default]
     Number,
@@ -14,29 +14,29 @@ pub(super) enum Measure {
     Latency,
 }
 
-impl Measure {
+impl AxisMeasure {
     /// The word the script knows it by.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn script_word(self) -> &'static str {
         match self {
-            Measure::Number => "number",
-            Measure::Bytes => "bytes",
-            Measure::Latency => "latency",
+            AxisMeasure::Number => "number",
+            AxisMeasure::Bytes => "bytes",
+            AxisMeasure::Latency => "latency",
         }
     }
 }
 
-impl From<Unit> for Measure {
-    fn from(unit: Unit) -> Measure {
+impl From<SeriesUnit> for AxisMeasure {
+    fn from(unit: SeriesUnit) -> AxisMeasure {
         match unit {
-            Unit::Bytes | Unit::BytesPerSecond => Measure::Bytes,
-            Unit::Count | Unit::PerSecond | Unit::Cores => Measure::Number,
+            SeriesUnit::Bytes | SeriesUnit::BytesPerSecond => AxisMeasure::Bytes,
+            SeriesUnit::Count | SeriesUnit::PerSecond | SeriesUnit::Cores => AxisMeasure::Number,
         }
     }
 }
 
 /// An axis from `low` to `high`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Axis {
+pub(super) struct PlotAxis {
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) log: bool,
@@ -44,18 +44,18 @@ pub(super) struct Axis {
     pub(super) ticks: Vec<f64>,
 }
 
-impl Axis {
+impl PlotAxis {
     /// From zero to a round value above `max`, with about four steps.
-    pub(super) fn linear(max: f64, measure: Measure) -> Axis {
+    pub(super) fn linear(max: f64, measure: AxisMeasure) -> PlotAxis {
         let max = HEADROOM * if max.is_finite() && max > 0.0 { max } else { 1.0 };
-        let step = step(max / 4.0, measure);
+        let step = round_step(max / 4.0, measure);
         let steps = (max / step).ceil().max(1.0);
         let ticks = (0..=steps as usize).map(|n| n as f64 * step).collect();
-        Axis { low: 0.0, high: steps * step, log: false, ticks }
+        PlotAxis { low: 0.0, high: steps * step, log: false, ticks }
     }
 
     /// Whole powers of ten round the values.
-    pub(super) fn log(min: f64, max: f64) -> Axis {
+    pub(super) fn log(min: f64, max: f64) -> PlotAxis {
         let usable = min.is_finite() && max.is_finite() && min > 0.0 && max >= min;
         let (min, max) = if usable { (min, max) } else { (0.001, 1.0) };
         let first = min.log10().floor() as i32;
@@ -66,31 +66,36 @@ impl Axis {
             .flat_map(|power| between.iter().map(move |b| b * 10f64.powi(power)))
             .collect();
         ticks.push(10f64.powi(last));
-        Axis { low: 10f64.powi(first), high: 10f64.powi(last), log: true, ticks }
+        PlotAxis { low: 10f64.powi(first), high: 10f64.powi(last), log: true, ticks }
     }
 
     /// A stretch of time in seconds, exactly from `low` to `high`, with about eight labels.
-    pub(super) fn time(low: f64, high: f64) -> Axis {
+    pub(super) fn time_range(low: f64, high: f64) -> PlotAxis {
         let high = if high > low { high } else { low + 1.0 };
         let rough = (high - low) / 8.0;
         let clock = CLOCK_STEPS.iter().copied().find(|s| *s >= rough);
         let step = match clock {
             Some(step) if rough > 1.0 => step,
             None => (rough / 3600.0).ceil() * 3600.0,
-            Some(_) => step(rough, Measure::Number),
+            Some(_) => round_step(rough, AxisMeasure::Number),
         };
         let first = (low / step - 1e-9).ceil() as i64;
         let last = (high / step + 1e-9).floor() as i64;
-        Axis { low, high, log: false, ticks: (first..=last).map(|n| n as f64 * step).collect() }
+        PlotAxis { low, high, log: false, ticks: (first..=last).map(|n| n as f64 * step).collect() }
     }
 
     /// Exactly from `low` to `high`, without ticks.
-    pub(super) fn bare(low: f64, high: f64) -> Axis {
-        Axis { low, high: if high > low { high } else { low + 1.0 }, log: false, ticks: Vec::new() }
+    pub(super) fn without_ticks(low: f64, high: f64) -> PlotAxis {
+        PlotAxis {
+            low,
+            high: if high > low { high } else { low + 1.0 },
+            log: false,
+            ticks: Vec::new(),
+        }
     }
 
     /// Where the value stands, 0 at the low end, 1 at the high one; outside values stand at the ends.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(super) fn position_of(&self, value: f64) -> f64 {
         let place = if self.log {
             (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
         } else {
@@ -107,9 +112,9 @@ const CLOCK_STEPS: &[f64] =
     &[1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0];
 
 /// A moment: seconds, `m:ss` from two minutes on, `h:mm:ss` from an hour on.
-pub(super) fn moment(seconds: f64) -> String {
+pub(super) fn format_moment(seconds: f64) -> String {
     if seconds < 120.0 {
-        return trimmed(seconds);
+        return trim_zeros(seconds);
     }
     let whole = seconds.round() as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -120,8 +125,8 @@ pub(super) fn moment(seconds: f64) -> String {
 }
 
 /// The next round step: 1, 2, 5 times a power of ten; for bytes a power of two.
-fn step(rough: f64, measure: Measure) -> f64 {
-    if measure == Measure::Bytes {
+fn round_step(rough: f64, measure: AxisMeasure) -> f64 {
+    if measure == AxisMeasure::Bytes {
         return 2f64.powf(rough.log2().ceil());
     }
     let power = 10f64.powf(rough.log10().floor());
@@ -130,7 +135,7 @@ fn step(rough: f64, measure: Measure) -> f64 {
 }
 
 /// A short label: `500`, `20k`, `256 MiB`, `1 ms`.
-pub(super) fn label(value: f64, measure: Measure) -> String {
+pub(super) fn tick_label(value: f64, measure: AxisMeasure) -> String {
     let scaled = |units: &[&str], by: f64| {
         let mut value = value;
         let mut place = 0;
@@ -138,24 +143,24 @@ pub(super) fn label(value: f64, measure: Measure) -> String {
             value /= by;
             place += 1;
         }
-        format!("{}{}", trimmed(value), units[place])
+        format!("{}{}", trim_zeros(value), units[place])
     };
     match measure {
-        Measure::Number if value.abs() < 10_000.0 => trimmed(value),
-        Measure::Number => scaled(&["", "k", "M", "G"], 1000.0),
-        Measure::Bytes => scaled(&[" B", " KiB", " MiB", " GiB", " TiB"], 1024.0),
-        Measure::Latency => match value {
+        AxisMeasure::Number if value.abs() < 10_000.0 => trim_zeros(value),
+        AxisMeasure::Number => scaled(&["", "k", "M", "G"], 1000.0),
+        AxisMeasure::Bytes => scaled(&[" B", " KiB", " MiB", " GiB", " TiB"], 1024.0),
+        AxisMeasure::Latency => match value {
             0.0 => "0".to_owned(),
-            v if v < 0.999_9e-6 => format!("{} ns", trimmed(v * 1e9)),
-            v if v < 0.999_9e-3 => format!("{} us", trimmed(v * 1e6)),
-            v if v < 0.999_9 => format!("{} ms", trimmed(v * 1e3)),
-            v => format!("{} s", trimmed(v)),
+            v if v < 0.999_9e-6 => format!("{} ns", trim_zeros(v * 1e9)),
+            v if v < 0.999_9e-3 => format!("{} us", trim_zeros(v * 1e6)),
+            v if v < 0.999_9 => format!("{} ms", trim_zeros(v * 1e3)),
+            v => format!("{} s", trim_zeros(v)),
         },
     }
 }
 
 /// At most three digits behind the point, without zeros at the end.
-fn trimmed(value: f64) -> String {
+fn trim_zeros(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -164,24 +169,27 @@ fn trimmed(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(axis: &Axis, measure: Measure) -> Vec<String> {
-        axis.ticks.iter().map(|t| label(*t, measure)).collect()
+    fn labels(axis: &PlotAxis, measure: AxisMeasure) -> Vec<String> {
+        axis.ticks.iter().map(|t| tick_label(*t, measure)).collect()
     }
 
     #[test]
     fn steps_are_round() {
-        let axis = Axis::linear(21_601.0, Measure::Number);
-        assert_eq!(labels(&axis, Measure::Number), ["0", "10k", "20k", "30k"]);
-        let axis = Axis::linear(256.0 * 1048576.0, Measure::Bytes);
+        let axis = PlotAxis::linear(21_601.0, AxisMeasure::Number);
+        assert_eq!(labels(&axis, AxisMeasure::Number), ["0", "10k", "20k", "30k"]);
+        let axis = PlotAxis::linear(256.0 * 1048576.0, AxisMeasure::Bytes);
         let expected = ["0 B", "128 MiB", "256 MiB", "384 MiB"];
-        assert_eq!(labels(&axis, Measure::Bytes), expected);
-        assert_eq!(labels(&Axis::linear(0.0, Measure::Number), Measure::Number).len(), 4);
+        assert_eq!(labels(&axis, AxisMeasure::Bytes), expected);
+        assert_eq!(
+            labels(&PlotAxis::linear(0.0, AxisMeasure::Number), AxisMeasure::Number).len(),
+            4
+        );
     }
 
     #[test]
     fn moments_stand_at_round_times() {
         let moments = |low, high| -> Vec<String> {
-            Axis::time(low, high).ticks.iter().map(|t| moment(*t)).collect()
+            PlotAxis::time_range(low, high).ticks.iter().map(|t| format_moment(*t)).collect()
         };
         assert_eq!(moments(0.0, 37.6), ["0", "5", "10", "15", "20", "25", "30", "35"]);
         assert_eq!(moments(0.0, 3.0), ["0", "0.5", "1", "1.5", "2", "2.5", "3"]);
@@ -198,17 +206,17 @@ mod tests {
 
     #[test]
     fn logarithmic_axes_have_whole_decades() {
-        let axis = Axis::log(40e-6, 0.6);
+        let axis = PlotAxis::log(40e-6, 0.6);
         assert_eq!(
-            labels(&axis, Measure::Latency),
+            labels(&axis, AxisMeasure::Latency),
             ["10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s"]
         );
-        let short = Axis::log(0.0011, 0.004);
-        assert_eq!(labels(&short, Measure::Latency), ["1 ms", "2 ms", "5 ms", "10 ms"]);
-        assert_eq!(short.place(0.001), 0.0);
-        assert_eq!(short.place(0.01), 1.0);
-        assert!((axis.place(1e-4) - 0.2).abs() < 1e-9);
-        assert_eq!(axis.place(0.0), 0.0);
-        assert_eq!(Axis::log(f64::NAN, 1.0).low, 0.001);
+        let short = PlotAxis::log(0.0011, 0.004);
+        assert_eq!(labels(&short, AxisMeasure::Latency), ["1 ms", "2 ms", "5 ms", "10 ms"]);
+        assert_eq!(short.position_of(0.001), 0.0);
+        assert_eq!(short.position_of(0.01), 1.0);
+        assert!((axis.position_of(1e-4) - 0.2).abs() < 1e-9);
+        assert_eq!(axis.position_of(0.0), 0.0);
+        assert_eq!(PlotAxis::log(f64::NAN, 1.0).low, 0.001);
     }
 }

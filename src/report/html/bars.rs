@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use crate::analysis::Findings;
-use crate::analysis::figure::{figure, times};
+use crate::analysis::number_format::{format_number, format_ratio};
 
-use super::axis::{Axis, Measure, label};
-use super::escape::text;
+use super::axis::{AxisMeasure, PlotAxis, tick_label};
+use super::escape::escape_html;
 
 /// Height of a bar and of the room between two ways.
 const BAR: f64 = 17.0;
@@ -16,11 +16,11 @@ const TOP: f64 = 6.0;
 const BOTTOM: f64 = 26.0;
 
 /// One bar: what it is, its class and colour, seconds.
-type Bar = (&'static str, &'static str, &'static str, f64);
+type VariantBar = (&'static str, &'static str, &'static str, f64);
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
-pub(super) fn svg(findings: &Findings) -> String {
-    let ways: Vec<(&str, String, Vec<Bar>)> = findings
+pub(super) fn variants_svg(findings: &Findings) -> String {
+    let ways: Vec<(&str, String, Vec<VariantBar>)> = findings
         .ways
         .iter()
         .map(|way| {
@@ -31,18 +31,23 @@ pub(super) fn svg(findings: &Findings) -> String {
                 ("second run", "second", "#56b4e9", run(way.second)),
             ];
             let bars = bars.into_iter().filter_map(|(n, c, f, s)| Some((n, c, f, s?))).collect();
-            (way.way.as_str(), way.times_faster.value.map(times).unwrap_or_default(), bars)
+            (way.way.as_str(), way.times_faster.value.map(format_ratio).unwrap_or_default(), bars)
         })
         .collect();
     if ways.iter().all(|(_, _, bars)| bars.is_empty()) {
         return String::new();
     }
-    draw(&ways, 1000.0, 150.0, "wide") + &draw(&ways, 400.0, 92.0, "narrow")
+    draw_bars(&ways, 1000.0, 150.0, "wide") + &draw_bars(&ways, 400.0, 92.0, "narrow")
 }
 
-fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) -> String {
+fn draw_bars(
+    ways: &[(&str, String, Vec<VariantBar>)],
+    width: f64,
+    left: f64,
+    form: &str,
+) -> String {
     let longest = ways.iter().flat_map(|w| &w.2).map(|b| b.3).fold(0.0, f64::max);
-    let axis = Axis::linear(longest, Measure::Number);
+    let axis = PlotAxis::linear(longest, AxisMeasure::Number);
     let inner = width - left - 118.0;
     let rows: usize = ways.iter().map(|w| w.2.len()).sum();
     let height = TOP + rows as f64 * BAR + ways.len() as f64 * GAP + BOTTOM;
@@ -56,21 +61,21 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
          The table below has the numbers.</desc>"
     );
     for tick in &axis.ticks {
-        let at = left + axis.place(*tick) * inner;
+        let at = left + axis.position_of(*tick) * inner;
         let _ = write!(
             svg,
             "<path class=\"grid\" d=\"M{at:.1} {TOP}V{:.1}\" stroke=\"#ddd\"/>\
              <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} s</text>",
             height - BOTTOM + 4.0,
             height - 8.0,
-            label(*tick, Measure::Number)
+            tick_label(*tick, AxisMeasure::Number)
         );
     }
     let mut y = TOP + GAP / 2.0;
     for (way, faster, bars) in ways {
-        draw_way(&mut svg, way, faster, left, y, bars.len());
+        draw_variant_name(&mut svg, way, faster, left, y, bars.len());
         for (name, class, fill, seconds) in bars {
-            let long = (axis.place(*seconds) * inner).max(1.0);
+            let long = (axis.position_of(*seconds) * inner).max(1.0);
             let _ = write!(
                 svg,
                 "<rect class=\"bar {class}\" x=\"{left}\" y=\"{:.1}\" width=\"{long:.1}\" \
@@ -81,7 +86,7 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
                 BAR - 2.0,
                 left + long + 6.0,
                 y + BAR - 4.5,
-                figure(*seconds)
+                format_number(*seconds)
             );
             y += BAR;
         }
@@ -92,7 +97,7 @@ fn draw(ways: &[(&str, String, Vec<Bar>)], width: f64, left: f64, form: &str) ->
 }
 
 /// The name of the way, and how many times faster its first run was than the cold one.
-fn draw_way(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: usize) {
+fn draw_variant_name(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: usize) {
     let most = ((left - 12.0) / 6.8) as usize;
     let name: String = match way.chars().count() {
         n if n > most => way.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
@@ -105,7 +110,7 @@ fn draw_way(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: 
          <text class=\"faint\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" \
          fill=\"#767676\">{faster}</text>",
         middle - 1.0,
-        text(&name),
+        escape_html(&name),
         middle + 14.0,
         x = left - 10.0,
     );

@@ -1,18 +1,18 @@
 //! What the server holds: response time over the rate, the objective, the rates that held and that failed.
 
-use crate::analysis::figure::{figure, figure_or_dash};
-use crate::analysis::{Capacity, CapacityStep, Findings, StepOutcome};
+use crate::analysis::number_format::{format_number, number_or_dash};
+use crate::analysis::{CapacityFinding, CapacityStep, Findings, StepOutcome};
 use crate::plan::{Metric, Objective};
 
-use super::axis::{Axis, Measure, label};
-use super::capital;
-use super::escape::{sentence, text};
-use super::plot::{Curve, Frame, Plot, Style};
-use super::sections::still_figure;
+use super::axis::{AxisMeasure, PlotAxis, tick_label};
+use super::capitalize_first;
+use super::escape::{escape_html, sentence_html};
+use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame};
+use super::sections::untimed_figure;
 use super::tables;
 
 /// The rate-latency curve; `None` without a search for capacity.
-pub(super) fn plot(findings: &Findings) -> Option<Plot> {
+pub(super) fn capacity_plot(findings: &Findings) -> Option<Plot> {
     let capacity = findings.capacity.as_ref()?;
     let rate = |s: &CapacityStep| s.offered_per_s.unwrap_or(s.achieved_per_s);
     let mut steps: Vec<&CapacityStep> =
@@ -23,45 +23,47 @@ pub(super) fn plot(findings: &Findings) -> Option<Plot> {
     };
     let curve = |name: &str, colour, style, points| {
         let name = name.to_owned();
-        Curve { name, colour, style, points }
+        PlotCurve { name, colour, style, points }
     };
     let outcome = |wanted: StepOutcome, colour, style| {
-        curve(wanted.words(), colour, style, of(&|s| s.outcome == wanted))
+        curve(wanted.as_str(), colour, style, of(&|s| s.outcome == wanted))
     };
-    let (slowest, fastest) = latencies(&steps)?;
+    let (slowest, fastest) = p99_range(&steps)?;
     let upright = |at: f64| vec![(at, Some(slowest)), (at, Some(fastest))];
     let open = of(&|s| s.offered_per_s.is_some());
     let mut curves = vec![
-        curve("p99 over the rate offered", 6, Style::Line, open),
-        outcome(StepOutcome::Pass, 2, Style::Dots),
-        outcome(StepOutcome::Fail, 1, Style::Crosses),
-        outcome(StepOutcome::Unsure, 4, Style::Dots),
-        outcome(StepOutcome::Void, 5, Style::Crosses),
-        outcome(StepOutcome::Unjudged, 5, Style::Dots),
+        curve("p99 over the rate offered", 6, CurveStyle::Line, open),
+        outcome(StepOutcome::Pass, 2, CurveStyle::Dots),
+        outcome(StepOutcome::Fail, 1, CurveStyle::Crosses),
+        outcome(StepOutcome::Unsure, 4, CurveStyle::Dots),
+        outcome(StepOutcome::Void, 5, CurveStyle::Crosses),
+        outcome(StepOutcome::Unjudged, 5, CurveStyle::Dots),
     ];
     if let Some(confirmed) = capacity.confirmed_per_s {
-        let name = format!("confirmed: {}", figure(confirmed));
-        curves.push(curve(&name, 2, Style::Dashed, upright(confirmed)));
+        let name = format!("confirmed: {}", format_number(confirmed));
+        curves.push(curve(&name, 2, CurveStyle::Dashed, upright(confirmed)));
     }
     let last = steps.last().map_or(1.0, |s| rate(s));
     for text in &capacity.objectives {
         let objective = Objective::parse("", text).ok();
         if let Some(bound) = objective.filter(|o| o.metric == Metric::Quantile(0.99)) {
             let level = vec![(0.0, Some(bound.bound)), (last, Some(bound.bound))];
-            curves.push(curve(text, 1, Style::Dashed, level));
+            curves.push(curve(text, 1, CurveStyle::Dashed, level));
         }
     }
     curves.retain(|c| !c.points.is_empty());
-    let ticks = Axis::linear(last / 1.02, Measure::Number).ticks;
+    let ticks = PlotAxis::linear(last / 1.02, AxisMeasure::Number).ticks;
     Some(Plot {
         id: "capacity",
         title: "p99 over the rate (latency logarithmic)".to_owned(),
         about: "For each step of the search the 99th percentile of the response time over the \
                 rate that was offered."
             .to_owned(),
-        measure: Measure::Latency,
+        measure: AxisMeasure::Latency,
         log: true,
-        x_labels: Some(ticks.into_iter().map(|t| (t, label(t, Measure::Number))).collect()),
+        x_labels: Some(
+            ticks.into_iter().map(|t| (t, tick_label(t, AxisMeasure::Number))).collect(),
+        ),
         x_title: "events per second offered",
         curves,
         shades: None,
@@ -69,61 +71,61 @@ pub(super) fn plot(findings: &Findings) -> Option<Plot> {
 }
 
 /// Lowest and highest p99 of all steps.
-fn latencies(steps: &[&CapacityStep]) -> Option<(f64, f64)> {
+fn p99_range(steps: &[&CapacityStep]) -> Option<(f64, f64)> {
     let values = || steps.iter().filter_map(|s| s.p99_s).filter(|v| *v > 0.0);
     let low = values().min_by(f64::total_cmp)?;
     Some((low, values().fold(low, f64::max)))
 }
 
 /// The section; empty without a search for capacity.
-pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
+pub(super) fn capacity_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
     let Some(capacity) = &findings.capacity else {
         return String::new();
     };
     let mut out = format!(
         "<section id=\"capacity\"><h2>Capacity</h2><p>Objective: {}.</p>",
-        capacity.objectives.iter().map(|o| code(o)).collect::<Vec<_>>().join(" and ")
+        capacity.objectives.iter().map(|o| code_element(o)).collect::<Vec<_>>().join(" and ")
     );
-    for line in lines(capacity) {
-        out += &format!("<p class=\"small\">{}</p>", sentence(&line));
+    for line in summary_lines(capacity) {
+        out += &format!("<p class=\"small\">{}</p>", sentence_html(&line));
     }
-    out += &still_figure(still, "capacity");
-    out + &table(findings, capacity) + "</section>"
+    out += &untimed_figure(still, "capacity");
+    out + &steps_table(findings, capacity) + "</section>"
 }
 
-fn code(text_of: &str) -> String {
-    format!("<code>{}</code>", text(text_of))
+fn code_element(text_of: &str) -> String {
+    format!("<code>{}</code>", escape_html(text_of))
 }
 
-fn lines(capacity: &Capacity) -> Vec<String> {
+fn summary_lines(capacity: &CapacityFinding) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(why) = &capacity.ill_posed {
         lines.push(format!("Ill-posed, so no number is given: {why}."));
     }
     if let Some(rate) = capacity.confirmed_per_s {
-        lines.push(format!("Confirmed: {} events per second.", figure(rate)));
+        lines.push(format!("Confirmed: {} events per second.", format_number(rate)));
     }
     if let Some(rate) = capacity.first_failing_per_s {
         let why = capacity.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
-        lines.push(format!("The lowest rate that failed: {}{why}.", figure(rate)));
+        lines.push(format!("The lowest rate that failed: {}{why}.", format_number(rate)));
     }
-    lines.extend(capacity.notes.iter().map(|n| format!("{}.", capital(n))));
+    lines.extend(capacity.notes.iter().map(|n| format!("{}.", capitalize_first(n))));
     lines
 }
 
-fn table(findings: &Findings, capacity: &Capacity) -> String {
+fn steps_table(findings: &Findings, capacity: &CapacityFinding) -> String {
     let row = |(place, step): (usize, &CapacityStep)| {
         let load = findings.trials.get(step.trial).map_or("", |t| t.id.as_str());
         vec![
             format!("{}. {}", place + 1, step.phase),
-            figure_or_dash(step.offered_per_s),
-            figure(step.achieved_per_s),
-            figure_or_dash(step.p99_s.map(|s| s * 1e3)),
-            step.outcome.words().to_owned(),
+            number_or_dash(step.offered_per_s),
+            format_number(step.achieved_per_s),
+            number_or_dash(step.p99_s.map(|s| s * 1e3)),
+            step.outcome.as_str().to_owned(),
             step.why.clone(),
             load.to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = capacity.steps.iter().enumerate().map(row).collect();
-    tables::words(&["step", "offered/s", "achieved/s", "p99 ms", "", "why", "load"], &rows)
+    tables::text_table(&["step", "offered/s", "achieved/s", "p99 ms", "", "why", "load"], &rows)
 }

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::{Comparison, Findings, Verdict};
+use crate::analysis::{ComparisonVerdict, Findings, MetricComparison};
 
-use super::escape::text;
-use super::verdicts::change;
+use super::escape::escape_html;
+use super::verdicts::format_change;
 
 /// Height of a row, room above and below.
 const ROW: f64 = 26.0;
@@ -19,54 +19,54 @@ const LABELS: &[f64] = &[
 ];
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
-pub(super) fn svg(findings: &Findings) -> String {
-    let label = |c: &Comparison| match c.way.as_str() {
+pub(super) fn comparisons_svg(findings: &Findings) -> String {
+    let label = |c: &MetricComparison| match c.way.as_str() {
         "" => c.metric.clone(),
         way => format!("{way} \u{b7} {}", c.metric),
     };
-    let rows: Vec<Row<'_>> = findings.comparisons.iter().map(|c| (label(c), c)).collect();
-    both(&rows, "change against the base", End::Last)
+    let rows: Vec<EffectRow<'_>> = findings.comparisons.iter().map(|c| (label(c), c)).collect();
+    draw_both_widths(&rows, "change against the base", KeptEnd::Last)
 }
 
 /// The same for classes of statements, whose beginning tells most.
-pub(super) fn of_classes(rows: &[Row<'_>], title: &str) -> String {
-    both(rows, title, End::First)
+pub(super) fn classes_svg(rows: &[EffectRow<'_>], title: &str) -> String {
+    draw_both_widths(rows, title, KeptEnd::First)
 }
 
 /// A label, and what is drawn beside it.
-pub(super) type Row<'a> = (String, &'a Comparison);
+pub(super) type EffectRow<'a> = (String, &'a MetricComparison);
 
 /// Which end of a label stays where there is no room for all of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum KeptEnd {
     First,
     Last,
 }
 
-fn both(rows: &[Row<'_>], title: &str, end: End) -> String {
-    let is_drawn = |row: &&Row<'_>| usable(row.1.ratio.value).is_some();
-    let shown: Vec<&Row<'_>> = rows.iter().filter(is_drawn).collect();
+fn draw_both_widths(rows: &[EffectRow<'_>], title: &str, end: KeptEnd) -> String {
+    let is_drawn = |row: &&EffectRow<'_>| log_ratio(row.1.ratio.value).is_some();
+    let shown: Vec<&EffectRow<'_>> = rows.iter().filter(is_drawn).collect();
     if shown.is_empty() {
         return String::new();
     }
-    let left = if end == End::First { 380.0 } else { 250.0 };
-    let draw = |width, left, form| draw(&shown, (width, left, form), title, end);
+    let left = if end == KeptEnd::First { 380.0 } else { 250.0 };
+    let draw = |width, left, form| draw_effects(&shown, (width, left, form), title, end);
     draw(1000.0, left, "wide") + &draw(400.0, 116.0, "narrow")
 }
 
-fn usable(ratio: Option<f64>) -> Option<f64> {
+fn log_ratio(ratio: Option<f64>) -> Option<f64> {
     ratio.filter(|r| r.is_finite() && *r > 0.0).map(f64::ln)
 }
 
 /// Where the axis begins and ends: all that is drawn, and a little more.
-fn range(shown: &[&Row<'_>]) -> (f64, f64) {
+fn axis_range(shown: &[&EffectRow<'_>]) -> (f64, f64) {
     let mut ends = (-0.005f64, 0.005f64);
     for (_, comparison) in shown.iter().copied() {
         let (low, high) = comparison.ratio.ci95.unzip();
         let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(Some);
         let blocks = comparison.pairs.iter().map(|p| Some(p.way / p.base));
         for value in blocks.chain([comparison.ratio.value, low, high]).chain(margin) {
-            if let Some(at) = usable(value) {
+            if let Some(at) = log_ratio(value) {
                 ends = (ends.0.min(at), ends.1.max(at));
             }
         }
@@ -75,14 +75,14 @@ fn range(shown: &[&Row<'_>]) -> (f64, f64) {
     (ends.0 - room, ends.1 + room)
 }
 
-fn draw(
-    shown: &[&Row<'_>],
+fn draw_effects(
+    shown: &[&EffectRow<'_>],
     (width, left, form): (f64, f64, &str),
     title: &str,
-    end: End,
+    end: KeptEnd,
 ) -> String {
     let right = if form == "wide" { 190.0 } else { 112.0 };
-    let (low, high) = range(shown);
+    let (low, high) = axis_range(shown);
     let inner = width - left - right;
     let x = |ln: f64| left + (ln - low) / (high - low) * inner;
     let height = TOP + ROW * shown.len() as f64 + BOTTOM;
@@ -96,32 +96,32 @@ fn draw(
          numbers.</desc>"
     );
     let bottom = height - BOTTOM + 4.0;
-    ticks(&mut svg, &x, (low, high), bottom);
+    draw_ticks(&mut svg, &x, (low, high), bottom);
     let _ = write!(
         svg,
         "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
         left + inner / 2.0,
         bottom + 30.0,
-        text(title)
+        escape_html(title)
     );
     for (place, (label, comparison)) in shown.iter().copied().enumerate() {
         let y = TOP + ROW * (place as f64 + 0.5);
-        name(&mut svg, (label, comparison.decides), end, left, y);
-        row(&mut svg, comparison, &x, y);
+        draw_label(&mut svg, (label, comparison.decides), end, left, y);
+        draw_row(&mut svg, comparison, &x, y);
         let _ = write!(
             svg,
             "<text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{} <tspan class=\"faint\" \
              fill=\"#767676\">{}</tspan></text>",
             width - right + 10.0,
             y + 4.0,
-            text(&change(comparison.ratio.value)),
-            comparison.verdict.words()
+            escape_html(&format_change(comparison.ratio.value)),
+            comparison.verdict.as_str()
         );
     }
     svg + "</svg>"
 }
 
-fn ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64) {
+fn draw_ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64) {
     let place = |percent: f64| (1.0 + percent / 100.0).ln();
     // Zero first, then from the outside inwards as far as there is room.
     let mut labels: Vec<f64> = LABELS.to_vec();
@@ -147,14 +147,18 @@ fn ticks(svg: &mut String, x: &dyn Fn(f64) -> f64, ends: (f64, f64), bottom: f64
     }
 }
 
-fn name(svg: &mut String, (whole, is_bold): (&str, bool), end: End, left: f64, y: f64) {
+fn draw_label(svg: &mut String, (whole, is_bold): (&str, bool), end: KeptEnd, left: f64, y: f64) {
     let most = ((left - 14.0) / 6.6) as usize;
     // The end tells more than the beginning: the metric stands there.
     let over = whole.chars().count().saturating_sub(most);
     let shown: String = match (over, end) {
         (0, _) => whole.to_owned(),
-        (_, End::First) => whole.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
-        (_, End::Last) => ['\u{2026}'].into_iter().chain(whole.chars().skip(over + 1)).collect(),
+        (_, KeptEnd::First) => {
+            whole.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect()
+        }
+        (_, KeptEnd::Last) => {
+            ['\u{2026}'].into_iter().chain(whole.chars().skip(over + 1)).collect()
+        }
     };
     let weight = if is_bold { " font-weight=\"600\"" } else { "" };
     let _ = write!(
@@ -162,22 +166,22 @@ fn name(svg: &mut String, (whole, is_bold): (&str, bool), end: End, left: f64, y
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\"{weight}>{}</text>",
         left - 10.0,
         y + 4.0,
-        text(&shown)
+        escape_html(&shown)
     );
 }
 
 /// Class and colour of a verdict; the word stands beside it.
-fn paint(verdict: Verdict) -> (&'static str, &'static str) {
+fn verdict_colour(verdict: ComparisonVerdict) -> (&'static str, &'static str) {
     match verdict {
-        Verdict::Better => ("c2", "#009e73"),
-        Verdict::Worse => ("c1", "#d55e00"),
-        Verdict::Same | Verdict::Unsure => ("c6", "#5c5c5c"),
+        ComparisonVerdict::Better => ("c2", "#009e73"),
+        ComparisonVerdict::Worse => ("c1", "#d55e00"),
+        ComparisonVerdict::Same | ComparisonVerdict::Unsure => ("c6", "#5c5c5c"),
     }
 }
 
-fn row(svg: &mut String, comparison: &Comparison, x: &dyn Fn(f64) -> f64, y: f64) {
-    let (class, colour) = paint(comparison.verdict);
-    let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(|m| usable(Some(m)));
+fn draw_row(svg: &mut String, comparison: &MetricComparison, x: &dyn Fn(f64) -> f64, y: f64) {
+    let (class, colour) = verdict_colour(comparison.verdict);
+    let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(|m| log_ratio(Some(m)));
     if let [Some(from), Some(to)] = margin {
         let _ = write!(
             svg,
@@ -192,7 +196,7 @@ fn row(svg: &mut String, comparison: &Comparison, x: &dyn Fn(f64) -> f64, y: f64
     let dots: String = comparison
         .pairs
         .iter()
-        .filter_map(|pair| usable(Some(pair.way / pair.base)))
+        .filter_map(|pair| log_ratio(Some(pair.way / pair.base)))
         .map(|at| format!("M{:.1} {:.1}h0", x(at), y - 5.0))
         .collect();
     let _ = write!(
@@ -201,7 +205,7 @@ fn row(svg: &mut String, comparison: &Comparison, x: &dyn Fn(f64) -> f64, y: f64
          stroke-width=\"5\" stroke-linecap=\"round\" fill=\"none\"/>"
     );
     if let Some((Some(low), Some(high))) =
-        comparison.ratio.ci95.map(|(low, high)| (usable(Some(low)), usable(Some(high))))
+        comparison.ratio.ci95.map(|(low, high)| (log_ratio(Some(low)), log_ratio(Some(high))))
     {
         let _ = write!(
             svg,
@@ -213,7 +217,7 @@ fn row(svg: &mut String, comparison: &Comparison, x: &dyn Fn(f64) -> f64, y: f64
             m = y + 5.0
         );
     }
-    if let Some(at) = usable(comparison.ratio.value) {
+    if let Some(at) = log_ratio(comparison.ratio.value) {
         let _ = write!(
             svg,
             "<path class=\"{class}\" d=\"M{:.1} {:.1}v10\" stroke=\"{colour}\" \

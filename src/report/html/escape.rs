@@ -1,7 +1,7 @@
 //! Text into HTML. Names and errors come from servers and files: nothing reaches the page but through here.
 
 /// Text as content or as the value of a quoted attribute.
-pub(in crate::report) fn text(raw: &str) -> String {
+pub(in crate::report) fn escape_html(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {
@@ -18,13 +18,13 @@ pub(in crate::report) fn text(raw: &str) -> String {
 }
 
 /// A sentence: escaped, `names` in code, and no line break inside a grouped number.
-pub(super) fn sentence(raw: &str) -> String {
+pub(super) fn sentence_html(raw: &str) -> String {
     let mut out = String::new();
-    for (place, part) in text(raw).split('`').enumerate() {
+    for (place, part) in escape_html(raw).split('`').enumerate() {
         if place > 0 {
             out.push_str(if place % 2 == 1 { "<code>" } else { "</code>" });
         }
-        out.push_str(&unbroken(part));
+        out.push_str(&unbroken_numbers(part));
     }
     // An odd number of back quotes would leave the element open.
     if raw.matches('`').count() % 2 == 1 {
@@ -34,7 +34,7 @@ pub(super) fn sentence(raw: &str) -> String {
 }
 
 /// The spaces inside a grouped number (`20 000`) become narrow ones that do not break.
-pub(super) fn unbroken(text: &str) -> String {
+pub(super) fn unbroken_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut grouped = false;
     for (place, word) in text.split(' ').enumerate() {
@@ -52,7 +52,7 @@ pub(super) fn unbroken(text: &str) -> String {
 }
 
 /// JSON inside a script element: nothing in it may end it.
-pub(super) fn json(value: &serde_json::Value) -> String {
+pub(super) fn script_json(value: &serde_json::Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e")
 }
 
@@ -62,9 +62,12 @@ mod tests {
 
     #[test]
     fn nothing_leaves_its_place() {
-        assert_eq!(text(r#"<a b="c" d='e'>&"#), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
-        assert_eq!(text("a\u{0}\u{1b}[2J"), "a\u{fffd}\u{fffd}[2J");
-        let inside = json(&serde_json::json!({ "a": "</script><script>" }));
+        assert_eq!(
+            escape_html(r#"<a b="c" d='e'>&"#),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;"
+        );
+        assert_eq!(escape_html("a\u{0}\u{1b}[2J"), "a\u{fffd}\u{fffd}[2J");
+        let inside = script_json(&serde_json::json!({ "a": "</script><script>" }));
         assert!(!inside.contains('<'), "{inside}");
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&inside).unwrap()["a"],
@@ -74,10 +77,16 @@ mod tests {
 
     #[test]
     fn sentences_have_names_and_whole_numbers() {
-        assert_eq!(sentence("`scan` 20 000 events"), "<code>scan</code> 20\u{202f}000 events");
-        assert_eq!(sentence("`<b>`"), "<code>&lt;b&gt;</code>");
-        assert_eq!(unbroken("p99 404 us, (1 234 567)"), "p99 404 us, (1\u{202f}234\u{202f}567)");
-        assert_eq!(unbroken("7 events, 30 40.5 -3 000."), "7 events, 30 40.5 -3\u{202f}000.");
-        assert_eq!(sentence("odd ` one"), "odd <code> one</code>");
+        assert_eq!(sentence_html("`scan` 20 000 events"), "<code>scan</code> 20\u{202f}000 events");
+        assert_eq!(sentence_html("`<b>`"), "<code>&lt;b&gt;</code>");
+        assert_eq!(
+            unbroken_numbers("p99 404 us, (1 234 567)"),
+            "p99 404 us, (1\u{202f}234\u{202f}567)"
+        );
+        assert_eq!(
+            unbroken_numbers("7 events, 30 40.5 -3 000."),
+            "7 events, 30 40.5 -3\u{202f}000."
+        );
+        assert_eq!(sentence_html("odd ` one"), "odd <code> one</code>");
     }
 }

@@ -3,20 +3,20 @@
 //! Oriented Time Series Data Aggregation", VLDB 2014.
 
 /// Keeps at most four points per column of width `column` (in the unit of x); points must be in the order of x.
-pub(super) fn reduce(points: &[(f64, f64)], column: f64) -> Vec<(f64, f64)> {
+pub(super) fn reduce_points(points: &[(f64, f64)], column: f64) -> Vec<(f64, f64)> {
     let mut kept = Vec::with_capacity(points.len().min(4096));
     let mut rest = points;
     while let Some(first) = rest.first() {
         let place = (first.0 / column).floor();
         let length = rest.iter().take_while(|p| (p.0 / column).floor() == place).count();
         let (here, after) = rest.split_at(length.max(1));
-        keep(here, &mut kept);
+        keep_extremes(here, &mut kept);
         rest = after;
     }
     kept
 }
 
-fn keep(column: &[(f64, f64)], kept: &mut Vec<(f64, f64)>) {
+fn keep_extremes(column: &[(f64, f64)], kept: &mut Vec<(f64, f64)>) {
     if column.len() <= 4 {
         kept.extend_from_slice(column);
         return;
@@ -43,7 +43,7 @@ mod tests {
     fn a_notch_of_one_point_survives() {
         let mut points: Vec<(f64, f64)> = (0..3600).map(|n| (f64::from(n), 100.0)).collect();
         points[1800].1 = 2.0;
-        let kept = reduce(&points, 60.0);
+        let kept = reduce_points(&points, 60.0);
         assert!(kept.len() <= 4 * 61);
         assert!(kept.contains(&(1800.0, 2.0)));
     }
@@ -55,7 +55,7 @@ mod tests {
         ) {
             let points: Vec<(f64, f64)> =
                 values.iter().enumerate().map(|(n, v)| (n as f64, *v)).collect();
-            let kept = reduce(&points, 16.0);
+            let kept = reduce_points(&points, 16.0);
             prop_assert!(kept.len() <= 4 * points.len().div_ceil(16));
             prop_assert!(kept.windows(2).all(|w| w[0].0 < w[1].0));
             for column in points.chunks(16) {

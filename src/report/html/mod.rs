@@ -1,72 +1,82 @@
 //! One page in one file: nothing is loaded, pictures are SVG that reads without script and without style sheet, the
 //! script adds zoom, cursor and toggles. The answer stands first, then the doubts, then the numbers.
-//! Start reading at `sections::all`. To add a section: its function, and its line there.
+//! Start reading at `sections::page_parts`. To add a section: its function, and its line there.
 
 mod axis;
 mod bars;
 mod capacity;
-mod data;
 mod effects;
 pub(super) mod escape;
+mod heatmap;
 mod m4;
 mod overlay;
 mod plot;
-mod plots;
+mod plot_data;
 mod record;
 mod replay;
+mod run_plots;
 mod scaling;
 mod sections;
-mod shades;
 mod tables;
 mod verdicts;
 
 use std::io::{self, Write};
 
 use crate::analysis::Findings;
-use crate::analysis::figure::{bytes, figure, time};
+use crate::analysis::number_format::{format_bytes, format_number, format_time};
 
-use super::{Differing, Look, ReportFormat};
-use axis::Measure;
+use super::{DifferingSetting, ReportFormat, ReportStyle};
+use axis::AxisMeasure;
 
 /// The style sheet and the script, part of the page.
 pub(super) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The format.
-pub(super) struct Html;
+pub(super) struct HtmlReport;
 
-impl ReportFormat for Html {
+impl ReportFormat for HtmlReport {
     fn name(&self) -> &'static str {
         "html"
     }
     fn about(&self) -> &'static str {
         "one page with plots, in one file"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let title = format!("{} \u{b7} sweat", findings.head.id);
-        page(&title, &findings.head.tool_version, sections::all(findings), out)
+        write_page(&title, &findings.head.tool_version, sections::page_parts(findings), out)
     }
 }
 
 /// Several runs on one page.
-pub(super) fn side_by_side(
+pub(super) fn write_side_by_side(
     runs: &[Findings],
-    settings: &[Differing],
+    settings: &[DifferingSetting],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let version = runs.first().map_or("", |run| run.head.tool_version.as_str());
-    page("side by side \u{b7} sweat", version, overlay::all(runs, settings), out)
+    write_page("side by side \u{b7} sweat", version, overlay::page_parts(runs, settings), out)
 }
 
-fn page(title: &str, version: &str, parts: Vec<String>, out: &mut dyn Write) -> io::Result<()> {
-    let title = escape::text(title);
+fn write_page(
+    title: &str,
+    version: &str,
+    parts: Vec<String>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = escape::escape_html(title);
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"generator\" content=\"sweat {}\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n",
-        escape::text(version),
+        escape::escape_html(version),
     )?;
     for section in parts {
         out.write_all(section.as_bytes())?;
@@ -76,16 +86,16 @@ fn page(title: &str, version: &str, parts: Vec<String>, out: &mut dyn Write) -> 
 }
 
 /// A value of a plot in words.
-fn value(value: f64, measure: Measure) -> String {
+fn format_value(value: f64, measure: AxisMeasure) -> String {
     match measure {
-        Measure::Number => figure(value),
-        Measure::Bytes => bytes(value),
-        Measure::Latency => time(value),
+        AxisMeasure::Number => format_number(value),
+        AxisMeasure::Bytes => format_bytes(value),
+        AxisMeasure::Latency => format_time(value),
     }
 }
 
 /// The text with a capital at its beginning.
-fn capital(text: &str) -> String {
+fn capitalize_first(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

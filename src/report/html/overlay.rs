@@ -1,30 +1,34 @@
 //! Several runs on one page: figures side by side, series over one axis that begins with each run's load.
 
-use crate::analysis::{Findings, IntervalFinding, Series};
+use crate::analysis::{Findings, IntervalFinding, ProbeSeries};
 
-use super::super::Differing;
-use super::super::overlay::{change, letter, main_load, notes, rows};
-use super::super::utc;
-use super::axis::{Axis, Measure};
-use super::escape::{sentence, text};
-use super::plot::{Curve, Frame, Ground, Plot, SMALL, Style, TITLE, WIDE};
-use super::sections::{data_element, legend, still_figure, tall_frame};
-use super::{capital, plots, tables};
+use super::super::DifferingSetting;
+use super::super::format_utc;
+use super::super::overlay::{figure_rows, format_change, list_notes, main_load, run_letter};
+use super::axis::{AxisMeasure, PlotAxis};
+use super::escape::{escape_html, sentence_html};
+use super::plot::{CurveStyle, Plot, PlotBackground, PlotCurve, PlotFrame, SMALL, TITLE, WIDE};
+use super::sections::{curve_legend, data_element, tall_frame, untimed_figure};
+use super::{capitalize_first, run_plots, tables};
 
 /// All of it, in order.
-pub(super) fn all(runs: &[Findings], settings: &[Differing]) -> Vec<String> {
+pub(super) fn page_parts(runs: &[Findings], settings: &[DifferingSetting]) -> Vec<String> {
     let main = main_plots(runs);
     let more = small_plots(runs);
-    let spectrum = (spectrum(runs), tall_frame());
+    let spectrum = (spectrum_plot(runs), tall_frame());
     let last = main.iter().chain(&more).flat_map(|(plot, _)| &plot.curves);
     let last = last.flat_map(|c| &c.points).map(|p| p.0).fold(0.0, f64::max);
-    let axis = Axis::time(0.0, last);
-    let ground = Ground::default();
-    let draw = |plots: &[(Plot, Frame)]| -> String {
-        plots.iter().map(|(plot, frame)| figure_of(plot, frame, &axis)).collect()
+    let axis = PlotAxis::time_range(0.0, last);
+    let ground = PlotBackground::default();
+    let draw = |plots: &[(Plot, PlotFrame)]| -> String {
+        plots.iter().map(|(plot, frame)| plot_figure(plot, frame, &axis)).collect()
     };
-    let mut out =
-        vec![header(runs), "<main>".to_owned(), figures(runs), differences(runs.len(), settings)];
+    let mut out = vec![
+        page_header(runs),
+        "<main>".to_owned(),
+        figures_section(runs),
+        differences_section(runs.len(), settings),
+    ];
     out.push(format!(
         "<section id=\"time\"><h2>Over time, from the begin of each run\u{2019}s load</h2>\
          <p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to zoom all of them, \
@@ -37,7 +41,7 @@ pub(super) fn all(runs: &[Findings], settings: &[Differing]) -> Vec<String> {
     let still = [spectrum];
     out.push(format!(
         "<section id=\"loads\"><h2>Response times</h2>{}</section>",
-        still_figure(&still, "spectrum")
+        untimed_figure(&still, "spectrum")
     ));
     out.push("</main>".to_owned());
     out.push(
@@ -50,35 +54,42 @@ pub(super) fn all(runs: &[Findings], settings: &[Differing]) -> Vec<String> {
     out
 }
 
-fn name(runs: &[Findings], place: usize) -> String {
-    format!("{} {}", letter(place), runs[place].head.name)
+fn run_label(runs: &[Findings], place: usize) -> String {
+    format!("{} {}", run_letter(place), runs[place].head.name)
 }
 
-fn header(runs: &[Findings]) -> String {
+fn page_header(runs: &[Findings]) -> String {
     let row = |(place, run): (usize, &Findings)| {
         let server = run.head.server.as_ref();
         vec![
-            name(runs, place),
+            run_label(runs, place),
             run.head.id.clone(),
-            utc(run.head.origin_unix_ns).replace('T', " ").split('.').next().unwrap_or("").into(),
+            format_utc(run.head.origin_unix_ns)
+                .replace('T', " ")
+                .split('.')
+                .next()
+                .unwrap_or("")
+                .into(),
             server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default(),
             main_load(run).map(|t| format!("{}, {}", t.workload, t.arrival)).unwrap_or_default(),
         ]
     };
     let list: Vec<Vec<String>> = runs.iter().enumerate().map(row).collect();
-    let notes: String =
-        notes(runs).iter().map(|n| format!("<li>{}.</li>", sentence(&capital(n)))).collect();
+    let notes: String = list_notes(runs)
+        .iter()
+        .map(|n| format!("<li>{}.</li>", sentence_html(&capitalize_first(n))))
+        .collect();
     format!(
         "<header><div><p class=\"brand\">sweat <span>report</span></p><h1>{} runs side by side\
          </h1></div><button id=\"theme\" type=\"button\" hidden>dark / light</button></header>\
          <main><section>{}<ul class=\"small notes\">{notes}</ul></section></main>",
         runs.len(),
-        tables::words(&["", "run", "began, UTC", "server", "load"], &list)
+        tables::text_table(&["", "run", "began, UTC", "server", "load"], &list)
     )
 }
 
-fn figures(runs: &[Findings]) -> String {
-    let names: Vec<String> = (0..runs.len()).map(letter).collect();
+fn figures_section(runs: &[Findings]) -> String {
+    let names: Vec<String> = (0..runs.len()).map(run_letter).collect();
     let mut head = vec!["figure"];
     for (place, name) in names.iter().enumerate() {
         head.push(name);
@@ -86,27 +97,30 @@ fn figures(runs: &[Findings]) -> String {
             head.push("against A");
         }
     }
-    let rows: Vec<Vec<String>> = rows(runs)
+    let rows: Vec<Vec<String>> = figure_rows(runs)
         .into_iter()
         .map(|row| {
             let mut cells = vec![row.title];
             for (place, (value, ratio)) in row.cells.into_iter().enumerate() {
                 cells.push(value);
                 if place > 0 {
-                    cells.push(change(ratio));
+                    cells.push(format_change(ratio));
                 }
             }
             cells
         })
         .collect();
-    format!("<section id=\"comparison\"><h2>Figures</h2>{}</section>", tables::table(&head, &rows))
+    format!(
+        "<section id=\"comparison\"><h2>Figures</h2>{}</section>",
+        tables::number_table(&head, &rows)
+    )
 }
 
-fn differences(runs: usize, list: &[Differing]) -> String {
+fn differences_section(runs: usize, list: &[DifferingSetting]) -> String {
     if list.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = (0..runs).map(letter).collect();
+    let names: Vec<String> = (0..runs).map(run_letter).collect();
     let mut head = vec!["setting"];
     head.extend(names.iter().map(String::as_str));
     let rows: Vec<Vec<String>> = list
@@ -115,44 +129,44 @@ fn differences(runs: usize, list: &[Differing]) -> String {
         .collect();
     format!(
         "<section id=\"differences\"><h2>What differs</h2>{}</section>",
-        tables::words(&head, &rows)
+        tables::text_table(&head, &rows)
     )
 }
 
-fn figure_of(plot: &Plot, frame: &Frame, axis: &Axis) -> String {
+fn plot_figure(plot: &Plot, frame: &PlotFrame, axis: &PlotAxis) -> String {
     format!(
         "<figure class=\"plot\" data-plot=\"{}\"><figcaption><h3>{}</h3>{}</figcaption>\
          <div class=\"scroll\">{}</div></figure>",
         plot.id,
-        text(&plot.title),
-        legend(plot),
-        plot.svg(frame, axis, &Ground::default())
+        escape_html(&plot.title),
+        curve_legend(plot),
+        plot.to_svg(frame, axis, &PlotBackground::default())
     )
 }
 
 /// When the load begins that stands for the run.
-fn began(run: &Findings) -> f64 {
+fn load_start_s(run: &Findings) -> f64 {
     main_load(run).map_or(run.timeline.began_s, |t| t.began_s)
 }
 
 /// A curve per run over the intervals of its load.
-fn intervals(
+fn interval_curves(
     runs: &[Findings],
-    style: Style,
+    style: CurveStyle,
     of: fn(&IntervalFinding) -> Option<f64>,
-) -> Vec<Curve> {
+) -> Vec<PlotCurve> {
     let curve = |(place, run): (usize, &Findings)| {
         let load = main_load(run)?;
         let trial = run.trials.iter().position(|t| t.id == load.id)?;
         let mine = run.timeline.intervals.iter().filter(|i| i.trial == trial);
-        let points = mine.map(|i| (i.middle_s() - began(run), of(i))).collect();
-        Some(Curve { name: name(runs, place), colour: place, style, points })
+        let points = mine.map(|i| (i.middle_s() - load_start_s(run), of(i))).collect();
+        Some(PlotCurve { name: run_label(runs, place), colour: place, style, points })
     };
     runs.iter().enumerate().filter_map(curve).collect()
 }
 
-fn main_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
-    let frame = Frame {
+fn main_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
+    let frame = PlotFrame {
         top: SMALL.top,
         bottom: WIDE.bottom + TITLE,
         height: WIDE.height + TITLE - WIDE.top + SMALL.top,
@@ -173,30 +187,30 @@ fn main_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
         plot(
             "throughput",
             "Throughput, events per second",
-            Measure::Number,
+            AxisMeasure::Number,
             false,
-            intervals(runs, Style::Dots, rate),
+            interval_curves(runs, CurveStyle::Dots, rate),
         ),
         plot(
             "p50",
             "Response time, p50",
-            Measure::Latency,
+            AxisMeasure::Latency,
             true,
-            intervals(runs, Style::Line, |i| i.response.p50_s),
+            interval_curves(runs, CurveStyle::Line, |i| i.response.p50_s),
         ),
         plot(
             "p99",
             "Response time, p99",
-            Measure::Latency,
+            AxisMeasure::Latency,
             true,
-            intervals(runs, Style::Line, |i| i.response.p99_s),
+            interval_curves(runs, CurveStyle::Line, |i| i.response.p99_s),
         ),
     ];
     all.into_iter().filter(|p| !p.is_empty()).map(|p| (p, frame)).collect()
 }
 
 /// What the probes saw, as far as it moved in any run.
-fn small_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
+fn small_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
     let mut ids: Vec<&'static str> = Vec::new();
     for series in runs.iter().flat_map(|r| &r.timeline.series) {
         if !ids.contains(&series.id) {
@@ -205,7 +219,7 @@ fn small_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
     }
     let plot = |id: &'static str| {
         let of = |run: &'_ Findings| run.timeline.series.iter().position(|s| s.id == id);
-        let first: &Series =
+        let first: &ProbeSeries =
             runs.iter().find_map(|run| of(run).map(|place| &run.timeline.series[place]))?;
         let curve = |(place, run): (usize, &Findings)| {
             let series = &run.timeline.series[of(run)?];
@@ -214,23 +228,23 @@ fn small_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
                 .points
                 .iter()
                 .filter(|(at, _)| *at >= load.began_s && *at <= load.began_s + load.seconds);
-            let points: Vec<_> = inside.map(|(at, v)| (at - began(run), *v)).collect();
-            Some(Curve {
-                name: name(runs, place),
+            let points: Vec<_> = inside.map(|(at, v)| (at - load_start_s(run), *v)).collect();
+            Some(PlotCurve {
+                name: run_label(runs, place),
                 colour: place,
-                style: plots::style_of(series),
+                style: run_plots::series_style(series),
                 points,
             })
         };
-        let curves: Vec<Curve> = runs.iter().enumerate().filter_map(curve).collect();
+        let curves: Vec<PlotCurve> = runs.iter().enumerate().filter_map(curve).collect();
         let mut values = curves.iter().flat_map(|c| &c.points).filter_map(|p| p.1);
         let start = values.next();
         values.any(|v| Some(v) != start).then(|| Plot {
             id,
-            title: capital(first.title),
+            title: capitalize_first(first.title),
             about: format!(
                 "{}: a curve for each run, from {}.",
-                capital(first.title),
+                capitalize_first(first.title),
                 first.source
             ),
             measure: first.unit.into(),
@@ -241,12 +255,19 @@ fn small_plots(runs: &[Findings]) -> Vec<(Plot, Frame)> {
     ids.into_iter().filter_map(plot).filter(|p| !p.is_empty()).map(|p| (p, SMALL)).collect()
 }
 
-fn spectrum(runs: &[Findings]) -> Plot {
+fn spectrum_plot(runs: &[Findings]) -> Plot {
     let curve = |(place, run): (usize, &Findings)| {
         let load = main_load(run)?;
-        let at = |p: &crate::analysis::SpectrumPoint| (plots::nines(p.quantile), Some(p.latency_s));
+        let at = |p: &crate::analysis::SpectrumPoint| {
+            (run_plots::quantile_nines(p.quantile), Some(p.latency_s))
+        };
         let points = load.spectrum.iter().map(at).collect();
-        Some(Curve { name: name(runs, place), colour: place, style: Style::Line, points })
+        Some(PlotCurve {
+            name: run_label(runs, place),
+            colour: place,
+            style: CurveStyle::Line,
+            points,
+        })
     };
-    plots::spectrum_of(runs.iter().enumerate().filter_map(curve).collect())
+    run_plots::spectrum_from_curves(runs.iter().enumerate().filter_map(curve).collect())
 }

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use super::axis::{Axis, Measure, label, moment};
-use super::escape::text;
+use super::axis::{AxisMeasure, PlotAxis, format_moment, tick_label};
+use super::escape::escape_html;
+use super::heatmap::HeatmapLayer;
 use super::m4;
-use super::shades::Shades;
 
 /// Okabe and Ito's palette, told apart by all kinds of eyes. The classes `c0`..`c6` stand for them.
 pub(super) const COLOURS: &[&str] =
@@ -14,7 +14,7 @@ pub(super) const COLOURS: &[&str] =
 
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum CurveStyle {
     /// A dot per point.
     Dots,
     /// A cross per point.
@@ -27,32 +27,32 @@ pub(super) enum Style {
     Steps,
 }
 
-impl Style {
+impl CurveStyle {
     /// The word the script knows it by.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn script_word(self) -> &'static str {
         match self {
-            Style::Dots => "dots",
-            Style::Crosses => "crosses",
-            Style::Line => "line",
-            Style::Dashed => "dashed",
-            Style::Steps => "steps",
+            CurveStyle::Dots => "dots",
+            CurveStyle::Crosses => "crosses",
+            CurveStyle::Line => "line",
+            CurveStyle::Dashed => "dashed",
+            CurveStyle::Steps => "steps",
         }
     }
 }
 
 /// One series.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
+pub(super) struct PlotCurve {
     pub(super) name: String,
     pub(super) colour: usize,
-    pub(super) style: Style,
+    pub(super) style: CurveStyle,
     /// In the order of x; `None` is a gap.
     pub(super) points: Vec<(f64, Option<f64>)>,
 }
 
 /// A stretch of x with a meaning.
 #[derive(Clone, Debug)]
-pub(super) struct Band {
+pub(super) struct PlotBand {
     pub(super) from: f64,
     pub(super) to: f64,
     /// Class of the style sheet: `cold`, `warming`, `warm`, `other`.
@@ -67,9 +67,9 @@ pub(super) struct Band {
 
 /// What stands behind the curves of every plot over time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ground {
+pub(super) struct PlotBackground {
     /// Steps.
-    pub(super) bands: Vec<Band>,
+    pub(super) bands: Vec<PlotBand>,
     /// When nothing, or little, got done: from and to.
     pub(super) stalls: Vec<(f64, f64)>,
     /// Moments with a name: where the part that is kept begins.
@@ -83,19 +83,19 @@ pub(super) struct Plot {
     pub(super) title: String,
     /// What it shows, for those who can't see it.
     pub(super) about: String,
-    pub(super) measure: Measure,
+    pub(super) measure: AxisMeasure,
     pub(super) log: bool,
     /// Labels of the x axis if it isn't time: value and label.
     pub(super) x_labels: Option<Vec<(f64, String)>>,
     pub(super) x_title: &'static str,
-    pub(super) curves: Vec<Curve>,
+    pub(super) curves: Vec<PlotCurve>,
     /// Shades behind the curves.
-    pub(super) shades: Option<Shades>,
+    pub(super) shades: Option<HeatmapLayer>,
 }
 
 /// Size of a picture and room round the plot, in its own units; the script uses the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct PlotFrame {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) left: f64,
@@ -105,60 +105,65 @@ pub(super) struct Frame {
 }
 
 /// A plot over the whole width of the page.
-pub(super) const WIDE: Frame =
-    Frame { width: 1000.0, height: 238.0, left: 66.0, right: 14.0, top: 40.0, bottom: 24.0 };
+pub(super) const WIDE: PlotFrame =
+    PlotFrame { width: 1000.0, height: 238.0, left: 66.0, right: 14.0, top: 40.0, bottom: 24.0 };
 /// Room that the title of the x axis needs below.
 pub(super) const TITLE: f64 = 15.0;
 /// Half of it.
-pub(super) const SMALL: Frame =
-    Frame { width: 490.0, height: 170.0, left: 66.0, right: 12.0, top: 12.0, bottom: 24.0 };
+pub(super) const SMALL: PlotFrame =
+    PlotFrame { width: 490.0, height: 170.0, left: 66.0, right: 12.0, top: 12.0, bottom: 24.0 };
 
-impl Frame {
+impl PlotFrame {
     pub(super) fn inner_width(&self) -> f64 {
         self.width - self.left - self.right
     }
     pub(super) fn inner_height(&self) -> f64 {
         self.height - self.top - self.bottom
     }
-    pub(super) fn x(&self, axis: &Axis, value: f64) -> f64 {
-        self.left + axis.place(value) * self.inner_width()
+    pub(super) fn x_position(&self, axis: &PlotAxis, value: f64) -> f64 {
+        self.left + axis.position_of(value) * self.inner_width()
     }
-    pub(super) fn y(&self, axis: &Axis, value: f64) -> f64 {
-        self.top + (1.0 - axis.place(value)) * self.inner_height()
+    pub(super) fn y_position(&self, axis: &PlotAxis, value: f64) -> f64 {
+        self.top + (1.0 - axis.position_of(value)) * self.inner_height()
     }
 }
 
 impl Plot {
     /// Whether there is anything to draw.
     pub(super) fn is_empty(&self) -> bool {
-        self.values().next().is_none()
+        self.finite_values().next().is_none()
     }
 
     /// The x axis of a plot that is not over time: as far as its points go, and a little more.
-    pub(super) fn x_axis(&self) -> Axis {
+    pub(super) fn x_axis(&self) -> PlotAxis {
         let points = self.curves.iter().flat_map(|c| &c.points);
-        Axis::bare(0.0, points.map(|p| p.0).fold(0.0, f64::max))
+        PlotAxis::without_ticks(0.0, points.map(|p| p.0).fold(0.0, f64::max))
     }
 
-    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+    fn finite_values(&self) -> impl Iterator<Item = f64> + '_ {
         self.curves.iter().flat_map(|c| &c.points).filter_map(|p| p.1).filter(|v| v.is_finite())
     }
 
     /// The y axis: from zero, or whole decades.
-    pub(super) fn y_axis(&self) -> Axis {
+    pub(super) fn y_axis(&self) -> PlotAxis {
         let (mut min, mut max) = (f64::INFINITY, 0.0);
         let edges = self.shades.iter().flat_map(|s| [s.low_s, s.high_s()]);
-        for value in self.values().chain(edges).filter(|v| *v > 0.0) {
+        for value in self.finite_values().chain(edges).filter(|v| *v > 0.0) {
             (min, max) = (f64::min(min, value), f64::max(max, value));
         }
-        if self.log { Axis::log(min, max) } else { Axis::linear(max, self.measure) }
+        if self.log { PlotAxis::log(min, max) } else { PlotAxis::linear(max, self.measure) }
     }
 
     /// The picture. The script draws it anew in its own width, from the same data.
-    pub(super) fn svg(&self, frame: &Frame, x: &Axis, ground: &Ground) -> String {
+    pub(super) fn to_svg(
+        &self,
+        frame: &PlotFrame,
+        x: &PlotAxis,
+        ground: &PlotBackground,
+    ) -> String {
         let y = self.y_axis();
         let mut svg = String::new();
-        let Frame { width, height, .. } = frame;
+        let PlotFrame { width, height, .. } = frame;
         let _ = write!(
             svg,
             "<svg id=\"plot-{id}\" class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" \
@@ -169,12 +174,12 @@ impl Plot {
              <title id=\"plot-{id}-title\">{title}</title>\
              <desc id=\"plot-{id}-desc\">{about}</desc>",
             id = self.id,
-            title = text(&self.title),
-            about = text(&self.about),
+            title = escape_html(&self.title),
+            about = escape_html(&self.about),
         );
         draw_bands(&mut svg, frame, x, &ground.bands);
         if let Some(shades) = &self.shades {
-            svg += &shades.svg(frame, x, &y);
+            svg += &shades.to_svg(frame, x, &y);
         }
         draw_stalls(&mut svg, frame, x, &ground.stalls);
         self.draw_axes(&mut svg, frame, x, &y);
@@ -186,27 +191,27 @@ impl Plot {
         svg
     }
 
-    fn draw_axes(&self, svg: &mut String, frame: &Frame, x: &Axis, y: &Axis) {
+    fn draw_axes(&self, svg: &mut String, frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis) {
         let (left, right) = (frame.left, frame.width - frame.right);
         let bottom = frame.height - frame.bottom;
         for tick in &y.ticks {
-            let at = frame.y(y, *tick);
+            let at = frame.y_position(y, *tick);
             let _ = write!(
                 svg,
                 "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\" stroke=\"#ddd\"/>\
                  <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left - 8.0,
                 at + 4.0,
-                label(*tick, self.measure)
+                tick_label(*tick, self.measure)
             );
         }
         let labels = match &self.x_labels {
             Some(labels) => labels.clone(),
-            None => x.ticks.iter().map(|t| (*t, moment(*t))).collect(),
+            None => x.ticks.iter().map(|t| (*t, format_moment(*t))).collect(),
         };
         let mut taken = f64::NEG_INFINITY;
         for (value, word) in labels.iter().filter(|(v, _)| *v >= x.low && *v <= x.high) {
-            let at = frame.x(x, *value);
+            let at = frame.x_position(x, *value);
             let half = word.chars().count() as f64 * 3.4 + 2.0;
             if at - half < taken {
                 continue;
@@ -217,7 +222,7 @@ impl Plot {
                 "<path class=\"axis\" d=\"M{at:.1} {bottom}v5\" stroke=\"#888\"/>\
                  <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 bottom + 18.0,
-                text(word)
+                escape_html(word)
             );
         }
         let _ = write!(
@@ -225,16 +230,16 @@ impl Plot {
             "<path class=\"axis\" d=\"M{left} {bottom}H{right}\" stroke=\"#888\"/>\
              <text class=\"tick\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             bottom + 33.0,
-            text(self.x_title)
+            escape_html(self.x_title)
         );
     }
 }
 
 /// Bands over the whole height, a strip with letters above, groups by name above that.
-fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
+fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBand]) {
     let bottom = frame.height - frame.bottom;
     for band in bands {
-        let (from, to) = (frame.x(x, band.from), frame.x(x, band.to));
+        let (from, to) = (frame.x_position(x, band.from), frame.x_position(x, band.to));
         let wide = (to - from).max(0.5);
         let (fill, opacity) = band_colour(band.kind);
         let _ = write!(
@@ -248,7 +253,7 @@ fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
             top = frame.top,
             tall = bottom - frame.top,
             strip = frame.top - 15.0,
-            label = text(&band.label),
+            label = escape_html(&band.label),
         );
         if wide >= 11.0 {
             let _ = write!(
@@ -257,12 +262,12 @@ fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
                  font-size=\"10\">{}</text>",
                 from + wide / 2.0,
                 frame.top - 4.5,
-                text(&band.letter)
+                escape_html(&band.letter)
             );
         }
     }
-    for (way, from, to) in groups(bands) {
-        let (from, to) = (frame.x(x, from), frame.x(x, to));
+    for (way, from, to) in group_bands(bands) {
+        let (from, to) = (frame.x_position(x, from), frame.x_position(x, to));
         let _ = write!(
             svg,
             "<path class=\"group\" d=\"M{from:.1} {:.1}V{bottom}\" stroke=\"#999\" \
@@ -275,21 +280,21 @@ fn draw_bands(svg: &mut String, frame: &Frame, x: &Axis, bands: &[Band]) {
                 "<text class=\"way\" x=\"{:.1}\" y=\"{:.1}\" font-weight=\"600\">{}</text>",
                 from + 5.0,
                 frame.top - 21.0,
-                text(way)
+                escape_html(way)
             );
         }
     }
 }
 
 /// Stalls in one path, as there may be many.
-fn draw_stalls(svg: &mut String, frame: &Frame, x: &Axis, stalls: &[(f64, f64)]) {
+fn draw_stalls(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, stalls: &[(f64, f64)]) {
     if stalls.is_empty() {
         return;
     }
     svg.push_str("<path class=\"stalls\" fill=\"#d55e00\" fill-opacity=\"0.28\" d=\"");
     let (top, tall) = (frame.top, frame.height - frame.bottom - frame.top);
     for (from, to) in stalls {
-        let (from, to) = (frame.x(x, *from), frame.x(x, *to));
+        let (from, to) = (frame.x_position(x, *from), frame.x_position(x, *to));
         let _ = write!(
             svg,
             "M{from:.1} {top}h{wide:.1}v{tall}h-{wide:.1}z",
@@ -300,9 +305,9 @@ fn draw_stalls(svg: &mut String, frame: &Frame, x: &Axis, stalls: &[(f64, f64)])
 }
 
 /// Moments with a name.
-fn draw_marks(svg: &mut String, frame: &Frame, x: &Axis, marks: &[(f64, String)]) {
+fn draw_marks(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, marks: &[(f64, String)]) {
     for (at, name) in marks {
-        let at = frame.x(x, *at);
+        let at = frame.x_position(x, *at);
         let _ = write!(
             svg,
             "<path class=\"mark\" d=\"M{at:.1} {}V{}\" stroke=\"#333\" stroke-dasharray=\"6 3\"/>\
@@ -311,13 +316,13 @@ fn draw_marks(svg: &mut String, frame: &Frame, x: &Axis, marks: &[(f64, String)]
             frame.height - frame.bottom,
             at + 3.0,
             frame.top + 10.0,
-            text(name)
+            escape_html(name)
         );
     }
 }
 
 /// Neighbouring bands of the same way: its name, where they begin and end.
-pub(super) fn groups(bands: &[Band]) -> Vec<(&str, f64, f64)> {
+pub(super) fn group_bands(bands: &[PlotBand]) -> Vec<(&str, f64, f64)> {
     let mut groups: Vec<(&str, f64, f64)> = Vec::new();
     for band in bands.iter().filter(|b| !b.way.is_empty()) {
         match groups.last_mut().filter(|g| g.0 == band.way) {
@@ -338,18 +343,18 @@ pub(super) fn band_colour(kind: &str) -> (&'static str, f64) {
     }
 }
 
-fn draw_curve(svg: &mut String, frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) {
+fn draw_curve(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) {
     let colour = COLOURS[curve.colour % COLOURS.len()];
-    let class = format!("curve c{} {}", curve.colour % COLOURS.len(), curve.style.word());
+    let class = format!("curve c{} {}", curve.colour % COLOURS.len(), curve.style.script_word());
     let path = match curve.style {
-        Style::Dots | Style::Crosses => marks(frame, x, y, curve),
-        Style::Line | Style::Dashed | Style::Steps => line(frame, x, y, curve),
+        CurveStyle::Dots | CurveStyle::Crosses => marks_path(frame, x, y, curve),
+        CurveStyle::Line | CurveStyle::Dashed | CurveStyle::Steps => line_path(frame, x, y, curve),
     };
     let stroke = match curve.style {
-        Style::Dots => "stroke-width=\"3.6\" stroke-linecap=\"round\"",
-        Style::Crosses => "stroke-width=\"1.4\"",
-        Style::Dashed => "stroke-width=\"1.6\" stroke-dasharray=\"5 4\"",
-        Style::Line | Style::Steps => "stroke-width=\"1.6\" stroke-linejoin=\"round\"",
+        CurveStyle::Dots => "stroke-width=\"3.6\" stroke-linecap=\"round\"",
+        CurveStyle::Crosses => "stroke-width=\"1.4\"",
+        CurveStyle::Dashed => "stroke-width=\"1.6\" stroke-dasharray=\"5 4\"",
+        CurveStyle::Line | CurveStyle::Steps => "stroke-width=\"1.6\" stroke-linejoin=\"round\"",
     };
     let _ = write!(
         svg,
@@ -358,17 +363,22 @@ fn draw_curve(svg: &mut String, frame: &Frame, x: &Axis, y: &Axis, curve: &Curve
 }
 
 /// Points in the picture, stretches between gaps apart, thinned out to what the columns can show.
-fn stretches(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> Vec<Vec<(f64, f64)>> {
+fn split_at_gaps(
+    frame: &PlotFrame,
+    x: &PlotAxis,
+    y: &PlotAxis,
+    curve: &PlotCurve,
+) -> Vec<Vec<(f64, f64)>> {
     let mut all: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
     let mut before: Option<f64> = None;
     for (at, value) in &curve.points {
-        let place = frame.x(x, *at);
+        let place = frame.x_position(x, *at);
         let drawable = value.filter(|v| v.is_finite() && (!y.log || *v > 0.0));
         let here = all.last_mut().expect("there is always a stretch");
         match drawable {
             Some(value) => {
-                let height = frame.y(y, value);
-                if let (Style::Steps, Some(before)) = (curve.style, before) {
+                let height = frame.y_position(y, value);
+                if let (CurveStyle::Steps, Some(before)) = (curve.style, before) {
                     here.push((before, height));
                 }
                 here.push((place, height));
@@ -379,14 +389,16 @@ fn stretches(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> Vec<Vec<(f64, 
         before = Some(place);
     }
     all.retain(|stretch| !stretch.is_empty());
-    all.iter().map(|stretch| m4::reduce(stretch, 1.0)).collect()
+    all.iter().map(|stretch| m4::reduce_points(stretch, 1.0)).collect()
 }
 
-fn marks(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
+fn marks_path(frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) -> String {
     let mut path = String::new();
-    for (at, height) in stretches(frame, x, y, curve).concat() {
+    for (at, height) in split_at_gaps(frame, x, y, curve).concat() {
         let _ = match curve.style {
-            Style::Crosses => write!(path, "M{:.1} {:.1}l6 6m0-6l-6 6", at - 3.0, height - 3.0),
+            CurveStyle::Crosses => {
+                write!(path, "M{:.1} {:.1}l6 6m0-6l-6 6", at - 3.0, height - 3.0)
+            }
             _ => write!(path, "M{at:.1} {height:.1}h0"),
         };
     }
@@ -394,7 +406,7 @@ fn marks(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
 }
 
 /// Relative steps in tenths: half the length of absolute ones.
-fn line(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
+fn line_path(frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) -> String {
     let mut path = String::new();
     // In a small picture whole units are fine enough.
     let grain = if frame.width < WIDE.width { 10.0 } else { 1.0 };
@@ -408,7 +420,7 @@ fn line(frame: &Frame, x: &Axis, y: &Axis, curve: &Curve) -> String {
             (whole, part) => format!("{sign}{whole}.{part}"),
         }
     };
-    for stretch in stretches(frame, x, y, curve) {
+    for stretch in split_at_gaps(frame, x, y, curve) {
         let mut last: Option<(i64, i64)> = None;
         for (at, height) in &stretch {
             let (at, height) = (tenths(*at), tenths(*height));

@@ -2,17 +2,20 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::figure::{UNKNOWN, count, figure_or_dash, percent, plural, time};
+use crate::analysis::number_format::{
+    UNKNOWN, format_count, format_percent, format_plural, format_time, number_or_dash,
+};
 use crate::analysis::{
-    Comparison, Findings, Latency, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
+    ComparisonVerdict, Findings, LatencySummary, MetricComparison, ReplayChange,
+    ReplayClassFinding, ReplayFinding,
 };
 
-use super::axis::Measure;
+use super::axis::AxisMeasure;
 use super::effects;
-use super::escape::{sentence, text, unbroken};
-use super::plot::{Curve, Frame, Plot, Style};
-use super::sections::{still_figure, tall_frame};
-use super::verdicts::change;
+use super::escape::{escape_html, sentence_html, unbroken_numbers};
+use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame};
+use super::sections::{tall_frame, untimed_figure};
+use super::verdicts::format_change;
 
 /// Id of the plot of lags over time.
 const LAG: &str = "replay-lag";
@@ -24,7 +27,7 @@ const OPEN: usize = 25;
 const BAR: f64 = 19.0;
 
 /// The plot of lags over time, where a single replay has a schedule.
-pub(super) fn plots(findings: &Findings) -> Vec<(Plot, Frame)> {
+pub(super) fn replay_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
     let [replay] = &findings.replays[..] else { return Vec::new() };
     if replay.lag_by_second.len() < 2 {
         return Vec::new();
@@ -38,23 +41,23 @@ pub(super) fn plots(findings: &Findings) -> Vec<(Plot, Frame)> {
         id: LAG,
         title: "Lag behind the schedule, the longest of each second".to_owned(),
         about: "How far behind its time the latest statement of each second began.".to_owned(),
-        measure: Measure::Latency,
+        measure: AxisMeasure::Latency,
         log: true,
-        x_labels: Some(labels.map(|at| (at, time(at.round()))).collect()),
+        x_labels: Some(labels.map(|at| (at, format_time(at.round()))).collect()),
         x_title: "time since the load began",
-        curves: vec![Curve {
+        curves: vec![PlotCurve {
             name: "longest lag".to_owned(),
             colour: 1,
-            style: Style::Steps,
+            style: CurveStyle::Steps,
             points,
         }],
         shades: None,
     };
-    vec![(plot, Frame { height: 220.0, ..tall_frame() })]
+    vec![(plot, PlotFrame { height: 220.0, ..tall_frame() })]
 }
 
-pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
-    let mut out = changes(&findings.replay_changes);
+pub(super) fn replay_sections(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
+    let mut out = change_sections(&findings.replay_changes);
     for replay in &findings.replays {
         let name = match replay.way.as_str() {
             "" => "Replayed against recorded".to_owned(),
@@ -63,60 +66,62 @@ pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
         let _ = write!(
             out,
             "<section class=\"replay\"><h2>{}</h2>{}{}{}{}{}</section>",
-            text(&name),
-            facts(replay),
-            classes(replay),
-            schedule(replay),
-            still_figure(if findings.replays.len() == 1 { still } else { &[] }, LAG),
-            left_out(replay),
+            escape_html(&name),
+            replay_tiles(replay),
+            compare_classes(replay),
+            lag_histogram(replay),
+            untimed_figure(if findings.replays.len() == 1 { still } else { &[] }, LAG),
+            left_out_table(replay),
         );
     }
     out
 }
 
-fn facts(replay: &ReplayFinding) -> String {
+fn replay_tiles(replay: &ReplayFinding) -> String {
     let [both, new, gone] = replay.errors;
     let mut tiles: Vec<(&str, String)> = vec![
-        ("statements sent", count(replay.sent)),
-        ("records left out", count(replay.left_out)),
-        ("sessions", count(replay.sessions)),
-        ("at once", count(replay.sessions_at_once)),
-        ("new errors", count(new)),
+        ("statements sent", format_count(replay.sent)),
+        ("records left out", format_count(replay.left_out)),
+        ("sessions", format_count(replay.sessions)),
+        ("at once", format_count(replay.sessions_at_once)),
+        ("new errors", format_count(new)),
     ];
     if both + gone > 0 {
-        tiles.push(("errors as recorded", count(both)));
-        tiles.push(("errors gone", count(gone)));
+        tiles.push(("errors as recorded", format_count(both)));
+        tiles.push(("errors gone", format_count(gone)));
     }
     if replay.rows_compared > 0 {
-        tiles.push(("other rows", count(replay.rows_differing)));
+        tiles.push(("other rows", format_count(replay.rows_differing)));
     }
     if let Some(p99) = replay.lag.p99_s.or(replay.lag.max_s) {
-        tiles.push(("lag p99", time(p99)));
+        tiles.push(("lag p99", format_time(p99)));
     }
     let tile = |(name, value): &(&str, String)| {
-        format!("<div><dt>{name}</dt><dd>{}</dd></div>", unbroken(&text(value)))
+        format!("<div><dt>{name}</dt><dd>{}</dd></div>", unbroken_numbers(&escape_html(value)))
     };
     let notes: String =
-        replay.notes.iter().map(|note| format!("<li>{}</li>", sentence(note))).collect();
+        replay.notes.iter().map(|note| format!("<li>{}</li>", sentence_html(note))).collect();
     let notes =
         if notes.is_empty() { notes } else { format!("<ul class=\"small notes\">{notes}</ul>") };
     format!("<dl class=\"tiles\">{}</dl>{notes}", tiles.iter().map(tile).collect::<String>())
 }
 
-fn label(place: usize, digest: &str) -> String {
+fn class_label(place: usize, digest: &str) -> String {
     let words = digest.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("#{} {words}", place + 1)
 }
 
-fn classes(replay: &ReplayFinding) -> String {
+fn compare_classes(replay: &ReplayFinding) -> String {
     if replay.classes.is_empty() {
         return String::new();
     }
-    let rows: Vec<(String, &Comparison)> = replay
+    let rows: Vec<(String, &MetricComparison)> = replay
         .classes
         .iter()
         .enumerate()
-        .filter_map(|(place, class)| Some((label(place, &class.digest), class.change.as_ref()?)))
+        .filter_map(|(place, class)| {
+            Some((class_label(place, &class.digest), class.change.as_ref()?))
+        })
         .take(DRAWN)
         .collect();
     let picture = match rows.is_empty() {
@@ -126,81 +131,100 @@ fn classes(replay: &ReplayFinding) -> String {
              by statement; a dot is a batch of statements. The thick stroke is the estimate, the \
              thin one its 95 % interval; within the grey zone a difference does not matter. Those \
              that took most time stand first.</p>",
-            effects::of_classes(&rows, "change against the recorded times")
+            effects::classes_svg(&rows, "change against the recorded times")
         ),
     };
     let row = |(place, class): (usize, &ReplayClassFinding)| {
-        let told = Told {
+        let told = ClassRow {
             place,
             digest: &class.digest,
             example: Some(&class.example),
-            notes: notes(class),
+            notes: class_notes(class),
         };
         let more = [
             class.errors[1].to_string(),
             match class.rows_compared {
                 0 => UNKNOWN.to_owned(),
-                _ => count(class.rows_differing),
+                _ => format_count(class.rows_differing),
             },
         ];
-        let share = class.share.map_or_else(|| UNKNOWN.to_owned(), percent);
+        let share = class.share.map_or_else(|| UNKNOWN.to_owned(), format_percent);
         let change = class.change.as_ref();
-        told.row(&[count(class.count), share], (&class.recorded, &class.replayed), change, &more)
+        told.to_html(
+            &[format_count(class.count), share],
+            (&class.recorded, &class.replayed),
+            change,
+            &more,
+        )
     };
     let rows: Vec<String> = replay.classes.iter().enumerate().map(row).collect();
     let head = [
         "class", "sent", "time", "p50", "now", "p95", "now", "p99", "now", "change", "",
         "new err.", "rows",
     ];
-    picture + &table(&head, &rows, "classes")
+    picture + &classes_table(&head, &rows, "classes")
 }
 
-fn notes(class: &ReplayClassFinding) -> Vec<String> {
+fn class_notes(class: &ReplayClassFinding) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some((code, first)) = &class.first_error {
         notes.push(format!("first new error: {code} {first}"));
     }
     let [both, _, gone] = class.errors;
     if both + gone > 0 {
-        notes.push(format!("errors as recorded {}, gone {}", count(both), count(gone)));
+        notes.push(format!(
+            "errors as recorded {}, gone {}",
+            format_count(both),
+            format_count(gone)
+        ));
     }
     if class.rows_differing > 0 {
-        let of = plural(class.rows_compared, "statement", "statements");
-        notes.push(format!("{} of {of} gave another number of rows", count(class.rows_differing)));
+        let of = format_plural(class.rows_compared, "statement", "statements");
+        notes.push(format!(
+            "{} of {of} gave another number of rows",
+            format_count(class.rows_differing)
+        ));
     }
     notes.extend(class.change.iter().flat_map(|change| &change.notes).cloned());
     notes
 }
 
 /// A class in a row of a table.
-struct Told<'a> {
+struct ClassRow<'a> {
     place: usize,
     digest: &'a str,
     example: Option<&'a str>,
     notes: Vec<String>,
 }
 
-impl Told<'_> {
-    fn row(
+impl ClassRow<'_> {
+    fn to_html(
         &self,
         first: &[String],
-        (before, after): (&Latency, &Latency),
-        change_found: Option<&Comparison>,
+        (before, after): (&LatencySummary, &LatencySummary),
+        change_found: Option<&MetricComparison>,
         last: &[String],
     ) -> String {
-        let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
-        let verdict = change_found.map_or("", |c| c.verdict.words());
+        let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
+        let verdict = change_found.map_or("", |c| c.verdict.as_str());
         let class = match change_found.map(|c| c.verdict) {
-            Some(Verdict::Worse) => "verdict worse",
-            Some(Verdict::Better) => "verdict better",
+            Some(ComparisonVerdict::Worse) => "verdict worse",
+            Some(ComparisonVerdict::Better) => "verdict better",
             _ => "verdict",
         };
         let interval =
             change_found.and_then(|c| c.ratio.ci95).map_or_else(String::new, |(l, h)| {
-                format!(" title=\"95 % interval {} .. {}\"", change(Some(l)), change(Some(h)))
+                format!(
+                    " title=\"95 % interval {} .. {}\"",
+                    format_change(Some(l)),
+                    format_change(Some(h))
+                )
             });
         let number = |cell: &String| {
-            format!("<td class=\"number\" align=\"right\">{}</td>", unbroken(&text(cell)))
+            format!(
+                "<td class=\"number\" align=\"right\">{}</td>",
+                unbroken_numbers(&escape_html(cell))
+            )
         };
         let times = [
             ms(before.p50_s),
@@ -214,24 +238,25 @@ impl Told<'_> {
             "<tr><th scope=\"row\">{}</th>{}{}\
              <td class=\"number\" align=\"right\"{interval}>{}</td>\
              <td class=\"{class}\">{verdict}</td>{}</tr>",
-            self.statement(),
+            self.statement_cell(),
             first.iter().map(number).collect::<String>(),
             times.iter().map(number).collect::<String>(),
-            unbroken(&change(change_found.and_then(|c| c.ratio.value))),
+            unbroken_numbers(&format_change(change_found.and_then(|c| c.ratio.value))),
             last.iter().map(number).collect::<String>(),
         )
     }
 
     /// The statement, which unfolds to an example and notes.
-    fn statement(&self) -> String {
+    fn statement_cell(&self) -> String {
         let notes: String =
-            self.notes.iter().map(|note| format!("<li>{}</li>", sentence(note))).collect();
+            self.notes.iter().map(|note| format!("<li>{}</li>", sentence_html(note))).collect();
         let notes = match notes.is_empty() {
             true => notes,
             false => format!("<ul class=\"small notes\">{notes}</ul>"),
         };
-        let example = self.example.map_or_else(String::new, |e| format!("<pre>{}</pre>", text(e)));
-        let digest = text(&label(self.place, self.digest));
+        let example =
+            self.example.map_or_else(String::new, |e| format!("<pre>{}</pre>", escape_html(e)));
+        let digest = escape_html(&class_label(self.place, self.digest));
         match (example.as_str(), notes.as_str()) {
             ("", "") => format!("<code>{digest}</code>"),
             _ => format!(
@@ -242,7 +267,7 @@ impl Told<'_> {
 }
 
 /// A table of classes in milliseconds, of which the first rows are open.
-fn table(head: &[&str], rows: &[String], what: &str) -> String {
+fn classes_table(head: &[&str], rows: &[String], what: &str) -> String {
     let cell = |(place, name): (usize, &&str)| {
         let class = if place == 0 { "" } else { " class=\"number\" align=\"right\"" };
         format!("<th scope=\"col\"{class}>{name}</th>")
@@ -261,7 +286,7 @@ fn table(head: &[&str], rows: &[String], what: &str) -> String {
         let _ = write!(
             out,
             "<details><summary>{} more {what}</summary>{}</details>",
-            count(rest.len() as u64),
+            format_count(rest.len() as u64),
             of(rest)
         );
     }
@@ -269,7 +294,7 @@ fn table(head: &[&str], rows: &[String], what: &str) -> String {
 }
 
 /// The histogram of lags as bars.
-fn schedule(replay: &ReplayFinding) -> String {
+fn lag_histogram(replay: &ReplayFinding) -> String {
     if replay.lag_bins.is_empty() {
         return String::new();
     }
@@ -287,8 +312,8 @@ fn schedule(replay: &ReplayFinding) -> String {
     for (place, (edge, number)) in replay.lag_bins.iter().enumerate() {
         let y = 4.0 + BAR * place as f64;
         let name = match (edge, from) {
-            (Some(edge), _) => format!("\u{2264} {}", time(*edge)),
-            (None, Some(from)) => format!("> {}", time(from)),
+            (Some(edge), _) => format!("\u{2264} {}", format_time(*edge)),
+            (None, Some(from)) => format!("> {}", format_time(from)),
             (None, None) => "all".to_owned(),
         };
         from = *edge;
@@ -305,18 +330,18 @@ fn schedule(replay: &ReplayFinding) -> String {
             BAR - 4.0,
             left + length + 8.0,
             y + 12.5,
-            if *number == 0 { String::new() } else { unbroken(&count(*number)) },
-            if *number == 0 { String::new() } else { percent(*number as f64 / all) },
+            if *number == 0 { String::new() } else { unbroken_numbers(&format_count(*number)) },
+            if *number == 0 { String::new() } else { format_percent(*number as f64 / all) },
         );
     }
     format!(
         "<h3>How far behind its schedule ({}) each statement began</h3><figure \
          class=\"scroll\">{svg}</svg></figure>",
-        text(&replay.timing)
+        escape_html(&replay.timing)
     )
 }
 
-fn left_out(replay: &ReplayFinding) -> String {
+fn left_out_table(replay: &ReplayFinding) -> String {
     if replay.reasons.is_empty() {
         return String::new();
     }
@@ -325,10 +350,10 @@ fn left_out(replay: &ReplayFinding) -> String {
         format!(
             "<tr><th scope=\"row\">{}</th><td class=\"number\" align=\"right\">{}</td>\
              <td class=\"number\" align=\"right\">{}</td><td>{}</td></tr>",
-            text(&reason.reason),
-            unbroken(&count(reason.count)),
+            escape_html(&reason.reason),
+            unbroken_numbers(&format_count(reason.count)),
             line.map_or_else(|| UNKNOWN.to_owned(), |line| line.to_string()),
-            example.map_or_else(String::new, |e| format!("<code>{}</code>", text(&e))),
+            example.map_or_else(String::new, |e| format!("<code>{}</code>", escape_html(&e))),
         )
     };
     let rows: String = replay.reasons.iter().map(row).collect();
@@ -342,7 +367,7 @@ fn left_out(replay: &ReplayFinding) -> String {
 }
 
 /// Classes in one way, or run, against those in the base.
-fn changes(all: &[ReplayChange]) -> String {
+fn change_sections(all: &[ReplayChange]) -> String {
     let mut ways: Vec<(&str, &str)> = Vec::new();
     for one in all {
         let pair = (one.change.way.as_str(), one.change.base.as_str());
@@ -354,17 +379,17 @@ fn changes(all: &[ReplayChange]) -> String {
     for (way, base) in ways {
         let own: Vec<&ReplayChange> = all.iter().filter(|one| one.change.way == way).collect();
         let numbered = own.iter().enumerate();
-        let drawn: Vec<(String, &Comparison)> = numbered
+        let drawn: Vec<(String, &MetricComparison)> = numbered
             .clone()
             .take(DRAWN)
-            .map(|(place, one)| (label(place, &one.digest), &one.change))
+            .map(|(place, one)| (class_label(place, &one.digest), &one.change))
             .collect();
         let row = |(place, one): (usize, &&ReplayChange)| {
             let notes = one.change.notes.clone();
-            let told = Told { place, digest: &one.digest, example: None, notes };
-            let errors = [count(one.errors_new.0), count(one.errors_new.1)];
-            let sent = [count(one.way.events)];
-            told.row(&sent, (&one.base, &one.way), Some(&one.change), &errors)
+            let told = ClassRow { place, digest: &one.digest, example: None, notes };
+            let errors = [format_count(one.errors_new.0), format_count(one.errors_new.1)];
+            let sent = [format_count(one.way.events)];
+            told.to_html(&sent, (&one.base, &one.way), Some(&one.change), &errors)
         };
         let rows: Vec<String> = numbered.map(row).collect();
         let head = [
@@ -385,10 +410,11 @@ fn changes(all: &[ReplayChange]) -> String {
             out,
             "<section class=\"replay\"><h2>Classes of statements: {} against {}</h2>\
              <figure>{}</figure>{}</section>",
-            text(way),
-            text(base),
-            effects::of_classes(&drawn, "change against the base"),
-            table(&head, &rows, "classes").replace("as recorded, and now", "in the base, and now")
+            escape_html(way),
+            escape_html(base),
+            effects::classes_svg(&drawn, "change against the base"),
+            classes_table(&head, &rows, "classes")
+                .replace("as recorded, and now", "in the base, and now")
         );
     }
     out

@@ -1,13 +1,13 @@
 //! How the server scales: rate over the value varied, the law, its rival, the straight line; running threads, latency.
 
-use crate::analysis::figure::{figure, figure_or_dash};
-use crate::analysis::{Findings, Law, Scaling, ScalingPoint};
+use crate::analysis::number_format::{format_number, number_or_dash};
+use crate::analysis::{Findings, ScalabilityLaw, ScalingFinding, ScalingPoint};
 
-use super::axis::Measure;
-use super::capital;
-use super::escape::{sentence, text};
-use super::plot::{Curve, Frame, Plot, SMALL, Style, TITLE};
-use super::sections::{still_figure, tall_frame};
+use super::axis::AxisMeasure;
+use super::capitalize_first;
+use super::escape::{escape_html, sentence_html};
+use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL, TITLE};
+use super::sections::{tall_frame, untimed_figure};
 use super::tables;
 
 /// Points of a fitted curve.
@@ -16,37 +16,40 @@ const STEPS: u32 = 120;
 const ABOVE: f64 = 1.25;
 
 /// The plots of a sweep; none without one.
-pub(super) fn plots(findings: &Findings) -> Vec<(Plot, Frame)> {
+pub(super) fn scaling_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
     let Some(scaling) = &findings.scaling else {
         return Vec::new();
     };
-    let small = Frame { bottom: SMALL.bottom + TITLE, height: SMALL.height + TITLE, ..SMALL };
+    let small = PlotFrame { bottom: SMALL.bottom + TITLE, height: SMALL.height + TITLE, ..SMALL };
     let running = |p: &ScalingPoint| p.threads_running;
     let under_way = |p: &ScalingPoint| p.concurrency;
     let busy = [
-        line(scaling, "Threads_running", 1, Style::Line, running),
-        line(scaling, "events under way", 0, Style::Dashed, under_way),
+        points_curve(scaling, "Threads_running", 1, CurveStyle::Line, running),
+        points_curve(scaling, "events under way", 0, CurveStyle::Dashed, under_way),
     ];
-    let slow = [line(scaling, "p99", 1, Style::Line, |p| p.p99_s)];
-    let plot = |id, title: &str, measure, log, curves: &[Curve]| Plot {
+    let slow = [points_curve(scaling, "p99", 1, CurveStyle::Line, |p| p.p99_s)];
+    let plot = |id, title: &str, measure, log, curves: &[PlotCurve]| Plot {
         id,
         title: title.to_owned(),
         about: format!("{title}, over {}.", scaling.axis),
         measure,
         log,
-        x_labels: Some(labels(scaling)),
+        x_labels: Some(value_labels(scaling)),
         x_title: axis_title(scaling),
         curves: curves.iter().filter(|c| !c.points.is_empty()).cloned().collect(),
         shades: None,
     };
     vec![
-        (plot("sweep", "Events per second", Measure::Number, false, &rates(scaling)), tall_frame()),
-        (plot("sweep-busy", "Busy in the server, mean", Measure::Number, false, &busy), small),
-        (plot("sweep-p99", "Response time, p99", Measure::Latency, true, &slow), small),
+        (
+            plot("sweep", "Events per second", AxisMeasure::Number, false, &rate_curves(scaling)),
+            tall_frame(),
+        ),
+        (plot("sweep-busy", "Busy in the server, mean", AxisMeasure::Number, false, &busy), small),
+        (plot("sweep-p99", "Response time, p99", AxisMeasure::Latency, true, &slow), small),
     ]
 }
 
-fn axis_title(scaling: &Scaling) -> &'static str {
+fn axis_title(scaling: &ScalingFinding) -> &'static str {
     match scaling.axis.as_str() {
         "threads" => "sessions",
         "rate" => "events per second offered",
@@ -54,52 +57,52 @@ fn axis_title(scaling: &Scaling) -> &'static str {
     }
 }
 
-fn labels(scaling: &Scaling) -> Vec<(f64, String)> {
-    scaling.points.iter().map(|p| (p.value, figure_of_value(p.value))).collect()
+fn value_labels(scaling: &ScalingFinding) -> Vec<(f64, String)> {
+    scaling.points.iter().map(|p| (p.value, format_value(p.value))).collect()
 }
 
 /// Values of a sweep are whole as a rule.
-fn figure_of_value(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { figure(value) }
+fn format_value(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format_number(value) }
 }
 
-fn line(
-    scaling: &Scaling,
+fn points_curve(
+    scaling: &ScalingFinding,
     name: &str,
     colour: usize,
-    style: Style,
+    style: CurveStyle,
     of: fn(&ScalingPoint) -> Option<f64>,
-) -> Curve {
+) -> PlotCurve {
     let points = scaling.points.iter().filter(|p| of(p).is_some());
     let points = points.map(|p| (p.value, of(p))).collect();
-    Curve { name: name.to_owned(), colour, style, points }
+    PlotCurve { name: name.to_owned(), colour, style, points }
 }
 
 /// Measured points with their intervals, the law, the two lines, the straight line.
-fn rates(scaling: &Scaling) -> Vec<Curve> {
+fn rate_curves(scaling: &ScalingFinding) -> Vec<PlotCurve> {
     let last = scaling.points.last().map_or(1.0, |p| p.value);
     let highest = scaling.points.iter().filter_map(|p| p.events_per_s.value).fold(0.0, f64::max);
     let over = |name: String, colour, style, of: &dyn Fn(f64) -> f64| {
         let at = |step: u32| 1.0 + (last - 1.0).max(0.0) * f64::from(step) / f64::from(STEPS);
         let points = (0..=STEPS).map(|step| (at(step), Some(of(at(step)))));
         let shown = points.filter(|p| p.1.is_some_and(|v| v <= highest * ABOVE));
-        Curve { name, colour, style, points: shown.collect() }
+        PlotCurve { name, colour, style, points: shown.collect() }
     };
     let mut curves = Vec::new();
     if let Some(law) = scaling.law {
         let of_one = law.lambda;
-        curves.push(over("linear".to_owned(), 6, Style::Dashed, &|n| of_one * n));
+        curves.push(over("linear".to_owned(), 6, CurveStyle::Dashed, &|n| of_one * n));
         let name = format!("law, R\u{b2} {:.3}", law.r2);
-        curves.push(over(name, 1, Style::Line, &|n| of_law(law, n)));
+        curves.push(over(name, 1, CurveStyle::Line, &|n| law_rate(law, n)));
     }
     if let Some((one, ceiling)) = scaling.two_lines {
         let rival = |n: f64| (one * n).min(ceiling);
-        curves.push(over("two lines".to_owned(), 2, Style::Dashed, &rival));
+        curves.push(over("two lines".to_owned(), 2, CurveStyle::Dashed, &rival));
     }
     if let (Some(peak), Some(rate)) = (scaling.peak_n, scaling.peak_rate) {
         let drop = vec![(peak.0, Some(0.0)), (peak.0, Some(rate.0))];
-        let name = format!("peak at {}", figure_of_value(peak.0.round()));
-        curves.push(Curve { name, colour: 4, style: Style::Dashed, points: drop });
+        let name = format!("peak at {}", format_value(peak.0.round()));
+        curves.push(PlotCurve { name, colour: 4, style: CurveStyle::Dashed, points: drop });
     }
     let mut spans = Vec::new();
     for point in &scaling.points {
@@ -110,18 +113,18 @@ fn rates(scaling: &Scaling) -> Vec<Curve> {
     }
     if !spans.is_empty() {
         let name = "95 % interval".to_owned();
-        curves.push(Curve { name, colour: 0, style: Style::Line, points: spans });
+        curves.push(PlotCurve { name, colour: 0, style: CurveStyle::Line, points: spans });
     }
-    curves.push(line(scaling, "measured", 0, Style::Dots, |p| p.events_per_s.value));
+    curves.push(points_curve(scaling, "measured", 0, CurveStyle::Dots, |p| p.events_per_s.value));
     curves
 }
 
-fn of_law(law: Law, n: f64) -> f64 {
+fn law_rate(law: ScalabilityLaw, n: f64) -> f64 {
     law.lambda * n / (1.0 + law.sigma * (n - 1.0) + law.kappa * n * (n - 1.0))
 }
 
 /// The section; empty without a sweep over load.
-pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
+pub(super) fn scaling_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
     let Some(scaling) = &findings.scaling else {
         return String::new();
     };
@@ -130,20 +133,20 @@ pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
         words.push(format!(
             "The scalability law fits with {} events per second of one, contention {}, \
              coherence {}.",
-            figure(law.lambda),
-            figure(law.sigma),
-            figure(law.kappa)
+            format_number(law.lambda),
+            format_number(law.sigma),
+            format_number(law.kappa)
         ));
     }
     if let (Some(n), Some(rate)) = (scaling.peak_n, scaling.peak_rate) {
         words.push(format!(
             "Its peak is at {} ({} to {}) with {} events per second ({} to {}).",
-            figure(n.0),
-            figure(n.1),
-            figure(n.2),
-            figure(rate.0),
-            figure(rate.1),
-            figure(rate.2)
+            format_number(n.0),
+            format_number(n.1),
+            format_number(n.2),
+            format_number(rate.0),
+            format_number(rate.1),
+            format_number(rate.2)
         ));
     }
     match scaling.better {
@@ -153,33 +156,35 @@ pub(super) fn section(findings: &Findings, still: &[(Plot, Frame)]) -> String {
     }
     let mut out = format!(
         "<section id=\"scaling\"><h2>{} and events per second</h2>",
-        text(&capital(&scaling.axis))
+        escape_html(&capitalize_first(&scaling.axis))
     );
-    let notes = scaling.notes.iter().map(|n| format!("{}.", capital(n)));
+    let notes = scaling.notes.iter().map(|n| format!("{}.", capitalize_first(n)));
     for line in words.into_iter().chain(notes) {
-        out += &format!("<p class=\"small\">{}</p>", sentence(&line));
+        out += &format!("<p class=\"small\">{}</p>", sentence_html(&line));
     }
-    out += &still_figure(still, "sweep");
+    out += &untimed_figure(still, "sweep");
     out += &format!(
         "<div class=\"pairs\">{}{}</div>",
-        still_figure(still, "sweep-busy"),
-        still_figure(still, "sweep-p99")
+        untimed_figure(still, "sweep-busy"),
+        untimed_figure(still, "sweep-p99")
     );
-    out + &table(scaling) + "</section>"
+    out + &points_table(scaling) + "</section>"
 }
 
-fn table(scaling: &Scaling) -> String {
+fn points_table(scaling: &ScalingFinding) -> String {
     let row = |p: &ScalingPoint| {
         let interval = p.events_per_s.ci95;
         vec![
-            figure_of_value(p.value),
-            figure_or_dash(p.events_per_s.value),
-            interval.map_or_else(String::new, |(l, h)| format!("{} .. {}", figure(l), figure(h))),
+            format_value(p.value),
+            number_or_dash(p.events_per_s.value),
+            interval.map_or_else(String::new, |(l, h)| {
+                format!("{} .. {}", format_number(l), format_number(h))
+            }),
             p.events_per_s.runs.to_string(),
             p.efficiency.map_or_else(|| "-".to_owned(), |e| format!("{:.0} %", e * 100.0)),
-            figure_or_dash(p.p99_s.map(|s| s * 1e3)),
-            figure_or_dash(p.concurrency),
-            figure_or_dash(p.threads_running),
+            number_or_dash(p.p99_s.map(|s| s * 1e3)),
+            number_or_dash(p.concurrency),
+            number_or_dash(p.threads_running),
         ]
     };
     let rows: Vec<Vec<String>> = scaling.points.iter().map(row).collect();
@@ -193,5 +198,5 @@ fn table(scaling: &Scaling) -> String {
         "under way",
         "Threads_running",
     ];
-    tables::table(&head, &rows)
+    tables::number_table(&head, &rows)
 }

@@ -1,119 +1,127 @@
 //! The page from top to bottom.
 
-use crate::analysis::figure::{count, figure_or_dash, percent, time, times};
-use crate::analysis::{Caveat, Findings, Level, WayFinding};
+use crate::analysis::number_format::{
+    format_count, format_percent, format_ratio, format_time, number_or_dash,
+};
+use crate::analysis::{Caveat, CaveatLevel, Findings, VariantFinding};
 
-use super::super::{state_word, utc};
-use super::axis::Axis;
-use super::escape::{json, sentence, text, unbroken};
-use super::plot::{Band, Frame, Ground, Plot, SMALL, Style, TITLE, WIDE, band_colour};
-use super::{bars, capacity, capital, data, plots, record, replay, scaling, tables, verdicts};
+use super::super::{format_utc, state_word};
+use super::axis::PlotAxis;
+use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
+use super::plot::{
+    CurveStyle, Plot, PlotBackground, PlotBand, PlotFrame, SMALL, TITLE, WIDE, band_colour,
+};
+use super::{
+    bars, capacity, capitalize_first, plot_data, record, replay, run_plots, scaling, tables,
+    verdicts,
+};
 
 /// All of it, in order.
-pub(super) fn all(findings: &Findings) -> Vec<String> {
-    let time = plots::axis(findings);
-    let ground = plots::ground(findings);
-    let main = plots::main(findings);
-    let more = plots::more(findings);
-    let still = still(findings);
+pub(super) fn page_parts(findings: &Findings) -> Vec<String> {
+    let time = run_plots::time_axis(findings);
+    let ground = run_plots::time_background(findings);
+    let main = run_plots::main_plots(findings);
+    let more = run_plots::server_plots(findings);
+    let still = untimed_plots(findings);
     vec![
-        header(findings),
+        page_header(findings),
         "<main>".to_owned(),
-        answer(findings),
-        caveats(findings),
-        verdicts::checks(findings),
-        comparison(findings),
-        verdicts::comparisons(findings),
-        verdicts::differences(findings),
-        replay::section(findings, &still),
-        scaling::section(findings, &still),
-        capacity::section(findings, &still),
-        over_time(findings, &main, &time, &ground),
-        loads(findings, &still),
-        verdicts::waits(findings),
-        record::costs(findings),
-        record::errors(findings),
-        verdicts::noise(findings),
-        server(findings, &more, &time, &ground),
-        record::settings(findings),
-        record::machine(findings),
-        record::plan(findings),
-        record::files(findings),
+        answer_section(findings),
+        caveats_section(findings),
+        verdicts::checks_section(findings),
+        variants_section(findings),
+        verdicts::comparisons_section(findings),
+        verdicts::differences_section(findings),
+        replay::replay_sections(findings, &still),
+        scaling::scaling_section(findings, &still),
+        capacity::capacity_section(findings, &still),
+        time_section(findings, &main, &time, &ground),
+        loads_section(findings, &still),
+        verdicts::waits_section(findings),
+        record::costs_section(findings),
+        record::errors_section(findings),
+        verdicts::noise_section(findings),
+        server_section(findings, &more, &time, &ground),
+        record::settings_section(findings),
+        record::machine_section(findings),
+        record::plan_section(findings),
+        record::files_section(findings),
         "</main>".to_owned(),
-        record::footer(findings),
+        record::page_footer(findings),
         script_data(main, more, still, &time, &ground),
     ]
 }
 
 /// Plots that are not over time, with their frames.
-fn still(findings: &Findings) -> Vec<(Plot, Frame)> {
-    let mut plots = vec![(plots::spectrum(findings), tall_frame())];
-    plots.extend(replay::plots(findings));
-    plots.extend(scaling::plots(findings));
-    plots.extend(capacity::plot(findings).map(|plot| (plot, tall_frame())));
+fn untimed_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
+    let mut plots = vec![(run_plots::spectrum_plot(findings), tall_frame())];
+    plots.extend(replay::replay_plots(findings));
+    plots.extend(scaling::scaling_plots(findings));
+    plots.extend(capacity::capacity_plot(findings).map(|plot| (plot, tall_frame())));
     plots.retain(|(plot, _)| !plot.is_empty());
     plots
 }
 
 /// One of the plots that are not over time, as a figure; empty if the run has none of this name.
-pub(super) fn still_figure(still: &[(Plot, Frame)], id: &str) -> String {
+pub(super) fn untimed_figure(still: &[(Plot, PlotFrame)], id: &str) -> String {
     let Some((plot, frame)) = still.iter().find(|(plot, _)| plot.id == id) else {
         return String::new();
     };
     format!(
         "<figure class=\"plot\" data-plot=\"{id}\"><figcaption><h3>{}</h3>{}</figcaption>\
          <div class=\"scroll\">{}</div></figure>",
-        text(&plot.title),
-        legend(plot),
-        plot.svg(frame, &plot.x_axis(), &Ground::default())
+        escape_html(&plot.title),
+        curve_legend(plot),
+        plot.to_svg(frame, &plot.x_axis(), &PlotBackground::default())
     )
 }
 
-fn header(findings: &Findings) -> String {
+fn page_header(findings: &Findings) -> String {
     let head = &findings.head;
-    let started = utc(head.origin_unix_ns).replace('T', " ");
+    let started = format_utc(head.origin_unix_ns).replace('T', " ");
     let mut facts = vec![format!("{} UTC", started.split('.').next().unwrap_or_default())];
     if let Some(server) = &head.server {
         let sandbox = if server.sandbox { ", sandbox" } else { "" };
         facts.insert(0, format!("{} {}{sandbox}", server.product, server.version));
     }
-    facts.extend(head.seconds.map(|s| format!("{} in all", time(s))));
+    facts.extend(head.seconds.map(|s| format!("{} in all", format_time(s))));
     let state = state_word(head.state);
-    let facts: Vec<String> = facts.iter().map(|f| format!("<span>{}</span>", text(f))).collect();
+    let facts: Vec<String> =
+        facts.iter().map(|f| format!("<span>{}</span>", escape_html(f))).collect();
     format!(
         "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{} \
          <span class=\"state {state}\">{state}</span></p></div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
-        text(&head.command),
-        text(if head.name.is_empty() { "run" } else { &head.name }),
+        escape_html(&head.command),
+        escape_html(if head.name.is_empty() { "run" } else { &head.name }),
         facts.join(" ")
     )
 }
 
-fn answer(findings: &Findings) -> String {
-    let class = if findings.void().is_some() { " class=\"unreliable\"" } else { "" };
+fn answer_section(findings: &Findings) -> String {
+    let class = if findings.void_caveat().is_some() { " class=\"unreliable\"" } else { "" };
     let mut out = format!("<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2>");
     if let Some(question) = &findings.head.question {
-        out += &format!("<p class=\"further\">{}</p>", sentence(question));
+        out += &format!("<p class=\"further\">{}</p>", sentence_html(question));
     }
-    if let Some(void) = findings.void() {
+    if let Some(void) = findings.void_caveat() {
         out += &format!(
             "<p class=\"void\"><strong>{}</strong> {} <code>{}</code></p>",
             findings.void_word(),
-            sentence(&void.evidence),
+            sentence_html(&void.evidence),
             void.id
         );
     }
     for (place, line) in findings.answer.iter().enumerate() {
         let class = if place == 0 { "first" } else { "further" };
-        out += &format!("<p class=\"{class}\">{}</p>", sentence(line));
+        out += &format!("<p class=\"{class}\">{}</p>", sentence_html(line));
     }
-    let tiles = tiles(findings);
+    let tiles = answer_tiles(findings);
     if !tiles.is_empty() {
         out.push_str("<dl class=\"tiles\">");
         for (name, value) in tiles {
-            let value = unbroken(&text(&value));
-            out += &format!("<div><dt>{}</dt><dd>{value}</dd></div>", text(&name));
+            let value = unbroken_numbers(&escape_html(&value));
+            out += &format!("<div><dt>{}</dt><dd>{value}</dd></div>", escape_html(&name));
         }
         out.push_str("</dl>");
     }
@@ -121,22 +129,22 @@ fn answer(findings: &Findings) -> String {
 }
 
 /// The few numbers that a reader takes along.
-fn tiles(findings: &Findings) -> Vec<(String, String)> {
+fn answer_tiles(findings: &Findings) -> Vec<(String, String)> {
     let mut tiles: Vec<(String, String)> = Vec::new();
     let mut push = |name: &str, value: String| tiles.push((name.to_owned(), value));
     if let [only] = &findings.trials[..] {
-        push("events/s", figure_or_dash(only.events_per_s.value));
+        push("events/s", number_or_dash(only.events_per_s.value));
         for (name, value) in [
             ("response p50", only.response.p50_s),
             ("response p99", only.response.p99_s),
             ("longest", only.response.max_s),
         ] {
-            push(name, value.map_or_else(|| "-".to_owned(), time));
+            push(name, value.map_or_else(|| "-".to_owned(), format_time));
         }
-        push("failed", count(only.failed));
+        push("failed", format_count(only.failed));
         if let Some(unbegun) = only.unbegun {
-            let share = percent(unbegun.share);
-            push("due and never begun", format!("{} ({share})", count(unbegun.arrivals)));
+            let share = format_percent(unbegun.share);
+            push("due and never begun", format!("{} ({share})", format_count(unbegun.arrivals)));
         }
         return tiles;
     }
@@ -144,8 +152,8 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
         if let (Some(first), Some(faster)) = (way.first, way.times_faster.value) {
             let first = &findings.trials[first];
             let value = match way.warm_s {
-                Some(_) => times(faster),
-                None => time(first.seconds),
+                Some(_) => format_ratio(faster),
+                None => format_time(first.seconds),
             };
             let name = match way.warm_s {
                 Some(_) => format!("{}: first run faster", way.way),
@@ -154,7 +162,10 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
             // What is read repeats, seconds less so.
             match first.disk_reads {
                 Some(reads) => {
-                    push(&format!("{}: page reads", way.way), count(reads.value.round() as u64));
+                    push(
+                        &format!("{}: page reads", way.way),
+                        format_count(reads.value.round() as u64),
+                    );
                 }
                 None => push(&name, value),
             }
@@ -163,7 +174,7 @@ fn tiles(findings: &Findings) -> Vec<(String, String)> {
     tiles
 }
 
-fn caveats(findings: &Findings) -> String {
+fn caveats_section(findings: &Findings) -> String {
     let (caveats, allowed) = (&findings.caveats, &findings.allowed);
     if caveats.is_empty() && allowed.is_empty() {
         return String::new();
@@ -173,13 +184,13 @@ fn caveats(findings: &Findings) -> String {
             "<li class=\"{level}\"><span class=\"level\">{level}</span> <code>{}</code> \
              <div><span class=\"evidence\">{}.</span> <span class=\"remedy\">{}.</span></div></li>",
             caveat.id,
-            sentence(&capital(&caveat.evidence)),
-            sentence(&capital(&caveat.remedy)),
-            level = caveat.level.words(),
+            sentence_html(&capitalize_first(&caveat.evidence)),
+            sentence_html(&capitalize_first(&caveat.remedy)),
+            level = caveat.level.as_str(),
         )
     };
     let of = |note: bool| -> String {
-        caveats.iter().filter(|c| (c.level == Level::Note) == note).map(item).collect()
+        caveats.iter().filter(|c| (c.level == CaveatLevel::Note) == note).map(item).collect()
     };
     let (grave, notes) = (of(false), of(true));
     let mut out = String::from("<section id=\"caveats\"><h2>What these numbers carry</h2>");
@@ -193,15 +204,15 @@ fn caveats(findings: &Findings) -> String {
     }
     if !allowed.is_empty() {
         let known: Vec<String> =
-            allowed.iter().map(|c| format!("`{}` ({})", c.id, c.level.words())).collect();
+            allowed.iter().map(|c| format!("`{}` ({})", c.id, c.level.as_str())).collect();
         let words = format!("{} allowed by the user: {}.", allowed.len(), known.join(", "));
-        out += &format!("<p>{}</p>", sentence(&words));
+        out += &format!("<p>{}</p>", sentence_html(&words));
     }
     out + "</section>"
 }
 
-fn comparison(findings: &Findings) -> String {
-    let warmed = |w: &WayFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
+fn variants_section(findings: &Findings) -> String {
+    let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
     if !findings.ways.iter().any(warmed) {
         return String::new();
     }
@@ -210,23 +221,28 @@ fn comparison(findings: &Findings) -> String {
          <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
          run of the cold way by the first run of this one: one run each, so no interval. Page \
          reads are <code>Innodb_buffer_pool_reads</code>.</p>{}</section>",
-        bars::svg(findings),
-        tables::ways(findings),
-        notes(findings)
+        bars::variants_svg(findings),
+        tables::variants_table(findings),
+        variant_notes(findings)
     )
 }
 
 /// What the steps noted: proof of coldness, what warming left out.
-fn notes(findings: &Findings) -> String {
-    let of = |way: &WayFinding| -> String {
-        let name = text(&way.way);
-        way.notes.iter().map(|n| format!("<li><b>{name}</b>: {}</li>", sentence(n))).collect()
+fn variant_notes(findings: &Findings) -> String {
+    let of = |way: &VariantFinding| -> String {
+        let name = escape_html(&way.way);
+        way.notes.iter().map(|n| format!("<li><b>{name}</b>: {}</li>", sentence_html(n))).collect()
     };
     let all: String = findings.ways.iter().map(of).collect();
     if all.is_empty() { all } else { format!("<ul class=\"small notes\">{all}</ul>") }
 }
 
-fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, ground: &Ground) -> String {
+fn time_section(
+    findings: &Findings,
+    main: &[Plot],
+    time_axis: &PlotAxis,
+    ground: &PlotBackground,
+) -> String {
     if main.is_empty() {
         return String::new();
     }
@@ -241,22 +257,22 @@ fn over_time(findings: &Findings, main: &[Plot], time_axis: &Axis, ground: &Grou
     if preparing > 0.0 {
         out += &format!(
             "<p class=\"small\">The axis begins after {} of preparing the data.</p>",
-            time(preparing)
+            format_time(preparing)
         );
     }
-    out += &ground_legend(ground);
+    out += &background_legend(ground);
     for (place, plot) in main.iter().enumerate() {
         let frame = main_frame(place, main.len(), &ground.bands);
-        out += &figure_of(findings, plot, &frame, time_axis, ground);
+        out += &plot_figure(findings, plot, &frame, time_axis, ground);
     }
     out + "</section>"
 }
 
 /// The title of the axis that all share stands below the last of them.
-fn main_frame(place: usize, plots: usize, bands: &[Band]) -> Frame {
+fn main_frame(place: usize, plots: usize, bands: &[PlotBand]) -> PlotFrame {
     let title = if place + 1 < plots { 0.0 } else { TITLE };
     let strip = if bands.is_empty() { WIDE.top - SMALL.top } else { 0.0 };
-    Frame {
+    PlotFrame {
         top: WIDE.top - strip,
         bottom: WIDE.bottom + title,
         height: WIDE.height + title - strip,
@@ -265,7 +281,7 @@ fn main_frame(place: usize, plots: usize, bands: &[Band]) -> Frame {
 }
 
 /// What the bands mean, as far as they occur.
-fn ground_legend(ground: &Ground) -> String {
+fn background_legend(ground: &PlotBackground) -> String {
     let kinds = [
         ("cold", "load on a cold pool"),
         ("warming", "warming (W)"),
@@ -293,20 +309,26 @@ fn ground_legend(ground: &Ground) -> String {
 }
 
 /// A plot with its legend and its table.
-fn figure_of(findings: &Findings, plot: &Plot, frame: &Frame, x: &Axis, ground: &Ground) -> String {
+fn plot_figure(
+    findings: &Findings,
+    plot: &Plot,
+    frame: &PlotFrame,
+    x: &PlotAxis,
+    ground: &PlotBackground,
+) -> String {
     format!(
         "<figure class=\"plot\" data-plot=\"{id}\"><figcaption><h3>{}</h3>{}</figcaption>\
          <div class=\"scroll\">{}</div><details><summary>as a table</summary>{}</details></figure>",
-        text(&plot.title),
-        legend(plot),
-        plot.svg(frame, x, ground),
-        tables::of_plot(findings, plot),
+        escape_html(&plot.title),
+        curve_legend(plot),
+        plot.to_svg(frame, x, ground),
+        tables::plot_table(findings, plot),
         id = plot.id,
     )
 }
 
 /// Signs and names of the curves; a single one is named by the title.
-pub(super) fn legend(plot: &Plot) -> String {
+pub(super) fn curve_legend(plot: &Plot) -> String {
     if plot.curves.len() < 2 {
         return String::new();
     }
@@ -315,34 +337,34 @@ pub(super) fn legend(plot: &Plot) -> String {
         let number = curve.colour % super::plot::COLOURS.len();
         let colour = super::plot::COLOURS[number];
         let sign = match curve.style {
-            Style::Dots => "<path d=\"M7 6h0\" stroke-width=\"6\" stroke-linecap=\"round\"",
-            Style::Crosses => "<path d=\"M4 3l6 6m0-6l-6 6\" stroke-width=\"1.6\"",
-            Style::Dashed => "<path d=\"M0 6h14\" stroke-width=\"2\" stroke-dasharray=\"5 4\"",
-            Style::Line | Style::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
+            CurveStyle::Dots => "<path d=\"M7 6h0\" stroke-width=\"6\" stroke-linecap=\"round\"",
+            CurveStyle::Crosses => "<path d=\"M4 3l6 6m0-6l-6 6\" stroke-width=\"1.6\"",
+            CurveStyle::Dashed => "<path d=\"M0 6h14\" stroke-width=\"2\" stroke-dasharray=\"5 4\"",
+            CurveStyle::Line | CurveStyle::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
         };
         out += &format!(
             "<li data-curve=\"{place}\"><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
              {sign} class=\"curve c{number}\" \
              stroke=\"{colour}\" fill=\"none\"/></svg> {}</li>",
-            text(&curve.name)
+            escape_html(&curve.name)
         );
     }
     out + "</ul>"
 }
 
-fn loads(findings: &Findings, still: &[(Plot, Frame)]) -> String {
+fn loads_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
     if findings.trials.is_empty() {
         return String::new();
     }
     let mut out = String::from("<section id=\"loads\"><h2>Loads</h2>");
-    out += &tables::trials(findings);
+    out += &tables::trials_table(findings);
     out.push_str(
         "<p class=\"small\">Response time counts from when an event was due, service time \
          from when it began. A percentile stands only where at least one event lies beyond it.</p>",
     );
-    out += &verdicts::steady(findings);
-    out += &still_figure(still, "spectrum");
-    let classes = tables::classes(findings);
+    out += &verdicts::steady_table(findings);
+    out += &untimed_figure(still, "spectrum");
+    let classes = tables::classes_table(findings);
     if !classes.is_empty() {
         out += &format!("<h3>By class</h3>{classes}");
     }
@@ -350,18 +372,26 @@ fn loads(findings: &Findings, still: &[(Plot, Frame)]) -> String {
 }
 
 /// Of a plot that is not over time.
-pub(super) fn tall_frame() -> Frame {
-    Frame { top: 12.0, height: 300.0, bottom: WIDE.bottom + TITLE, ..WIDE }
+pub(super) fn tall_frame() -> PlotFrame {
+    PlotFrame { top: 12.0, height: 300.0, bottom: WIDE.bottom + TITLE, ..WIDE }
 }
 
-fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, ground: &Ground) -> String {
+fn server_section(
+    findings: &Findings,
+    more: &[Plot],
+    time_axis: &PlotAxis,
+    ground: &PlotBackground,
+) -> String {
     if more.is_empty() {
         return String::new();
     }
-    let bare = |b: &Band| Band { way: String::new(), letter: String::new(), ..b.clone() };
-    let bare = Ground { bands: ground.bands.iter().map(bare).collect(), ..Ground::default() };
+    let bare = |b: &PlotBand| PlotBand { way: String::new(), letter: String::new(), ..b.clone() };
+    let bare = PlotBackground {
+        bands: ground.bands.iter().map(bare).collect(),
+        ..PlotBackground::default()
+    };
     let plots: String =
-        more.iter().map(|plot| figure_of(findings, plot, &SMALL, time_axis, &bare)).collect();
+        more.iter().map(|plot| plot_figure(findings, plot, &SMALL, time_axis, &bare)).collect();
     format!(
         "<section id=\"server\"><h2>What else the server showed</h2>\
          <div class=\"pairs\">{plots}</div></section>"
@@ -371,20 +401,24 @@ fn server(findings: &Findings, more: &[Plot], time_axis: &Axis, ground: &Ground)
 fn script_data(
     main: Vec<Plot>,
     more: Vec<Plot>,
-    still: Vec<(Plot, Frame)>,
-    time_axis: &Axis,
-    ground: &Ground,
+    still: Vec<(Plot, PlotFrame)>,
+    time_axis: &PlotAxis,
+    ground: &PlotBackground,
 ) -> String {
     let count = main.len();
     let framed = |(place, plot)| (plot, main_frame(place, count, &ground.bands));
-    let mut all: Vec<(Plot, Frame)> = main.into_iter().enumerate().map(framed).collect();
+    let mut all: Vec<(Plot, PlotFrame)> = main.into_iter().enumerate().map(framed).collect();
     all.extend(more.into_iter().map(|plot| (plot, SMALL)));
     all.extend(still);
     data_element(&all, time_axis, ground)
 }
 
 /// The element that the script reads.
-pub(super) fn data_element(plots: &[(Plot, Frame)], time: &Axis, ground: &Ground) -> String {
-    let data = json(&data::of(plots, time, ground));
+pub(super) fn data_element(
+    plots: &[(Plot, PlotFrame)],
+    time: &PlotAxis,
+    ground: &PlotBackground,
+) -> String {
+    let data = script_json(&plot_data::plots_json(plots, time, ground));
     format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }

@@ -1,22 +1,25 @@
 //! Sections and tables of what was judged: checks, comparisons, differences, steady state, stalls, waits, noise.
 
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, time};
+use crate::analysis::number_format::{
+    UNKNOWN, format_count, format_number, format_percent, format_time, number_or_dash,
+};
 use crate::analysis::{
-    CheckFinding, Comparison, Difference, Findings, NoiseItem, TrialFinding, WaitFinding, WaitGroup,
+    CheckFinding, Findings, MetricComparison, NoiseItem, SetupDifference, TrialFinding,
+    WaitFinding, WaitGroup,
 };
 
-use super::escape::{sentence, text};
-use super::{capital, effects, plots, tables};
+use super::escape::{escape_html, sentence_html};
+use super::{capitalize_first, effects, run_plots, tables};
 
 /// A ratio as a change: `+6.0 %`.
-pub(super) fn change(ratio: Option<f64>) -> String {
+pub(super) fn format_change(ratio: Option<f64>) -> String {
     match ratio.filter(|r| r.is_finite()) {
         Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
         None => UNKNOWN.to_owned(),
     }
 }
 
-pub(super) fn checks(findings: &Findings) -> String {
+pub(super) fn checks_section(findings: &Findings) -> String {
     if findings.checks.is_empty() {
         return String::new();
     }
@@ -24,9 +27,9 @@ pub(super) fn checks(findings: &Findings) -> String {
         format!(
             "<li class=\"{verdict}\"><span class=\"level\">{verdict}</span> <code>{}</code> \
              <div><span class=\"evidence\">{}</span> <span class=\"remedy\">{}</span></div></li>",
-            text(&check.text),
-            sentence(&check.value),
-            sentence(&check.why),
+            escape_html(&check.text),
+            sentence_html(&check.value),
+            sentence_html(&check.why),
             verdict = check.verdict,
         )
     };
@@ -36,15 +39,15 @@ pub(super) fn checks(findings: &Findings) -> String {
     )
 }
 
-pub(super) fn comparisons(findings: &Findings) -> String {
+pub(super) fn comparisons_section(findings: &Findings) -> String {
     let all = &findings.comparisons;
     if all.is_empty() {
         return String::new();
     }
-    let row = |c: &Comparison| {
+    let row = |c: &MetricComparison| {
         let interval = c.ratio.ci95.map_or_else(
             || UNKNOWN.to_owned(),
-            |(low, high)| format!("{} .. {}", change(Some(low)), change(Some(high))),
+            |(low, high)| format!("{} .. {}", format_change(Some(low)), format_change(Some(high))),
         );
         let more = c.more_blocks.map_or_else(String::new, |n| format!("{n} more"));
         vec![
@@ -53,13 +56,13 @@ pub(super) fn comparisons(findings: &Findings) -> String {
             } else {
                 format!("{} \u{b7} {}", c.way, c.metric)
             },
-            change(c.ratio.value),
+            format_change(c.ratio.value),
             interval,
-            c.verdict.words().to_owned(),
-            c.p.map_or_else(|| UNKNOWN.to_owned(), probability),
-            c.signed_rank.map_or_else(|| UNKNOWN.to_owned(), |r| probability(r.p)),
+            c.verdict.as_str().to_owned(),
+            c.p.map_or_else(|| UNKNOWN.to_owned(), format_probability),
+            c.signed_rank.map_or_else(|| UNKNOWN.to_owned(), |r| format_probability(r.p)),
             c.ratio.runs.to_string(),
-            c.detectable.map_or_else(|| UNKNOWN.to_owned(), percent),
+            c.detectable.map_or_else(|| UNKNOWN.to_owned(), format_percent),
             more,
         ]
     };
@@ -78,7 +81,7 @@ pub(super) fn comparisons(findings: &Findings) -> String {
     let notes: String = all
         .iter()
         .flat_map(|c| c.notes.iter().map(move |n| (c, n)))
-        .map(|(c, n)| format!("<li><b>{}</b>: {}</li>", text(&c.metric), sentence(n)))
+        .map(|(c, n)| format!("<li><b>{}</b>: {}</li>", escape_html(&c.metric), sentence_html(n)))
         .collect();
     let notes = match notes.as_str() {
         "" => String::new(),
@@ -89,50 +92,52 @@ pub(super) fn comparisons(findings: &Findings) -> String {
          <p class=\"small\">A dot is one block: this way\u{2019}s run by the base\u{2019}s run \
          beside it. The thick stroke is the estimate, the thin one its 95 % interval; within the \
          grey zone a difference does not matter. The metric in bold decides.</p>{notes}</section>",
-        text(&all[0].base),
-        effects::svg(findings),
-        tables::table(&head, &rows)
+        escape_html(&all[0].base),
+        effects::comparisons_svg(findings),
+        tables::number_table(&head, &rows)
     )
 }
 
 /// A probability: tiny ones are only said to be tiny.
-fn probability(p: f64) -> String {
+fn format_probability(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-pub(super) fn differences(findings: &Findings) -> String {
+pub(super) fn differences_section(findings: &Findings) -> String {
     if findings.differences.is_empty() {
         return String::new();
     }
-    let row = |d: &Difference| {
+    let row = |d: &SetupDifference| {
         let asked = if d.intended { "asked for" } else { "not asked for" };
         vec![d.name.clone(), d.kind.to_owned(), d.base.clone(), d.other.clone(), asked.to_owned()]
     };
     let rows: Vec<Vec<String>> = findings.differences.iter().map(row).collect();
     format!(
         "<section id=\"differences\"><h2>What differs</h2>{}</section>",
-        tables::words(&["what", "kind", "base", "other", ""], &rows)
+        tables::text_table(&["what", "kind", "base", "other", ""], &rows)
     )
 }
 
 /// Whether each load came to a steady state, and its stalls; part of the loads' section.
-pub(super) fn steady(findings: &Findings) -> String {
+pub(super) fn steady_table(findings: &Findings) -> String {
     let row = |(place, trial): (usize, &TrialFinding)| {
         let (steady, stalls) = (trial.steady.as_ref()?, trial.stalls.as_ref());
-        let seconds = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), time);
+        let seconds = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), format_time);
         let level = match (steady.level, steady.precision) {
-            (Some(level), Some(p)) => format!("{} \u{b1}{}", figure(level), percent(p)),
-            (level, _) => figure_or_dash(level),
+            (Some(level), Some(p)) => {
+                format!("{} \u{b1}{}", format_number(level), format_percent(p))
+            }
+            (level, _) => number_or_dash(level),
         };
         Some(vec![
-            plots::name_of_trial(findings, place),
-            steady.verdict.words().to_owned(),
+            run_plots::trial_name(findings, place),
+            steady.verdict.as_str().to_owned(),
             seconds(steady.t0_s),
             level,
-            steady.drift.map_or_else(|| UNKNOWN.to_owned(), |d| change(Some(1.0 + d))),
-            figure_or_dash(steady.n_eff),
-            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| count(s.events.len() as u64)),
-            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| percent(s.lost_share)),
+            steady.drift.map_or_else(|| UNKNOWN.to_owned(), |d| format_change(Some(1.0 + d))),
+            number_or_dash(steady.n_eff),
+            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_count(s.events.len() as u64)),
+            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_percent(s.lost_share)),
             seconds(stalls.and_then(|s| s.period_s)),
             seconds(stalls.and_then(|s| s.longest_silence_s)),
         ])
@@ -155,8 +160,8 @@ pub(super) fn steady(findings: &Findings) -> String {
     ];
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for (place, trial) in findings.trials.iter().enumerate() {
-        for line in reasons(trial) {
-            let name = plots::name_of_trial(findings, place);
+        for line in steady_reasons(trial) {
+            let name = run_plots::trial_name(findings, place);
             match told.iter_mut().find(|t| t.0 == line) {
                 Some((_, names)) => names.push(name),
                 None => told.push((line, vec![name])),
@@ -168,48 +173,47 @@ pub(super) fn steady(findings: &Findings) -> String {
             [only] => only.clone(),
             several => format!("{} loads", several.len()),
         };
-        format!("<li><b>{}</b>: {}</li>", text(&who), sentence(line))
+        format!("<li><b>{}</b>: {}</li>", escape_html(&who), sentence_html(line))
     };
     let causes: String = told.iter().map(item).collect();
     let causes = match causes.as_str() {
         "" => String::new(),
         causes => format!("<ul class=\"small notes\">{causes}</ul>"),
     };
-    format!("<h3>Steady state and stalls</h3>{}{causes}", tables::table(&head, &rows))
+    format!("<h3>Steady state and stalls</h3>{}{causes}", tables::number_table(&head, &rows))
 }
 
 /// Why a load is not steady, and what its stalls came with.
-fn reasons(trial: &TrialFinding) -> Vec<String> {
-    let why = trial.steady.iter().flat_map(|s| &s.why).map(|why| capital(why));
+fn steady_reasons(trial: &TrialFinding) -> Vec<String> {
+    let why = trial.steady.iter().flat_map(|s| &s.why).map(|why| capitalize_first(why));
     let stalls = trial.stalls.iter();
-    let causes = stalls
-        .clone()
-        .flat_map(|s| &s.causes)
-        .map(|c| format!("Stalls, {}: {} (`{}`, {})", percent(c.share), c.title, c.id, c.evidence));
+    let causes = stalls.clone().flat_map(|s| &s.causes).map(|c| {
+        format!("Stalls, {}: {} (`{}`, {})", format_percent(c.share), c.title, c.id, c.evidence)
+    });
     let counters = stalls.clone().flat_map(|s| &s.counters).map(|c| {
-        let (inside, outside) = (figure(c.inside), figure(c.outside));
+        let (inside, outside) = (format_number(c.inside), format_number(c.outside));
         format!("`{}`: {inside} inside stalls, {outside} outside", c.counter)
     });
-    let notes = stalls.flat_map(|s| &s.notes).map(|n| capital(n));
+    let notes = stalls.flat_map(|s| &s.notes).map(|n| capitalize_first(n));
     why.chain(causes).chain(counters).chain(notes).collect()
 }
 
-pub(super) fn waits(findings: &Findings) -> String {
+pub(super) fn waits_section(findings: &Findings) -> String {
     if findings.waits.is_empty() {
         return String::new();
     }
     let row = |w: &WaitFinding| {
-        let t = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), time);
+        let t = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), format_time);
         let name = match w.operation.as_str() {
             "" => w.instrument.clone(),
             operation => format!("{} ({operation})", w.instrument),
         };
-        let coverage = w.coverage.map(|c| format!(", {}", percent(c))).unwrap_or_default();
+        let coverage = w.coverage.map(|c| format!(", {}", format_percent(c))).unwrap_or_default();
         vec![
             name,
             w.value.clone(),
-            count(w.count),
-            time(w.total_s),
+            format_count(w.count),
+            format_time(w.total_s),
             t(w.average_s),
             t(w.p50_s),
             t(w.p90_s),
@@ -224,35 +228,41 @@ pub(super) fn waits(findings: &Findings) -> String {
     let mut notes: Vec<String> = findings.waits.iter().flat_map(|w| w.notes.clone()).collect();
     let tick = findings.waits.iter().filter_map(|w| w.tick_s).fold(0.0, f64::max);
     if tick > 0.0 {
-        notes.push(format!("the server's clock steps by {}: nothing is more exact", time(tick)));
+        notes.push(format!(
+            "the server's clock steps by {}: nothing is more exact",
+            format_time(tick)
+        ));
     }
     notes.dedup();
-    let notes: String =
-        notes.iter().map(|n| format!("<li>{}.</li>", sentence(&capital(n)))).collect();
+    let notes: String = notes
+        .iter()
+        .map(|n| format!("<li>{}.</li>", sentence_html(&capitalize_first(n))))
+        .collect();
     format!(
         "<section id=\"waits\"><h2>What the server waited for</h2>{}{}{}\
          <ul class=\"small notes\">{notes}</ul></section>",
-        wait_groups(findings),
-        tables::table(&head, &rows),
-        watch_cost(findings),
+        wait_groups_table(findings),
+        tables::number_table(&head, &rows),
+        watch_cost_paragraph(findings),
     )
 }
 
 /// Waits by way, over all its loads.
-fn wait_groups(findings: &Findings) -> String {
+fn wait_groups_table(findings: &Findings) -> String {
     if findings.wait_groups.len() < 2 {
         return String::new();
     }
     let row = |g: &WaitGroup| {
         let middle = |range: Option<(f64, f64, f64)>| match range {
             Some((middle, low, high)) => {
-                format!("{} ({} to {})", time(middle), time(low), time(high))
+                format!("{} ({} to {})", format_time(middle), format_time(low), format_time(high))
             }
             None => UNKNOWN.to_owned(),
         };
         let ratio = g.ratio.as_ref().and_then(|r| Some((r.value?, r.ci95))).map(|(value, ci95)| {
-            let range = ci95.map(|(low, high)| format!(" ({} to {})", figure(low), figure(high)));
-            format!("{}{}", figure(value), range.unwrap_or_default())
+            let range = ci95
+                .map(|(low, high)| format!(" ({} to {})", format_number(low), format_number(high)));
+            format!("{}{}", format_number(value), range.unwrap_or_default())
         });
         vec![
             if g.way.is_empty() { g.value.clone() } else { g.way.clone() },
@@ -260,8 +270,8 @@ fn wait_groups(findings: &Findings) -> String {
             g.loads.to_string(),
             middle(g.average),
             middle(g.p99),
-            figure_or_dash(g.waits_per_s),
-            figure_or_dash(g.events_per_s),
+            number_or_dash(g.waits_per_s),
+            number_or_dash(g.events_per_s),
             ratio.unwrap_or_else(|| UNKNOWN.to_owned()),
             g.words.clone(),
         ]
@@ -278,26 +288,27 @@ fn wait_groups(findings: &Findings) -> String {
         "by the first",
         "verdict",
     ];
-    tables::table(&head, &rows)
+    tables::number_table(&head, &rows)
 }
 
 /// What gathering the waits costs the server.
-fn watch_cost(findings: &Findings) -> String {
+fn watch_cost_paragraph(findings: &Findings) -> String {
     let cost = findings.watch_cost.as_ref();
-    cost.map(|c| format!("<p>{}</p>", sentence(&capital(&c.words)))).unwrap_or_default()
+    cost.map(|c| format!("<p>{}</p>", sentence_html(&capitalize_first(&c.words))))
+        .unwrap_or_default()
 }
 
-pub(super) fn noise(findings: &Findings) -> String {
+pub(super) fn noise_section(findings: &Findings) -> String {
     if findings.noise.is_empty() {
         return String::new();
     }
     let row = |n: &NoiseItem| {
-        let value = format!("{} {}", figure(n.value), n.unit).trim_end().to_owned();
+        let value = format!("{} {}", format_number(n.value), n.unit).trim_end().to_owned();
         vec![n.title.to_owned(), n.when.clone(), value, n.level.to_owned(), n.remedy.clone()]
     };
     let rows: Vec<Vec<String>> = findings.noise.iter().map(row).collect();
     format!(
         "<section id=\"noise\"><h2>How quiet the machine was</h2>{}</section>",
-        tables::words(&["", "when", "value", "", ""], &rows)
+        tables::text_table(&["", "when", "value", "", ""], &rows)
     )
 }

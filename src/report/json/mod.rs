@@ -9,56 +9,61 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::analysis::{
-    Caveat, Counted, Estimate, Findings, IntervalFinding, Latency, Phase, Series, Setting,
-    TrialFinding, WayFinding,
+    Caveat, CountedValue, Estimate, Findings, IntervalFinding, LatencySummary, ProbeSeries,
+    TimelineStep, TrialFinding, VariableFinding, VariantFinding,
 };
 use crate::archive::ServerRecord;
 
-use super::{Look, ReportFormat, state_word, utc};
+use super::{ReportFormat, ReportStyle, format_utc, state_word};
 
 /// Version of the schema.
 const SCHEMA: u32 = 1;
 
 /// The format.
-pub(super) struct Json;
+pub(super) struct JsonReport;
 
-impl ReportFormat for Json {
+impl ReportFormat for JsonReport {
     fn name(&self) -> &'static str {
         "json"
     }
     fn about(&self) -> &'static str {
         "everything for programs (docs/schema/report-v1.json)"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &report(findings))?;
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, &report_json(findings))?;
         writeln!(out)
     }
 }
 
-fn report(findings: &Findings) -> Value {
+fn report_json(findings: &Findings) -> Value {
     let head = &findings.head;
     let ended = head.seconds.map(|s| head.origin_unix_ns + (s * 1e9) as u64);
     json!({
         "schema": SCHEMA,
         "tool": { "name": "sweat", "version": head.tool_version },
-        "answer": list(&findings.answer, |said| json!(said.text)),
-        "void": findings.void().is_some(),
-        "caveats": list(&findings.caveats, caveat),
-        "allowed": list(&findings.allowed, caveat),
+        "answer": json_array(&findings.answer, |said| json!(said.text)),
+        "void": findings.void_caveat().is_some(),
+        "caveats": json_array(&findings.caveats, caveat_json),
+        "allowed": json_array(&findings.allowed, caveat_json),
         "run": {
             "id": head.id,
             "name": head.name,
             "command": head.command,
-            "started": utc(head.origin_unix_ns),
-            "ended": ended.map(utc),
+            "started": format_utc(head.origin_unix_ns),
+            "ended": ended.map(format_utc),
             "seconds": head.seconds,
             "state": state_word(head.state),
             "why": head.why,
             "seed": head.seed,
             "facts": head.facts,
-            "phases": list(&findings.timeline.phases, phase),
+            "phases": json_array(&findings.timeline.phases, phase_json),
         },
-        "server": server(head.server.as_ref(), &findings.settings),
+        "server": server_json(head.server.as_ref(), &findings.settings),
         "client": head.host,
         "data": {
             "bytes": findings.data.data_bytes,
@@ -66,53 +71,53 @@ fn report(findings: &Findings) -> Value {
             "pool_bytes": findings.data.pool_bytes,
             "page_bytes": findings.data.page_bytes,
             "ratio_to_pool": findings.data.ratio,
-            "class": findings.data.class.map(|c| c.words()),
+            "class": findings.data.class.map(|c| c.as_str()),
         },
-        "ways": list(&findings.ways, |w| way(findings, w)),
-        "trials": list(&findings.trials, trial),
-        "comparisons": list(&findings.comparisons, verdicts::comparison),
-        "differences": list(&findings.differences, verdicts::difference),
-        "scaling": findings.scaling.as_ref().map(verdicts::scaling),
-        "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity(findings, c)),
-        "replays": list(&findings.replays, |r| replay::replay(r, &ids(findings, &r.trials))),
-        "replay_changes": list(&findings.replay_changes, replay::change),
-        "waits": list(&findings.waits, |w| verdicts::wait(findings, w)),
-        "wait_groups": list(&findings.wait_groups, verdicts::wait_group),
-        "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost),
-        "noise": list(&findings.noise, verdicts::noise),
-        "checks": list(&findings.checks, verdicts::check),
+        "ways": json_array(&findings.ways, |w| variant_json(findings, w)),
+        "trials": json_array(&findings.trials, trial_json),
+        "comparisons": json_array(&findings.comparisons, verdicts::comparison_json),
+        "differences": json_array(&findings.differences, verdicts::difference_json),
+        "scaling": findings.scaling.as_ref().map(verdicts::scaling_json),
+        "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity_json(findings, c)),
+        "replays": json_array(&findings.replays, |r| replay::replay_json(r, &trial_ids(findings, &r.trials))),
+        "replay_changes": json_array(&findings.replay_changes, replay::change_json),
+        "waits": json_array(&findings.waits, |w| verdicts::wait_json(findings, w)),
+        "wait_groups": json_array(&findings.wait_groups, verdicts::wait_group_json),
+        "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost_json),
+        "noise": json_array(&findings.noise, verdicts::noise_json),
+        "checks": json_array(&findings.checks, verdicts::check_json),
         "timeline": {
             "began_s": findings.timeline.began_s,
             "ended_s": findings.timeline.ended_s,
-            "intervals": list(&findings.timeline.intervals, |i| interval(findings, i)),
-            "series": list(&findings.timeline.series, series),
+            "intervals": json_array(&findings.timeline.intervals, |i| interval_json(findings, i)),
+            "series": json_array(&findings.timeline.series, series_json),
         },
         "plan": findings.plan,
-        "files": list(&findings.files, |f| {
+        "files": json_array(&findings.files, |f| {
             json!({ "path": f.path, "bytes": f.bytes, "sha256": f.sha256 })
         }),
     })
 }
 
 /// Names of loads.
-fn ids(findings: &Findings, trials: &[usize]) -> Vec<String> {
+fn trial_ids(findings: &Findings, trials: &[usize]) -> Vec<String> {
     trials.iter().map(|trial| findings.trials[*trial].id.clone()).collect()
 }
 
-fn list<T>(items: &[T], of: impl Fn(&T) -> Value) -> Value {
+fn json_array<T>(items: &[T], of: impl Fn(&T) -> Value) -> Value {
     Value::Array(items.iter().map(of).collect())
 }
 
-fn caveat(caveat: &Caveat) -> Value {
+fn caveat_json(caveat: &Caveat) -> Value {
     json!({
         "id": caveat.id,
-        "level": caveat.level.words(),
+        "level": caveat.level.as_str(),
         "evidence": caveat.evidence,
         "remedy": caveat.remedy,
     })
 }
 
-fn phase(phase: &Phase) -> Value {
+fn phase_json(phase: &TimelineStep) -> Value {
     json!({
         "number": phase.number,
         "kind": phase.kind,
@@ -121,17 +126,17 @@ fn phase(phase: &Phase) -> Value {
         "began_s": phase.began_s,
         "ended_s": phase.ended_s,
         "cut": phase.cut,
-        "pool": phase.temperature.words(),
+        "pool": phase.temperature.as_str(),
         "notes": phase.notes,
     })
 }
 
-fn server(server: Option<&ServerRecord>, settings: &[Setting]) -> Value {
-    let setting = |s: &&Setting| {
+fn server_json(server: Option<&ServerRecord>, settings: &[VariableFinding]) -> Value {
+    let setting = |s: &&VariableFinding| {
         let (name, value) = (&s.name, &s.start);
         json!({ "name": name, "value": value, "origin": s.origin, "changed_to": s.changed_to })
     };
-    let chosen = |which: fn(&&Setting) -> bool| {
+    let chosen = |which: fn(&&VariableFinding) -> bool| {
         Value::Array(settings.iter().filter(which).map(|s| setting(&s)).collect())
     };
     let Some(server) = server else {
@@ -151,7 +156,7 @@ fn server(server: Option<&ServerRecord>, settings: &[Setting]) -> Value {
 }
 
 /// A number with its precision; with one run there is no interval.
-fn estimate(estimate: Estimate) -> Value {
+fn estimate_json(estimate: Estimate) -> Value {
     json!({
         "value": estimate.value,
         "ci95": estimate.ci95.map(|(low, high)| [low, high]),
@@ -159,11 +164,11 @@ fn estimate(estimate: Estimate) -> Value {
     })
 }
 
-fn counted(counted: Option<Counted>) -> Value {
+fn counted_json(counted: Option<CountedValue>) -> Value {
     counted.map_or(Value::Null, |c| json!({ "value": c.value, "counter": c.source }))
 }
 
-fn latency(latency: &Latency) -> Value {
+fn latency_json(latency: &LatencySummary) -> Value {
     json!({
         "n": latency.events,
         "mean": latency.mean_s,
@@ -178,7 +183,7 @@ fn latency(latency: &Latency) -> Value {
     })
 }
 
-fn way(findings: &Findings, way: &WayFinding) -> Value {
+fn variant_json(findings: &Findings, way: &VariantFinding) -> Value {
     let id = |trial: Option<usize>| trial.map(|t| findings.trials[t].id.clone());
     json!({
         "way": way.way,
@@ -187,23 +192,23 @@ fn way(findings: &Findings, way: &WayFinding) -> Value {
         "warm_pages": way.warm_pages,
         "first": id(way.first),
         "second": id(way.second),
-        "times_faster": estimate(way.times_faster),
-        "second_times_faster": estimate(way.second_times_faster),
+        "times_faster": estimate_json(way.times_faster),
+        "second_times_faster": estimate_json(way.second_times_faster),
         "until_first_done_s": way.until_first_done_s,
         "notes": way.notes,
     })
 }
 
-fn trial(trial: &TrialFinding) -> Value {
-    let errors = list(&trial.errors, |e| {
+fn trial_json(trial: &TrialFinding) -> Value {
+    let errors = json_array(&trial.errors, |e| {
         json!({
             "class": e.class, "kind": e.kind, "code": e.code, "count": e.count,
             "first_text": e.first_text,
         })
     });
-    let classes = list(&trial.classes, |c| {
+    let classes = json_array(&trial.classes, |c| {
         json!({
-            "name": c.name, "response": latency(&c.response), "failed": latency(&c.failed),
+            "name": c.name, "response": latency_json(&c.response), "failed": latency_json(&c.failed),
         })
     });
     let rates = trial.rates.map(|r| {
@@ -212,7 +217,7 @@ fn trial(trial: &TrialFinding) -> Value {
             "max": r.max,
         })
     });
-    let spectrum = list(&trial.spectrum, |p| json!([p.quantile, p.latency_s]));
+    let spectrum = json_array(&trial.spectrum, |p| json!([p.quantile, p.latency_s]));
     let cost: Map<String, Value> =
         trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
     json!({
@@ -221,7 +226,7 @@ fn trial(trial: &TrialFinding) -> Value {
         "pass": trial.pass,
         "block": trial.block,
         "value": trial.value,
-        "pool": trial.temperature.words(),
+        "pool": trial.temperature.as_str(),
         "workload": trial.workload,
         "arrival": trial.arrival,
         "workers": trial.workers,
@@ -230,12 +235,12 @@ fn trial(trial: &TrialFinding) -> Value {
         "began_s": trial.began_s,
         "seconds": trial.seconds,
         "events": trial.events,
-        "events_per_s": estimate(trial.events_per_s),
+        "events_per_s": estimate_json(trial.events_per_s),
         "rates": rates,
         "latency": {
-            "response": latency(&trial.response),
-            "service": latency(&trial.service),
-            "lateness": latency(&trial.lateness),
+            "response": latency_json(&trial.response),
+            "service": latency_json(&trial.service),
+            "lateness": latency_json(&trial.lateness),
             "response_hdr_v2_b64": trial.response_hdr,
         },
         "unbegun": trial.unbegun.map(|u| json!({
@@ -250,15 +255,15 @@ fn trial(trial: &TrialFinding) -> Value {
         "reconnects": trial.reconnects,
         "clipped": trial.clipped,
         "abandoned": trial.abandoned,
-        "disk_reads": counted(trial.disk_reads),
-        "disk_bytes": counted(trial.disk_bytes),
+        "disk_reads": counted_json(trial.disk_reads),
+        "disk_bytes": counted_json(trial.disk_bytes),
         "cost_per_event": cost,
-        "steady": trial.steady.as_ref().map(verdicts::steady),
-        "stalls": trial.stalls.as_ref().map(verdicts::stalls),
+        "steady": trial.steady.as_ref().map(verdicts::steady_json),
+        "stalls": trial.stalls.as_ref().map(verdicts::stalls_json),
     })
 }
 
-fn interval(findings: &Findings, interval: &IntervalFinding) -> Value {
+fn interval_json(findings: &Findings, interval: &IntervalFinding) -> Value {
     json!({
         "trial": findings.trials[interval.trial].id,
         "began_s": interval.began_s,
@@ -276,11 +281,11 @@ fn interval(findings: &Findings, interval: &IntervalFinding) -> Value {
     })
 }
 
-fn series(series: &Series) -> Value {
+fn series_json(series: &ProbeSeries) -> Value {
     json!({
         "id": series.id,
         "title": series.title,
         "counter": series.source,
-        "points": list(&series.points, |(at, value)| json!([at, value])),
+        "points": json_array(&series.points, |(at, value)| json!([at, value])),
     })
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::{Behind, ReplayChange, ReplayClassFinding, ReplayFinding};
+use crate::analysis::{ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 
-use super::verdicts::comparison;
-use super::{latency, list};
+use super::verdicts::comparison_json;
+use super::{json_array, latency_json};
 
-pub(super) fn replay(replay: &ReplayFinding, trials: &[String]) -> Value {
-    let bins = list(&replay.lag_bins, |(edge, number)| json!([edge, number]));
-    let reasons = list(&replay.reasons, |reason| {
+pub(super) fn replay_json(replay: &ReplayFinding, trials: &[String]) -> Value {
+    let bins = json_array(&replay.lag_bins, |(edge, number)| json!([edge, number]));
+    let reasons = json_array(&replay.reasons, |reason| {
         let (line, text) = reason.example.clone().unzip();
         json!({ "reason": reason.reason, "records": reason.count, "line": line, "example": text })
     });
@@ -26,21 +26,21 @@ pub(super) fn replay(replay: &ReplayFinding, trials: &[String]) -> Value {
         "span_s": replay.span_s,
         "uncertainty_s": replay.uncertainty_s,
         "round_trip_s": replay.round_trip_s,
-        "lag": latency(&replay.lag),
+        "lag": latency_json(&replay.lag),
         "lag_bins": bins,
         "lag_by_second": replay.lag_by_second,
-        "behind": replay.behind.as_ref().map(behind),
-        "errors": errors(replay.errors),
+        "behind": replay.behind.as_ref().map(behind_json),
+        "errors": errors_json(replay.errors),
         "rows_compared": replay.rows_compared,
         "rows_differing": replay.rows_differing,
-        "classes": list(&replay.classes, class),
+        "classes": json_array(&replay.classes, class_json),
         "left_out": replay.left_out,
         "left_out_why": reasons,
         "notes": replay.notes,
     })
 }
 
-fn behind(behind: &Behind) -> Value {
+fn behind_json(behind: &ScheduleLag) -> Value {
     json!({
         "from_s": behind.from_s,
         "seconds": behind.seconds,
@@ -51,35 +51,35 @@ fn behind(behind: &Behind) -> Value {
     })
 }
 
-fn errors([as_recorded, new, gone]: [u64; 3]) -> Value {
+fn errors_json([as_recorded, new, gone]: [u64; 3]) -> Value {
     json!({ "as_recorded": as_recorded, "new": new, "gone": gone })
 }
 
-fn class(class: &ReplayClassFinding) -> Value {
+fn class_json(class: &ReplayClassFinding) -> Value {
     let (code, text) = class.first_error.clone().unzip();
     json!({
         "digest": class.digest,
         "example": class.example,
         "sent": class.count,
         "share": class.share,
-        "recorded": latency(&class.recorded),
-        "replayed": latency(&class.replayed),
-        "errors": errors(class.errors),
+        "recorded": latency_json(&class.recorded),
+        "replayed": latency_json(&class.replayed),
+        "errors": errors_json(class.errors),
         "first_error_code": code,
         "first_error": text,
         "rows_compared": class.rows_compared,
         "rows_differing": class.rows_differing,
-        "change": class.change.as_ref().map(comparison),
+        "change": class.change.as_ref().map(comparison_json),
     })
 }
 
-pub(super) fn change(change: &ReplayChange) -> Value {
+pub(super) fn change_json(change: &ReplayChange) -> Value {
     json!({
         "digest": change.digest,
-        "base": latency(&change.base),
-        "way": latency(&change.way),
+        "base": latency_json(&change.base),
+        "way": latency_json(&change.way),
         "errors_new_base": change.errors_new.0,
         "errors_new_way": change.errors_new.1,
-        "change": comparison(&change.change),
+        "change": comparison_json(&change.change),
     })
 }

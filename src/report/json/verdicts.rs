@@ -3,16 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::analysis::{
-    Capacity, CapacityStep, CheckFinding, Comparison, Difference, Findings, NoiseItem, Scaling,
-    ScalingPoint, Stalls, Steady, WaitFinding, WaitGroup, WatchCost,
+    CapacityFinding, CapacityStep, CheckFinding, Findings, MetricComparison, NoiseItem,
+    ScalingFinding, ScalingPoint, SetupDifference, StallFindings, SteadyState, WaitFinding,
+    WaitGroup, WaitTracingCost,
 };
 
-use super::{estimate, list};
+use super::{estimate_json, json_array};
 
-pub(super) fn comparison(comparison: &Comparison) -> Value {
+pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
     let rank = comparison.signed_rank.map(|r| {
         json!({
-            "p": number(r.p), "ratio": number(r.ratio), "ci95": pair(r.ci95),
+            "p": number_json(r.p), "ratio": number_json(r.ratio), "ci95": pair_json(r.ci95),
         })
     });
     json!({
@@ -22,23 +23,23 @@ pub(super) fn comparison(comparison: &Comparison) -> Value {
         "decides": comparison.decides,
         "more_is_better": comparison.more_is_better,
         "paired": comparison.paired,
-        "ratio": estimate(comparison.ratio),
-        "verdict": comparison.verdict.words(),
-        "margin": number(comparison.margin),
+        "ratio": estimate_json(comparison.ratio),
+        "verdict": comparison.verdict.as_str(),
+        "margin": number_json(comparison.margin),
         "p": comparison.p,
         "signed_rank": rank,
         "detectable": comparison.detectable,
         "more_blocks": comparison.more_blocks,
-        "noise": comparison.noise.map(number),
+        "noise": comparison.noise.map(number_json),
         "within_noise": comparison.within_noise,
-        "pairs": list(&comparison.pairs, |p| {
-            json!({ "block": p.block, "base": number(p.base), "way": number(p.way) })
+        "pairs": json_array(&comparison.pairs, |p| {
+            json!({ "block": p.block, "base": number_json(p.base), "way": number_json(p.way) })
         }),
         "notes": comparison.notes,
     })
 }
 
-pub(super) fn difference(difference: &Difference) -> Value {
+pub(super) fn difference_json(difference: &SetupDifference) -> Value {
     json!({
         "way": difference.way,
         "kind": difference.kind,
@@ -49,12 +50,12 @@ pub(super) fn difference(difference: &Difference) -> Value {
     })
 }
 
-pub(super) fn scaling(scaling: &Scaling) -> Value {
+pub(super) fn scaling_json(scaling: &ScalingFinding) -> Value {
     let point = |p: &ScalingPoint| {
         json!({
-            "value": number(p.value),
+            "value": number_json(p.value),
             "concurrency": p.concurrency,
-            "events_per_s": estimate(p.events_per_s),
+            "events_per_s": estimate_json(p.events_per_s),
             "p99_s": p.p99_s,
             "threads_running": p.threads_running,
             "efficiency": p.efficiency,
@@ -62,25 +63,25 @@ pub(super) fn scaling(scaling: &Scaling) -> Value {
     };
     let law = scaling.law.map(|law| {
         json!({
-            "lambda": number(law.lambda), "sigma": number(law.sigma), "kappa": number(law.kappa),
-            "r2": number(law.r2),
+            "lambda": number_json(law.lambda), "sigma": number_json(law.sigma), "kappa": number_json(law.kappa),
+            "r2": number_json(law.r2),
         })
     });
     let with_interval = |found: Option<(f64, f64, f64)>| {
         found.map(|(value, low, high)| {
             json!({
-                "value": number(value), "ci95": pair((low, high)),
+                "value": number_json(value), "ci95": pair_json((low, high)),
             })
         })
     };
     let two_lines = scaling.two_lines.map(|(one, ceiling)| {
         json!({
-            "per_s_of_one": number(one), "ceiling_per_s": number(ceiling),
+            "per_s_of_one": number_json(one), "ceiling_per_s": number_json(ceiling),
         })
     });
     json!({
         "axis": scaling.axis,
-        "points": list(&scaling.points, point),
+        "points": json_array(&scaling.points, point),
         "law": law,
         "peak_n": with_interval(scaling.peak_n),
         "peak_per_s": with_interval(scaling.peak_rate),
@@ -90,15 +91,15 @@ pub(super) fn scaling(scaling: &Scaling) -> Value {
     })
 }
 
-pub(super) fn capacity(findings: &Findings, capacity: &Capacity) -> Value {
+pub(super) fn capacity_json(findings: &Findings, capacity: &CapacityFinding) -> Value {
     let step = |step: &CapacityStep| {
         json!({
-            "trial": id(findings, step.trial),
+            "trial": trial_id(findings, step.trial),
             "phase": step.phase,
             "offered_per_s": step.offered_per_s,
-            "achieved_per_s": number(step.achieved_per_s),
+            "achieved_per_s": number_json(step.achieved_per_s),
             "p99_s": step.p99_s,
-            "verdict": step.outcome.words(),
+            "verdict": step.outcome.as_str(),
             "why": step.why,
         })
     };
@@ -108,19 +109,19 @@ pub(super) fn capacity(findings: &Findings, capacity: &Capacity) -> Value {
         "first_failing_per_s": capacity.first_failing_per_s,
         "why": capacity.why,
         "ill_posed": capacity.ill_posed,
-        "steps": list(&capacity.steps, step),
+        "steps": json_array(&capacity.steps, step),
         "notes": capacity.notes,
     })
 }
 
-pub(super) fn wait(findings: &Findings, wait: &WaitFinding) -> Value {
+pub(super) fn wait_json(findings: &Findings, wait: &WaitFinding) -> Value {
     json!({
-        "trial": id(findings, wait.trial),
+        "trial": trial_id(findings, wait.trial),
         "value": wait.value,
         "instrument": wait.instrument,
         "operation": wait.operation,
         "count": wait.count,
-        "total_s": number(wait.total_s),
+        "total_s": number_json(wait.total_s),
         "average_s": wait.average_s,
         "p50_s": wait.p50_s,
         "p90_s": wait.p90_s,
@@ -136,11 +137,11 @@ pub(super) fn wait(findings: &Findings, wait: &WaitFinding) -> Value {
     })
 }
 
-pub(super) fn wait_group(group: &WaitGroup) -> Value {
+pub(super) fn wait_group_json(group: &WaitGroup) -> Value {
     let range = |found: Option<(f64, f64, f64)>| {
         found.map(|(median, least, most)| {
             json!({
-                "median": number(median), "min": number(least), "max": number(most),
+                "median": number_json(median), "min": number_json(least), "max": number_json(most),
             })
         })
     };
@@ -154,14 +155,14 @@ pub(super) fn wait_group(group: &WaitGroup) -> Value {
         "p99_s": range(group.p99),
         "waits_per_s": group.waits_per_s,
         "events_per_s": group.events_per_s,
-        "ratio": group.ratio.map(estimate),
+        "ratio": group.ratio.map(estimate_json),
         "words": group.words,
     })
 }
 
-pub(super) fn watch_cost(cost: &WatchCost) -> Value {
+pub(super) fn watch_cost_json(cost: &WaitTracingCost) -> Value {
     json!({
-        "share": estimate(cost.share),
+        "share": estimate_json(cost.share),
         "pairs": cost.pairs,
         "bare_s": cost.bare_s,
         "watched_s": cost.watched_s,
@@ -169,19 +170,19 @@ pub(super) fn watch_cost(cost: &WatchCost) -> Value {
     })
 }
 
-pub(super) fn noise(item: &NoiseItem) -> Value {
+pub(super) fn noise_json(item: &NoiseItem) -> Value {
     json!({
         "id": item.id,
         "title": item.title,
         "when": item.when,
-        "value": number(item.value),
+        "value": number_json(item.value),
         "unit": item.unit,
         "level": item.level,
         "remedy": item.remedy,
     })
 }
 
-pub(super) fn check(check: &CheckFinding) -> Value {
+pub(super) fn check_json(check: &CheckFinding) -> Value {
     json!({
         "text": check.text,
         "value": check.value,
@@ -190,9 +191,9 @@ pub(super) fn check(check: &CheckFinding) -> Value {
     })
 }
 
-pub(super) fn steady(steady: &Steady) -> Value {
+pub(super) fn steady_json(steady: &SteadyState) -> Value {
     json!({
-        "verdict": steady.verdict.words(),
+        "verdict": steady.verdict.as_str(),
         "t0_s": steady.t0_s,
         "length_s": steady.length_s,
         "level_per_s": steady.level,
@@ -205,33 +206,33 @@ pub(super) fn steady(steady: &Steady) -> Value {
     })
 }
 
-pub(super) fn stalls(stalls: &Stalls) -> Value {
+pub(super) fn stalls_json(stalls: &StallFindings) -> Value {
     let seconds = stalls.events.iter().fold(0.0, |sum, s| sum + s.seconds);
     json!({
         "count": stalls.events.len(),
-        "seconds": number(seconds),
-        "lost_share": number(stalls.lost_share),
+        "seconds": number_json(seconds),
+        "lost_share": number_json(stalls.lost_share),
         "period_s": stalls.period_s,
         "dips": stalls.dips,
         "resolution_s": stalls.resolution_s,
         "full_stop_s": stalls.full_stop_s,
         "longest_silence_s": stalls.longest_silence_s,
         "slowest_by_median": stalls.slowest_by_median,
-        "events": list(&stalls.events, |s| {
+        "events": json_array(&stalls.events, |s| {
             json!({
-                "kind": s.kind.words(), "began_s": number(s.began_s), "seconds": number(s.seconds),
-                "depth": number(s.depth), "lost_events": number(s.lost_events), "max_s": s.max_s,
+                "kind": s.kind.as_str(), "began_s": number_json(s.began_s), "seconds": number_json(s.seconds),
+                "depth": number_json(s.depth), "lost_events": number_json(s.lost_events), "max_s": s.max_s,
             })
         }),
-        "causes": list(&stalls.causes, |c| {
+        "causes": json_array(&stalls.causes, |c| {
             json!({
-                "id": c.id, "title": c.title, "evidence": c.evidence, "share": number(c.share),
+                "id": c.id, "title": c.title, "evidence": c.evidence, "share": number_json(c.share),
             })
         }),
-        "counters": list(&stalls.counters, |c| {
+        "counters": json_array(&stalls.counters, |c| {
             json!({
-                "counter": c.counter, "inside": number(c.inside), "outside": number(c.outside),
-                "z": number(c.z),
+                "counter": c.counter, "inside": number_json(c.inside), "outside": number_json(c.outside),
+                "z": number_json(c.z),
             })
         }),
         "notes": stalls.notes,
@@ -239,14 +240,14 @@ pub(super) fn stalls(stalls: &Stalls) -> Value {
 }
 
 /// A number; what is none (an infinite ratio, say) is `null`.
-fn number(value: f64) -> Value {
+fn number_json(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { Value::Null }
 }
 
-fn pair(interval: (f64, f64)) -> Value {
-    json!([number(interval.0), number(interval.1)])
+fn pair_json(interval: (f64, f64)) -> Value {
+    json!([number_json(interval.0), number_json(interval.1)])
 }
 
-fn id(findings: &Findings, trial: usize) -> Option<&str> {
+fn trial_id(findings: &Findings, trial: usize) -> Option<&str> {
     findings.trials.get(trial).map(|t| t.id.as_str())
 }

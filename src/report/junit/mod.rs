@@ -6,23 +6,28 @@ use std::io::{self, Write};
 use crate::analysis::{CheckFinding, Findings};
 use crate::archive::RunState;
 
-use super::{Look, ReportFormat, state_word, utc};
+use super::{ReportFormat, ReportStyle, format_utc, state_word};
 
 /// The format.
-pub(super) struct Junit;
+pub(super) struct JunitReport;
 
-impl ReportFormat for Junit {
+impl ReportFormat for JunitReport {
     fn name(&self) -> &'static str {
         "junit"
     }
     fn about(&self) -> &'static str {
         "the checks as JUnit XML, for a build server"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let head = &findings.head;
         let broken = head.state != RunState::Done;
         let of = |verdict: &str| findings.checks.iter().filter(|c| c.verdict == verdict).count();
-        let void = usize::from(!broken && findings.void().is_some());
+        let void = usize::from(!broken && findings.void_caveat().is_some());
         let counts = format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
             findings.checks.len() + 1,
@@ -36,21 +41,21 @@ impl ReportFormat for Junit {
         writeln!(
             out,
             "  <testsuite name=\"{}\" {counts} timestamp=\"{}\">",
-            text(&head.id),
-            utc(head.origin_unix_ns).split('.').next().unwrap_or_default()
+            escape_xml(&head.id),
+            format_utc(head.origin_unix_ns).split('.').next().unwrap_or_default()
         )?;
-        properties(findings, out)?;
-        let class = text(&format!("sweat.{}.{}", head.command, head.name));
-        run(findings, &class, out)?;
+        write_properties(findings, out)?;
+        let class = escape_xml(&format!("sweat.{}.{}", head.command, head.name));
+        write_run(findings, &class, out)?;
         for check in &findings.checks {
-            case(check, &class, out)?;
+            write_case(check, &class, out)?;
         }
-        writeln!(out, "    <system-out>{}</system-out>", text(&findings.answer.join(" ")))?;
+        writeln!(out, "    <system-out>{}</system-out>", escape_xml(&findings.answer.join(" ")))?;
         writeln!(out, "  </testsuite>\n</testsuites>")
     }
 }
 
-fn properties(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_properties(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let head = &findings.head;
     let mut list = vec![("sweat", head.tool_version.clone()), ("seed", head.seed.to_string())];
     if let Some(server) = &head.server {
@@ -59,32 +64,32 @@ fn properties(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     list.extend(findings.folder.iter().map(|folder| ("folder", folder.clone())));
     writeln!(out, "    <properties>")?;
     for (name, value) in list {
-        writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", text(&value))?;
+        writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", escape_xml(&value))?;
     }
     writeln!(out, "    </properties>")
 }
 
 /// Whether the run came to its end and can carry its claim.
-fn run(findings: &Findings, class: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write_run(findings: &Findings, class: &str, out: &mut dyn Write) -> io::Result<()> {
     let head = &findings.head;
     write!(out, "    <testcase classname=\"{class}\" name=\"run\" time=\"0\"")?;
-    match (head.state, findings.void()) {
+    match (head.state, findings.void_caveat()) {
         (RunState::Done, None) => writeln!(out, "/>"),
         (RunState::Done, Some(void)) => {
-            let why = text(&format!("{}: {}", void.id, void.evidence));
+            let why = escape_xml(&format!("{}: {}", void.id, void.evidence));
             writeln!(out, "><skipped message=\"{why}\"/></testcase>")
         }
         (state, _) => {
             let why = head.why.clone().unwrap_or_default();
-            let why = text(&format!("{}: {why}", state_word(state)));
+            let why = escape_xml(&format!("{}: {why}", state_word(state)));
             writeln!(out, "><error type=\"{}\" message=\"{why}\"/></testcase>", state_word(state))
         }
     }
 }
 
-fn case(check: &CheckFinding, class: &str, out: &mut dyn Write) -> io::Result<()> {
-    let name = text(&check.text);
-    let said = text(format!("{}; {}", check.value, check.why).trim_end_matches("; "));
+fn write_case(check: &CheckFinding, class: &str, out: &mut dyn Write) -> io::Result<()> {
+    let name = escape_xml(&check.text);
+    let said = escape_xml(format!("{}; {}", check.value, check.why).trim_end_matches("; "));
     write!(out, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">")?;
     match check.verdict {
         "pass" => write!(out, "<system-out>{said}</system-out>")?,
@@ -95,7 +100,7 @@ fn case(check: &CheckFinding, class: &str, out: &mut dyn Write) -> io::Result<()
 }
 
 /// Text as content or as the value of an attribute; XML 1.0 has no place for control characters.
-fn text(raw: &str) -> String {
+fn escape_xml(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {

@@ -7,40 +7,45 @@ mod tests;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::analysis::{Findings, Latency, TrialFinding};
+use crate::analysis::{Findings, LatencySummary, TrialFinding};
 
-use super::{Look, ReportFormat, state_word};
+use super::{ReportFormat, ReportStyle, state_word};
 
 /// The format.
-pub(super) struct OpenMetrics;
+pub(super) struct OpenMetricsReport;
 
-impl ReportFormat for OpenMetrics {
+impl ReportFormat for OpenMetricsReport {
     fn name(&self) -> &'static str {
         "openmetrics"
     }
     fn about(&self) -> &'static str {
         "the numbers for a monitor, OpenMetrics text"
     }
-    fn write(&self, findings: &Findings, _look: Look, out: &mut dyn Write) -> io::Result<()> {
-        let mut text = Text { out: String::new(), run: Some(findings.head.id.clone()) };
-        run(findings, &mut text);
-        loads(findings, &mut text);
-        verdicts(findings, &mut text);
-        out.write_all(text.finish().as_bytes())
+    fn write(
+        &self,
+        findings: &Findings,
+        _look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut text = MetricsText { out: String::new(), run: Some(findings.head.id.clone()) };
+        write_run(findings, &mut text);
+        write_loads(findings, &mut text);
+        write_verdicts(findings, &mut text);
+        out.write_all(text.into_text().as_bytes())
     }
 }
 
 /// The text so far.
 #[derive(Clone, Debug, Default)]
-pub struct Text {
+pub struct MetricsText {
     out: String,
     /// The run that all samples are of; none for what is not archived.
     run: Option<String>,
 }
 
-impl Text {
+impl MetricsText {
     /// Begins a family. `unit` is empty or the last part of the name.
-    pub fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+    pub fn start_family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
         let _ = writeln!(self.out, "# TYPE {name} {kind}");
         if !unit.is_empty() {
             let _ = writeln!(self.out, "# UNIT {name} {unit}");
@@ -49,26 +54,26 @@ impl Text {
     }
 
     /// A sample; nothing if the value is not known.
-    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
+    pub fn write_sample(&mut self, name: &str, labels: &[(&str, &str)], value: Option<f64>) {
         let Some(value) = value.filter(|v| v.is_finite()) else { return };
         self.out.push_str(name);
         let run = self.run.iter().map(|run| ("run", run.as_str()));
         let mut sign = '{';
         for (label, content) in run.chain(labels.iter().copied()) {
-            let _ = write!(self.out, "{sign}{label}=\"{}\"", escaped(content));
+            let _ = write!(self.out, "{sign}{label}=\"{}\"", escape_label(content));
             sign = ',';
         }
         let _ = writeln!(self.out, "{} {value}", if sign == ',' { "}" } else { "" });
     }
 
     /// The whole text.
-    pub fn finish(mut self) -> String {
+    pub fn into_text(mut self) -> String {
         self.out.push_str("# EOF\n");
         self.out
     }
 }
 
-fn escaped(raw: &str) -> String {
+fn escape_label(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     for c in raw.chars() {
         match c {
@@ -82,9 +87,9 @@ fn escaped(raw: &str) -> String {
     out
 }
 
-fn run(findings: &Findings, text: &mut Text) {
+fn write_run(findings: &Findings, text: &mut MetricsText) {
     let head = &findings.head;
-    text.family("sweat_run", "info", "", "What ran.");
+    text.start_family("sweat_run", "info", "", "What ran.");
     let server = head.server.as_ref();
     let server = server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default();
     let labels = [
@@ -94,17 +99,22 @@ fn run(findings: &Findings, text: &mut Text) {
         ("server", server.as_str()),
         ("state", state_word(head.state)),
     ];
-    text.sample("sweat_run_info", &labels, Some(1.0));
-    text.family("sweat_run_started_seconds", "gauge", "seconds", "When it began, since 1970.");
-    text.sample("sweat_run_started_seconds", &[], Some(head.origin_unix_ns as f64 / 1e9));
-    text.family("sweat_run_seconds", "gauge", "seconds", "How long it took.");
-    text.sample("sweat_run_seconds", &[], head.seconds);
+    text.write_sample("sweat_run_info", &labels, Some(1.0));
+    text.start_family(
+        "sweat_run_started_seconds",
+        "gauge",
+        "seconds",
+        "When it began, since 1970.",
+    );
+    text.write_sample("sweat_run_started_seconds", &[], Some(head.origin_unix_ns as f64 / 1e9));
+    text.start_family("sweat_run_seconds", "gauge", "seconds", "How long it took.");
+    text.write_sample("sweat_run_seconds", &[], head.seconds);
 }
 
 /// A number of a load: family, unit, help, which.
-type Gauge = (&'static str, &'static str, &'static str, fn(&TrialFinding) -> Option<f64>);
+type LoadGauge = (&'static str, &'static str, &'static str, fn(&TrialFinding) -> Option<f64>);
 
-const GAUGES: &[Gauge] = &[
+const GAUGES: &[LoadGauge] = &[
     ("sweat_load_seconds", "seconds", "Length of the load.", |t| Some(t.seconds)),
     ("sweat_workers", "", "Sessions that ran events.", |t| Some(t.workers as f64)),
     ("sweat_events_per_second", "", "Good events per second.", |t| t.events_per_s.value),
@@ -123,25 +133,30 @@ const GAUGES: &[Gauge] = &[
     }),
 ];
 
-fn loads(findings: &Findings, text: &mut Text) {
+fn write_loads(findings: &Findings, text: &mut MetricsText) {
     let of = |trial: &TrialFinding| {
         let (id, way) = (trial.id.clone(), trial.way.clone());
         [("load", id), ("way", way)]
     };
     let borrowed =
         |labels: &[(&'static str, String); 2]| -> Vec<(&'static str, String)> { labels.to_vec() };
-    text.family("sweat_events", "counter", "", "Events that ended without an error.");
+    text.start_family("sweat_events", "counter", "", "Events that ended without an error.");
     for trial in &findings.trials {
-        each(text, "sweat_events_total", &borrowed(&of(trial)), Some(trial.events as f64));
+        write_value(text, "sweat_events_total", &borrowed(&of(trial)), Some(trial.events as f64));
     }
-    text.family("sweat_errors", "counter", "", "Events that failed, by class, kind and code.");
+    text.start_family(
+        "sweat_errors",
+        "counter",
+        "",
+        "Events that failed, by class, kind and code.",
+    );
     for trial in &findings.trials {
         for error in &trial.errors {
             let mut labels = borrowed(&of(trial));
             labels.push(("class", error.class.clone()));
             labels.push(("kind", error.kind.clone()));
             labels.push(("code", error.code.to_string()));
-            each(text, "sweat_errors_total", &labels, Some(error.count as f64));
+            write_value(text, "sweat_errors_total", &labels, Some(error.count as f64));
         }
     }
     for (name, help, latency) in [
@@ -149,19 +164,19 @@ fn loads(findings: &Findings, text: &mut Text) {
         ("sweat_service_seconds", "From when an event began to its end.", 1),
         ("sweat_lateness_seconds", "How late sweat itself was.", 2),
     ] {
-        text.family(name, "summary", "seconds", help);
+        text.start_family(name, "summary", "seconds", help);
         for trial in &findings.trials {
             let all = [&trial.response, &trial.service, &trial.lateness];
-            summary(text, name, &borrowed(&of(trial)), all[latency]);
+            write_summary(text, name, &borrowed(&of(trial)), all[latency]);
         }
     }
     for (name, unit, help, value) in GAUGES {
-        text.family(name, "gauge", unit, help);
+        text.start_family(name, "gauge", unit, help);
         for trial in &findings.trials {
-            each(text, name, &borrowed(&of(trial)), value(trial));
+            write_value(text, name, &borrowed(&of(trial)), value(trial));
         }
     }
-    text.family(
+    text.start_family(
         "sweat_cost_per_event",
         "gauge",
         "",
@@ -171,17 +186,27 @@ fn loads(findings: &Findings, text: &mut Text) {
         for item in &trial.cost {
             let mut labels = borrowed(&of(trial));
             labels.push(("cost", item.id.to_owned()));
-            each(text, "sweat_cost_per_event", &labels, item.per_event);
+            write_value(text, "sweat_cost_per_event", &labels, item.per_event);
         }
     }
 }
 
-fn each(text: &mut Text, name: &str, labels: &[(&'static str, String)], value: Option<f64>) {
+fn write_value(
+    text: &mut MetricsText,
+    name: &str,
+    labels: &[(&'static str, String)],
+    value: Option<f64>,
+) {
     let labels: Vec<(&str, &str)> = labels.iter().map(|(n, v)| (*n, v.as_str())).collect();
-    text.sample(name, &labels, value);
+    text.write_sample(name, &labels, value);
 }
 
-fn summary(text: &mut Text, name: &str, labels: &[(&'static str, String)], latency: &Latency) {
+fn write_summary(
+    text: &mut MetricsText,
+    name: &str,
+    labels: &[(&'static str, String)],
+    latency: &LatencySummary,
+) {
     for (quantile, value) in [
         ("0.5", latency.p50_s),
         ("0.9", latency.p90_s),
@@ -192,31 +217,36 @@ fn summary(text: &mut Text, name: &str, labels: &[(&'static str, String)], laten
     ] {
         let mut labels = labels.to_vec();
         labels.push(("quantile", quantile.to_owned()));
-        each(text, name, &labels, value);
+        write_value(text, name, &labels, value);
     }
-    each(text, &format!("{name}_count"), labels, Some(latency.events as f64));
+    write_value(text, &format!("{name}_count"), labels, Some(latency.events as f64));
     let sum = latency.mean_s.map(|mean| mean * latency.events as f64);
-    each(text, &format!("{name}_sum"), labels, sum);
+    write_value(text, &format!("{name}_sum"), labels, sum);
 }
 
-fn verdicts(findings: &Findings, text: &mut Text) {
-    text.family("sweat_check", "gauge", "", "1 for the verdict that a check came to.");
+fn write_verdicts(findings: &Findings, text: &mut MetricsText) {
+    text.start_family("sweat_check", "gauge", "", "1 for the verdict that a check came to.");
     for check in &findings.checks {
         let labels = [("check", check.text.as_str()), ("verdict", check.verdict)];
-        text.sample("sweat_check", &labels, Some(1.0));
+        text.write_sample("sweat_check", &labels, Some(1.0));
     }
-    text.family("sweat_caveat", "gauge", "", "1 for each doubt.");
+    text.start_family("sweat_caveat", "gauge", "", "1 for each doubt.");
     for caveat in &findings.caveats {
-        let labels = [("id", caveat.id), ("level", caveat.level.words())];
-        text.sample("sweat_caveat", &labels, Some(1.0));
+        let labels = [("id", caveat.id), ("level", caveat.level.as_str())];
+        text.write_sample("sweat_caveat", &labels, Some(1.0));
     }
-    text.family("sweat_change_ratio", "gauge", "ratio", "A way by its base; 1.05 is 5 % more.");
+    text.start_family(
+        "sweat_change_ratio",
+        "gauge",
+        "ratio",
+        "A way by its base; 1.05 is 5 % more.",
+    );
     for comparison in &findings.comparisons {
         let labels = [
             ("way", comparison.way.as_str()),
             ("metric", comparison.metric.as_str()),
-            ("verdict", comparison.verdict.words()),
+            ("verdict", comparison.verdict.as_str()),
         ];
-        text.sample("sweat_change_ratio", &labels, comparison.ratio.value);
+        text.write_sample("sweat_change_ratio", &labels, comparison.ratio.value);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::{Look, format, samples};
-use crate::analysis::{Findings, analyse, recorded};
+use super::super::{ReportStyle, find_format, samples};
+use crate::analysis::{Findings, analyse_run, fixture_runs};
 
 fn written(findings: &Findings) -> String {
     let mut out = Vec::new();
-    format("openmetrics").unwrap().write(findings, Look::default(), &mut out).unwrap();
+    find_format("openmetrics").unwrap().write(findings, ReportStyle::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -159,15 +159,15 @@ fn labels(text: &str) -> Result<Labels<'_>, String> {
 
 #[test]
 fn a_strict_reader_takes_every_run() {
-    let mut hostile = analyse(&recorded::bench());
+    let mut hostile = analyse_run(&fixture_runs::bench_run());
     hostile.head.id = "a\"b\\c\nd".to_owned();
     let all = [
-        analyse(&recorded::demo()),
+        analyse_run(&fixture_runs::demo_run()),
         hostile,
-        analyse(&crate::archive::Run::default()),
-        samples::compared(),
-        samples::swept(),
-        samples::searched(),
+        analyse_run(&crate::archive::RunRecord::default()),
+        samples::comparison_sample(),
+        samples::sweep_sample(),
+        samples::capacity_sample(),
     ];
     for findings in &all {
         let text = written(findings);

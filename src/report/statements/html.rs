@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 
 use super::super::html::{STYLE, escape};
-use super::seen;
-use crate::analysis::figure::{bytes, count, percent, plural, time};
+use super::seen_times;
+use crate::analysis::number_format::{
+    format_bytes, format_count, format_percent, format_plural, format_time,
+};
 use crate::analysis::{StatementClass, StatementFindings};
 
-pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -15,15 +17,15 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
          <meta name=\"generator\" content=\"sweat {}\">\n<title>Statements \u{b7} sweat</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{}{} in {}</h1>\n\
          <p>{} of log: {}</p>\n",
-        escape::text(&found.tool_version),
-        plural(found.statements, "statement", "statements"),
-        super::possible(found),
-        plural(found.classes_in_all as u64, "class", "classes"),
-        bytes(found.bytes as f64),
-        escape::text(&found.sources.join(", ")),
+        escape::escape_html(&found.tool_version),
+        format_plural(found.statements, "statement", "statements"),
+        super::possible_note(found),
+        format_plural(found.classes_in_all as u64, "class", "classes"),
+        format_bytes(found.bytes as f64),
+        escape::escape_html(&found.sources.join(", ")),
     )?;
     for note in &found.notes {
-        writeln!(out, "<p>{}</p>", escape::text(note))?;
+        writeln!(out, "<p>{}</p>", escape::escape_html(note))?;
     }
     let head = [
         "#", "digest", "share", "total", "count", "p50", "p95", "p99", "max", "sent", "examined",
@@ -32,37 +34,37 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
     let cells: String = head.iter().map(|name| format!("<th>{name}</th>")).collect();
     write!(out, "<div class=\"wide\">\n<table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")?;
     for (place, class) in found.classes.iter().enumerate() {
-        writeln!(out, "{}", row(place + 1, class))?;
+        writeln!(out, "{}", class_row(place + 1, class))?;
     }
     writeln!(out, "</tbody>\n</table>\n</div>\n</main>\n</body>\n</html>")
 }
 
-fn row(place: usize, class: &StatementClass) -> String {
-    let spent = |s: Option<f64>| s.map_or_else(|| "\u{2013}".to_owned(), time);
-    let rows = |n: Option<u64>| n.map_or_else(|| "\u{2013}".to_owned(), count);
-    let (first, last) = seen(class);
+fn class_row(place: usize, class: &StatementClass) -> String {
+    let spent = |s: Option<f64>| s.map_or_else(|| "\u{2013}".to_owned(), format_time);
+    let rows = |n: Option<u64>| n.map_or_else(|| "\u{2013}".to_owned(), format_count);
+    let (first, last) = seen_times(class);
     let seen = first.zip(last).map(|(first, last)| format!("<br>{first} \u{2013} {last}"));
-    let database = class.database.as_deref().map(|d| format!(" in {}", escape::text(d)));
+    let database = class.database.as_deref().map(|d| format!(" in {}", escape::escape_html(d)));
     let digest = format!(
         "<details><summary><code>{}</code></summary><pre>{}</pre>{}{}</details>",
-        escape::text(&class.digest),
-        escape::text(&class.example),
+        escape::escape_html(&class.digest),
+        escape::escape_html(&class.example),
         database.unwrap_or_default(),
         seen.unwrap_or_default(),
     );
     let cells = [
         place.to_string(),
         digest,
-        class.share.map_or_else(|| "\u{2013}".to_owned(), percent),
+        class.share.map_or_else(|| "\u{2013}".to_owned(), format_percent),
         spent(class.total_s),
-        count(class.count),
+        format_count(class.count),
         spent(class.p50_s),
         spent(class.p95_s),
         spent(class.p99_s),
         spent(class.max_s),
         rows(class.rows_sent),
         rows(class.rows_examined),
-        count(class.errors),
+        format_count(class.errors),
     ];
     format!("<tr>{}</tr>", cells.map(|cell| format!("<td>{cell}</td>")).concat())
 }

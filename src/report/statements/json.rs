@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::seen;
+use super::seen_times;
 use crate::analysis::{StatementClass, StatementFindings};
 
-pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_json(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     let value = json!({
         "schema": "sweat-statements-v1",
         "tool_version": found.tool_version,
@@ -19,13 +19,13 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
         "total_s": found.total_s,
         "classes_in_all": found.classes_in_all,
         "notes": found.notes,
-        "classes": found.classes.iter().map(class).collect::<Vec<Value>>(),
+        "classes": found.classes.iter().map(class_json).collect::<Vec<Value>>(),
     });
     writeln!(out, "{value:#}")
 }
 
-fn class(class: &StatementClass) -> Value {
-    let (first, last) = seen(class);
+fn class_json(class: &StatementClass) -> Value {
+    let (first, last) = seen_times(class);
     json!({
         "digest": class.digest,
         "example": class.example,

@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::super::text::table::{Align, Table};
-use super::seen;
-use crate::analysis::figure::{UNKNOWN, bytes, count, percent, plural, time};
+use super::super::text::table::{ColumnAlign, TextTable};
+use super::seen_times;
+use crate::analysis::number_format::{
+    UNKNOWN, format_bytes, format_count, format_percent, format_plural, format_time,
+};
 use crate::analysis::{StatementClass, StatementFindings};
 
 /// Columns of a page.
@@ -12,15 +14,15 @@ const PAGE: usize = 100;
 /// So much of a digest or an example is shown.
 const SHOWN: usize = 400;
 
-pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "{}{} in {}, {}{} of log",
-        plural(found.statements, "statement", "statements"),
-        super::possible(found),
-        plural(found.classes_in_all as u64, "class", "classes"),
-        found.total_s.map(|s| format!("{} in all, ", time(s))).unwrap_or_default(),
-        bytes(found.bytes as f64),
+        format_plural(found.statements, "statement", "statements"),
+        super::possible_note(found),
+        format_plural(found.classes_in_all as u64, "class", "classes"),
+        found.total_s.map(|s| format!("{} in all, ", format_time(s))).unwrap_or_default(),
+        format_bytes(found.bytes as f64),
     )?;
     for note in &found.notes {
         writeln!(out, "note: {note}")?;
@@ -29,7 +31,7 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
         return Ok(());
     }
     writeln!(out)?;
-    table(found, out)?;
+    write_table(found, out)?;
     for (place, class) in found.classes.iter().enumerate() {
         writeln!(out)?;
         write_class(place + 1, class, out)?;
@@ -37,10 +39,10 @@ pub(super) fn write(found: &StatementFindings, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-fn table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
-    let right = Align::Right;
-    let mut table = Table::new(&[
-        ("digest", Align::Left),
+fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
+    let right = ColumnAlign::Right;
+    let mut table = TextTable::new(&[
+        ("digest", ColumnAlign::Left),
         ("#", right),
         ("share", right),
         ("total", right),
@@ -52,15 +54,15 @@ fn table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
         ("sent", right),
         ("examined", right),
     ]);
-    let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), time);
-    let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), count);
+    let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
+    let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), format_count);
     for (place, class) in found.classes.iter().enumerate() {
-        table.row(vec![
+        table.add_row(vec![
             one_line(&class.digest),
             (place + 1).to_string(),
-            class.share.map_or_else(|| UNKNOWN.to_owned(), percent),
+            class.share.map_or_else(|| UNKNOWN.to_owned(), format_percent),
             spent(class.total_s),
-            count(class.count),
+            format_count(class.count),
             spent(class.p50_s),
             spent(class.p95_s),
             spent(class.p99_s),
@@ -74,11 +76,11 @@ fn table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_class(place: usize, class: &StatementClass, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{place}. {}", one_line(&class.digest))?;
-    if let (Some(first), Some(last)) = seen(class) {
+    if let (Some(first), Some(last)) = seen_times(class) {
         writeln!(out, "   seen     {first} .. {last}")?;
     }
     if class.errors > 0 {
-        writeln!(out, "   errors   {}", count(class.errors))?;
+        writeln!(out, "   errors   {}", format_count(class.errors))?;
     }
     let database = class.database.as_ref().map(|name| format!(" (in {})", one_line(name)));
     writeln!(out, "   example  {}{}", one_line(&class.example), database.unwrap_or_default())

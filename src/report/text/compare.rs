@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::table::{Align, Table};
-use super::{Paint, WIDTH, paragraph, plain};
-use crate::analysis::figure::{figure, plural};
-use crate::analysis::{Comparison, Difference, Findings, Level, Verdict};
+use super::table::{ColumnAlign, TextTable};
+use super::{TerminalStyle, WIDTH, replace_controls, write_paragraph};
+use crate::analysis::number_format::{format_number, format_plural};
+use crate::analysis::{
+    CaveatLevel, ComparisonVerdict, Findings, MetricComparison, SetupDifference,
+};
 
 /// Metrics shown for each way where there are several ways.
 const SWEEP_METRICS: &[&str] = &["events_per_s", "p99_s"];
@@ -17,85 +19,96 @@ const MANY_TIMES: f64 = 2.0;
 const FARTHEST: f64 = 10_000.0;
 
 /// Everything about comparisons: nothing where there are none.
-pub(super) fn write(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_comparisons(
+    findings: &Findings,
+    paint: TerminalStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Some(first) = findings.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
     let several = findings.comparisons.iter().filter(|c| c.decides).count() > 1;
-    let shown = |c: &&Comparison| {
-        c.decides || !several || SWEEP_METRICS.contains(&c.metric.as_str()) || is_race(findings, c)
+    let shown = |c: &&MetricComparison| {
+        c.decides
+            || !several
+            || SWEEP_METRICS.contains(&c.metric.as_str())
+            || is_best_of(findings, c)
     };
-    let mut table = Table::new(&[
-        (if several { "way" } else { "metric" }, Align::Left),
-        (if first.paired { "blocks" } else { "runs" }, Align::Right),
-        ("change", Align::Right),
-        ("95 % interval", Align::Right),
-        ("verdict", Align::Left),
-        ("p", Align::Right),
-        ("can see", Align::Right),
+    let mut table = TextTable::new(&[
+        (if several { "way" } else { "metric" }, ColumnAlign::Left),
+        (if first.paired { "blocks" } else { "runs" }, ColumnAlign::Right),
+        ("change", ColumnAlign::Right),
+        ("95 % interval", ColumnAlign::Right),
+        ("verdict", ColumnAlign::Left),
+        ("p", ColumnAlign::Right),
+        ("can see", ColumnAlign::Right),
     ]);
     for comparison in findings.comparisons.iter().filter(shown) {
-        table.row(row(comparison, several, first));
+        table.add_row(comparison_row(comparison, several, first));
     }
     table.write(WIDTH, out)?;
-    let base = plain(&first.base);
+    let base = replace_controls(&first.base);
     let line = if several {
         format!("against {base}; can see: the difference shown in 8 of 10 experiments")
     } else {
         format!(
             "{} against {base}; can see: the difference shown in 8 of 10 experiments",
-            plain(&first.way)
+            replace_controls(&first.way)
         )
     };
-    paragraph(out, "        ", "        ", &line)?;
-    for comparison in findings.comparisons.iter().filter(|c| c.decides || is_race(findings, c)) {
-        details(comparison, several, out)?;
+    write_paragraph(out, "        ", "        ", &line)?;
+    for comparison in findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c)) {
+        write_details(comparison, several, out)?;
     }
-    notes(findings, out)?;
-    differences(findings, paint, out)
+    write_notes(findings, out)?;
+    write_differences(findings, paint, out)
 }
 
 /// Whether it is the best way against the second best: no deciding one, but of the deciding metric.
-fn is_race(findings: &Findings, comparison: &Comparison) -> bool {
+fn is_best_of(findings: &Findings, comparison: &MetricComparison) -> bool {
     let deciding = findings.comparisons.iter().find(|c| c.decides);
     !comparison.decides && deciding.is_some_and(|d| d.metric == comparison.metric)
 }
 
-fn row(comparison: &Comparison, several: bool, first: &Comparison) -> Vec<String> {
-    let way = plain(&comparison.way);
+fn comparison_row(
+    comparison: &MetricComparison,
+    several: bool,
+    first: &MetricComparison,
+) -> Vec<String> {
+    let way = replace_controls(&comparison.way);
     let label = match several {
         false => comparison.metric.clone(),
         true if comparison.base != first.base => {
-            format!("{way} (best) : {}", plain(&comparison.base))
+            format!("{way} (best) : {}", replace_controls(&comparison.base))
         }
         true if comparison.metric == first.metric => way,
         true => format!("{way} {}", comparison.metric),
     };
     let mark = match (comparison.verdict, comparison.decides) {
-        (verdict, true) => verdict.words().to_owned(),
-        (Verdict::Unsure, false) => "~".to_owned(),
-        (verdict, false) => verdict.words().to_owned(),
+        (verdict, true) => verdict.as_str().to_owned(),
+        (ComparisonVerdict::Unsure, false) => "~".to_owned(),
+        (verdict, false) => verdict.as_str().to_owned(),
     };
-    let (ratio, interval) = shares(comparison);
+    let (ratio, interval) = ratio_and_interval(comparison);
     vec![
         label,
         comparison.ratio.runs.to_string(),
         ratio,
         interval,
         mark,
-        comparison.p.map_or_else(|| "-".to_owned(), chance),
-        comparison.detectable.map_or_else(|| "-".to_owned(), detectable),
+        comparison.p.map_or_else(|| "-".to_owned(), format_p_value),
+        comparison.detectable.map_or_else(|| "-".to_owned(), format_detectable),
     ]
 }
 
 /// Ratio and interval: as differences in percent, or as times where one of them is far from 1.
-fn shares(comparison: &Comparison) -> (String, String) {
+fn ratio_and_interval(comparison: &MetricComparison) -> (String, String) {
     let Some(ratio) = comparison.ratio.value else { return ("-".to_owned(), "-".to_owned()) };
     let (low, high) = comparison.ratio.ci95.unwrap_or((ratio, ratio));
     let many = high > MANY_TIMES || low < 1.0 / MANY_TIMES;
     let number = |ratio: f64| match many {
-        true if ratio > FARTHEST => format!(">{}", figure(FARTHEST)),
+        true if ratio > FARTHEST => format!(">{}", format_number(FARTHEST)),
         true if ratio < 1.0 / FARTHEST => "0".to_owned(),
-        true => figure(ratio),
+        true => format_number(ratio),
         false => format!("{:+.1}", (ratio - 1.0) * 100.0),
     };
     let unit = if many { "x" } else { " %" };
@@ -107,20 +120,20 @@ fn shares(comparison: &Comparison) -> (String, String) {
 }
 
 /// A detectable difference of logarithms: a share while it is small, a factor beyond a half.
-fn detectable(difference: f64) -> String {
+fn format_detectable(difference: f64) -> String {
     match difference {
         d if d < 0.5 => format!("{:.1} %", d * 100.0),
-        d => format!("{}x", figure(d.exp().min(FARTHEST))),
+        d => format!("{}x", format_number(d.exp().min(FARTHEST))),
     }
 }
 
 /// A difference in percent.
-fn share(ratio: f64) -> String {
+fn format_change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
 }
 
 /// A chance: below one in ten thousand its digits say nothing.
-fn chance(p: f64) -> String {
+fn format_p_value(p: f64) -> String {
     if p < 0.0001 {
         "<.0001".to_owned()
     } else {
@@ -129,61 +142,70 @@ fn chance(p: f64) -> String {
 }
 
 /// The robust check, the runs behind it, and what more it would take.
-fn details(comparison: &Comparison, several: bool, out: &mut dyn Write) -> io::Result<()> {
-    let way = if several { format!("{}: ", plain(&comparison.way)) } else { String::new() };
+fn write_details(
+    comparison: &MetricComparison,
+    several: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let way =
+        if several { format!("{}: ", replace_controls(&comparison.way)) } else { String::new() };
     if let Some(rank) = comparison.signed_rank {
         let text = format!(
             "{way}signed ranks {} ({} .. {}), p {}",
-            share(rank.ratio),
-            share(rank.ci95.0),
-            share(rank.ci95.1),
-            chance(rank.p)
+            format_change(rank.ratio),
+            format_change(rank.ci95.0),
+            format_change(rank.ci95.1),
+            format_p_value(rank.p)
         );
-        paragraph(out, "Check   ", "Check   ", &text)?;
+        write_paragraph(out, "Check   ", "Check   ", &text)?;
     }
     if !several && comparison.pairs.len() > 1 {
         let pairs: Vec<String> = comparison
             .pairs
             .iter()
-            .map(|p| format!("{} : {}", figure(p.way), figure(p.base)))
+            .map(|p| format!("{} : {}", format_number(p.way), format_number(p.base)))
             .collect();
         let label = if comparison.paired { "Blocks  " } else { "Runs    " };
         let text = format!("{}, way : base: {}", comparison.metric, pairs.join(", "));
-        paragraph(out, label, label, &text)?;
+        write_paragraph(out, label, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {
         let (one, many) = match comparison.paired {
             true => ("more block", "more blocks"),
             false => ("more run of each", "more runs of each"),
         };
-        let more = plural(more.into(), one, many);
+        let more = format_plural(more.into(), one, many);
         let text = format!("{way}{more} may decide, if runs vary as they did");
-        paragraph(out, "More    ", "More    ", &text)?;
+        write_paragraph(out, "More    ", "More    ", &text)?;
     }
     Ok(())
 }
 
 /// What limits the verdicts, each once.
-fn notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let mut said: Vec<&str> = Vec::new();
-    let deciding = findings.comparisons.iter().filter(|c| c.decides || is_race(findings, c));
+    let deciding = findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c));
     for note in deciding.flat_map(|c| &c.notes) {
         if !said.contains(&note.as_str()) {
             said.push(note);
-            paragraph(out, "Note    ", "Note    ", note)?;
+            write_paragraph(out, "Note    ", "Note    ", note)?;
         }
     }
     Ok(())
 }
 
 /// What is not the same, those first that nobody asked for.
-fn differences(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn write_differences(
+    findings: &Findings,
+    paint: TerminalStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let all = &findings.differences;
-    let mut ordered: Vec<&Difference> = all.iter().filter(|d| !d.intended).collect();
+    let mut ordered: Vec<&SetupDifference> = all.iter().filter(|d| !d.intended).collect();
     ordered.extend(all.iter().filter(|d| d.intended));
     for difference in ordered.iter().take(LISTED) {
         let way = if difference.intended {
-            format!("{}: ", plain(&difference.way))
+            format!("{}: ", replace_controls(&difference.way))
         } else {
             String::new()
         };
@@ -194,16 +216,16 @@ fn differences(findings: &Findings, paint: Paint, out: &mut dyn Write) -> io::Re
         let painted = if difference.intended {
             "Differs ".to_owned()
         } else {
-            paint.level(Level::Warn, "Differs ")
+            paint.colour_level(CaveatLevel::Warn, "Differs ")
         };
-        paragraph(out, "Differs ", &painted, &text)?;
+        write_paragraph(out, "Differs ", &painted, &text)?;
     }
     if all.len() > LISTED {
         let text = format!("and {} more, all in --format json", all.len() - LISTED);
-        paragraph(out, "Differs ", "Differs ", &text)?;
+        write_paragraph(out, "Differs ", "Differs ", &text)?;
     }
     if all.is_empty() && findings.head.command == "compare" {
-        paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?;
+        write_paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?;
     }
     Ok(())
 }

@@ -2,19 +2,22 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, plural, time};
-use crate::analysis::{Comparison, Findings, TrialFinding, Verdict};
+use crate::analysis::number_format::{
+    UNKNOWN, format_count, format_number, format_percent, format_plural, format_time,
+    number_or_dash,
+};
+use crate::analysis::{ComparisonVerdict, Findings, MetricComparison, TrialFinding};
 
-use super::table::{Align, Table};
-use super::{WIDTH, paragraph, plain};
+use super::table::{ColumnAlign, TextTable};
+use super::{WIDTH, replace_controls, write_paragraph};
 
 /// Up to so many loads stand one by one even if ways ran several times.
 const FEW: usize = 4;
 
 /// A column: its head, the metric that comparisons name it by, its value and the factor to the unit shown.
-type Column = (&'static str, &'static str, fn(&TrialFinding) -> Option<f64>, f64);
+type LoadColumn = (&'static str, &'static str, fn(&TrialFinding) -> Option<f64>, f64);
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[LoadColumn] = &[
     ("seconds", "", |t| Some(t.seconds), 1.0),
     ("events/s", "events_per_s", |t| t.events_per_s.value, 1.0),
     ("p50", "p50_s", |t| t.response.p50_s, 1e3),
@@ -25,18 +28,18 @@ const COLUMNS: &[Column] = &[
 ];
 
 /// The load's name: its way, block and run, or what its folder is called.
-pub(super) fn name(trial: &TrialFinding) -> String {
+pub(super) fn trial_name(trial: &TrialFinding) -> String {
     match (trial.way.as_str(), trial.block) {
-        ("", _) => plain(&trial.id),
-        (way, 0 | 1) => format!("{} {}", plain(way), trial.pass),
-        (way, block) => format!("{} {} (block {block})", plain(way), trial.pass),
+        ("", _) => replace_controls(&trial.id),
+        (way, 0 | 1) => format!("{} {}", replace_controls(way), trial.pass),
+        (way, block) => format!("{} {} (block {block})", replace_controls(way), trial.pass),
     }
 }
 
 /// Loads of one way and pass.
-type Group<'a> = (String, Vec<&'a TrialFinding>);
+type VariantTrials<'a> = (String, Vec<&'a TrialFinding>);
 
-fn groups(findings: &Findings) -> Vec<Group<'_>> {
+fn group_trials(findings: &Findings) -> Vec<VariantTrials<'_>> {
     let passes = findings.trials.iter().map(|t| t.pass).max().unwrap_or(1);
     let mut groups: Vec<(String, u32, Vec<&TrialFinding>)> = Vec::new();
     for trial in &findings.trials {
@@ -54,7 +57,7 @@ fn groups(findings: &Findings) -> Vec<Group<'_>> {
     groups.into_iter().map(named).collect()
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+fn median_value(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() % 2 {
@@ -65,90 +68,94 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Rates and response times; latencies in milliseconds.
-pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let groups = groups(findings);
+pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let groups = group_trials(findings);
     let many = findings.trials.len() > FEW.max(groups.len());
     let corner = if many { "median, ms" } else { "response ms" };
-    let mut head = vec![(corner, Align::Left)];
-    head.extend(COLUMNS.iter().map(|c| (c.0, Align::Right)));
-    head.push(("err", Align::Right));
-    let mut table = Table::new(&head);
+    let mut head = vec![(corner, ColumnAlign::Left)];
+    head.extend(COLUMNS.iter().map(|c| (c.0, ColumnAlign::Right)));
+    head.push(("err", ColumnAlign::Right));
+    let mut table = TextTable::new(&head);
     if !many {
         for trial in &findings.trials {
-            table.row(row(name(trial), &[trial]));
+            table.add_row(trials_row(trial_name(trial), &[trial]));
         }
         table.write(WIDTH, out)?;
-        return never_begun(findings, out);
+        return write_unbegun(findings, out);
     }
     for (way, trials) in &groups {
-        table.row(row(format!("{} (x{})", plain(way), trials.len()), trials));
+        table.add_row(trials_row(format!("{} (x{})", replace_controls(way), trials.len()), trials));
         let of = |metric: &str| {
             findings.comparisons.iter().find(|c| c.way == *way && c.metric == metric)
         };
         if let Some(any) = findings.comparisons.iter().find(|c| c.way == *way) {
-            let mut cells = vec![format!("  vs {}", plain(&any.base))];
-            cells.extend(COLUMNS.iter().map(|c| of(c.1).map(against).unwrap_or_default()));
+            let mut cells = vec![format!("  vs {}", replace_controls(&any.base))];
+            cells.extend(COLUMNS.iter().map(|c| of(c.1).map(change_or_tilde).unwrap_or_default()));
             cells.push(String::new());
-            table.row(cells);
+            table.add_row(cells);
         }
     }
     table.write(WIDTH, out)?;
-    never_begun(findings, out)
+    write_unbegun(findings, out)
 }
 
 /// What was due and never began, the most of it.
-fn never_begun(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_unbegun(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let left = |t: &TrialFinding| t.unbegun.map_or(0.0, |u| u.share);
     let worst = findings.trials.iter().max_by(|a, b| left(a).total_cmp(&left(b)));
     let Some((trial, unbegun)) = worst.and_then(|t| Some((t, t.unbegun?))) else { return Ok(()) };
-    let place =
-        if findings.trials.len() > 1 { format!(" in {}", name(trial)) } else { String::new() };
+    let place = if findings.trials.len() > 1 {
+        format!(" in {}", trial_name(trial))
+    } else {
+        String::new()
+    };
     let text = format!(
         "Never begun{place}: {} arrivals, {} of what was due; half of them had waited for {} or \
          more, the oldest for {}. A time after > is a lower bound: it counts them as long as they \
          waited.",
-        count(unbegun.arrivals),
-        percent(unbegun.share),
-        time(unbegun.median_s),
-        time(unbegun.oldest_s),
+        format_count(unbegun.arrivals),
+        format_percent(unbegun.share),
+        format_time(unbegun.median_s),
+        format_time(unbegun.oldest_s),
     );
-    paragraph(out, "", "", &text)
+    write_paragraph(out, "", "", &text)
 }
 
-fn row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
-    let value = |column: &Column| {
-        median(trials.iter().filter_map(|t| column.2(t)).collect()).map(|v| v * column.3)
+fn trials_row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
+    let value = |column: &LoadColumn| {
+        median_value(trials.iter().filter_map(|t| column.2(t)).collect()).map(|v| v * column.3)
     };
     let mut cells = vec![name];
-    let is_bound = |column: &Column| {
+    let is_bound = |column: &LoadColumn| {
         let is_time = column.1.ends_with("_s") && column.1 != "events_per_s";
         let value = trials.iter().filter_map(|t| column.2(t)).reduce(f64::max);
         let unbegun = trials.iter().filter_map(|t| t.unbegun);
-        is_time && value.is_some_and(|value| unbegun.into_iter().any(|u| u.bounds(value)))
+        is_time
+            && value.is_some_and(|value| unbegun.into_iter().any(|u| u.bounds_percentile(value)))
     };
     cells.extend(COLUMNS.iter().map(|column| match column.0 {
-        "seconds" => value(column).map_or_else(|| UNKNOWN.to_owned(), figure),
-        _ if is_bound(column) => format!(">{}", figure_or_dash(value(column))),
-        _ => figure_or_dash(value(column)),
+        "seconds" => value(column).map_or_else(|| UNKNOWN.to_owned(), format_number),
+        _ if is_bound(column) => format!(">{}", number_or_dash(value(column))),
+        _ => number_or_dash(value(column)),
     }));
-    cells.push(count(trials.iter().map(|t| t.failed).sum()));
+    cells.push(format_count(trials.iter().map(|t| t.failed).sum()));
     cells
 }
 
 /// A change, or `~` where it is not told from noise or does not matter.
-fn against(comparison: &Comparison) -> String {
+fn change_or_tilde(comparison: &MetricComparison) -> String {
     match (comparison.verdict, comparison.ratio.value) {
-        (Verdict::Better | Verdict::Worse, Some(ratio)) => change(ratio),
+        (ComparisonVerdict::Better | ComparisonVerdict::Worse, Some(ratio)) => format_change(ratio),
         _ => "~".to_owned(),
     }
 }
 
-fn change(ratio: f64) -> String {
+fn format_change(ratio: f64) -> String {
     format!("{:+.1}%", (ratio - 1.0) * 100.0)
 }
 
 /// Errors by class and code, over all loads.
-pub(super) fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let mut all: Vec<(&crate::archive::ErrorRecord, u64, Vec<&str>)> = Vec::new();
     for trial in &findings.trials {
         for error in &trial.errors {
@@ -175,13 +182,13 @@ pub(super) fn errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
         };
         let text = format!(
             "{} {} {} in class {} {of}: {}",
-            plural(times, "time", "times"),
+            format_plural(times, "time", "times"),
             error.kind,
             error.code,
             error.class,
             error.first_text
         );
-        paragraph(out, "Error  ", "Error  ", &text)?;
+        write_paragraph(out, "Error  ", "Error  ", &text)?;
     }
     Ok(())
 }

@@ -2,13 +2,17 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, plural, time};
+use crate::analysis::number_format::{
+    UNKNOWN, format_count, format_number, format_percent, format_plural, format_time,
+    number_or_dash,
+};
 use crate::analysis::{
-    Comparison, Findings, Latency, ReplayChange, ReplayClassFinding, ReplayFinding, Verdict,
+    ComparisonVerdict, Findings, LatencySummary, MetricComparison, ReplayChange,
+    ReplayClassFinding, ReplayFinding,
 };
 
-use super::table::{Align, Table};
-use super::{WIDTH, paragraph, plain};
+use super::table::{ColumnAlign, TextTable};
+use super::{WIDTH, replace_controls, write_paragraph};
 
 /// Classes that are always shown, those that took most time.
 const FIRST: usize = 10;
@@ -21,65 +25,69 @@ const COARSE: &[f64] = &[0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0];
 /// Characters of a bar.
 const BAR: f64 = 30.0;
 
-pub(super) fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    changes(&findings.replay_changes, out)?;
+pub(super) fn write_replays(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    write_changes(&findings.replay_changes, out)?;
     for replay in &findings.replays {
         let tells = replay.errors[1] > 0 || !replay.reasons.is_empty() || !replay.notes.is_empty();
         if findings.replays.len() > 1 && (tells || findings.replay_changes.is_empty()) {
-            writeln!(out, "\nReplay `{}`", plain(&replay.way))?;
+            writeln!(out, "\nReplay `{}`", replace_controls(&replay.way))?;
         }
         if findings.replay_changes.is_empty() {
-            classes(replay, out)?;
-            schedule(replay, out)?;
+            write_classes(replay, out)?;
+            write_lag_histogram(replay, out)?;
         } else {
-            failing(replay, out)?;
+            write_failing_classes(replay, out)?;
         }
-        left_out(replay, out)?;
+        write_left_out(replay, out)?;
         for note in &replay.notes {
-            paragraph(out, "replay    ", "replay    ", note)?;
+            write_paragraph(out, "replay    ", "replay    ", note)?;
         }
     }
     Ok(())
 }
 
 /// Whether a class has something to tell beyond its times.
-fn tells(class: &ReplayClassFinding) -> bool {
-    let is_worse = class.change.as_ref().is_some_and(|c| c.verdict == Verdict::Worse);
+fn is_notable(class: &ReplayClassFinding) -> bool {
+    let is_worse = class.change.as_ref().is_some_and(|c| c.verdict == ComparisonVerdict::Worse);
     is_worse || class.errors[1] > 0 || class.rows_differing > 0
 }
 
-fn classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+fn write_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
     let numbered = replay.classes.iter().enumerate();
-    let shown = numbered.filter(|(place, class)| *place < FIRST || tells(class)).take(MOST);
+    let shown = numbered.filter(|(place, class)| *place < FIRST || is_notable(class)).take(MOST);
     let shown: Vec<(usize, &ReplayClassFinding)> = shown.collect();
     if shown.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    let mut table = table("sent");
+    let mut table = class_table("sent");
     for (place, class) in &shown {
         let change = class.change.as_ref();
-        let cells = cells(&class.recorded, &class.replayed, change);
+        let cells = latency_cells(&class.recorded, &class.replayed, change);
         let number = format!("#{}", place + 1);
-        table.row([number, count(class.count)].into_iter().chain(cells).collect());
+        table.add_row([number, format_count(class.count)].into_iter().chain(cells).collect());
     }
     table.write(WIDTH, out)?;
     for (place, class) in &shown {
         let label = format!("#{:<8} ", place + 1);
-        paragraph(out, &label, &label, &told(class))?;
+        write_paragraph(out, &label, &label, &describe_class(class))?;
     }
     let more = replay.classes.len() - shown.len();
     if more > 0 {
-        writeln!(out, "{} more, in the page and in JSON", plural(more as u64, "class", "classes"))?;
+        writeln!(
+            out,
+            "{} more, in the page and in JSON",
+            format_plural(more as u64, "class", "classes")
+        )?;
     }
     Ok(())
 }
 
 /// A row is a class: a number, a count, three percentiles twice, the change, the verdict.
-fn table(second: &str) -> Table {
-    let right = Align::Right;
-    Table::new(&[
-        ("ms", Align::Left),
+fn class_table(second: &str) -> TextTable {
+    let right = ColumnAlign::Right;
+    TextTable::new(&[
+        ("ms", ColumnAlign::Left),
         (second, right),
         ("p50", right),
         ("now", right),
@@ -88,65 +96,68 @@ fn table(second: &str) -> Table {
         ("p99", right),
         ("now", right),
         ("change", right),
-        ("verdict", Align::Left),
+        ("verdict", ColumnAlign::Left),
     ])
 }
 
-fn cells(
-    before: &Latency,
-    after: &Latency,
-    change: Option<&Comparison>,
+fn latency_cells(
+    before: &LatencySummary,
+    after: &LatencySummary,
+    change: Option<&MetricComparison>,
 ) -> impl Iterator<Item = String> {
-    let ms = |value: Option<f64>| figure_or_dash(value.map(|s| s * 1e3));
+    let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
     let of =
         [(before.p50_s, after.p50_s), (before.p95_s, after.p95_s), (before.p99_s, after.p99_s)];
     let ratio = change.and_then(|c| c.ratio.value);
-    let verdict = change.map_or(UNKNOWN, |c| c.verdict.words());
+    let verdict = change.map_or(UNKNOWN, |c| c.verdict.as_str());
     of.into_iter()
         .flat_map(move |(before, after)| [ms(before), ms(after)])
-        .chain([ratio.map_or_else(|| UNKNOWN.to_owned(), signed), verdict.to_owned()])
+        .chain([ratio.map_or_else(|| UNKNOWN.to_owned(), format_change), verdict.to_owned()])
 }
 
 /// `+12 %`, or `3.0x` where a percentage reads badly.
-fn signed(ratio: f64) -> String {
+fn format_change(ratio: f64) -> String {
     match ratio {
         ratio if (0.995..1.005).contains(&ratio) => "0 %".to_owned(),
         ratio if (0.5..2.0).contains(&ratio) => format!("{:+.0} %", (ratio - 1.0) * 100.0),
-        ratio => format!("{}x", figure(ratio)),
+        ratio => format!("{}x", format_number(ratio)),
     }
 }
 
 /// Statement, errors, rows, and what limits the verdict.
-fn told(class: &ReplayClassFinding) -> String {
-    let mut parts = vec![cut(&class.digest, 300)];
-    parts.extend(errors(class));
+fn describe_class(class: &ReplayClassFinding) -> String {
+    let mut parts = vec![truncate_text(&class.digest, 300)];
+    parts.extend(describe_errors(class));
     if class.rows_differing > 0 {
-        let of = count(class.rows_compared);
-        parts.push(format!("{} of {of} gave another number of rows", count(class.rows_differing)));
+        let of = format_count(class.rows_compared);
+        parts.push(format!(
+            "{} of {of} gave another number of rows",
+            format_count(class.rows_differing)
+        ));
     }
     parts.extend(class.change.iter().flat_map(|change| &change.notes).cloned());
     parts.join(" - ")
 }
 
-fn errors(class: &ReplayClassFinding) -> Option<String> {
+fn describe_errors(class: &ReplayClassFinding) -> Option<String> {
     let [both, new, gone] = class.errors;
     let mut parts = Vec::new();
     if new > 0 {
         let first = class.first_error.as_ref();
         let first = first.map_or_else(String::new, |(code, text)| format!(": {code} {text}"));
-        parts.push(format!("{}{first}", plural(new, "new error", "new errors")));
+        parts.push(format!("{}{first}", format_plural(new, "new error", "new errors")));
     }
     if both > 0 {
-        parts.push(format!("{} as recorded", plural(both, "error", "errors")));
+        parts.push(format!("{} as recorded", format_plural(both, "error", "errors")));
     }
     if gone > 0 {
-        parts.push(format!("{} gone", plural(gone, "error", "errors")));
+        parts.push(format!("{} gone", format_plural(gone, "error", "errors")));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// As much of a text as fits.
-fn cut(text: &str, most: usize) -> String {
+fn truncate_text(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -154,16 +165,20 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Classes with new errors, where the table is about ways.
-fn failing(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+fn write_failing_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
     for class in replay.classes.iter().filter(|class| class.errors[1] > 0).take(MOST) {
-        let text = format!("{}: {}", cut(&class.digest, 120), errors(class).unwrap_or_default());
-        paragraph(out, "new       ", "new       ", &text)?;
+        let text = format!(
+            "{}: {}",
+            truncate_text(&class.digest, 120),
+            describe_errors(class).unwrap_or_default()
+        );
+        write_paragraph(out, "new       ", "new       ", &text)?;
     }
     Ok(())
 }
 
 /// How far behind its schedule statements began, as a histogram.
-fn schedule(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+fn write_lag_histogram(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
     if replay.lag_bins.is_empty() {
         return Ok(());
     }
@@ -176,52 +191,51 @@ fn schedule(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(out)?;
-    let mut table = Table::new(&[
-        ("lag behind the schedule", Align::Left),
-        ("statements", Align::Right),
-        ("share", Align::Right),
-        ("", Align::Left),
+    let mut table = TextTable::new(&[
+        ("lag behind the schedule", ColumnAlign::Left),
+        ("statements", ColumnAlign::Right),
+        ("share", ColumnAlign::Right),
+        ("", ColumnAlign::Left),
     ]);
     let mut from = None;
     for (edge, number) in &bins {
         let share = *number as f64 / replay.lag.events.max(1) as f64;
         let label = match (from, edge) {
-            (None, Some(edge)) => format!("up to {}", time(*edge)),
-            (Some(_), Some(edge)) => format!("      {}", time(*edge)),
-            (Some(from), None) => format!("beyond {}", time(from)),
+            (None, Some(edge)) => format!("up to {}", format_time(*edge)),
+            (Some(_), Some(edge)) => format!("      {}", format_time(*edge)),
+            (Some(from), None) => format!("beyond {}", format_time(from)),
             (None, None) => "all".to_owned(),
         };
         let bar = "#".repeat((share * BAR).ceil() as usize);
-        table.row(vec![label, count(*number), percent(share), bar]);
+        table.add_row(vec![label, format_count(*number), format_percent(share), bar]);
         from = *edge;
     }
     table.write(WIDTH, out)
 }
 
-fn left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
+fn write_left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
     if replay.reasons.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
     for reason in replay.reasons.iter().take(REASONS) {
-        let example = reason
-            .example
-            .as_ref()
-            .map_or_else(String::new, |(line, text)| format!(" - line {line}: {}", cut(text, 100)));
-        let label = format!("left out  {:>9}  ", count(reason.count));
-        paragraph(out, &label, &label, &format!("{}{example}", reason.reason))?;
+        let example = reason.example.as_ref().map_or_else(String::new, |(line, text)| {
+            format!(" - line {line}: {}", truncate_text(text, 100))
+        });
+        let label = format!("left out  {:>9}  ", format_count(reason.count));
+        write_paragraph(out, &label, &label, &format!("{}{example}", reason.reason))?;
     }
     let more = replay.reasons.iter().skip(REASONS);
     let (reasons, records) = more.fold((0, 0), |(n, sum), one| (n + 1, sum + one.count));
     if reasons > 0 {
-        let reasons = plural(reasons, "reason", "reasons");
-        writeln!(out, "left out  {:>9}  for {reasons} more", count(records))?;
+        let reasons = format_plural(reasons, "reason", "reasons");
+        writeln!(out, "left out  {:>9}  for {reasons} more", format_count(records))?;
     }
     Ok(())
 }
 
 /// Classes in one way, or run, against those in the base.
-fn changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
+fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
     let mut ways: Vec<(&str, &str)> = Vec::new();
     for one in all {
         let pair = (one.change.way.as_str(), one.change.base.as_str());
@@ -230,31 +244,41 @@ fn changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
         }
     }
     for (way, base) in ways {
-        writeln!(out, "\nClasses with {} against {}", plain(way), plain(base))?;
+        writeln!(
+            out,
+            "\nClasses with {} against {}",
+            replace_controls(way),
+            replace_controls(base)
+        )?;
         let own = all.iter().filter(|one| one.change.way == way).enumerate();
         let is_told = |one: &ReplayChange| {
-            matches!(one.change.verdict, Verdict::Worse | Verdict::Better) || {
+            matches!(one.change.verdict, ComparisonVerdict::Worse | ComparisonVerdict::Better) || {
                 one.errors_new.1 > one.errors_new.0
             }
         };
         let shown: Vec<(usize, &ReplayChange)> =
             own.filter(|(place, one)| *place < FIRST || is_told(one)).take(MOST).collect();
-        let mut table = table("sent");
+        let mut table = class_table("sent");
         for (place, one) in &shown {
-            let cells = cells(&one.base, &one.way, Some(&one.change));
+            let cells = latency_cells(&one.base, &one.way, Some(&one.change));
             let number = format!("#{}", place + 1);
-            table.row([number, count(one.way.events)].into_iter().chain(cells).collect());
+            table
+                .add_row([number, format_count(one.way.events)].into_iter().chain(cells).collect());
         }
         table.write(WIDTH, out)?;
         for (place, one) in &shown {
             let label = format!("#{:<8} ", place + 1);
-            let mut parts = vec![cut(&one.digest, 300)];
+            let mut parts = vec![truncate_text(&one.digest, 300)];
             if one.errors_new != (0, 0) {
                 let (base, way) = one.errors_new;
-                parts.push(format!("new errors {}, in the base {}", count(way), count(base)));
+                parts.push(format!(
+                    "new errors {}, in the base {}",
+                    format_count(way),
+                    format_count(base)
+                ));
             }
             parts.extend(one.change.notes.iter().cloned());
-            paragraph(out, &label, &label, &parts.join(" - "))?;
+            write_paragraph(out, &label, &label, &parts.join(" - "))?;
         }
     }
     Ok(())

@@ -2,36 +2,36 @@
 
 use std::io::{self, Write};
 
-use super::table::{Align, Table};
-use super::{WIDTH, paragraph, plain};
-use crate::analysis::figure::{UNKNOWN, figure, figure_or_dash, percent};
-use crate::analysis::{Capacity, Scaling};
+use super::table::{ColumnAlign, TextTable};
+use super::{WIDTH, replace_controls, write_paragraph};
+use crate::analysis::number_format::{UNKNOWN, format_number, format_percent, number_or_dash};
+use crate::analysis::{CapacityFinding, ScalingFinding};
 
 /// The points of a sweep, the law fitted to them, and doubts.
-pub(super) fn sweep(scaling: &Scaling, out: &mut dyn Write) -> io::Result<()> {
-    points(scaling).write(WIDTH, out)?;
+pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::Result<()> {
+    points_table(scaling).write(WIDTH, out)?;
     if let Some(law) = &scaling.law {
         let text = format!(
             "rate(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)) with \
              lambda {}, sigma {}, kappa {}, R2 {}",
-            figure(law.lambda),
-            number(law.sigma),
-            number(law.kappa),
+            format_number(law.lambda),
+            format_small(law.sigma),
+            format_small(law.kappa),
             format_args!("{:.4}", law.r2),
         );
-        paragraph(out, "law    ", "law    ", &text)?;
+        write_paragraph(out, "law    ", "law    ", &text)?;
     }
     if let (Some((n, low, high)), Some((rate, slow, fast))) = (scaling.peak_n, scaling.peak_rate) {
         let text = format!(
             "at a load of {} ({} to {}), {} events/s ({} to {})",
-            figure(n),
-            figure(low),
-            figure(high),
-            figure(rate),
-            figure(slow),
-            figure(fast),
+            format_number(n),
+            format_number(low),
+            format_number(high),
+            format_number(rate),
+            format_number(slow),
+            format_number(fast),
         );
-        paragraph(out, "peak   ", "peak   ", &text)?;
+        write_paragraph(out, "peak   ", "peak   ", &text)?;
     }
     if let Some((one, ceiling)) = scaling.two_lines {
         let better = match scaling.better {
@@ -41,48 +41,48 @@ pub(super) fn sweep(scaling: &Scaling, out: &mut dyn Write) -> io::Result<()> {
         };
         let text = format!(
             "{} events/s for each, up to {} events/s{better}",
-            figure(one),
-            figure(ceiling)
+            format_number(one),
+            format_number(ceiling)
         );
-        paragraph(out, "lines  ", "lines  ", &text)?;
+        write_paragraph(out, "lines  ", "lines  ", &text)?;
     }
-    notes(&scaling.notes, out)
+    write_notes(&scaling.notes, out)
 }
 
 /// Small numbers as they are, not cut to zero.
-fn number(value: f64) -> String {
-    if value != 0.0 && value.abs() < 0.01 { format!("{value:.3e}") } else { figure(value) }
+fn format_small(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.01 { format!("{value:.3e}") } else { format_number(value) }
 }
 
-fn points(scaling: &Scaling) -> Table {
-    let mut table = Table::new(&[
-        (&*scaling.axis, Align::Left),
-        ("load", Align::Right),
-        ("events/s", Align::Right),
-        ("95 % from", Align::Right),
-        ("to", Align::Right),
-        ("p99 ms", Align::Right),
-        ("running", Align::Right),
-        ("linear", Align::Right),
+fn points_table(scaling: &ScalingFinding) -> TextTable {
+    let mut table = TextTable::new(&[
+        (&*scaling.axis, ColumnAlign::Left),
+        ("load", ColumnAlign::Right),
+        ("events/s", ColumnAlign::Right),
+        ("95 % from", ColumnAlign::Right),
+        ("to", ColumnAlign::Right),
+        ("p99 ms", ColumnAlign::Right),
+        ("running", ColumnAlign::Right),
+        ("linear", ColumnAlign::Right),
     ]);
     for point in &scaling.points {
         let (low, high) = point.events_per_s.ci95.unzip();
-        table.row(vec![
-            whole(point.value),
-            figure_or_dash(point.concurrency),
-            figure_or_dash(point.events_per_s.value),
-            figure_or_dash(low),
-            figure_or_dash(high),
-            figure_or_dash(point.p99_s.map(|s| s * 1e3)),
-            figure_or_dash(point.threads_running),
-            point.efficiency.map_or_else(|| UNKNOWN.to_owned(), percent),
+        table.add_row(vec![
+            format_value(point.value),
+            number_or_dash(point.concurrency),
+            number_or_dash(point.events_per_s.value),
+            number_or_dash(low),
+            number_or_dash(high),
+            number_or_dash(point.p99_s.map(|s| s * 1e3)),
+            number_or_dash(point.threads_running),
+            point.efficiency.map_or_else(|| UNKNOWN.to_owned(), format_percent),
         ]);
     }
     table
 }
 
 /// A value as it was typed, if it is a whole number.
-fn whole(value: f64) -> String {
+fn format_value(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         format!("{value:.0}")
     } else {
@@ -91,30 +91,30 @@ fn whole(value: f64) -> String {
 }
 
 /// The steps of a search.
-pub(super) fn capacity(capacity: &Capacity, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = Table::new(&[
-        ("step", Align::Left),
-        ("offered/s", Align::Right),
-        ("done/s", Align::Right),
-        ("p99 ms", Align::Right),
-        ("verdict", Align::Left),
+pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = TextTable::new(&[
+        ("step", ColumnAlign::Left),
+        ("offered/s", ColumnAlign::Right),
+        ("done/s", ColumnAlign::Right),
+        ("p99 ms", ColumnAlign::Right),
+        ("verdict", ColumnAlign::Left),
     ]);
     for step in &capacity.steps {
-        table.row(vec![
-            plain(&step.phase),
-            figure_or_dash(step.offered_per_s),
-            figure(step.achieved_per_s),
-            figure_or_dash(step.p99_s.map(|s| s * 1e3)),
-            step.outcome.words().to_owned(),
+        table.add_row(vec![
+            replace_controls(&step.phase),
+            number_or_dash(step.offered_per_s),
+            format_number(step.achieved_per_s),
+            number_or_dash(step.p99_s.map(|s| s * 1e3)),
+            step.outcome.as_str().to_owned(),
         ]);
     }
     table.write(WIDTH, out)?;
-    notes(&capacity.notes, out)
+    write_notes(&capacity.notes, out)
 }
 
-fn notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
     for note in notes {
-        paragraph(out, "note   ", "note   ", note)?;
+        write_paragraph(out, "note   ", "note   ", note)?;
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ fn notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{CapacityStep, Estimate, Law, ScalingPoint, StepOutcome};
+    use crate::analysis::{CapacityStep, Estimate, ScalabilityLaw, ScalingPoint, StepOutcome};
 
     fn shown(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
         let mut out = Vec::new();
@@ -144,17 +144,17 @@ mod tests {
             threads_running: Some(value - 0.5),
             efficiency: Some(rate / value / 955.0),
         };
-        let scaling = Scaling {
+        let scaling = ScalingFinding {
             axis: "threads".to_owned(),
             points: vec![point(1.0, 955.0), point(32.0, 12_074.0)],
-            law: Some(Law { lambda: 995.6, sigma: 0.0267, kappa: 7.69e-4, r2: 0.9971 }),
+            law: Some(ScalabilityLaw { lambda: 995.6, sigma: 0.0267, kappa: 7.69e-4, r2: 0.9971 }),
             peak_n: Some((35.6, 33.0, 38.2)),
             peak_rate: Some((12_342.9, 12_200.0, 12_500.0)),
             two_lines: Some((860.0, 11_500.0)),
             better: "law",
             notes: vec!["drift: something".to_owned()],
         };
-        let text = shown(|out| sweep(&scaling, out));
+        let text = shown(|out| write_sweep(&scaling, out));
         assert_eq!(
             text,
             "threads    load  events/s  95 % from      to  p99 ms  running  linear\n\
@@ -181,16 +181,16 @@ mod tests {
             outcome,
             why: String::new(),
         };
-        let found = Capacity {
+        let found = CapacityFinding {
             steps: vec![
                 step("burst", None, StepOutcome::Unjudged),
                 step("curve", Some(4_000.0), StepOutcome::Pass),
                 step("bisect", Some(9_000.0), StepOutcome::Fail),
             ],
-            ..Capacity::default()
+            ..CapacityFinding::default()
         };
         assert_eq!(
-            shown(|out| capacity(&found, out)),
+            shown(|out| write_capacity(&found, out)),
             "step      offered/s  done/s  p99 ms  verdict\n\
              burst             -  12 345    12.3  closed loop\n\
              curve         4 000   4 000    12.3  pass\n\

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 /// Where a cell's text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum Align {
+pub(in crate::report) enum ColumnAlign {
     Left,
     Right,
 }
@@ -13,7 +13,7 @@ pub(in crate::report) enum Align {
 const NARROWEST: usize = 8;
 
 /// The text, or as much of its beginning and end as fits and two dots between: names often differ at their end.
-fn cut(text: &str, width: usize) -> String {
+fn shorten_cell(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
@@ -28,22 +28,22 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// Head and rows of cells.
-pub(in crate::report) struct Table {
-    aligns: Vec<Align>,
+pub(in crate::report) struct TextTable {
+    aligns: Vec<ColumnAlign>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     /// An empty table with these columns.
-    pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Table {
-        Table {
+    pub(in crate::report) fn new(columns: &[(&str, ColumnAlign)]) -> TextTable {
+        TextTable {
             aligns: columns.iter().map(|c| c.1).collect(),
             rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
         }
     }
 
     /// Adds a row with a cell for each column.
-    pub(in crate::report) fn row(&mut self, cells: Vec<String>) {
+    pub(in crate::report) fn add_row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
@@ -63,10 +63,10 @@ impl Table {
                     line.push_str("  ");
                 }
                 let width = widths[column];
-                let cell = cut(cell, width);
+                let cell = shorten_cell(cell, width);
                 line += &match self.aligns[column] {
-                    Align::Left => format!("{cell:<width$}"),
-                    Align::Right => format!("{cell:>width$}"),
+                    ColumnAlign::Left => format!("{cell:<width$}"),
+                    ColumnAlign::Right => format!("{cell:>width$}"),
                 };
             }
             writeln!(out, "{}", line.trim_end())?;

@@ -2,70 +2,77 @@
 
 use std::io::{self, Write};
 
-use super::table::{Align, Table};
-use super::{WIDTH, paragraph, plain};
-use crate::analysis::figure::{UNKNOWN, count, figure, figure_or_dash, percent, time_in_steps};
+use super::table::{ColumnAlign, TextTable};
+use super::{WIDTH, replace_controls, write_paragraph};
+use crate::analysis::number_format::{
+    UNKNOWN, format_count, format_number, format_percent, format_time_in_steps, number_or_dash,
+};
 use crate::analysis::{Findings, WaitFinding, WaitGroup};
 
 /// The whole part; nothing if no waits were gathered.
-pub(super) fn waits(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waits(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = findings.waits.first() else { return Ok(()) };
     writeln!(out)?;
     if findings.wait_groups.is_empty() {
-        loads(&findings.waits).write(WIDTH, out)?;
+        waits_table(&findings.waits).write(WIDTH, out)?;
     } else {
-        ways(findings, out)?;
+        write_variants(findings, out)?;
     }
     let alone = findings.waits.iter().filter(|_| findings.wait_groups.is_empty());
-    let alone = alone.map(|w| (name(&w.instrument, &w.value), &w.notes));
-    let grouped = findings.wait_groups.iter().map(|g| (place(g), &g.notes));
+    let alone = alone.map(|w| (instrument_label(&w.instrument, &w.value), &w.notes));
+    let grouped = findings.wait_groups.iter().map(|g| (group_label(g), &g.notes));
     for (label, notes) in alone.chain(grouped) {
         let label = format!("{label}: ");
         for note in notes {
-            paragraph(out, &label, &label, note)?;
+            write_paragraph(out, &label, &label, note)?;
         }
     }
-    timer(first, out)?;
+    write_timer(first, out)?;
     if let Some(cost) = &findings.watch_cost {
-        paragraph(out, "looking   ", "looking   ", &cost.words)?;
+        write_paragraph(out, "looking   ", "looking   ", &cost.words)?;
     }
     Ok(())
 }
 
 /// The value of a way, or its name.
-fn place(group: &WaitGroup) -> String {
-    if group.value.is_empty() { plain(&group.way) } else { plain(&group.value) }
+fn group_label(group: &WaitGroup) -> String {
+    if group.value.is_empty() {
+        replace_controls(&group.way)
+    } else {
+        replace_controls(&group.value)
+    }
 }
 
 /// The last part of an instrument's name, with the value of a sweep.
-fn name(instrument: &str, value: &str) -> String {
-    let short = plain(instrument.rsplit('/').next().unwrap_or(instrument));
-    if value.is_empty() { short } else { format!("{short} at {}", plain(value)) }
+fn instrument_label(instrument: &str, value: &str) -> String {
+    let short = replace_controls(instrument.rsplit('/').next().unwrap_or(instrument));
+    if value.is_empty() { short } else { format!("{short} at {}", replace_controls(value)) }
 }
 
-fn loads(waits: &[WaitFinding]) -> Table {
-    let mut table = Table::new(&[
-        ("waits", Align::Left),
-        ("number", Align::Right),
-        ("total", Align::Right),
-        ("mean", Align::Right),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("max", Align::Right),
-        ("of", Align::Right),
+fn waits_table(waits: &[WaitFinding]) -> TextTable {
+    let mut table = TextTable::new(&[
+        ("waits", ColumnAlign::Left),
+        ("number", ColumnAlign::Right),
+        ("total", ColumnAlign::Right),
+        ("mean", ColumnAlign::Right),
+        ("p50", ColumnAlign::Right),
+        ("p90", ColumnAlign::Right),
+        ("p99", ColumnAlign::Right),
+        ("max", ColumnAlign::Right),
+        ("of", ColumnAlign::Right),
     ]);
     for wait in waits {
         let step = wait.tick_s.unwrap_or(0.0);
-        let shown =
-            |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), |v| time_in_steps(v, step));
-        let label = match wait.operation.as_str() {
-            "" => name(&wait.instrument, &wait.value),
-            operation => format!("  {}", plain(operation)),
+        let shown = |v: Option<f64>| {
+            v.map_or_else(|| UNKNOWN.to_owned(), |v| format_time_in_steps(v, step))
         };
-        table.row(vec![
+        let label = match wait.operation.as_str() {
+            "" => instrument_label(&wait.instrument, &wait.value),
+            operation => format!("  {}", replace_controls(operation)),
+        };
+        table.add_row(vec![
             label,
-            count(wait.count),
+            format_count(wait.count),
             shown(Some(wait.total_s)),
             shown(wait.average_s),
             shown(wait.p50_s),
@@ -79,7 +86,7 @@ fn loads(waits: &[WaitFinding]) -> Table {
 }
 
 /// A table per instrument, a row per way, and what follows.
-fn ways(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_variants(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     let step = findings.waits.iter().find_map(|w| w.tick_s).unwrap_or(0.0);
     let mut instruments: Vec<&str> = Vec::new();
     for group in &findings.wait_groups {
@@ -90,57 +97,64 @@ fn ways(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     for instrument in instruments {
         let of: Vec<&WaitGroup> =
             findings.wait_groups.iter().filter(|g| g.instrument == instrument).collect();
-        by_way(&name(instrument, ""), &of, step).write(WIDTH, out)?;
+        variants_table(&instrument_label(instrument, ""), &of, step).write(WIDTH, out)?;
         for group in of.iter().filter(|group| !group.words.is_empty()) {
-            let label = format!("{}: ", place(group));
-            paragraph(out, &label, &label, &group.words)?;
+            let label = format!("{}: ", group_label(group));
+            write_paragraph(out, &label, &label, &group.words)?;
         }
     }
     Ok(())
 }
 
 /// Medians over the loads of each way, and the range of the means.
-fn by_way(title: &str, groups: &[&WaitGroup], step: f64) -> Table {
-    let mut table = Table::new(&[
-        (title, Align::Left),
-        ("loads", Align::Right),
-        ("mean wait", Align::Right),
-        ("from", Align::Right),
-        ("to", Align::Right),
-        ("p50", Align::Right),
-        ("p99", Align::Right),
-        ("waits/s", Align::Right),
-        ("events/s", Align::Right),
+fn variants_table(title: &str, groups: &[&WaitGroup], step: f64) -> TextTable {
+    let mut table = TextTable::new(&[
+        (title, ColumnAlign::Left),
+        ("loads", ColumnAlign::Right),
+        ("mean wait", ColumnAlign::Right),
+        ("from", ColumnAlign::Right),
+        ("to", ColumnAlign::Right),
+        ("p50", ColumnAlign::Right),
+        ("p99", ColumnAlign::Right),
+        ("waits/s", ColumnAlign::Right),
+        ("events/s", ColumnAlign::Right),
     ]);
-    let shown = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), |v| time_in_steps(v, step));
+    let shown =
+        |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), |v| format_time_in_steps(v, step));
     for group in groups {
-        table.row(vec![
-            place(group),
+        table.add_row(vec![
+            group_label(group),
             group.loads.to_string(),
             shown(group.average.map(|a| a.0)),
             shown(group.average.map(|a| a.1)),
             shown(group.average.map(|a| a.2)),
             shown(group.p50.map(|p| p.0)),
             shown(group.p99.map(|p| p.0)),
-            figure_or_dash(group.waits_per_s),
-            figure_or_dash(group.events_per_s),
+            number_or_dash(group.waits_per_s),
+            number_or_dash(group.events_per_s),
         ]);
     }
     table
 }
 
 /// How fine and how true the server's clock is.
-fn timer(wait: &WaitFinding, out: &mut dyn Write) -> io::Result<()> {
+fn write_timer(wait: &WaitFinding, out: &mut dyn Write) -> io::Result<()> {
     let tick = match wait.tick_s {
-        Some(tick) => format!("ticks of {} ns seen, no time is more exact", figure(tick * 1e9)),
+        Some(tick) => {
+            format!("ticks of {} ns seen, no time is more exact", format_number(tick * 1e9))
+        }
         None => "no tick was seen".to_owned(),
     };
     let clock = match wait.clock {
         Some((ratio, slack)) => {
-            format!("its seconds are {} of ours, give or take {}", figure(ratio), percent(slack))
+            format!(
+                "its seconds are {} of ours, give or take {}",
+                format_number(ratio),
+                format_percent(slack)
+            )
         }
         None => "its seconds were not held against ours, for lack of rows".to_owned(),
     };
     let text = format!("picoseconds by the server, {tick}; {clock}");
-    paragraph(out, "timer     ", "timer     ", &text)
+    write_paragraph(out, "timer     ", "timer     ", &text)
 }

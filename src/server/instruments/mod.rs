@@ -3,7 +3,7 @@
 //! What is needed and no more: the instrument itself, the consumers above the one that keeps single waits, no background
 //! threads. On a server of our own all other waits are switched off too, as they would push ours out of the ring of
 //! rows, and what was counted before is forgotten; on others' servers neither is done.
-//! Never knows: load, what a wait means. Start reading at [`find`], then [`Instruments::enable`].
+//! Never knows: load, what a wait means. Start reading at [`find_instruments`], then [`EnabledInstruments::enable`].
 
 mod names;
 
@@ -11,11 +11,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::journal::{Consent, Journal, Switch};
+use super::journal::{Consent, Journal, SetupSwitch};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
+use crate::client::{Session, Target, quote_instruments};
 use crate::plan::Mistake;
-use crate::target::{Session, Target, instrument_list};
-use names::{missing, select};
+use names::{no_match_mistake, select_instruments};
 
 /// Tables whose rows are forgotten before a load, on servers of our own.
 const FORGET: &[&str] = &[
@@ -40,9 +40,9 @@ const LOOK: Nanos = Nanos(200_000_000);
 ///
 /// # Errors
 /// A [`Mistake`] when performance_schema is off, when nothing fits (with what does instead), or too much does.
-pub fn find(session: &mut Session, pattern: &str) -> anyhow::Result<Vec<String>> {
+pub fn find_instruments(session: &mut Session, pattern: &str) -> anyhow::Result<Vec<String>> {
     let place = || format!("--instrument {pattern}");
-    if session.scalar("SELECT @@performance_schema")?.as_deref() != Some("1") {
+    if session.query_scalar("SELECT @@performance_schema")?.as_deref() != Some("1") {
         return Err(Mistake {
             place: place(),
             why: "performance_schema is OFF on this server, so nothing is counted".to_owned(),
@@ -55,21 +55,21 @@ pub fn find(session: &mut Session, pattern: &str) -> anyhow::Result<Vec<String>>
         .into());
     }
     let sql = "SELECT NAME FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/%'";
-    let rows = session.rows(sql).context("read performance_schema.setup_instruments")?;
-    let all: Vec<String> = (0..rows.rows.len()).filter_map(|at| rows.text(at, 0)).collect();
-    let found = select(&all, pattern);
+    let rows = session.query_rows(sql).context("read performance_schema.setup_instruments")?;
+    let all: Vec<String> = (0..rows.rows.len()).filter_map(|at| rows.text_value(at, 0)).collect();
+    let found = select_instruments(&all, pattern);
     if found.is_empty() {
-        return Err(missing(session.identity(), &all, pattern).into());
+        return Err(no_match_mistake(session.identity(), &all, pattern).into());
     }
     if found.len() > names::MOST {
-        return Err(names::too_many(&found, pattern).into());
+        return Err(names::too_many_mistake(&found, pattern).into());
     }
     Ok(found)
 }
 
 /// What to switch on, and where.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct InstrumentRequest<'a> {
     /// The server.
     pub target: &'a Target,
     /// Full names of the instruments.
@@ -88,7 +88,7 @@ pub struct Asked<'a> {
 
 /// Instruments that are on. Dropping it puts everything back.
 #[derive(Debug)]
-pub struct Instruments {
+pub struct EnabledInstruments {
     target: Target,
     journal: Option<Journal>,
     /// Those that were off before.
@@ -101,30 +101,33 @@ pub struct Instruments {
 ///
 /// # Errors
 /// When the server doesn't answer.
-pub fn are_on(session: &mut Session, names: &[String]) -> anyhow::Result<bool> {
+pub fn are_enabled(session: &mut Session, names: &[String]) -> anyhow::Result<bool> {
     let sql = format!(
         "SELECT COUNT(*) FROM performance_schema.setup_instruments \
          WHERE NAME IN ({}) AND ENABLED = 'YES' AND TIMED = 'YES'",
-        instrument_list(names)
+        quote_instruments(names)
     );
-    Ok(session.scalar(&sql)?.and_then(|n| n.parse::<usize>().ok()) == Some(names.len()))
+    Ok(session.query_scalar(&sql)?.and_then(|n| n.parse::<usize>().ok()) == Some(names.len()))
 }
 
-impl Instruments {
+impl EnabledInstruments {
     /// Switches instruments on.
     ///
     /// # Errors
     /// A [`Mistake`] when that would need consent and there is none; when the server refuses. Nothing stays changed then.
-    pub fn enable(asked: &Asked<'_>, stop: &Stop) -> anyhow::Result<Instruments> {
-        let mut on = Instruments {
+    pub fn enable(
+        asked: &InstrumentRequest<'_>,
+        stop: &Stop,
+    ) -> anyhow::Result<EnabledInstruments> {
+        let mut on = EnabledInstruments {
             target: asked.target.clone(),
             journal: None,
             were_off: Vec::new(),
             notes: Vec::new(),
         };
         let Some(consent) = asked.consent else {
-            if !are_on(&mut asked.target.connect(stop)?, asked.names)? {
-                return Err(no_consent().into());
+            if !are_enabled(&mut asked.target.connect(stop)?, asked.names)? {
+                return Err(missing_consent().into());
             }
             on.notes.push(
                 "nothing was changed on the server: the instruments were on, background threads \
@@ -135,13 +138,16 @@ impl Instruments {
         };
         let journal = Journal::open(asked.journal, asked.target, consent, stop)?;
         let journal = on.journal.insert(journal);
-        let was_on = enabled(journal.session(), &format!("IN ({})", instrument_list(asked.names)))?;
+        let was_on = enabled_instruments(
+            journal.session(),
+            &format!("IN ({})", quote_instruments(asked.names)),
+        )?;
         on.were_off = asked.names.iter().filter(|name| !was_on.contains(name)).cloned().collect();
-        switch_on(journal, asked)?;
+        enable_instruments(journal, asked)?;
         if asked.own {
             for table in FORGET {
                 let sql = format!("TRUNCATE TABLE performance_schema.{table}");
-                journal.session().command(&sql).with_context(|| format!("empty {table}"))?;
+                journal.session().run_command(&sql).with_context(|| format!("empty {table}"))?;
             }
         } else {
             on.notes.push(
@@ -162,7 +168,7 @@ impl Instruments {
         let Some(journal) = self.journal.take() else { return Ok(notes) };
         let undone = journal.undo()?;
         notes.extend(undone.left);
-        notes.extend(self.still_counting()?);
+        notes.extend(self.list_still_counting()?);
         Ok(notes)
     }
 
@@ -175,20 +181,21 @@ impl Instruments {
     }
 
     /// Names those that still count although they are off: some instruments do until the server is restarted.
-    fn still_counting(&self) -> anyhow::Result<Vec<String>> {
+    fn list_still_counting(&self) -> anyhow::Result<Vec<String>> {
         if self.were_off.is_empty() {
             return Ok(Vec::new());
         }
         let mut session = self.target.connect(&Stop::new())?;
-        let before = counts(&mut session, &self.were_off)?;
-        let clock = RealClock::start();
+        let before = wait_counts(&mut session, &self.were_off)?;
+        let clock = RealClock::start_now();
         // A new session and some pages read: what any instrument of a server under load would see.
         let mut other = self.target.connect(&Stop::new())?;
         while clock.now() < LOOK {
-            let _ = other.rows("SELECT TABLE_NAME FROM information_schema.TABLES LIMIT 50")?;
+            let _ =
+                other.query_rows("SELECT TABLE_NAME FROM information_schema.TABLES LIMIT 50")?;
             clock.sleep_until(clock.now() + Nanos(LOOK.0 / 10));
         }
-        let after = counts(&mut session, &self.were_off)?;
+        let after = wait_counts(&mut session, &self.were_off)?;
         let risen = before.iter().zip(&after).filter(|(before, after)| after.1 > before.1);
         Ok(risen
             .map(|(before, after)| {
@@ -205,7 +212,7 @@ impl Instruments {
 }
 
 /// The mistake of asking for a change without consent.
-fn no_consent() -> Mistake {
+fn missing_consent() -> Mistake {
     Mistake {
         place: "--instrument".to_owned(),
         why: "this would change the setup of performance_schema on a server that sweat did not \
@@ -227,53 +234,56 @@ pub fn check_consent(
     names: &[String],
     has_consent: bool,
 ) -> anyhow::Result<()> {
-    if has_consent || are_on(session, names)? { Ok(()) } else { Err(no_consent().into()) }
+    if has_consent || are_enabled(session, names)? { Ok(()) } else { Err(missing_consent().into()) }
 }
 
-fn switch_on(journal: &mut Journal, asked: &Asked<'_>) -> anyhow::Result<()> {
+fn enable_instruments(journal: &mut Journal, asked: &InstrumentRequest<'_>) -> anyhow::Result<()> {
     // Those that are off first: nothing that begins to count finds the ring full of others.
     if asked.own {
-        let others = enabled(journal.session(), "LIKE 'wait/%'")?;
+        let others = enabled_instruments(journal.session(), "LIKE 'wait/%'")?;
         let others: Vec<String> =
             others.into_iter().filter(|name| !asked.names.contains(name)).collect();
-        journal.switch(Switch::InstrumentEnabled, &others, false)?;
+        journal.set_switches(SetupSwitch::InstrumentEnabled, &others, false)?;
     }
-    let (running, kinds) = threads(journal.session(), asked)?;
-    journal.switch(Switch::Thread, &running, false)?;
-    if has_thread_kinds(journal.session())? {
-        journal.switch(Switch::ThreadKind, &kinds, false)?;
+    let (running, kinds) = threads_to_exclude(journal.session(), asked)?;
+    journal.set_switches(SetupSwitch::Thread, &running, false)?;
+    if has_thread_kinds_table(journal.session())? {
+        journal.set_switches(SetupSwitch::ThreadKind, &kinds, false)?;
     }
-    journal.switch(Switch::InstrumentTimed, asked.names, true)?;
-    journal.switch(Switch::InstrumentEnabled, asked.names, true)?;
+    journal.set_switches(SetupSwitch::InstrumentTimed, asked.names, true)?;
+    journal.set_switches(SetupSwitch::InstrumentEnabled, asked.names, true)?;
     let consumers: Vec<String> = CONSUMERS.iter().map(|name| (*name).to_owned()).collect();
-    journal.switch(Switch::Consumer, &consumers, true)?;
+    journal.set_switches(SetupSwitch::Consumer, &consumers, true)?;
     Ok(())
 }
 
 /// Names of instruments that are on and fit a condition.
-fn enabled(session: &mut Session, condition: &str) -> anyhow::Result<Vec<String>> {
+fn enabled_instruments(session: &mut Session, condition: &str) -> anyhow::Result<Vec<String>> {
     let sql = format!(
         "SELECT NAME FROM performance_schema.setup_instruments \
          WHERE ENABLED = 'YES' AND NAME {condition}"
     );
-    let rows = session.rows(&sql).context("read performance_schema.setup_instruments")?;
-    Ok((0..rows.rows.len()).filter_map(|at| rows.text(at, 0)).collect())
+    let rows = session.query_rows(&sql).context("read performance_schema.setup_instruments")?;
+    Ok((0..rows.rows.len()).filter_map(|at| rows.text_value(at, 0)).collect())
 }
 
 /// Threads to be left out: those in the background, our own sessions, all there are where the load is yet to come; and
 /// the kinds of those in the background.
-fn threads(session: &mut Session, asked: &Asked<'_>) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+fn threads_to_exclude(
+    session: &mut Session,
+    asked: &InstrumentRequest<'_>,
+) -> anyhow::Result<(Vec<String>, Vec<String>)> {
     let ours: Vec<String> =
         asked.ours.iter().chain([&session.id()]).map(ToString::to_string).collect();
     let rows = session
-        .rows(
+        .query_rows(
             "SELECT THREAD_ID, NAME, TYPE, PROCESSLIST_ID \
              FROM performance_schema.threads WHERE INSTRUMENTED = 'YES'",
         )
         .context("read performance_schema.threads")?;
     let (mut running, mut kinds) = (Vec::new(), Vec::new());
     for at in 0..rows.rows.len() {
-        let text = |column| rows.text(at, column).unwrap_or_default();
+        let text = |column| rows.text_value(at, column).unwrap_or_default();
         let background = text(2) == "BACKGROUND";
         if background || asked.before_load || ours.contains(&text(3)) {
             running.push(text(0));
@@ -286,22 +296,22 @@ fn threads(session: &mut Session, asked: &Asked<'_>) -> anyhow::Result<(Vec<Stri
 }
 
 /// MySQL has a table for the threads to come, MariaDB has not.
-fn has_thread_kinds(session: &mut Session) -> anyhow::Result<bool> {
+fn has_thread_kinds_table(session: &mut Session) -> anyhow::Result<bool> {
     let sql = "SELECT COUNT(*) FROM information_schema.TABLES \
                WHERE TABLE_SCHEMA = 'performance_schema' AND TABLE_NAME = 'setup_threads'";
-    Ok(session.scalar(sql)?.as_deref() == Some("1"))
+    Ok(session.query_scalar(sql)?.as_deref() == Some("1"))
 }
 
 /// Waits counted so far, by instrument, in the order of the names.
-fn counts(session: &mut Session, names: &[String]) -> anyhow::Result<Vec<(String, u64)>> {
+fn wait_counts(session: &mut Session, names: &[String]) -> anyhow::Result<Vec<(String, u64)>> {
     let sql = format!(
         "SELECT EVENT_NAME, COUNT_STAR \
          FROM performance_schema.events_waits_summary_global_by_event_name \
          WHERE EVENT_NAME IN ({}) ORDER BY EVENT_NAME",
-        instrument_list(names)
+        quote_instruments(names)
     );
-    let rows = session.rows(&sql)?;
-    let count = |at: usize| rows.text(at, 1).and_then(|n| n.parse().ok()).unwrap_or(0);
+    let rows = session.query_rows(&sql)?;
+    let count = |at: usize| rows.text_value(at, 1).and_then(|n| n.parse().ok()).unwrap_or(0);
     let all = 0..rows.rows.len();
-    Ok(all.filter_map(|at| Some((rows.text(at, 0)?, count(at)))).collect())
+    Ok(all.filter_map(|at| Some((rows.text_value(at, 0)?, count(at)))).collect())
 }

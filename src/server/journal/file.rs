@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{AddressPlan, Refused};
+use crate::plan::{AddressPlan, RefusedError};
 use crate::server::sandbox::ProcessId;
 
-use super::seal::{Seal, parts};
-use super::stand_in::StandIn;
+use super::seal::{SealChain, split_seal};
+use super::stand_in::SwappedFile;
 
 /// Name of the journal in a run folder.
 pub const FILE: &str = "journal.jsonl";
@@ -26,7 +26,7 @@ pub const WAITS_FILE: &str = "journal-waits.jsonl";
 
 /// Which server a journal is about. Never holds a password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
+pub struct JournalServer {
     /// Host.
     pub host: Option<String>,
     /// TCP port.
@@ -39,7 +39,7 @@ pub struct Address {
 
 /// A variable, what it was, what we set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Change {
+pub(super) struct VariableChange {
     pub(super) variable: String,
     pub(super) old: Option<String>,
     pub(super) new: Option<String>,
@@ -61,44 +61,48 @@ pub(super) struct RowsChange {
 
 /// Something changed that must be put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    Variable(Change),
+pub(super) enum JournalEntry {
+    Variable(VariableChange),
     Rows(RowsChange),
-    StandIn(StandIn),
+    StandIn(SwappedFile),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
-    Journal { format: u32, consent: String, server: Address, tool: Option<ProcessId> },
-    Change(Change),
+enum JournalLine {
+    Journal { format: u32, consent: String, server: JournalServer, tool: Option<ProcessId> },
+    Change(VariableChange),
     Rows(RowsChange),
-    StandIn(StandIn),
+    StandIn(SwappedFile),
     Became(Option<String>),
     Over(bool),
 }
 
 /// The file and what it says.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct JournalFile {
     path: PathBuf,
     file: File,
-    open: Vec<Entry>,
+    open: Vec<JournalEntry>,
     tool: Option<ProcessId>,
     /// Behind the last line; `None` where one of them is not ours.
-    seal: Option<Seal>,
+    seal: Option<SealChain>,
     /// Bytes of whole lines, where a cut one follows them.
     whole_bytes: Option<u64>,
 }
 
-impl Log {
+impl JournalFile {
     /// A new journal; not over one that still has work to do.
-    pub(super) fn create(path: &Path, plan: &AddressPlan, consent: &str) -> anyhow::Result<Log> {
+    pub(super) fn create(
+        path: &Path,
+        plan: &AddressPlan,
+        consent: &str,
+    ) -> anyhow::Result<JournalFile> {
         if path.exists() {
-            let old = Log::read(path)?;
+            let old = JournalFile::read(path)?;
             anyhow::ensure!(
                 old.open.is_empty(),
-                Refused(format!(
+                RefusedError(format!(
                     "{} has changes that were not put back\nhint: run `sweat restore {}`",
                     path.display(),
                     path.display()
@@ -112,22 +116,27 @@ impl Log {
             .mode(0o600)
             .open(path)
             .with_context(|| format!("make the journal {}", path.display()))?;
-        let server = Address {
+        let server = JournalServer {
             host: plan.host.clone(),
             port: plan.port,
             socket: plan.socket.clone(),
             user: plan.user.clone(),
         };
-        let tool = Some(ProcessId::own()?);
-        let mut log = Log {
+        let tool = Some(ProcessId::own_process()?);
+        let mut log = JournalFile {
             path: path.to_owned(),
             file,
             open: Vec::new(),
             tool: tool.clone(),
-            seal: Seal::own(),
+            seal: SealChain::for_account(),
             whole_bytes: None,
         };
-        log.write(&Line::Journal { format: 1, consent: consent.to_owned(), server, tool })?;
+        log.write_line(&JournalLine::Journal {
+            format: 1,
+            consent: consent.to_owned(),
+            server,
+            tool,
+        })?;
         // The file's name must be on disk as well.
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder)
@@ -137,17 +146,17 @@ impl Log {
     }
 
     /// A journal that is there.
-    pub(super) fn read(path: &Path) -> anyhow::Result<Log> {
+    pub(super) fn read(path: &Path) -> anyhow::Result<JournalFile> {
         let (mut open, mut tool) = (Vec::new(), None);
-        let Lines { lines, seal, whole_bytes } = lines(path)?;
+        let JournalLines { lines, seal, whole_bytes } = read_lines(path)?;
         for line in lines {
             match line {
-                Line::Journal { tool: by, .. } => tool = by,
-                Line::Change(change) => open.push(Entry::Variable(change)),
-                Line::Rows(change) => open.push(Entry::Rows(change)),
-                Line::StandIn(one) => open.push(Entry::StandIn(one)),
-                Line::Became(value) => became(&mut open, value),
-                Line::Over(_) => {
+                JournalLine::Journal { tool: by, .. } => tool = by,
+                JournalLine::Change(change) => open.push(JournalEntry::Variable(change)),
+                JournalLine::Rows(change) => open.push(JournalEntry::Rows(change)),
+                JournalLine::StandIn(one) => open.push(JournalEntry::StandIn(one)),
+                JournalLine::Became(value) => set_effective_value(&mut open, value),
+                JournalLine::Over(_) => {
                     open.pop();
                 }
             }
@@ -156,7 +165,7 @@ impl Log {
             .append(true)
             .open(path)
             .with_context(|| format!("open {} to write", path.display()))?;
-        Ok(Log { path: path.to_owned(), file, open, tool, seal, whole_bytes })
+        Ok(JournalFile { path: path.to_owned(), file, open, tool, seal, whole_bytes })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -164,23 +173,23 @@ impl Log {
     }
 
     /// Changes that are not put back yet, in the order they were made.
-    pub(super) fn open_changes(&self) -> &[Entry] {
+    pub(super) fn open_changes(&self) -> &[JournalEntry] {
         &self.open
     }
 
     /// Whether all of it was written by sweats of this account and home.
-    pub(super) fn is_own(&self) -> bool {
+    pub(super) fn has_own_seal(&self) -> bool {
         self.seal.is_some()
     }
 
     /// What is still changed, in words.
-    pub(super) fn changed_in_words(&self) -> String {
-        let word = |entry: &Entry| match entry {
-            Entry::Variable(change) => change.variable.clone(),
-            Entry::Rows(change) => {
+    pub(super) fn describe_changes(&self) -> String {
+        let word = |entry: &JournalEntry| match entry {
+            JournalEntry::Variable(change) => change.variable.clone(),
+            JournalEntry::Rows(change) => {
                 format!("{} of {} rows of {}", change.column, change.keys.len(), change.table)
             }
-            Entry::StandIn(one) => one.path.display().to_string(),
+            JournalEntry::StandIn(one) => one.path.display().to_string(),
         };
         let mut words: Vec<String> = Vec::new();
         for entry in &self.open {
@@ -193,8 +202,8 @@ impl Log {
     }
 
     /// Whether this very program writes it.
-    pub(super) fn is_ours(&self) -> bool {
-        let own = ProcessId::own().ok();
+    pub(super) fn is_own_process(&self) -> bool {
+        let own = ProcessId::own_process().ok();
         own.is_some() && self.tool == own
     }
 
@@ -204,32 +213,32 @@ impl Log {
     }
 
     /// Announces a change.
-    pub(super) fn note(&mut self, entry: Entry) -> anyhow::Result<()> {
-        self.write(&match &entry {
-            Entry::Variable(change) => Line::Change(change.clone()),
-            Entry::Rows(change) => Line::Rows(change.clone()),
-            Entry::StandIn(one) => Line::StandIn(one.clone()),
+    pub(super) fn announce_change(&mut self, entry: JournalEntry) -> anyhow::Result<()> {
+        self.write_line(&match &entry {
+            JournalEntry::Variable(change) => JournalLine::Change(change.clone()),
+            JournalEntry::Rows(change) => JournalLine::Rows(change.clone()),
+            JournalEntry::StandIn(one) => JournalLine::StandIn(one.clone()),
         })?;
         self.open.push(entry);
         Ok(())
     }
 
     /// What the server made of the last change.
-    pub(super) fn correct_last(&mut self, value: Option<String>) -> anyhow::Result<()> {
-        became(&mut self.open, value.clone());
-        self.write(&Line::Became(value))
+    pub(super) fn correct_last_value(&mut self, value: Option<String>) -> anyhow::Result<()> {
+        set_effective_value(&mut self.open, value.clone());
+        self.write_line(&JournalLine::Became(value))
     }
 
     /// The last open change is no more.
-    pub(super) fn forget_last(&mut self) -> anyhow::Result<()> {
+    pub(super) fn close_last_change(&mut self) -> anyhow::Result<()> {
         self.open.pop();
-        self.write(&Line::Over(true))
+        self.write_line(&JournalLine::Over(true))
     }
 
-    fn write(&mut self, line: &Line) -> anyhow::Result<()> {
+    fn write_line(&mut self, line: &JournalLine) -> anyhow::Result<()> {
         let mut text = serde_json::to_string(line).context("write a line of the journal")?;
         if let Some(seal) = &mut self.seal {
-            text = seal.close(&text);
+            text = seal.seal_line(&text);
         }
         text.push('\n');
         if let Some(whole) = self.whole_bytes.take() {
@@ -243,8 +252,8 @@ impl Log {
 }
 
 /// What the server made of the last change.
-fn became(open: &mut [Entry], value: Option<String>) {
-    if let Some(Entry::Variable(last)) = open.last_mut() {
+fn set_effective_value(open: &mut [JournalEntry], value: Option<String>) {
+    if let Some(JournalEntry::Variable(last)) = open.last_mut() {
         (last.new, last.is_seen) = (value, true);
     }
 }
@@ -253,18 +262,18 @@ fn became(open: &mut [Entry], value: Option<String>) {
 ///
 /// # Errors
 /// When it can't be read or is none.
-pub fn address(path: &Path) -> anyhow::Result<Address> {
-    match lines(path)?.lines.into_iter().next() {
-        Some(Line::Journal { server, .. }) => Ok(server),
-        _ => anyhow::bail!(Refused(format!("{} is no journal", path.display()))),
+pub fn read_server(path: &Path) -> anyhow::Result<JournalServer> {
+    match read_lines(path)?.lines.into_iter().next() {
+        Some(JournalLine::Journal { server, .. }) => Ok(server),
+        _ => anyhow::bail!(RefusedError(format!("{} is no journal", path.display()))),
     }
 }
 
 /// What a journal holds.
-struct Lines {
-    lines: Vec<Line>,
-    /// As [`Log`] has it.
-    seal: Option<Seal>,
+struct JournalLines {
+    lines: Vec<JournalLine>,
+    /// As [`JournalFile`] has it.
+    seal: Option<SealChain>,
     whole_bytes: Option<u64>,
 }
 
@@ -272,12 +281,13 @@ struct Lines {
 const MOST_BYTES: u64 = 64 << 20;
 
 /// All lines. The last one may have been cut when we were killed: what it announced was not done then.
-fn lines(path: &Path) -> anyhow::Result<Lines> {
+fn read_lines(path: &Path) -> anyhow::Result<JournalLines> {
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
         .with_context(|| format!("read the journal {}", path.display()))?;
-    let mut found = Lines { lines: Vec::new(), seal: Seal::own(), whole_bytes: None };
+    let mut found =
+        JournalLines { lines: Vec::new(), seal: SealChain::for_account(), whole_bytes: None };
     let mut whole_bytes = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let Some(whole) = line.strip_suffix('\n') else {
@@ -285,8 +295,8 @@ fn lines(path: &Path) -> anyhow::Result<Lines> {
             break;
         };
         whole_bytes += line.len() as u64;
-        let (body, seal) = parts(whole);
-        found.seal = found.seal.and_then(|own| own.behind(&body, seal));
+        let (body, seal) = split_seal(whole);
+        found.seal = found.seal.and_then(|own| own.verify_line(&body, seal));
         found
             .lines
             .push(serde_json::from_str(&body).with_context(|| {
@@ -301,14 +311,19 @@ mod tests {
     use super::*;
     use crate::base::Secret;
 
-    fn change(variable: &str, old: &str, new: &str) -> Entry {
+    fn change(variable: &str, old: &str, new: &str) -> JournalEntry {
         let text = |value: &str| Some(value.to_owned());
         let variable = variable.to_owned();
-        Entry::Variable(Change { variable, old: text(old), new: text(new), is_seen: false })
+        JournalEntry::Variable(VariableChange {
+            variable,
+            old: text(old),
+            new: text(new),
+            is_seen: false,
+        })
     }
 
-    fn rows() -> Entry {
-        Entry::Rows(RowsChange {
+    fn rows() -> JournalEntry {
+        JournalEntry::Rows(RowsChange {
             table: "setup_consumers".to_owned(),
             column: "ENABLED".to_owned(),
             keys: vec!["events_waits_current".to_owned()],
@@ -326,27 +341,27 @@ mod tests {
             password: Some(Secret::new("hush")),
             ..AddressPlan::default()
         };
-        let mut log = Log::create(&path, &plan, "--allow load").unwrap();
-        log.note(change("a", "1", "2")).unwrap();
-        log.note(rows()).unwrap();
-        log.note(change("b", "ON", "0")).unwrap();
-        log.correct_last(Some("OFF".to_owned())).unwrap();
-        log.note(change("c", "1", "2")).unwrap();
-        log.forget_last().unwrap();
-        log.note(rows()).unwrap();
-        log.forget_last().unwrap();
+        let mut log = JournalFile::create(&path, &plan, "--allow load").unwrap();
+        log.announce_change(change("a", "1", "2")).unwrap();
+        log.announce_change(rows()).unwrap();
+        log.announce_change(change("b", "ON", "0")).unwrap();
+        log.correct_last_value(Some("OFF".to_owned())).unwrap();
+        log.announce_change(change("c", "1", "2")).unwrap();
+        log.close_last_change().unwrap();
+        log.announce_change(rows()).unwrap();
+        log.close_last_change().unwrap();
         drop(log);
         let mut text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains("hush"), "a password is in the journal: {text}");
         text += "{\"change\":{\"varia";
         std::fs::write(&path, text).unwrap();
-        let log = Log::read(&path).unwrap();
+        let log = JournalFile::read(&path).unwrap();
         let mut b = [change("b", "ON", "0")];
-        became(&mut b, Some("OFF".to_owned()));
+        set_effective_value(&mut b, Some("OFF".to_owned()));
         let [b] = b;
         assert_eq!(log.open_changes(), [change("a", "1", "2"), rows(), b]);
-        assert_eq!(address(&path).unwrap().host.as_deref(), Some("db1"));
-        let refused = Log::create(&path, &plan, "x").unwrap_err();
+        assert_eq!(read_server(&path).unwrap().host.as_deref(), Some("db1"));
+        let refused = JournalFile::create(&path, &plan, "x").unwrap_err();
         assert!(refused.to_string().contains("not put back"), "{refused:#}");
     }
 
@@ -354,34 +369,34 @@ mod tests {
     fn what_follows_a_cut_line_stands_on_a_line_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
-        let mut log = Log::create(&path, &AddressPlan::default(), "x").unwrap();
-        log.note(change("a", "1", "2")).unwrap();
+        let mut log = JournalFile::create(&path, &AddressPlan::default(), "x").unwrap();
+        log.announce_change(change("a", "1", "2")).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text + "{\"change\":{\"varia").unwrap();
-        let mut log = Log::read(&path).unwrap();
-        log.forget_last().unwrap();
-        let log = Log::read(&path).unwrap();
-        assert!(log.open_changes().is_empty() && log.is_own());
+        let mut log = JournalFile::read(&path).unwrap();
+        log.close_last_change().unwrap();
+        let log = JournalFile::read(&path).unwrap();
+        assert!(log.open_changes().is_empty() && log.has_own_seal());
     }
 
     #[test]
     fn a_journal_from_elsewhere_or_with_a_line_of_others_is_not_our_own() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(FILE);
-        let mut log = Log::create(&path, &AddressPlan::default(), "x").unwrap();
-        log.note(change("a", "1", "2")).unwrap();
-        assert!(Log::read(&path).unwrap().is_own());
+        let mut log = JournalFile::create(&path, &AddressPlan::default(), "x").unwrap();
+        log.announce_change(change("a", "1", "2")).unwrap();
+        assert!(JournalFile::read(&path).unwrap().has_own_seal());
         let text = std::fs::read_to_string(&path).unwrap();
         let line = "{\"change\":{\"variable\":\"init_connect\",\"old\":\"x\",\"new\":null}}\n";
         std::fs::write(&path, text.clone() + line).unwrap();
-        let mut log = Log::read(&path).unwrap();
-        assert_eq!((log.is_own(), log.open_changes().len()), (false, 2));
-        log.forget_last().unwrap();
-        assert!(!Log::read(&path).unwrap().is_own(), "nor does it become our own");
+        let mut log = JournalFile::read(&path).unwrap();
+        assert_eq!((log.has_own_seal(), log.open_changes().len()), (false, 2));
+        log.close_last_change().unwrap();
+        assert!(!JournalFile::read(&path).unwrap().has_own_seal(), "nor does it become our own");
         // As versions without seals wrote it.
-        let plain: String = text.lines().map(|line| parts(line).0 + "\n").collect();
+        let plain: String = text.lines().map(|line| split_seal(line).0 + "\n").collect();
         std::fs::write(&path, plain).unwrap();
-        assert!(!Log::read(&path).unwrap().is_own());
+        assert!(!JournalFile::read(&path).unwrap().has_own_seal());
     }
 
     #[test]
@@ -389,7 +404,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         std::fs::write(&path, "hello\n").unwrap();
-        let error = address(&path).unwrap_err();
+        let error = read_server(&path).unwrap_err();
         assert!(format!("{error:#}").contains("understand line 1"), "{error:#}");
     }
 }

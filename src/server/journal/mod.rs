@@ -3,7 +3,7 @@
 //!
 //! Nobody changes anything without a [`Consent`], and nothing is changed before its old value is on disk. The guard
 //! puts the values back when it is dropped: at the end, after an error, after Ctrl-C. If we are killed, the file tells
-//! [`restore`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
+//! [`restore_journal`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
 mod file;
 mod pending;
@@ -19,20 +19,20 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
-use crate::plan::Refused;
-use crate::target::{self, Session, Target};
+use crate::client::{self, Session, Target};
+use crate::plan::RefusedError;
 
-use super::Control;
-use super::sandbox::{Home, make_private, random_hex};
-pub use file::{Address, FILE, WAITS_FILE, address};
-use file::{Change, Entry, Log, RowsChange};
-pub use pending::{Pending, pending};
-pub use refusal::{Refusal, refuses};
-pub use stand_in::LIST;
-pub use switches::Switch;
+use super::ServerControl;
+use super::sandbox::{HomeFolders, make_private_folder, random_hex};
+pub use file::{FILE, JournalServer, WAITS_FILE, read_server};
+use file::{JournalEntry, JournalFile, RowsChange, VariableChange};
+pub use pending::{PendingJournal, find_pending_journals};
+pub use refusal::{VariableRefusal, find_refusal};
+pub use stand_in::HOT_SET_FILE_NAME;
+pub use switches::SetupSwitch;
 
 /// How long a server may take while values are put back; the same once it gave no answer, and where somebody waits for us to
-/// stop: what can't be put back then is said, and `restore` does it.
+/// stop: what can't be put back then is said, and `restore_journal` does it.
 const PATIENCE: Duration = Duration::from_secs(5);
 const SILENT: Duration = Duration::from_secs(2);
 const STOPPED: Duration = Duration::from_secs(1);
@@ -50,17 +50,17 @@ pub struct Consent {
 
 impl Consent {
     /// A server that we may stop we may also change.
-    pub fn of(_control: &dyn Control) -> Consent {
-        Consent::own()
+    pub fn from_control(_control: &dyn ServerControl) -> Consent {
+        Consent::for_own_server()
     }
 
     /// A server that we have started for this alone.
-    pub fn own() -> Consent {
+    pub fn for_own_server() -> Consent {
         Consent { source: "a server of our own".to_owned(), own: true }
     }
 
     /// The user said so in words: the flag that was typed, as in `--allow load`.
-    pub fn given(flag: &str) -> Consent {
+    pub fn from_flag(flag: &str) -> Consent {
         Consent { source: flag.to_owned(), own: false }
     }
 
@@ -72,7 +72,7 @@ impl Consent {
 
 /// What was put back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoReport {
     /// Variables and switches that have their old value again.
     pub back: Vec<String>,
     /// Variables left alone, and why.
@@ -86,7 +86,7 @@ pub struct Undone {
      hint: run `sweat restore {}` once the server answers",
     path.display()
 )]
-pub struct NotRestored {
+pub struct RestoreError {
     /// Variables and switches.
     pub what: String,
     /// Why.
@@ -100,7 +100,7 @@ pub struct NotRestored {
 pub struct Journal {
     target: Target,
     session: Session,
-    log: Log,
+    log: JournalFile,
     stop: Stop,
     /// Of a server that goes with us.
     is_throw_away: bool,
@@ -116,11 +116,15 @@ impl Journal {
     ///
     /// # Errors
     /// As `open`; or when there is no place for it.
-    pub fn apart(target: &Target, consent: &Consent, stop: &Stop) -> anyhow::Result<Journal> {
-        let folder = Home::find()?.journals;
-        make_private(&folder)?;
+    pub fn open_standalone(
+        target: &Target,
+        consent: &Consent,
+        stop: &Stop,
+    ) -> anyhow::Result<Journal> {
+        let folder = HomeFolders::find()?.journals;
+        make_private_folder(&folder)?;
         let path = folder.join(format!("{}.jsonl", random_hex(6)?));
-        let mut journal = Journal::make(&path, target, consent, stop)?;
+        let mut journal = Journal::create_at(&path, target, consent, stop)?;
         journal.is_apart = true;
         Ok(journal)
     }
@@ -135,21 +139,21 @@ impl Journal {
         consent: &Consent,
         stop: &Stop,
     ) -> anyhow::Result<Journal> {
-        let mut journal = Journal::make(path, target, consent, stop)?;
+        let mut journal = Journal::create_at(path, target, consent, stop)?;
         if !journal.is_throw_away {
-            journal.pointer = pending::announce(path);
+            journal.pointer = pending::write_pointer(path);
         }
         Ok(journal)
     }
 
-    fn make(
+    fn create_at(
         path: &Path,
         target: &Target,
         consent: &Consent,
         stop: &Stop,
     ) -> anyhow::Result<Journal> {
         let session = target.connect(stop)?;
-        let log = Log::create(path, target.plan(), consent.source())?;
+        let log = JournalFile::create(path, target.plan(), consent.source())?;
         let (target, stop) = (target.clone(), stop.clone());
         let is_throw_away = consent.own;
         let pointer = None;
@@ -165,26 +169,26 @@ impl Journal {
     ///
     /// # Errors
     /// When there is no such variable, the server refuses, or the journal can't be written.
-    pub fn set(&mut self, variable: &str, value: &str) -> anyhow::Result<Option<String>> {
-        check_name(variable)?;
-        let old = read(&mut self.session, variable)?;
-        let change = Change {
+    pub fn set_variable(&mut self, variable: &str, value: &str) -> anyhow::Result<Option<String>> {
+        check_variable_name(variable)?;
+        let old = read_variable(&mut self.session, variable)?;
+        let change = VariableChange {
             variable: variable.to_owned(),
             old: old.clone(),
             new: Some(value.to_owned()),
             is_seen: false,
         };
-        self.log.note(Entry::Variable(change))?;
-        let set = self.session.command(&statement(variable, Some(value)));
+        self.log.announce_change(JournalEntry::Variable(change))?;
+        let set = self.session.run_command(&set_statement(variable, Some(value)));
         if let Err(e) = set {
-            if read(&mut self.session, variable).is_ok_and(|now| now == old) {
-                self.log.forget_last()?;
+            if read_variable(&mut self.session, variable).is_ok_and(|now| now == old) {
+                self.log.close_last_change()?;
             }
             return Err(e).with_context(|| format!("set {variable} to {value}"));
         }
         // The server may have rounded it: that value is ours to take away, no other.
-        let effective = read(&mut self.session, variable)?;
-        self.log.correct_last(effective)?;
+        let effective = read_variable(&mut self.session, variable)?;
+        self.log.correct_last_value(effective)?;
         Ok(old)
     }
 
@@ -193,15 +197,20 @@ impl Journal {
     ///
     /// # Errors
     /// When the server refuses, or the journal can't be written.
-    pub fn switch(&mut self, switch: Switch, keys: &[String], on: bool) -> anyhow::Result<usize> {
-        let Some(change) = switches::plan(&mut self.session, switch, keys, on)? else {
+    pub fn set_switches(
+        &mut self,
+        switch: SetupSwitch,
+        keys: &[String],
+        on: bool,
+    ) -> anyhow::Result<usize> {
+        let Some(change) = switches::plan_change(&mut self.session, switch, keys, on)? else {
             return Ok(0);
         };
-        self.log.note(Entry::Rows(change.clone()))?;
-        if let Err(e) = switches::apply(&mut self.session, &change, &change.new) {
-            let nothing = switches::undo(&mut self.session, &change).is_ok();
+        self.log.announce_change(JournalEntry::Rows(change.clone()))?;
+        if let Err(e) = switches::apply_value(&mut self.session, &change, &change.new) {
+            let nothing = switches::undo_rows(&mut self.session, &change).is_ok();
             if nothing {
-                self.log.forget_last()?;
+                self.log.close_last_change()?;
             }
             return Err(e);
         }
@@ -213,12 +222,13 @@ impl Journal {
     ///
     /// # Errors
     /// When there is one kept aside already, or the folder can't be written to.
-    pub fn stand_in(&mut self, path: &Path) -> anyhow::Result<()> {
+    pub fn replace_file(&mut self, path: &Path) -> anyhow::Result<()> {
         // What is half made must be known as well.
-        self.log.note(Entry::StandIn(stand_in::StandIn::announced(path)))?;
-        let one = stand_in::prepare(path)?;
-        self.log.note(Entry::StandIn(one.clone()))?;
-        stand_in::begin(&one)
+        self.log
+            .announce_change(JournalEntry::StandIn(stand_in::SwappedFile::without_inode(path)))?;
+        let one = stand_in::prepare_file(path)?;
+        self.log.announce_change(JournalEntry::StandIn(one.clone()))?;
+        stand_in::swap_in(&one)
     }
 
     /// A session on the server that the journal is about.
@@ -229,51 +239,51 @@ impl Journal {
     /// Puts everything back now.
     ///
     /// # Errors
-    /// [`NotRestored`] when the server can't be reached; the journal then still tells what is to be done.
-    pub fn undo(mut self) -> anyhow::Result<Undone> {
-        self.put_back()
+    /// [`RestoreError`] when the server can't be reached; the journal then still tells what is to be done.
+    pub fn undo(mut self) -> anyhow::Result<UndoReport> {
+        self.put_back_changes()
     }
 
-    fn put_back(&mut self) -> anyhow::Result<Undone> {
+    fn put_back_changes(&mut self) -> anyhow::Result<UndoReport> {
         if self.log.open_changes().is_empty() {
-            self.forget();
-            return Ok(Undone::default());
+            self.remove_pointer();
+            return Ok(UndoReport::default());
         }
         let stop = self.stop.clone();
         let (log, session, target) = (&mut self.log, &mut self.session, &self.target);
-        let undone = with_patience(target, &stop, |limit| {
+        let undone = with_time_limit(target, &stop, |limit| {
             session.set_abandon(limit);
             if !session.is_usable() {
                 *session = target.connect(limit)?;
             }
-            undo(log, session, None)
+            undo_open_changes(log, session, None)
         });
         match undone {
             Err(error) if self.is_throw_away => {
                 let left = format!("the throw-away server keeps what was changed on it: {error:#}");
-                Ok(Undone { left: vec![left], ..Undone::default() })
+                Ok(UndoReport { left: vec![left], ..UndoReport::default() })
             }
-            Err(error) => Err(self.not_restored(&error).into()),
+            Err(error) => Err(self.restore_error(&error).into()),
             Ok(undone) => {
-                self.forget();
+                self.remove_pointer();
                 Ok(undone)
             }
         }
     }
 
-    fn not_restored(&self, error: &anyhow::Error) -> NotRestored {
+    fn restore_error(&self, error: &anyhow::Error) -> RestoreError {
         let gave_up =
-            matches!(error.downcast_ref::<target::Error>(), Some(target::Error::Abandoned));
+            matches!(error.downcast_ref::<client::Error>(), Some(client::Error::Abandoned));
         let why = match gave_up {
             true => "the server did not answer in time".to_owned(),
             false => format!("{error:#}"),
         };
         let path = self.log.path().to_owned();
-        NotRestored { what: self.log.changed_in_words(), why, path }
+        RestoreError { what: self.log.describe_changes(), why, path }
     }
 
     /// Everything is back: nobody need hear of it.
-    fn forget(&mut self) {
+    fn remove_pointer(&mut self) {
         if let Some(pointer) = self.pointer.take() {
             let _ = std::fs::remove_file(pointer);
         }
@@ -283,7 +293,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         // What fails here is still in the file.
-        let back = self.put_back();
+        let back = self.put_back_changes();
         if self.is_apart && back.is_ok() {
             let _ = std::fs::remove_file(self.log.path());
         }
@@ -292,7 +302,7 @@ impl Drop for Journal {
 
 /// Which journals may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum JournalTrust {
     /// Those that sweats of this account and home have written, and nobody has changed since.
     Own,
     /// Any: the user knows where it comes from.
@@ -303,43 +313,47 @@ pub enum Trust {
 ///
 /// # Errors
 /// When the file can't be understood or is not to be believed, or the server can't be reached.
-pub fn restore(path: &Path, target: &Target, trust: Trust) -> anyhow::Result<Undone> {
-    let mut log = Log::read(path)?;
+pub fn restore_journal(
+    path: &Path,
+    target: &Target,
+    trust: JournalTrust,
+) -> anyhow::Result<UndoReport> {
+    let mut log = JournalFile::read(path)?;
     if log.open_changes().is_empty() {
-        return Ok(Undone::default());
+        return Ok(UndoReport::default());
     }
-    if trust == Trust::Own && !log.is_own() {
+    if trust == JournalTrust::Own && !log.has_own_seal() {
         let path = path.display();
-        let open: Vec<String> = log.open_changes().iter().rev().map(in_words).collect();
-        return Err(Refused(format!(
+        let open: Vec<String> = log.open_changes().iter().rev().map(describe_undo).collect();
+        return Err(RefusedError(format!(
             "{path} is not known to be a journal of your own sweat: another account, machine, \
              SWEAT_HOME or an older version has written it, or it was changed since. It would {}\n\
              hint: if you know where it comes from and want that, say --allow journal",
-            listed(&open)
+            shorten_list(&open)
         ))
         .into());
     }
-    with_patience(target, &Stop::new(), |limit| {
+    with_time_limit(target, &Stop::new(), |limit| {
         let mut session = target.connect(limit)?;
-        let places = stand_in::places(&mut session)?;
-        undo(&mut log, &mut session, Some(&places))
+        let places = stand_in::allowed_paths(&mut session)?;
+        undo_open_changes(&mut log, &mut session, Some(&places))
     })
 }
 
 /// What putting a change back does.
-fn in_words(entry: &Entry) -> String {
+fn describe_undo(entry: &JournalEntry) -> String {
     match entry {
-        Entry::Variable(change) => statement(&change.variable, change.old.as_deref()),
-        Entry::Rows(change) => {
+        JournalEntry::Variable(change) => set_statement(&change.variable, change.old.as_deref()),
+        JournalEntry::Rows(change) => {
             let RowsChange { table, column, keys, old, .. } = change;
             format!("set {column} to {old} in {} rows of {table}", keys.len())
         }
-        Entry::StandIn(one) => format!("put the file {} back", one.path.display()),
+        JournalEntry::StandIn(one) => format!("put the file {} back", one.path.display()),
     }
 }
 
 /// The first of many, without control characters.
-fn listed(all: &[String]) -> String {
+fn shorten_list(all: &[String]) -> String {
     const SHOWN: usize = 6;
     let plain = |text: &String| -> String {
         let shown = text.chars().take(120);
@@ -353,7 +367,7 @@ fn listed(all: &[String]) -> String {
 }
 
 /// The journals that a path means: the file itself, or those in a run folder, the youngest change first.
-pub fn locate(path: &Path) -> Vec<PathBuf> {
+pub fn find_journals(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
     }
@@ -364,48 +378,50 @@ pub fn locate(path: &Path) -> Vec<PathBuf> {
 
 /// Puts back what is still open, the last change first. Files are only touched at these places; what the running sweat
 /// has done itself needs no such list.
-fn undo(
-    log: &mut Log,
+fn undo_open_changes(
+    log: &mut JournalFile,
     session: &mut Session,
     places: Option<&[PathBuf]>,
-) -> anyhow::Result<Undone> {
-    let mut undone = Undone::default();
+) -> anyhow::Result<UndoReport> {
+    let mut undone = UndoReport::default();
     while let Some(entry) = log.open_changes().last().cloned() {
         match &entry {
-            Entry::Variable(change) => undo_variable(change, session, &mut undone)?,
-            Entry::Rows(change) => undone.back.push(switches::undo(session, change)?),
-            Entry::StandIn(one) if places.is_some_and(|known| !known.contains(&one.path)) => {
+            JournalEntry::Variable(change) => undo_variable(change, session, &mut undone)?,
+            JournalEntry::Rows(change) => undone.back.push(switches::undo_rows(session, change)?),
+            JournalEntry::StandIn(one)
+                if places.is_some_and(|known| !known.contains(&one.path)) =>
+            {
                 undone.left.push(format!(
                     "{} is not where this server keeps a list of pages, so no file was touched",
                     one.path.display()
                 ));
             }
-            Entry::StandIn(one) => {
-                let path = stand_in::undo(one)?;
+            JournalEntry::StandIn(one) => {
+                let path = stand_in::swap_out(one)?;
                 if !undone.back.contains(&path) {
                     undone.back.push(path);
                 }
             }
         }
-        log.forget_last()?;
+        log.close_last_change()?;
     }
     Ok(undone)
 }
 
 fn undo_variable(
-    change: &Change,
+    change: &VariableChange,
     session: &mut Session,
-    undone: &mut Undone,
+    undone: &mut UndoReport,
 ) -> anyhow::Result<()> {
-    let Change { variable, old, new, is_seen } = change;
-    check_name(variable)?;
-    let now = read(session, variable)?;
+    let VariableChange { variable, old, new, is_seen } = change;
+    check_variable_name(variable)?;
+    let now = read_variable(session, variable)?;
     if now == *old {
         undone.back.push(variable.clone());
     } else if now == *new || !is_seen {
         // Without the server's own form of it (1G is 1073741824) we can't tell its value from somebody else's.
         session
-            .command(&statement(variable, old.as_deref()))
+            .run_command(&set_statement(variable, old.as_deref()))
             .with_context(|| format!("put back {variable}"))?;
         undone.back.push(variable.clone());
     } else {
@@ -422,7 +438,7 @@ fn undo_variable(
 }
 
 /// Runs `work` with a flag that is set when it takes too long: Ctrl-C must not stop it, a dead server must.
-fn with_patience<T>(
+fn with_time_limit<T>(
     target: &Target,
     stop: &Stop,
     work: impl FnOnce(&Stop) -> anyhow::Result<T>,
@@ -432,11 +448,11 @@ fn with_patience<T>(
     std::thread::scope(|scope| {
         let flag = limit.clone();
         scope.spawn(move || {
-            let clock = RealClock::start();
+            let clock = RealClock::start_now();
             while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if clock.now() >= Nanos::from(patience(target, stop)) {
+                if clock.now() >= Nanos::from(time_limit(target, stop)) {
                     // Nobody need try to end the statement there.
-                    target.doubt();
+                    target.mark_silent();
                     flag.set(StopReason::TargetLost);
                     return;
                 }
@@ -448,7 +464,7 @@ fn with_patience<T>(
     })
 }
 
-fn patience(target: &Target, stop: &Stop) -> Duration {
+fn time_limit(target: &Target, stop: &Stop) -> Duration {
     match (stop.is_set(), target.is_silent()) {
         (false, false) => PATIENCE,
         (false, true) => SILENT,
@@ -457,7 +473,7 @@ fn patience(target: &Target, stop: &Stop) -> Duration {
     }
 }
 
-pub(super) fn check_name(variable: &str) -> anyhow::Result<()> {
+pub(super) fn check_variable_name(variable: &str) -> anyhow::Result<()> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     anyhow::ensure!(
         !variable.is_empty() && variable.chars().all(good),
@@ -466,13 +482,13 @@ pub(super) fn check_name(variable: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(session: &mut Session, variable: &str) -> anyhow::Result<Option<String>> {
+fn read_variable(session: &mut Session, variable: &str) -> anyhow::Result<Option<String>> {
     session
-        .scalar(&format!("SELECT @@GLOBAL.{variable}"))
+        .query_scalar(&format!("SELECT @@GLOBAL.{variable}"))
         .with_context(|| format!("read the variable {variable}"))
 }
 
-pub(super) fn statement(variable: &str, value: Option<&str>) -> String {
+pub(super) fn set_statement(variable: &str, value: Option<&str>) -> String {
     let value = match value {
         None => "DEFAULT".to_owned(),
         Some(value) if is_number(value) => value.to_owned(),
@@ -494,7 +510,7 @@ mod tests {
 
     #[test]
     fn values_are_written_as_the_server_takes_them() {
-        let set = |value| statement("x", value);
+        let set = |value| set_statement("x", value);
         assert_eq!(set(Some("37")), "SET GLOBAL x = 37");
         assert_eq!(set(Some("-1.5")), "SET GLOBAL x = -1.5");
         assert_eq!(set(Some("ON")), "SET GLOBAL x = 'ON'");
@@ -506,10 +522,10 @@ mod tests {
 
     #[test]
     fn names_can_not_smuggle_statements() {
-        assert!(check_name("innodb_old_blocks_pct").is_ok());
-        assert!(check_name("hot.key_buffer_size").is_ok());
+        assert!(check_variable_name("innodb_old_blocks_pct").is_ok());
+        assert!(check_variable_name("hot.key_buffer_size").is_ok());
         for wrong in ["", "x = 1; drop table t", "x y", "x'"] {
-            assert!(check_name(wrong).is_err(), "{wrong}");
+            assert!(check_variable_name(wrong).is_err(), "{wrong}");
         }
     }
 }

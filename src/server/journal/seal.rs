@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use ring::hmac;
 
 use crate::base::private;
-use crate::server::sandbox::{Home, random_hex};
+use crate::server::sandbox::{HomeFolders, random_hex};
 
 /// Stands before a line's seal, which is the last thing in its JSON.
 const MARK: &str = ",\"seal\":\"";
@@ -17,35 +17,38 @@ const KEY_BYTES: usize = 32;
 
 /// Seals lines one by one; each seal covers the one before it.
 #[derive(Clone, Debug)]
-pub(super) struct Seal {
+pub(super) struct SealChain {
     key: hmac::Key,
     last: String,
 }
 
-impl Seal {
+impl SealChain {
     /// Before the first line; the key is made if this account has none yet. `None` where there is no place to keep one.
-    pub(super) fn own() -> Option<Seal> {
-        let home = Home::find().ok()?;
-        let key = key(&home.journal_key).ok()?;
-        Some(Seal { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()), last: String::new() })
+    pub(super) fn for_account() -> Option<SealChain> {
+        let home = HomeFolders::find().ok()?;
+        let key = read_or_create_key(&home.journal_key).ok()?;
+        Some(SealChain {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()),
+            last: String::new(),
+        })
     }
 
     /// A line of JSON with its seal.
-    pub(super) fn close(&mut self, line: &str) -> String {
-        self.last = self.sum(line);
+    pub(super) fn seal_line(&mut self, line: &str) -> String {
+        self.last = self.compute_mac(line);
         let open = line.strip_suffix('}').unwrap_or(line);
         format!("{open}{MARK}{}\"}}", self.last)
     }
 
     /// Goes on behind a line that has this seal; `None` if it is not ours.
-    pub(super) fn behind(mut self, line: &str, seal: Option<&str>) -> Option<Seal> {
-        let own = self.sum(line);
+    pub(super) fn verify_line(mut self, line: &str, seal: Option<&str>) -> Option<SealChain> {
+        let own = self.compute_mac(line);
         let is_same = seal.is_some_and(|seal| seal == own);
         self.last = own;
         is_same.then_some(self)
     }
 
-    fn sum(&self, line: &str) -> String {
+    fn compute_mac(&self, line: &str) -> String {
         let mut all = hmac::Context::with_key(&self.key);
         all.update(self.last.as_bytes());
         all.update(line.as_bytes());
@@ -54,7 +57,7 @@ impl Seal {
 }
 
 /// A line without its seal, and the seal.
-pub(super) fn parts(line: &str) -> (String, Option<&str>) {
+pub(super) fn split_seal(line: &str) -> (String, Option<&str>) {
     let sealed = line.strip_suffix("\"}").and_then(|line| line.rsplit_once(MARK));
     match sealed {
         Some((open, seal)) if seal.bytes().all(|b| b.is_ascii_hexdigit()) => {
@@ -65,16 +68,16 @@ pub(super) fn parts(line: &str) -> (String, Option<&str>) {
 }
 
 /// The account's key.
-fn key(path: &Path) -> anyhow::Result<String> {
+fn read_or_create_key(path: &Path) -> anyhow::Result<String> {
     match std::fs::File::open(path) {
-        Ok(file) => read(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => make(path),
+        Ok(file) => read_key(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create_key(path),
         Err(error) => Err(error.into()),
     }
     .with_context(|| format!("read the key of journals {}", path.display()))
 }
 
-fn read(file: std::fs::File) -> anyhow::Result<String> {
+fn read_key(file: std::fs::File) -> anyhow::Result<String> {
     let mut text = String::new();
     file.take(1 << 10).read_to_string(&mut text)?;
     anyhow::ensure!(text.len() >= 2 * KEY_BYTES, "it is no key");
@@ -82,7 +85,7 @@ fn read(file: std::fs::File) -> anyhow::Result<String> {
 }
 
 /// Whoever of several is first has made the one for all.
-fn make(path: &Path) -> anyhow::Result<String> {
+fn create_key(path: &Path) -> anyhow::Result<String> {
     let (beside, mut file) = private::create_beside(path)?;
     let made = file
         .write_all(random_hex(KEY_BYTES)?.as_bytes())
@@ -91,7 +94,7 @@ fn make(path: &Path) -> anyhow::Result<String> {
     let _ = std::fs::remove_file(&beside);
     match made {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.into()),
-        _ => read(std::fs::File::open(path)?),
+        _ => read_key(std::fs::File::open(path)?),
     }
 }
 
@@ -99,14 +102,14 @@ fn make(path: &Path) -> anyhow::Result<String> {
 mod tests {
     use super::*;
 
-    fn seal(key: &str) -> Seal {
-        Seal { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()), last: String::new() }
+    fn seal(key: &str) -> SealChain {
+        SealChain { key: hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes()), last: String::new() }
     }
 
     fn is_own(key: &str, lines: &[String]) -> bool {
-        let follow = |seal: Option<Seal>, line: &String| {
-            let (line, own) = parts(line);
-            seal?.behind(&line, own)
+        let follow = |seal: Option<SealChain>, line: &String| {
+            let (line, own) = split_seal(line);
+            seal?.verify_line(&line, own)
         };
         lines.iter().fold(Some(seal(key)), follow).is_some()
     }
@@ -116,10 +119,10 @@ mod tests {
         let mut writer = seal("key");
         let lines: Vec<String> = ["{\"a\":1}", "{\"b\":\"}\"}", "{\"over\":true}"]
             .iter()
-            .map(|line| writer.close(line))
+            .map(|line| writer.seal_line(line))
             .collect();
         assert!(lines[1].starts_with("{\"b\":\"}\",\"seal\":\""), "{}", lines[1]);
-        assert_eq!(parts(&lines[1]).0, "{\"b\":\"}\"}");
+        assert_eq!(split_seal(&lines[1]).0, "{\"b\":\"}\"}");
         assert!(is_own("key", &lines) && is_own("key", &lines[..2]));
         assert!(!is_own("other", &lines));
         assert!(!is_own("key", &lines[1..]));
@@ -139,11 +142,11 @@ mod tests {
         use std::os::unix::fs::MetadataExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal.key");
-        let one = key(&path).unwrap();
-        assert_eq!((key(&path).unwrap(), one.len()), (one, 2 * KEY_BYTES));
+        let one = read_or_create_key(&path).unwrap();
+        assert_eq!((read_or_create_key(&path).unwrap(), one.len()), (one, 2 * KEY_BYTES));
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
         std::fs::write(&path, "").unwrap();
-        assert!(key(&path).is_err());
+        assert!(read_or_create_key(&path).is_err());
     }
 }

@@ -8,49 +8,49 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
 use crate::base::private;
-use crate::target::Session;
+use crate::client::Session;
 
 /// A file, and what tells ours from the server's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StandIn {
+pub(super) struct SwappedFile {
     /// Where the server looks.
     pub(super) path: PathBuf,
     /// The number of our file: the server makes a new one when it writes its own. 0 while it is not made yet.
     pub(super) inode: u64,
 }
 
-impl StandIn {
+impl SwappedFile {
     /// Announces a file, before it is made.
-    pub(super) fn announced(path: &Path) -> StandIn {
-        StandIn { path: path.to_owned(), inode: 0 }
+    pub(super) fn without_inode(path: &Path) -> SwappedFile {
+        SwappedFile { path: path.to_owned(), inode: 0 }
     }
 }
 
 /// Name of a list of ours on servers that let us choose one.
-pub const LIST: &str = "sweat_hot_set";
+pub const HOT_SET_FILE_NAME: &str = "sweat_hot_set";
 
 /// Where files of ours may stand in: the server's list of pages, and ours beside it.
-pub(super) fn places(session: &mut Session) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn allowed_paths(session: &mut Session) -> anyhow::Result<Vec<PathBuf>> {
     let rows = session
-        .rows("SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename")
+        .query_rows("SELECT @@GLOBAL.datadir, @@GLOBAL.innodb_buffer_pool_filename")
         .context("ask where the server keeps its list of pages")?;
-    let folder = PathBuf::from(rows.text(0, 0).unwrap_or_default());
-    let own = folder.join(rows.text(0, 1).unwrap_or_default());
-    Ok(vec![own.with_file_name(LIST), own])
+    let folder = PathBuf::from(rows.text_value(0, 0).unwrap_or_default());
+    let own = folder.join(rows.text_value(0, 1).unwrap_or_default());
+    Ok(vec![own.with_file_name(HOT_SET_FILE_NAME), own])
 }
 
 /// What the kept one is called.
-fn aside(path: &Path) -> PathBuf {
-    with_ending(path, "sweat-aside")
+fn kept_path(path: &Path) -> PathBuf {
+    append_extension(path, "sweat-aside")
 }
 
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
+fn append_extension(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{ending}"));
     PathBuf::from(name)
 }
 
-fn inode(path: &Path) -> anyhow::Result<Option<u64>> {
+fn read_inode(path: &Path) -> anyhow::Result<Option<u64>> {
     match path.symlink_metadata() {
         Ok(meta) => Ok(Some(meta.ino())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -59,15 +59,15 @@ fn inode(path: &Path) -> anyhow::Result<Option<u64>> {
 }
 
 /// Makes our file beside the place it is for; nothing of the server's is touched yet.
-pub(super) fn prepare(path: &Path) -> anyhow::Result<StandIn> {
-    let kept = aside(path);
+pub(super) fn prepare_file(path: &Path) -> anyhow::Result<SwappedFile> {
+    let kept = kept_path(path);
     anyhow::ensure!(
-        inode(&kept)?.is_none(),
+        read_inode(&kept)?.is_none(),
         "{} is there: a sweat that was killed has kept the server's file there\n\
          hint: run `sweat restore` with the journal it names, or move the file back",
         kept.display()
     );
-    let ours = with_ending(path, "sweat-new");
+    let ours = append_extension(path, "sweat-new");
     let make = || {
         // One of a sweat that was killed.
         let _ = std::fs::remove_file(&ours);
@@ -77,34 +77,34 @@ pub(super) fn prepare(path: &Path) -> anyhow::Result<StandIn> {
         file.sync_all()
     };
     make().with_context(|| format!("make {}", ours.display()))?;
-    let inode = inode(&ours)?.context("the file that was just made is gone")?;
-    Ok(StandIn { path: path.to_owned(), inode })
+    let inode = read_inode(&ours)?.context("the file that was just made is gone")?;
+    Ok(SwappedFile { path: path.to_owned(), inode })
 }
 
 /// Puts our file in place, the server's aside.
-pub(super) fn begin(one: &StandIn) -> anyhow::Result<()> {
-    let StandIn { path, .. } = one;
+pub(super) fn swap_in(one: &SwappedFile) -> anyhow::Result<()> {
+    let SwappedFile { path, .. } = one;
     let swap = || {
         if path.exists() {
-            std::fs::rename(path, aside(path))?;
+            std::fs::rename(path, kept_path(path))?;
         }
-        std::fs::rename(with_ending(path, "sweat-new"), path)
+        std::fs::rename(append_extension(path, "sweat-new"), path)
     };
     swap().with_context(|| format!("put our file in the place of {}", path.display()))
 }
 
 /// Puts the server's file back. One that the server has written meanwhile is newer than the kept one and stays.
-pub(super) fn undo(one: &StandIn) -> anyhow::Result<String> {
-    let StandIn { path, inode: ours } = one;
-    let (kept, fresh) = (aside(path), with_ending(path, "sweat-new"));
+pub(super) fn swap_out(one: &SwappedFile) -> anyhow::Result<String> {
+    let SwappedFile { path, inode: ours } = one;
+    let (kept, fresh) = (kept_path(path), append_extension(path, "sweat-new"));
     let put = || -> anyhow::Result<()> {
-        if inode(&fresh)?.is_some() {
+        if read_inode(&fresh)?.is_some() {
             std::fs::remove_file(&fresh)?;
         }
         if *ours == 0 {
             return Ok(());
         }
-        match (inode(path)?, inode(&kept)?) {
+        match (read_inode(path)?, read_inode(&kept)?) {
             (Some(there), kept_there) if there != *ours => {
                 if kept_there.is_some() {
                     std::fs::remove_file(&kept)?;
@@ -138,20 +138,20 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("ib_buffer_pool");
             std::fs::write(&path, "its own").unwrap();
-            let one = prepare(&path).unwrap();
+            let one = prepare_file(&path).unwrap();
             match killed_after {
                 0 => {}
-                1 => std::fs::rename(&path, aside(&path)).unwrap(),
+                1 => std::fs::rename(&path, kept_path(&path)).unwrap(),
                 _ => {
-                    begin(&one).unwrap();
+                    swap_in(&one).unwrap();
                     std::fs::write(&path, "ours").unwrap();
-                    assert_eq!(read(&aside(&path)).unwrap(), "its own");
+                    assert_eq!(read(&kept_path(&path)).unwrap(), "its own");
                 }
             }
-            undo(&one).unwrap();
+            swap_out(&one).unwrap();
             assert_eq!(read(&path).as_deref(), Some("its own"), "killed after {killed_after}");
             assert_eq!(names(dir.path()), 1);
-            undo(&one).unwrap();
+            swap_out(&one).unwrap();
             assert_eq!(read(&path).as_deref(), Some("its own"), "once more is no harm");
         }
     }
@@ -160,10 +160,10 @@ mod tests {
     fn where_there_was_none_there_is_none_after() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ib_buffer_pool");
-        let one = prepare(&path).unwrap();
-        begin(&one).unwrap();
+        let one = prepare_file(&path).unwrap();
+        swap_in(&one).unwrap();
         assert!(path.exists());
-        undo(&one).unwrap();
+        swap_out(&one).unwrap();
         assert_eq!(names(dir.path()), 0);
     }
 
@@ -172,11 +172,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ib_buffer_pool");
         std::fs::write(&path, "its old").unwrap();
-        let one = prepare(&path).unwrap();
-        begin(&one).unwrap();
+        let one = prepare_file(&path).unwrap();
+        swap_in(&one).unwrap();
         std::fs::write(dir.path().join("new"), "its new").unwrap();
         std::fs::rename(dir.path().join("new"), &path).unwrap();
-        undo(&one).unwrap();
+        swap_out(&one).unwrap();
         assert_eq!(read(&path).as_deref(), Some("its new"));
         assert_eq!(names(dir.path()), 1);
     }
@@ -186,22 +186,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ib_buffer_pool");
         std::fs::write(&path, "its own").unwrap();
-        let announced = StandIn::announced(&path);
-        undo(&announced).unwrap();
-        prepare(&path).unwrap();
+        let announced = SwappedFile::without_inode(&path);
+        swap_out(&announced).unwrap();
+        prepare_file(&path).unwrap();
         assert_eq!(names(dir.path()), 2);
-        undo(&announced).unwrap();
+        swap_out(&announced).unwrap();
         assert_eq!((names(dir.path()), read(&path).as_deref()), (1, Some("its own")));
-        std::fs::rename(&path, aside(&path)).unwrap();
-        undo(&announced).unwrap();
-        assert_eq!(read(&aside(&path)).as_deref(), Some("its own"));
+        std::fs::rename(&path, kept_path(&path)).unwrap();
+        swap_out(&announced).unwrap();
+        assert_eq!(read(&kept_path(&path)).as_deref(), Some("its own"));
     }
 
     #[test]
     fn a_kept_file_is_never_overwritten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ib_buffer_pool");
-        std::fs::write(aside(&path), "kept").unwrap();
-        assert!(prepare(&path).unwrap_err().to_string().contains("sweat restore"));
+        std::fs::write(kept_path(&path), "kept").unwrap();
+        assert!(prepare_file(&path).unwrap_err().to_string().contains("sweat restore"));
     }
 }

@@ -3,11 +3,11 @@
 use anyhow::Context as _;
 
 use super::file::RowsChange;
-use crate::target::Session;
+use crate::client::Session;
 
 /// A column that says YES or NO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
+pub enum SetupSwitch {
     /// Whether an instrument counts, by its name.
     InstrumentEnabled,
     /// Whether an instrument takes times, by its name.
@@ -21,16 +21,16 @@ pub enum Switch {
 }
 
 /// Switch, table, key, column.
-const PLACES: &[(Switch, &str, &str, &str)] = &[
-    (Switch::InstrumentEnabled, "setup_instruments", "NAME", "ENABLED"),
-    (Switch::InstrumentTimed, "setup_instruments", "NAME", "TIMED"),
-    (Switch::Consumer, "setup_consumers", "NAME", "ENABLED"),
-    (Switch::Thread, "threads", "THREAD_ID", "INSTRUMENTED"),
-    (Switch::ThreadKind, "setup_threads", "NAME", "ENABLED"),
+const PLACES: &[(SetupSwitch, &str, &str, &str)] = &[
+    (SetupSwitch::InstrumentEnabled, "setup_instruments", "NAME", "ENABLED"),
+    (SetupSwitch::InstrumentTimed, "setup_instruments", "NAME", "TIMED"),
+    (SetupSwitch::Consumer, "setup_consumers", "NAME", "ENABLED"),
+    (SetupSwitch::Thread, "threads", "THREAD_ID", "INSTRUMENTED"),
+    (SetupSwitch::ThreadKind, "setup_threads", "NAME", "ENABLED"),
 ];
 
 /// The key of a place, if it is one of ours: a journal must not name others.
-fn key(table: &str, column: &str) -> anyhow::Result<&'static str> {
+fn key_column(table: &str, column: &str) -> anyhow::Result<&'static str> {
     let place = PLACES.iter().find(|place| place.1 == table && place.3 == column);
     place
         .map(|place| place.2)
@@ -38,9 +38,9 @@ fn key(table: &str, column: &str) -> anyhow::Result<&'static str> {
 }
 
 /// The change that brings all these rows to a value; `None` where there is nothing to do.
-pub(super) fn plan(
+pub(super) fn plan_change(
     session: &mut Session,
-    switch: Switch,
+    switch: SetupSwitch,
     keys: &[String],
     on: bool,
 ) -> anyhow::Result<Option<RowsChange>> {
@@ -53,40 +53,44 @@ pub(super) fn plan(
         old: old.to_owned(),
         new: new.to_owned(),
     };
-    let keys = those_that_are(session, &change, old)?;
+    let keys = keys_with_value(session, &change, old)?;
     Ok((!keys.is_empty()).then_some(RowsChange { keys, ..change }))
 }
 
 /// Gives all rows of a change a value.
-pub(super) fn apply(session: &mut Session, change: &RowsChange, value: &str) -> anyhow::Result<()> {
+pub(super) fn apply_value(
+    session: &mut Session,
+    change: &RowsChange,
+    value: &str,
+) -> anyhow::Result<()> {
     let RowsChange { table, column, keys, .. } = change;
-    let key = key(table, column)?;
+    let key = key_column(table, column)?;
     anyhow::ensure!(matches!(value, "YES" | "NO"), "a switch is YES or NO, not {value}");
     let sql = format!(
         "UPDATE performance_schema.{table} SET {column} = '{value}' WHERE {key} IN ({})",
-        list(keys)
+        quote_keys(keys)
     );
-    session.command(&sql).with_context(|| {
+    session.run_command(&sql).with_context(|| {
         format!("change {column} in performance_schema.{table}: it needs UPDATE on that table")
     })?;
     Ok(())
 }
 
 /// Puts rows back that are as we set them; those that are gone (a thread that has ended) need nothing. Says what it did.
-pub(super) fn undo(session: &mut Session, change: &RowsChange) -> anyhow::Result<String> {
+pub(super) fn undo_rows(session: &mut Session, change: &RowsChange) -> anyhow::Result<String> {
     let RowsChange { table, column, old, new, .. } = change;
-    let keys = those_that_are(session, change, new)?;
+    let keys = keys_with_value(session, change, new)?;
     let words = format!("{column} of {} rows of performance_schema.{table}", change.keys.len());
     if !keys.is_empty() {
-        apply(session, &RowsChange { keys, ..change.clone() }, old)?;
-        let left = those_that_are(session, change, new)?;
+        apply_value(session, &RowsChange { keys, ..change.clone() }, old)?;
+        let left = keys_with_value(session, change, new)?;
         anyhow::ensure!(left.is_empty(), "{words}: {} did not change back", left.join(", "));
     }
     Ok(words)
 }
 
 /// The keys of a change's rows that have this value now.
-fn those_that_are(
+fn keys_with_value(
     session: &mut Session,
     change: &RowsChange,
     value: &str,
@@ -95,19 +99,20 @@ fn those_that_are(
     if keys.is_empty() {
         return Ok(Vec::new());
     }
-    let key = key(table, column)?;
+    let key = key_column(table, column)?;
     let sql = format!(
         "SELECT {key}, {column} FROM performance_schema.{table} WHERE {key} IN ({})",
-        list(keys)
+        quote_keys(keys)
     );
-    let rows = session.rows(&sql).with_context(|| format!("read performance_schema.{table}"))?;
-    let row = |at: usize| (rows.text(at, 0).unwrap_or_default(), rows.text(at, 1));
+    let rows =
+        session.query_rows(&sql).with_context(|| format!("read performance_schema.{table}"))?;
+    let row = |at: usize| (rows.text_value(at, 0).unwrap_or_default(), rows.text_value(at, 1));
     let all = (0..rows.rows.len()).map(row);
     Ok(all.filter(|(_, now)| now.as_deref() == Some(value)).map(|(key, _)| key).collect())
 }
 
 /// Keys as SQL takes them; names of instruments hold no backslash, so one is left out rather than trusted.
-fn list(keys: &[String]) -> String {
+fn quote_keys(keys: &[String]) -> String {
     let quoted = keys.iter().map(|key| key.replace('\\', "").replace('\'', "''"));
     quoted.map(|key| format!("'{key}'")).collect::<Vec<_>>().join(", ")
 }
@@ -118,10 +123,10 @@ mod tests {
 
     #[test]
     fn a_journal_can_not_name_other_tables_or_smuggle_statements() {
-        assert_eq!(key("setup_instruments", "TIMED").unwrap(), "NAME");
-        assert!(key("setup_actors", "ENABLED").is_err());
-        assert!(key("setup_consumers SET ENABLED='NO' -- ", "ENABLED").is_err());
+        assert_eq!(key_column("setup_instruments", "TIMED").unwrap(), "NAME");
+        assert!(key_column("setup_actors", "ENABLED").is_err());
+        assert!(key_column("setup_consumers SET ENABLED='NO' -- ", "ENABLED").is_err());
         let keys = ["a'b".to_owned(), r"\'; DROP".to_owned()];
-        assert_eq!(list(&keys), "'a''b', '''; DROP'");
+        assert_eq!(quote_keys(&keys), "'a''b', '''; DROP'");
     }
 }

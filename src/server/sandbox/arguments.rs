@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::Mistake;
 use crate::server::Settings;
 
-use super::find::Program;
+use super::program::ServerProgram;
 
 /// Settings that a sandbox keeps to itself.
 const OURS: &[&str] = &[
@@ -41,13 +41,13 @@ const INITIAL: &[&str] = &[
 
 /// The places of one server.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(super) struct SandboxPaths {
     pub(super) dir: PathBuf,
     pub(super) socket: PathBuf,
     pub(super) port: Option<u16>,
 }
 
-impl Places {
+impl SandboxPaths {
     pub(super) fn datadir(&self) -> PathBuf {
         self.dir.join("data")
     }
@@ -55,19 +55,19 @@ impl Places {
         // MariaDB appends `.err` to a name that has no extension.
         self.dir.join("server.err")
     }
-    pub(super) fn out(&self) -> PathBuf {
+    pub(super) fn output_file(&self) -> PathBuf {
         self.dir.join("out")
     }
 }
 
 /// The name of a setting as the server stores it: `--loose-Max-Connections` is `max_connections`.
-pub(super) fn plain(name: &str) -> String {
+pub(super) fn normalize_name(name: &str) -> String {
     let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     name.strip_prefix("loose_").unwrap_or(&name).to_owned()
 }
 
 /// Checks that settings have names and leave alone what the sandbox keeps to itself.
-pub(super) fn check(settings: &Settings) -> Vec<Mistake> {
+pub(super) fn check_settings(settings: &Settings) -> Vec<Mistake> {
     let mistake = |name: &str, why: &str, hint: &str| Mistake {
         place: format!("--set {name}"),
         why: why.to_owned(),
@@ -76,7 +76,7 @@ pub(super) fn check(settings: &Settings) -> Vec<Mistake> {
     let shape = "a setting is NAME=VALUE, as in --set innodb_io_capacity=1000";
     let mut mistakes = Vec::new();
     for (name, value) in settings {
-        let word = plain(name);
+        let word = normalize_name(name);
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
         if word.is_empty() || !word.chars().all(good) {
             mistakes.push(mistake(name, "is no name of a setting", shape));
@@ -96,10 +96,10 @@ pub(super) fn check(settings: &Settings) -> Vec<Mistake> {
 }
 
 /// Those of the settings that count when data is initialised, in one order.
-pub(super) fn initial(settings: &Settings) -> Settings {
+pub(super) fn initial_settings(settings: &Settings) -> Settings {
     let mut found: Settings = settings
         .iter()
-        .map(|(name, value)| (plain(name), value.clone()))
+        .map(|(name, value)| (normalize_name(name), value.clone()))
         .filter(|(name, _)| INITIAL.contains(&name.as_str()))
         .collect();
     found.sort();
@@ -107,9 +107,9 @@ pub(super) fn initial(settings: &Settings) -> Settings {
 }
 
 /// What every start of this program needs: no option files, its own files if it was moved, the user.
-pub(super) fn base(program: &Program, datadir: &Path) -> Vec<String> {
+pub(super) fn base_arguments(program: &ServerProgram, datadir: &Path) -> Vec<String> {
     let mut args = vec!["--no-defaults".to_owned()];
-    if let Some(root) = program.moved_to() {
+    if let Some(root) = program.relocated_root() {
         args.push(format!("--basedir={}", root.display()));
         let first = |options: &[&str], holds: &str| {
             options.iter().map(|o| root.join(o)).find(|path| path.join(holds).exists())
@@ -138,8 +138,12 @@ pub(super) fn base(program: &Program, datadir: &Path) -> Vec<String> {
 }
 
 /// What a sandbox is started with, then what the user wants: the last word counts.
-pub(super) fn serve(program: &Program, places: &Places, settings: &Settings) -> Vec<String> {
-    let mut args = base(program, &places.datadir());
+pub(super) fn serve_arguments(
+    program: &ServerProgram,
+    places: &SandboxPaths,
+    settings: &Settings,
+) -> Vec<String> {
+    let mut args = base_arguments(program, &places.datadir());
     args.extend([
         format!("--socket={}", places.socket.display()),
         format!("--pid-file={}", places.datadir().join("server.pid").display()),
@@ -170,19 +174,19 @@ pub(super) fn serve(program: &Program, places: &Places, settings: &Settings) -> 
         args.push("--innodb-flush-method=O_DIRECT".to_owned());
         args.push("--local-infile=ON".to_owned());
     }
-    args.extend(settings.iter().map(|(name, value)| option(name, value)));
+    args.extend(settings.iter().map(|(name, value)| to_option(name, value)));
     args
 }
 
 /// A setting as a word of the command line.
-pub(super) fn option(name: &str, value: &str) -> String {
+pub(super) fn to_option(name: &str, value: &str) -> String {
     format!("--{}={value}", name.trim_start_matches('-').replace('_', "-"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::{Product, Version};
+    use crate::client::{ServerProduct, ServerVersion};
 
     fn settings(list: &[(&str, &str)]) -> Settings {
         list.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()
@@ -196,28 +200,29 @@ mod tests {
             ("", "x"),
             ("a b", "x"),
         ]);
-        assert_eq!(check(&wrong).len(), 4);
+        assert_eq!(check_settings(&wrong).len(), 4);
         let right = settings(&[("max-connections", "5"), ("s3.x", "y"), ("loose_foo", "")]);
-        assert_eq!(check(&right), []);
+        assert_eq!(check_settings(&right), []);
     }
 
     #[test]
     fn the_users_settings_come_last_and_no_option_file_is_read() {
-        let program = Program {
+        let program = ServerProgram {
             path: PathBuf::from("/usr/sbin/mysqld"),
             binary: PathBuf::from("/usr/sbin/mysqld"),
-            product: Product::MySql,
-            version: Version(8, 4, 0),
+            product: ServerProduct::MySql,
+            version: ServerVersion(8, 4, 0),
             text: String::new(),
         };
-        let places = Places { dir: PathBuf::from("/x"), socket: PathBuf::from("/x/s"), port: None };
+        let places =
+            SandboxPaths { dir: PathBuf::from("/x"), socket: PathBuf::from("/x/s"), port: None };
         let wanted = settings(&[("innodb_flush_method", "fsync")]);
-        let args = serve(&program, &places, &wanted);
+        let args = serve_arguments(&program, &places, &wanted);
         assert_eq!(args[0], "--no-defaults");
         assert_eq!(args.last().unwrap(), "--innodb-flush-method=fsync");
         assert!(args.contains(&"--skip-networking".to_owned()));
         assert!(!args.iter().any(|a| a.starts_with("--port")));
-        let open = serve(&program, &Places { port: Some(4000), ..places }, &wanted);
+        let open = serve_arguments(&program, &SandboxPaths { port: Some(4000), ..places }, &wanted);
         assert!(!open.contains(&"--skip-networking".to_owned()));
         assert!(open.contains(&"--bind-address=127.0.0.1".to_owned()));
         assert!(open.contains(&"--skip-name-resolve".to_owned()));
@@ -226,25 +231,28 @@ mod tests {
     #[test]
     fn only_settings_of_initialisation_make_another_template() {
         let given = settings(&[("max_connections", "5"), ("Innodb-Page-Size", "8k")]);
-        assert_eq!(initial(&given), settings(&[("innodb_page_size", "8k")]));
+        assert_eq!(initial_settings(&given), settings(&[("innodb_page_size", "8k")]));
     }
 
     #[test]
     fn without_a_port_mariadb_makes_no_keys_unless_it_is_told_to() {
-        let program = |product| Program {
+        let program = |product| ServerProgram {
             path: PathBuf::from("/usr/sbin/mariadbd"),
             binary: PathBuf::from("/usr/sbin/mariadbd"),
             product,
-            version: Version(11, 8, 0),
+            version: ServerVersion(11, 8, 0),
             text: String::new(),
         };
-        let places = |port| Places { dir: "/x".into(), socket: "/x/s".into(), port };
+        let places = |port| SandboxPaths { dir: "/x".into(), socket: "/x/s".into(), port };
         let off = |args: &[String]| args.iter().position(|arg| arg == "--loose-ssl=0");
-        let maria = program(Product::MariaDb);
-        let args = serve(&maria, &places(None), &settings(&[("ssl", "1")]));
+        let maria = program(ServerProduct::MariaDb);
+        let args = serve_arguments(&maria, &places(None), &settings(&[("ssl", "1")]));
         let on = args.iter().position(|arg| arg == "--ssl=1").unwrap();
         assert!(off(&args).unwrap() < on, "the last word counts");
-        assert_eq!(off(&serve(&maria, &places(Some(4000)), &settings(&[]))), None);
-        assert_eq!(off(&serve(&program(Product::MySql), &places(None), &settings(&[]))), None);
+        assert_eq!(off(&serve_arguments(&maria, &places(Some(4000)), &settings(&[]))), None);
+        assert_eq!(
+            off(&serve_arguments(&program(ServerProduct::MySql), &places(None), &settings(&[]))),
+            None
+        );
     }
 }

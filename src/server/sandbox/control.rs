@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use crate::server::{Control, Copied, Evicted, Settings, cold, snapshot};
-use crate::target::Target;
+use crate::client::Target;
+use crate::server::{CopyResult, EvictionResult, ServerControl, Settings, cold, snapshot};
 
 use super::process::wait_until;
-use super::{Life, STOP_LIMIT, Sandbox, arguments, cause, raise};
+use super::{Lifetime, STOP_LIMIT, Sandbox, arguments, diagnosis, fail_on_mistakes};
 
-impl Control for Sandbox {
+impl ServerControl for Sandbox {
     fn target(&self) -> &Target {
         &self.target
     }
@@ -24,25 +24,25 @@ impl Control for Sandbox {
     }
 
     fn error_log_tail(&self, lines: usize) -> Vec<String> {
-        let places = self.places();
+        let places = self.file_paths();
         // What it says before it has opened its log comes first.
-        let mut words = cause::tail(&places.out(), lines);
-        words.extend(cause::tail(&places.error_log(), lines));
+        let mut words = diagnosis::read_tail(&places.output_file(), lines);
+        words.extend(diagnosis::read_tail(&places.error_log(), lines));
         words.split_off(words.len().saturating_sub(lines))
     }
 
-    fn death(&mut self) -> Option<String> {
+    fn exit_description(&mut self) -> Option<String> {
         let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-        Some(cause::death(status))
+        Some(diagnosis::describe_exit(status))
     }
 
     fn stop(&mut self) -> anyhow::Result<()> {
         let Some(server) = self.meta.server.clone() else { return Ok(()) };
-        server.signal(Signal::TERM);
+        server.send_signal(Signal::TERM);
         // One that was frozen hears it only when it goes on.
-        server.signal(Signal::CONT);
+        server.send_signal(Signal::CONT);
         // Nobody who wants us to stop waits for data that go away anyhow.
-        let is_unwanted = || self.life == Life::ThrowAway && self.stop.is_set();
+        let is_unwanted = || self.life == Lifetime::ThrowAway && self.stop.is_set();
         wait_until(STOP_LIMIT, || !server.is_alive() || is_unwanted());
         if server.is_alive() && is_unwanted() {
             self.kill();
@@ -51,39 +51,39 @@ impl Control for Sandbox {
         if server.is_alive() {
             anyhow::bail!("the server with process {} does not stop", server.pid);
         }
-        self.collect();
+        self.reap_child();
         Ok(())
     }
 
     fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
         anyhow::ensure!(!self.is_running(), "the server runs already");
-        raise(arguments::check(settings))?;
-        self.begin(settings)
+        fail_on_mistakes(arguments::check_settings(settings))?;
+        self.start_server(settings)
     }
 
-    fn save(&mut self, snapshot: &str) -> anyhow::Result<Copied> {
-        self.stopped("keep a snapshot")?;
-        snapshot::save(&self.datadir, &self.snapshots(), snapshot, &self.stop)
+    fn save_snapshot(&mut self, snapshot: &str) -> anyhow::Result<CopyResult> {
+        self.ensure_stopped("keep a snapshot")?;
+        snapshot::save_snapshot(&self.datadir, &self.snapshot_folder(), snapshot, &self.stop)
     }
 
-    fn restore(&mut self, snapshot: &str) -> anyhow::Result<Copied> {
-        self.stopped("put back a snapshot")?;
-        snapshot::restore(&self.datadir, &self.snapshots(), snapshot, &self.stop)
+    fn restore_snapshot(&mut self, snapshot: &str) -> anyhow::Result<CopyResult> {
+        self.ensure_stopped("put back a snapshot")?;
+        snapshot::restore_snapshot(&self.datadir, &self.snapshot_folder(), snapshot, &self.stop)
     }
 
-    fn evict(&mut self) -> anyhow::Result<Evicted> {
-        self.stopped("evict its files")?;
-        cold::evict(&self.datadir)
+    fn evict_files(&mut self) -> anyhow::Result<EvictionResult> {
+        self.ensure_stopped("evict its files")?;
+        cold::evict_files(&self.datadir)
     }
 }
 
 impl Sandbox {
-    fn snapshots(&self) -> PathBuf {
+    fn snapshot_folder(&self) -> PathBuf {
         self.dir.join("snapshot")
     }
 
     /// Its files may be touched only while no server has them.
-    fn stopped(&mut self, deed: &str) -> anyhow::Result<()> {
+    fn ensure_stopped(&mut self, deed: &str) -> anyhow::Result<()> {
         anyhow::ensure!(!self.is_running(), "the server must be stopped to {deed}");
         Ok(())
     }

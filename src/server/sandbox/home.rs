@@ -17,14 +17,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::plan::Refused;
+use crate::plan::RefusedError;
 
 /// Longest path of a socket that every system and server takes, bytes.
 const SOCKET_PATH: usize = 100;
 
 /// The folders that hold templates and sandboxes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Home {
+pub struct HomeFolders {
     /// Initialised data folders.
     pub templates: PathBuf,
     /// Sandboxes.
@@ -35,18 +35,18 @@ pub struct Home {
     pub journal_key: PathBuf,
 }
 
-impl Home {
+impl HomeFolders {
     /// `$SWEAT_HOME`; without it `sweat` in the user's cache folder, or if that can't be written to, a folder of our
     /// own under the temporary one.
     ///
     /// # Errors
     /// When none of them can be written to.
-    pub fn find() -> anyhow::Result<Home> {
-        let roots = roots();
+    pub fn find() -> anyhow::Result<HomeFolders> {
+        let roots = candidate_roots();
         let mut failed = None;
         for root in &roots {
-            match make_private(root) {
-                Ok(()) => return Ok(Home::at(root)),
+            match make_private_folder(root) {
+                Ok(()) => return Ok(HomeFolders::from_root(root)),
                 Err(e) => failed = Some(e),
             }
         }
@@ -55,15 +55,19 @@ impl Home {
     }
 
     /// The homes that are there and ours, without making any.
-    pub fn present() -> Vec<Home> {
+    pub fn list_existing() -> Vec<HomeFolders> {
         let uid = rustix::process::geteuid().as_raw();
         let is_ours = |root: &PathBuf| root.metadata().is_ok_and(|meta| meta.uid() == uid);
-        roots().iter().filter(|root| is_ours(root)).map(|root| Home::at(root)).collect()
+        candidate_roots()
+            .iter()
+            .filter(|root| is_ours(root))
+            .map(|root| HomeFolders::from_root(root))
+            .collect()
     }
 
     /// Everything under one folder.
-    pub fn at(root: &Path) -> Home {
-        Home {
+    pub fn from_root(root: &Path) -> HomeFolders {
+        HomeFolders {
             templates: root.join("template"),
             sandboxes: root.join("sandbox"),
             journals: root.join("journal"),
@@ -73,7 +77,7 @@ impl Home {
 }
 
 /// Folders that may hold a home, best first.
-fn roots() -> Vec<PathBuf> {
+fn candidate_roots() -> Vec<PathBuf> {
     let var = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     if let Some(root) = var("SWEAT_HOME") {
         return vec![std::path::absolute(&root).unwrap_or(root)];
@@ -90,23 +94,23 @@ fn roots() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When it can't be made, is another user's, or can't be written to.
-pub(in crate::server) fn make_private(path: &Path) -> anyhow::Result<()> {
+pub(in crate::server) fn make_private_folder(path: &Path) -> anyhow::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).with_context(|| {
         let path = path.display();
-        Refused(format!("make the folder {path}\nhint: choose another with $SWEAT_HOME"))
+        RefusedError(format!("make the folder {path}\nhint: choose another with $SWEAT_HOME"))
     })?;
     let meta = path.metadata().with_context(|| format!("look at {}", path.display()))?;
     let uid = rustix::process::geteuid().as_raw();
     if meta.uid() != uid {
         let (path, owner) = (path.display(), meta.uid());
-        anyhow::bail!(Refused(format!("{path} belongs to user {owner}, not to us ({uid})")));
+        anyhow::bail!(RefusedError(format!("{path} belongs to user {owner}, not to us ({uid})")));
     }
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .with_context(|| {
             let path = path.display();
-            Refused(format!("write to {path}\nhint: choose another folder with $SWEAT_HOME"))
+            RefusedError(format!("write to {path}\nhint: choose another folder with $SWEAT_HOME"))
         })
 }
 
@@ -129,13 +133,13 @@ pub(in crate::server) fn random_hex(bytes: usize) -> anyhow::Result<String> {
 /// When even the short one is too long or can't be made.
 pub(super) fn socket_path(dir: &Path) -> anyhow::Result<PathBuf> {
     let socket = dir.join("s");
-    if fits(&socket) {
+    if fits_socket(&socket) {
         return Ok(socket);
     }
     let folder = std::env::temp_dir().join(format!("sweat-{}", random_hex(5)?));
     let short = folder.join("s");
-    if !fits(&short) {
-        anyhow::bail!(Refused(format!(
+    if !fits_socket(&short) {
+        anyhow::bail!(RefusedError(format!(
             "the path of the server's socket would be too long: {} has {} bytes, \
              {SOCKET_PATH} fit\n\
              hint: set TMPDIR or SWEAT_HOME to a short path",
@@ -143,11 +147,11 @@ pub(super) fn socket_path(dir: &Path) -> anyhow::Result<PathBuf> {
             short.as_os_str().len()
         )));
     }
-    make_private(&folder)?;
+    make_private_folder(&folder)?;
     Ok(short)
 }
 
-fn fits(path: &Path) -> bool {
+fn fits_socket(path: &Path) -> bool {
     path.as_os_str().len() <= SOCKET_PATH
 }
 
@@ -161,7 +165,7 @@ mod tests {
         assert_eq!(socket_path(short).unwrap(), Path::new("/tmp/x/s"));
         let long = PathBuf::from("/tmp").join("a".repeat(120));
         let socket = socket_path(&long).unwrap();
-        assert!(fits(&socket));
+        assert!(fits_socket(&socket));
         let folder = socket.parent().unwrap();
         assert_eq!(folder.metadata().unwrap().mode() & 0o777, 0o700);
         std::fs::remove_dir(folder).unwrap();

@@ -2,26 +2,26 @@
 //! Start reading at `Sandbox::create`. Never knows: what it is for.
 
 mod arguments;
-mod cause;
 mod control;
-mod find;
+mod diagnosis;
 mod home;
 mod named;
 mod port;
 mod preflight;
 mod process;
+mod program;
 mod ready;
 mod registry;
 mod template;
 mod validate;
 
-pub use find::Program;
-pub use home::Home;
-pub(super) use home::{make_private, random_hex};
-pub use named::{client_words, connect, destroy, stop};
+pub use home::HomeFolders;
+pub(super) use home::{make_private_folder, random_hex};
+pub use named::{client_arguments, destroy_named, exec_client, stop_named};
 pub use process::ProcessId;
-pub use registry::{Meta, list, sweep};
-pub use validate::validate;
+pub use program::ServerProgram;
+pub use registry::{SandboxMeta, list_sandboxes, remove_orphans};
+pub use validate::validate_settings;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,12 +32,12 @@ use anyhow::Context as _;
 use rustix::process::Signal;
 
 use crate::base::{Clock as _, RealClock, Stop};
+use crate::client::{self, Target};
 use crate::plan::{AddressPlan, Mistake, SandboxPlan, SslMode, SslPlan};
-use crate::server::{Control as _, Settings};
-use crate::target::{self, Target};
+use crate::server::{ServerControl as _, Settings};
 
-use arguments::Places;
-use process::{Tie, wait_until};
+use arguments::SandboxPaths;
+use process::{ChildPolicy, wait_until};
 
 /// Longest time until a server answers; it may have to recover its data first.
 const START_LIMIT: Duration = Duration::from_secs(300);
@@ -46,7 +46,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(300);
 
 /// How long a sandbox lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Life {
+pub enum Lifetime {
     /// As long as the value; then it is killed and its folder removed.
     #[default]
     ThrowAway,
@@ -58,38 +58,43 @@ pub enum Life {
 
 /// How a sandbox is made, beside its plan.
 #[derive(Clone, Debug)]
-pub struct Terms {
+pub struct SandboxOptions {
     /// Where it lives.
-    pub home: Home,
+    pub home: HomeFolders,
     /// Its name; a random one if not given.
     pub name: Option<String>,
     /// How long it lives.
-    pub life: Life,
+    pub life: Lifetime,
     /// Set to give up waiting.
     pub stop: Stop,
 }
 
-impl Terms {
+impl SandboxOptions {
     /// A sandbox in the usual place that ends with the value.
     ///
     /// # Errors
     /// When there is no place to write to.
-    pub fn throw_away(stop: &Stop) -> anyhow::Result<Terms> {
-        Ok(Terms { home: Home::find()?, name: None, life: Life::ThrowAway, stop: stop.clone() })
+    pub fn throw_away(stop: &Stop) -> anyhow::Result<SandboxOptions> {
+        Ok(SandboxOptions {
+            home: HomeFolders::find()?,
+            name: None,
+            life: Lifetime::ThrowAway,
+            stop: stop.clone(),
+        })
     }
 }
 
-/// A server of our own. Dropping it ends it as its [`Life`] says.
+/// A server of our own. Dropping it ends it as its [`Lifetime`] says.
 #[derive(Debug)]
 pub struct Sandbox {
     name: String,
     dir: PathBuf,
     datadir: PathBuf,
-    program: Program,
-    meta: Meta,
+    program: ServerProgram,
+    meta: SandboxMeta,
     target: Target,
     tcp: Option<AddressPlan>,
-    life: Life,
+    life: Lifetime,
     child: Option<Child>,
     stop: Stop,
     ready_seconds: f64,
@@ -101,16 +106,16 @@ impl Sandbox {
     ///
     /// # Errors
     /// When no server is installed, the plan asks for what this machine has not, or the server doesn't start.
-    pub fn create(plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
-        let settings = settings(plan)?;
-        preflight::memory(&settings)?;
-        preflight::open_files()?;
-        let program = Program::find(plan.server.as_deref())?;
-        let clock = RealClock::start();
-        home::make_private(&terms.home.sandboxes)?;
-        preflight::disk(&terms.home.sandboxes)?;
+    pub fn create(plan: &SandboxPlan, terms: &SandboxOptions) -> anyhow::Result<Sandbox> {
+        let settings = settings_of_plan(plan)?;
+        preflight::check_memory(&settings)?;
+        preflight::check_open_files()?;
+        let program = ServerProgram::find(plan.server.as_deref())?;
+        let clock = RealClock::start_now();
+        home::make_private_folder(&terms.home.sandboxes)?;
+        preflight::check_disk(&terms.home.sandboxes)?;
         let name = match &terms.name {
-            Some(name) => check_name(name)?.to_owned(),
+            Some(name) => check_sandbox_name(name)?.to_owned(),
             None => home::random_hex(4)?,
         };
         let dir = terms.home.sandboxes.join(&name);
@@ -122,52 +127,52 @@ impl Sandbox {
             }
             .into());
         }
-        let mut sandbox = Sandbox::lay_out(name, dir, program, settings, terms)?;
+        let mut sandbox = Sandbox::create_folder(name, dir, program, settings, terms)?;
         sandbox.meta.port = plan.tcp.then_some(0);
-        let filled = template::fill(
+        let filled = template::fill_datadir(
             &sandbox.program,
             &sandbox.meta.settings,
             &terms.home,
             &sandbox.datadir,
             &terms.stop,
         );
-        if let Err(e) = filled.and_then(|()| sandbox.begin(&Settings::new())) {
+        if let Err(e) = filled.and_then(|()| sandbox.start_server(&Settings::new())) {
             // Nobody has seen it yet, so nothing of it is worth keeping.
-            sandbox.life = Life::ThrowAway;
+            sandbox.life = Lifetime::ThrowAway;
             return Err(e);
         }
-        sandbox.ready_seconds = clock.now().seconds();
+        sandbox.ready_seconds = clock.now().to_seconds();
         Ok(sandbox)
     }
 
     /// Makes the folder, complete with its registration, and only then gives it its name.
-    fn lay_out(
+    fn create_folder(
         name: String,
         dir: PathBuf,
-        program: Program,
+        program: ServerProgram,
         settings: Settings,
-        terms: &Terms,
+        terms: &SandboxOptions,
     ) -> anyhow::Result<Sandbox> {
-        let meta = Meta {
+        let meta = SandboxMeta {
             format: 1,
-            host: registry::host(),
+            host: registry::host_name(),
             program: program.path.clone(),
             version: program.text.clone(),
             settings,
             socket: home::socket_path(&dir)?,
             port: None,
             server: None,
-            tool: Some(ProcessId::own()?),
+            tool: Some(ProcessId::own_process()?),
             // Only what once was ready is worth keeping.
             keep: false,
         };
         let fresh = terms.home.sandboxes.join(format!(".{name}.{}", std::process::id()));
-        home::make_private(&fresh)?;
-        home::make_private(&fresh.join("tmp"))?;
+        home::make_private_folder(&fresh)?;
+        home::make_private_folder(&fresh.join("tmp"))?;
         let lock = registry::try_lock(&fresh)?.context("lock a folder that nobody knows")?;
-        meta.save(&fresh)?;
+        meta.write_to(&fresh)?;
         std::fs::rename(&fresh, &dir).with_context(|| format!("make {}", dir.display()))?;
-        let target = Target::new(&address(&meta))?;
+        let target = Target::new(&address_plan(&meta))?;
         Ok(Sandbox {
             name,
             datadir: dir.join("data"),
@@ -195,12 +200,12 @@ impl Sandbox {
     }
 
     /// Its server program.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &ServerProgram {
         &self.program
     }
 
     /// What the registry says of it.
-    pub fn meta(&self) -> &Meta {
+    pub fn meta(&self) -> &SandboxMeta {
         &self.meta
     }
 
@@ -223,123 +228,124 @@ impl Sandbox {
     }
 
     /// Starts the server, opens its port if it has one, and writes down how long it may live.
-    fn begin(&mut self, settings: &Settings) -> anyhow::Result<()> {
-        self.meta.tool = Some(ProcessId::own()?);
+    fn start_server(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        self.meta.tool = Some(ProcessId::own_process()?);
         self.launch_on_port(settings)?;
         let before = self.tcp.as_ref().and_then(|address| address.port);
         if let Some(port) = self.meta.port.filter(|port| before != Some(*port)) {
-            self.tcp = Some(port::open(&self.target, &self.dir, port, &self.stop)?);
+            self.tcp = Some(port::create_account(&self.target, &self.dir, port, &self.stop)?);
         }
-        self.meta.keep = self.life != Life::ThrowAway;
-        if self.life == Life::Detached {
+        self.meta.keep = self.life != Lifetime::ThrowAway;
+        if self.life == Lifetime::Detached {
             self.meta.tool = None;
         }
-        self.meta.save(&self.dir)
+        self.meta.write_to(&self.dir)
     }
 
     /// Starts the server; on another port if somebody was faster to take the one that was free.
     fn launch_on_port(&mut self, settings: &Settings) -> anyhow::Result<()> {
         for _ in 0..3 {
             let Some(port) = self.meta.port else { break };
-            self.meta.port = Some(port::choose(Some(port))?);
-            match self.launch(settings) {
+            self.meta.port = Some(port::choose_free(Some(port))?);
+            match self.launch_server(settings) {
                 Err(e) if format!("{e:#}").contains("port is in use") => {}
                 other => return other,
             }
         }
-        self.launch(settings)
+        self.launch_server(settings)
     }
 
     /// Starts the server with its own settings and these, and waits until it answers.
-    fn launch(&mut self, settings: &Settings) -> anyhow::Result<()> {
-        let places = self.places();
+    fn launch_server(&mut self, settings: &Settings) -> anyhow::Result<()> {
+        let places = self.file_paths();
         let _ = std::fs::remove_file(&places.socket);
         let mut all = self.meta.settings.clone();
         all.extend(settings.iter().cloned());
-        let args = arguments::serve(&self.program, &places, &all);
-        let out = File::create(places.out()).context("make a file for the server's words")?;
+        let args = arguments::serve_arguments(&self.program, &places, &all);
+        let out =
+            File::create(places.output_file()).context("make a file for the server's words")?;
         let tie = match self.life {
-            Life::ThrowAway => Tie::Kill,
-            Life::Kept => Tie::Stop,
-            Life::Detached => Tie::None,
+            Lifetime::ThrowAway => ChildPolicy::Kill,
+            Lifetime::Kept => ChildPolicy::Stop,
+            Lifetime::Detached => ChildPolicy::None,
         };
-        let child = process::start(&self.program.path, &args, tie, None, out)?;
-        self.meta.server = ProcessId::of(child.id());
+        let child = process::spawn_server(&self.program.path, &args, tie, None, out)?;
+        self.meta.server = ProcessId::from_pid(child.id());
         self.child = Some(child);
-        self.meta.save(&self.dir)?;
+        self.meta.write_to(&self.dir)?;
         let up = wait_until(START_LIMIT, || {
-            self.stop.is_set() || !self.is_running() || ready::greets(&places.socket)
+            self.stop.is_set() || !self.is_running() || ready::sends_greeting(&places.socket)
         });
         if self.stop.is_set() {
             self.kill();
-            return Err(target::Error::Abandoned.into());
+            return Err(client::Error::Abandoned.into());
         }
         if up && self.is_running() {
             return Ok(());
         }
         let what =
             if up { "the server ended while it started" } else { "the server does not answer" };
-        let error = cause::explain(what, &self.error_log_tail(20));
+        let error = diagnosis::startup_error(what, &self.error_log_tail(20));
         self.kill();
         Err(error)
     }
 
-    fn places(&self) -> Places {
-        self.meta.places(&self.dir)
+    fn file_paths(&self) -> SandboxPaths {
+        self.meta.file_paths(&self.dir)
     }
 
     /// Ends the server at once; its data is as after a power cut.
     pub fn kill(&mut self) {
         if let Some(server) = self.meta.server.take() {
-            server.signal(Signal::KILL);
-            server.wait(STOP_LIMIT);
+            server.send_signal(Signal::KILL);
+            server.wait_for_exit(STOP_LIMIT);
         }
-        self.collect();
+        self.reap_child();
     }
 
     /// Takes note that the server has ended.
-    fn collect(&mut self) {
+    fn reap_child(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.wait();
         }
         self.meta.server = None;
-        let _ = self.meta.save(&self.dir);
+        let _ = self.meta.write_to(&self.dir);
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
         match self.life {
-            Life::ThrowAway => {
+            Lifetime::ThrowAway => {
                 self.kill();
-                registry::remove(&self.dir, Some(&self.meta.socket));
+                registry::remove_files(&self.dir, Some(&self.meta.socket));
             }
-            Life::Kept => {
+            Lifetime::Kept => {
                 let _ = self.stop();
                 self.meta.tool = None;
-                let _ = self.meta.save(&self.dir);
+                let _ = self.meta.write_to(&self.dir);
             }
-            Life::Detached => {}
+            Lifetime::Detached => {}
         }
     }
 }
 
 /// The settings of a plan; the pool is one of them.
-fn settings(plan: &SandboxPlan) -> anyhow::Result<Settings> {
+fn settings_of_plan(plan: &SandboxPlan) -> anyhow::Result<Settings> {
     let (settings, mistakes) = settings_and_mistakes(plan);
-    raise(mistakes).map(|()| settings)
+    fail_on_mistakes(mistakes).map(|()| settings)
 }
 
 /// The settings of a plan, and what is wrong with them by their names and shapes.
 fn settings_and_mistakes(plan: &SandboxPlan) -> (Settings, Vec<Mistake>) {
-    let mut mistakes = arguments::check(&plan.settings);
+    let mut mistakes = arguments::check_settings(&plan.settings);
     let mut settings = Settings::new();
     if let Some(pool) = plan.pool {
         match pool {
-            crate::base::units::Size::Bytes(bytes) => {
+            crate::base::units::ByteSize::Bytes(bytes) => {
                 settings.push(("innodb_buffer_pool_size".to_owned(), bytes.to_string()));
             }
-            crate::base::units::Size::TimesPool(_) => mistakes.push(Mistake {
+            crate::base::units::ByteSize::TimesPool(_) => mistakes.push(Mistake {
                 place: "--pool".to_owned(),
                 why: "a pool can't be given as a multiple of itself".to_owned(),
                 hint: Some("give bytes, as in --pool 256M".to_owned()),
@@ -350,12 +356,12 @@ fn settings_and_mistakes(plan: &SandboxPlan) -> (Settings, Vec<Mistake>) {
     (settings, mistakes)
 }
 
-fn raise(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
+fn fail_on_mistakes(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
     if mistakes.is_empty() { Ok(()) } else { Err(crate::plan::Mistakes(mistakes).into()) }
 }
 
 /// A name is a folder's name.
-fn check_name(name: &str) -> anyhow::Result<&str> {
+fn check_sandbox_name(name: &str) -> anyhow::Result<&str> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !name.is_empty() && name.len() <= 40 && name.chars().all(good) {
         return Ok(name);
@@ -369,7 +375,7 @@ fn check_name(name: &str) -> anyhow::Result<&str> {
 }
 
 /// How to talk to a sandbox: its root account over the private socket.
-fn address(meta: &Meta) -> AddressPlan {
+fn address_plan(meta: &SandboxMeta) -> AddressPlan {
     AddressPlan {
         socket: Some(meta.socket.clone()),
         user: Some("root".to_owned()),

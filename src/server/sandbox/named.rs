@@ -8,13 +8,16 @@ use anyhow::Context as _;
 use rustix::process::Signal;
 
 use crate::base::{Clock as _, RealClock};
-use crate::plan::{Mistake, Refused, SandboxPlan};
-use crate::server::{Control as _, Settings};
-use crate::target::Target;
+use crate::client::Target;
+use crate::plan::{Mistake, RefusedError, SandboxPlan};
+use crate::server::{ServerControl as _, Settings};
 
-use super::find::Program;
-use super::registry::{self, Meta};
-use super::{Home, Life, Sandbox, Terms, address, check_name, port, preflight, process, settings};
+use super::program::ServerProgram;
+use super::registry::{self, SandboxMeta};
+use super::{
+    HomeFolders, Lifetime, Sandbox, SandboxOptions, address_plan, check_sandbox_name, port,
+    preflight, process, settings_of_plan,
+};
 
 /// How long a sweat that holds a sandbox gets to let go of it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,21 +27,21 @@ impl Sandbox {
     ///
     /// # Errors
     /// When there is none of this name, or another sweat holds it.
-    pub fn open(name: &str, terms: &Terms) -> anyhow::Result<Sandbox> {
-        let (dir, meta) = find(name, &terms.home)?;
+    pub fn open(name: &str, terms: &SandboxOptions) -> anyhow::Result<Sandbox> {
+        let (dir, meta) = find_sandbox(name, &terms.home)?;
         let Some(lock) = registry::try_lock(&dir)? else {
             let holder =
                 meta.tool.as_ref().map_or(String::new(), |t| format!(" (process {})", t.pid));
-            anyhow::bail!(Refused(format!(
+            anyhow::bail!(RefusedError(format!(
                 "the sandbox `{name}` is in the hands of another sweat{holder}"
             )));
         };
-        let target = Target::new(&address(&meta))?;
+        let target = Target::new(&address_plan(&meta))?;
         Ok(Sandbox {
             name: name.to_owned(),
             datadir: dir.join("data"),
             dir,
-            program: Program::find(Some(&meta.program))?,
+            program: ServerProgram::find(Some(&meta.program))?,
             meta,
             target,
             tcp: None,
@@ -54,15 +57,19 @@ impl Sandbox {
     ///
     /// # Errors
     /// As `open`; or when it runs already or doesn't start.
-    pub fn resume(name: &str, plan: &SandboxPlan, terms: &Terms) -> anyhow::Result<Sandbox> {
-        let settings = settings(plan)?;
-        preflight::memory(&settings)?;
-        preflight::open_files()?;
+    pub fn resume(
+        name: &str,
+        plan: &SandboxPlan,
+        terms: &SandboxOptions,
+    ) -> anyhow::Result<Sandbox> {
+        let settings = settings_of_plan(plan)?;
+        preflight::check_memory(&settings)?;
+        preflight::check_open_files()?;
         // A failure must not cost the data.
-        let kept = Terms { life: Life::Kept, ..terms.clone() };
+        let kept = SandboxOptions { life: Lifetime::Kept, ..terms.clone() };
         let mut sandbox = Sandbox::open(name, &kept)?;
         if sandbox.is_running() {
-            sandbox.life = Life::Detached;
+            sandbox.life = Lifetime::Detached;
             return Err(Mistake {
                 place: format!("--name {name}"),
                 why: "this sandbox runs already".to_owned(),
@@ -70,19 +77,20 @@ impl Sandbox {
             }
             .into());
         }
-        super::raise(sandbox.unlike(plan)?)?;
+        super::fail_on_mistakes(sandbox.fixed_plan_mistakes(plan)?)?;
         if !settings.is_empty() {
             sandbox.meta.settings = settings;
         }
-        sandbox.life = if terms.life == Life::Detached { Life::Detached } else { Life::Kept };
-        let clock = RealClock::start();
-        sandbox.begin(&Settings::new())?;
-        sandbox.ready_seconds = clock.now().seconds();
+        sandbox.life =
+            if terms.life == Lifetime::Detached { Lifetime::Detached } else { Lifetime::Kept };
+        let clock = RealClock::start_now();
+        sandbox.start_server(&Settings::new())?;
+        sandbox.ready_seconds = clock.now().to_seconds();
         Ok(sandbox)
     }
 
     /// What a plan asks for that is made for good: a sandbox keeps its program and whether it has a port.
-    fn unlike(&self, plan: &SandboxPlan) -> anyhow::Result<Vec<Mistake>> {
+    fn fixed_plan_mistakes(&self, plan: &SandboxPlan) -> anyhow::Result<Vec<Mistake>> {
         let mistake = |place: &str, is: String| Mistake {
             place: place.to_owned(),
             why: format!("can't be changed for a sandbox that is there already: {is}"),
@@ -90,7 +98,7 @@ impl Sandbox {
         };
         let mut mistakes = Vec::new();
         if let Some(path) = &plan.server {
-            if Program::find(Some(path))?.path != self.program.path {
+            if ServerProgram::find(Some(path))?.path != self.program.path {
                 let is = format!("it runs {}", self.program.path.display());
                 mistakes.push(mistake("--server", is));
             }
@@ -103,12 +111,13 @@ impl Sandbox {
 }
 
 /// Folder and registration of a sandbox.
-fn find(name: &str, home: &Home) -> anyhow::Result<(PathBuf, Meta)> {
-    let dir = home.sandboxes.join(check_name(name)?);
+fn find_sandbox(name: &str, home: &HomeFolders) -> anyhow::Result<(PathBuf, SandboxMeta)> {
+    let dir = home.sandboxes.join(check_sandbox_name(name)?);
     if dir.is_dir() {
-        return Meta::load(&dir).map(|meta| (dir, meta));
+        return SandboxMeta::read_from(&dir).map(|meta| (dir, meta));
     }
-    let names: Vec<String> = registry::list(home).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> =
+        registry::list_sandboxes(home).into_iter().map(|(name, _)| name).collect();
     let hint = if names.is_empty() {
         "there is none at all; start one with `sweat sandbox start`".to_owned()
     } else {
@@ -122,14 +131,15 @@ fn find(name: &str, home: &Home) -> anyhow::Result<(PathBuf, Meta)> {
 ///
 /// # Errors
 /// When it doesn't stop.
-pub fn stop(name: &str, terms: &Terms) -> anyhow::Result<bool> {
-    let (dir, meta) = find(name, &terms.home)?;
-    release(&dir, &meta, name)?;
+pub fn stop_named(name: &str, terms: &SandboxOptions) -> anyhow::Result<bool> {
+    let (dir, meta) = find_sandbox(name, &terms.home)?;
+    release_sandbox(&dir, &meta, name)?;
     if !dir.exists() {
         // It was thrown away by the sweat that had it.
         return Ok(true);
     }
-    let mut sandbox = Sandbox::open(name, &Terms { life: Life::Detached, ..terms.clone() })?;
+    let mut sandbox =
+        Sandbox::open(name, &SandboxOptions { life: Lifetime::Detached, ..terms.clone() })?;
     let ran = sandbox.is_running() || meta.is_running();
     sandbox.stop()?;
     Ok(ran)
@@ -139,22 +149,23 @@ pub fn stop(name: &str, terms: &Terms) -> anyhow::Result<bool> {
 ///
 /// # Errors
 /// When it can't be ended or removed.
-pub fn destroy(name: &str, terms: &Terms) -> anyhow::Result<()> {
-    let (dir, meta) = find(name, &terms.home)?;
-    release(&dir, &meta, name)?;
+pub fn destroy_named(name: &str, terms: &SandboxOptions) -> anyhow::Result<()> {
+    let (dir, meta) = find_sandbox(name, &terms.home)?;
+    release_sandbox(&dir, &meta, name)?;
     if dir.exists() {
-        let mut sandbox = Sandbox::open(name, &Terms { life: Life::Detached, ..terms.clone() })?;
+        let mut sandbox =
+            Sandbox::open(name, &SandboxOptions { life: Lifetime::Detached, ..terms.clone() })?;
         sandbox.kill();
-        registry::remove(&dir, Some(&meta.socket));
+        registry::remove_files(&dir, Some(&meta.socket));
     }
     anyhow::ensure!(!dir.exists(), "{} can't be removed", dir.display());
     Ok(())
 }
 
 /// Asks the sweat that holds a sandbox to end, as Ctrl-C would.
-fn release(dir: &Path, meta: &Meta, name: &str) -> anyhow::Result<()> {
+fn release_sandbox(dir: &Path, meta: &SandboxMeta, name: &str) -> anyhow::Result<()> {
     let Some(tool) = meta.tool.as_ref().filter(|tool| tool.is_alive()) else { return Ok(()) };
-    tool.signal(Signal::INT);
+    tool.send_signal(Signal::INT);
     let free = || !dir.exists() || matches!(registry::try_lock(dir), Ok(Some(_)));
     anyhow::ensure!(
         process::wait_until(PATIENCE, free),
@@ -165,14 +176,14 @@ fn release(dir: &Path, meta: &Meta, name: &str) -> anyhow::Result<()> {
 }
 
 /// The words that connect to a sandbox with the usual client.
-pub fn client_words(dir: &Path, meta: &Meta) -> Vec<OsString> {
+pub fn client_arguments(dir: &Path, meta: &SandboxMeta) -> Vec<OsString> {
     let with = |flag: &str, path: &Path| {
         let mut word = OsString::from(flag);
         word.push(path);
         word
     };
-    if meta.port.is_some() && port::option_file(dir).exists() {
-        return vec![with("--defaults-file=", &port::option_file(dir))];
+    if meta.port.is_some() && port::option_file_path(dir).exists() {
+        return vec![with("--defaults-file=", &port::option_file_path(dir))];
     }
     vec!["--no-defaults".into(), "--user=root".into(), with("--socket=", &meta.socket)]
 }
@@ -181,12 +192,12 @@ pub fn client_words(dir: &Path, meta: &Meta) -> Vec<OsString> {
 ///
 /// # Errors
 /// Always: no client is installed, or it can't be run.
-pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()> {
+pub fn exec_client(name: &str, more: &[OsString], home: &HomeFolders) -> anyhow::Result<()> {
     use std::os::unix::process::CommandExt as _;
-    let (_, meta) = find(name, home)?;
+    let (_, meta) = find_sandbox(name, home)?;
     anyhow::ensure!(
         meta.is_running(),
-        Refused(format!(
+        RefusedError(format!(
             "the sandbox `{name}` is stopped\n\
              hint: start it with `sweat sandbox start --name {name} --detach`"
         ))
@@ -204,7 +215,7 @@ pub fn connect(name: &str, more: &[OsString], home: &Home) -> anyhow::Result<()>
         );
     };
     // A password for another server, in the environment, would be taken for root's.
-    let mut command = process::command(&client);
+    let mut command = process::build_command(&client);
     command.args(["--no-defaults", "--user=root"]).arg("--socket").arg(&meta.socket).args(more);
     Err(command.exec()).with_context(|| format!("run {}", client.display()))
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use crate::base::{Secret, Stop};
+use crate::client::Target;
 use crate::plan::{AddressPlan, Protocol};
-use crate::target::Target;
 
 use super::home::random_hex;
 
@@ -22,7 +22,7 @@ const ACCOUNT: &str = "sweat";
 ///
 /// # Errors
 /// When the system has none.
-pub(super) fn choose(wanted: Option<u16>) -> anyhow::Result<u16> {
+pub(super) fn choose_free(wanted: Option<u16>) -> anyhow::Result<u16> {
     let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     wanted
         .filter(|port| *port != 0)
@@ -34,7 +34,7 @@ pub(super) fn choose(wanted: Option<u16>) -> anyhow::Result<u16> {
 }
 
 /// Where the option file of a sandbox with a port is.
-pub(super) fn option_file(dir: &Path) -> PathBuf {
+pub(super) fn option_file_path(dir: &Path) -> PathBuf {
     dir.join("client.cnf")
 }
 
@@ -42,7 +42,7 @@ pub(super) fn option_file(dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// When the server refuses or the file can't be written.
-pub(super) fn open(
+pub(super) fn create_account(
     target: &Target,
     dir: &Path,
     port: u16,
@@ -56,9 +56,10 @@ pub(super) fn open(
         format!("CREATE USER {who} IDENTIFIED BY '{password}'"),
         format!("GRANT ALL ON *.* TO {who} WITH GRANT OPTION"),
     ] {
-        session.command(&sql).context("make the account for the loopback port")?;
+        session.run_command(&sql).context("make the account for the loopback port")?;
     }
-    write(&option_file(dir), port, &password).context("write the option file for clients")?;
+    write_option_file(&option_file_path(dir), port, &password)
+        .context("write the option file for clients")?;
     Ok(AddressPlan {
         host: Some("127.0.0.1".to_owned()),
         port: Some(port),
@@ -70,7 +71,7 @@ pub(super) fn open(
     })
 }
 
-fn write(path: &Path, port: u16, password: &str) -> std::io::Result<()> {
+fn write_option_file(path: &Path, port: u16, password: &str) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
     let _ = std::fs::remove_file(path);
     let mut file =
@@ -90,15 +91,15 @@ mod tests {
     fn a_port_in_use_is_not_chosen() {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
-        assert_ne!(choose(Some(port)).unwrap(), port);
-        assert_ne!(choose(None).unwrap(), 0);
+        assert_ne!(choose_free(Some(port)).unwrap(), port);
+        assert_ne!(choose_free(None).unwrap(), 0);
     }
 
     #[test]
     fn only_we_can_read_the_password() {
         let dir = tempfile::tempdir().unwrap();
-        let path = option_file(dir.path());
-        write(&path, 1234, "secret").unwrap();
+        let path = option_file_path(dir.path());
+        write_option_file(&path, 1234, "secret").unwrap();
         assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
         assert!(std::fs::read_to_string(path).unwrap().contains("port=1234\n"));
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use crate::base::units::{Size, show_bytes};
-use crate::plan::{Mistake, Refused};
+use crate::base::units::{ByteSize, show_bytes};
+use crate::plan::{Mistake, RefusedError};
 use crate::server::Settings;
 
 use super::arguments;
@@ -20,14 +20,14 @@ const OPEN_FILES: u64 = 256;
 ///
 /// # Errors
 /// When the system's limit is lower; what the server says then is not about that.
-pub(super) fn open_files() -> anyhow::Result<()> {
+pub(super) fn check_open_files() -> anyhow::Result<()> {
     use rustix::process::{Resource, getrlimit};
     judge_open_files(getrlimit(Resource::Nofile).maximum)
 }
 
 fn judge_open_files(limit: Option<u64>) -> anyhow::Result<()> {
     let Some(limit) = limit.filter(|limit| *limit < OPEN_FILES) else { return Ok(()) };
-    anyhow::bail!(Refused(format!(
+    anyhow::bail!(RefusedError(format!(
         "the system allows {limit} open files, a server needs {OPEN_FILES} to begin with\n\
          hint: raise the limit with `ulimit -Hn {OPEN_FILES}`, as root, or more for many sessions"
     )))
@@ -37,8 +37,8 @@ fn judge_open_files(limit: Option<u64>) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// When it doesn't.
-pub(super) fn memory(settings: &Settings) -> anyhow::Result<()> {
-    let Some((place, pool)) = pool(settings) else { return Ok(()) };
+pub(super) fn check_memory(settings: &Settings) -> anyhow::Result<()> {
+    let Some((place, pool)) = pool_setting(settings) else { return Ok(()) };
     let Some((free, whose)) = free_memory() else { return Ok(()) };
     judge_memory(&place, pool, free, whose)
 }
@@ -60,11 +60,11 @@ fn judge_memory(place: &str, pool: u64, free: u64, whose: &str) -> anyhow::Resul
 }
 
 /// The pool that was asked for, bytes; and where.
-fn pool(settings: &Settings) -> Option<(String, u64)> {
-    let is_pool = |name: &str| arguments::plain(name) == "innodb_buffer_pool_size";
+fn pool_setting(settings: &Settings) -> Option<(String, u64)> {
+    let is_pool = |name: &str| arguments::normalize_name(name) == "innodb_buffer_pool_size";
     let (name, value) = settings.iter().rev().find(|(name, _)| is_pool(name))?;
     match value.parse() {
-        Ok(Size::Bytes(bytes)) => Some((name.clone(), bytes)),
+        Ok(ByteSize::Bytes(bytes)) => Some((name.clone(), bytes)),
         // The server will say what it thinks of this.
         _ => None,
     }
@@ -72,8 +72,9 @@ fn pool(settings: &Settings) -> Option<(String, u64)> {
 
 /// Bytes of memory that we may use, and whose limit that is.
 fn free_memory() -> Option<(u64, &'static str)> {
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
-    let group = group_limit();
+    let machine =
+        std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available(&text));
+    let group = control_group_limit();
     match (machine, group) {
         (Some(machine), Some(group)) if group < machine => {
             Some((group, "the memory limit of our control group"))
@@ -84,13 +85,13 @@ fn free_memory() -> Option<(u64, &'static str)> {
     }
 }
 
-fn available(meminfo: &str) -> Option<u64> {
+fn parse_available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// The tightest limit of our control group and those above it, bytes.
-fn group_limit() -> Option<u64> {
+fn control_group_limit() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let mut limits = Vec::new();
     for line in groups.lines() {
@@ -119,7 +120,7 @@ fn group_limit() -> Option<u64> {
 ///
 /// # Errors
 /// When it doesn't.
-pub(super) fn disk(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn check_disk(folder: &Path) -> anyhow::Result<()> {
     let stat = rustix::fs::statvfs(folder)
         .with_context(|| format!("ask how full the disk of {} is", folder.display()))?;
     judge_disk(folder, stat.f_bavail.saturating_mul(stat.f_frsize))
@@ -128,7 +129,7 @@ pub(super) fn disk(folder: &Path) -> anyhow::Result<()> {
 fn judge_disk(folder: &Path, free: u64) -> anyhow::Result<()> {
     anyhow::ensure!(
         free >= EMPTY_SANDBOX,
-        Refused(format!(
+        RefusedError(format!(
             "the disk that holds {} has {} left, a sandbox needs {} before it holds any data\n\
              hint: make room, or choose another disk with $SWEAT_HOME",
             folder.display(),
@@ -148,7 +149,10 @@ mod tests {
         assert!(judge_open_files(None).is_ok());
         assert!(judge_open_files(Some(256)).is_ok());
         let refused = judge_open_files(Some(20)).unwrap_err();
-        assert!(refused.is::<Refused>() && refused.to_string().contains("allows 20"), "{refused}");
+        assert!(
+            refused.is::<RefusedError>() && refused.to_string().contains("allows 20"),
+            "{refused}"
+        );
     }
 
     fn settings(value: &str) -> Settings {
@@ -157,11 +161,11 @@ mod tests {
 
     #[test]
     fn a_pool_larger_than_memory_is_a_mistake_before_anything_starts() {
-        let error = memory(&settings("900T")).unwrap_err();
+        let error = check_memory(&settings("900T")).unwrap_err();
         assert!(error.is::<Mistake>(), "{error:#}");
         assert!(error.to_string().contains("is larger than"), "{error:#}");
-        memory(&settings("16M")).unwrap();
-        memory(&settings("rubbish")).unwrap();
+        check_memory(&settings("16M")).unwrap();
+        check_memory(&settings("rubbish")).unwrap();
         assert!(judge_memory("--pool", 5, 4, "x").is_err());
         assert!(judge_memory("--pool", 4, 4, "x").is_ok());
     }
@@ -176,6 +180,6 @@ mod tests {
     #[test]
     fn free_memory_is_what_the_system_calls_available() {
         let text = "MemTotal:       24000000 kB\nMemAvailable:    1024 kB\n";
-        assert_eq!(available(text), Some(1 << 20));
+        assert_eq!(parse_available(text), Some(1 << 20));
     }
 }

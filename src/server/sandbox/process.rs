@@ -31,25 +31,25 @@ pub struct ProcessId {
 
 impl ProcessId {
     /// The identity of a process that runs now.
-    pub fn of(pid: u32) -> Option<ProcessId> {
-        Some(ProcessId { pid, started: started(pid)?, boot: boot() })
+    pub fn from_pid(pid: u32) -> Option<ProcessId> {
+        Some(ProcessId { pid, started: start_time(pid)?, boot: boot_id() })
     }
 
     /// Our own.
     ///
     /// # Errors
     /// When the system doesn't tell.
-    pub fn own() -> anyhow::Result<ProcessId> {
-        ProcessId::of(std::process::id()).context("read our own entry in the process table")
+    pub fn own_process() -> anyhow::Result<ProcessId> {
+        ProcessId::from_pid(std::process::id()).context("read our own entry in the process table")
     }
 
     /// Whether this very process still runs.
     pub fn is_alive(&self) -> bool {
-        ProcessId::of(self.pid).is_some_and(|now| now == *self)
+        ProcessId::from_pid(self.pid).is_some_and(|now| now == *self)
     }
 
     /// Sends a signal, to this very process or to none.
-    pub fn signal(&self, signal: Signal) {
+    pub fn send_signal(&self, signal: Signal) {
         let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) else { return };
         #[cfg(target_os = "linux")]
         {
@@ -68,14 +68,14 @@ impl ProcessId {
     }
 
     /// Waits until it has ended, for at most `limit`; says whether it has.
-    pub fn wait(&self, limit: Duration) -> bool {
+    pub fn wait_for_exit(&self, limit: Duration) -> bool {
         wait_until(limit, || !self.is_alive())
     }
 }
 
 /// Asks again and again, more and more rarely, until `done` or the time is over; says whether it was done.
 pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let end = Nanos::from(limit);
     let mut pause = Nanos(1_000_000);
     loop {
@@ -93,7 +93,7 @@ pub(super) fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) -> boo
 
 /// When a process started; `None` if there is none, or only its remains wait to be collected.
 #[cfg(target_os = "linux")]
-fn started(pid: u32) -> Option<String> {
+fn start_time(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in brackets may hold anything, also blanks and brackets.
     let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_whitespace().collect();
@@ -102,14 +102,15 @@ fn started(pid: u32) -> Option<String> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn started(pid: u32) -> Option<String> {
-    let text = ask(Path::new("/bin/ps"), &["-o", "stat=,lstart=", "-p", &pid.to_string()]).ok()?;
+fn start_time(pid: u32) -> Option<String> {
+    let text =
+        read_stdout(Path::new("/bin/ps"), &["-o", "stat=,lstart=", "-p", &pid.to_string()]).ok()?;
     let (state, start) = text.trim().split_once(' ')?;
     (!state.starts_with('Z')).then(|| start.trim().to_owned())
 }
 
 /// A name of this boot of the system.
-fn boot() -> String {
+fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .map(|id| id.trim().to_owned())
         .unwrap_or_default()
@@ -117,10 +118,10 @@ fn boot() -> String {
 
 /// A program with our environment, but for what is meant for us alone.
 #[expect(clippy::disallowed_methods, reason = "the room server starts processes")]
-pub(super) fn command(program: &Path) -> Command {
+pub(super) fn build_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
-        if is_ours_alone(&name.to_string_lossy()) {
+        if is_private_variable(&name.to_string_lossy()) {
             command.env_remove(name);
         }
     }
@@ -129,7 +130,7 @@ pub(super) fn command(program: &Path) -> Command {
 
 /// Whether a variable of the environment is for us alone: our own ones hold tokens, those of mysql's clients passwords;
 /// whoever may look at a server's process sees its environment.
-fn is_ours_alone(name: &str) -> bool {
+fn is_private_variable(name: &str) -> bool {
     let is_theirs = name.starts_with("MYSQL_") || name.starts_with("MARIADB_");
     name.starts_with("SWEAT_") || is_theirs && (name.ends_with("_PWD") || name.contains("PASSWORD"))
 }
@@ -138,9 +139,9 @@ fn is_ours_alone(name: &str) -> bool {
 ///
 /// # Errors
 /// When it can't be run or fails; with its last words.
-pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
+pub(super) fn read_stdout(program: &Path, args: &[&str]) -> anyhow::Result<String> {
     let output =
-        command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
+        build_command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         let last = words.lines().next_back().unwrap_or_default();
@@ -151,7 +152,7 @@ pub(super) fn ask(program: &Path, args: &[&str]) -> anyhow::Result<String> {
 
 /// What a program said before it ended.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct ProgramOutput {
     /// On standard output.
     pub(super) words: String,
     /// On standard error.
@@ -162,16 +163,16 @@ pub(super) struct Said {
 ///
 /// # Errors
 /// When it can't be run.
-pub(super) fn listen(program: &Path, args: &[String]) -> anyhow::Result<Said> {
+pub(super) fn capture_output(program: &Path, args: &[String]) -> anyhow::Result<ProgramOutput> {
     let output =
-        command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
+        build_command(program).args(args).stdin(Stdio::null()).output().context("can't be run")?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Said { words: text(&output.stdout), errors: text(&output.stderr) })
+    Ok(ProgramOutput { words: text(&output.stdout), errors: text(&output.stderr) })
 }
 
 /// What becomes of a process when we end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
+pub(super) enum ChildPolicy {
     /// It is killed.
     Kill,
     /// It is asked to stop.
@@ -184,14 +185,14 @@ pub(super) enum Tie {
 ///
 /// # Errors
 /// When it can't be started.
-pub(super) fn start(
+pub(super) fn spawn_server(
     program: &Path,
     args: &[String],
-    tie: Tie,
+    tie: ChildPolicy,
     input: Option<File>,
     out: File,
 ) -> anyhow::Result<Child> {
-    let mut command = command(program);
+    let mut command = build_command(program);
     command
         .args(args)
         .current_dir("/")
@@ -202,30 +203,30 @@ pub(super) fn start(
     // SAFETY: between fork and exec the closure makes plain system calls only: it doesn't allocate, lock or panic.
     #[expect(unsafe_code, reason = "the child must be tied to us before it becomes the server")]
     unsafe {
-        command.pre_exec(move || prepare(tie, parent));
+        command.pre_exec(move || prepare_child(tie, parent));
     }
     let (reply, answer) = channel();
-    keeper()?
-        .send(Job { command, reply })
+    spawner_thread()?
+        .send(SpawnRequest { command, reply })
         .map_err(|_| anyhow::anyhow!("the thread that starts servers is gone"))?;
     let child = answer.recv().context("wait for the thread that starts servers")?;
     child.with_context(|| format!("start {}", program.display()))
 }
 
 /// Runs in the child before it becomes the server.
-fn prepare(tie: Tie, parent: Pid) -> io::Result<()> {
+fn prepare_child(tie: ChildPolicy, parent: Pid) -> io::Result<()> {
     rustix::process::setsid()?;
     raise_open_files();
-    shut_descriptors();
-    tie_to(tie, parent)
+    close_descriptors();
+    apply_child_policy(tie, parent)
 }
 
 #[cfg(target_os = "linux")]
-fn tie_to(tie: Tie, parent: Pid) -> io::Result<()> {
+fn apply_child_policy(tie: ChildPolicy, parent: Pid) -> io::Result<()> {
     let signal = match tie {
-        Tie::Kill => Signal::KILL,
-        Tie::Stop => Signal::TERM,
-        Tie::None => return Ok(()),
+        ChildPolicy::Kill => Signal::KILL,
+        ChildPolicy::Stop => Signal::TERM,
+        ChildPolicy::None => return Ok(()),
     };
     rustix::process::set_parent_process_death_signal(Some(signal))?;
     // If we ended before the tie was made, nobody would ever pull it.
@@ -237,7 +238,7 @@ fn tie_to(tie: Tie, parent: Pid) -> io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn tie_to(_tie: Tie, _parent: Pid) -> io::Result<()> {
+fn apply_child_policy(_tie: ChildPolicy, _parent: Pid) -> io::Result<()> {
     // No such tie here: the next start of sweat finds the orphan and ends it.
     Ok(())
 }
@@ -251,7 +252,7 @@ fn raise_open_files() {
 }
 
 /// Sees to it that the server gets none of the descriptors that we have or were given, such as locks of a shell.
-fn shut_descriptors() {
+fn close_descriptors() {
     #[cfg(target_os = "linux")]
     {
         const CLOEXEC: libc::c_uint = 4;
@@ -271,17 +272,17 @@ fn shut_descriptors() {
     }
 }
 
-struct Job {
+struct SpawnRequest {
     command: Command,
     reply: Sender<io::Result<Child>>,
 }
 
 /// The thread that starts servers. It lives as long as we do: the kernel's tie between a child and its parent
 /// is pulled when the **thread** ends that started the child.
-fn keeper() -> anyhow::Result<&'static Sender<Job>> {
-    static KEEPER: OnceLock<Result<Sender<Job>, String>> = OnceLock::new();
+fn spawner_thread() -> anyhow::Result<&'static Sender<SpawnRequest>> {
+    static KEEPER: OnceLock<Result<Sender<SpawnRequest>, String>> = OnceLock::new();
     let keeper = KEEPER.get_or_init(|| {
-        let (sender, jobs): (Sender<Job>, Receiver<Job>) = channel();
+        let (sender, jobs): (Sender<SpawnRequest>, Receiver<SpawnRequest>) = channel();
         std::thread::Builder::new()
             .name("servers".to_owned())
             .spawn(move || {
@@ -301,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_more_than_its_number() {
-        let own = ProcessId::own().unwrap();
+        let own = ProcessId::own_process().unwrap();
         assert!(own.is_alive());
         let impostor = ProcessId { started: "1".to_owned(), ..own.clone() };
         assert!(!impostor.is_alive());
@@ -314,17 +315,23 @@ mod tests {
         let out = || File::create("/dev/null").unwrap();
         let sleep = Path::new("/bin/sleep");
         let mut child = std::thread::spawn(move || {
-            start(sleep, &["30".to_owned()], Tie::Kill, None, out()).unwrap()
+            spawn_server(sleep, &["30".to_owned()], ChildPolicy::Kill, None, out()).unwrap()
         })
         .join()
         .unwrap();
-        let id = ProcessId::of(child.id()).unwrap();
-        assert!(!id.wait(Duration::from_millis(50)), "died with the thread that asked for it");
+        let id = ProcessId::from_pid(child.id()).unwrap();
+        assert!(
+            !id.wait_for_exit(Duration::from_millis(50)),
+            "died with the thread that asked for it"
+        );
         let impostor = ProcessId { started: "1".to_owned(), ..id.clone() };
-        impostor.signal(Signal::KILL);
-        assert!(!id.wait(Duration::from_millis(50)), "a signal for another process hit this one");
-        id.signal(Signal::KILL);
-        assert!(id.wait(Duration::from_secs(5)));
+        impostor.send_signal(Signal::KILL);
+        assert!(
+            !id.wait_for_exit(Duration::from_millis(50)),
+            "a signal for another process hit this one"
+        );
+        id.send_signal(Signal::KILL);
+        assert!(id.wait_for_exit(Duration::from_secs(5)));
         child.wait().unwrap();
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Whether a server greets on this socket.
-pub(super) fn greets(socket: &Path) -> bool {
+pub(super) fn sends_greeting(socket: &Path) -> bool {
     let Ok(mut stream) = UnixStream::connect(socket) else { return false };
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let mut head = [0; 5];

@@ -12,8 +12,8 @@ use rustix::fs::FlockOperation;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::Places;
-use super::home::Home;
+use super::arguments::SandboxPaths;
+use super::home::HomeFolders;
 use super::process::ProcessId;
 
 /// How long a left-behind server with data to keep gets to stop.
@@ -23,7 +23,7 @@ const MAKING: Duration = Duration::from_secs(600);
 
 /// What is known of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct SandboxMeta {
     /// Version of this file's layout.
     pub format: u32,
     /// The machine it runs on.
@@ -46,12 +46,12 @@ pub struct Meta {
     pub keep: bool,
 }
 
-impl Meta {
+impl SandboxMeta {
     /// Writes it so that a reader sees the old or the new one, never half of it.
     ///
     /// # Errors
     /// When the disk is full or the like.
-    pub(super) fn save(&self, dir: &Path) -> anyhow::Result<()> {
+    pub(super) fn write_to(&self, dir: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self).context("write what is known of it")?;
         let fresh = dir.join(".meta.json");
         std::fs::write(&fresh, text)
@@ -59,7 +59,7 @@ impl Meta {
             .with_context(|| format!("write {}", dir.join("meta.json").display()))
     }
 
-    pub(super) fn load(dir: &Path) -> anyhow::Result<Meta> {
+    pub(super) fn read_from(dir: &Path) -> anyhow::Result<SandboxMeta> {
         let path = dir.join("meta.json");
         let text =
             std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
@@ -72,13 +72,13 @@ impl Meta {
     }
 
     /// Where its files are.
-    pub(super) fn places(&self, dir: &Path) -> Places {
-        Places { dir: dir.to_owned(), socket: self.socket.clone(), port: self.port }
+    pub(super) fn file_paths(&self, dir: &Path) -> SandboxPaths {
+        SandboxPaths { dir: dir.to_owned(), socket: self.socket.clone(), port: self.port }
     }
 }
 
 /// The name of this machine, as the registry knows it.
-pub(super) fn host() -> String {
+pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -99,17 +99,17 @@ pub(super) fn try_lock(dir: &Path) -> anyhow::Result<Option<File>> {
 }
 
 /// All sandboxes by name.
-pub fn list(home: &Home) -> Vec<(String, Meta)> {
-    let mut found: Vec<(String, Meta)> = folders(home)
+pub fn list_sandboxes(home: &HomeFolders) -> Vec<(String, SandboxMeta)> {
+    let mut found: Vec<(String, SandboxMeta)> = list_folders(home)
         .into_iter()
         .filter(|(name, _)| !name.starts_with('.'))
-        .filter_map(|(name, dir)| Meta::load(&dir).ok().map(|meta| (name, meta)))
+        .filter_map(|(name, dir)| SandboxMeta::read_from(&dir).ok().map(|meta| (name, meta)))
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 
-fn folders(home: &Home) -> Vec<(String, PathBuf)> {
+fn list_folders(home: &HomeFolders) -> Vec<(String, PathBuf)> {
     std::fs::read_dir(&home.sandboxes)
         .into_iter()
         .flatten()
@@ -123,13 +123,15 @@ fn folders(home: &Home) -> Vec<(String, PathBuf)> {
 ///
 /// Only sandboxes in our own registry, on this machine, whose sweat is dead are touched; a process is ended only if
 /// its number, its start time and the system's boot are those that were noted.
-pub fn sweep(home: &Home) -> Vec<String> {
-    let host = host();
+pub fn remove_orphans(home: &HomeFolders) -> Vec<String> {
+    let host = host_name();
     let mut swept = Vec::new();
-    for (name, dir) in folders(home) {
-        let gone = match Meta::load(&dir) {
-            Ok(meta) => meta.host == host && sweep_one(&dir, meta),
-            Err(_) => is_old(&dir) && matches!(try_lock(&dir), Ok(Some(_))) && remove(&dir, None),
+    for (name, dir) in list_folders(home) {
+        let gone = match SandboxMeta::read_from(&dir) {
+            Ok(meta) => meta.host == host && remove_orphan(&dir, meta),
+            Err(_) => {
+                is_old(&dir) && matches!(try_lock(&dir), Ok(Some(_))) && remove_files(&dir, None)
+            }
         };
         if gone {
             swept.push(name);
@@ -139,7 +141,7 @@ pub fn sweep(home: &Home) -> Vec<String> {
 }
 
 /// Whether the sandbox was left behind and has been dealt with.
-fn sweep_one(dir: &Path, mut meta: Meta) -> bool {
+fn remove_orphan(dir: &Path, mut meta: SandboxMeta) -> bool {
     let Some(tool) = &meta.tool else { return false };
     if tool.is_alive() {
         return false;
@@ -147,26 +149,26 @@ fn sweep_one(dir: &Path, mut meta: Meta) -> bool {
     let Ok(Some(_lock)) = try_lock(dir) else { return false };
     if let Some(server) = &meta.server {
         if meta.keep {
-            server.signal(Signal::TERM);
-            if !server.wait(PATIENCE) {
-                server.signal(Signal::KILL);
+            server.send_signal(Signal::TERM);
+            if !server.wait_for_exit(PATIENCE) {
+                server.send_signal(Signal::KILL);
             }
         } else {
-            server.signal(Signal::KILL);
+            server.send_signal(Signal::KILL);
         }
-        if !server.wait(PATIENCE) {
+        if !server.wait_for_exit(PATIENCE) {
             return false;
         }
     }
     if meta.keep {
         (meta.server, meta.tool) = (None, None);
-        return meta.save(dir).is_ok();
+        return meta.write_to(dir).is_ok();
     }
-    remove(dir, Some(&meta.socket))
+    remove_files(dir, Some(&meta.socket))
 }
 
 /// Removes a sandbox's files.
-pub(super) fn remove(dir: &Path, socket: Option<&Path>) -> bool {
+pub(super) fn remove_files(dir: &Path, socket: Option<&Path>) -> bool {
     // A socket outside has a short folder of its own.
     if let Some(socket) = socket.filter(|socket| socket.parent() != Some(dir)) {
         let _ = std::fs::remove_file(socket);

@@ -15,14 +15,14 @@ use rustix::fs::FlockOperation;
 use rustix::process::Signal;
 
 use crate::base::Stop;
-use crate::server::{Settings, tree};
-use crate::target;
+use crate::client;
+use crate::server::{Settings, datadir};
 
-use super::arguments::{self, Places};
-use super::find::Program;
-use super::home::{Home, make_private, socket_path};
-use super::process::{self, ProcessId, Tie, wait_until};
-use super::{cause, ready, validate};
+use super::arguments::{self, SandboxPaths};
+use super::home::{HomeFolders, make_private_folder, socket_path};
+use super::process::{self, ChildPolicy, ProcessId, wait_until};
+use super::program::ServerProgram;
+use super::{diagnosis, ready, validate};
 
 /// Counts up when templates are made differently, so that old ones are not used any more.
 const EDITION: u32 = 2;
@@ -35,38 +35,38 @@ const RECIPE: &str = "recipe";
 ///
 /// # Errors
 /// When the server can't be made to initialise one.
-pub(super) fn fill(
-    program: &Program,
+pub(super) fn fill_datadir(
+    program: &ServerProgram,
     settings: &Settings,
-    home: &Home,
+    home: &HomeFolders,
     datadir: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let initial = arguments::initial(settings);
-    let recipe = recipe(program, &initial)?;
-    make_private(&home.templates)?;
-    let name = format!("{:016x}", fnv(recipe.as_bytes()));
+    let initial = arguments::initial_settings(settings);
+    let recipe = template_recipe(program, &initial)?;
+    make_private_folder(&home.templates)?;
+    let name = format!("{:016x}", fnv1a_hash(recipe.as_bytes()));
     let template = home.templates.join(&name);
-    let _lock = lock(&home.templates.join(format!("{name}.lock")), stop)?;
+    let _lock = lock_template(&home.templates.join(format!("{name}.lock")), stop)?;
     let whole = std::fs::read_to_string(template.join(RECIPE)).is_ok_and(|text| text == recipe);
     if !whole {
         let fresh = home.templates.join(format!(".{name}.{}", std::process::id()));
-        remove(&fresh)?;
-        let built = build(program, &initial, &fresh, &recipe, stop);
+        remove_folder(&fresh)?;
+        let built = build_template(program, &initial, &fresh, &recipe, stop);
         if let Err(e) = built {
             let _ = std::fs::remove_dir_all(&fresh);
             return Err(e.context("make an initialised data folder"));
         }
-        remove(&template)?;
+        remove_folder(&template)?;
         std::fs::rename(&fresh, &template).context("put the template in its place")?;
-        forget_older(program, &home.templates, &name);
+        remove_older(program, &home.templates, &name);
     }
-    tree::copy(&template.join("data"), datadir, stop).context("copy the template")?;
+    datadir::copy_folder(&template.join("data"), datadir, stop).context("copy the template")?;
     Ok(())
 }
 
 /// Everything that shapes a template, as text.
-fn recipe(program: &Program, initial: &Settings) -> anyhow::Result<String> {
+fn template_recipe(program: &ServerProgram, initial: &Settings) -> anyhow::Result<String> {
     let meta = program.binary.metadata().context("look at the server program")?;
     let mut text = format!(
         "edition {EDITION}\nprogram {}\nbinary {}\nsize {}\nmodified {}.{}\nversion {}\n",
@@ -84,14 +84,14 @@ fn recipe(program: &Program, initial: &Settings) -> anyhow::Result<String> {
 }
 
 /// FNV-1a, 64 bits: the same on every machine and in every version of ours.
-fn fnv(bytes: &[u8]) -> u64 {
+fn fnv1a_hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
 /// Waits for the lock of a template: somebody else may be making it.
-fn lock(path: &Path, stop: &Stop) -> anyhow::Result<File> {
+fn lock_template(path: &Path, stop: &Stop) -> anyhow::Result<File> {
     let file = File::create(path).with_context(|| format!("make {}", path.display()))?;
     let mut failed = None;
     let done = wait_until(PATIENCE, || {
@@ -106,13 +106,13 @@ fn lock(path: &Path, stop: &Stop) -> anyhow::Result<File> {
         return Err(e).with_context(|| format!("lock {}", path.display()));
     }
     if stop.is_set() {
-        return Err(target::Error::Abandoned.into());
+        return Err(client::Error::Abandoned.into());
     }
     anyhow::ensure!(done, "another sweat holds {} for long", path.display());
     Ok(file)
 }
 
-fn remove(path: &Path) -> anyhow::Result<()> {
+fn remove_folder(path: &Path) -> anyhow::Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             Err(e).with_context(|| format!("remove {}", path.display()))
@@ -122,7 +122,7 @@ fn remove(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Removes templates that older files of the same program made, unless somebody uses them right now.
-fn forget_older(program: &Program, templates: &Path, keep: &str) {
+fn remove_older(program: &ServerProgram, templates: &Path, keep: &str) {
     let mine = format!("program {}\n", program.path.display());
     let version = format!("version {}\n", program.text);
     for entry in std::fs::read_dir(templates).into_iter().flatten().flatten() {
@@ -141,19 +141,19 @@ fn forget_older(program: &Program, templates: &Path, keep: &str) {
     }
 }
 
-fn build(
-    program: &Program,
+fn build_template(
+    program: &ServerProgram,
     initial: &Settings,
     folder: &Path,
     recipe: &str,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    make_private(folder)?;
-    make_private(&folder.join("tmp"))?;
+    make_private_folder(folder)?;
+    make_private_folder(&folder.join("tmp"))?;
     if program.is_mariadb() {
-        bootstrap(program, initial, folder, stop)?;
+        bootstrap_mariadb(program, initial, folder, stop)?;
     } else {
-        initialize(program, initial, folder, stop)?;
+        initialize_mysql(program, initial, folder, stop)?;
     }
     let data = folder.join("data");
     // Each copy makes its own identity, and none loads a pool that was dumped elsewhere.
@@ -164,17 +164,17 @@ fn build(
 }
 
 /// MariaDB: its SQL files fed to a server that reads statements instead of serving.
-fn bootstrap(
-    program: &Program,
+fn bootstrap_mariadb(
+    program: &ServerProgram,
     initial: &Settings,
     folder: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let data = folder.join("data");
-    make_private(&data)?;
+    make_private_folder(&data)?;
     let sql = folder.join("bootstrap.sql");
-    write_bootstrap(program, &sql)?;
-    let mut args = arguments::base(program, &data);
+    write_bootstrap_sql(program, &sql)?;
+    let mut args = arguments::base_arguments(program, &data);
     args.extend([
         "--bootstrap".to_owned(),
         format!("--tmpdir={}", folder.join("tmp").display()),
@@ -182,16 +182,16 @@ fn bootstrap(
         "--enforce-storage-engine=".to_owned(),
         "--max-allowed-packet=8M".to_owned(),
     ]);
-    args.extend(initial.iter().map(|(name, value)| arguments::option(name, value)));
+    args.extend(initial.iter().map(|(name, value)| arguments::to_option(name, value)));
     let input = File::open(&sql).context("open the statements")?;
-    finish(program, &args, Some(input), &folder.join("out"), stop)
+    run_to_end(program, &args, Some(input), &folder.join("out"), stop)
 }
 
 /// The statements that make the system tables: the server's own files, with an account `root@localhost` that has
 /// no password and no anonymous accounts.
-fn write_bootstrap(program: &Program, sql: &Path) -> anyhow::Result<()> {
+fn write_bootstrap_sql(program: &ServerProgram, sql: &Path) -> anyhow::Result<()> {
     const FILES: [&str; 3] = ["system_tables", "performance_tables", "system_tables_data"];
-    let share = share(program)?;
+    let share = find_sql_folder(program)?;
     let read = |stem: &str| {
         ["mysql", "mariadb"]
             .iter()
@@ -219,8 +219,8 @@ fn write_bootstrap(program: &Program, sql: &Path) -> anyhow::Result<()> {
 
 /// The folder that holds MariaDB's SQL files. The program says where its own things are: those of another version,
 /// installed beside it, make tables that it can't use.
-fn share(program: &Program) -> anyhow::Result<PathBuf> {
-    let defaults = validate::defaults(program)?;
+fn find_sql_folder(program: &ServerProgram) -> anyhow::Result<PathBuf> {
+    let defaults = validate::list_defaults(program)?;
     let value = |name: &str| {
         let found = defaults.iter().find(|(known, _)| known == name)?;
         Some(PathBuf::from(&found.1)).filter(|path| path.is_absolute())
@@ -253,20 +253,20 @@ fn share(program: &Program) -> anyhow::Result<PathBuf> {
 }
 
 /// MySQL: it initialises itself, and is started and stopped once because the first start is the slowest.
-fn initialize(
-    program: &Program,
+fn initialize_mysql(
+    program: &ServerProgram,
     initial: &Settings,
     folder: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let mut args = arguments::base(program, &folder.join("data"));
+    let mut args = arguments::base_arguments(program, &folder.join("data"));
     args.push("--initialize-insecure".to_owned());
     args.push(format!("--log-error={}", folder.join("server.err").display()));
-    args.extend(initial.iter().map(|(name, value)| arguments::option(name, value)));
-    finish(program, &args, None, &folder.join("out"), stop)?;
+    args.extend(initial.iter().map(|(name, value)| arguments::to_option(name, value)));
+    run_to_end(program, &args, None, &folder.join("out"), stop)?;
     let socket = socket_path(folder)?;
-    let places = Places { dir: folder.to_owned(), socket, port: None };
-    let result = warm_up(program, initial, &places, stop);
+    let places = SandboxPaths { dir: folder.to_owned(), socket, port: None };
+    let result = start_and_stop(program, initial, &places, stop);
     if places.socket.parent() != Some(folder) {
         let _ = std::fs::remove_file(&places.socket);
         let _ = std::fs::remove_file(places.socket.with_extension("lock"));
@@ -275,64 +275,66 @@ fn initialize(
     result
 }
 
-fn warm_up(
-    program: &Program,
+fn start_and_stop(
+    program: &ServerProgram,
     initial: &Settings,
-    places: &Places,
+    places: &SandboxPaths,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let out = File::create(places.out()).context("make a file for the server's words")?;
-    let args = arguments::serve(program, places, initial);
-    let mut child = process::start(&program.path, &args, Tie::Kill, None, out)?;
+    let out = File::create(places.output_file()).context("make a file for the server's words")?;
+    let args = arguments::serve_arguments(program, places, initial);
+    let mut child = process::spawn_server(&program.path, &args, ChildPolicy::Kill, None, out)?;
     let up = wait_until(PATIENCE, || {
-        stop.is_set() || !matches!(child.try_wait(), Ok(None)) || ready::greets(&places.socket)
+        stop.is_set()
+            || !matches!(child.try_wait(), Ok(None))
+            || ready::sends_greeting(&places.socket)
     });
     let alive = matches!(child.try_wait(), Ok(None));
     if stop.is_set() || !alive || !up {
-        end(&mut child);
-        return Err(failure("the new server does not start", places, stop));
+        kill_child(&mut child);
+        return Err(template_error("the new server does not start", places, stop));
     }
-    if let Some(id) = ProcessId::of(child.id()) {
-        id.signal(Signal::TERM);
+    if let Some(id) = ProcessId::from_pid(child.id()) {
+        id.send_signal(Signal::TERM);
     }
     if wait_until(PATIENCE, || !matches!(child.try_wait(), Ok(None))) {
         return Ok(());
     }
-    end(&mut child);
-    Err(failure("the new server does not stop", places, stop))
+    kill_child(&mut child);
+    Err(template_error("the new server does not stop", places, stop))
 }
 
 /// Runs the server to its end.
-fn finish(
-    program: &Program,
+fn run_to_end(
+    program: &ServerProgram,
     args: &[String],
     input: Option<File>,
     out: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let words = File::create(out).context("make a file for the server's words")?;
-    let mut child = process::start(&program.path, args, Tie::Kill, input, words)?;
+    let mut child = process::spawn_server(&program.path, args, ChildPolicy::Kill, input, words)?;
     let ended = wait_until(PATIENCE, || stop.is_set() || !matches!(child.try_wait(), Ok(None)));
     let good = ended && child.try_wait().ok().flatten().is_some_and(|status| status.success());
     if good {
         return Ok(());
     }
-    end(&mut child);
+    kill_child(&mut child);
     let folder = out.parent().unwrap_or(out).to_owned();
-    let places = Places { dir: folder, socket: PathBuf::new(), port: None };
-    Err(failure("the server does not initialise its data", &places, stop))
+    let places = SandboxPaths { dir: folder, socket: PathBuf::new(), port: None };
+    Err(template_error("the server does not initialise its data", &places, stop))
 }
 
-fn failure(what: &str, places: &Places, stop: &Stop) -> anyhow::Error {
+fn template_error(what: &str, places: &SandboxPaths, stop: &Stop) -> anyhow::Error {
     if stop.is_set() {
-        return target::Error::Abandoned.into();
+        return client::Error::Abandoned.into();
     }
-    let mut words = cause::tail(&places.out(), 20);
-    words.extend(cause::tail(&places.error_log(), 20));
-    cause::explain(what, &words)
+    let mut words = diagnosis::read_tail(&places.output_file(), 20);
+    words.extend(diagnosis::read_tail(&places.error_log(), 20));
+    diagnosis::startup_error(what, &words)
 }
 
-fn end(child: &mut Child) {
+fn kill_child(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }

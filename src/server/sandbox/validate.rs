@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use anyhow::Context as _;
 
-use super::arguments::{self, plain};
-use super::{Program, process, settings_and_mistakes};
-use crate::plan::{Mistake, SandboxPlan, nearest};
+use super::arguments::{self, normalize_name};
+use super::{ServerProgram, process, settings_and_mistakes};
+use crate::plan::{Mistake, SandboxPlan, nearest_name};
 use crate::server::Settings;
 
 /// Asks the program about the settings of a sandbox and those of each way; all mistakes together. A way is its name and
@@ -18,11 +18,14 @@ use crate::server::Settings;
 ///
 /// # Errors
 /// When there is no program, or it can't be run.
-pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Result<Vec<Mistake>> {
+pub fn validate_settings(
+    plan: &SandboxPlan,
+    ways: &[(&str, &Settings)],
+) -> anyhow::Result<Vec<Mistake>> {
     let (own, mut mistakes) = settings_and_mistakes(plan);
     // Those of the settings are found below, with their place.
     mistakes.retain(|mistake| mistake.place == "--pool");
-    let program = Program::find(plan.server.as_deref())?;
+    let program = ServerProgram::find(plan.server.as_deref())?;
     let mut asked: BTreeSet<(String, String)> = BTreeSet::new();
     let mut names: Option<Vec<String>> = None;
     let all = std::iter::once(("", &own)).chain(ways.iter().copied());
@@ -31,18 +34,19 @@ pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Resul
             "" => format!("sandbox.set.{name}"),
             way => format!("way {way}: {name}"),
         };
-        for mistake in arguments::check(settings) {
+        for mistake in arguments::check_settings(settings) {
             let name = mistake.place.trim_start_matches("--set ").to_owned();
             mistakes.push(Mistake { place: place(&name), ..mistake });
         }
         for (name, value) in settings {
-            let is_ours = !arguments::check(&vec![(name.clone(), value.clone())]).is_empty();
-            if is_ours || !asked.insert((plain(name), value.clone())) {
+            let is_ours =
+                !arguments::check_settings(&vec![(name.clone(), value.clone())]).is_empty();
+            if is_ours || !asked.insert((normalize_name(name), value.clone())) {
                 continue;
             }
-            let Some(refusal) = ask(&program, name, value)? else { continue };
+            let Some(refusal) = ask_program(&program, name, value)? else { continue };
             if refusal.is_unknown && names.is_none() {
-                names = Some(defaults(&program)?.into_iter().map(|(name, _)| name).collect());
+                names = Some(list_defaults(&program)?.into_iter().map(|(name, _)| name).collect());
             }
             let hint = refusal.hint(name, names.as_deref().unwrap_or_default(), &program);
             mistakes.push(Mistake { place: place(name), why: refusal.why, hint: Some(hint) });
@@ -54,14 +58,14 @@ pub fn validate(plan: &SandboxPlan, ways: &[(&str, &Settings)]) -> anyhow::Resul
 
 /// What speaks against a setting.
 #[derive(Debug, PartialEq, Eq)]
-struct Refusal {
+struct SettingRefusal {
     why: String,
     is_unknown: bool,
 }
 
-impl Refusal {
-    fn hint(&self, name: &str, names: &[String], program: &Program) -> String {
-        let near = nearest(&plain(name), names.iter().map(String::as_str));
+impl SettingRefusal {
+    fn hint(&self, name: &str, names: &[String], program: &ServerProgram) -> String {
+        let near = nearest_name(&normalize_name(name), names.iter().map(String::as_str));
         match near.filter(|_| self.is_unknown) {
             Some(near) => format!("did you mean {near}?"),
             None => format!("see `{} --no-defaults --help --verbose`", program.path.display()),
@@ -70,27 +74,31 @@ impl Refusal {
 }
 
 /// What the program says against one setting; `None` for nothing.
-fn ask(program: &Program, name: &str, value: &str) -> anyhow::Result<Option<Refusal>> {
-    let mut args = arguments::base(program, &std::env::temp_dir());
+fn ask_program(
+    program: &ServerProgram,
+    name: &str,
+    value: &str,
+) -> anyhow::Result<Option<SettingRefusal>> {
+    let mut args = arguments::base_arguments(program, &std::env::temp_dir());
     if program.is_mariadb() {
         args.extend(["--help".to_owned(), "--verbose".to_owned()]);
     } else {
         args.extend(["--validate-config".to_owned(), "--log-error-verbosity=2".to_owned()]);
     }
-    args.push(arguments::option(name, value));
-    let said = process::listen(&program.path, &args)
+    args.push(arguments::to_option(name, value));
+    let said = process::capture_output(&program.path, &args)
         .with_context(|| format!("ask {} about {name}", program.path.display()))?;
-    Ok(said.errors.lines().find_map(|line| judge(line, name, value)))
+    Ok(said.errors.lines().find_map(|line| parse_complaint(line, name, value)))
 }
 
 /// What a line of the program's says against a setting.
-fn judge(line: &str, name: &str, value: &str) -> Option<Refusal> {
+fn parse_complaint(line: &str, name: &str, value: &str) -> Option<SettingRefusal> {
     let lower = line.to_lowercase().replace('_', "-");
-    if !mentions(&lower, &plain(name).replace('_', "-")) {
+    if !mentions_setting(&lower, &normalize_name(name).replace('_', "-")) {
         return None;
     }
     let holds = |phrase: &str| lower.contains(phrase);
-    let refusal = |why: String, is_unknown| Some(Refusal { why, is_unknown });
+    let refusal = |why: String, is_unknown| Some(SettingRefusal { why, is_unknown });
     let is_loose = name.trim_start_matches('-').to_lowercase().starts_with("loose");
     if ["unknown variable", "unknown option", "ambiguous option"].iter().any(|p| holds(p)) {
         let why = "this server has no such setting, or it wants another value".to_owned();
@@ -113,7 +121,7 @@ fn judge(line: &str, name: &str, value: &str) -> Option<Refusal> {
 }
 
 /// Whether a line names this setting, and not one whose name only begins with it.
-fn mentions(line: &str, name: &str) -> bool {
+fn mentions_setting(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let next = line[at + name.len()..].chars().next();
         !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -124,20 +132,20 @@ fn mentions(line: &str, name: &str) -> bool {
 ///
 /// # Errors
 /// When it can't be run.
-pub(super) fn defaults(program: &Program) -> anyhow::Result<Vec<(String, String)>> {
-    let mut args = arguments::base(program, &std::env::temp_dir());
+pub(super) fn list_defaults(program: &ServerProgram) -> anyhow::Result<Vec<(String, String)>> {
+    let mut args = arguments::base_arguments(program, &std::env::temp_dir());
     args.extend(["--help".to_owned(), "--verbose".to_owned()]);
-    let said = process::listen(&program.path, &args)
+    let said = process::capture_output(&program.path, &args)
         .with_context(|| format!("list the settings of {}", program.path.display()))?;
-    Ok(table(&said.words))
+    Ok(parse_help_table(&said.words))
 }
 
 /// The table at the end of a program's long help: names, and values behind blanks.
-fn table(words: &str) -> Vec<(String, String)> {
+fn parse_help_table(words: &str) -> Vec<(String, String)> {
     let rows = words.lines().skip_while(|line| !line.starts_with("-----")).skip(1);
     rows.map_while(|row| {
         let (name, value) = row.split_once(' ')?;
-        Some((plain(name), value.trim().to_owned()))
+        Some((normalize_name(name), value.trim().to_owned()))
     })
     .collect()
 }
@@ -147,7 +155,7 @@ mod tests {
     use super::*;
 
     fn why(line: &str, name: &str, value: &str) -> Option<String> {
-        judge(line, name, value).map(|refusal| refusal.why)
+        parse_complaint(line, name, value).map(|refusal| refusal.why)
     }
 
     #[test]
@@ -164,7 +172,7 @@ mod tests {
             ("lc_messages_dir", "(No default value)"),
         ];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(table(help), expected);
+        assert_eq!(parse_help_table(help), expected);
     }
 
     #[test]
@@ -184,7 +192,7 @@ mod tests {
         let switch = "ignoring option '--innodb-doublewrite' due to invalid value 'maybe'";
         assert!(why(switch, "innodb_doublewrite", "maybe").is_some());
         let unknown = "[ERROR] mariadbd: unknown variable 'innodb_foo=3'";
-        assert!(judge(unknown, "innodb_foo", "3").unwrap().is_unknown);
+        assert!(parse_complaint(unknown, "innodb_foo", "3").unwrap().is_unknown);
         assert_eq!(why(unknown, "loose_innodb_foo", "3"), None);
         assert_eq!(why("[Note] innodb-foo is fine", "innodb_foo", "3"), None);
     }

@@ -1,54 +1,54 @@
 //! Keeping a standby's pool like the active server's: the active server's reads, sent to the standby as they happen.
 //! Never knows: how it is shown.
-//! Start reading at `follow`, then `leg`. To add a source: a variant of `Source` and its `Feed`.
+//! Start reading at `run_follow`, then `leg`. To add a source: a variant of `FollowSource` and its `StatementSource`.
 
-mod board;
-mod crew;
+mod checkpoint;
+mod dedup_window;
 mod explain;
-mod feed;
-mod halves;
-mod heat;
-mod leg;
-mod look;
-mod pace;
+mod filter;
 mod preflight;
-mod sieve;
+mod read_half;
+mod send_queue;
+mod senders;
+mod session;
 mod source;
-mod state;
-mod view;
-mod window;
+mod source_reader;
+mod standby_monitor;
+mod status;
+mod throttle;
+mod warmth_probe;
 
-pub use pace::{Brake, Felt, Limits};
-pub use source::Source;
-pub use view::{Counts, Heat, Phase, Reads, View};
+pub use source::FollowSource;
+pub use status::{FollowCounts, FollowPhase, FollowStatus, StandbyReads, StandbyWarmth};
+pub use throttle::{StandbyLimits, StandbyLoad, ThrottleReason};
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::base::{Nanos, RealClock, Stop};
-use crate::capture::read_only::Allowed;
+use crate::capture::read_only::AllowList;
+use crate::client::Target;
 use crate::plan::WritesPlan;
-use crate::target::Target;
 
 /// How to follow.
 #[derive(Clone, Debug)]
 pub struct FollowPlan {
     /// Where the active server's statements come from.
-    pub source: Source,
+    pub source: FollowSource,
     /// The active server, where we may talk to it: for warmth, and to swap roles.
     pub active: Option<Target>,
     /// Swap roles when the standby is promoted: where its statements come from then.
-    pub mirror: Option<Source>,
+    pub mirror: Option<FollowSource>,
     /// What becomes of writes. `Execute` is taken for `Drop`.
     pub writes: WritesPlan,
     /// Stored functions that may be called.
-    pub allowed: Allowed,
+    pub allowed: AllowList,
     /// A statement is sent once in so long.
     pub window: Nanos,
     /// Nothing older is sent.
     pub behind: Nanos,
     /// When the standby has enough to do.
-    pub limits: Limits,
+    pub limits: StandbyLimits,
     /// Longest that a statement may take on the standby.
     pub time_limit: Duration,
     /// Whether statements may go to a standby that is not read-only.
@@ -71,29 +71,29 @@ pub struct FollowPlan {
 ///
 /// # Errors
 /// When the standby can't be had at the begin, or is not one.
-pub fn follow(
+pub fn run_follow(
     plan: &FollowPlan,
     standby: &Target,
     clock: RealClock,
     stop: &Stop,
-    on: &mut dyn FnMut(&View),
-) -> anyhow::Result<View> {
-    preflight::preflight(plan, standby, stop)?;
-    let marks = state::Marks::load(plan.state.as_deref())?;
-    let mut sides = leg::Sides {
+    on: &mut dyn FnMut(&FollowStatus),
+) -> anyhow::Result<FollowStatus> {
+    preflight::check_standby(plan, standby, stop)?;
+    let marks = checkpoint::Checkpoint::open_file(plan.state.as_deref())?;
+    let mut sides = session::ServerRoles {
         source: plan.source.clone(),
         mirror: plan.mirror.clone(),
         active: plan.active.clone(),
         standby: standby.clone(),
     };
-    let mut story = leg::Story::default();
+    let mut story = session::FollowHistory::default();
     loop {
-        let end = leg::run(plan, &sides, &marks, clock, stop, &mut story, on)?;
-        marks.save()?;
+        let end = session::run_session(plan, &sides, &marks, clock, stop, &mut story, on)?;
+        marks.write_file()?;
         match end {
-            leg::End::Through(view) => return Ok(*view),
-            leg::End::Swap => {
-                sides.swap();
+            session::SessionEnd::Through(view) => return Ok(*view),
+            session::SessionEnd::Swap => {
+                sides.swap_roles();
                 story.swaps += 1;
             }
         }

@@ -3,39 +3,47 @@
 
 use anyhow::Context as _;
 
-use super::{FollowPlan, Source};
+use super::{FollowPlan, FollowSource};
 use crate::base::Stop;
+use crate::client::Target;
+use crate::client::preflight::{PreflightFacts, PreflightIntent, find_caveats};
 use crate::plan::Mistakes;
-use crate::target::Target;
-use crate::target::preflight::{Facts, Intent, judge};
 
 /// Looks at the standby, and at the active server where we may talk to it.
 ///
 /// # Errors
 /// All reasons not to begin; when the standby can't be asked.
-pub(super) fn preflight(plan: &FollowPlan, standby: &Target, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn check_standby(
+    plan: &FollowPlan,
+    standby: &Target,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let mut session = standby.connect(stop).context("reach the standby")?;
-    let facts = Facts::load(&mut session).context("ask what may be done on the standby")?;
+    let facts = PreflightFacts::from_session(&mut session)
+        .context("ask what may be done on the standby")?;
     // An active server that can't be reached now is no standby that could.
     let ask = |target: &Target| {
-        target.connect(stop).ok().and_then(|mut session| Facts::load(&mut session).ok())
+        target
+            .connect(stop)
+            .ok()
+            .and_then(|mut session| PreflightFacts::from_session(&mut session).ok())
     };
     let source = plan.active.as_ref().and_then(ask);
     let logs = match &plan.source {
-        Source::File(path) => std::slice::from_ref(path),
+        FollowSource::File(path) => std::slice::from_ref(path),
         _ => &[],
     };
-    let intent = Intent {
+    let intent = PreflightIntent {
         source: source.as_ref(),
         logs,
         may_write: plan.may_write,
         // Whether it is read-only is looked at all the time, with words of its own.
         may_disturb: true,
-        ..Intent::default()
+        ..PreflightIntent::default()
     };
-    let dangers = judge(&facts, &intent);
+    let dangers = find_caveats(&facts, &intent);
     if dangers.is_empty() {
         return Ok(());
     }
-    Err(Mistakes(dangers.into_iter().map(|danger| danger.mistake("standby")).collect()).into())
+    Err(Mistakes(dangers.into_iter().map(|danger| danger.into_mistake("standby")).collect()).into())
 }

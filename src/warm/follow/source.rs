@@ -6,28 +6,28 @@ mod text;
 use std::path::PathBuf;
 
 use crate::base::{Nanos, Stop};
-use crate::capture::ship::Access;
-use crate::capture::{Next, Recorded};
-use crate::target::Target;
-use table::Table;
-use text::Text;
+use crate::capture::ship::RemoteAccess;
+use crate::capture::{LogFlow, LogRecord};
+use crate::client::Target;
+use table::LogTableSource;
+use text::LogTextSource;
 
 /// A source by its name.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum FollowSource {
     /// Standard input, to its end.
     Standard,
     /// A log that is being written, on this machine.
     File(PathBuf),
     /// A log as `sweat ship` serves it, and what is needed to open it.
-    Url(String, Access),
+    Url(String, RemoteAccess),
     /// A server that writes its log into a table.
     Server(Target),
 }
 
 /// What a look at a source gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Got {
+pub(super) enum PollState {
     /// Statements; there may be more.
     More,
     /// All that there is for now.
@@ -37,16 +37,16 @@ pub(super) enum Got {
 }
 
 /// What becomes of each record.
-pub(super) type On<'a> = &'a mut dyn FnMut(&Recorded<'_>) -> Next;
+pub(super) type RecordCallback<'a> = &'a mut dyn FnMut(&LogRecord<'_>) -> LogFlow;
 
 /// A source that is open.
-pub(super) trait Feed {
+pub(super) trait StatementSource {
     /// Gives what there is; waits for more no longer than a moment.
-    fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got>;
+    fn poll_records(&mut self, on: RecordCallback<'_>) -> anyhow::Result<PollState>;
     /// How far it was read, in words that open it there again.
-    fn mark(&self) -> Option<String>;
+    fn resume_mark(&self) -> Option<String>;
     /// What is to be said since this was asked last: gaps, connections lost and made.
-    fn notes(&mut self) -> Vec<String> {
+    fn take_notes(&mut self) -> Vec<String> {
         Vec::new()
     }
     /// What it can't tell faithfully.
@@ -54,29 +54,37 @@ pub(super) trait Feed {
         None
     }
     /// How long to wait after a look that gave nothing.
-    fn pause(&self) -> Nanos {
+    fn idle_delay(&self) -> Nanos {
         Nanos(20_000_000)
     }
 }
 
-impl Source {
+impl FollowSource {
     /// Its name, as it was typed.
     pub fn describe(&self) -> String {
         match self {
-            Source::Standard => "standard input".to_owned(),
-            Source::File(path) => path.display().to_string(),
-            Source::Url(url, _) => url.clone(),
-            Source::Server(target) => target.describe(),
+            FollowSource::Standard => "standard input".to_owned(),
+            FollowSource::File(path) => path.display().to_string(),
+            FollowSource::Url(url, _) => url.clone(),
+            FollowSource::Server(target) => target.address_text(),
         }
     }
 
     /// Opens it where it was read to, or at its end.
-    pub(super) fn open(&self, mark: Option<&str>, stop: &Stop) -> anyhow::Result<Box<dyn Feed>> {
+    pub(super) fn open_at(
+        &self,
+        mark: Option<&str>,
+        stop: &Stop,
+    ) -> anyhow::Result<Box<dyn StatementSource>> {
         match self {
-            Source::File(path) => Ok(Box::new(Text::follow(path, mark)?)),
-            Source::Standard => Ok(Box::new(Text::standard())),
-            Source::Server(target) => Ok(Box::new(Table::open(target, mark, stop)?)),
-            Source::Url(url, access) => Ok(Box::new(Text::shipped(url, access, mark, stop)?)),
+            FollowSource::File(path) => Ok(Box::new(LogTextSource::open_file(path, mark)?)),
+            FollowSource::Standard => Ok(Box::new(LogTextSource::from_stdin())),
+            FollowSource::Server(target) => {
+                Ok(Box::new(LogTableSource::open_log(target, mark, stop)?))
+            }
+            FollowSource::Url(url, access) => {
+                Ok(Box::new(LogTextSource::open_shipped(url, access, mark, stop)?))
+            }
         }
     }
 }

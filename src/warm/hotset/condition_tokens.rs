@@ -4,17 +4,17 @@
 const WORDS: &[&str] = &["AND", "OR", "IS", "NOT", "NULL", "TRUE", "FALSE"];
 
 /// Whether all tokens of a condition are known ones.
-pub(crate) fn are_known(condition: &str) -> bool {
+pub(crate) fn are_tokens_known(condition: &str) -> bool {
     let mut rest = condition;
     while let Some(first) = rest.chars().next() {
         let length = match first {
             ' ' | '(' | ')' | '<' | '>' | '=' => Some(1),
-            '`' => name(rest),
-            '\'' => quoted(rest, |b| b.is_ascii_hexdigit() || b" :.-".contains(&b)),
-            'x' => bytes(rest),
-            '_' => text(rest),
-            '-' | '0'..='9' => number(rest),
-            'A'..='Z' => word(rest),
+            '`' => name_length(rest),
+            '\'' => quoted_length(rest, |b| b.is_ascii_hexdigit() || b" :.-".contains(&b)),
+            'x' => hex_length(rest),
+            '_' => charset_text_length(rest),
+            '-' | '0'..='9' => number_length(rest),
+            'A'..='Z' => keyword_length(rest),
             _ => None,
         };
         let Some(length) = length else { return false };
@@ -23,12 +23,12 @@ pub(crate) fn are_known(condition: &str) -> bool {
     true
 }
 
-fn run(text: &str, is_part: impl Fn(u8) -> bool) -> usize {
+fn prefix_length(text: &str, is_part: impl Fn(u8) -> bool) -> usize {
     text.bytes().take_while(|b| is_part(*b)).count()
 }
 
 /// A name ends with the first backtick that is not doubled.
-fn name(text: &str) -> Option<usize> {
+fn name_length(text: &str) -> Option<usize> {
     let mut at = 1;
     loop {
         at += text[at..].find('`')? + 1;
@@ -39,35 +39,35 @@ fn name(text: &str) -> Option<usize> {
     }
 }
 
-fn quoted(text: &str, is_part: impl Fn(u8) -> bool) -> Option<usize> {
-    let inside = run(text.strip_prefix('\'')?, is_part);
+fn quoted_length(text: &str, is_part: impl Fn(u8) -> bool) -> Option<usize> {
+    let inside = prefix_length(text.strip_prefix('\'')?, is_part);
     text[1 + inside..].starts_with('\'').then_some(inside + 2)
 }
 
-fn bytes(text: &str) -> Option<usize> {
-    Some(1 + quoted(text.strip_prefix('x')?, |b| b.is_ascii_hexdigit())?)
+fn hex_length(text: &str) -> Option<usize> {
+    Some(1 + quoted_length(text.strip_prefix('x')?, |b| b.is_ascii_hexdigit())?)
 }
 
-fn text(text: &str) -> Option<usize> {
-    let name = 1 + run(&text[1..], |b| b.is_ascii_alphanumeric());
-    Some(name + 1 + bytes(text[name..].strip_prefix(' ')?)?)
+fn charset_text_length(text: &str) -> Option<usize> {
+    let name = 1 + prefix_length(&text[1..], |b| b.is_ascii_alphanumeric());
+    Some(name + 1 + hex_length(text[name..].strip_prefix(' ')?)?)
 }
 
 /// Nothing may hang on to a number.
-fn number(text: &str) -> Option<usize> {
-    let sign = run(text, |b| b == b'-');
-    let digits = run(&text[sign..], |b| b.is_ascii_digit() || b == b'.');
+fn number_length(text: &str) -> Option<usize> {
+    let sign = prefix_length(text, |b| b == b'-');
+    let digits = prefix_length(&text[sign..], |b| b.is_ascii_digit() || b == b'.');
     let mut length = sign + digits;
     if text[length..].starts_with('e') {
         length += 1;
-        length += run(&text[length..], |b| b == b'-');
-        length += run(&text[length..], |b| b.is_ascii_digit());
+        length += prefix_length(&text[length..], |b| b == b'-');
+        length += prefix_length(&text[length..], |b| b.is_ascii_digit());
     }
     let ends = text[length..].starts_with([' ', ')']) || length == text.len();
     (sign <= 1 && digits > 0 && ends).then_some(length)
 }
 
-fn word(text: &str) -> Option<usize> {
-    let length = run(text, |b| b.is_ascii_uppercase());
+fn keyword_length(text: &str) -> Option<usize> {
+    let length = prefix_length(text, |b| b.is_ascii_uppercase());
     WORDS.contains(&&text[..length]).then_some(length)
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use super::literal::MOST_COLUMNS;
-use super::{HotIndex, HotSet, Origin};
+use super::{HotIndex, HotSet, HotSetOrigin};
 use crate::base::private;
 use crate::plan::{Mistake, Mistakes};
 
@@ -22,15 +22,15 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LEVEL: i32 = 3;
 
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct HotSetHeader {
     sweat_hot_set: u32,
-    origin: Origin,
+    origin: HotSetOrigin,
     #[serde(default)]
     notes: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Foot {
+struct HotSetFooter {
     /// How many indexes there are.
     end: u64,
 }
@@ -39,11 +39,11 @@ struct Foot {
 ///
 /// # Errors
 /// When it can't be written.
-pub fn write(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
+pub fn write_hot_set(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
     let packed = path.extension().is_some_and(|e| e == "zst");
     let made = private::create_beside(path);
     let written = made.and_then(|(beside, file)| {
-        let written = write_to(hot, &file, packed)
+        let written = write_to_file(hot, &file, packed)
             .and_then(|bytes| std::fs::rename(&beside, path).map(|()| bytes));
         // What is there of it is of no use to anybody.
         written.inspect_err(|_| drop(std::fs::remove_file(&beside)))
@@ -63,42 +63,42 @@ pub fn write(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
 ///
 /// # Errors
 /// When it could not.
-pub fn can_write(path: &Path) -> anyhow::Result<()> {
+pub fn check_writable(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(!path.is_dir(), "write {}: it is a folder", path.display());
     let (beside, _) =
         private::create_beside(path).with_context(|| format!("write {}", path.display()))?;
     std::fs::remove_file(&beside).with_context(|| format!("remove {}", beside.display()))
 }
 
-fn write_to(hot: &HotSet, file: &File, packed: bool) -> io::Result<u64> {
+fn write_to_file(hot: &HotSet, file: &File, packed: bool) -> io::Result<u64> {
     let buffered = BufWriter::new(file);
     if packed {
         let mut pack = zstd::Encoder::new(buffered, LEVEL)?;
-        lines(hot, &mut pack)?;
+        write_lines(hot, &mut pack)?;
         pack.finish()?.flush()?;
     } else {
         let mut plain = buffered;
-        lines(hot, &mut plain)?;
+        write_lines(hot, &mut plain)?;
         plain.flush()?;
     }
     file.sync_all()?;
     Ok(file.metadata()?.len())
 }
 
-fn lines(hot: &HotSet, out: &mut dyn Write) -> io::Result<()> {
-    let head = Head {
+fn write_lines(hot: &HotSet, out: &mut dyn Write) -> io::Result<()> {
+    let head = HotSetHeader {
         sweat_hot_set: FORMAT_VERSION,
         origin: hot.origin.clone(),
         notes: hot.notes.clone(),
     };
-    line(&head, out)?;
+    write_line(&head, out)?;
     for index in &hot.indexes {
-        line(index, out)?;
+        write_line(index, out)?;
     }
-    line(&Foot { end: hot.indexes.len() as u64 }, out)
+    write_line(&HotSetFooter { end: hot.indexes.len() as u64 }, out)
 }
 
-fn line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+fn write_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     out.write_all(b"\n")
 }
@@ -107,7 +107,7 @@ fn line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When it can't be read, is no hot set, is newer than us or not whole.
-pub fn read(path: &Path) -> anyhow::Result<HotSet> {
+pub fn read_hot_set(path: &Path) -> anyhow::Result<HotSet> {
     let of = || format!("read the hot set {}", path.display());
     let file = File::open(path).with_context(of)?;
     let meta = file.metadata().with_context(of)?;
@@ -118,9 +118,9 @@ pub fn read(path: &Path) -> anyhow::Result<HotSet> {
         let mut unpack = zstd::Decoder::with_buffer(file).with_context(of)?;
         unpack.window_log_max(MOST_WINDOW_LOG).with_context(of)?;
         let most = LEAST_UNPACKED_BYTES.saturating_add(bytes.saturating_mul(MOST_RATIO));
-        read_from(&mut BufReader::new(unpack), most)
+        parse_hot_set(&mut BufReader::new(unpack), most)
     } else {
-        read_from(&mut file, bytes)
+        parse_hot_set(&mut file, bytes)
     };
     read.map_err(|why| {
         Mistakes(vec![Mistake {
@@ -144,7 +144,7 @@ const MOST_WINDOW_LOG: u32 = 25;
 pub(super) const MOST_PAGES: u64 = 1 << 24;
 
 /// Reads a hot set of no more than so many bytes; what is wrong with it, in words.
-fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, String> {
+fn parse_hot_set(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, String> {
     let mut number = 0;
     let mut left = most_bytes;
     let mut text = String::new();
@@ -158,14 +158,15 @@ fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, St
         Ok(length > 0)
     };
     next(&mut text)?;
-    let head: Head = serde_json::from_str(&text).map_err(|_| "it is no hot set".to_owned())?;
+    let head: HotSetHeader =
+        serde_json::from_str(&text).map_err(|_| "it is no hot set".to_owned())?;
     if head.sweat_hot_set > FORMAT_VERSION {
         return Err(format!(
             "its form is version {}, this sweat reads up to {FORMAT_VERSION}",
             head.sweat_hot_set
         ));
     }
-    head.origin.check()?;
+    head.origin.check_numbers()?;
     let mut hot = HotSet {
         format_version: head.sweat_hot_set,
         origin: head.origin,
@@ -177,12 +178,12 @@ fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, St
         let place = hot.indexes.len() + 2;
         let broken = |e: serde_json::Error| format!("line {place}: {e}");
         if text.starts_with("{\"end\":") {
-            let foot: Foot = serde_json::from_str(&text).map_err(broken)?;
+            let foot: HotSetFooter = serde_json::from_str(&text).map_err(broken)?;
             let whole = foot.end == hot.indexes.len() as u64;
             return if whole { Ok(hot) } else { Err("lines are missing in it".to_owned()) };
         }
         let index: HotIndex = serde_json::from_str(&text).map_err(broken)?;
-        index.check().map_err(|why| format!("line {place}: {why}"))?;
+        index.check_limits().map_err(|why| format!("line {place}: {why}"))?;
         pages += index.pages.len() as u64;
         if pages > MOST_PAGES {
             return Err(format!("line {place}: more than {MOST_PAGES} pages in all"));
@@ -195,9 +196,9 @@ fn read_from(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet, St
 /// Longest name, in bytes: 64 characters, and those of partitions with their subpartitions.
 const MOST_NAME_BYTES: usize = 600;
 
-impl Origin {
+impl HotSetOrigin {
     /// Whether its numbers can be numbers of a server.
-    fn check(&self) -> Result<(), String> {
+    fn check_numbers(&self) -> Result<(), String> {
         let accesses = self.accesses_per_s.unwrap_or(0.0);
         if accesses.is_finite() && accesses >= 0.0 {
             return Ok(());
@@ -208,7 +209,7 @@ impl Origin {
 
 impl HotIndex {
     /// Whether its names and numbers can be those of an index: no more is believed of them.
-    fn check(&self) -> Result<(), String> {
+    fn check_limits(&self) -> Result<(), String> {
         let own = [&self.database, &self.table, &self.partition, &self.index];
         let mut names = own.into_iter().chain(self.key.iter().map(|column| &column.name));
         if names.any(|name| name.len() > MOST_NAME_BYTES) {
@@ -238,7 +239,7 @@ pub(super) mod pages {
     use super::MOST_PAGES;
 
     #[derive(Serialize, Deserialize)]
-    struct Coded {
+    struct CodedPages {
         numbers: String,
         places: String,
     }
@@ -247,9 +248,9 @@ pub(super) mod pages {
         pages: &[(u32, u64)],
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        Coded {
-            numbers: code(pages.iter().map(|(number, _)| i128::from(*number))),
-            places: code(pages.iter().map(|(_, place)| i128::from(*place))),
+        CodedPages {
+            numbers: encode_values(pages.iter().map(|(number, _)| i128::from(*number))),
+            places: encode_values(pages.iter().map(|(_, place)| i128::from(*place))),
         }
         .serialize(to)
     }
@@ -257,15 +258,15 @@ pub(super) mod pages {
     pub(in crate::warm::hotset) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<(u32, u64)>, D::Error> {
-        let coded = Coded::deserialize(from)?;
-        let (numbers, places) = (count(&coded.numbers), count(&coded.places));
+        let coded = CodedPages::deserialize(from)?;
+        let (numbers, places) = (count_values(&coded.numbers), count_values(&coded.places));
         let pages = numbers.map_err(D::Error::custom)?;
         if places.map_err(D::Error::custom)? != pages {
             return Err(D::Error::custom("as many pages as places are wanted"));
         }
         // Counted before, so that memory is taken only for what is there.
         let mut found = Vec::with_capacity(pages);
-        let pairs = values(&coded.numbers).zip(values(&coded.places));
+        let pairs = decode_values(&coded.numbers).zip(decode_values(&coded.places));
         for (number, place) in pairs {
             let number = u32::try_from(number).map_err(|_| D::Error::custom("no page number"))?;
             let place = u64::try_from(place).map_err(|_| D::Error::custom("no place"))?;
@@ -274,7 +275,7 @@ pub(super) mod pages {
         Ok(found)
     }
 
-    fn code(values: impl Iterator<Item = i128>) -> String {
+    fn encode_values(values: impl Iterator<Item = i128>) -> String {
         let mut text = String::new();
         let mut run: Option<(i128, u64)> = None;
         let mut last = 0;
@@ -300,10 +301,10 @@ pub(super) mod pages {
     }
 
     /// How many values a text of differences has.
-    fn count(text: &str) -> Result<usize, String> {
+    fn count_values(text: &str) -> Result<usize, String> {
         let mut count = 0u64;
         for word in text.split_ascii_whitespace() {
-            let (_, times) = step(word).ok_or_else(|| "that is no difference".to_owned())?;
+            let (_, times) = parse_step(word).ok_or_else(|| "that is no difference".to_owned())?;
             count = count.saturating_add(times);
             if count > MOST_PAGES {
                 return Err("more pages than a hot set can have".to_owned());
@@ -313,8 +314,8 @@ pub(super) mod pages {
     }
 
     /// The values of a text of differences.
-    fn values(text: &str) -> impl Iterator<Item = i128> + '_ {
-        let steps = text.split_ascii_whitespace().filter_map(step);
+    fn decode_values(text: &str) -> impl Iterator<Item = i128> + '_ {
+        let steps = text.split_ascii_whitespace().filter_map(parse_step);
         let mut last: i128 = 0;
         steps.flat_map(|(step, times)| std::iter::repeat_n(step, times as usize)).map(move |step| {
             last += i128::from(step);
@@ -323,7 +324,7 @@ pub(super) mod pages {
     }
 
     /// `-5`, or `1*63`: a difference, and how many times.
-    fn step(word: &str) -> Option<(i64, u64)> {
+    fn parse_step(word: &str) -> Option<(i64, u64)> {
         let (step, times) = word.split_once('*').unwrap_or((word, "1"));
         Some((step.parse().ok()?, times.parse().ok()?))
     }
@@ -342,7 +343,7 @@ mod tests {
             index: "PRIMARY".to_owned(),
             key: vec![KeyColumn { name: "id".to_owned(), ..KeyColumn::default() }],
             ranges: vec![KeyRange {
-                low: vec![KeyLiteral::whole(1)],
+                low: vec![KeyLiteral::from_integer(1)],
                 pages: 3,
                 ..KeyRange::default()
             }],
@@ -363,9 +364,9 @@ mod tests {
         let saved = hot((7..71).map(|n| (n, u64::from(n) - 7)).chain([(65, 900)]).collect());
         for name in ["hot", "hot.zst"] {
             let path = dir.path().join(name);
-            let bytes = write(&saved, &path).unwrap();
+            let bytes = write_hot_set(&saved, &path).unwrap();
             assert_eq!(std::fs::metadata(&path).unwrap().len(), bytes);
-            assert_eq!(read(&path).unwrap(), saved);
+            assert_eq!(read_hot_set(&path).unwrap(), saved);
         }
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "nothing is left beside");
         let text = std::fs::read_to_string(dir.path().join("hot")).unwrap();
@@ -379,9 +380,9 @@ mod tests {
     fn what_is_not_whole_or_not_ours_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hot");
-        write(&hot(vec![(1, 0)]), &path).unwrap();
+        write_hot_set(&hot(vec![(1, 0)]), &path).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        let why = |text: &str| read_from(&mut text.as_bytes(), 1 << 20).unwrap_err();
+        let why = |text: &str| parse_hot_set(&mut text.as_bytes(), 1 << 20).unwrap_err();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(why(&lines[..3].join("\n")), "its end is missing: it was cut off");
         assert_eq!(why(&[lines[0], lines[1], lines[3]].join("\n")), "lines are missing in it");
@@ -396,10 +397,10 @@ mod tests {
     #[test]
     fn a_bound_that_is_no_value_is_refused() {
         let mut out = Vec::new();
-        lines(&hot(vec![(1, 0)]), &mut out).unwrap();
+        write_lines(&hot(vec![(1, 0)]), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let with = |value: &str| text.replace("\"low\":[\"1\"]", &format!("\"low\":[{value}]"));
-        let why = |text: &str| read_from(&mut text.as_bytes(), 1 << 20).unwrap_err();
+        let why = |text: &str| parse_hot_set(&mut text.as_bytes(), 1 << 20).unwrap_err();
         for evil in ["1) INTO OUTFILE '/var/tmp/x' -- ", "(select sleep(3))", "@@version"] {
             let said = why(&with(&format!("\"{evil}\"")));
             assert!(said.starts_with("line 2: ") && said.contains("no value of a key"), "{said}");
@@ -415,8 +416,8 @@ mod tests {
             let mut saved = hot(vec![(1, 0)]);
             change(&mut saved.indexes[0]);
             let mut out = Vec::new();
-            lines(&saved, &mut out).unwrap();
-            read_from(&mut out.as_slice(), 1 << 20).unwrap_err()
+            write_lines(&saved, &mut out).unwrap();
+            parse_hot_set(&mut out.as_slice(), 1 << 20).unwrap_err()
         };
         assert!(refused(|i| i.table = "t".repeat(601)).contains("name"));
         assert!(refused(|i| i.ranges[0].pages = u64::MAX).contains("more pages than"));
@@ -428,24 +429,24 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("hot.zst");
         let mut text = Vec::new();
-        lines(&hot(vec![(1, 0)]), &mut text).unwrap();
+        write_lines(&hot(vec![(1, 0)]), &mut text).unwrap();
         let note = vec![b'x'; 64 << 20];
         let text = String::from_utf8(text).unwrap();
         let text = text.replace("a line\\nof two", std::str::from_utf8(&note).unwrap());
         std::fs::write(&path, zstd::encode_all(text.as_bytes(), 3).unwrap()).unwrap();
-        let error = format!("{:#}", read(&path).unwrap_err());
+        let error = format!("{:#}", read_hot_set(&path).unwrap_err());
         assert!(error.contains("larger than a hot set"), "{error}");
         // Runs of pages are a bomb as well, of a few bytes.
         let runs = |times: u64| {
             let text = String::from_utf8({
                 let mut out = Vec::new();
-                lines(&hot(vec![(1, 0)]), &mut out).unwrap();
+                write_lines(&hot(vec![(1, 0)]), &mut out).unwrap();
                 out
             });
             let text = text.unwrap().replace("\"1\",\"places\":\"0\"", &{
                 format!("\"1*{times}\",\"places\":\"0*{times}\"")
             });
-            read_from(&mut text.as_bytes(), 1 << 20)
+            parse_hot_set(&mut text.as_bytes(), 1 << 20)
         };
         assert_eq!(runs(3).unwrap().indexes[0].pages.len(), 3);
         assert!(runs(MOST_PAGES + 1).unwrap_err().contains("more pages than a hot set"));
@@ -460,8 +461,8 @@ mod tests {
         // The name that files were written under before: anybody could know it.
         let known = dir.path().join(format!(".hot.{}.part", std::process::id()));
         std::os::unix::fs::symlink(&victim, &known).unwrap();
-        can_write(&path).unwrap();
-        write(&hot(vec![(1, 0)]), &path).unwrap();
+        check_writable(&path).unwrap();
+        write_hot_set(&hot(vec![(1, 0)]), &path).unwrap();
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
@@ -471,7 +472,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("folder");
         std::fs::create_dir(&path).unwrap();
-        let error = format!("{:#}", write(&hot(Vec::new()), &path).unwrap_err());
+        let error = format!("{:#}", write_hot_set(&hot(Vec::new()), &path).unwrap_err());
         assert!(error.contains("write") && error.contains("folder"), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -483,15 +484,15 @@ mod tests {
         ) {
             let mut out = Vec::new();
             let saved = hot(pages);
-            lines(&saved, &mut out).unwrap();
-            prop_assert_eq!(read_from(&mut out.as_slice(), 1 << 20).unwrap(), saved);
+            write_lines(&saved, &mut out).unwrap();
+            prop_assert_eq!(parse_hot_set(&mut out.as_slice(), 1 << 20).unwrap(), saved);
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let head = b"{\"sweat_hot_set\":1,\"origin\":{}}\n";
-            let _ = read_from(&mut bytes.as_slice(), 1 << 20);
-            let _ = read_from(&mut [&head[..], &bytes].concat().as_slice(), 1 << 20);
+            let _ = parse_hot_set(&mut bytes.as_slice(), 1 << 20);
+            let _ = parse_hot_set(&mut [&head[..], &bytes].concat().as_slice(), 1 << 20);
         }
     }
 }

@@ -8,16 +8,16 @@ use std::str::FromStr;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::warm::scan::{hex, unhex};
+use crate::warm::scan::{from_hex, to_hex};
 
 /// A value of a key: a number, bytes (`x'00FF'`), text (`_utf8mb4 x'C3A9'`), a date or time or network address in
 /// quotes, or NULL.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeyLiteral(Value);
+pub struct KeyLiteral(LiteralValue);
 
 /// Private, so that only the reader below makes one.
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+enum LiteralValue {
     Null,
     /// Digits before and after the point, and nothing else.
     Decimal {
@@ -32,14 +32,14 @@ enum Value {
         charset: &'static str,
         bytes: Vec<u8>,
     },
-    Moment(Moment),
+    Moment(TemporalValue),
     Inet4(Ipv4Addr),
     Inet6(Ipv6Addr),
 }
 
 /// A date, a time, or both, as far as a page of InnoDB can hold them: `0000-00-00` is one.
 #[derive(Clone, Debug, PartialEq)]
-struct Moment {
+struct TemporalValue {
     date: Option<[u32; 3]>,
     is_negative: bool,
     clock: Option<[u32; 3]>,
@@ -73,8 +73,8 @@ const CHARSETS: &[&str] = &[
 
 impl KeyLiteral {
     /// A whole number.
-    pub(super) fn whole(number: i128) -> KeyLiteral {
-        KeyLiteral(Value::Decimal {
+    pub(super) fn from_integer(number: i128) -> KeyLiteral {
+        KeyLiteral(LiteralValue::Decimal {
             negative: number < 0,
             whole: number.unsigned_abs().to_string(),
             fraction: String::new(),
@@ -83,13 +83,13 @@ impl KeyLiteral {
 
     /// Whether it is no value.
     pub(super) fn is_null(&self) -> bool {
-        self.0 == Value::Null
+        self.0 == LiteralValue::Null
     }
 
     /// The number, if it is a whole one.
-    pub(super) fn as_whole(&self) -> Option<i128> {
+    pub(super) fn as_integer(&self) -> Option<i128> {
         match &self.0 {
-            Value::Decimal { negative, whole, fraction } if fraction.is_empty() => {
+            LiteralValue::Decimal { negative, whole, fraction } if fraction.is_empty() => {
                 let number: i128 = whole.parse().ok()?;
                 Some(if *negative { -number } else { number })
             }
@@ -101,23 +101,23 @@ impl KeyLiteral {
 impl fmt::Display for KeyLiteral {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Value::Null => f.write_str("NULL"),
-            Value::Decimal { negative, whole, fraction } => {
+            LiteralValue::Null => f.write_str("NULL"),
+            LiteralValue::Decimal { negative, whole, fraction } => {
                 let sign = if *negative { "-" } else { "" };
                 let point = if fraction.is_empty() { "" } else { "." };
                 write!(f, "{sign}{whole}{point}{fraction}")
             }
-            Value::Double(number) => write!(f, "{number:e}"),
-            Value::Bytes(bytes) => write!(f, "x'{}'", hex(bytes)),
-            Value::Text { charset, bytes } => write!(f, "_{charset} x'{}'", hex(bytes)),
-            Value::Moment(moment) => write!(f, "'{moment}'"),
-            Value::Inet4(address) => write!(f, "'{address}'"),
-            Value::Inet6(address) => write!(f, "'{address}'"),
+            LiteralValue::Double(number) => write!(f, "{number:e}"),
+            LiteralValue::Bytes(bytes) => write!(f, "x'{}'", to_hex(bytes)),
+            LiteralValue::Text { charset, bytes } => write!(f, "_{charset} x'{}'", to_hex(bytes)),
+            LiteralValue::Moment(moment) => write!(f, "'{moment}'"),
+            LiteralValue::Inet4(address) => write!(f, "'{address}'"),
+            LiteralValue::Inet6(address) => write!(f, "'{address}'"),
         }
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for TemporalValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some([year, month, day]) = self.date {
             write!(f, "{year:04}-{month:02}-{day:02}")?;
@@ -147,41 +147,41 @@ impl FromStr for KeyLiteral {
             let start: String = text.chars().take(40).collect();
             KeyLiteralError(format!("{start:?}"))
         };
-        value(text).map(KeyLiteral).ok_or_else(refused)
+        parse_value(text).map(KeyLiteral).ok_or_else(refused)
     }
 }
 
-fn value(text: &str) -> Option<Value> {
+fn parse_value(text: &str) -> Option<LiteralValue> {
     if text == "NULL" {
-        return Some(Value::Null);
+        return Some(LiteralValue::Null);
     }
     if let Some(rest) = text.strip_prefix('_') {
         let (name, rest) = rest.split_once(' ')?;
         let charset = CHARSETS.iter().find(|known| **known == name)?;
-        return Some(Value::Text { charset, bytes: bytes(rest)? });
+        return Some(LiteralValue::Text { charset, bytes: parse_bytes(rest)? });
     }
     if text.starts_with('x') {
-        return Some(Value::Bytes(bytes(text)?));
+        return Some(LiteralValue::Bytes(parse_bytes(text)?));
     }
     if let Some(rest) = text.strip_prefix('\'') {
         let inside = rest.strip_suffix('\'')?;
-        return moment(inside)
-            .map(Value::Moment)
-            .or_else(|| inside.parse().ok().map(Value::Inet4))
-            .or_else(|| inside.parse().ok().map(Value::Inet6));
+        return parse_temporal(inside)
+            .map(LiteralValue::Moment)
+            .or_else(|| inside.parse().ok().map(LiteralValue::Inet4))
+            .or_else(|| inside.parse().ok().map(LiteralValue::Inet6));
     }
-    number(text)
+    parse_number(text)
 }
 
 /// `x'00FF'`.
-fn bytes(text: &str) -> Option<Vec<u8>> {
+fn parse_bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("x'")?.strip_suffix('\'')?.as_bytes();
     let fits = digits.len() % 2 == 0 && digits.len() / 2 <= MOST_BYTES;
-    if fits && digits.iter().all(u8::is_ascii_hexdigit) { unhex(digits) } else { None }
+    if fits && digits.iter().all(u8::is_ascii_hexdigit) { from_hex(digits) } else { None }
 }
 
 /// `-12`, `0.05`, `1.5e-3`.
-fn number(text: &str) -> Option<Value> {
+fn parse_number(text: &str) -> Option<LiteralValue> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -201,11 +201,19 @@ fn number(text: &str) -> Option<Value> {
     }
     if let Some(exponent) = exponent {
         are_digits(exponent.strip_prefix('-').unwrap_or(exponent), 1..=3).then_some(())?;
-        return text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::Double);
+        return text
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
+            .map(LiteralValue::Double);
     }
     let trimmed = whole.trim_start_matches('0');
     let whole = if trimmed.is_empty() { "0" } else { trimmed }.to_owned();
-    Some(Value::Decimal { negative, whole, fraction: fraction.unwrap_or_default().to_owned() })
+    Some(LiteralValue::Decimal {
+        negative,
+        whole,
+        fraction: fraction.unwrap_or_default().to_owned(),
+    })
 }
 
 fn are_digits(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
@@ -213,18 +221,18 @@ fn are_digits(text: &str, length: std::ops::RangeInclusive<usize>) -> bool {
 }
 
 /// `2024-02-29`, `2024-02-29 23:59:58.1234`, `-838:59:59`.
-fn moment(text: &str) -> Option<Moment> {
+fn parse_temporal(text: &str) -> Option<TemporalValue> {
     let (date, clock) = match text.split_once(' ') {
         Some((date, clock)) => (Some(date), Some(clock)),
         None if text.contains(':') => (None, Some(text)),
         None => (Some(text), None),
     };
     let date = match date {
-        Some(date) => Some(three(date, '-', 4..=5)?),
+        Some(date) => Some(parse_three_numbers(date, '-', 4..=5)?),
         None => None,
     };
     let Some(clock) = clock else {
-        return Some(Moment { date, is_negative: false, clock: None, fraction: None });
+        return Some(TemporalValue { date, is_negative: false, clock: None, fraction: None });
     };
     let (is_negative, clock) = match clock.strip_prefix('-') {
         Some(rest) => (date.is_none().then_some(true)?, rest),
@@ -237,11 +245,20 @@ fn moment(text: &str) -> Option<Moment> {
         Some(_) => return None,
         None => (clock, None),
     };
-    Some(Moment { date, is_negative, clock: Some(three(clock, ':', 2..=4)?), fraction })
+    Some(TemporalValue {
+        date,
+        is_negative,
+        clock: Some(parse_three_numbers(clock, ':', 2..=4)?),
+        fraction,
+    })
 }
 
 /// Three numbers; the second and third have two digits.
-fn three(text: &str, between: char, first: std::ops::RangeInclusive<usize>) -> Option<[u32; 3]> {
+fn parse_three_numbers(
+    text: &str,
+    between: char,
+    first: std::ops::RangeInclusive<usize>,
+) -> Option<[u32; 3]> {
     let mut parts = text.split(between);
     let mut number = |length| {
         let part = parts.next().filter(|part| are_digits(part, length))?;
@@ -259,8 +276,8 @@ impl Serialize for KeyLiteral {
 
 impl<'de> Deserialize<'de> for KeyLiteral {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<KeyLiteral, D::Error> {
-        struct Words;
-        impl Visitor<'_> for Words {
+        struct LiteralVisitor;
+        impl Visitor<'_> for LiteralVisitor {
             type Value = KeyLiteral;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value of a key, as text")
@@ -269,14 +286,14 @@ impl<'de> Deserialize<'de> for KeyLiteral {
                 text.parse().map_err(E::custom)
             }
         }
-        from.deserialize_str(Words)
+        from.deserialize_str(LiteralVisitor)
     }
 }
 
 /// A bound of a range: no more values than a key can have, or none of them is kept.
 pub(super) fn bound<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KeyLiteral>, D::Error> {
-    struct Values;
-    impl<'de> Visitor<'de> for Values {
+    struct BoundVisitor;
+    impl<'de> Visitor<'de> for BoundVisitor {
         type Value = Vec<KeyLiteral>;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("the values of a key")
@@ -292,7 +309,7 @@ pub(super) fn bound<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<KeyLiteral
             Ok(values)
         }
     }
-    from.deserialize_seq(Values)
+    from.deserialize_seq(BoundVisitor)
 }
 
 #[cfg(test)]

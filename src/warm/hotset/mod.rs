@@ -8,21 +8,24 @@
 mod file;
 pub mod ibd;
 mod literal;
-mod load;
-mod look;
 mod order;
 mod range;
+mod residency;
+mod restore;
 mod save;
 mod warmth;
 
-pub use file::{FORMAT_VERSION, can_write, read, write};
+pub use file::{FORMAT_VERSION, check_writable, read_hot_set, write_hot_set};
 pub use literal::{KeyLiteral, KeyLiteralError};
-pub use load::Load;
-pub use look::{Look, look};
-pub use order::order_kept;
-pub use range::{condition, conditions};
-pub use save::{Most, SavePlan, Saved, save};
-pub use warmth::{HotWarmth, IndexWarmth, Presence, Readiness, Resident, readiness, warmth};
+pub use order::rank_correlation;
+pub use range::{all_conditions, range_condition};
+pub use residency::{ResidencyOptions, read_residency};
+pub use restore::HotSetStrategy;
+pub use save::{SaveLimit, SaveOutcome, SavePlan, save_hot_set};
+pub use warmth::{
+    FailoverReadiness, HotWarmth, IndexPresence, IndexWarmth, PoolResidency, assess_readiness,
+    compute_warmth,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +35,7 @@ pub struct HotSet {
     /// Version of this form.
     pub format_version: u32,
     /// The server it was taken from.
-    pub origin: Origin,
+    pub origin: HotSetOrigin,
     /// Indexes with hot pages, the hottest first.
     pub indexes: Vec<HotIndex>,
     /// What could not be taken, in words.
@@ -41,7 +44,7 @@ pub struct HotSet {
 
 /// The server that a hot set was taken from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct HotSetOrigin {
     /// `MariaDB` or `MySQL`.
     pub product: String,
     /// As the server says it.
@@ -117,7 +120,7 @@ pub struct KeyColumn {
 /// Keys from `low`, which is part of it, to `high`, which is the first key behind it, in the order of the index.
 /// A bound may have fewer values than the key has columns: it then stands for all keys that begin with these values,
 /// so a short `low` begins before the first of them and a short `high` ends behind the last of them. No values at
-/// all: from the begin of the index, to its end. [`condition`] says it in SQL.
+/// all: from the begin of the index, to its end. [`range_condition`] says it in SQL.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KeyRange {
     /// First key, one value per column.

@@ -9,7 +9,7 @@ use super::HotSet;
 /// `None` where fewer than three pages are in both.
 ///
 /// Spearman, C.: The proof and measurement of association between two things. American Journal of Psychology 15, 1904.
-pub fn order_kept(hot: &HotSet, now: &[(u32, u32)]) -> Option<f64> {
+pub fn rank_correlation(hot: &HotSet, now: &[(u32, u32)]) -> Option<f64> {
     let places: HashMap<(u32, u32), usize> =
         now.iter().enumerate().map(|(place, page)| (*page, place)).collect();
     let mut saved: Vec<(u64, usize)> = Vec::new();
@@ -42,7 +42,7 @@ mod tests {
 
     fn kept(saved: &[u32], now: &[u32]) -> f64 {
         let now: Vec<_> = now.iter().map(|page| (7, *page)).collect();
-        order_kept(&hot(saved), &now).unwrap()
+        rank_correlation(&hot(saved), &now).unwrap()
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
         assert!((kept(&[1, 2, 3, 4], &[1, 2, 3, 4]) - 1.0).abs() < 1e-12);
         assert!((kept(&[1, 2, 3, 4], &[4, 3, 2, 1]) + 1.0).abs() < 1e-12);
         assert!((kept(&[1, 2, 3, 4], &[9, 1, 8, 2, 3, 4, 6]) - 1.0).abs() < 1e-12, "of both");
-        assert_eq!(order_kept(&hot(&[1, 2]), &[(7, 1), (7, 2)]), None);
-        assert_eq!(order_kept(&hot(&[1, 2, 3]), &[(8, 1), (8, 2), (8, 3)]), None);
+        assert_eq!(rank_correlation(&hot(&[1, 2]), &[(7, 1), (7, 2)]), None);
+        assert_eq!(rank_correlation(&hot(&[1, 2, 3]), &[(8, 1), (8, 2), (8, 3)]), None);
     }
 }

@@ -1,13 +1,14 @@
 //! A range of keys as a condition in SQL.
 
 use super::{HotSet, KeyColumn, KeyLiteral, KeyRange};
-use crate::warm::names::quote;
+use crate::warm::names::quote_identifier;
 
 /// What follows WHERE to read the keys of a range and no others. Written so that both products' optimizers see ranges
 /// of the index: a chain of comparisons, never a comparison of rows.
-pub fn condition(key: &[KeyColumn], range: &KeyRange) -> String {
-    let low = bound(key, &range.low, Side::From);
-    let high = bound(key, &range.high, Side::To { whole: range.high.len() == key.len() });
+pub fn range_condition(key: &[KeyColumn], range: &KeyRange) -> String {
+    let low = bound_condition(key, &range.low, BoundSide::From);
+    let high =
+        bound_condition(key, &range.high, BoundSide::To { whole: range.high.len() == key.len() });
     match (low, high) {
         (Some(low), Some(high)) => format!("{low} AND {high}"),
         (Some(one), None) | (None, Some(one)) => one,
@@ -19,24 +20,27 @@ pub fn condition(key: &[KeyColumn], range: &KeyRange) -> String {
 /// for a key from the leaf before it if the key is the first of its leaf, and goes on to the leaf behind to see that a
 /// range is through: so this begins behind the first key and ends with the first key of the last leaf, or at once.
 /// `None` where that can't be said: the range does not know its last leaf, or there is no telling where one leaf ends.
-pub(super) fn touching(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
+pub(super) fn leaf_condition(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
     if range.last.is_empty() || range.low.len() != key.len() {
         return None;
     }
     if range.last != range.low {
-        let low = bound(key, &range.low, Side::Beyond)?;
-        let high = bound(key, &range.last, Side::To { whole: false })?;
+        let low = bound_condition(key, &range.low, BoundSide::Beyond)?;
+        let high = bound_condition(key, &range.last, BoundSide::To { whole: false })?;
         return Some(format!("{low} AND {high}"));
     }
     let (column, value) = (key.last()?, range.low.last()?);
     let ahead = &key[..key.len() - 1];
-    let mut parts: Vec<String> =
-        ahead.iter().zip(&range.low).map(|(column, value)| equal(column, value)).collect();
-    parts.push(after(column, value)?);
+    let mut parts: Vec<String> = ahead
+        .iter()
+        .zip(&range.low)
+        .map(|(column, value)| equal_condition(column, value))
+        .collect();
+    parts.push(after_condition(column, value)?);
     let same_ahead =
         range.high.len() == key.len() && range.high[..ahead.len()] == range.low[..ahead.len()];
-    match next_whole(value, column.descending) {
-        Some(next) => parts.push(before(column, &next)?),
+    match next_integer(value, column.descending) {
+        Some(next) => parts.push(before_condition(column, &next)?),
         // All keys with these values before the last one are on this leaf.
         None if !ahead.is_empty() && !same_ahead => {}
         None => return None,
@@ -45,42 +49,43 @@ pub(super) fn touching(key: &[KeyColumn], range: &KeyRange) -> Option<String> {
 }
 
 /// The whole number that comes next in the index: nothing lies between.
-fn next_whole(value: &KeyLiteral, descending: bool) -> Option<KeyLiteral> {
-    let number = value.as_whole()?;
+fn next_integer(value: &KeyLiteral, descending: bool) -> Option<KeyLiteral> {
+    let number = value.as_integer()?;
     let next = if descending { number - 1 } else { number + 1 };
     // Beyond its own range a column is not compared but always smaller.
     let known = i128::from(i64::MIN)..=i128::from(i64::MAX);
-    known.contains(&next).then(|| KeyLiteral::whole(next))
+    known.contains(&next).then(|| KeyLiteral::from_integer(next))
 }
 
 /// All conditions that a load of a hot set may write: the door for tests of hostile files.
 #[doc(hidden)]
-pub fn conditions(hot: &HotSet) -> impl Iterator<Item = String> + '_ {
+pub fn all_conditions(hot: &HotSet) -> impl Iterator<Item = String> + '_ {
     hot.indexes.iter().flat_map(|index| {
-        let both = |range| [Some(condition(&index.key, range)), touching(&index.key, range)];
+        let both =
+            |range| [Some(range_condition(&index.key, range)), leaf_condition(&index.key, range)];
         index.ranges.iter().flat_map(both).flatten()
     })
 }
 
 /// Which end of the range; `Beyond` is without its own key, and so is `high` if it has a value for every column.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum BoundSide {
     From,
     Beyond,
     To { whole: bool },
 }
 
-fn bound(key: &[KeyColumn], values: &[KeyLiteral], side: Side) -> Option<String> {
+fn bound_condition(key: &[KeyColumn], values: &[KeyLiteral], side: BoundSide) -> Option<String> {
     let (column, value) = (key.first()?, values.first()?);
-    let rest = bound(&key[1..], &values[1..], side);
+    let rest = bound_condition(&key[1..], &values[1..], side);
     let strict = match side {
-        Side::From | Side::Beyond => after(column, value),
-        Side::To { .. } => before(column, value),
+        BoundSide::From | BoundSide::Beyond => after_condition(column, value),
+        BoundSide::To { .. } => before_condition(column, value),
     };
-    let equal = equal(column, value);
+    let equal = equal_condition(column, value);
     let closed = match (rest, side) {
         (Some(rest), _) => Some(format!("({equal} AND {rest})")),
-        (None, Side::To { whole: true } | Side::Beyond) => None,
+        (None, BoundSide::To { whole: true } | BoundSide::Beyond) => None,
         (None, _) => Some(equal),
     };
     Some(match (strict, closed) {
@@ -91,22 +96,22 @@ fn bound(key: &[KeyColumn], values: &[KeyLiteral], side: Side) -> Option<String>
 }
 
 /// Keys whose value comes behind this one in the index; `None` if there are none.
-fn after(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
-    if column.descending { smaller(column, value) } else { larger(column, value) }
+fn after_condition(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
+    if column.descending { less_condition(column, value) } else { greater_condition(column, value) }
 }
 
 /// Keys whose value comes before this one in the index; `None` if there are none.
-fn before(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
-    if column.descending { larger(column, value) } else { smaller(column, value) }
+fn before_condition(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
+    if column.descending { greater_condition(column, value) } else { less_condition(column, value) }
 }
 
-fn larger(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
-    let name = quote(&column.name);
+fn greater_condition(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
+    let name = quote_identifier(&column.name);
     Some(if value.is_null() { format!("{name} IS NOT NULL") } else { format!("{name} > {value}") })
 }
 
-fn smaller(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
-    let name = quote(&column.name);
+fn less_condition(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
+    let name = quote_identifier(&column.name);
     match (value.is_null(), column.nullable) {
         (true, _) => None,
         (false, true) => Some(format!("({name} IS NULL OR {name} < {value})")),
@@ -114,8 +119,8 @@ fn smaller(column: &KeyColumn, value: &KeyLiteral) -> Option<String> {
     }
 }
 
-fn equal(column: &KeyColumn, value: &KeyLiteral) -> String {
-    let name = quote(&column.name);
+fn equal_condition(column: &KeyColumn, value: &KeyLiteral) -> String {
+    let name = quote_identifier(&column.name);
     if value.is_null() { format!("{name} IS NULL") } else { format!("{name} = {value}") }
 }
 
@@ -133,7 +138,10 @@ mod tests {
     }
 
     fn said(key: &[KeyColumn], low: &[&str], high: &[&str]) -> String {
-        condition(key, &KeyRange { low: values(low), high: values(high), ..KeyRange::default() })
+        range_condition(
+            key,
+            &KeyRange { low: values(low), high: values(high), ..KeyRange::default() },
+        )
     }
 
     fn values(words: &[&str]) -> Vec<KeyLiteral> {
@@ -154,7 +162,7 @@ mod tests {
     fn same_leaves_are_touched_from_behind_the_first_key_to_the_first_key_of_the_last() {
         let said = |key: &[KeyColumn], low: &[&str], last: &[&str], high: &[&str]| {
             let (low, last, high) = (values(low), values(last), values(high));
-            touching(key, &KeyRange { low, last, high, ..KeyRange::default() })
+            leaf_condition(key, &KeyRange { low, last, high, ..KeyRange::default() })
         };
         let id = [column("id", false, false)];
         assert_eq!(said(&id, &["7"], &["7"], &["90"]).unwrap(), "`id` > 7 AND `id` < 8");
@@ -210,9 +218,11 @@ mod tests {
 
     #[test]
     fn the_tokens_of_a_condition_are_told_from_others() {
-        assert!(tokens::are_known("(`a``) OR 1` > -1e-5 OR `b` = _utf8mb4 x'00') AND `c` IS NULL"));
+        assert!(tokens::are_tokens_known(
+            "(`a``) OR 1` > -1e-5 OR `b` = _utf8mb4 x'00') AND `c` IS NULL"
+        ));
         for evil in ["`a` > 1) INTO OUTFILE '/x' -- ", "`a` > sleep(3)", "`a` > 1; DO 1", "`a"] {
-            assert!(!tokens::are_known(evil), "{evil}");
+            assert!(!tokens::are_tokens_known(evil), "{evil}");
         }
     }
 
@@ -235,8 +245,8 @@ mod tests {
             };
             let [low, last, high] = [0, 1, 2].map(|at| bound(&bounds[at]));
             let range = KeyRange { low, last, high, ..KeyRange::default() };
-            for said in [Some(condition(&key, &range)), touching(&key, &range)].iter().flatten() {
-                prop_assert!(tokens::are_known(said), "{said}");
+            for said in [Some(range_condition(&key, &range)), leaf_condition(&key, &range)].iter().flatten() {
+                prop_assert!(tokens::are_tokens_known(said), "{said}");
             }
         }
     }

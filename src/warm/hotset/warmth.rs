@@ -17,7 +17,7 @@ use super::{HotIndex, HotSet};
 
 /// What of one index is in the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub enum IndexPresence {
     /// The numbers of its pages, where they mean the same as in the hot set.
     Pages(HashSet<u32>),
     /// How many pages, where their numbers differ from the hot set's: they are taken for the hot ones.
@@ -33,9 +33,9 @@ pub enum Presence {
 
 /// What is in the pool, by database, table, partition and index. What is not named is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resident {
+pub struct PoolResidency {
     /// Presence by database, table, partition and index.
-    pub indexes: HashMap<(String, String, String, String), Presence>,
+    pub indexes: HashMap<(String, String, String, String), IndexPresence>,
     /// What could not be found out, in words.
     pub notes: Vec<String>,
 }
@@ -76,7 +76,7 @@ pub struct HotWarmth {
 
 /// Whether a server could take over.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Readiness {
+pub struct FailoverReadiness {
     /// Reads from disk in the first second after a failover beyond what a warm server has.
     pub extra_reads_per_s: f64,
     /// Most that may be.
@@ -89,7 +89,7 @@ pub struct Readiness {
 const STEPS: usize = 256;
 
 /// How much of a hot set is in the pool.
-pub fn warmth(hot: &HotSet, resident: &Resident) -> HotWarmth {
+pub fn compute_warmth(hot: &HotSet, resident: &PoolResidency) -> HotWarmth {
     let ranks = hot.indexes.iter().flat_map(|index| index.pages.iter().map(|(_, rank)| *rank));
     let Some(coldest) = ranks.max() else {
         return HotWarmth { share: 1.0, ..HotWarmth::default() };
@@ -99,12 +99,12 @@ pub fn warmth(hot: &HotSet, resident: &Resident) -> HotWarmth {
     let (mut all, mut there) = (0.0, 0.0);
     let mut found = HotWarmth::default();
     for index in &hot.indexes {
-        let presence = resident.indexes.get(&key(index));
+        let presence = resident.indexes.get(&index_key(index));
         let even = even_share(presence, index.pages.len());
         let (mut heat, mut warm, mut pages) = (0.0, 0.0, 0.0);
         for (page, rank) in &index.pages {
             let present = match presence {
-                Some(Presence::Pages(pages)) => f64::from(u8::from(pages.contains(page))),
+                Some(IndexPresence::Pages(pages)) => f64::from(u8::from(pages.contains(page))),
                 _ => even,
             };
             let weight = weigh(*rank);
@@ -126,7 +126,10 @@ pub fn warmth(hot: &HotSet, resident: &Resident) -> HotWarmth {
             pages_hot: index.pages.len() as u64,
             pages_resident: pages,
             share: if heat > 0.0 { warm / heat } else { 1.0 },
-            is_exact: !matches!(presence, Some(Presence::Filled(_) | Presence::Sampled { .. })),
+            is_exact: !matches!(
+                presence,
+                Some(IndexPresence::Filled(_) | IndexPresence::Sampled { .. })
+            ),
         });
     }
     found.share = if all > 0.0 { there / all } else { 1.0 };
@@ -137,25 +140,33 @@ pub fn warmth(hot: &HotSet, resident: &Resident) -> HotWarmth {
 }
 
 /// What to expect of each page where they are not told apart.
-fn even_share(presence: Option<&Presence>, hot: usize) -> f64 {
+fn even_share(presence: Option<&IndexPresence>, hot: usize) -> f64 {
     match presence {
-        Some(Presence::Filled(cached)) => (*cached as f64 / hot.max(1) as f64).min(1.0),
-        Some(Presence::Sampled { warm, sampled }) => *warm as f64 / (*sampled).max(1) as f64,
+        Some(IndexPresence::Filled(cached)) => (*cached as f64 / hot.max(1) as f64).min(1.0),
+        Some(IndexPresence::Sampled { warm, sampled }) => *warm as f64 / (*sampled).max(1) as f64,
         _ => 0.0,
     }
 }
 
-/// The name of an index, as [`Resident`] knows it.
-pub(super) fn key(index: &HotIndex) -> (String, String, String, String) {
+/// The name of an index, as [`PoolResidency`] knows it.
+pub(super) fn index_key(index: &HotIndex) -> (String, String, String, String) {
     (index.database.clone(), index.table.clone(), index.partition.clone(), index.index.clone())
 }
 
 /// Whether a server of this warmth could take over from one that has so many accesses to pages per second.
-pub fn readiness(warmth: &HotWarmth, accesses_per_s: f64, budget_per_s: f64) -> Readiness {
+pub fn assess_readiness(
+    warmth: &HotWarmth,
+    accesses_per_s: f64,
+    budget_per_s: f64,
+) -> FailoverReadiness {
     let reads = |(share, pages): &(f64, f64)| pages * (1.0 - (-accesses_per_s * share).exp());
     // A sum of nothing is -0.
     let extra_reads_per_s = warmth.missing.iter().map(reads).sum::<f64>() + 0.0;
-    Readiness { extra_reads_per_s, budget_per_s, is_ready: extra_reads_per_s <= budget_per_s }
+    FailoverReadiness {
+        extra_reads_per_s,
+        budget_per_s,
+        is_ready: extra_reads_per_s <= budget_per_s,
+    }
 }
 
 #[cfg(test)]
@@ -177,42 +188,42 @@ mod tests {
         HotSet { indexes, ..HotSet::default() }
     }
 
-    fn resident(hot: &HotSet, present: &[Presence]) -> Resident {
-        let indexes = hot.indexes.iter().map(key).zip(present.iter().cloned()).collect();
-        Resident { indexes, ..Resident::default() }
+    fn resident(hot: &HotSet, present: &[IndexPresence]) -> PoolResidency {
+        let indexes = hot.indexes.iter().map(index_key).zip(present.iter().cloned()).collect();
+        PoolResidency { indexes, ..PoolResidency::default() }
     }
 
     #[test]
     fn all_is_one_and_none_is_zero() {
         let hot = set(vec![index("PRIMARY", 0, 100)]);
-        let all = resident(&hot, &[Presence::Pages((0..200).collect())]);
-        let found = warmth(&hot, &all);
+        let all = resident(&hot, &[IndexPresence::Pages((0..200).collect())]);
+        let found = compute_warmth(&hot, &all);
         assert!((found.share - 1.0).abs() < 1e-12 && found.missing.is_empty(), "{found:?}");
-        let none = warmth(&hot, &Resident::default());
+        let none = compute_warmth(&hot, &PoolResidency::default());
         assert_eq!((none.share, none.indexes[0].pages_resident), (0.0, 0.0));
         assert!((none.missing.iter().map(|(_, pages)| pages).sum::<f64>() - 100.0).abs() < 1e-9);
-        assert_eq!(warmth(&HotSet::default(), &Resident::default()).share, 1.0);
+        assert_eq!(compute_warmth(&HotSet::default(), &PoolResidency::default()).share, 1.0);
     }
 
     #[test]
     fn the_hot_half_counts_three_quarters() {
         let hot = set(vec![index("PRIMARY", 0, 1_000)]);
-        let half = resident(&hot, &[Presence::Pages((0..500).collect())]);
-        assert!((warmth(&hot, &half).share - 0.75).abs() < 1e-6);
-        let other = resident(&hot, &[Presence::Pages((500..1_000).collect())]);
-        assert!((warmth(&hot, &other).share - 0.25).abs() < 1e-6);
+        let half = resident(&hot, &[IndexPresence::Pages((0..500).collect())]);
+        assert!((compute_warmth(&hot, &half).share - 0.75).abs() < 1e-6);
+        let other = resident(&hot, &[IndexPresence::Pages((500..1_000).collect())]);
+        assert!((compute_warmth(&hot, &other).share - 0.25).abs() < 1e-6);
     }
 
     #[test]
     fn indexes_are_told_apart_and_estimates_are_said_to_be_some() {
         let hot = set(vec![index("PRIMARY", 0, 100), index("k", 100, 100)]);
-        let there = [Presence::Pages((0..100).collect()), Presence::Filled(25)];
-        let found = warmth(&hot, &resident(&hot, &there));
+        let there = [IndexPresence::Pages((0..100).collect()), IndexPresence::Filled(25)];
+        let found = compute_warmth(&hot, &resident(&hot, &there));
         assert_eq!((found.indexes[0].share, found.indexes[0].is_exact), (1.0, true));
         assert!((found.indexes[1].share - 0.25).abs() < 1e-9 && !found.indexes[1].is_exact);
         assert!((found.share - (0.75 + 0.25 * 0.25)).abs() < 1e-6, "{}", found.share);
-        let sampled = [Presence::Filled(900), Presence::Sampled { warm: 3, sampled: 4 }];
-        let found = warmth(&hot, &resident(&hot, &sampled));
+        let sampled = [IndexPresence::Filled(900), IndexPresence::Sampled { warm: 3, sampled: 4 }];
+        let found = compute_warmth(&hot, &resident(&hot, &sampled));
         assert!((found.indexes[0].share - 1.0).abs() < 1e-9);
         assert!((found.indexes[1].share - 0.75).abs() < 1e-9);
     }
@@ -220,14 +231,14 @@ mod tests {
     #[test]
     fn extra_reads_are_those_of_missing_pages_in_the_first_second() {
         let hot = set(vec![index("PRIMARY", 0, 1_000)]);
-        let cold = warmth(&hot, &Resident::default());
+        let cold = compute_warmth(&hot, &PoolResidency::default());
         // So many accesses that all pages but the very coldest are needed at once.
-        let worst = readiness(&cold, 1e9, 500.0);
+        let worst = assess_readiness(&cold, 1e9, 500.0);
         assert!((990.0..=1_000.0).contains(&worst.extra_reads_per_s) && !worst.is_ready);
         // So few that hardly a page is needed twice: a read for each access.
-        let idle = readiness(&cold, 1.0, 500.0);
+        let idle = assess_readiness(&cold, 1.0, 500.0);
         assert!((0.99..=1.0).contains(&idle.extra_reads_per_s) && idle.is_ready, "{idle:?}");
-        let warm = resident(&hot, &[Presence::Pages((0..1_000).collect())]);
-        assert_eq!(readiness(&warmth(&hot, &warm), 1e9, 0.0).extra_reads_per_s, 0.0);
+        let warm = resident(&hot, &[IndexPresence::Pages((0..1_000).collect())]);
+        assert_eq!(assess_readiness(&compute_warmth(&hot, &warm), 1e9, 0.0).extra_reads_per_s, 0.0);
     }
 }

@@ -2,34 +2,34 @@
 
 /// A list, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::warm) struct List {
+pub(in crate::warm) struct PageList {
     pages: Vec<(u32, u32)>,
 }
 
 /// Why the server would refuse a list, whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {why}; one such line and nothing of the list is loaded")]
-pub(in crate::warm) struct ListError {
+pub(in crate::warm) struct PageListError {
     /// From 1.
     pub line: usize,
     /// What is wrong.
     pub why: &'static str,
 }
 
-impl List {
+impl PageList {
     /// Reads a list as the server does: empty lines and any line ends are fine, spaces, comments and numbers
     /// beyond 32 bits are not.
-    pub(in crate::warm) fn read(bytes: &[u8]) -> Result<List, ListError> {
+    pub(in crate::warm) fn from_bytes(bytes: &[u8]) -> Result<PageList, PageListError> {
         let mut pages = Vec::new();
         for (at, line) in bytes.split(|b| *b == b'\n').enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if !line.is_empty() {
-                pages.push(page(line).map_err(|why| ListError { line: at + 1, why })?);
+                pages.push(parse_page(line).map_err(|why| PageListError { line: at + 1, why })?);
             }
         }
         pages.sort_unstable();
         pages.dedup();
-        Ok(List { pages })
+        Ok(PageList { pages })
     }
 
     /// Different pages in the list.
@@ -38,7 +38,7 @@ impl List {
     }
 }
 
-fn page(line: &[u8]) -> Result<(u32, u32), &'static str> {
+fn parse_page(line: &[u8]) -> Result<(u32, u32), &'static str> {
     if line.iter().any(u8::is_ascii_whitespace) {
         return Err("a space");
     }
@@ -61,16 +61,24 @@ mod tests {
     use super::*;
 
     fn why(text: &str) -> (usize, &'static str) {
-        let error = List::read(text.as_bytes()).unwrap_err();
+        let error = PageList::from_bytes(text.as_bytes()).unwrap_err();
         (error.line, error.why)
     }
 
     #[test]
     fn lists_as_servers_and_people_write_them() {
-        assert_eq!(List::read(b"7,1\n7,2\n").unwrap().len(), 2);
-        assert_eq!(List::read(b"7,1\r\n\r\n7,2").unwrap().len(), 2, "line ends of any kind");
-        assert_eq!(List::read(b"7,1\n7,1\n4294967294,0\n").unwrap().len(), 2, "each page once");
-        assert_eq!(List::read(b"").unwrap().len(), 0);
+        assert_eq!(PageList::from_bytes(b"7,1\n7,2\n").unwrap().len(), 2);
+        assert_eq!(
+            PageList::from_bytes(b"7,1\r\n\r\n7,2").unwrap().len(),
+            2,
+            "line ends of any kind"
+        );
+        assert_eq!(
+            PageList::from_bytes(b"7,1\n7,1\n4294967294,0\n").unwrap().len(),
+            2,
+            "each page once"
+        );
+        assert_eq!(PageList::from_bytes(b"").unwrap().len(), 0);
     }
 
     #[test]
@@ -83,6 +91,6 @@ mod tests {
         assert_eq!(why("7,x"), (1, "not a number"));
         assert_eq!(why("7,"), (1, "not a number"));
         assert_eq!(why("7,4294967296"), (1, "a number beyond 32 bits"));
-        assert_eq!(List::read(b"\xff\xfe,1").unwrap_err().why, "not text");
+        assert_eq!(PageList::from_bytes(b"\xff\xfe,1").unwrap_err().why, "not text");
     }
 }

@@ -7,29 +7,32 @@
 mod list;
 mod status;
 
-pub(super) use list::List;
-pub(super) use status::State;
+pub(super) use list::PageList;
+pub(super) use status::DumpLoadState;
 
 use anyhow::{Context, bail};
 
-use super::gauge::status_text;
-use super::{Event, Scene, Strategy, Warmed, Warmth, gauge, guarded, server_file};
+use super::pool_status::read_status_text;
+use super::{
+    PoolStatus, WarmContext, WarmEvent, WarmOutcome, WarmStrategy, find_server_file,
+    read_pool_status, with_abandon_flag,
+};
 use crate::base::{Clock, Nanos, Stop};
-use crate::plan::{OptionKind, OptionSpec, Options, Refused};
-use crate::target::{Error, Session};
-use crate::workload::Progress;
+use crate::client::{Error, Session};
+use crate::plan::{OptionKind, OptionSpec, Options, RefusedError};
+use crate::workload::JobProgress;
 
 /// The strategy.
-pub struct Load;
+pub struct PoolLoadStrategy;
 
-impl Strategy for Load {
+impl WarmStrategy for PoolLoadStrategy {
     fn name(&self) -> &'static str {
         "load"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "Have the server read the pages in its own list, as it does at startup"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         vec![OptionSpec {
             name: "allow",
             kind: OptionKind::Choice(&["load"]),
@@ -40,18 +43,18 @@ impl Strategy for Load {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut Scene<'_>,
-        _on_event: &mut dyn FnMut(&Event),
-    ) -> anyhow::Result<Warmed> {
+        scene: &mut WarmContext<'_>,
+        _on_event: &mut dyn FnMut(&WarmEvent),
+    ) -> anyhow::Result<WarmOutcome> {
         if scene.control.is_none() && options.text("allow") != Some("load") {
-            bail!(Refused(
+            bail!(RefusedError(
                 "a load changes what a server that sweat did not start is doing\n\
                  hint: say --allow load if that is meant"
                     .to_owned()
             ));
         }
         let (clock, stop) = (scene.clock, scene.stop.clone());
-        guarded(clock, &stop, |abandon| run(scene, abandon))
+        with_abandon_flag(clock, &stop, |abandon| load_page_list(scene, abandon))
     }
 }
 
@@ -63,37 +66,37 @@ const STALE: Nanos = Nanos(1_500_000_000);
 const ABORTING: Nanos = Nanos(1_000_000_000);
 const STATUS: &str = "Innodb_buffer_pool_load_status";
 
-fn run(scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Warmed> {
-    let mut session = super::open(scene.target, abandon)?;
-    let file = server_file(&mut session, scene.target)?;
+fn load_page_list(scene: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Result<WarmOutcome> {
+    let mut session = super::open_session(scene.target, abandon)?;
+    let file = find_server_file(&mut session, scene.target)?;
     let list = match &file.bytes {
         Some(bytes) => Some(
-            List::read(bytes)
+            PageList::from_bytes(bytes)
                 .with_context(|| format!("the server can't load {}", file.path.display()))?,
         ),
         None => None,
     };
     if file.is_missing {
-        bail!(Refused(format!(
+        bail!(RefusedError(format!(
             "there is no list of pages to load: {} does not exist\n\
              hint: have the server write one with `sweat warm dump`",
             file.path.display()
         )));
     }
-    let before = gauge(&mut session)?;
+    let before = read_pool_status(&mut session)?;
     let began = scene.clock.now();
-    let was = status_text(&mut session, STATUS)?;
-    session.command("SET GLOBAL innodb_buffer_pool_load_now = ON").map_err(refused)?;
-    let waited = wait(scene, &mut session, &was, &before, list.as_ref());
+    let was = read_status_text(&mut session, STATUS)?;
+    session.run_command("SET GLOBAL innodb_buffer_pool_load_now = ON").map_err(load_error)?;
+    let waited = wait_for_end(scene, &mut session, &was, &before, list.as_ref());
     let (state, after) = match waited {
         Ok(waited) => waited,
         Err(error) => return Err(error.context("watch the load")),
     };
-    let seconds = scene.clock.now().since(began).seconds();
-    let mut warmed = Warmed::between(&before, &after, seconds);
+    let seconds = scene.clock.now().since(began).to_seconds();
+    let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     match state {
-        State::Failed(text) => bail!("the server could not load its list: {text}"),
-        State::Aborted => {
+        DumpLoadState::Failed(text) => bail!("the server could not load its list: {text}"),
+        DumpLoadState::Aborted => {
             warmed.cut = true;
             warmed.notes.push(format!(
                 "the load was broken off after {} pages; MariaDB keeps its list as it is until \
@@ -101,13 +104,13 @@ fn run(scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Warmed> {
                 warmed.pages_read
             ));
         }
-        _ => warmed.notes.extend(shortfall(list.as_ref(), &warmed)),
+        _ => warmed.notes.extend(shortfall_note(list.as_ref(), &warmed)),
     }
     Ok(warmed)
 }
 
 /// What to say about a server that refuses.
-fn refused(error: Error) -> anyhow::Error {
+fn load_error(error: Error) -> anyhow::Error {
     match error {
         Error::Server { code: 1227, .. } => anyhow::Error::new(error).context(
             "the account may not start a load: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
@@ -118,48 +121,48 @@ fn refused(error: Error) -> anyhow::Error {
 }
 
 /// Waits for the end; a stop has the server break off.
-fn wait(
-    scene: &mut Scene<'_>,
+fn wait_for_end(
+    scene: &mut WarmContext<'_>,
     session: &mut Session,
     was: &str,
-    before: &Warmth,
-    list: Option<&List>,
-) -> anyhow::Result<(State, Warmth)> {
+    before: &PoolStatus,
+    list: Option<&PageList>,
+) -> anyhow::Result<(DumpLoadState, PoolStatus)> {
     let clock = scene.clock;
     let asked = clock.now();
     let mut aborted = None;
     loop {
-        let text = status_text(session, STATUS)?;
-        let now = gauge(session)?;
-        let state = State::read(&text);
+        let text = read_status_text(session, STATUS)?;
+        let now = read_pool_status(session)?;
+        let state = DumpLoadState::from_status(&text);
         let stale = text == was && clock.now().since(asked) < STALE;
-        if !stale && state.is_end() {
+        if !stale && state.has_ended() {
             return Ok((state, now));
         }
         if aborted.is_some_and(|at| clock.now().since(at) > ABORTING) {
-            return Ok((State::Aborted, now));
+            return Ok((DumpLoadState::Aborted, now));
         }
         if scene.stop.is_set() && aborted.is_none() {
             aborted = Some(clock.now());
             session
-                .command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
+                .run_command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
                 .context("break off the load")?;
         }
         let grown = now.pages_read.saturating_sub(before.pages_read);
-        let total = list.map_or(0, List::len);
+        let total = list.map_or(0, PageList::len);
         let (done, total) = match state {
-            State::Running(Some((done, total))) => (done, total),
+            DumpLoadState::Running(Some((done, total))) => (done, total),
             _ if total > 0 => (grown.min(total), total),
             _ => (grown, 0),
         };
-        (scene.progress)(Progress { label: "load".to_owned(), done, total, unit: "pages" });
+        (scene.progress)(JobProgress { label: "load".to_owned(), done, total, unit: "pages" });
         clock.sleep_until(clock.now() + LOOK);
     }
 }
 
 /// Pages of the list that the server left out without saying so. Which pages were there before is not known: so many may
 /// be missing less, and only what is missing for sure is told.
-fn shortfall(list: Option<&List>, warmed: &Warmed) -> Option<String> {
+fn shortfall_note(list: Option<&PageList>, warmed: &WarmOutcome) -> Option<String> {
     let listed = list?.len();
     let grown = warmed.pages_after.saturating_sub(warmed.pages_before);
     let loaded = warmed.pages_read.max(grown);
@@ -180,28 +183,33 @@ fn shortfall(list: Option<&List>, warmed: &Warmed) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn warmed(before: u64, after: u64, read: u64) -> Warmed {
-        Warmed { pages_before: before, pages_after: after, pages_read: read, ..Warmed::default() }
+    fn warmed(before: u64, after: u64, read: u64) -> WarmOutcome {
+        WarmOutcome {
+            pages_before: before,
+            pages_after: after,
+            pages_read: read,
+            ..WarmOutcome::default()
+        }
     }
 
-    fn list(pages: u64) -> List {
+    fn list(pages: u64) -> PageList {
         let text: String = (0..pages).map(|p| format!("7,{p}\n")).collect();
-        List::read(text.as_bytes()).unwrap()
+        PageList::from_bytes(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn silent_skips_are_counted() {
         let list = list(1_000);
-        assert_eq!(shortfall(Some(&list), &warmed(100, 1_100, 1_000)), None);
-        let note = shortfall(Some(&list), &warmed(100, 300, 200)).unwrap();
+        assert_eq!(shortfall_note(Some(&list), &warmed(100, 1_100, 1_000)), None);
+        let note = shortfall_note(Some(&list), &warmed(100, 300, 200)).unwrap();
         assert!(note.contains("of 1000 pages in the list at least 700 were not loaded"), "{note}");
         // As it was found: 646 pages of a dropped table, and 980 that MySQL has in its pool from the start.
-        let found = super::List::read(
+        let found = super::PageList::from_bytes(
             (0..2_305).map(|p| format!("7,{p}\n")).collect::<String>().as_bytes(),
         );
-        let note = shortfall(found.ok().as_ref(), &warmed(1_000, 1_679, 679)).unwrap();
+        let note = shortfall_note(found.ok().as_ref(), &warmed(1_000, 1_679, 679)).unwrap();
         assert!(note.contains("at least 626 were"), "{note}");
-        assert_eq!(shortfall(Some(&list), &warmed(900, 1_000, 100)), None, "there before");
-        assert_eq!(shortfall(None, &warmed(0, 0, 0)), None);
+        assert_eq!(shortfall_note(Some(&list), &warmed(900, 1_000, 100)), None, "there before");
+        assert_eq!(shortfall_note(None, &warmed(0, 0, 0)), None);
     }
 }

@@ -3,17 +3,17 @@
 
 use anyhow::Context as _;
 
-use super::{Event, Scene, Strategy, Warmed, gauge};
+use super::{WarmContext, WarmEvent, WarmOutcome, WarmStrategy, read_pool_status};
 use crate::base::{Clock as _, StopReason};
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{
     EnginePlan, LoadPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan,
 };
-use crate::recorder::{Interval, Replayed, ReplayedClass};
-use crate::workload::{self, Kind as _, Progress, Workload};
+use crate::recorder::{Interval, ReplayTotals, ReplayedClass};
+use crate::workload::{self, JobProgress, Workload, WorkloadKind as _};
 
 /// The strategy.
-pub struct Replay;
+pub struct ReplayStrategy;
 
 /// What a replay can be told that warming can't: it measures nothing and changes nothing.
 const NOT_HERE: &[&str] =
@@ -21,15 +21,15 @@ const NOT_HERE: &[&str] =
 /// Reasons for leaving something out that are told one by one.
 const MOST_REASONS: usize = 5;
 
-impl Strategy for Replay {
+impl WarmStrategy for ReplayStrategy {
     fn name(&self) -> &'static str {
         "replay"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "Send again what a log's sessions read, each statement once"
     }
-    fn options(&self) -> Vec<OptionSpec> {
-        let mut specs = workload::replay::Replay.options();
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        let mut specs = workload::replay::ReplayKind.option_specs();
         specs.retain(|spec| !NOT_HERE.contains(&spec.name));
         for spec in &mut specs {
             match spec.name {
@@ -44,9 +44,9 @@ impl Strategy for Replay {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut Scene<'_>,
-        _on_event: &mut dyn FnMut(&Event),
-    ) -> anyhow::Result<Warmed> {
+        scene: &mut WarmContext<'_>,
+        _on_event: &mut dyn FnMut(&WarmEvent),
+    ) -> anyhow::Result<WarmOutcome> {
         let mut given: Vec<(String, String)> =
             options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         if scene.control.is_some() {
@@ -55,9 +55,9 @@ impl Strategy for Replay {
                 ["may-write", "may-disturb"].map(|name| (name.to_owned(), "on".to_owned())),
             );
         }
-        let kind = &workload::replay::Replay;
-        let options = Options::check(&kind.options(), &given).map_err(Mistakes)?;
-        if options.text("writes").and_then(WritesPlan::read) == Some(WritesPlan::Execute) {
+        let kind = &workload::replay::ReplayKind;
+        let options = Options::from_given(&kind.option_specs(), &given).map_err(Mistakes)?;
+        if options.text("writes").and_then(WritesPlan::from_word) == Some(WritesPlan::Execute) {
             return Err(Mistake {
                 place: "--writes execute".to_owned(),
                 why: "warming changes nothing".to_owned(),
@@ -65,51 +65,56 @@ impl Strategy for Replay {
             }
             .into());
         }
-        let workers = workload::replay::seats_on(&options, scene.target, scene.stop)?;
-        let workload = kind.build(&options, Some(scene.target))?;
-        run(&*workload, workers, scene)
+        let workers = workload::replay::worker_count_on(&options, scene.target, scene.stop)?;
+        let workload = kind.build_workload(&options, Some(scene.target))?;
+        warm_by_replay(&*workload, workers, scene)
     }
 }
 
-fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow::Result<Warmed> {
+fn warm_by_replay(
+    workload: &dyn Workload,
+    workers: usize,
+    scene: &mut WarmContext<'_>,
+) -> anyhow::Result<WarmOutcome> {
     // A server that does not answer is found out here, where Ctrl-C is heard.
     drop(scene.target.connect(scene.stop)?);
     // Before a session of ours could be taken for that of another.
-    workload.check(scene.stop).context("look at the logs and the server")?;
-    let mut lead = super::open(scene.target, scene.stop)?;
-    let before = gauge(&mut lead)?;
+    workload.check_ready(scene.stop).context("look at the logs and the server")?;
+    let mut lead = super::open_session(scene.target, scene.stop)?;
+    let before = read_pool_status(&mut lead)?;
     let began = scene.clock.now();
     let load =
         LoadPlan { workers, engine: EnginePlan::Auto, reconnect: false, ..LoadPlan::default() };
     let mut done = 0;
-    let stop = scene.stop.part();
+    let stop = scene.stop.child_stop();
     let target = scene.target.clone();
     let patience = target.control_time();
-    let mut silence = SilenceWatch::of(&load, patience, &stop, move |stop| target.answers(stop));
+    let mut silence =
+        SilenceWatch::for_load(&load, patience, &stop, move |stop| target.is_answering(stop));
     let mut on_interval = |interval: &Interval| {
-        silence.iter_mut().for_each(|watch| watch.look(interval));
+        silence.iter_mut().for_each(|watch| watch.note_interval(interval));
         done += interval.tally.reads;
-        (scene.progress)(Progress {
+        (scene.progress)(JobProgress {
             label: "statements of the log".to_owned(),
             done,
             total: 0,
             unit: "statements",
         });
     };
-    let recording = driver::run(&load, 0, workload, scene.clock, &stop, &mut on_interval)?;
+    let recording = driver::run_load(&load, 0, workload, scene.clock, &stop, &mut on_interval)?;
     if recording.reason == StopReason::TargetLost {
         anyhow::bail!("the server does not answer any more");
     }
-    let after = gauge(&mut lead)?;
-    let seconds = scene.clock.now().since(began).seconds();
-    let mut warmed = Warmed::between(&before, &after, seconds);
+    let after = read_pool_status(&mut lead)?;
+    let seconds = scene.clock.now().since(began).to_seconds();
+    let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     warmed.cut = scene.stop.is_set();
-    let replayed = workload.replayed().unwrap_or_default();
-    if let Some(mistake) = workload.mistake() {
+    let replayed = workload.replay_totals().unwrap_or_default();
+    if let Some(mistake) = workload.input_mistake() {
         return Err(mistake.into());
     }
     warmed.failed = replayed.classes.iter().map(|class| class.errors_new).sum();
-    warmed.notes = notes(&replayed);
+    warmed.notes = replay_notes(&replayed);
     if let Some(failure) = recording.failure {
         warmed.notes.push(failure);
     }
@@ -117,13 +122,16 @@ fn run(workload: &dyn Workload, workers: usize, scene: &mut Scene<'_>) -> anyhow
 }
 
 /// What there is to say of the log.
-fn notes(replayed: &Replayed) -> Vec<String> {
+fn replay_notes(replayed: &ReplayTotals) -> Vec<String> {
     let mut notes = replayed.notes.clone();
     let failed = |class: &&ReplayedClass| class.errors_new > 0;
     for class in replayed.classes.iter().filter(failed).take(MOST_REASONS) {
         let (code, words) = class.first_error.clone().unwrap_or_default();
-        let (count, digest) = (class.errors_new, in_line(&class.digest));
-        notes.push(format!("failed: {count} of `{digest}`: error {code}: {}", in_line(&words)));
+        let (count, digest) = (class.errors_new, to_single_line(&class.digest));
+        notes.push(format!(
+            "failed: {count} of `{digest}`: error {code}: {}",
+            to_single_line(&words)
+        ));
     }
     notes.push(format!(
         "{} of {} records sent, in {} sessions",
@@ -139,7 +147,7 @@ fn notes(replayed: &Replayed) -> Vec<String> {
 }
 
 /// Text of a log or a server in a line of ours: cut, and nothing in it steers a terminal.
-fn in_line(text: &str) -> String {
+fn to_single_line(text: &str) -> String {
     const MOST: usize = 160;
     text.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

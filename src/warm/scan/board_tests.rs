@@ -1,50 +1,52 @@
 use super::*;
-use crate::warm::catalog::{Column, Index, Part, Table};
-use crate::warm::scan::unit::{Blobs, units};
+use crate::warm::catalog::{CatalogColumn, CatalogIndex, CatalogTable, IndexPart};
+use crate::warm::scan::unit::{BlobPolicy, table_units};
 
-const FREE: Rate = Rate { pages: f64::INFINITY };
+const FREE: PageRate = PageRate { pages: f64::INFINITY };
 
 /// Units of two tables, two indexes each.
-fn board(rate: Rate) -> Board {
+fn board(rate: PageRate) -> WorkQueue {
     board_for(rate, u64::MAX)
 }
 
 /// The same for a pool with room for so many pages.
-fn board_for(rate: Rate, room: u64) -> Board {
-    let table = |name: &str| Table {
+fn board_for(rate: PageRate, room: u64) -> WorkQueue {
+    let table = |name: &str| CatalogTable {
         database: "db".to_owned(),
         name: name.to_owned(),
-        columns: vec![Column { name: "id".to_owned(), ..Column::default() }],
+        columns: vec![CatalogColumn { name: "id".to_owned(), ..CatalogColumn::default() }],
         indexes: ["PRIMARY", "k"]
-            .map(|name| Index {
+            .map(|name| CatalogIndex {
                 name: name.to_owned(),
                 unique: name == "PRIMARY",
                 kind: "BTREE".to_owned(),
-                parts: vec![Part { column: Some("id".to_owned()), ..Part::default() }],
+                parts: vec![IndexPart { column: Some("id".to_owned()), ..IndexPart::default() }],
                 ignored: false,
             })
             .to_vec(),
         pages: ["PRIMARY", "k"].map(|i| ((String::new(), i.to_owned()), 100)).into(),
-        ..Table::default()
+        ..CatalogTable::default()
     };
-    let mut all = units(&table("a"), Blobs::Leave, &mut Vec::new());
-    all.extend(units(&table("b"), Blobs::Leave, &mut Vec::new()));
-    Board::new(all, rate, Nanos(0), room)
+    let mut all = table_units(&table("a"), BlobPolicy::Leave, &mut Vec::new());
+    all.extend(table_units(&table("b"), BlobPolicy::Leave, &mut Vec::new()));
+    WorkQueue::new(all, rate, Nanos(0), room)
 }
 
-fn task(unit: usize, pages: u64) -> Task {
-    Task { unit, condition: String::new(), pages, mark: None }
+fn task(unit: usize, pages: u64) -> ReadTask {
+    ReadTask { unit, condition: String::new(), pages, mark: None }
 }
 
 /// Takes a unit and cuts it into `pieces` of 50 pages.
-fn cut(board: &mut Board, pieces: usize) -> usize {
-    let Work::Cut(unit) = board.take(Nanos(0)) else { panic!("a unit to cut was expected") };
-    board.cut_into(unit, vec![task(unit, 50); pieces]);
+fn cut(board: &mut WorkQueue, pieces: usize) -> usize {
+    let WorkItem::Cut(unit) = board.next_work(Nanos(0)) else {
+        panic!("a unit to cut was expected")
+    };
+    board.add_tasks(unit, vec![task(unit, 50); pieces]);
     unit
 }
 
-fn read(board: &mut Board) -> Task {
-    let Work::Read(task) = board.take(Nanos(0)) else { panic!("a piece was expected") };
+fn read(board: &mut WorkQueue) -> ReadTask {
+    let WorkItem::Read(task) = board.next_work(Nanos(0)) else { panic!("a piece was expected") };
     task
 }
 
@@ -55,21 +57,21 @@ fn tables_and_databases_begin_and_end_once() {
         cut(&mut board, 2);
         for _ in 0..2 {
             let task = read(&mut board);
-            board.read(&task);
+            board.finish_task(&task);
         }
     }
-    assert_eq!(board.take(Nanos(0)), Work::End);
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
     let (db, a, b) = ("db".to_owned(), "a".to_owned(), "b".to_owned());
     let expected = [
-        Event::DatabaseBegan(db.clone()),
-        Event::TableBegan(db.clone(), a.clone()),
-        Event::TableEnded(db.clone(), a),
-        Event::TableBegan(db.clone(), b.clone()),
-        Event::TableEnded(db.clone(), b),
-        Event::DatabaseEnded(db),
+        WarmEvent::DatabaseBegan(db.clone()),
+        WarmEvent::TableBegan(db.clone(), a.clone()),
+        WarmEvent::TableEnded(db.clone(), a),
+        WarmEvent::TableBegan(db.clone(), b.clone()),
+        WarmEvent::TableEnded(db.clone(), b),
+        WarmEvent::DatabaseEnded(db),
     ];
-    assert_eq!(board.events(), expected);
-    assert!(board.left_out().is_empty());
+    assert_eq!(board.take_events(), expected);
+    assert!(board.unread_units().is_empty());
     assert_eq!(board.pages_done(0), 400);
 }
 
@@ -79,12 +81,12 @@ fn sessions_wait_while_another_cuts_the_last_unit() {
     for _ in 0..3 {
         cut(&mut board, 0);
     }
-    let Work::Cut(last) = board.take(Nanos(0)) else { panic!("one unit is left") };
-    assert_eq!(board.take(Nanos(0)), Work::Wait);
-    board.cut_into(last, vec![task(last, 1)]);
+    let WorkItem::Cut(last) = board.next_work(Nanos(0)) else { panic!("one unit is left") };
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait);
+    board.add_tasks(last, vec![task(last, 1)]);
     let piece = read(&mut board);
-    assert_eq!(board.take(Nanos(0)), Work::End);
-    board.read(&piece);
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
+    board.finish_task(&piece);
 }
 
 #[test]
@@ -92,15 +94,15 @@ fn a_failed_piece_drops_the_rest_of_its_index_and_nothing_else() {
     let mut board = board(FREE);
     cut(&mut board, 3);
     let (first, second) = (read(&mut board), read(&mut board));
-    board.read_failed(&first, "gone");
-    board.read(&second);
+    board.fail_task(&first, "gone");
+    board.finish_task(&second);
     assert_eq!(board.failures(), ["db.a.PRIMARY: gone"]);
     let unit = cut(&mut board, 1);
     let task = read(&mut board);
     assert_eq!(task.unit, unit, "the dropped piece does not come back");
-    board.read(&task);
+    board.finish_task(&task);
     let (db, a) = ("db".to_owned(), "a".to_owned());
-    assert_eq!(board.events().last(), Some(&Event::TableFailed(db, a, "gone".to_owned())));
+    assert_eq!(board.take_events().last(), Some(&WarmEvent::TableFailed(db, a, "gone".to_owned())));
 }
 
 #[test]
@@ -108,13 +110,13 @@ fn a_closed_gate_ends_the_work_and_names_what_is_left() {
     let mut board = board(FREE);
     cut(&mut board, 2);
     let done = read(&mut board);
-    board.read(&done);
+    board.finish_task(&done);
     let running = read(&mut board);
-    board.gate = Gate::Closed;
-    assert_eq!(board.take(Nanos(0)), Work::End);
-    board.broken_off(&running);
+    board.gate = QueueGate::Closed;
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
+    board.abort_task(&running);
     assert_eq!(
-        board.left_out(),
+        board.unread_units(),
         ["db.a.PRIMARY (read in part)", "db.a.k", "db.b.PRIMARY", "db.b.k"]
     );
     assert_eq!(board.pages_done(1_000), 50);
@@ -122,34 +124,34 @@ fn a_closed_gate_ends_the_work_and_names_what_is_left() {
 
 #[test]
 fn a_rate_makes_the_next_piece_wait_for_its_time() {
-    let mut board = board(Rate { pages: 50.0 });
+    let mut board = board(PageRate { pages: 50.0 });
     cut(&mut board, 2);
     let first = read(&mut board);
-    board.read(&first);
-    assert_eq!(board.take(Nanos(999_999_999)), Work::Wait);
-    assert!(matches!(board.take(Nanos(1_000_000_000)), Work::Read(_)));
+    board.finish_task(&first);
+    assert_eq!(board.next_work(Nanos(999_999_999)), WorkItem::Wait);
+    assert!(matches!(board.next_work(Nanos(1_000_000_000)), WorkItem::Read(_)));
 }
 
 #[test]
 fn a_paused_gate_makes_everybody_wait() {
     let mut board = board(FREE);
-    board.gate = Gate::Paused;
-    assert_eq!(board.take(Nanos(0)), Work::Wait);
-    board.gate = Gate::Open;
-    assert_eq!(board.take(Nanos(0)), Work::Cut(0));
+    board.gate = QueueGate::Paused;
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait);
+    board.gate = QueueGate::Open;
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Cut(0));
 }
 
 #[test]
 fn no_more_begins_than_the_last_look_at_the_pool_allows() {
     let mut board = board(FREE);
     cut(&mut board, 3);
-    board.allow(60);
+    board.set_allowance(60);
     read(&mut board);
     read(&mut board);
     assert!(!board.is_starved());
-    assert_eq!(board.take(Nanos(0)), Work::Wait, "100 pages have begun where 60 may");
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "100 pages have begun where 60 may");
     assert!(board.is_starved());
-    board.allow(1);
+    board.set_allowance(1);
     assert!(!board.is_starved());
     read(&mut board);
 }
@@ -159,20 +161,20 @@ fn where_not_all_fits_an_index_is_read_to_its_end_before_the_next_begins() {
     let mut board = board_for(FREE, 399);
     cut(&mut board, 2);
     let (first, second) = (read(&mut board), read(&mut board));
-    assert_eq!(board.take(Nanos(0)), Work::Wait, "two pieces are under way");
-    board.read(&first);
-    assert_eq!(board.take(Nanos(0)), Work::Wait, "one is still");
-    board.read_failed(&second, "gone");
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "two pieces are under way");
+    board.finish_task(&first);
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "one is still");
+    board.fail_task(&second, "gone");
     for _ in 0..2 {
         cut(&mut board, 1);
         let piece = read(&mut board);
-        board.read(&piece);
+        board.finish_task(&piece);
     }
-    let Work::Cut(last) = board.take(Nanos(0)) else { panic!("one unit is left") };
-    assert_eq!(board.take(Nanos(0)), Work::Wait, "the last unit is being cut");
-    board.cut_into(last, vec![task(last, 50)]);
+    let WorkItem::Cut(last) = board.next_work(Nanos(0)) else { panic!("one unit is left") };
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "the last unit is being cut");
+    board.add_tasks(last, vec![task(last, 50)]);
     let piece = read(&mut board);
-    assert_eq!(board.take(Nanos(0)), Work::End, "nothing is left to begin");
-    board.read(&piece);
+    assert_eq!(board.next_work(Nanos(0)), WorkItem::End, "nothing is left to begin");
+    board.finish_task(&piece);
     assert!(!board_for(FREE, 400).one_by_one);
 }

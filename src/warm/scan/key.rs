@@ -4,12 +4,12 @@
 //! `k < a`, `a <= k < b`, `k >= b`, which together hold every row whatever `a` and `b` are. A bad guess costs
 //! balance, never a page.
 
-use crate::warm::catalog::Column;
-use crate::warm::names::quote;
+use crate::warm::catalog::CatalogColumn;
+use crate::warm::names::quote_identifier;
 
 /// How the values of a column are written and compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum KeyKind {
     /// Whole numbers, years.
     Integer,
     /// Decimals, floating point.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 }
 
 /// A value as the server gave it: digits and dates as text, text and bytes raw.
-pub(super) type Key = Vec<u8>;
+pub(super) type KeyBytes = Vec<u8>;
 
 /// Character sets of several bytes per character that we can't count through.
 const WIDE: &[&str] = &[
@@ -33,81 +33,94 @@ const WIDE: &[&str] = &[
     "utf16", "utf16le", "utf32",
 ];
 
-impl Kind {
+impl KeyKind {
     /// The kind of a column; `None` if its index is scanned in one piece.
-    pub(super) fn of(column: &Column) -> Option<Kind> {
+    pub(super) fn from_column(column: &CatalogColumn) -> Option<KeyKind> {
         match column.data_type.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => Some(Kind::Integer),
-            "decimal" | "float" | "double" => Some(Kind::Number),
-            "date" | "datetime" | "timestamp" => Some(Kind::Moment),
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "year" => {
+                Some(KeyKind::Integer)
+            }
+            "decimal" | "float" | "double" => Some(KeyKind::Number),
+            "date" | "datetime" | "timestamp" => Some(KeyKind::Moment),
             "char" | "varchar" => {
                 let charset = column.charset.clone()?;
                 let collation = column.collation.as_deref().unwrap_or_default();
                 let folded = !collation.ends_with("_bin");
-                (!WIDE.contains(&charset.as_str())).then_some(Kind::Text { charset, folded })
+                (!WIDE.contains(&charset.as_str())).then_some(KeyKind::Text { charset, folded })
             }
-            "binary" | "varbinary" => Some(Kind::Bytes),
-            "uuid" => Some(Kind::Uuid),
+            "binary" | "varbinary" => Some(KeyKind::Bytes),
+            "uuid" => Some(KeyKind::Uuid),
             _ => None,
         }
     }
 
     /// Whether values in between should be replaced by real ones: they make the next halving sharper.
     pub(super) fn wants_real_values(&self) -> bool {
-        matches!(self, Kind::Text { .. } | Kind::Bytes | Kind::Uuid)
+        matches!(self, KeyKind::Text { .. } | KeyKind::Bytes | KeyKind::Uuid)
     }
 
-    /// An expression of the column whose text [`Kind::read`] understands.
-    pub(super) fn expression(&self, of: &str) -> String {
+    /// An expression of the column whose text [`KeyKind::parse_key`] understands.
+    pub(super) fn sql_expression(&self, of: &str) -> String {
         match self {
-            Kind::Text { .. } | Kind::Bytes => format!("HEX({of})"),
+            KeyKind::Text { .. } | KeyKind::Bytes => format!("HEX({of})"),
             _ => of.to_owned(),
         }
     }
 
     /// A value from the text of its expression.
-    pub(super) fn read(&self, text: &[u8]) -> Option<Key> {
+    pub(super) fn parse_key(&self, text: &[u8]) -> Option<KeyBytes> {
         match self {
-            Kind::Text { .. } | Kind::Bytes => unhex(text),
+            KeyKind::Text { .. } | KeyKind::Bytes => from_hex(text),
             _ => Some(text.to_vec()),
         }
     }
 
     /// A value in SQL.
-    pub(super) fn literal(&self, key: &Key) -> String {
+    pub(super) fn sql_literal(&self, key: &KeyBytes) -> String {
         let text = || String::from_utf8_lossy(key).into_owned();
         match self {
-            Kind::Integer | Kind::Number => text(),
-            Kind::Moment | Kind::Uuid => format!("'{}'", text()),
-            Kind::Text { charset, .. } => format!("_{charset} x'{}'", hex(key)),
-            Kind::Bytes => format!("x'{}'", hex(key)),
+            KeyKind::Integer | KeyKind::Number => text(),
+            KeyKind::Moment | KeyKind::Uuid => format!("'{}'", text()),
+            KeyKind::Text { charset, .. } => format!("_{charset} x'{}'", to_hex(key)),
+            KeyKind::Bytes => format!("x'{}'", to_hex(key)),
         }
     }
 
     /// Up to `pieces - 1` values between two, ascending; none if there is no room.
-    pub(super) fn between(&self, low: &Key, high: &Key, pieces: u64) -> Vec<Key> {
+    pub(super) fn keys_between(
+        &self,
+        low: &KeyBytes,
+        high: &KeyBytes,
+        pieces: u64,
+    ) -> Vec<KeyBytes> {
         match self {
-            Kind::Integer => integers(low, high, pieces).unwrap_or_default(),
-            Kind::Number => numbers(low, high, pieces).unwrap_or_default(),
-            Kind::Moment => moments(low, high, pieces).unwrap_or_default(),
-            Kind::Text { charset, folded } => {
+            KeyKind::Integer => split_integers(low, high, pieces).unwrap_or_default(),
+            KeyKind::Number => split_numbers(low, high, pieces).unwrap_or_default(),
+            KeyKind::Moment => split_times(low, high, pieces).unwrap_or_default(),
+            KeyKind::Text { charset, folded } => {
                 if charset.starts_with("utf8") {
-                    characters(low, high, pieces, *folded)
+                    split_characters(low, high, pieces, *folded)
                 } else {
-                    letters(low, high, pieces, *folded).unwrap_or_else(|| bytes(low, high, pieces))
+                    split_letters(low, high, pieces, *folded)
+                        .unwrap_or_else(|| split_bytes(low, high, pieces))
                 }
             }
-            Kind::Bytes => bytes(low, high, pieces),
-            Kind::Uuid => uuids(low, pieces),
+            KeyKind::Bytes => split_bytes(low, high, pieces),
+            KeyKind::Uuid => split_uuids(low, pieces),
         }
     }
 }
 
 /// The part of a WHERE that holds the values from `low` (included) to `high` (not included).
-pub(super) fn range(kind: &Kind, column: &str, low: Option<&Key>, high: Option<&Key>) -> String {
-    let column = quote(column);
-    let from = low.map(|key| format!("{column} >= {}", kind.literal(key)));
-    let to = high.map(|key| format!("{column} < {}", kind.literal(key)));
+pub(super) fn key_condition(
+    kind: &KeyKind,
+    column: &str,
+    low: Option<&KeyBytes>,
+    high: Option<&KeyBytes>,
+) -> String {
+    let column = quote_identifier(column);
+    let from = low.map(|key| format!("{column} >= {}", kind.sql_literal(key)));
+    let to = high.map(|key| format!("{column} < {}", kind.sql_literal(key)));
     match (from, to) {
         (Some(from), Some(to)) => format!("{from} AND {to}"),
         (Some(one), None) | (None, Some(one)) => one,
@@ -115,19 +128,19 @@ pub(super) fn range(kind: &Kind, column: &str, low: Option<&Key>, high: Option<&
     }
 }
 
-fn parse<T: std::str::FromStr>(key: &Key) -> Option<T> {
+fn parse_text<T: std::str::FromStr>(key: &KeyBytes) -> Option<T> {
     std::str::from_utf8(key).ok()?.trim().parse().ok()
 }
 
-fn integers(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
-    let (low, high): (i128, i128) = (parse(low)?, parse(high)?);
+fn split_integers(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
+    let (low, high): (i128, i128) = (parse_text(low)?, parse_text(high)?);
     let steps = i128::from(pieces.max(1)).min(high - low);
     let at = |i: i128| (low + (high - low) * i / steps).to_string().into_bytes();
     Some((1..steps).map(at).collect())
 }
 
-fn numbers(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
-    let (low, high): (f64, f64) = (parse(low)?, parse(high)?);
+fn split_numbers(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
+    let (low, high): (f64, f64) = (parse_text(low)?, parse_text(high)?);
     if !(high > low && high.is_finite() && low.is_finite()) {
         return None;
     }
@@ -136,22 +149,22 @@ fn numbers(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
     // Enough digits for the step, and never an exponent: those compare as floating point.
     let step = (high - low) / pieces.max(1) as f64;
     let digits = (2.0 - step.log10().floor()).clamp(0.0, 30.0) as usize;
-    let mut keys: Vec<Key> = values.map(|v| format!("{v:.digits$}").into_bytes()).collect();
+    let mut keys: Vec<KeyBytes> = values.map(|v| format!("{v:.digits$}").into_bytes()).collect();
     keys.dedup();
     Some(keys)
 }
 
 /// Moments, counted in seconds: `2024-02-29`, `2024-02-29 12:30:00`.
-fn moments(low: &Key, high: &Key, pieces: u64) -> Option<Vec<Key>> {
+fn split_times(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
     let only_date = low.len() <= 10 && high.len() <= 10;
     let unit = if only_date { 86_400 } else { 1 };
-    let (low, high) = (seconds(low)? / unit, seconds(high)? / unit);
+    let (low, high) = (parse_seconds(low)? / unit, parse_seconds(high)? / unit);
     let steps = i64::try_from(pieces.max(1)).ok()?.min(high - low);
-    let at = |i: i64| moment((low + (high - low) * i / steps) * unit, only_date).into_bytes();
+    let at = |i: i64| format_time((low + (high - low) * i / steps) * unit, only_date).into_bytes();
     Some((1..steps).map(at).collect())
 }
 
-fn seconds(key: &Key) -> Option<i64> {
+fn parse_seconds(key: &KeyBytes) -> Option<i64> {
     let text = std::str::from_utf8(key).ok()?;
     let number = |from: usize, to: usize| text.get(from..to).and_then(|t| t.parse::<i64>().ok());
     let (year, month, day) = (number(0, 4)?, number(5, 7)?.max(1), number(8, 10)?.max(1));
@@ -162,7 +175,7 @@ fn seconds(key: &Key) -> Option<i64> {
     Some(days_from_civil(year, month, day) * 86_400 + time)
 }
 
-fn moment(seconds: i64, only_date: bool) -> String {
+fn format_time(seconds: i64, only_date: bool) -> String {
     let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
     let date = format!("{year:04}-{month:02}-{day:02}");
     if only_date {
@@ -193,13 +206,13 @@ pub(in crate::warm) fn civil_from_days(days: i64) -> (i64, i64, i64) {
 }
 
 /// How many leading items two values share.
-fn shared<T: PartialEq>(low: &[T], high: &[T]) -> usize {
+fn common_prefix_len<T: PartialEq>(low: &[T], high: &[T]) -> usize {
     low.iter().zip(high).take_while(|(a, b)| a == b).count()
 }
 
 /// Between two byte strings, by the six bytes after what they share.
-fn bytes(low: &[u8], high: &[u8], pieces: u64) -> Vec<Key> {
-    let at = shared(low, high);
+fn split_bytes(low: &[u8], high: &[u8], pieces: u64) -> Vec<KeyBytes> {
+    let at = common_prefix_len(low, high);
     let number = |key: &[u8]| (at..at + 6).fold(0u64, |n, i| n << 8 | byte_at(key, i));
     let (from, to) = (number(low), number(high));
     let steps = pieces.max(1).min(to.saturating_sub(from));
@@ -223,13 +236,13 @@ const FOLDED: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const EXACT: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Between two ASCII texts, by three letters or digits after what they share; `None` if they are not ASCII there.
-fn letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<Vec<Key>> {
+fn split_letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<Vec<KeyBytes>> {
     let (low, high) = if folded {
         (low.to_ascii_lowercase(), high.to_ascii_lowercase())
     } else {
         (low.to_vec(), high.to_vec())
     };
-    let at = shared(&low, &high);
+    let at = common_prefix_len(&low, &high);
     let tail = |key: &[u8]| key.iter().skip(at).take(3).copied().collect::<Vec<u8>>();
     let (from, to) = (tail(&low), tail(&high));
     if !from.is_ascii() || !to.is_ascii() {
@@ -259,15 +272,15 @@ fn letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<Vec<Key
 }
 
 /// Between two UTF-8 texts: letters if they are ASCII after what they share, else by the next character's number.
-fn characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<Key> {
-    if let Some(keys) = letters(low, high, pieces, folded) {
+fn split_characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<KeyBytes> {
+    if let Some(keys) = split_letters(low, high, pieces, folded) {
         return keys;
     }
     let (Ok(low), Ok(high)) = (std::str::from_utf8(low), std::str::from_utf8(high)) else {
         return Vec::new();
     };
     let (low, high): (Vec<char>, Vec<char>) = (low.chars().collect(), high.chars().collect());
-    let at = shared(&low, &high);
+    let at = common_prefix_len(&low, &high);
     let number = |key: &[char]| key.get(at).map_or(0x20, |c| u64::from(u32::from(*c)));
     let (from, to) = (number(&low), number(&high));
     let steps = pieces.max(1).min(to.saturating_sub(from));
@@ -280,7 +293,7 @@ fn characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<Key> {
 }
 
 /// MariaDB keeps UUIDs of versions below 6 with their last segment first, so that is what must vary.
-fn uuids(low: &Key, pieces: u64) -> Vec<Key> {
+fn split_uuids(low: &KeyBytes, pieces: u64) -> Vec<KeyBytes> {
     let last_first = low.get(14).is_none_or(|version| *version < b'6');
     let version = low.get(14).copied().map_or('4', char::from);
     let write = |i: u64| {
@@ -295,11 +308,11 @@ fn uuids(low: &Key, pieces: u64) -> Vec<Key> {
     (1..pieces).map(write).collect()
 }
 
-pub(in crate::warm) fn hex(bytes: &[u8]) -> String {
+pub(in crate::warm) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02X}")).collect()
 }
 
-pub(in crate::warm) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::warm) fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
     let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8);
     text.chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }

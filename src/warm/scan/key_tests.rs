@@ -2,39 +2,39 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn text(kind: &Kind, low: &str, high: &str, pieces: u64) -> Vec<String> {
-    let keys = kind.between(&low.as_bytes().to_vec(), &high.as_bytes().to_vec(), pieces);
+fn text(kind: &KeyKind, low: &str, high: &str, pieces: u64) -> Vec<String> {
+    let keys = kind.keys_between(&low.as_bytes().to_vec(), &high.as_bytes().to_vec(), pieces);
     keys.into_iter().map(|k| String::from_utf8(k).unwrap()).collect()
 }
 
-fn utf8() -> Kind {
-    Kind::Text { charset: "utf8mb4".to_owned(), folded: true }
+fn utf8() -> KeyKind {
+    KeyKind::Text { charset: "utf8mb4".to_owned(), folded: true }
 }
 
 #[test]
 fn integers_are_cut_evenly_and_never_outside() {
-    assert_eq!(text(&Kind::Integer, "0", "100", 4), ["25", "50", "75"]);
-    assert_eq!(text(&Kind::Integer, "-10", "10", 2), ["0"]);
-    assert_eq!(text(&Kind::Integer, "1", "3", 100), ["2"]);
-    assert!(text(&Kind::Integer, "7", "7", 4).is_empty());
-    let all = text(&Kind::Integer, "-9223372036854775808", "18446744073709551615", 2);
+    assert_eq!(text(&KeyKind::Integer, "0", "100", 4), ["25", "50", "75"]);
+    assert_eq!(text(&KeyKind::Integer, "-10", "10", 2), ["0"]);
+    assert_eq!(text(&KeyKind::Integer, "1", "3", 100), ["2"]);
+    assert!(text(&KeyKind::Integer, "7", "7", 4).is_empty());
+    let all = text(&KeyKind::Integer, "-9223372036854775808", "18446744073709551615", 2);
     assert_eq!(all, ["4611686018427387903"]);
 }
 
 #[test]
 fn decimals_keep_enough_digits_and_no_exponent() {
-    assert_eq!(text(&Kind::Number, "0", "1", 4), ["0.250", "0.500", "0.750"]);
-    assert_eq!(text(&Kind::Number, "0.00001", "0.00002", 2), ["0.00001500"]);
-    assert!(text(&Kind::Number, "1", "1", 4).is_empty());
+    assert_eq!(text(&KeyKind::Number, "0", "1", 4), ["0.250", "0.500", "0.750"]);
+    assert_eq!(text(&KeyKind::Number, "0.00001", "0.00002", 2), ["0.00001500"]);
+    assert!(text(&KeyKind::Number, "1", "1", 4).is_empty());
 }
 
 #[test]
 fn dates_know_the_calendar() {
-    assert_eq!(text(&Kind::Moment, "2024-02-28", "2024-03-01", 2), ["2024-02-29"]);
-    assert_eq!(text(&Kind::Moment, "1999-12-31", "2000-01-02", 2), ["2000-01-01"]);
-    let noon = text(&Kind::Moment, "2024-01-01 00:00:00", "2024-01-02 00:00:00.5", 2);
+    assert_eq!(text(&KeyKind::Moment, "2024-02-28", "2024-03-01", 2), ["2024-02-29"]);
+    assert_eq!(text(&KeyKind::Moment, "1999-12-31", "2000-01-02", 2), ["2000-01-01"]);
+    let noon = text(&KeyKind::Moment, "2024-01-01 00:00:00", "2024-01-02 00:00:00.5", 2);
     assert_eq!(noon, ["2024-01-01 12:00:00"]);
-    assert_eq!(text(&Kind::Moment, "0000-00-00", "9999-12-31", 2).len(), 1);
+    assert_eq!(text(&KeyKind::Moment, "0000-00-00", "9999-12-31", 2).len(), 1);
 }
 
 #[test]
@@ -67,40 +67,43 @@ fn texts_that_begin_with_signs_or_foreign_letters_are_cut_too() {
 
 #[test]
 fn uuids_vary_where_the_server_sorts() {
-    let v4 = text(&Kind::Uuid, "123e4567-e89b-42d3-a456-426614174000", "", 2);
+    let v4 = text(&KeyKind::Uuid, "123e4567-e89b-42d3-a456-426614174000", "", 2);
     assert_eq!(v4, ["00000000-0000-4000-8000-800000000000"]);
-    let v7 = text(&Kind::Uuid, "01890a5d-ac96-774b-bcce-b302099a8057", "", 2);
+    let v7 = text(&KeyKind::Uuid, "01890a5d-ac96-774b-bcce-b302099a8057", "", 2);
     assert_eq!(v7, ["80000000-0000-7000-8000-000000000000"]);
 }
 
 #[test]
 fn ranges_leave_no_gap_between_them() {
     let k = |t: &str| t.as_bytes().to_vec();
-    let kind = Kind::Integer;
-    assert_eq!(range(&kind, "k", None, Some(&k("5"))), "`k` < 5");
-    assert_eq!(range(&kind, "k", Some(&k("5")), Some(&k("9"))), "`k` >= 5 AND `k` < 9");
-    assert_eq!(range(&kind, "k", Some(&k("9")), None), "`k` >= 9");
-    let text = Kind::Text { charset: "latin1".to_owned(), folded: false };
-    assert_eq!(range(&text, "a`b", Some(&k("é")), None), "`a``b` >= _latin1 x'C3A9'");
+    let kind = KeyKind::Integer;
+    assert_eq!(key_condition(&kind, "k", None, Some(&k("5"))), "`k` < 5");
+    assert_eq!(key_condition(&kind, "k", Some(&k("5")), Some(&k("9"))), "`k` >= 5 AND `k` < 9");
+    assert_eq!(key_condition(&kind, "k", Some(&k("9")), None), "`k` >= 9");
+    let text = KeyKind::Text { charset: "latin1".to_owned(), folded: false };
+    assert_eq!(key_condition(&text, "a`b", Some(&k("é")), None), "`a``b` >= _latin1 x'C3A9'");
 }
 
 #[test]
 fn kinds_follow_the_column() {
-    let column = |data_type: &str, charset: Option<&str>| Column {
+    let column = |data_type: &str, charset: Option<&str>| CatalogColumn {
         data_type: data_type.to_owned(),
         charset: charset.map(str::to_owned),
-        ..Column::default()
+        ..CatalogColumn::default()
     };
-    assert_eq!(Kind::of(&column("bigint", None)), Some(Kind::Integer));
-    assert_eq!(Kind::of(&column("enum", Some("utf8mb4"))), None);
-    assert_eq!(Kind::of(&column("varchar", Some("utf16"))), None);
-    assert!(matches!(Kind::of(&column("char", Some("latin1"))), Some(Kind::Text { .. })));
+    assert_eq!(KeyKind::from_column(&column("bigint", None)), Some(KeyKind::Integer));
+    assert_eq!(KeyKind::from_column(&column("enum", Some("utf8mb4"))), None);
+    assert_eq!(KeyKind::from_column(&column("varchar", Some("utf16"))), None);
+    assert!(matches!(
+        KeyKind::from_column(&column("char", Some("latin1"))),
+        Some(KeyKind::Text { .. })
+    ));
 }
 
 proptest! {
     #[test]
     fn hex_round_trips(bytes: Vec<u8>) {
-        prop_assert_eq!(unhex(hex(&bytes).as_bytes()), Some(bytes));
+        prop_assert_eq!(from_hex(to_hex(&bytes).as_bytes()), Some(bytes));
     }
 
     #[test]
@@ -108,17 +111,17 @@ proptest! {
         if a > b {
             std::mem::swap(&mut a, &mut b);
         }
-        let keys = Kind::Bytes.between(&a, &b, pieces);
+        let keys = KeyKind::Bytes.keys_between(&a, &b, pieces);
         prop_assert!(keys.len() < pieces as usize);
-        let pad = |k: &Key| { let mut k = k.clone(); k.resize(k.len() + 64, 0); k };
+        let pad = |k: &KeyBytes| { let mut k = k.clone(); k.resize(k.len() + 64, 0); k };
         prop_assert!(keys.windows(2).all(|w| w[0] < w[1]));
         prop_assert!(keys.iter().all(|k| pad(k) > a && *k <= b || pad(k) <= pad(&b)));
     }
 
     #[test]
     fn no_text_makes_it_panic(a in "\\PC*", b in "\\PC*", pieces in 0u64..40) {
-        for kind in [utf8(), Kind::Integer, Kind::Number, Kind::Moment, Kind::Uuid, Kind::Bytes] {
-            let _ = kind.between(&a.clone().into_bytes(), &b.clone().into_bytes(), pieces);
+        for kind in [utf8(), KeyKind::Integer, KeyKind::Number, KeyKind::Moment, KeyKind::Uuid, KeyKind::Bytes] {
+            let _ = kind.keys_between(&a.clone().into_bytes(), &b.clone().into_bytes(), pieces);
         }
     }
 }

@@ -1,41 +1,44 @@
 //! Warming by reading: every index of the chosen tables by statements that read that index and nothing else, cut
 //! into key ranges over several sessions.
-//! Start reading at `run`.
+//! Start reading at `run_scan`.
 
-mod asked;
-mod board;
-mod crew;
 mod key;
 mod limit;
+mod monitor;
+mod options;
 mod split;
 mod unit;
-mod watch;
+mod work_queue;
+mod worker_pool;
 
-use super::gauge::text;
 use super::names::tables_option;
-use super::{Event, Scene, Strategy, Warmed, Warmth, catalog, gauge, guarded};
+use super::pool_status::column_text;
+use super::{
+    PoolStatus, WarmContext, WarmEvent, WarmOutcome, WarmStrategy, catalog, read_pool_status,
+    with_abandon_flag,
+};
 use crate::base::{Clock, Stop};
+use crate::client::Session;
 use crate::plan::{OptionKind, OptionSpec, Options};
-use crate::target::Session;
-use asked::Asked;
-pub(super) use asked::{Limits, limit_options};
-pub(super) use board::{Board, Task};
-pub(super) use key::{civil_from_days, hex, unhex};
-pub(super) use unit::{Blobs, Unit, units};
-use unit::{Order, Reads, arrange};
-pub(super) use watch::{End, Job, Outcome, work_off};
+pub(super) use key::{civil_from_days, from_hex, to_hex};
+pub(super) use monitor::{ScanEnd, ScanJob, ScanOutcome, run_job};
+use options::ScanOptions;
+pub(super) use options::{ReadLimits, limit_options};
+use unit::{AccessCounts, ScanOrder, sort_units};
+pub(super) use unit::{BlobPolicy, ScanUnit, table_units};
+pub(super) use work_queue::{ReadTask, WorkQueue};
 
 /// The strategy.
-pub struct Scan;
+pub struct ScanStrategy;
 
-impl Strategy for Scan {
+impl WarmStrategy for ScanStrategy {
     fn name(&self) -> &'static str {
         "scan"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "Read all indexes of chosen tables, in key ranges over several sessions"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
         let mut specs = vec![
             tables_option(),
@@ -58,49 +61,54 @@ impl Strategy for Scan {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut Scene<'_>,
-        on_event: &mut dyn FnMut(&Event),
-    ) -> anyhow::Result<Warmed> {
-        let asked = Asked::read(options)?;
+        scene: &mut WarmContext<'_>,
+        on_event: &mut dyn FnMut(&WarmEvent),
+    ) -> anyhow::Result<WarmOutcome> {
+        let asked = ScanOptions::from_options(options)?;
         let (clock, stop) = (scene.clock, scene.stop.clone());
-        guarded(clock, &stop, |abandon| run(&asked, scene, on_event, abandon))
+        with_abandon_flag(clock, &stop, |abandon| run_scan(&asked, scene, on_event, abandon))
     }
 }
 
-fn run(
-    asked: &Asked,
-    scene: &mut Scene<'_>,
-    on_event: &mut dyn FnMut(&Event),
+fn run_scan(
+    asked: &ScanOptions,
+    scene: &mut WarmContext<'_>,
+    on_event: &mut dyn FnMut(&WarmEvent),
     abandon: &Stop,
-) -> anyhow::Result<Warmed> {
+) -> anyhow::Result<WarmOutcome> {
     let began = scene.clock.now();
-    let mut lead = super::open(scene.target, abandon)?;
-    let before = gauge(&mut lead)?;
-    let catalog = catalog::read(&mut lead, &asked.tables)?;
+    let mut lead = super::open_session(scene.target, abandon)?;
+    let before = read_pool_status(&mut lead)?;
+    let catalog = catalog::read_catalog(&mut lead, &asked.tables)?;
     let mut notes = catalog.notes;
     let mut all = Vec::new();
     for table in &catalog.tables {
-        all.extend(units(table, asked.blobs, &mut notes));
+        all.extend(table_units(table, asked.blobs, &mut notes));
     }
-    let reads = if asked.order == Order::Use { reads(&mut lead) } else { Reads::new() };
-    arrange(&mut all, asked.order, &reads);
-    let rate = asked.limits.rate(&before);
+    let reads = if asked.order == ScanOrder::Use {
+        read_access_counts(&mut lead)
+    } else {
+        AccessCounts::new()
+    };
+    sort_units(&mut all, asked.order, &reads);
+    let rate = asked.limits.page_rate(&before);
     for unit in all.iter().filter(|u| u.first.is_none() && u.pages / 2 > rate.largest_piece()) {
-        notes.push(format!("{} is read in one piece, faster than --rate", unit.label()));
+        notes.push(format!("{} is read in one piece, faster than --rate", unit.index_label()));
     }
-    let board = Board::new(all, rate, scene.clock.now(), asked.limits.fill.room(&before));
-    let job = Job { board, limits: &asked.limits, before, label: "scan", abandon };
-    let outcome = work_off(job, &mut lead, scene, on_event, &mut |_| Ok(()))?;
-    let after = gauge(&mut lead).unwrap_or(outcome.last);
-    let seconds = scene.clock.now().since(began).seconds();
-    let mut warmed = Warmed::between(&before, &after, seconds);
+    let board =
+        WorkQueue::new(all, rate, scene.clock.now(), asked.limits.fill.remaining_pages(&before));
+    let job = ScanJob { board, limits: &asked.limits, before, label: "scan", abandon };
+    let outcome = run_job(job, &mut lead, scene, on_event, &mut |_| Ok(()))?;
+    let after = read_pool_status(&mut lead).unwrap_or(outcome.last);
+    let seconds = scene.clock.now().since(began).to_seconds();
+    let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     warmed.notes = notes;
-    summary(&outcome, &asked.limits, &after, &mut warmed);
+    add_summary(&outcome, &asked.limits, &after, &mut warmed);
     Ok(warmed)
 }
 
 /// Reads by index, where the server counts them.
-fn reads(session: &mut Session) -> Reads {
+fn read_access_counts(session: &mut Session) -> AccessCounts {
     const SOURCES: &[&str] = &[
         "SELECT OBJECT_SCHEMA, OBJECT_NAME, INDEX_NAME, COUNT_READ \
          FROM performance_schema.table_io_waits_summary_by_index_usage \
@@ -109,37 +117,37 @@ fn reads(session: &mut Session) -> Reads {
          FROM information_schema.INDEX_STATISTICS",
     ];
     for sql in SOURCES {
-        let Ok(rows) = session.rows(sql) else { continue };
-        let reads: Reads = rows
+        let Ok(rows) = session.query_rows(sql) else { continue };
+        let reads: AccessCounts = rows
             .rows
             .iter()
             .filter_map(|row| {
-                let count = text(row, 3)?.parse().ok()?;
-                Some(((text(row, 0)?, text(row, 1)?, text(row, 2)?), count))
+                let count = column_text(row, 3)?.parse().ok()?;
+                Some(((column_text(row, 0)?, column_text(row, 1)?, column_text(row, 2)?), count))
             })
             .collect();
         if !reads.is_empty() {
             return reads;
         }
     }
-    Reads::new()
+    AccessCounts::new()
 }
 
 /// Names in a note before it says "and so many more".
 const NAMED: usize = 12;
 
 /// Adds to the notes how it ended; `after` is a look at the pool since.
-pub(in crate::warm) fn summary(
-    outcome: &Outcome,
-    limits: &Limits,
-    after: &Warmth,
-    warmed: &mut Warmed,
+pub(in crate::warm) fn add_summary(
+    outcome: &ScanOutcome,
+    limits: &ReadLimits,
+    after: &PoolStatus,
+    warmed: &mut WarmOutcome,
 ) {
-    let Outcome { end, left_out: left, failures, .. } = outcome;
+    let ScanOutcome { end, left_out: left, failures, .. } = outcome;
     let notes = &mut warmed.notes;
-    if *end == End::Full && !left.is_empty() {
-        let full = limits.fill.full_in_words(after);
-        notes.push(format!("{full}: {}: {}", indexes_left_out(left.len()), listed(left)));
+    if *end == ScanEnd::Full && !left.is_empty() {
+        let full = limits.fill.full_reason(after);
+        notes.push(format!("{full}: {}: {}", indexes_left_out(left.len()), join_names(left)));
         if warmed.pages_after < warmed.pages_before {
             notes.push(format!(
                 "the pool holds {} pages less than before: what was read pushed out more than it \
@@ -148,8 +156,8 @@ pub(in crate::warm) fn summary(
             ));
         }
     }
-    if *end == End::Stopped {
-        notes.push(format!("stopped: {}: {}", indexes_left_out(left.len()), listed(left)));
+    if *end == ScanEnd::Stopped {
+        notes.push(format!("stopped: {}: {}", indexes_left_out(left.len()), join_names(left)));
         warmed.cut = true;
     }
     warmed.failed = failures.len() as u64;
@@ -166,7 +174,7 @@ fn indexes_left_out(count: usize) -> String {
     }
 }
 
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     let mut text = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
         text.push_str(&format!(" and {} more", names.len() - NAMED));
@@ -181,19 +189,21 @@ mod tests {
     #[test]
     fn a_scan_that_ends_early_says_why_and_what_it_cost() {
         let mut given = Vec::new();
-        let options = Options::check(&Scan.options(), &[]).unwrap();
-        let limits = Limits::read(&options, &mut given).unwrap();
-        let after = Warmth {
+        let options = Options::from_given(&ScanStrategy.option_specs(), &[]).unwrap();
+        let limits = ReadLimits::from_options(&options, &mut given).unwrap();
+        let after = PoolStatus {
             pages_total: 4_057,
             pages_data: 2_566,
             pages_free: 1_491,
             page_bytes: 16_384,
-            ..Warmth::default()
+            ..PoolStatus::default()
         };
         let left_out = vec!["sbtest.sbtest1.PRIMARY".to_owned()];
-        let outcome = Outcome { end: End::Full, left_out, failures: Vec::new(), last: after };
-        let mut warmed = Warmed { pages_before: 2_944, pages_after: 2_566, ..Warmed::default() };
-        summary(&outcome, &limits, &after, &mut warmed);
+        let outcome =
+            ScanOutcome { end: ScanEnd::Full, left_out, failures: Vec::new(), last: after };
+        let mut warmed =
+            WarmOutcome { pages_before: 2_944, pages_after: 2_566, ..WarmOutcome::default() };
+        add_summary(&outcome, &limits, &after, &mut warmed);
         assert_eq!(
             warmed.notes,
             [
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn long_lists_end_with_a_count() {
         let names: Vec<_> = (0..15).map(|i| format!("t{i}")).collect();
-        assert!(listed(&names).ends_with("t11 and 3 more"));
-        assert_eq!(listed(&names[..2]), "t0, t1");
+        assert!(join_names(&names).ends_with("t11 and 3 more"));
+        assert_eq!(join_names(&names[..2]), "t0, t1");
     }
 }

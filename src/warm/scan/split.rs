@@ -4,38 +4,42 @@
 //! dives each, no scan), and pieces that came out heavy are cut again. All it reads are pages that the scan
 //! reads anyway.
 
-use super::key::{Key, Kind};
+use super::key::{KeyBytes, KeyKind};
 
 /// What a split may ask about an index.
-pub(super) trait Scale {
+pub(super) trait KeyStatistics {
     /// Smallest and largest value that is not NULL; `None` if there is none.
-    fn ends(&mut self) -> anyhow::Result<Option<(Key, Key)>>;
+    fn min_max_keys(&mut self) -> anyhow::Result<Option<(KeyBytes, KeyBytes)>>;
     /// First value not below `at`.
-    fn first_from(&mut self, at: &Key) -> anyhow::Result<Option<Key>>;
+    fn first_key_from(&mut self, at: &KeyBytes) -> anyhow::Result<Option<KeyBytes>>;
     /// Estimated rows from `low` (included) to `high` (not included).
-    fn rows(&mut self, low: Option<&Key>, high: Option<&Key>) -> anyhow::Result<u64>;
+    fn estimate_rows(
+        &mut self,
+        low: Option<&KeyBytes>,
+        high: Option<&KeyBytes>,
+    ) -> anyhow::Result<u64>;
 }
 
 /// A range between two cuts; open where there is no key.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Piece {
-    pub low: Option<Key>,
-    pub high: Option<Key>,
+pub(super) struct IndexPiece {
+    pub low: Option<KeyBytes>,
+    pub high: Option<KeyBytes>,
     /// Its share of the index, 0 to 1.
     pub share: f64,
 }
 
-impl Piece {
+impl IndexPiece {
     /// The whole index.
-    pub(super) fn whole() -> Piece {
-        Piece { low: None, high: None, share: 1.0 }
+    pub(super) fn whole_index() -> IndexPiece {
+        IndexPiece { low: None, high: None, share: 1.0 }
     }
 }
 
 /// A range while it is being cut, with its estimated rows.
-struct Range {
-    low: Key,
-    high: Key,
+struct SplitRange {
+    low: KeyBytes,
+    high: KeyBytes,
     rows: u64,
     /// It ends with the largest value, which belongs to it.
     last: bool,
@@ -47,13 +51,19 @@ struct Range {
 ///
 /// # Errors
 /// When the server does.
-pub(super) fn split(kind: &Kind, scale: &mut dyn Scale, pieces: u64) -> anyhow::Result<Vec<Piece>> {
+pub(super) fn split_index(
+    kind: &KeyKind,
+    scale: &mut dyn KeyStatistics,
+    pieces: u64,
+) -> anyhow::Result<Vec<IndexPiece>> {
     if pieces < 2 {
-        return Ok(vec![Piece::whole()]);
+        return Ok(vec![IndexPiece::whole_index()]);
     }
-    let Some((low, high)) = scale.ends()? else { return Ok(vec![Piece::whole()]) };
-    let mut total = scale.rows(None, None)?;
-    let mut ranges = vec![Range { low, high, rows: total, last: true, atom: false }];
+    let Some((low, high)) = scale.min_max_keys()? else {
+        return Ok(vec![IndexPiece::whole_index()]);
+    };
+    let mut total = scale.estimate_rows(None, None)?;
+    let mut ranges = vec![SplitRange { low, high, rows: total, last: true, atom: false }];
     // Where statistics know next to nothing, estimates are flat: then guesses are cut once and taken as even.
     let weighed = total > pieces * 16;
     for round in 0..6 {
@@ -68,7 +78,7 @@ pub(super) fn split(kind: &Kind, scale: &mut dyn Scale, pieces: u64) -> anyhow::
             let wanted = if weighed { range.rows * pieces / total.max(1) + 1 } else { pieces };
             let wanted = wanted.clamp(2, pieces.max(2));
             let before = next.len();
-            cut(kind, scale, range, wanted, &mut next)?;
+            split_range(kind, scale, range, wanted, &mut next)?;
             cut_any |= next.len() > before + 1;
         }
         ranges = next;
@@ -78,47 +88,48 @@ pub(super) fn split(kind: &Kind, scale: &mut dyn Scale, pieces: u64) -> anyhow::
             break;
         }
     }
-    Ok(gather(&ranges, pieces, weighed))
+    Ok(merge_ranges(&ranges, pieces, weighed))
 }
 
 /// Cuts one range at up to `wanted - 1` values.
-fn cut(
-    kind: &Kind,
-    scale: &mut dyn Scale,
-    range: Range,
+fn split_range(
+    kind: &KeyKind,
+    scale: &mut dyn KeyStatistics,
+    range: SplitRange,
     wanted: u64,
-    out: &mut Vec<Range>,
+    out: &mut Vec<SplitRange>,
 ) -> anyhow::Result<()> {
-    let mut cuts = guess(kind, scale, &range, wanted)?;
+    let mut cuts = guess_cuts(kind, scale, &range, wanted)?;
     if cuts.is_empty() && kind.wants_real_values() {
-        cuts = guess(kind, scale, &range, wanted * 8)?;
+        cuts = guess_cuts(kind, scale, &range, wanted * 8)?;
     }
     if cuts.is_empty() {
-        out.push(Range { atom: true, ..range });
+        out.push(SplitRange { atom: true, ..range });
         return Ok(());
     }
     let mut low = range.low;
     for high in cuts {
-        let rows = scale.rows(Some(&low), Some(&high))?;
-        out.push(Range { low, high: high.clone(), rows, last: false, atom: false });
+        let rows = scale.estimate_rows(Some(&low), Some(&high))?;
+        out.push(SplitRange { low, high: high.clone(), rows, last: false, atom: false });
         low = high;
     }
-    let rows = scale.rows(Some(&low), (!range.last).then_some(&range.high))?;
-    out.push(Range { low, high: range.high, rows, last: range.last, atom: false });
+    let rows = scale.estimate_rows(Some(&low), (!range.last).then_some(&range.high))?;
+    out.push(SplitRange { low, high: range.high, rows, last: range.last, atom: false });
     Ok(())
 }
 
 /// Values between the ends of a range, ascending; real ones where guesses are rough.
-fn guess(
-    kind: &Kind,
-    scale: &mut dyn Scale,
-    range: &Range,
+fn guess_cuts(
+    kind: &KeyKind,
+    scale: &mut dyn KeyStatistics,
+    range: &SplitRange,
     pieces: u64,
-) -> anyhow::Result<Vec<Key>> {
-    let mut cuts: Vec<Key> = Vec::new();
-    for guess in kind.between(&range.low, &range.high, pieces) {
-        let value = if kind.wants_real_values() { scale.first_from(&guess)? } else { Some(guess) };
-        let fresh = |v: &Key| *v != range.low && *v != range.high && cuts.last() != Some(v);
+) -> anyhow::Result<Vec<KeyBytes>> {
+    let mut cuts: Vec<KeyBytes> = Vec::new();
+    for guess in kind.keys_between(&range.low, &range.high, pieces) {
+        let value =
+            if kind.wants_real_values() { scale.first_key_from(&guess)? } else { Some(guess) };
+        let fresh = |v: &KeyBytes| *v != range.low && *v != range.high && cuts.last() != Some(v);
         if let Some(value) = value.filter(fresh) {
             cuts.push(value);
         }
@@ -127,11 +138,11 @@ fn guess(
 }
 
 /// Joins light neighbours until pieces have about the wanted weight; the first and last are open.
-fn gather(ranges: &[Range], pieces: u64, weighed: bool) -> Vec<Piece> {
-    let weight = |range: &Range| if weighed { range.rows.max(1) as f64 } else { 1.0 };
+fn merge_ranges(ranges: &[SplitRange], pieces: u64, weighed: bool) -> Vec<IndexPiece> {
+    let weight = |range: &SplitRange| if weighed { range.rows.max(1) as f64 } else { 1.0 };
     let total: f64 = ranges.iter().map(weight).sum();
     let wanted = total / pieces as f64;
-    let mut found: Vec<Piece> = Vec::new();
+    let mut found: Vec<IndexPiece> = Vec::new();
     let mut sum = 0.0;
     let mut low = None;
     for (i, range) in ranges.iter().enumerate() {
@@ -139,7 +150,7 @@ fn gather(ranges: &[Range], pieces: u64, weighed: bool) -> Vec<Piece> {
         let next = ranges.get(i + 1).map_or(f64::INFINITY, weight);
         if sum + next / 2.0 > wanted || i + 1 == ranges.len() {
             let high = (i + 1 < ranges.len()).then(|| range.high.clone());
-            found.push(Piece { low: low.take(), high: high.clone(), share: sum / total });
+            found.push(IndexPiece { low: low.take(), high: high.clone(), share: sum / total });
             (low, sum) = (high, 0.0);
         }
     }
@@ -152,15 +163,15 @@ mod tests {
 
     /// An index held in memory.
     struct Fake {
-        keys: Vec<Key>,
+        keys: Vec<KeyBytes>,
         numeric: bool,
         flat: bool,
         asked: u32,
     }
 
     impl Fake {
-        fn place(&self, at: &Key) -> usize {
-            let number = |k: &Key| String::from_utf8_lossy(k).parse::<i64>().unwrap();
+        fn place(&self, at: &KeyBytes) -> usize {
+            let number = |k: &KeyBytes| String::from_utf8_lossy(k).parse::<i64>().unwrap();
             self.keys.partition_point(
                 |k| {
                     if self.numeric { number(k) < number(at) } else { k < at }
@@ -169,15 +180,19 @@ mod tests {
         }
     }
 
-    impl Scale for Fake {
-        fn ends(&mut self) -> anyhow::Result<Option<(Key, Key)>> {
+    impl KeyStatistics for Fake {
+        fn min_max_keys(&mut self) -> anyhow::Result<Option<(KeyBytes, KeyBytes)>> {
             Ok(self.keys.first().cloned().zip(self.keys.last().cloned()))
         }
-        fn first_from(&mut self, at: &Key) -> anyhow::Result<Option<Key>> {
+        fn first_key_from(&mut self, at: &KeyBytes) -> anyhow::Result<Option<KeyBytes>> {
             self.asked += 1;
             Ok(self.keys.get(self.place(at)).cloned())
         }
-        fn rows(&mut self, low: Option<&Key>, high: Option<&Key>) -> anyhow::Result<u64> {
+        fn estimate_rows(
+            &mut self,
+            low: Option<&KeyBytes>,
+            high: Option<&KeyBytes>,
+        ) -> anyhow::Result<u64> {
             self.asked += 1;
             let from = low.map_or(0, |k| self.place(k));
             let to = high.map_or(self.keys.len(), |k| self.place(k));
@@ -191,23 +206,23 @@ mod tests {
     }
 
     fn texts(keys: impl Iterator<Item = String>) -> Fake {
-        let mut keys: Vec<Key> = keys.map(String::into_bytes).collect();
+        let mut keys: Vec<KeyBytes> = keys.map(String::into_bytes).collect();
         keys.sort();
         Fake { keys, numeric: false, flat: false, asked: 0 }
     }
 
     /// Sizes of the pieces, after checking that they join without gap.
-    fn sizes(fake: &Fake, pieces: &[Piece]) -> Vec<usize> {
+    fn sizes(fake: &Fake, pieces: &[IndexPiece]) -> Vec<usize> {
         assert_eq!(pieces.first().unwrap().low, None);
         assert_eq!(pieces.last().unwrap().high, None);
         assert!(pieces.windows(2).all(|w| w[0].high.is_some() && w[0].high == w[1].low));
-        let place = |key: &Option<Key>, or| key.as_ref().map_or(or, |k| fake.place(k));
+        let place = |key: &Option<KeyBytes>, or| key.as_ref().map_or(or, |k| fake.place(k));
         let all = fake.keys.len();
         pieces.iter().map(|p| place(&p.high, all) - place(&p.low, 0)).collect()
     }
 
-    fn check(kind: &Kind, mut fake: Fake, wanted: u64) -> Vec<usize> {
-        let pieces = split(kind, &mut fake, wanted).unwrap();
+    fn check(kind: &KeyKind, mut fake: Fake, wanted: u64) -> Vec<usize> {
+        let pieces = split_index(kind, &mut fake, wanted).unwrap();
         let shares: f64 = pieces.iter().map(|p| p.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
         assert!(u64::from(fake.asked) < wanted * 12 + 40, "{} questions", fake.asked);
@@ -218,7 +233,7 @@ mod tests {
 
     #[test]
     fn even_numbers_give_even_pieces() {
-        let sizes = check(&Kind::Integer, numbers(1..=100_000), 20);
+        let sizes = check(&KeyKind::Integer, numbers(1..=100_000), 20);
         assert_eq!(sizes.len(), 20);
         assert!(sizes.iter().all(|s| (4_000..6_000).contains(s)), "{sizes:?}");
     }
@@ -226,7 +241,7 @@ mod tests {
     #[test]
     fn numbers_with_a_gap_are_balanced_by_cutting_again() {
         let keys = (0..50_000).chain(1_000_000_000..1_000_050_000);
-        let sizes = check(&Kind::Integer, numbers(keys), 16);
+        let sizes = check(&KeyKind::Integer, numbers(keys), 16);
         assert!(*sizes.iter().max().unwrap() < 14_000, "{sizes:?}");
         assert!(sizes.len() >= 12, "{sizes:?}");
     }
@@ -234,7 +249,7 @@ mod tests {
     #[test]
     fn texts_with_a_long_beginning_in_one_hand_are_balanced() {
         let keys = (0..40_000).map(|i| format!("customer-{:08}", i * 7));
-        let kind = Kind::Text { charset: "utf8mb4".to_owned(), folded: true };
+        let kind = KeyKind::Text { charset: "utf8mb4".to_owned(), folded: true };
         let sizes = check(&kind, texts(keys), 16);
         assert!(*sizes.iter().max().unwrap() < 6_000, "{sizes:?}");
     }
@@ -242,22 +257,25 @@ mod tests {
     #[test]
     fn one_heavy_value_ends_the_cutting() {
         let keys = std::iter::repeat_n(5, 90_000).chain(6..10_000);
-        let sizes = check(&Kind::Integer, numbers(keys), 10);
+        let sizes = check(&KeyKind::Integer, numbers(keys), 10);
         assert!(sizes.len() >= 2 && sizes[0] >= 90_000, "{sizes:?}");
     }
 
     #[test]
     fn without_statistics_pieces_are_even_in_value() {
         let fake = Fake { flat: true, ..numbers(1..=1_000) };
-        let sizes = check(&Kind::Integer, fake, 10);
+        let sizes = check(&KeyKind::Integer, fake, 10);
         assert_eq!(sizes.len(), 10);
         assert!(sizes.iter().all(|s| (90..=110).contains(s)), "{sizes:?}");
     }
 
     #[test]
     fn empty_and_single_are_one_piece() {
-        assert_eq!(split(&Kind::Integer, &mut numbers(0..0), 8).unwrap(), [Piece::whole()]);
-        assert_eq!(check(&Kind::Integer, numbers(7..8), 8), [1]);
-        assert_eq!(check(&Kind::Integer, numbers(7..100), 1), [93]);
+        assert_eq!(
+            split_index(&KeyKind::Integer, &mut numbers(0..0), 8).unwrap(),
+            [IndexPiece::whole_index()]
+        );
+        assert_eq!(check(&KeyKind::Integer, numbers(7..8), 8), [1]);
+        assert_eq!(check(&KeyKind::Integer, numbers(7..100), 1), [93]);
     }
 }

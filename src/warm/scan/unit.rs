@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::key::{Key, Kind, range};
-use crate::warm::catalog::{Column, HIDDEN, Index, Table};
-use crate::warm::names::quote;
+use super::key::{KeyBytes, KeyKind, key_condition};
+use crate::warm::catalog::{CatalogColumn, CatalogIndex, CatalogTable, HIDDEN};
+use crate::warm::names::quote_identifier;
 
 /// One B-tree to read.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::warm) struct Unit {
+pub(in crate::warm) struct ScanUnit {
     pub database: String,
     pub table: String,
     /// Empty if the table has none.
@@ -18,7 +18,7 @@ pub(in crate::warm) struct Unit {
     /// Estimated pages.
     pub pages: u64,
     /// First column and how its values are written, if the index can be cut.
-    pub(super) first: Option<(String, Kind)>,
+    pub(super) first: Option<(String, KeyKind)>,
     /// Whether that column may be NULL.
     pub nullable: bool,
     /// Only the first characters of the column are in the index: rows are looked up while it is read.
@@ -33,7 +33,7 @@ pub(in crate::warm) struct Unit {
 
 /// Which columns beside the key the clustered scan reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::warm) enum Blobs {
+pub(in crate::warm) enum BlobPolicy {
     /// None: pages outside the rows stay where they are.
     Leave,
     /// All long columns, so that their own pages are read too.
@@ -63,9 +63,9 @@ const LONG: &[&str] = &[
     "vector",
 ];
 
-impl Unit {
+impl ScanUnit {
     /// `` `db`.`table`.`index` ``, for people.
-    pub(in crate::warm) fn label(&self) -> String {
+    pub(in crate::warm) fn index_label(&self) -> String {
         let partition = match self.partition.as_str() {
             "" => String::new(),
             name => format!(" partition {name}"),
@@ -74,7 +74,7 @@ impl Unit {
     }
 
     /// The statement that reads the part of the index that a condition names; all of it without one.
-    pub(in crate::warm) fn statement(&self, condition: &str) -> String {
+    pub(in crate::warm) fn read_statement(&self, condition: &str) -> String {
         let condition = if condition.is_empty() { &self.whole } else { condition };
         let mut sql = format!("SELECT /* sweat warm */ {} FROM {}", self.measure, self.from);
         if !condition.is_empty() {
@@ -85,37 +85,45 @@ impl Unit {
     }
 
     /// Asks for smallest and largest value.
-    pub(super) fn ends(&self, column: &str, kind: &Kind) -> String {
-        let of = |which: &str| kind.expression(&format!("{which}({})", quote(column)));
+    pub(super) fn min_max_query(&self, column: &str, kind: &KeyKind) -> String {
+        let of =
+            |which: &str| kind.sql_expression(&format!("{which}({})", quote_identifier(column)));
         format!("SELECT {}, {} FROM {}", of("MIN"), of("MAX"), self.from)
     }
 
     /// Asks for the first value not below a guess.
-    pub(super) fn first_from(&self, column: &str, kind: &Kind, at: &Key) -> String {
-        let name = quote(column);
+    pub(super) fn first_key_query(&self, column: &str, kind: &KeyKind, at: &KeyBytes) -> String {
+        let name = quote_identifier(column);
         format!(
             "SELECT {} FROM {} WHERE {name} >= {} ORDER BY {name} LIMIT 1",
-            kind.expression(&name),
+            kind.sql_expression(&name),
             self.from,
-            kind.literal(at)
+            kind.sql_literal(at)
         )
     }
 
     /// Asks how many rows the optimizer expects in a range.
-    pub(super) fn estimate(
+    pub(super) fn row_estimate_query(
         &self,
         column: &str,
-        kind: &Kind,
-        low: Option<&Key>,
-        high: Option<&Key>,
+        kind: &KeyKind,
+        low: Option<&KeyBytes>,
+        high: Option<&KeyBytes>,
     ) -> String {
-        format!("EXPLAIN FORMAT=TRADITIONAL {}", self.statement(&range(kind, column, low, high)))
+        format!(
+            "EXPLAIN FORMAT=TRADITIONAL {}",
+            self.read_statement(&key_condition(kind, column, low, high))
+        )
     }
 }
 
 /// The units of a table, and what is left out with the reason.
-pub(in crate::warm) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String>) -> Vec<Unit> {
-    let clustered = table.clustered().map(|i| i.name.clone());
+pub(in crate::warm) fn table_units(
+    table: &CatalogTable,
+    blobs: BlobPolicy,
+    notes: &mut Vec<String>,
+) -> Vec<ScanUnit> {
+    let clustered = table.clustered_index().map(|i| i.name.clone());
     let partitions =
         if table.partitions.is_empty() { vec![String::new()] } else { table.partitions.clone() };
     let mut found = Vec::new();
@@ -123,7 +131,7 @@ pub(in crate::warm) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String
         found.push(clustered_unit(table, partition, blobs));
         for index in &table.indexes {
             if Some(&index.name) != clustered.as_ref() {
-                match why_not(table, index, blobs) {
+                match skip_reason(table, index, blobs) {
                     None => found.push(secondary_unit(table, partition, index)),
                     Some(why) if Some(partition) == partitions.first() => {
                         let (database, name) = (&table.database, &table.name);
@@ -138,11 +146,12 @@ pub(in crate::warm) fn units(table: &Table, blobs: Blobs, notes: &mut Vec<String
 }
 
 /// Why an index can't be read by a scan.
-fn why_not(table: &Table, index: &Index, blobs: Blobs) -> Option<String> {
+fn skip_reason(table: &CatalogTable, index: &CatalogIndex, blobs: BlobPolicy) -> Option<String> {
     let column = first_column(table, index);
-    let long = is_cut(index) && column.is_some_and(|c| LONG.contains(&c.data_type.as_str()));
+    let long =
+        has_prefix_part(index) && column.is_some_and(|c| LONG.contains(&c.data_type.as_str()));
     match index.kind.as_str() {
-        "BTREE" if long && blobs == Blobs::Leave => {
+        "BTREE" if long && blobs == BlobPolicy::Leave => {
             Some("to read it means to read long values too (--blobs)".to_owned())
         }
         "BTREE" if index.ignored => Some("the optimizer was told to ignore it".to_owned()),
@@ -151,10 +160,11 @@ fn why_not(table: &Table, index: &Index, blobs: Blobs) -> Option<String> {
     }
 }
 
-fn from(table: &Table, partition: &str, hint: &str) -> String {
-    let mut from = format!("{}.{}", quote(&table.database), quote(&table.name));
+fn from_clause(table: &CatalogTable, partition: &str, hint: &str) -> String {
+    let mut from =
+        format!("{}.{}", quote_identifier(&table.database), quote_identifier(&table.name));
     if !partition.is_empty() {
-        from.push_str(&format!(" PARTITION ({})", quote(partition)));
+        from.push_str(&format!(" PARTITION ({})", quote_identifier(partition)));
     }
     if table.versioned {
         from.push_str(" FOR SYSTEM_TIME ALL");
@@ -164,48 +174,49 @@ fn from(table: &Table, partition: &str, hint: &str) -> String {
     from
 }
 
-fn clustered_unit(table: &Table, partition: &str, blobs: Blobs) -> Unit {
-    let index = table.clustered();
+fn clustered_unit(table: &CatalogTable, partition: &str, blobs: BlobPolicy) -> ScanUnit {
+    let index = table.clustered_index();
     let name = index.map_or(HIDDEN, |i| i.name.as_str());
     let hint = match index {
-        Some(index) => format!("FORCE INDEX ({})", quote(&index.name)),
+        Some(index) => format!("FORCE INDEX ({})", quote_identifier(&index.name)),
         None => "USE INDEX ()".to_owned(),
     };
-    let first = index.and_then(|i| cuttable(table, i));
-    let mut measure = format!("COUNT({})", plain_column(table).map_or("*".to_owned(), quote_name));
-    if blobs == Blobs::Read {
-        for column in table.columns.iter().filter(|c| is_long(c) && !c.computed) {
-            measure.push_str(&format!(", SUM(LENGTH({}))", quote(&column.name)));
+    let first = index.and_then(|i| split_column(table, i));
+    let mut measure =
+        format!("COUNT({})", plain_column(table).map_or("*".to_owned(), quote_column));
+    if blobs == BlobPolicy::Read {
+        for column in table.columns.iter().filter(|c| is_long_column(c) && !c.computed) {
+            measure.push_str(&format!(", SUM(LENGTH({}))", quote_identifier(&column.name)));
         }
     }
-    Unit {
+    ScanUnit {
         database: table.database.clone(),
         table: table.name.clone(),
         partition: partition.to_owned(),
         index: name.to_owned(),
         clustered: true,
-        pages: pages(table, partition, name, true),
+        pages: estimate_pages(table, partition, name, true),
         nullable: false,
         first,
         cut: false,
         whole: String::new(),
         measure,
-        from: from(table, partition, &hint),
+        from: from_clause(table, partition, &hint),
     }
 }
 
-fn quote_name(column: &Column) -> String {
-    quote(&column.name)
+fn quote_column(column: &CatalogColumn) -> String {
+    quote_identifier(&column.name)
 }
 
-fn is_long(column: &Column) -> bool {
+fn is_long_column(column: &CatalogColumn) -> bool {
     LONG.contains(&column.data_type.as_str())
         || (column.data_type.starts_with("var") && column.bytes > 255)
 }
 
 /// A column that only the clustered index has, cheap to read: NOT NULL and short if there is one.
-fn plain_column(table: &Table) -> Option<&Column> {
-    let in_index = |c: &Column| {
+fn plain_column(table: &CatalogTable) -> Option<&CatalogColumn> {
+    let in_index = |c: &CatalogColumn| {
         table
             .indexes
             .iter()
@@ -218,57 +229,61 @@ fn plain_column(table: &Table) -> Option<&Column> {
         .min_by_key(|c| (c.nullable, c.bytes))
 }
 
-fn is_cut(index: &Index) -> bool {
+fn has_prefix_part(index: &CatalogIndex) -> bool {
     index.parts.iter().any(|p| p.cut)
 }
 
-fn first_column<'a>(table: &'a Table, index: &Index) -> Option<&'a Column> {
-    table.column(index.parts.first()?.column.as_deref()?)
+fn first_column<'a>(table: &'a CatalogTable, index: &CatalogIndex) -> Option<&'a CatalogColumn> {
+    table.find_column(index.parts.first()?.column.as_deref()?)
 }
 
 /// First column of an index whose ranges the index alone can answer.
-fn cuttable(table: &Table, index: &Index) -> Option<(String, Kind)> {
+fn split_column(table: &CatalogTable, index: &CatalogIndex) -> Option<(String, KeyKind)> {
     let whole = index.parts.first().is_some_and(|p| !p.cut);
     let column = first_column(table, index).filter(|_| whole)?;
-    Some((column.name.clone(), Kind::of(column)?))
+    Some((column.name.clone(), KeyKind::from_column(column)?))
 }
 
-fn secondary_unit(table: &Table, partition: &str, index: &Index) -> Unit {
+fn secondary_unit(table: &CatalogTable, partition: &str, index: &CatalogIndex) -> ScanUnit {
     let column = first_column(table, index);
     let nullable = column.is_some_and(|c| c.nullable);
-    let cut = is_cut(index);
+    let cut = has_prefix_part(index);
     // An index of first characters is never read by itself; a range has it read, with the rows.
     let whole = match column.filter(|_| index.parts.first().is_some_and(|p| p.cut)) {
-        Some(c) if nullable => format!("{0} >= '' OR {0} IS NULL", quote(&c.name)),
-        Some(c) => format!("{} >= ''", quote(&c.name)),
+        Some(c) if nullable => format!("{0} >= '' OR {0} IS NULL", quote_identifier(&c.name)),
+        Some(c) => format!("{} >= ''", quote_identifier(&c.name)),
         None => String::new(),
     };
-    let counted = column.filter(|_| !cut).map_or("*".to_owned(), quote_name);
-    Unit {
+    let counted = column.filter(|_| !cut).map_or("*".to_owned(), quote_column);
+    ScanUnit {
         database: table.database.clone(),
         table: table.name.clone(),
         partition: partition.to_owned(),
         index: index.name.clone(),
         clustered: false,
-        pages: pages(table, partition, &index.name, false),
+        pages: estimate_pages(table, partition, &index.name, false),
         nullable,
-        first: cuttable(table, index),
+        first: split_column(table, index),
         cut,
         whole,
         measure: format!("COUNT({counted})"),
-        from: from(table, partition, &format!("FORCE INDEX ({})", quote(&index.name))),
+        from: from_clause(
+            table,
+            partition,
+            &format!("FORCE INDEX ({})", quote_identifier(&index.name)),
+        ),
     }
 }
 
 /// Estimated pages of an index: from InnoDB's statistics, or a share of the table's lengths. Where the files are
 /// much larger than statistics say, those are old, and the index may be as large as the file.
-fn pages(table: &Table, partition: &str, index: &str, clustered: bool) -> u64 {
+fn estimate_pages(table: &CatalogTable, partition: &str, index: &str, clustered: bool) -> u64 {
     const PAGE_BYTES: u64 = 16 * 1024;
     let leaves = table.partitions.len().max(1) as u64;
     let known = table.pages.get(&(partition.to_owned(), index.to_owned())).copied();
     let guess = || {
         let others = table.indexes.iter().filter(|i| i.kind == "BTREE").count() as u64;
-        let others = others.saturating_sub(u64::from(table.clustered().is_some())).max(1);
+        let others = others.saturating_sub(u64::from(table.clustered_index().is_some())).max(1);
         let bytes = if clustered { table.data_bytes } else { table.index_bytes / others };
         bytes / leaves / PAGE_BYTES
     };
@@ -285,8 +300,8 @@ fn pages(table: &Table, partition: &str, index: &str, clustered: bool) -> u64 {
 
 /// Which index comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Most read per page first, where the server counts reads; else as `Size`.
+pub(super) enum ScanOrder {
+    /// Most read per page first, where the server counts reads; else as `ByteSize`.
     Use,
     /// Secondary indexes before the rows, small ones first.
     Size,
@@ -295,21 +310,21 @@ pub(super) enum Order {
 }
 
 /// Reads by database, table and index, as far as the server counted them.
-pub(super) type Reads = HashMap<(String, String, String), u64>;
+pub(super) type AccessCounts = HashMap<(String, String, String), u64>;
 
 /// Puts units in order of priority; those that look up rows come when the rows are there.
-pub(super) fn arrange(units: &mut [Unit], order: Order, reads: &Reads) {
-    let size = |u: &Unit| (u.cut, u.clustered, u.pages);
-    let name = |u: &Unit| {
+pub(super) fn sort_units(units: &mut [ScanUnit], order: ScanOrder, reads: &AccessCounts) {
+    let size = |u: &ScanUnit| (u.cut, u.clustered, u.pages);
+    let name = |u: &ScanUnit| {
         let (database, table, partition) = (&u.database, &u.table, &u.partition);
         let place = (u.cut, !u.clustered, u.index.clone());
         (database.clone(), table.clone(), partition.clone(), place)
     };
     match order {
-        Order::Name => units.sort_by_key(name),
-        Order::Size => units.sort_by_key(|u| (size(u), name(u))),
-        Order::Use => units.sort_by(|a, b| {
-            let heat = |u: &Unit| {
+        ScanOrder::Name => units.sort_by_key(name),
+        ScanOrder::Size => units.sort_by_key(|u| (size(u), name(u))),
+        ScanOrder::Use => units.sort_by(|a, b| {
+            let heat = |u: &ScanUnit| {
                 let key = (u.database.clone(), u.table.clone(), u.index.clone());
                 reads.get(&key).copied().unwrap_or(0) as f64 / u.pages.max(1) as f64
             };

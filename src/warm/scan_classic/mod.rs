@@ -3,57 +3,62 @@
 
 use anyhow::Context;
 
-use super::gauge::text;
-use super::names::{chosen, quote, tables_option};
-use super::{Choice, Event, Scene, Strategy, Warmed, breaking_off, gauge, guarded};
+use super::names::{chosen_tables, quote_identifier, tables_option};
+use super::pool_status::column_text;
+use super::{
+    TableChoice, WarmContext, WarmEvent, WarmOutcome, WarmStrategy, read_pool_status,
+    with_abandon_flag, with_kill_on_stop,
+};
 use crate::base::{Clock, Stop};
+use crate::client::{Error, Session};
 use crate::plan::{OptionSpec, Options};
-use crate::target::{Error, Session};
-use crate::workload::Progress;
+use crate::workload::JobProgress;
 
 /// The strategy.
-pub struct ScanClassic;
+pub struct ClassicScanStrategy;
 
-impl Strategy for ScanClassic {
+impl WarmStrategy for ClassicScanStrategy {
     fn name(&self) -> &'static str {
         "scan_classic"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "Read tables by mysql-warmup's own statements on one connection, to compare with"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         vec![tables_option()]
     }
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut Scene<'_>,
-        on_event: &mut dyn FnMut(&Event),
-    ) -> anyhow::Result<Warmed> {
-        let chosen = chosen(options)?;
+        scene: &mut WarmContext<'_>,
+        on_event: &mut dyn FnMut(&WarmEvent),
+    ) -> anyhow::Result<WarmOutcome> {
+        let chosen = chosen_tables(options)?;
         let (clock, stop) = (scene.clock, scene.stop.clone());
-        guarded(clock, &stop, |abandon| run(&chosen, scene, on_event, abandon))
+        with_abandon_flag(clock, &stop, |abandon| {
+            run_classic_scan(&chosen, scene, on_event, abandon)
+        })
     }
 }
 
 /// A table and the statements that read it.
-type Job = (String, Vec<String>);
+type TableJob = (String, Vec<String>);
 
-fn run(
-    chosen: &[Choice],
-    scene: &mut Scene<'_>,
-    on_event: &mut dyn FnMut(&Event),
+fn run_classic_scan(
+    chosen: &[TableChoice],
+    scene: &mut WarmContext<'_>,
+    on_event: &mut dyn FnMut(&WarmEvent),
     abandon: &Stop,
-) -> anyhow::Result<Warmed> {
+) -> anyhow::Result<WarmOutcome> {
     let began = scene.clock.now();
-    let mut lead = super::open(scene.target, abandon)?;
-    let before = gauge(&mut lead)?;
-    let mut jobs: Vec<(String, Vec<Job>)> = Vec::new();
+    let mut lead = super::open_session(scene.target, abandon)?;
+    let before = read_pool_status(&mut lead)?;
+    let mut jobs: Vec<(String, Vec<TableJob>)> = Vec::new();
     let mut notes = Vec::new();
-    for (database, tables) in tables(&mut lead, chosen)? {
+    for (database, tables) in list_tables(&mut lead, chosen)? {
         let mut list = Vec::new();
         for table in tables {
-            match statements(&mut lead, &database, &table) {
+            match table_statements(&mut lead, &database, &table) {
                 Ok(sql) => list.push((table, sql)),
                 Err(error) => notes.push(format!("{database}.{table}: {error}")),
             }
@@ -64,15 +69,15 @@ fn run(
     let mut session = scene.target.connect(abandon).context("open the one connection")?;
     session.allow_long_statements();
     let id = session.id();
-    let mut reader = Reader { session, done: 0, total: total as u64 };
+    let mut reader = ClassicReader { session, done: 0, total: total as u64 };
     let (target, clock, stop) = (scene.target, scene.clock, scene.stop.clone());
-    let failed = breaking_off(target, clock, &stop, id, || {
-        reader.databases(scene, &jobs, on_event, &mut notes)
+    let failed = with_kill_on_stop(target, clock, &stop, id, || {
+        reader.read_databases(scene, &jobs, on_event, &mut notes)
     })?;
     let (done, total) = (reader.done, reader.total);
-    let after = gauge(&mut lead)?;
-    let seconds = scene.clock.now().since(began).seconds();
-    let mut warmed = Warmed::between(&before, &after, seconds);
+    let after = read_pool_status(&mut lead)?;
+    let seconds = scene.clock.now().since(began).to_seconds();
+    let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     warmed.cut = scene.stop.is_set();
     if warmed.cut {
         notes.push(format!("stopped after {done} of {total} statements"));
@@ -82,27 +87,30 @@ fn run(
 }
 
 /// Tables by database, in the order the server names them; views too, as there.
-fn tables(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<Vec<(String, Vec<String>)>> {
+fn list_tables(
+    session: &mut Session,
+    chosen: &[TableChoice],
+) -> anyhow::Result<Vec<(String, Vec<String>)>> {
     let own = ["information_schema", "performance_schema", "mysql", "sys"];
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    let all: Vec<Choice> = if chosen.is_empty() {
-        let rows = session.rows("SHOW DATABASES").context("list the databases")?;
-        let names = rows.rows.iter().filter_map(|row| text(row, 0));
+    let all: Vec<TableChoice> = if chosen.is_empty() {
+        let rows = session.query_rows("SHOW DATABASES").context("list the databases")?;
+        let names = rows.rows.iter().filter_map(|row| column_text(row, 0));
         names
             .filter(|name| !own.contains(&name.to_lowercase().as_str()))
-            .map(|database| Choice { database, table: None })
+            .map(|database| TableChoice { database, table: None })
             .collect()
     } else {
         chosen.to_vec()
     };
-    for Choice { database, table } in all {
+    for TableChoice { database, table } in all {
         let tables = match table {
             Some(table) => vec![table],
             None => {
                 let rows = session
-                    .rows(&format!("SHOW TABLES FROM {}", quote(&database)))
+                    .query_rows(&format!("SHOW TABLES FROM {}", quote_identifier(&database)))
                     .with_context(|| format!("list the tables of {database}"))?;
-                rows.rows.iter().filter_map(|row| text(row, 0)).collect()
+                rows.rows.iter().filter_map(|row| column_text(row, 0)).collect()
             }
         };
         match found.iter_mut().find(|(name, _)| *name == database) {
@@ -114,20 +122,31 @@ fn tables(session: &mut Session, chosen: &[Choice]) -> anyhow::Result<Vec<(Strin
 }
 
 /// The statements for a table, from what DESCRIBE says.
-fn statements(session: &mut Session, database: &str, table: &str) -> Result<Vec<String>, Error> {
-    let rows = session.rows(&format!("DESCRIBE {}.{}", quote(database), quote(table)))?;
+fn table_statements(
+    session: &mut Session,
+    database: &str,
+    table: &str,
+) -> Result<Vec<String>, Error> {
+    let rows = session.query_rows(&format!(
+        "DESCRIBE {}.{}",
+        quote_identifier(database),
+        quote_identifier(table)
+    ))?;
     let columns: Vec<(String, String)> = rows
         .rows
         .iter()
-        .map(|row| (text(row, 0).unwrap_or_default(), text(row, 3).unwrap_or_default()))
+        .map(|row| {
+            (column_text(row, 0).unwrap_or_default(), column_text(row, 3).unwrap_or_default())
+        })
         .collect();
-    Ok(classic(table, &columns))
+    Ok(build_statements(table, &columns))
 }
 
 /// One statement for every column with a key: the rows by a column without one, other indexes by LIKE.
-fn classic(table: &str, columns: &[(String, String)]) -> Vec<String> {
-    let name = quote(table);
-    let plain = columns.iter().find(|(_, key)| key.is_empty()).map(|(column, _)| quote(column));
+fn build_statements(table: &str, columns: &[(String, String)]) -> Vec<String> {
+    let name = quote_identifier(table);
+    let plain =
+        columns.iter().find(|(_, key)| key.is_empty()).map(|(column, _)| quote_identifier(column));
     let keyed = columns.iter().filter(|(_, key)| !key.is_empty());
     keyed
         .map(|(column, key)| match (key.as_str(), &plain) {
@@ -136,7 +155,7 @@ fn classic(table: &str, columns: &[(String, String)]) -> Vec<String> {
             }
             ("PRI", None) => format!("select count(*) from {name} where 1"),
             _ => {
-                let column = quote(column);
+                let column = quote_identifier(column);
                 format!("select count(*) from {name} where {name}.{column} LIKE '%0%'")
             }
         })
@@ -144,19 +163,19 @@ fn classic(table: &str, columns: &[(String, String)]) -> Vec<String> {
 }
 
 /// The one connection that reads.
-struct Reader {
+struct ClassicReader {
     session: Session,
     done: u64,
     total: u64,
 }
 
-impl Reader {
+impl ClassicReader {
     /// Works off all tables; gives how many the server refused to read.
-    fn databases(
+    fn read_databases(
         &mut self,
-        scene: &mut Scene<'_>,
-        jobs: &[(String, Vec<Job>)],
-        on_event: &mut dyn FnMut(&Event),
+        scene: &mut WarmContext<'_>,
+        jobs: &[(String, Vec<TableJob>)],
+        on_event: &mut dyn FnMut(&WarmEvent),
         notes: &mut Vec<String>,
     ) -> anyhow::Result<u64> {
         let mut failed = 0;
@@ -164,45 +183,45 @@ impl Reader {
             if scene.stop.is_set() {
                 break;
             }
-            on_event(&Event::DatabaseBegan(database.clone()));
+            on_event(&WarmEvent::DatabaseBegan(database.clone()));
             for (table, statements) in list {
                 if scene.stop.is_set() {
                     break;
                 }
-                on_event(&Event::TableBegan(database.clone(), table.clone()));
-                match self.table(scene, database, statements) {
-                    Ok(()) => on_event(&Event::TableEnded(database.clone(), table.clone())),
+                on_event(&WarmEvent::TableBegan(database.clone(), table.clone()));
+                match self.read_table(scene, database, statements) {
+                    Ok(()) => on_event(&WarmEvent::TableEnded(database.clone(), table.clone())),
                     Err(_) if scene.stop.is_set() => {}
                     Err(error @ Error::Server { .. }) => {
                         failed += 1;
                         notes.push(format!("{database}.{table}: {error}"));
                         let why = error.to_string();
-                        on_event(&Event::TableFailed(database.clone(), table.clone(), why));
+                        on_event(&WarmEvent::TableFailed(database.clone(), table.clone(), why));
                     }
                     Err(error) => return Err(error).context("read a table"),
                 }
             }
             if !scene.stop.is_set() {
-                on_event(&Event::DatabaseEnded(database.clone()));
+                on_event(&WarmEvent::DatabaseEnded(database.clone()));
             }
         }
         Ok(failed)
     }
 
-    fn table(
+    fn read_table(
         &mut self,
-        scene: &mut Scene<'_>,
+        scene: &mut WarmContext<'_>,
         database: &str,
         statements: &[String],
     ) -> Result<(), Error> {
-        self.session.command(&format!("USE {}", quote(database)))?;
+        self.session.run_command(&format!("USE {}", quote_identifier(database)))?;
         for sql in statements {
             if scene.stop.is_set() {
                 return Err(Error::Abandoned);
             }
-            self.session.rows(sql)?;
+            self.session.query_rows(sql)?;
             self.done += 1;
-            (scene.progress)(Progress {
+            (scene.progress)(JobProgress {
                 label: "scan_classic".to_owned(),
                 done: self.done,
                 total: self.total,
@@ -225,7 +244,7 @@ mod tests {
     fn the_statements_are_those_of_mysql_warmup() {
         let table = columns(&[("id", "PRI"), ("random_str", "UNI"), ("random_str2", "")]);
         assert_eq!(
-            classic("test_data", &table),
+            build_statements("test_data", &table),
             [
                 "select count(*) from `test_data` where `test_data`.`random_str2` = 0 \
                  or `test_data`.`random_str2` = '0'",
@@ -237,13 +256,13 @@ mod tests {
     #[test]
     fn without_a_plain_column_the_rows_are_counted() {
         let table = columns(&[("a", "PRI"), ("b", "PRI"), ("c", "MUL")]);
-        let all = classic("t", &table);
+        let all = build_statements("t", &table);
         assert_eq!(all.len(), 3, "a key of two columns is read twice, as there");
         assert_eq!(all[0], "select count(*) from `t` where 1");
     }
 
     #[test]
     fn a_table_without_keys_is_not_read_at_all() {
-        assert!(classic("t", &columns(&[("a", ""), ("b", "")])).is_empty());
+        assert!(build_statements("t", &columns(&[("a", ""), ("b", "")])).is_empty());
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 
+use crate::client::Session;
 use crate::plan::Mistake;
-use crate::target::Session;
 
 /// A column as the server describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     /// Its name.
     pub(crate) name: String,
     /// Its type without length: `int`, `char`.
@@ -19,14 +19,14 @@ pub(crate) struct Column {
 }
 
 /// A column to expect: name, type, length.
-pub(crate) type Expected = (&'static str, &'static str, Option<u64>);
+pub(crate) type ExpectedColumn = (&'static str, &'static str, Option<u64>);
 
 /// Columns of those of the named tables that exist in the session's database.
-pub(crate) fn look_up(
+pub(crate) fn read_columns(
     session: &mut Session,
     names: &[String],
-) -> anyhow::Result<BTreeMap<String, Vec<Column>>> {
-    let mut found: BTreeMap<String, Vec<Column>> = BTreeMap::new();
+) -> anyhow::Result<BTreeMap<String, Vec<TableColumn>>> {
+    let mut found: BTreeMap<String, Vec<TableColumn>> = BTreeMap::new();
     for some in names.chunks(200) {
         let list = some.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(",");
         let sql = format!(
@@ -34,12 +34,12 @@ pub(crate) fn look_up(
              FROM information_schema.columns WHERE table_schema = DATABASE() \
              AND table_name IN ({list}) ORDER BY table_name, ordinal_position"
         );
-        for row in session.rows(&sql).context("look up tables")?.rows {
+        for row in session.query_rows(&sql).context("look up tables")?.rows {
             let mut texts =
                 row.into_iter().map(|v| v.map(|b| String::from_utf8_lossy(&b).into_owned()));
             let mut next = || texts.next().flatten();
             let table = next().unwrap_or_default();
-            let column = Column {
+            let column = TableColumn {
                 name: next().unwrap_or_default(),
                 kind: next().unwrap_or_default().to_lowercase(),
                 length: next().and_then(|l| l.parse().ok()),
@@ -51,7 +51,7 @@ pub(crate) fn look_up(
 }
 
 /// Whether columns are the expected ones, in order.
-pub(crate) fn fit(columns: &[Column], expected: &[Expected]) -> bool {
+pub(crate) fn columns_match(columns: &[TableColumn], expected: &[ExpectedColumn]) -> bool {
     columns.len() == expected.len()
         && columns.iter().zip(expected).all(|(column, (name, kind, length))| {
             column.name.eq_ignore_ascii_case(name)
@@ -61,9 +61,14 @@ pub(crate) fn fit(columns: &[Column], expected: &[Expected]) -> bool {
 }
 
 /// The complaint about a table with other columns.
-pub(crate) fn misfit(table: &str, columns: &[Column], expected: &[Expected]) -> Mistake {
-    let has = columns.iter().map(|c| show(&c.name, &c.kind, c.length)).collect::<Vec<_>>();
-    let wants = expected.iter().map(|(n, k, l)| show(n, k, *l)).collect::<Vec<_>>();
+pub(crate) fn column_mismatch(
+    table: &str,
+    columns: &[TableColumn],
+    expected: &[ExpectedColumn],
+) -> Mistake {
+    let has =
+        columns.iter().map(|c| describe_column(&c.name, &c.kind, c.length)).collect::<Vec<_>>();
+    let wants = expected.iter().map(|(n, k, l)| describe_column(n, k, *l)).collect::<Vec<_>>();
     Mistake {
         place: format!("table {table}"),
         why: format!("has other columns: {}, not {}", has.join(", "), wants.join(", ")),
@@ -71,7 +76,7 @@ pub(crate) fn misfit(table: &str, columns: &[Column], expected: &[Expected]) -> 
     }
 }
 
-fn show(name: &str, kind: &str, length: Option<u64>) -> String {
+fn describe_column(name: &str, kind: &str, length: Option<u64>) -> String {
     match length {
         Some(length) if kind.ends_with("char") => format!("{name} {kind}({length})"),
         _ => format!("{name} {kind}"),
@@ -82,8 +87,8 @@ fn show(name: &str, kind: &str, length: Option<u64>) -> String {
 ///
 /// # Errors
 /// When there is none.
-pub(crate) fn database(session: &mut Session) -> anyhow::Result<String> {
-    let name = session.scalar("SELECT DATABASE()").context("ask for the database")?;
+pub(crate) fn current_database(session: &mut Session) -> anyhow::Result<String> {
+    let name = session.query_scalar("SELECT DATABASE()").context("ask for the database")?;
     name.ok_or_else(|| {
         anyhow::Error::new(Mistake {
             place: "--database".to_owned(),
@@ -97,26 +102,26 @@ pub(crate) fn database(session: &mut Session) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// When the server refuses, or when tables were left alone because they have other columns.
-pub(crate) fn drop_ours(
+pub(crate) fn drop_matching_tables(
     session: &mut Session,
     names: &[String],
-    expected: &[Expected],
+    expected: &[ExpectedColumn],
     dropped: &mut dyn FnMut(u64),
 ) -> anyhow::Result<()> {
-    database(session)?;
-    let found = look_up(session, names)?;
+    current_database(session)?;
+    let found = read_columns(session, names)?;
     let mut left = None;
     let mut count = 0;
     for name in names {
         let Some(columns) = found.get(name) else { continue };
-        if fit(columns, expected) {
+        if columns_match(columns, expected) {
             session
-                .command(&format!("DROP TABLE {name}"))
+                .run_command(&format!("DROP TABLE {name}"))
                 .with_context(|| format!("drop {name}"))?;
             count += 1;
             dropped(count);
         } else {
-            left = left.or_else(|| Some(misfit(name, columns, expected)));
+            left = left.or_else(|| Some(column_mismatch(name, columns, expected)));
         }
     }
     match left {
@@ -129,25 +134,25 @@ pub(crate) fn drop_ours(
 mod tests {
     use super::*;
 
-    const EXPECTED: &[Expected] = &[("id", "int", None), ("c", "char", Some(120))];
+    const EXPECTED: &[ExpectedColumn] = &[("id", "int", None), ("c", "char", Some(120))];
 
-    fn column(name: &str, kind: &str, length: Option<u64>) -> Column {
-        Column { name: name.to_owned(), kind: kind.to_owned(), length }
+    fn column(name: &str, kind: &str, length: Option<u64>) -> TableColumn {
+        TableColumn { name: name.to_owned(), kind: kind.to_owned(), length }
     }
 
     #[test]
     fn only_the_same_columns_fit() {
         let ours = vec![column("id", "int", None), column("c", "char", Some(120))];
-        assert!(fit(&ours, EXPECTED));
-        assert!(!fit(&ours[..1], EXPECTED));
-        assert!(!fit(&[ours[1].clone(), ours[0].clone()], EXPECTED));
-        assert!(!fit(&[ours[0].clone(), column("c", "char", Some(60))], EXPECTED));
-        assert!(!fit(&[column("id", "bigint", None), ours[1].clone()], EXPECTED));
+        assert!(columns_match(&ours, EXPECTED));
+        assert!(!columns_match(&ours[..1], EXPECTED));
+        assert!(!columns_match(&[ours[1].clone(), ours[0].clone()], EXPECTED));
+        assert!(!columns_match(&[ours[0].clone(), column("c", "char", Some(60))], EXPECTED));
+        assert!(!columns_match(&[column("id", "bigint", None), ours[1].clone()], EXPECTED));
     }
 
     #[test]
     fn the_complaint_names_table_and_columns() {
-        let mistake = misfit("sbtest1", &[column("a", "varchar", Some(9))], EXPECTED);
+        let mistake = column_mismatch("sbtest1", &[column("a", "varchar", Some(9))], EXPECTED);
         assert_eq!(
             mistake.to_string(),
             "table sbtest1: has other columns: a varchar(9), not id int, c char(120)"

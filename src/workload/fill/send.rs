@@ -8,12 +8,12 @@ use anyhow::{Context as _, bail};
 
 use crate::base::random::Rng;
 use crate::base::reactor::block_on;
+use crate::client::{Error, PreparedStatement, Session};
 use crate::recorder::Tally;
-use crate::target::{Error, Prepared, Session};
 
-use super::crew::{shuffle, span};
-use super::sheet::Sheet;
-use super::{PIECE, Source};
+use super::pool::{chunk_rows, shuffle};
+use super::row_buffer::RowBuffer;
+use super::{CHUNK_ROWS, FillSource};
 
 /// Rows of one INSERT. More don't make it faster.
 const BATCH: u64 = 1000;
@@ -21,58 +21,72 @@ const BATCH: u64 = 1000;
 const LONGEST_ROW: u64 = 1024;
 
 /// One session that sends pieces.
-pub(super) struct Sender<'a> {
+pub(super) struct ChunkSender<'a> {
     pub(super) session: Session,
-    source: &'a dyn Source,
+    source: &'a dyn FillSource,
     /// Rows of one INSERT.
     batch: usize,
     /// The statement at hand, its table and how many rows it takes.
-    insert: Option<(usize, usize, Prepared)>,
-    sheet: Sheet,
+    insert: Option<(usize, usize, PreparedStatement)>,
+    sheet: RowBuffer,
     order: Vec<u32>,
 }
 
-impl<'a> Sender<'a> {
-    pub(super) fn new(source: &'a dyn Source, mut session: Session) -> anyhow::Result<Sender<'a>> {
-        let packet = session.scalar("SELECT @@max_allowed_packet");
+impl<'a> ChunkSender<'a> {
+    pub(super) fn new(
+        source: &'a dyn FillSource,
+        mut session: Session,
+    ) -> anyhow::Result<ChunkSender<'a>> {
+        let packet = session.query_scalar("SELECT @@max_allowed_packet");
         let packet = packet.context("ask how long a statement may be")?;
         let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
         let batch = BATCH.min(packet / LONGEST_ROW).max(1) as usize;
-        session.command("SET NAMES binary").context("set the session's character set")?;
-        let sheet = Sheet::default();
-        Ok(Sender { session, source, batch, insert: None, sheet, order: Vec::new() })
+        session.run_command("SET NAMES binary").context("set the session's character set")?;
+        let sheet = RowBuffer::default();
+        Ok(ChunkSender { session, source, batch, insert: None, sheet, order: Vec::new() })
     }
 
     /// Sends a piece; `existed` means that a part of it may be there.
-    pub(super) fn send(&mut self, table: usize, piece: u64, existed: bool) -> anyhow::Result<()> {
-        let name = &self.source.tables()[table];
-        let (first, length) = span(piece, self.source.rows());
-        self.arrange(table, piece, length as usize);
-        self.fill(table, first, length, existed).with_context(|| format!("fill {name}"))
+    pub(super) fn send_chunk(
+        &mut self,
+        table: usize,
+        piece: u64,
+        existed: bool,
+    ) -> anyhow::Result<()> {
+        let name = &self.source.table_names()[table];
+        let (first, length) = chunk_rows(piece, self.source.rows_per_table());
+        self.arrange_rows(table, piece, length as usize);
+        self.insert_chunk(table, first, length, existed).with_context(|| format!("fill {name}"))
     }
 
     /// Sets the order in which the rows of a piece are sent; its highest id always comes last.
-    fn arrange(&mut self, table: usize, piece: u64, length: usize) {
+    fn arrange_rows(&mut self, table: usize, piece: u64, length: usize) {
         self.order.clear();
         self.order.extend(0..length as u32);
-        if self.source.shuffled() {
-            let rng = &mut Rng::new(table as u64, piece, PIECE);
+        if self.source.is_shuffled() {
+            let rng = &mut Rng::new(table as u64, piece, CHUNK_ROWS);
             shuffle(&mut self.order[..length - 1], rng);
         }
     }
 
-    fn fill(&mut self, table: usize, first: u64, length: u64, existed: bool) -> anyhow::Result<()> {
+    fn insert_chunk(
+        &mut self,
+        table: usize,
+        first: u64,
+        length: u64,
+        existed: bool,
+    ) -> anyhow::Result<()> {
         if existed {
-            self.empty(table, first, first + length - 1)?;
+            self.delete_rows(table, first, first + length - 1)?;
         }
-        self.session.command("BEGIN")?;
+        self.session.run_command("BEGIN")?;
         let order = std::mem::take(&mut self.order);
         let mut kept = 0;
         for batch in order.chunks(self.batch) {
-            kept += self.insert(table, first, batch)?;
+            kept += self.insert_rows(table, first, batch)?;
         }
         self.order = order;
-        self.session.command("COMMIT")?;
+        self.session.run_command("COMMIT")?;
         if kept != length {
             bail!("the server kept {kept} of {length} rows from id {first} on");
         }
@@ -80,41 +94,43 @@ impl<'a> Sender<'a> {
     }
 
     /// Takes out what there may be of a piece. Deleting nothing would still lock the place, for the others too.
-    fn empty(&mut self, table: usize, first: u64, last: u64) -> Result<(), Error> {
-        let name = &self.source.tables()[table];
+    fn delete_rows(&mut self, table: usize, first: u64, last: u64) -> Result<(), Error> {
+        let name = &self.source.table_names()[table];
         let range = format!("FROM {name} WHERE id BETWEEN {first} AND {last}");
-        if self.session.scalar(&format!("SELECT COUNT(*) {range}"))?.as_deref() != Some("0") {
-            self.session.command(&format!("DELETE {range}"))?;
+        if self.session.query_scalar(&format!("SELECT COUNT(*) {range}"))?.as_deref() != Some("0") {
+            self.session.run_command(&format!("DELETE {range}"))?;
         }
         Ok(())
     }
 
     /// Inserts the rows at these offsets; gives how many the server took.
-    fn insert(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
-        let statement = self.prepared(table, offsets.len())?;
+    fn insert_rows(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
+        let statement = self.prepare_insert(table, offsets.len())?;
         self.sheet.clear();
         for offset in offsets {
-            self.source.row(table, first + u64::from(*offset), &mut self.sheet);
+            self.source.write_row(table, first + u64::from(*offset), &mut self.sheet);
         }
-        let values = self.sheet.values();
-        let done = block_on(self.session.run(&mut Tally::default(), &statement, &values));
-        Ok(done.map_err(|event| self.session.error(event))?.affected)
+        let values = self.sheet.to_values();
+        let done =
+            block_on(self.session.execute_prepared(&mut Tally::default(), &statement, &values));
+        Ok(done.map_err(|event| self.session.error_from_event(event))?.affected)
     }
 
     /// The INSERT for so many rows of a table.
-    fn prepared(&mut self, table: usize, rows: usize) -> Result<Prepared, Error> {
+    fn prepare_insert(&mut self, table: usize, rows: usize) -> Result<PreparedStatement, Error> {
         match self.insert {
             Some((for_table, for_rows, prepared)) if (for_table, for_rows) == (table, rows) => {
                 return Ok(prepared);
             }
-            Some((.., old)) => block_on(self.session.forget(old))?,
+            Some((.., old)) => block_on(self.session.close_statement(old))?,
             None => {}
         }
-        let columns: Vec<_> = self.source.columns().iter().map(|(name, ..)| *name).collect();
+        let columns: Vec<_> =
+            self.source.expected_columns().iter().map(|(name, ..)| *name).collect();
         let row = format!("({})", vec!["?"; columns.len()].join(","));
         let sql = format!(
             "INSERT INTO {} ({}) VALUES {}",
-            self.source.tables()[table],
+            self.source.table_names()[table],
             columns.join(","),
             vec![row; rows].join(",")
         );

@@ -3,7 +3,7 @@
 
 mod table;
 
-pub use table::{TABLE, Table};
+pub use table::{LookupTable, TABLE};
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,27 +13,29 @@ use std::sync::OnceLock;
 use anyhow::Context as _;
 
 use crate::base::random::Rng;
-use crate::base::units::Size;
+use crate::base::units::ByteSize;
 use crate::base::{Nanos, Stop};
+use crate::client::{self, ParameterValue, PreparedStatement, Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, Outcome, Tally};
-use crate::target::{self, Prepared, Session, Target, Value};
+use crate::recorder::{ClassId, EventOutcome, Tally};
 
-use super::{Described, Job, Kind, Part, Seat, Worker, Workload, fill};
+use super::{
+    BoxedWorker, DataJob, StatementPreview, Worker, WorkerContext, Workload, WorkloadKind, fill,
+};
 
 const NAME: &str = "lookup";
 
 /// The kind `lookup`.
-pub struct Lookup;
+pub struct LookupKind;
 
-impl Kind for Lookup {
+impl WorkloadKind for LookupKind {
     fn name(&self) -> &'static str {
         NAME
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "rows of a large table by a random string that is in an index"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Size, Switch, Text};
         let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
         vec![
@@ -59,7 +61,7 @@ impl Kind for Lookup {
     fn ends_by_itself(&self) -> bool {
         true
     }
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
@@ -75,10 +77,10 @@ impl Kind for Lookup {
                 }));
             }
         }
-        Ok(Box::new(Searches {
+        Ok(Box::new(LookupWorkload {
             target,
             rows,
-            size: options.size("size").unwrap_or(Size::TimesPool(2.0)),
+            size: options.size("size").unwrap_or(ByteSize::TimesPool(2.0)),
             aged: options.switch("aged"),
             seed: options.count("data-seed"),
             lookups: options.count("lookups"),
@@ -89,10 +91,10 @@ impl Kind for Lookup {
     }
 }
 
-struct Searches {
+struct LookupWorkload {
     target: Target,
     rows: Option<u64>,
-    size: Size,
+    size: ByteSize,
     aged: bool,
     seed: u64,
     /// How many rows are looked up; 0 for any, on and on.
@@ -104,23 +106,23 @@ struct Searches {
     list: OnceLock<Vec<u64>>,
 }
 
-impl Searches {
+impl LookupWorkload {
     /// The rows that are looked up, of so many.
-    fn list(&self, rows: u64) -> &[u64] {
-        let older = rows - self.within(rows);
-        let draw = || table::draw(rows - older, self.lookups, self.seed);
+    fn lookup_rows(&self, rows: u64) -> &[u64] {
+        let older = rows - self.candidate_rows(rows);
+        let draw = || table::draw_rows(rows - older, self.lookups, self.seed);
         self.list.get_or_init(|| draw().into_iter().map(|row| older + row).collect())
     }
 
     /// Of how many rows, the newest ones, lookups are made.
-    fn within(&self, rows: u64) -> u64 {
+    fn candidate_rows(&self, rows: u64) -> u64 {
         if self.newest == 0 { rows } else { self.newest.min(rows) }
     }
 
     /// Writes the statements of `--lookups`, one on a line.
-    fn write(&self, rows: u64, out: &mut dyn Write) -> io::Result<()> {
+    fn write_lookups(&self, rows: u64, out: &mut dyn Write) -> io::Result<()> {
         let mut statement = Vec::new();
-        for row in self.list(rows) {
+        for row in self.lookup_rows(rows) {
             table::write_lookup(self.seed, *row, &mut statement);
             statement.extend_from_slice(b";\n");
             out.write_all(&statement)?;
@@ -129,33 +131,33 @@ impl Searches {
     }
 
     /// How many rows there are.
-    fn rows(session: &mut Session) -> anyhow::Result<u64> {
-        let highest = session.scalar(&format!("SELECT MAX(id) FROM {TABLE}"))?;
+    fn count_rows(session: &mut Session) -> anyhow::Result<u64> {
+        let highest = session.query_scalar(&format!("SELECT MAX(id) FROM {TABLE}"))?;
         Ok(highest.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
     /// The table as asked for; the server knows how large its pool is.
-    fn table(&self, session: &mut Session) -> anyhow::Result<Table> {
+    fn resolve_table(&self, session: &mut Session) -> anyhow::Result<LookupTable> {
         let rows = match (self.rows, self.size) {
             (Some(rows), _) => rows,
             (None, size) => {
-                let pool = session.scalar("SELECT @@innodb_buffer_pool_size");
+                let pool = session.query_scalar("SELECT @@innodb_buffer_pool_size");
                 let pool = pool.context("ask for the size of the pool")?;
                 let pool = pool.and_then(|text| text.parse().ok()).unwrap_or(128 << 20);
-                Table::rows_for(size.bytes(pool), self.aged).min(i32::MAX as u64)
+                LookupTable::rows_for(size.resolve_bytes(pool), self.aged).min(i32::MAX as u64)
             }
         };
-        Ok(Table::new(rows, self.seed, self.aged))
+        Ok(LookupTable::new(rows, self.seed, self.aged))
     }
 }
 
-impl Workload for Searches {
-    fn classes(&self) -> Vec<String> {
+impl Workload for LookupWorkload {
+    fn class_names(&self) -> Vec<String> {
         vec![NAME.to_owned()]
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let rng = Rng::new(part.seed, part.worker as u64, 0);
-        let searcher = Searcher {
+        let searcher = LookupWorker {
             searches: self,
             rng,
             session: None,
@@ -164,12 +166,16 @@ impl Workload for Searches {
             statement: Vec::new(),
             part,
         };
-        Ok(if self.lookups == 0 { Box::new(searcher) } else { Box::new(Lister(searcher)) })
+        Ok(if self.lookups == 0 {
+            Box::new(searcher)
+        } else {
+            Box::new(LookupListWorker(searcher))
+        })
     }
-    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let mut session = self.target.connect(stop)?;
-        fill::database(&mut session)?;
-        let found = fill::look_up(&mut session, &[TABLE.to_owned()])?;
+        fill::current_database(&mut session)?;
+        let found = fill::read_columns(&mut session, &[TABLE.to_owned()])?;
         let lacking = |why: &str| {
             anyhow::Error::new(Mistake {
                 place: format!("table {TABLE}"),
@@ -179,58 +185,61 @@ impl Workload for Searches {
         };
         match found.get(TABLE) {
             None => return Err(lacking("does not exist")),
-            Some(columns) if !fill::fit(columns, table::COLUMNS) => {
-                return Err(fill::misfit(TABLE, columns, table::COLUMNS).into());
+            Some(columns) if !fill::columns_match(columns, table::COLUMNS) => {
+                return Err(fill::column_mismatch(TABLE, columns, table::COLUMNS).into());
             }
             Some(_) => {}
         }
-        let value = table::value(self.seed, 1);
+        let value = table::row_value(self.seed, 1);
         let value = String::from_utf8_lossy(&value);
         let sql = format!("SELECT COUNT(*) FROM {TABLE} WHERE id = 1 AND random_str = '{value}'");
-        match session.scalar(&sql)?.as_deref() {
+        match session.query_scalar(&sql)?.as_deref() {
             Some("1") => Ok(()),
             _ => Err(lacking("has no rows, or rows of another --data-seed")),
         }
     }
-    fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
-        let table = self.table(&mut self.target.connect(job.stop)?)?;
-        table.prepare(&self.target, job)?;
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        let table = self.resolve_table(&mut self.target.connect(job.stop)?)?;
+        table.create_and_fill(&self.target, job)?;
         let Some(path) = self.file.as_ref().filter(|_| !job.stop.is_set()) else { return Ok(()) };
         let file = File::create(path).with_context(|| format!("make {}", path.display()))?;
-        self.write(table.rows(), &mut BufWriter::new(file))
+        self.write_lookups(table.row_count(), &mut BufWriter::new(file))
             .with_context(|| format!("write {}", path.display()))
     }
     fn write_statements(&self, out: &mut dyn Write) -> anyhow::Result<bool> {
         if self.lookups > 0 {
-            self.write(Searches::rows(&mut self.target.connect(&Stop::new())?)?, out)?;
+            self.write_lookups(
+                LookupWorkload::count_rows(&mut self.target.connect(&Stop::new())?)?,
+                out,
+            )?;
         }
         Ok(self.lookups > 0)
     }
-    fn describe(&self) -> Described {
+    fn describe_statements(&self) -> StatementPreview {
         let load = vec![format!("SELECT * FROM {TABLE} WHERE random_str = ?")];
         let prepare = match self.rows {
-            Some(rows) => fill::describe(&Table::new(rows, self.seed, self.aged)),
+            Some(rows) => fill::fill_statements(&LookupTable::new(rows, self.seed, self.aged)),
             None => {
-                let mut list = fill::describe(&Table::new(0, self.seed, self.aged));
+                let mut list = fill::fill_statements(&LookupTable::new(0, self.seed, self.aged));
                 list.push(format!("rows into {TABLE}, for a size of {}", self.size));
                 list
             }
         };
-        Described { prepare, load }
+        StatementPreview { prepare, load }
     }
-    fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;
         session.allow_long_statements();
-        fill::drop_ours(&mut session, &[TABLE.to_owned()], table::COLUMNS, &mut |_| {})
+        fill::drop_matching_tables(&mut session, &[TABLE.to_owned()], table::COLUMNS, &mut |_| {})
     }
 }
 
 /// One worker.
-struct Searcher<'a> {
-    searches: &'a Searches,
-    part: Part,
+struct LookupWorker<'a> {
+    searches: &'a LookupWorkload,
+    part: WorkerContext,
     rng: Rng,
-    session: Option<(Session, Prepared)>,
+    session: Option<(Session, PreparedStatement)>,
     /// Rows in the table.
     rows: u64,
     /// How many of its part of the list it has looked up.
@@ -238,27 +247,31 @@ struct Searcher<'a> {
     statement: Vec<u8>,
 }
 
-impl Worker for Searcher<'_> {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for LookupWorker<'_> {
+    async fn open(&mut self) -> Result<(), client::Error> {
         self.session = None;
-        let mut session = self.searches.target.open(&self.part.abandon).await?;
-        let highest = session.fetch(&format!("SELECT MAX(id) FROM {TABLE}")).await?;
-        self.rows = highest.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(1).max(1);
+        let mut session = self.searches.target.open_session(&self.part.abandon).await?;
+        let highest = session.fetch_rows(&format!("SELECT MAX(id) FROM {TABLE}")).await?;
+        self.rows = highest.text_value(0, 0).and_then(|text| text.parse().ok()).unwrap_or(1).max(1);
         let sql = format!("SELECT * FROM {TABLE} WHERE random_str = ?");
         let prepared = session.prepare(&sql).await?;
         self.session = Some((session, prepared));
         Ok(())
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
         let (session, prepared) = self.session.as_mut().expect("open comes before any event");
-        let value = table::value(
+        let value = table::row_value(
             self.searches.seed,
-            self.rng.between(self.rows - self.searches.within(self.rows) + 1, self.rows),
+            self.rng.uniform_between(
+                self.rows - self.searches.candidate_rows(self.rows) + 1,
+                self.rows,
+            ),
         );
-        let result = session.run(tally, prepared, &[Value::Bytes(&value)]).await;
+        let result =
+            session.execute_prepared(tally, prepared, &[ParameterValue::Bytes(&value)]).await;
         tally.reads += u64::from(result.is_ok());
-        Outcome { class: ClassId(0), error: result.err() }
+        EventOutcome { class: ClassId(0), error: result.err() }
     }
 
     fn error_text(&self) -> &str {
@@ -273,27 +286,27 @@ impl Worker for Searcher<'_> {
 }
 
 /// One worker with its part of a list: every so-manieth row of it, as text, as a file of statements would be run.
-struct Lister<'a>(Searcher<'a>);
+struct LookupListWorker<'a>(LookupWorker<'a>);
 
-impl Worker for Lister<'_> {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for LookupListWorker<'_> {
+    async fn open(&mut self) -> Result<(), client::Error> {
         self.0.open().await
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
-        let Searcher { searches, part, session, rows, done, statement, .. } = &mut self.0;
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
+        let LookupWorker { searches, part, session, rows, done, statement, .. } = &mut self.0;
         let (session, _) = session.as_mut().expect("open comes before any event");
-        let row = searches.list(*rows)[part.worker + *done * part.workers];
+        let row = searches.lookup_rows(*rows)[part.worker + *done * part.workers];
         *done += 1;
         table::write_lookup(searches.seed, row, statement);
         let result = session.execute(tally, statement).await;
         tally.reads += u64::from(result.is_ok());
-        Outcome { class: ClassId(0), error: result.err() }
+        EventOutcome { class: ClassId(0), error: result.err() }
     }
 
-    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
-        let Searcher { searches, part, rows, done, .. } = &self.0;
-        (part.worker + done * part.workers < searches.list(*rows).len()).then_some(now)
+    async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
+        let LookupWorker { searches, part, rows, done, .. } = &self.0;
+        (part.worker + done * part.workers < searches.lookup_rows(*rows).len()).then_some(now)
     }
 
     fn error_text(&self) -> &str {

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use crate::base::random::Rng;
-use crate::target::Target;
-use crate::workload::Job;
-use crate::workload::fill::{self, Expected, Sheet, Source};
+use crate::client::Target;
+use crate::workload::DataJob;
+use crate::workload::fill::{self, ExpectedColumn, FillSource, RowBuffer};
 
 /// Its name.
 pub const TABLE: &str = "test_data";
 
-pub(super) const COLUMNS: &[Expected] = &[
+pub(super) const COLUMNS: &[ExpectedColumn] = &[
     ("id", "int", None),
     ("random_str", "varchar", Some(255)),
     ("random_str2", "varchar", Some(255)),
@@ -28,18 +28,18 @@ const AGED_BYTES: u64 = 410;
 /// The table `test_data`: an `id`, a `random_str` with an index and no value twice, and a `random_str2`.
 /// The values of a row follow from the seed and the row's id alone, so lookups need no look at the table.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct LookupTable {
     rows: u64,
     seed: u64,
     aged: bool,
     names: [String; 1],
 }
 
-impl Table {
+impl LookupTable {
     /// A table with so many rows. `aged` fills it in an order of chance with its index in place, so that pages
     /// that follow each other in an index lie scattered on disk, as in a table that has lived for long.
-    pub fn new(rows: u64, seed: u64, aged: bool) -> Table {
-        Table { rows, seed, aged, names: [TABLE.to_owned()] }
+    pub fn new(rows: u64, seed: u64, aged: bool) -> LookupTable {
+        LookupTable { rows, seed, aged, names: [TABLE.to_owned()] }
     }
 
     /// About how many rows make a table of this size on disk, in bytes.
@@ -48,7 +48,7 @@ impl Table {
     }
 
     /// How many rows it has.
-    pub fn rows(&self) -> u64 {
+    pub fn row_count(&self) -> u64 {
         self.rows
     }
 
@@ -56,27 +56,27 @@ impl Table {
     ///
     /// # Errors
     /// When a table of that name has other columns, the server refuses, or the job was stopped.
-    pub fn prepare(&self, target: &Target, job: &mut Job<'_>) -> anyhow::Result<()> {
-        fill::fill(target, self, job)
+    pub fn create_and_fill(&self, target: &Target, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        fill::fill_tables(target, self, job)
     }
 }
 
 /// Different rows of a table of so many, in an order of chance; the same ones for the same seed. As many as asked,
 /// or as there are.
-pub(super) fn draw(rows: u64, count: u64, seed: u64) -> Vec<u64> {
+pub(super) fn draw_rows(rows: u64, count: u64, seed: u64) -> Vec<u64> {
     let mut rng = Rng::new(seed, 0, 0);
     let count = count.min(rows);
     // Floyd's way to draw without drawing twice, then in an order of chance.
     let mut drawn = HashSet::new();
     let mut order = Vec::new();
     for top in rows - count + 1..=rows {
-        let row = rng.between(1, top);
+        let row = rng.uniform_between(1, top);
         let row = if drawn.insert(row) { row } else { top };
         drawn.insert(row);
         order.push(row);
     }
     for at in (1..order.len()).rev() {
-        order.swap(at, rng.below(at as u64 + 1) as usize);
+        order.swap(at, rng.uniform_below(at as u64 + 1) as usize);
     }
     order
 }
@@ -85,12 +85,12 @@ pub(super) fn draw(rows: u64, count: u64, seed: u64) -> Vec<u64> {
 pub(super) fn write_lookup(seed: u64, row: u64, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(b"select * from test_data where random_str = \"");
-    out.extend_from_slice(&value(seed, row));
+    out.extend_from_slice(&row_value(seed, row));
     out.push(b'"');
 }
 
 /// The value of a row: no other row has it.
-pub(super) fn value(seed: u64, row: u64) -> [u8; VALUE_LENGTH] {
+pub(super) fn row_value(seed: u64, row: u64) -> [u8; VALUE_LENGTH] {
     let mut out = [0; VALUE_LENGTH];
     let (unique, rest) = out.split_at_mut(16);
     // Each step can be undone, so different rows never meet.
@@ -100,7 +100,7 @@ pub(super) fn value(seed: u64, row: u64) -> [u8; VALUE_LENGTH] {
     }
     write_hex(mixed ^ (mixed >> 32), unique);
     let mut rng = Rng::new(seed, 1, row);
-    rest.chunks_mut(16).for_each(|chunk| write_hex(rng.bits(), chunk));
+    rest.chunks_mut(16).for_each(|chunk| write_hex(rng.next_u64(), chunk));
     out
 }
 
@@ -111,39 +111,39 @@ fn write_hex(mut number: u64, out: &mut [u8]) {
     }
 }
 
-impl Source for Table {
-    fn tables(&self) -> &[String] {
+impl FillSource for LookupTable {
+    fn table_names(&self) -> &[String] {
         &self.names
     }
-    fn columns(&self) -> &[Expected] {
+    fn expected_columns(&self) -> &[ExpectedColumn] {
         COLUMNS
     }
-    fn rows(&self) -> u64 {
+    fn rows_per_table(&self) -> u64 {
         self.rows
     }
-    fn create(&self, _: usize) -> String {
+    fn create_table_sql(&self, _: usize) -> String {
         let index = if self.aged { ", KEY random_str (random_str)" } else { "" };
         format!(
             "CREATE TABLE {TABLE} (id INT NOT NULL AUTO_INCREMENT, random_str VARCHAR(255), \
              random_str2 VARCHAR(255), PRIMARY KEY (id){index}) ENGINE = InnoDB"
         )
     }
-    fn auto_increment(&self) -> bool {
+    fn is_auto_increment(&self) -> bool {
         true
     }
-    fn index(&self, _: usize) -> Option<(String, String)> {
+    fn create_index_sql(&self, _: usize) -> Option<(String, String)> {
         let sql = format!("CREATE INDEX random_str ON {TABLE} (random_str)");
         Some(("random_str".to_owned(), sql))
     }
-    fn shuffled(&self) -> bool {
+    fn is_shuffled(&self) -> bool {
         self.aged
     }
-    fn row(&self, _: usize, row: u64, sheet: &mut Sheet) {
-        sheet.number(row);
-        sheet.text(VALUE_LENGTH, |out| out.copy_from_slice(&value(self.seed, row)));
+    fn write_row(&self, _: usize, row: u64, sheet: &mut RowBuffer) {
+        sheet.push_number(row);
+        sheet.push_text(VALUE_LENGTH, |out| out.copy_from_slice(&row_value(self.seed, row)));
         let mut rng = Rng::new(self.seed, 2, row);
-        sheet.text(OTHER_LENGTH, |out| {
-            out.chunks_mut(16).for_each(|chunk| write_hex(rng.bits(), chunk));
+        sheet.push_text(OTHER_LENGTH, |out| {
+            out.chunks_mut(16).for_each(|chunk| write_hex(rng.next_u64(), chunk));
         });
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     fn lookups(rows: u64, count: u64, seed: u64) -> Vec<String> {
         let mut statement = Vec::new();
-        let written = draw(rows, count, seed).into_iter().map(|row| {
+        let written = draw_rows(rows, count, seed).into_iter().map(|row| {
             write_lookup(7, row, &mut statement);
             String::from_utf8(statement.clone()).unwrap()
         });
@@ -165,12 +165,12 @@ mod tests {
     fn values_differ_and_repeat() {
         let mut seen = HashSet::new();
         for row in 1..=50_000 {
-            let value = value(7, row);
+            let value = row_value(7, row);
             assert!(value.iter().all(u8::is_ascii_hexdigit));
             assert!(seen.insert(value[..16].to_vec()), "row {row}");
         }
-        assert_eq!(value(7, 1), value(7, 1));
-        assert_ne!(value(7, 1), value(8, 1));
+        assert_eq!(row_value(7, 1), row_value(7, 1));
+        assert_ne!(row_value(7, 1), row_value(8, 1));
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         let lines = lookups(1000, 300, 1);
         let known: HashSet<String> = (1..=1000)
             .map(|row| {
-                let value = String::from_utf8(value(7, row).to_vec()).unwrap();
+                let value = String::from_utf8(row_value(7, row).to_vec()).unwrap();
                 format!("select * from test_data where random_str = \"{value}\"")
             })
             .collect();

@@ -1,47 +1,47 @@
 //! Does nothing: measures the ceiling of the driver itself. The example to copy for a new workload.
 
+use crate::client::{self, Target};
 use crate::plan::{OptionSpec, Options};
-use crate::recorder::{ClassId, Outcome, Tally};
-use crate::target::{self, Target};
-use crate::workload::{Kind, Part, Seat, Worker, Workload};
+use crate::recorder::{ClassId, EventOutcome, Tally};
+use crate::workload::{BoxedWorker, Worker, WorkerContext, Workload, WorkloadKind};
 
 /// The kind `null`.
-pub struct Null;
+pub struct NullWorkload;
 
-impl Kind for Null {
+impl WorkloadKind for NullWorkload {
     fn name(&self) -> &'static str {
         "null"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "no work at all: the ceiling of the driver itself"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         Vec::new()
     }
     fn needs_target(&self) -> bool {
         false
     }
-    fn build(&self, _: &Options, _: Option<&Target>) -> anyhow::Result<Box<dyn Workload>> {
-        Ok(Box::new(Null))
+    fn build_workload(&self, _: &Options, _: Option<&Target>) -> anyhow::Result<Box<dyn Workload>> {
+        Ok(Box::new(NullWorkload))
     }
 }
 
-impl Workload for Null {
-    fn classes(&self) -> Vec<String> {
+impl Workload for NullWorkload {
+    fn class_names(&self) -> Vec<String> {
         vec!["null".to_owned()]
     }
-    fn seat(&self, _: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
-        Ok(Box::new(Idler))
+    fn new_worker(&self, _: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        Ok(Box::new(NullWorker))
     }
 }
 
-struct Idler;
+struct NullWorker;
 
-impl Worker for Idler {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for NullWorker {
+    async fn open(&mut self) -> Result<(), client::Error> {
         Ok(())
     }
-    async fn event(&mut self, _: &mut Tally) -> Outcome {
-        Outcome { class: ClassId(0), error: None }
+    async fn run_event(&mut self, _: &mut Tally) -> EventOutcome {
+        EventOutcome { class: ClassId(0), error: None }
     }
 }

@@ -5,30 +5,33 @@ use std::io::Write as _;
 use anyhow::Context as _;
 
 use crate::base::Stop;
+use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, Outcome, Tally};
-use crate::target::{self, Session, Target};
-use crate::workload::fill::{self, Expected};
-use crate::workload::{Described, Job, Kind, Part, Progress, Seat, Worker, Workload};
+use crate::recorder::{ClassId, EventOutcome, Tally};
+use crate::workload::fill::{self, ExpectedColumn};
+use crate::workload::{
+    BoxedWorker, DataJob, JobProgress, StatementPreview, Worker, WorkerContext, Workload,
+    WorkloadKind,
+};
 
-use super::{needed, table};
+use super::{require_target, table};
 
 const NAME: &str = "bulk_insert";
-const COLUMNS: &[Expected] = &[("id", "int", None), ("k", "int", None)];
+const COLUMNS: &[ExpectedColumn] = &[("id", "int", None), ("k", "int", None)];
 /// Where cleanup looks for tables: as many as anybody could have had workers.
 const MOST_TABLES: u64 = 10_000;
 
 /// The kind `bulk_insert`.
-pub struct BulkInsert;
+pub struct BulkInsertKind;
 
-impl Kind for BulkInsert {
+impl WorkloadKind for BulkInsertKind {
     fn name(&self) -> &'static str {
         NAME
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "long INSERT statements, each worker into its own table"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         vec![OptionSpec {
             name: "statement-size",
             kind: OptionKind::Size,
@@ -36,12 +39,12 @@ impl Kind for BulkInsert {
             help: "length of an INSERT statement",
         }]
     }
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let length = options.size("statement-size").map_or(512 << 10, |size| size.bytes(0));
+        let length = options.size("statement-size").map_or(512 << 10, |size| size.resolve_bytes(0));
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if !(64..=1 << 30).contains(&length) {
             return Err(anyhow::Error::new(Mistake {
@@ -50,32 +53,32 @@ impl Kind for BulkInsert {
                 hint: Some("as in 512KiB".to_owned()),
             }));
         }
-        Ok(Box::new(Bulk { target: needed(target, NAME)?, length }))
+        Ok(Box::new(BulkInsertWorkload { target: require_target(target, NAME)?, length }))
     }
 }
 
-struct Bulk {
+struct BulkInsertWorkload {
     target: Target,
     /// Bytes of a statement.
     length: usize,
 }
 
-impl Workload for Bulk {
-    fn classes(&self) -> Vec<String> {
+impl Workload for BulkInsertWorkload {
+    fn class_names(&self) -> Vec<String> {
         vec![NAME.to_owned()]
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let text = Vec::with_capacity(self.length);
-        Ok(Box::new(Filler { bulk: self, part, session: None, text, next: 1 }))
+        Ok(Box::new(BulkInsertWorker { bulk: self, part, session: None, text, next: 1 }))
     }
-    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let mut session = self.target.connect(stop)?;
-        fill::database(&mut session)?;
-        let first = table::names(1);
-        let found = fill::look_up(&mut session, &first)?;
+        fill::current_database(&mut session)?;
+        let first = table::table_names(1);
+        let found = fill::read_columns(&mut session, &first)?;
         match found.get(&first[0]) {
-            Some(columns) if fill::fit(columns, COLUMNS) => Ok(()),
-            Some(columns) => Err(fill::misfit(&first[0], columns, COLUMNS).into()),
+            Some(columns) if fill::columns_match(columns, COLUMNS) => Ok(()),
+            Some(columns) => Err(fill::column_mismatch(&first[0], columns, COLUMNS).into()),
             None => Err(anyhow::Error::new(Mistake {
                 place: format!("table {}", first[0]),
                 why: "does not exist".to_owned(),
@@ -84,15 +87,15 @@ impl Workload for Bulk {
         }
     }
     /// Makes an empty table for each session.
-    fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
         let mut session = self.target.connect(job.stop)?;
         session.allow_long_statements();
-        fill::database(&mut session)?;
-        let names = table::names(job.threads as u64);
-        let found = fill::look_up(&mut session, &names)?;
+        fill::current_database(&mut session)?;
+        let names = table::table_names(job.threads as u64);
+        let found = fill::read_columns(&mut session, &names)?;
         for (name, columns) in &found {
-            if !fill::fit(columns, COLUMNS) {
-                return Err(fill::misfit(name, columns, COLUMNS).into());
+            if !fill::columns_match(columns, COLUMNS) {
+                return Err(fill::column_mismatch(name, columns, COLUMNS).into());
             }
         }
         let total = names.len() as u64;
@@ -101,35 +104,35 @@ impl Workload for Bulk {
                 "CREATE TABLE IF NOT EXISTS {name} (id INTEGER NOT NULL, \
                  k INTEGER NOT NULL DEFAULT '0', PRIMARY KEY (id))"
             );
-            session.command(&sql).with_context(|| format!("make table {name}"))?;
+            session.run_command(&sql).with_context(|| format!("make table {name}"))?;
             let label = "make tables".to_owned();
-            (job.progress)(Progress { label, done, total, unit: "tables" });
+            (job.progress)(JobProgress { label, done, total, unit: "tables" });
         }
         Ok(())
     }
-    fn describe(&self) -> Described {
+    fn describe_statements(&self) -> StatementPreview {
         let table = "CREATE TABLE IF NOT EXISTS sbtestN, for each session".to_owned();
         let load = "INSERT INTO sbtestN (id, k) VALUES (?, ?), (?, ?), ...".to_owned();
-        Described { prepare: vec![table], load: vec![load] }
+        StatementPreview { prepare: vec![table], load: vec![load] }
     }
-    fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
-        table::drop_tables(&self.target, &table::names(MOST_TABLES), COLUMNS, job)
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        table::drop_tables(&self.target, &table::table_names(MOST_TABLES), COLUMNS, job)
     }
 }
 
 /// One worker.
-struct Filler<'a> {
-    bulk: &'a Bulk,
-    part: Part,
+struct BulkInsertWorker<'a> {
+    bulk: &'a BulkInsertWorkload,
+    part: WorkerContext,
     session: Option<Session>,
     text: Vec<u8>,
     /// Id of the next row.
     next: u64,
 }
 
-impl Filler<'_> {
+impl BulkInsertWorker<'_> {
     /// Writes a statement full of new rows; gives the id that follows them.
-    fn write(&mut self) -> u64 {
+    fn write_statement(&mut self) -> u64 {
         const LONGEST_ROW: usize = 24;
         let fits = "a vector takes all bytes";
         self.text.clear();
@@ -144,20 +147,20 @@ impl Filler<'_> {
     }
 }
 
-impl Worker for Filler<'_> {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for BulkInsertWorker<'_> {
+    async fn open(&mut self) -> Result<(), client::Error> {
         self.session = None;
-        let mut session = self.bulk.target.open(&self.part.abandon).await?;
+        let mut session = self.bulk.target.open_session(&self.part.abandon).await?;
         let table = self.part.worker + 1;
-        let highest = session.fetch(&format!("SELECT MAX(id) FROM sbtest{table}")).await?;
-        let highest = highest.text(0, 0).and_then(|text| text.parse::<u64>().ok());
+        let highest = session.fetch_rows(&format!("SELECT MAX(id) FROM sbtest{table}")).await?;
+        let highest = highest.text_value(0, 0).and_then(|text| text.parse::<u64>().ok());
         self.next = highest.unwrap_or(0) + 1;
         self.session = Some(session);
         Ok(())
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
-        let next = self.write();
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
+        let next = self.write_statement();
         let session = self.session.as_mut().expect("open comes before any event");
         let error = match session.execute(tally, &self.text).await {
             Ok(_) => {
@@ -167,7 +170,7 @@ impl Worker for Filler<'_> {
             }
             Err(error) => Some(error),
         };
-        Outcome { class: ClassId(0), error }
+        EventOutcome { class: ClassId(0), error }
     }
 
     fn error_text(&self) -> &str {

@@ -24,7 +24,7 @@ const PAIRS: [[u8; 2]; 100] = {
 /// Fills `out` with random groups; its length is a whole number of groups with dashes between them.
 pub(super) fn write_groups(rng: &mut Rng, out: &mut [u8]) {
     for group in out.chunks_mut(GROUP + 1) {
-        let number = ((u128::from(rng.bits()) * u128::from(GROUP_NUMBERS)) >> 64) as u64;
+        let number = ((u128::from(rng.next_u64()) * u128::from(GROUP_NUMBERS)) >> 64) as u64;
         write_digits(number, group);
         if let Some(dash) = group.get_mut(GROUP) {
             *dash = b'-';

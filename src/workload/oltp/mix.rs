@@ -1,13 +1,13 @@
 //! The mixes as data: which statements an event is made of.
 
-use super::Oltp;
-use super::statement::Statement;
+use super::OltpKind;
+use super::statement::OltpStatement;
 
 /// One step of an event: statements of one sort, all on one table that is drawn anew for each step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct MixStep {
     /// What is sent; of a pair both are sent in turn.
-    pub(super) statements: &'static [Statement],
+    pub(super) statements: &'static [OltpStatement],
     /// The option that says how often; once if there is none.
     pub(super) times: Option<&'static str>,
     /// Whether the option `range-selects` can turn it off.
@@ -16,7 +16,7 @@ pub(super) struct Step {
 
 /// A kind of event.
 #[derive(Debug)]
-pub struct Mix {
+pub struct StatementMix {
     /// Its name, that of its class too.
     pub(super) name: &'static str,
     /// One line for the help.
@@ -24,93 +24,94 @@ pub struct Mix {
     /// Whether the steps are one transaction.
     pub(super) transaction: bool,
     /// What it does.
-    pub(super) steps: &'static [Step],
+    pub(super) steps: &'static [MixStep],
 }
 
-const fn step(statements: &'static [Statement], times: Option<&'static str>) -> Step {
-    Step { statements, times, range: false }
+const fn plain_step(statements: &'static [OltpStatement], times: Option<&'static str>) -> MixStep {
+    MixStep { statements, times, range: false }
 }
 
-const fn range(statements: &'static [Statement], times: Option<&'static str>) -> Step {
-    Step { statements, times, range: true }
+const fn range_step(statements: &'static [OltpStatement], times: Option<&'static str>) -> MixStep {
+    MixStep { statements, times, range: true }
 }
 
-const POINT: Step = step(&[Statement::PointSelect], Some("point-selects"));
-const SIMPLE: Step = range(&[Statement::SimpleRange], Some("simple-ranges"));
-const SUM: Step = range(&[Statement::SumRange], Some("sum-ranges"));
-const ORDER: Step = range(&[Statement::OrderRange], Some("order-ranges"));
-const DISTINCT: Step = range(&[Statement::DistinctRange], Some("distinct-ranges"));
-const INDEX: Step = step(&[Statement::IndexUpdate], Some("index-updates"));
-const NON_INDEX: Step = step(&[Statement::NonIndexUpdate], Some("non-index-updates"));
-const EXCHANGE: Step = step(&[Statement::Delete, Statement::Insert], Some("delete-inserts"));
+const POINT: MixStep = plain_step(&[OltpStatement::PointSelect], Some("point-selects"));
+const SIMPLE: MixStep = range_step(&[OltpStatement::SimpleRange], Some("simple-ranges"));
+const SUM: MixStep = range_step(&[OltpStatement::SumRange], Some("sum-ranges"));
+const ORDER: MixStep = range_step(&[OltpStatement::OrderRange], Some("order-ranges"));
+const DISTINCT: MixStep = range_step(&[OltpStatement::DistinctRange], Some("distinct-ranges"));
+const INDEX: MixStep = plain_step(&[OltpStatement::IndexUpdate], Some("index-updates"));
+const NON_INDEX: MixStep = plain_step(&[OltpStatement::NonIndexUpdate], Some("non-index-updates"));
+const EXCHANGE: MixStep =
+    plain_step(&[OltpStatement::Delete, OltpStatement::Insert], Some("delete-inserts"));
 
 /// `oltp_read_write`.
-pub static READ_WRITE: Oltp = Oltp(Mix {
+pub static READ_WRITE: OltpKind = OltpKind(StatementMix {
     name: "oltp_read_write",
     about: "transactions that read by key and range, update, delete and insert",
     transaction: true,
     steps: &[POINT, SIMPLE, SUM, ORDER, DISTINCT, INDEX, NON_INDEX, EXCHANGE],
 });
 /// `oltp_read_only`.
-pub static READ_ONLY: Oltp = Oltp(Mix {
+pub static READ_ONLY: OltpKind = OltpKind(StatementMix {
     name: "oltp_read_only",
     about: "transactions that read by key and range",
     transaction: true,
     steps: &[POINT, SIMPLE, SUM, ORDER, DISTINCT],
 });
 /// `oltp_write_only`.
-pub static WRITE_ONLY: Oltp = Oltp(Mix {
+pub static WRITE_ONLY: OltpKind = OltpKind(StatementMix {
     name: "oltp_write_only",
     about: "transactions that update, delete and insert",
     transaction: true,
     steps: &[INDEX, NON_INDEX, EXCHANGE],
 });
 /// `oltp_point_select`.
-pub static POINT_SELECT: Oltp = Oltp(Mix {
+pub static POINT_SELECT: OltpKind = OltpKind(StatementMix {
     name: "oltp_point_select",
     about: "one row by primary key",
     transaction: false,
-    steps: &[step(&[Statement::PointSelect], None)],
+    steps: &[plain_step(&[OltpStatement::PointSelect], None)],
 });
 /// `oltp_insert`.
-pub static INSERT: Oltp = Oltp(Mix {
+pub static INSERT: OltpKind = OltpKind(StatementMix {
     name: "oltp_insert",
     about: "one new row",
     transaction: false,
-    steps: &[step(&[Statement::InsertNew], None)],
+    steps: &[plain_step(&[OltpStatement::InsertNew], None)],
 });
 /// `oltp_delete`.
-pub static DELETE: Oltp = Oltp(Mix {
+pub static DELETE: OltpKind = OltpKind(StatementMix {
     name: "oltp_delete",
     about: "delete one row by primary key",
     transaction: false,
-    steps: &[step(&[Statement::Delete], None)],
+    steps: &[plain_step(&[OltpStatement::Delete], None)],
 });
 /// `oltp_update_index`.
-pub static UPDATE_INDEX: Oltp = Oltp(Mix {
+pub static UPDATE_INDEX: OltpKind = OltpKind(StatementMix {
     name: "oltp_update_index",
     about: "update an indexed column of one row",
     transaction: false,
     steps: &[INDEX],
 });
 /// `oltp_update_non_index`.
-pub static UPDATE_NON_INDEX: Oltp = Oltp(Mix {
+pub static UPDATE_NON_INDEX: OltpKind = OltpKind(StatementMix {
     name: "oltp_update_non_index",
     about: "update a column of one row that is in no index",
     transaction: false,
     steps: &[NON_INDEX],
 });
 /// `select_random_points`.
-pub static SELECT_RANDOM_POINTS: Oltp = Oltp(Mix {
+pub static SELECT_RANDOM_POINTS: OltpKind = OltpKind(StatementMix {
     name: "select_random_points",
     about: "rows of several values of an indexed column",
     transaction: false,
-    steps: &[step(&[Statement::RandomPoints], None)],
+    steps: &[plain_step(&[OltpStatement::RandomPoints], None)],
 });
 /// `select_random_ranges`.
-pub static SELECT_RANDOM_RANGES: Oltp = Oltp(Mix {
+pub static SELECT_RANDOM_RANGES: OltpKind = OltpKind(StatementMix {
     name: "select_random_ranges",
     about: "count rows in several ranges of an indexed column",
     transaction: false,
-    steps: &[step(&[Statement::RandomRanges], None)],
+    steps: &[plain_step(&[OltpStatement::RandomRanges], None)],
 });

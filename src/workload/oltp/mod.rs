@@ -1,6 +1,6 @@
 //! The mixes that everybody knows from sysbench, on the same tables, so that tables made by either tool serve the other.
 //! Never knows: how rows get into the server fast.
-//! To add one: a `Mix` in `mix.rs`; a statement it needs goes into `statement.rs` and gets its values in `worker.rs`.
+//! To add one: a `StatementMix` in `mix.rs`; a statement it needs goes into `statement.rs` and gets its values in `worker.rs`.
 
 mod bulk;
 mod content;
@@ -15,72 +15,74 @@ use std::sync::OnceLock;
 use anyhow::{Context as _, bail};
 
 use crate::base::Stop;
+use crate::client::Target;
 use crate::plan::{Mistake, OptionSpec, Options};
-use crate::target::Target;
 
-use super::{Described, Job, Kind, Part, Reach, Seat, Workload};
+use super::{
+    BoxedWorker, DataJob, DataReach, StatementPreview, WorkerContext, Workload, WorkloadKind,
+};
 
-use self::options::{Action, Settings};
-use self::statement::Statement;
-use self::table::Tables;
+use self::options::{MixAction, OltpSettings};
+use self::statement::OltpStatement;
+use self::table::OltpTables;
 
-pub use self::bulk::BulkInsert;
+pub use self::bulk::BulkInsertKind;
 pub use self::mix::{
-    DELETE, INSERT, Mix, POINT_SELECT, READ_ONLY, READ_WRITE, SELECT_RANDOM_POINTS,
-    SELECT_RANDOM_RANGES, UPDATE_INDEX, UPDATE_NON_INDEX, WRITE_ONLY,
+    DELETE, INSERT, POINT_SELECT, READ_ONLY, READ_WRITE, SELECT_RANDOM_POINTS,
+    SELECT_RANDOM_RANGES, StatementMix, UPDATE_INDEX, UPDATE_NON_INDEX, WRITE_ONLY,
 };
 
 /// A kind of workload: one of the mixes.
 #[derive(Debug)]
-pub struct Oltp(Mix);
+pub struct OltpKind(StatementMix);
 
-impl Kind for Oltp {
+impl WorkloadKind for OltpKind {
     fn name(&self) -> &'static str {
         self.0.name
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         self.0.about
     }
-    fn options(&self) -> Vec<OptionSpec> {
-        options::specs()
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        options::option_specs()
     }
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        Ok(Box::new(Plot::new(&self.0, options, needed(target, self.0.name)?)?))
+        Ok(Box::new(OltpWorkload::new(&self.0, options, require_target(target, self.0.name)?)?))
     }
 }
 
 /// The target of a workload that can't do without one.
-fn needed(target: Option<&Target>, name: &str) -> anyhow::Result<Target> {
+fn require_target(target: Option<&Target>, name: &str) -> anyhow::Result<Target> {
     target.cloned().with_context(|| format!("{name} was built without a server"))
 }
 
 /// A mix with its options: what all workers share.
-struct Plot {
+struct OltpWorkload {
     name: &'static str,
     target: Target,
-    settings: Settings,
-    actions: Vec<Action>,
+    settings: OltpSettings,
+    actions: Vec<MixAction>,
     /// The different statements of the actions, with their texts.
-    texts: Vec<(Statement, String)>,
+    texts: Vec<(OltpStatement, String)>,
     /// Where a statement stands in `texts`.
-    places: [u8; Statement::COUNT],
+    places: [u8; OltpStatement::COUNT],
     transaction: bool,
     /// Prepared statements that the server allows, and how many there are; known after the check.
     allowed: OnceLock<(u64, u64)>,
     /// What of the tables the load reaches; known after the check.
-    reach: OnceLock<Reach>,
+    reach: OnceLock<DataReach>,
     /// The settings with the size that the tables have, where nobody said another one; known after the check.
-    as_found: OnceLock<Settings>,
+    as_found: OnceLock<OltpSettings>,
 }
 
-impl Plot {
-    fn new(mix: &Mix, options: &Options, target: Target) -> anyhow::Result<Plot> {
-        let settings = Settings::read(options)?;
-        let actions = options::actions(mix, options);
+impl OltpWorkload {
+    fn new(mix: &StatementMix, options: &Options, target: Target) -> anyhow::Result<OltpWorkload> {
+        let settings = OltpSettings::from_options(options)?;
+        let actions = options::mix_actions(mix, options);
         if actions.is_empty() {
             bail!(Mistake {
                 place: mix.name.to_owned(),
@@ -88,12 +90,12 @@ impl Plot {
                 hint: None,
             });
         }
-        let mut texts: Vec<(Statement, String)> = Vec::new();
-        let mut places = [0; Statement::COUNT];
+        let mut texts: Vec<(OltpStatement, String)> = Vec::new();
+        let mut places = [0; OltpStatement::COUNT];
         for statement in actions.iter().flat_map(|a| a.statements) {
             if texts.iter().all(|(known, _)| known != statement) {
                 places[*statement as usize] = texts.len() as u8;
-                texts.push((*statement, statement.text(&settings)));
+                texts.push((*statement, statement.sql_text(&settings)));
             }
         }
         let single = texts.iter().any(|(s, _)| s.needs_single_table());
@@ -108,7 +110,7 @@ impl Plot {
         let name = mix.name;
         let allowed = OnceLock::new();
         let (reach, as_found) = (OnceLock::new(), OnceLock::new());
-        Ok(Plot {
+        Ok(OltpWorkload {
             name,
             target,
             settings,
@@ -124,13 +126,13 @@ impl Plot {
 
     /// The settings of the load.
     #[inline]
-    fn in_effect(&self) -> &Settings {
+    fn effective_settings(&self) -> &OltpSettings {
         self.as_found.get().unwrap_or(&self.settings)
     }
 
     /// Where a statement stands in `texts`.
     #[inline]
-    fn place(&self, statement: Statement) -> usize {
+    fn text_index(&self, statement: OltpStatement) -> usize {
         usize::from(self.places[statement as usize])
     }
 
@@ -140,13 +142,13 @@ impl Plot {
     }
 
     /// Rows that `prepare` makes. Tables whose new ids we choose begin empty, so that none is there already.
-    fn rows(&self) -> u64 {
-        let chosen = !self.settings.auto_inc && self.places_new_rows();
+    fn prepared_rows(&self) -> u64 {
+        let chosen = !self.settings.auto_inc && self.inserts_new_rows();
         if chosen { 0 } else { self.settings.table_size }
     }
 
-    fn places_new_rows(&self) -> bool {
-        self.texts.iter().any(|(s, _)| *s == Statement::InsertNew)
+    fn inserts_new_rows(&self) -> bool {
+        self.texts.iter().any(|(s, _)| *s == OltpStatement::InsertNew)
     }
 
     /// Whether the server takes as many prepared statements as all workers together may make.
@@ -173,36 +175,41 @@ impl Plot {
     }
 }
 
-impl Workload for Plot {
-    fn classes(&self) -> Vec<String> {
+impl Workload for OltpWorkload {
+    fn class_names(&self) -> Vec<String> {
         vec![self.name.to_owned()]
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         self.check_prepared(part.workers)?;
-        Ok(Box::new(worker::Player::new(self, part)))
+        Ok(Box::new(worker::OltpWorker::new(self, part)))
     }
-    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
-        table::check(self, stop)
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
+        table::check_tables(self, stop)
     }
-    fn reach(&self) -> Option<Reach> {
+    fn data_reach(&self) -> Option<DataReach> {
         self.reach.get().cloned()
     }
-    fn prepare(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
-        let tables = Tables::new(&self.settings, self.rows(), job.seed);
-        super::fill::fill(&self.target, &tables, job)
+    fn prepare_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        let tables = OltpTables::new(&self.settings, self.prepared_rows(), job.seed);
+        super::fill::fill_tables(&self.target, &tables, job)
     }
-    fn describe(&self) -> Described {
-        let tables = Tables::new(&self.settings, self.rows(), 0);
+    fn describe_statements(&self) -> StatementPreview {
+        let tables = OltpTables::new(&self.settings, self.prepared_rows(), 0);
         let texts = self.texts.iter().map(|(_, text)| text.replace("{}", "N"));
         let mut load: Vec<String> = texts.collect();
         if self.transaction {
             load.insert(0, "BEGIN".to_owned());
             load.push("COMMIT".to_owned());
         }
-        Described { prepare: super::fill::describe(&tables), load }
+        StatementPreview { prepare: super::fill::fill_statements(&tables), load }
     }
-    fn cleanup(&self, job: &mut Job<'_>) -> anyhow::Result<()> {
-        table::drop_tables(&self.target, &table::names(self.settings.tables), table::COLUMNS, job)
+    fn cleanup_data(&self, job: &mut DataJob<'_>) -> anyhow::Result<()> {
+        table::drop_tables(
+            &self.target,
+            &table::table_names(self.settings.tables),
+            table::COLUMNS,
+            job,
+        )
     }
 }
 
@@ -211,7 +218,7 @@ mod tests {
     use super::*;
     use crate::plan::AddressPlan;
 
-    const MIXES: [&Oltp; 10] = [
+    const MIXES: [&OltpKind; 10] = [
         &READ_WRITE,
         &READ_ONLY,
         &WRITE_ONLY,
@@ -224,16 +231,16 @@ mod tests {
         &SELECT_RANDOM_RANGES,
     ];
 
-    fn plot(name: &str, given: &[(&str, &str)]) -> anyhow::Result<Plot> {
+    fn plot(name: &str, given: &[(&str, &str)]) -> anyhow::Result<OltpWorkload> {
         let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let oltp = MIXES.into_iter().find(|oltp| oltp.name() == name).unwrap();
-        let options = Options::check(&oltp.options(), &given).unwrap();
+        let options = Options::from_given(&oltp.option_specs(), &given).unwrap();
         let plan = AddressPlan { host: Some("127.0.0.1".to_owned()), ..AddressPlan::default() };
         let target = Target::new(&plan)?;
-        Plot::new(&oltp.0, &options, target)
+        OltpWorkload::new(&oltp.0, &options, target)
     }
 
-    fn statements(plot: &Plot) -> Vec<(usize, u64)> {
+    fn statements(plot: &OltpWorkload) -> Vec<(usize, u64)> {
         plot.actions.iter().map(|a| (a.statements.len(), a.times)).collect()
     }
 
@@ -278,8 +285,8 @@ mod tests {
 
     #[test]
     fn tables_begin_empty_where_we_choose_the_new_ids() {
-        assert_eq!(plot("oltp_insert", &[("auto-inc", "off")]).unwrap().rows(), 0);
-        assert_eq!(plot("oltp_insert", &[]).unwrap().rows(), 10_000);
-        assert_eq!(plot("oltp_delete", &[("auto-inc", "off")]).unwrap().rows(), 10_000);
+        assert_eq!(plot("oltp_insert", &[("auto-inc", "off")]).unwrap().prepared_rows(), 0);
+        assert_eq!(plot("oltp_insert", &[]).unwrap().prepared_rows(), 10_000);
+        assert_eq!(plot("oltp_delete", &[("auto-inc", "off")]).unwrap().prepared_rows(), 10_000);
     }
 }

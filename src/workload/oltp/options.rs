@@ -1,14 +1,14 @@
 //! The options: names and defaults are those that users of sysbench know.
 
-use crate::base::distribution::{Distribution, Shape};
+use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 
-use super::mix::Mix;
-use super::statement::Statement;
+use super::mix::StatementMix;
+use super::statement::OltpStatement;
 
 /// What was asked, checked.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct OltpSettings {
     /// How many tables.
     pub(super) tables: u64,
     /// Rows of each.
@@ -42,15 +42,15 @@ pub(super) struct Settings {
     /// Which rows come more often: a name.
     pub(super) rand_type: String,
     /// And its shape.
-    pub(super) shape: Shape,
+    pub(super) shape: DistributionOptions,
     /// The same over all rows.
     pub(super) ids: Distribution,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        let options = Options::check(&specs(), &[]).expect("no options, no mistakes");
-        Settings::read(&options).expect("the defaults fit each other")
+impl Default for OltpSettings {
+    fn default() -> OltpSettings {
+        let options = Options::from_given(&option_specs(), &[]).expect("no options, no mistakes");
+        OltpSettings::from_options(&options).expect("the defaults fit each other")
     }
 }
 
@@ -60,7 +60,7 @@ const TABLE_SIZE: u64 = 10_000;
 const MOST_ROWS: u64 = i32::MAX as u64;
 
 /// What all kinds accept.
-pub(super) fn specs() -> Vec<OptionSpec> {
+pub(super) fn option_specs() -> Vec<OptionSpec> {
     use OptionKind::{Choice, Count, Number, Switch, Text};
     let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
     vec![
@@ -97,12 +97,12 @@ pub(super) fn specs() -> Vec<OptionSpec> {
     ]
 }
 
-impl Settings {
+impl OltpSettings {
     /// Reads and checks the options.
     ///
     /// # Errors
     /// All mistakes together.
-    pub(super) fn read(options: &Options) -> Result<Settings, Mistakes> {
+    pub(super) fn from_options(options: &Options) -> Result<OltpSettings, Mistakes> {
         let mut mistakes = Vec::new();
         let is_size_told = options.text("table-size").is_some();
         let mut ranged = |name: &str, least: u64, most: u64| {
@@ -133,7 +133,7 @@ impl Settings {
             });
         }
         let rand_type = options.text("rand-type").unwrap_or("special").to_owned();
-        let shape = shape(options);
+        let shape = distribution_options(options);
         let ids = match Distribution::new(&rand_type, &shape, 1, table_size) {
             Ok(ids) if mistakes.is_empty() => ids,
             Ok(_) => return Err(Mistakes(mistakes)),
@@ -143,7 +143,7 @@ impl Settings {
                 return Err(Mistakes(mistakes));
             }
         };
-        Ok(Settings {
+        Ok(OltpSettings {
             tables,
             table_size,
             is_size_told,
@@ -166,29 +166,29 @@ impl Settings {
     }
 
     /// The same for tables of so many rows.
-    pub(super) fn with_size(&self, rows: u64) -> Settings {
+    pub(super) fn with_size(&self, rows: u64) -> OltpSettings {
         let table_size = rows.clamp(1, MOST_ROWS);
         let ids = Distribution::new(&self.rand_type, &self.shape, 1, table_size);
         let ids = ids.expect("its name and shape were checked, and the table is not empty");
-        Settings { table_size, ids, ..self.clone() }
+        OltpSettings { table_size, ids, ..self.clone() }
     }
 
     /// The distribution over one worker's own part of the values, so that workers don't meet.
-    pub(super) fn own_part(&self, worker: u64, workers: u64) -> Distribution {
-        let (low, high) = part(self.table_size, worker, workers);
+    pub(super) fn worker_distribution(&self, worker: u64, workers: u64) -> Distribution {
+        let (low, high) = worker_range(self.table_size, worker, workers);
         let own = Distribution::new(&self.rand_type, &self.shape, low, high);
         own.expect("its name and shape were checked, and no part is empty")
     }
 }
 
 /// First and last value of a worker's part of the values up to `size`.
-fn part(size: u64, worker: u64, workers: u64) -> (u64, u64) {
+fn worker_range(size: u64, worker: u64, workers: u64) -> (u64, u64) {
     (size * worker / workers, size * (worker + 1) / workers)
 }
 
 /// The shape of the distribution that the options describe.
-fn shape(options: &Options) -> Shape {
-    Shape {
+fn distribution_options(options: &Options) -> DistributionOptions {
+    DistributionOptions {
         spec_iter: u32::try_from(options.count("rand-spec-iter")).unwrap_or(u32::MAX),
         spec_pct: options.number("rand-spec-pct"),
         spec_res: options.number("rand-spec-res"),
@@ -199,20 +199,20 @@ fn shape(options: &Options) -> Shape {
 
 /// A step with how often it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Action {
+pub(super) struct MixAction {
     /// Sent in turn.
-    pub(super) statements: &'static [Statement],
+    pub(super) statements: &'static [OltpStatement],
     /// How often.
     pub(super) times: u64,
 }
 
 /// The steps of a mix that remain under these options.
-pub(super) fn actions(mix: &Mix, options: &Options) -> Vec<Action> {
+pub(super) fn mix_actions(mix: &StatementMix, options: &Options) -> Vec<MixAction> {
     let ranges = options.switch("range-selects");
     let wanted = mix.steps.iter().filter(|step| ranges || !step.range);
     let times = |name: Option<&str>| name.map_or(1, |name| options.count(name));
     wanted
-        .map(|step| Action { statements: step.statements, times: times(step.times) })
+        .map(|step| MixAction { statements: step.statements, times: times(step.times) })
         .filter(|action| action.times > 0)
         .collect()
 }
@@ -224,13 +224,13 @@ mod tests {
     #[test]
     fn workers_parts_cover_all_values() {
         for (size, workers) in [(10_000, 4), (10, 3), (7, 7), (2, 5)] {
-            let parts: Vec<_> = (0..workers).map(|w| part(size, w, workers)).collect();
+            let parts: Vec<_> = (0..workers).map(|w| worker_range(size, w, workers)).collect();
             assert_eq!(parts[0].0, 0);
             assert_eq!(parts[workers as usize - 1].1, size);
             assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0));
             for worker in 0..workers {
-                let settings = Settings { table_size: size, ..Settings::default() };
-                settings.own_part(worker, workers);
+                let settings = OltpSettings { table_size: size, ..OltpSettings::default() };
+                settings.worker_distribution(worker, workers);
             }
         }
     }
@@ -241,8 +241,8 @@ mod tests {
             ("rand-type".to_owned(), "pareto".to_owned()),
             ("rand-pareto-h".to_owned(), "2".to_owned()),
         ];
-        let options = Options::check(&specs(), &given).unwrap();
-        let mistakes = Settings::read(&options).unwrap_err();
+        let options = Options::from_given(&option_specs(), &given).unwrap();
+        let mistakes = OltpSettings::from_options(&options).unwrap_err();
         assert!(mistakes.to_string().contains("rand-pareto-h must be"), "{mistakes}");
     }
 }

@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use crate::target::Value;
+use crate::client::ParameterValue;
 
-use super::options::Settings;
+use super::options::OltpSettings;
 
 /// What can be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Statement {
+pub(super) enum OltpStatement {
     /// One row by id.
     PointSelect,
     /// Rows of a range of ids.
@@ -35,49 +35,51 @@ pub(super) enum Statement {
     RandomRanges,
 }
 
-impl Statement {
+impl OltpStatement {
     /// How many there are.
     pub(super) const COUNT: usize = 12;
 
     /// Whether it can only be sent to the first table.
     pub(super) fn needs_single_table(self) -> bool {
-        matches!(self, Statement::RandomPoints | Statement::RandomRanges)
+        matches!(self, OltpStatement::RandomPoints | OltpStatement::RandomRanges)
     }
 
     /// Whether it reads.
     #[inline]
-    pub(super) fn reads(self) -> bool {
+    pub(super) fn is_read(self) -> bool {
         !matches!(
             self,
-            Statement::IndexUpdate
-                | Statement::NonIndexUpdate
-                | Statement::Delete
-                | Statement::Insert
-                | Statement::InsertNew
+            OltpStatement::IndexUpdate
+                | OltpStatement::NonIndexUpdate
+                | OltpStatement::Delete
+                | OltpStatement::Insert
+                | OltpStatement::InsertNew
         )
     }
 
     /// The text; `{}` stands for the table's number, `?` for a value.
-    pub(super) fn text(self, settings: &Settings) -> String {
+    pub(super) fn sql_text(self, settings: &OltpSettings) -> String {
         let fixed = match self {
-            Statement::PointSelect => "SELECT c FROM sbtest{} WHERE id=?",
-            Statement::SimpleRange => "SELECT c FROM sbtest{} WHERE id BETWEEN ? AND ?",
-            Statement::SumRange => "SELECT SUM(k) FROM sbtest{} WHERE id BETWEEN ? AND ?",
-            Statement::OrderRange => "SELECT c FROM sbtest{} WHERE id BETWEEN ? AND ? ORDER BY c",
-            Statement::DistinctRange => {
+            OltpStatement::PointSelect => "SELECT c FROM sbtest{} WHERE id=?",
+            OltpStatement::SimpleRange => "SELECT c FROM sbtest{} WHERE id BETWEEN ? AND ?",
+            OltpStatement::SumRange => "SELECT SUM(k) FROM sbtest{} WHERE id BETWEEN ? AND ?",
+            OltpStatement::OrderRange => {
+                "SELECT c FROM sbtest{} WHERE id BETWEEN ? AND ? ORDER BY c"
+            }
+            OltpStatement::DistinctRange => {
                 "SELECT DISTINCT c FROM sbtest{} WHERE id BETWEEN ? AND ? ORDER BY c"
             }
-            Statement::IndexUpdate => "UPDATE sbtest{} SET k=k+1 WHERE id=?",
-            Statement::NonIndexUpdate => "UPDATE sbtest{} SET c=? WHERE id=?",
-            Statement::Delete => "DELETE FROM sbtest{} WHERE id=?",
-            Statement::Insert | Statement::InsertNew => {
+            OltpStatement::IndexUpdate => "UPDATE sbtest{} SET k=k+1 WHERE id=?",
+            OltpStatement::NonIndexUpdate => "UPDATE sbtest{} SET c=? WHERE id=?",
+            OltpStatement::Delete => "DELETE FROM sbtest{} WHERE id=?",
+            OltpStatement::Insert | OltpStatement::InsertNew => {
                 "INSERT INTO sbtest{} (id, k, c, pad) VALUES (?, ?, ?, ?)"
             }
-            Statement::RandomPoints => {
+            OltpStatement::RandomPoints => {
                 let holes = vec!["?"; settings.random_points].join(", ");
                 return format!("SELECT id, k, c, pad FROM sbtest{{}} WHERE k IN ({holes})");
             }
-            Statement::RandomRanges => {
+            OltpStatement::RandomRanges => {
                 let ranges = vec!["k BETWEEN ? AND ?"; settings.random_ranges].join(" OR ");
                 return format!("SELECT count(k) FROM sbtest{{}} WHERE {ranges}");
             }
@@ -87,7 +89,7 @@ impl Statement {
 }
 
 /// Writes a text for a table, with its values filled in; holes stay where no values are given.
-pub(super) fn fill_in(text: &str, table: u64, values: &[Value<'_>], out: &mut Vec<u8>) {
+pub(super) fn fill_in(text: &str, table: u64, values: &[ParameterValue<'_>], out: &mut Vec<u8>) {
     out.clear();
     let mut values = values.iter();
     let mut rest = text.as_bytes();
@@ -108,13 +110,13 @@ pub(super) fn fill_in(text: &str, table: u64, values: &[Value<'_>], out: &mut Ve
 }
 
 /// Writes a value as SQL. Our texts are digits and dashes, so there is nothing to escape.
-fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
+fn write_value(value: ParameterValue<'_>, out: &mut Vec<u8>) {
     let written = match value {
-        Value::Null => write!(out, "NULL"),
-        Value::Int(n) => write!(out, "{n}"),
-        Value::Uint(n) => write!(out, "{n}"),
-        Value::Double(n) => write!(out, "{n}"),
-        Value::Bytes(text) => {
+        ParameterValue::Null => write!(out, "NULL"),
+        ParameterValue::Int(n) => write!(out, "{n}"),
+        ParameterValue::Uint(n) => write!(out, "{n}"),
+        ParameterValue::Double(n) => write!(out, "{n}"),
+        ParameterValue::Bytes(text) => {
             out.push(b'\'');
             out.extend_from_slice(text);
             out.push(b'\'');
@@ -128,7 +130,7 @@ fn write_value(value: Value<'_>, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn filled(text: &str, values: &[Value<'_>]) -> String {
+    fn filled(text: &str, values: &[ParameterValue<'_>]) -> String {
         let mut out = b"old".to_vec();
         fill_in(text, 12, values, &mut out);
         String::from_utf8(out).unwrap()
@@ -136,28 +138,34 @@ mod tests {
 
     #[test]
     fn values_go_into_the_holes_in_order() {
-        let settings = Settings::default();
-        let insert = Statement::Insert.text(&settings);
-        let values = [Value::Int(-7), Value::Uint(3), Value::Bytes(b"1-2"), Value::Null];
+        let settings = OltpSettings::default();
+        let insert = OltpStatement::Insert.sql_text(&settings);
+        let values = [
+            ParameterValue::Int(-7),
+            ParameterValue::Uint(3),
+            ParameterValue::Bytes(b"1-2"),
+            ParameterValue::Null,
+        ];
         assert_eq!(
             filled(&insert, &values),
             "INSERT INTO sbtest12 (id, k, c, pad) VALUES (-7, 3, '1-2', NULL)"
         );
         assert_eq!(
-            filled(&Statement::PointSelect.text(&settings), &[]),
+            filled(&OltpStatement::PointSelect.sql_text(&settings), &[]),
             "SELECT c FROM sbtest12 WHERE id=?"
         );
     }
 
     #[test]
     fn lists_have_as_many_holes_as_asked() {
-        let settings = Settings { random_points: 3, random_ranges: 2, ..Settings::default() };
+        let settings =
+            OltpSettings { random_points: 3, random_ranges: 2, ..OltpSettings::default() };
         assert_eq!(
-            filled(&Statement::RandomPoints.text(&settings), &[]),
+            filled(&OltpStatement::RandomPoints.sql_text(&settings), &[]),
             "SELECT id, k, c, pad FROM sbtest12 WHERE k IN (?, ?, ?)"
         );
         assert_eq!(
-            filled(&Statement::RandomRanges.text(&settings), &[Value::Uint(1)]),
+            filled(&OltpStatement::RandomRanges.sql_text(&settings), &[ParameterValue::Uint(1)]),
             "SELECT count(k) FROM sbtest12 WHERE k BETWEEN 1 AND ? OR k BETWEEN ? AND ?"
         );
     }

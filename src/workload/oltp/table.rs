@@ -4,52 +4,52 @@ use anyhow::Context as _;
 
 use crate::base::Stop;
 use crate::base::random::Rng;
+use crate::client::{Session, Target};
 use crate::plan::{Mistake, Mistakes};
-use crate::target::{Session, Target};
-use crate::workload::fill::{self, Expected, Sheet, Source};
-use crate::workload::{Job, Progress, Reach};
+use crate::workload::fill::{self, ExpectedColumn, FillSource, RowBuffer};
+use crate::workload::{DataJob, DataReach, JobProgress};
 
-use super::Plot;
+use super::OltpWorkload;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
-use super::options::Settings;
-use super::statement::Statement;
+use super::options::OltpSettings;
+use super::statement::OltpStatement;
 
 /// Columns of a table.
-pub(super) const COLUMNS: &[Expected] =
+pub(super) const COLUMNS: &[ExpectedColumn] =
     &[("id", "int", None), ("k", "int", None), ("c", "char", Some(120)), ("pad", "char", Some(60))];
 
 /// Names of the tables.
-pub(super) fn names(tables: u64) -> Vec<String> {
+pub(super) fn table_names(tables: u64) -> Vec<String> {
     (1..=tables).map(|n| format!("sbtest{n}")).collect()
 }
 
 /// The tables as something to fill.
-pub(super) struct Tables<'a> {
-    settings: &'a Settings,
+pub(super) struct OltpTables<'a> {
+    settings: &'a OltpSettings,
     names: Vec<String>,
     rows: u64,
     seed: u64,
 }
 
-impl Tables<'_> {
-    pub(super) fn new(settings: &Settings, rows: u64, seed: u64) -> Tables<'_> {
+impl OltpTables<'_> {
+    pub(super) fn new(settings: &OltpSettings, rows: u64, seed: u64) -> OltpTables<'_> {
         let seed = if settings.seed == 0 { seed } else { settings.seed };
-        Tables { settings, names: names(settings.tables), rows, seed }
+        OltpTables { settings, names: table_names(settings.tables), rows, seed }
     }
 }
 
-impl Source for Tables<'_> {
-    fn tables(&self) -> &[String] {
+impl FillSource for OltpTables<'_> {
+    fn table_names(&self) -> &[String] {
         &self.names
     }
-    fn columns(&self) -> &[Expected] {
+    fn expected_columns(&self) -> &[ExpectedColumn] {
         COLUMNS
     }
-    fn rows(&self) -> u64 {
+    fn rows_per_table(&self) -> u64 {
         self.rows
     }
-    fn create(&self, table: usize) -> String {
-        let Settings { auto_inc, secondary, engine, table_options, .. } = self.settings;
+    fn create_table_sql(&self, table: usize) -> String {
+        let OltpSettings { auto_inc, secondary, engine, table_options, .. } = self.settings;
         let key = if *secondary { "KEY xid" } else { "PRIMARY KEY" };
         let auto = if *auto_inc { " AUTO_INCREMENT" } else { "" };
         format!(
@@ -59,35 +59,35 @@ impl Source for Tables<'_> {
             self.names[table]
         )
     }
-    fn auto_increment(&self) -> bool {
+    fn is_auto_increment(&self) -> bool {
         self.settings.auto_inc
     }
-    fn index(&self, table: usize) -> Option<(String, String)> {
+    fn create_index_sql(&self, table: usize) -> Option<(String, String)> {
         let name = format!("k_{}", table + 1);
         let sql = format!("CREATE INDEX {name} ON {} (k)", self.names[table]);
         self.settings.create_secondary.then_some((name, sql))
     }
-    fn row(&self, table: usize, row: u64, sheet: &mut Sheet) {
+    fn write_row(&self, table: usize, row: u64, sheet: &mut RowBuffer) {
         let rng = &mut Rng::new(self.seed, table as u64, row);
-        sheet.number(row);
-        sheet.number(self.settings.ids.next(rng));
-        sheet.text(C_LENGTH, |out| write_groups(rng, out));
-        sheet.text(PAD_LENGTH, |out| write_groups(rng, out));
+        sheet.push_number(row);
+        sheet.push_number(self.settings.ids.next_key(rng));
+        sheet.push_text(C_LENGTH, |out| write_groups(rng, out));
+        sheet.push_text(PAD_LENGTH, |out| write_groups(rng, out));
     }
 }
 
 /// Looks before the load whether the tables serve, and how many statements may be prepared.
-pub(super) fn check(plot: &Plot, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn check_tables(plot: &OltpWorkload, stop: &Stop) -> anyhow::Result<()> {
     let mut session = plot.target.connect(stop)?;
-    fill::database(&mut session)?;
-    let names = names(plot.settings.tables);
-    let found = fill::look_up(&mut session, &names)?;
+    fill::current_database(&mut session)?;
+    let names = table_names(plot.settings.tables);
+    let found = fill::read_columns(&mut session, &names)?;
     let (mut mistakes, mut sizes) = (Vec::new(), Vec::new());
     for name in &names {
         let mistake = match found.get(name) {
-            None => Some(lacking(plot, name, "does not exist".to_owned())),
-            Some(columns) if !fill::fit(columns, COLUMNS) => {
-                Some(fill::misfit(name, columns, COLUMNS))
+            None => Some(table_mistake(plot, name, "does not exist".to_owned())),
+            Some(columns) if !fill::columns_match(columns, COLUMNS) => {
+                Some(fill::column_mismatch(name, columns, COLUMNS))
             }
             Some(_) => {
                 let rows = highest_id(&mut session, name)?;
@@ -98,12 +98,12 @@ pub(super) fn check(plot: &Plot, stop: &Stop) -> anyhow::Result<()> {
         mistakes.extend(mistake);
     }
     if !mistakes.is_empty() {
-        return Err(Mistakes(shorten(mistakes)).into());
+        return Err(Mistakes(truncate_mistakes(mistakes)).into());
     }
     settle_size(plot, &names, &sizes);
     let number = |text: Option<String>| text.and_then(|t| t.parse().ok());
-    let most = number(session.scalar("SELECT @@max_prepared_stmt_count")?);
-    let taken = session.rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
+    let most = number(session.query_scalar("SELECT @@max_prepared_stmt_count")?);
+    let taken = session.query_rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
     let taken = taken.rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
     let taken = number(taken.map(|v| String::from_utf8_lossy(&v).into_owned()));
     if let (Some(most), Some(taken)) = (most, taken) {
@@ -114,42 +114,43 @@ pub(super) fn check(plot: &Plot, stop: &Stop) -> anyhow::Result<()> {
 
 /// The highest id of a table: it tells about how many rows there are, and costs nothing to find.
 fn highest_id(session: &mut Session, name: &str) -> anyhow::Result<u64> {
-    let highest = session.scalar(&format!("SELECT MAX(id) FROM {name}"));
+    let highest = session.query_scalar(&format!("SELECT MAX(id) FROM {name}"));
     let highest = highest.with_context(|| format!("look at {name}"))?;
     let highest: i64 = highest.and_then(|t| t.parse().ok()).unwrap_or(0);
     Ok(u64::try_from(highest).unwrap_or(0))
 }
 
 /// Whether a table has about the rows asked for.
-fn lacks_rows(plot: &Plot, name: &str, rows: u64) -> Option<Mistake> {
+fn lacks_rows(plot: &OltpWorkload, name: &str, rows: u64) -> Option<Mistake> {
     let changes_rows = plot.texts.iter().any(|(s, _)| {
-        matches!(s, Statement::Delete | Statement::InsertNew) && plot.texts.len() == 1
+        matches!(s, OltpStatement::Delete | OltpStatement::InsertNew) && plot.texts.len() == 1
     });
     let asked = plot.settings.table_size;
     let enough = match plot.settings.is_size_told {
         true => rows >= asked - asked / 10,
         false => rows > 0,
     };
-    (!changes_rows && !enough).then(|| lacking(plot, name, format!("has {rows} rows, not {asked}")))
+    (!changes_rows && !enough)
+        .then(|| table_mistake(plot, name, format!("has {rows} rows, not {asked}")))
 }
 
 /// Takes the size from the tables unless it was told, and notes what part of them the load reaches. A load that only adds
 /// rows looks for none.
-fn settle_size(plot: &Plot, names: &[String], sizes: &[u64]) {
-    let only_adds = plot.texts.iter().all(|(s, _)| *s == Statement::InsertNew);
+fn settle_size(plot: &OltpWorkload, names: &[String], sizes: &[u64]) {
+    let only_adds = plot.texts.iter().all(|(s, _)| *s == OltpStatement::InsertNew);
     let smallest = sizes.iter().copied().min().unwrap_or(0);
     let largest = sizes.iter().copied().zip(names).max_by_key(|(rows, _)| *rows);
     let Some((rows_there, table)) = largest.filter(|_| smallest > 0 && !only_adds) else { return };
     if !plot.settings.is_size_told {
         let _ = plot.as_found.set(plot.settings.with_size(smallest));
     }
-    let rows = plot.in_effect().table_size;
+    let rows = plot.effective_settings().table_size;
     let reached: u64 = sizes.iter().map(|there| rows.min(*there)).sum();
     let share = reached as f64 / sizes.iter().sum::<u64>() as f64;
-    let _ = plot.reach.set(Reach { table: table.clone(), rows, rows_there, share });
+    let _ = plot.reach.set(DataReach { table: table.clone(), rows, rows_there, share });
 }
 
-fn lacking(plot: &Plot, table: &str, why: String) -> Mistake {
+fn table_mistake(plot: &OltpWorkload, table: &str, why: String) -> Mistake {
     let hint = format!(
         "sweat bench {} prepare --tables={} --table-size={}",
         plot.name, plot.settings.tables, plot.settings.table_size
@@ -158,7 +159,7 @@ fn lacking(plot: &Plot, table: &str, why: String) -> Mistake {
 }
 
 /// Keeps the first mistakes, and says how many more there are.
-fn shorten(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
+fn truncate_mistakes(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
     const SHOWN: usize = 3;
     let more = mistakes.len().saturating_sub(SHOWN);
     mistakes.truncate(SHOWN);
@@ -176,13 +177,18 @@ fn shorten(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
 pub(super) fn drop_tables(
     target: &Target,
     names: &[String],
-    columns: &[Expected],
-    job: &mut Job<'_>,
+    columns: &[ExpectedColumn],
+    job: &mut DataJob<'_>,
 ) -> anyhow::Result<()> {
     let mut session = target.connect(job.stop)?;
     session.allow_long_statements();
     let total = names.len() as u64;
-    fill::drop_ours(&mut session, names, columns, &mut |done| {
-        (job.progress)(Progress { label: "drop tables".to_owned(), done, total, unit: "tables" });
+    fill::drop_matching_tables(&mut session, names, columns, &mut |done| {
+        (job.progress)(JobProgress {
+            label: "drop tables".to_owned(),
+            done,
+            total,
+            unit: "tables",
+        });
     })
 }

@@ -2,20 +2,20 @@
 
 use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
-use crate::recorder::{ClassId, ErrorKind, EventError, Outcome, Tally};
-use crate::target::{self, Prepared, Reply, Session, Value};
-use crate::workload::{Part, Worker};
+use crate::client::{self, ParameterValue, PreparedStatement, Session, StatementReply};
+use crate::recorder::{ClassId, ErrorKind, EventError, EventOutcome, Tally};
+use crate::workload::{Worker, WorkerContext};
 
-use super::Plot;
+use super::OltpWorkload;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
-use super::statement::{Statement, fill_in};
+use super::statement::{OltpStatement, fill_in};
 
 /// Statements prepared before the load; where tables make more of them, the rest is prepared when first needed.
 const PREPARED_AHEAD: usize = 100;
 
 /// Draws what goes into statements.
-struct Dice<'a> {
-    plot: &'a Plot,
+struct KeyGenerator<'a> {
+    plot: &'a OltpWorkload,
     rng: Rng,
     worker: u64,
     workers: u64,
@@ -30,127 +30,135 @@ struct Dice<'a> {
 }
 
 /// The session and what is prepared on it.
-struct Line<'a> {
-    plot: &'a Plot,
+struct StatementRunner<'a> {
+    plot: &'a OltpWorkload,
     session: Option<Session>,
     /// By table and statement.
-    prepared: Vec<Option<Prepared>>,
+    prepared: Vec<Option<PreparedStatement>>,
     /// A statement as text.
     text: Vec<u8>,
 }
 
 /// One worker.
-pub(super) struct Player<'a> {
-    dice: Dice<'a>,
-    line: Line<'a>,
-    part: Part,
+pub(super) struct OltpWorker<'a> {
+    dice: KeyGenerator<'a>,
+    line: StatementRunner<'a>,
+    part: WorkerContext,
     /// Values of statements with a list.
-    list: Vec<Value<'static>>,
+    list: Vec<ParameterValue<'static>>,
     error_text: String,
 }
 
-impl<'a> Player<'a> {
-    pub(super) fn new(plot: &'a Plot, part: Part) -> Player<'a> {
+impl<'a> OltpWorker<'a> {
+    pub(super) fn new(plot: &'a OltpWorkload, part: WorkerContext) -> OltpWorker<'a> {
         let seed = if plot.settings.seed == 0 { part.seed } else { plot.settings.seed };
         let (worker, workers) = (part.worker as u64, part.workers.max(1) as u64);
-        let dice = Dice {
+        let dice = KeyGenerator {
             plot,
             rng: Rng::new(seed, worker, 0),
             worker,
             workers,
-            own: plot.in_effect().own_part(worker, workers),
+            own: plot.effective_settings().worker_distribution(worker, workers),
             new_ids: 0,
             deleted: 1,
             c: [b'0'; C_LENGTH],
             pad: [b'0'; PAD_LENGTH],
         };
-        let line = Line { plot, session: None, prepared: Vec::new(), text: Vec::new() };
-        Player { dice, line, part, list: Vec::new(), error_text: String::new() }
+        let line = StatementRunner { plot, session: None, prepared: Vec::new(), text: Vec::new() };
+        OltpWorker { dice, line, part, list: Vec::new(), error_text: String::new() }
     }
 
     /// All steps of an event.
-    async fn play(&mut self, tally: &mut Tally) -> Result<(), EventError> {
+    async fn run_steps(&mut self, tally: &mut Tally) -> Result<(), EventError> {
         let plot = self.dice.plot;
         if plot.transaction {
-            self.line.say(tally, b"BEGIN").await?;
+            self.line.run_text(tally, b"BEGIN").await?;
         }
         for action in &plot.actions {
-            let table = self.dice.table();
+            let table = self.dice.draw_table();
             for _ in 0..action.times {
                 for statement in action.statements {
-                    self.send(tally, *statement, table).await?;
+                    self.send_statement(tally, *statement, table).await?;
                 }
             }
         }
         if plot.transaction {
-            self.line.say(tally, b"COMMIT").await?;
+            self.line.run_text(tally, b"COMMIT").await?;
         }
         Ok(())
     }
 
     /// One statement with values drawn for it.
-    async fn send(
+    async fn send_statement(
         &mut self,
         tally: &mut Tally,
-        statement: Statement,
+        statement: OltpStatement,
         table: u64,
     ) -> Result<(), EventError> {
-        let Player { dice, line, list, .. } = self;
+        let OltpWorker { dice, line, list, .. } = self;
         match statement {
-            Statement::PointSelect | Statement::IndexUpdate => {
-                let id = dice.id();
-                line.run(tally, statement, table, &[Value::Uint(id)]).await
+            OltpStatement::PointSelect | OltpStatement::IndexUpdate => {
+                let id = dice.draw_id();
+                line.run_statement(tally, statement, table, &[ParameterValue::Uint(id)]).await
             }
-            Statement::SimpleRange
-            | Statement::SumRange
-            | Statement::OrderRange
-            | Statement::DistinctRange => {
-                let id = dice.id();
+            OltpStatement::SimpleRange
+            | OltpStatement::SumRange
+            | OltpStatement::OrderRange
+            | OltpStatement::DistinctRange => {
+                let id = dice.draw_id();
                 let last = id + dice.plot.settings.range_size - 1;
-                line.run(tally, statement, table, &[Value::Uint(id), Value::Uint(last)]).await
+                line.run_statement(
+                    tally,
+                    statement,
+                    table,
+                    &[ParameterValue::Uint(id), ParameterValue::Uint(last)],
+                )
+                .await
             }
-            Statement::NonIndexUpdate => {
+            OltpStatement::NonIndexUpdate => {
                 write_groups(&mut dice.rng, &mut dice.c);
-                let id = dice.id();
-                let values = [Value::Bytes(&dice.c), Value::Uint(id)];
-                line.run(tally, statement, table, &values).await
+                let id = dice.draw_id();
+                let values = [ParameterValue::Bytes(&dice.c), ParameterValue::Uint(id)];
+                line.run_statement(tally, statement, table, &values).await
             }
-            Statement::Delete => {
-                dice.deleted = dice.id();
-                line.run(tally, statement, table, &[Value::Uint(dice.deleted)]).await
+            OltpStatement::Delete => {
+                dice.deleted = dice.draw_id();
+                line.run_statement(tally, statement, table, &[ParameterValue::Uint(dice.deleted)])
+                    .await
             }
-            Statement::Insert | Statement::InsertNew => {
+            OltpStatement::Insert | OltpStatement::InsertNew => {
                 let id = match statement {
-                    Statement::Insert => Value::Uint(dice.deleted),
+                    OltpStatement::Insert => ParameterValue::Uint(dice.deleted),
                     _ => dice.new_id(),
                 };
-                let k = Value::Uint(dice.id());
+                let k = ParameterValue::Uint(dice.draw_id());
                 write_groups(&mut dice.rng, &mut dice.c);
                 write_groups(&mut dice.rng, &mut dice.pad);
-                let values = [id, k, Value::Bytes(&dice.c), Value::Bytes(&dice.pad)];
-                line.run(tally, statement, table, &values).await
+                let values =
+                    [id, k, ParameterValue::Bytes(&dice.c), ParameterValue::Bytes(&dice.pad)];
+                line.run_statement(tally, statement, table, &values).await
             }
-            Statement::RandomPoints => {
+            OltpStatement::RandomPoints => {
                 list.clear();
                 for _ in 0..dice.plot.settings.random_points {
-                    list.push(Value::Uint(dice.own.next(&mut dice.rng)));
+                    list.push(ParameterValue::Uint(dice.own.next_key(&mut dice.rng)));
                 }
-                line.run(tally, statement, table, list).await
+                line.run_statement(tally, statement, table, list).await
             }
-            Statement::RandomRanges => {
+            OltpStatement::RandomRanges => {
                 list.clear();
                 for _ in 0..dice.plot.settings.random_ranges {
-                    let low = dice.own.next(&mut dice.rng);
-                    list.push(Value::Uint(low));
-                    list.push(Value::Uint(low + dice.plot.settings.delta));
+                    let low = dice.own.next_key(&mut dice.rng);
+                    list.push(ParameterValue::Uint(low));
+                    list.push(ParameterValue::Uint(low + dice.plot.settings.delta));
                 }
-                line.run(tally, statement, table, list).await
+                line.run_statement(tally, statement, table, list).await
             }
         }
     }
 
     /// After an error of the server: keeps its text, and ends the transaction that may be open.
-    async fn recover(&mut self, error: EventError) -> EventError {
+    async fn handle_error(&mut self, error: EventError) -> EventError {
         let Some(session) = &mut self.line.session else { return error };
         self.error_text.clear();
         self.error_text.push_str(session.error_text());
@@ -167,20 +175,20 @@ impl<'a> Player<'a> {
     }
 }
 
-impl Worker for Player<'_> {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for OltpWorker<'_> {
+    async fn open(&mut self) -> Result<(), client::Error> {
         self.line.session = None;
-        let session = self.line.plot.target.open(&self.part.abandon).await?;
+        let session = self.line.plot.target.open_session(&self.part.abandon).await?;
         self.line.session = Some(session);
         self.line.prepare_ahead().await
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
-        let error = match self.play(tally).await {
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
+        let error = match self.run_steps(tally).await {
             Ok(()) => None,
-            Err(error) => Some(self.recover(error).await),
+            Err(error) => Some(self.handle_error(error).await),
         };
-        Outcome { class: ClassId(0), error }
+        EventOutcome { class: ClassId(0), error }
     }
 
     fn error_text(&self) -> &str {
@@ -194,42 +202,42 @@ impl Worker for Player<'_> {
     }
 }
 
-impl Dice<'_> {
+impl KeyGenerator<'_> {
     /// A table's number.
     #[inline]
-    fn table(&mut self) -> u64 {
+    fn draw_table(&mut self) -> u64 {
         match self.plot.settings.tables {
             1 => 1,
-            tables => self.rng.between(1, tables),
+            tables => self.rng.uniform_between(1, tables),
         }
     }
 
     /// An id of a row that should be there.
     #[inline]
-    fn id(&mut self) -> u64 {
-        self.plot.in_effect().ids.next(&mut self.rng)
+    fn draw_id(&mut self) -> u64 {
+        self.plot.effective_settings().ids.next_key(&mut self.rng)
     }
 
     /// An id for a new row: the server's to choose, or one that no other worker gives out.
-    fn new_id(&mut self) -> Value<'static> {
+    fn new_id(&mut self) -> ParameterValue<'static> {
         if self.plot.settings.auto_inc {
-            return Value::Null;
+            return ParameterValue::Null;
         }
         let number = self.new_ids * self.workers + self.worker;
         self.new_ids += 1;
-        Value::Int(i64::from(scatter(number as u32)) + i64::from(i32::MIN))
+        ParameterValue::Int(i64::from(scatter_id(number as u32)) + i64::from(i32::MIN))
     }
 }
 
 /// Another number for each number: ids that are new and don't come in order.
-fn scatter(number: u32) -> u32 {
+fn scatter_id(number: u32) -> u32 {
     let mixed = (number ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b1);
     (mixed ^ (mixed >> 16)).wrapping_mul(0x85eb_ca6b)
 }
 
-impl Line<'_> {
+impl StatementRunner<'_> {
     /// Prepares everything, unless there are so many tables that most may never be used.
-    async fn prepare_ahead(&mut self) -> Result<(), target::Error> {
+    async fn prepare_ahead(&mut self) -> Result<(), client::Error> {
         self.prepared.clear();
         if self.plot.settings.as_text {
             return Ok(());
@@ -241,19 +249,19 @@ impl Line<'_> {
         }
         for table in 1..=self.plot.settings.tables {
             for (statement, _) in &self.plot.texts {
-                self.prepared(*statement, table).await?;
+                self.prepared_statement(*statement, table).await?;
             }
         }
         Ok(())
     }
 
     /// The prepared statement; prepares it if that was not done yet.
-    async fn prepared(
+    async fn prepared_statement(
         &mut self,
-        statement: Statement,
+        statement: OltpStatement,
         table: u64,
-    ) -> Result<Prepared, target::Error> {
-        let place = self.plot.place(statement);
+    ) -> Result<PreparedStatement, client::Error> {
+        let place = self.plot.text_index(statement);
         let slot = (table - 1) as usize * self.plot.texts.len() + place;
         if let Some(prepared) = self.prepared[slot] {
             return Ok(prepared);
@@ -268,30 +276,31 @@ impl Line<'_> {
 
     /// Runs a statement with values.
     #[inline]
-    async fn run(
+    async fn run_statement(
         &mut self,
         tally: &mut Tally,
-        statement: Statement,
+        statement: OltpStatement,
         table: u64,
-        values: &[Value<'_>],
+        values: &[ParameterValue<'_>],
     ) -> Result<(), EventError> {
         if self.plot.settings.as_text {
-            let place = self.plot.place(statement);
+            let place = self.plot.text_index(statement);
             fill_in(&self.plot.texts[place].1, table, values, &mut self.text);
             let session = self.session.as_mut().expect("open comes before any event");
             let reply = session.execute(tally, &self.text).await?;
-            note(tally, statement, &reply);
+            count_statement(tally, statement, &reply);
             return Ok(());
         }
-        let prepared = self.prepared(statement, table).await.map_err(|e| e.event_error())?;
+        let prepared =
+            self.prepared_statement(statement, table).await.map_err(|e| e.to_event_error())?;
         let session = self.session.as_mut().expect("open comes before any event");
-        let reply = session.run(tally, &prepared, values).await?;
-        note(tally, statement, &reply);
+        let reply = session.execute_prepared(tally, &prepared, values).await?;
+        count_statement(tally, statement, &reply);
         Ok(())
     }
 
     /// Runs a text.
-    async fn say(&mut self, tally: &mut Tally, sql: &[u8]) -> Result<(), EventError> {
+    async fn run_text(&mut self, tally: &mut Tally, sql: &[u8]) -> Result<(), EventError> {
         let session = self.session.as_mut().expect("open comes before any event");
         session.execute(tally, sql).await?;
         tally.other += 1;
@@ -301,8 +310,8 @@ impl Line<'_> {
 
 /// Counts a statement. One that could change data and changed none counts as neither read nor write.
 #[inline]
-fn note(tally: &mut Tally, statement: Statement, reply: &Reply) {
-    if statement.reads() {
+fn count_statement(tally: &mut Tally, statement: OltpStatement, reply: &StatementReply) {
+    if statement.is_read() {
         tally.reads += 1;
     } else if reply.affected > 0 {
         tally.writes += 1;
@@ -317,7 +326,7 @@ mod tests {
 
     #[test]
     fn new_ids_never_repeat() {
-        let mut seen: Vec<u32> = (0..200_000).map(scatter).collect();
+        let mut seen: Vec<u32> = (0..200_000).map(scatter_id).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 200_000);

@@ -10,28 +10,28 @@ use anyhow::Context as _;
 
 use crate::base::reactor::block_on;
 use crate::base::{Nanos, Stop};
+use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, Outcome, Tally};
-use crate::target::{self, Session, Target};
+use crate::recorder::{ClassId, EventOutcome, Tally};
 
-use super::{Kind, Part, Seat, Worker, Workload};
+use super::{BoxedWorker, Worker, WorkerContext, Workload, WorkloadKind};
 
-use self::script::{Script, Statement};
+use self::script::{ScriptStatement, StatementScript};
 
 /// Mistakes in a file that are shown; the others are as easily found once these are mended.
 const SHOWN: usize = 5;
 
 /// The kind `queries`.
-pub struct Queries;
+pub struct QueriesKind;
 
-impl Kind for Queries {
+impl WorkloadKind for QueriesKind {
     fn name(&self) -> &'static str {
         "queries"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "the statements of a file"
     }
-    fn options(&self) -> Vec<OptionSpec> {
+    fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Switch, Text};
         let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
         vec![
@@ -45,24 +45,24 @@ impl Kind for Queries {
     fn ends_by_itself(&self) -> bool {
         true
     }
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let target = target.cloned().context("queries was built without a server")?;
-        Ok(Box::new(Reading::new(options, target)?))
+        Ok(Box::new(QueriesWorkload::new(options, target)?))
     }
 }
 
-fn mistake(place: &str, why: &str, hint: &str) -> Mistake {
+fn option_mistake(place: &str, why: &str, hint: &str) -> Mistake {
     Mistake { place: place.to_owned(), why: why.to_owned(), hint: Some(hint.to_owned()) }
 }
 
 /// The statements and how to go through them.
-struct Reading {
+struct QueriesWorkload {
     target: Target,
-    script: Script,
+    script: StatementScript,
     /// What messages call the text.
     name: String,
     /// Statements to run, of one worker or of all together; `None` for no end.
@@ -71,34 +71,39 @@ struct Reading {
     begun: Option<AtomicU64>,
 }
 
-impl Reading {
-    fn new(options: &Options, target: Target) -> anyhow::Result<Reading> {
+impl QueriesWorkload {
+    fn new(options: &Options, target: Target) -> anyhow::Result<QueriesWorkload> {
         let (name, text) = match (options.text("file"), options.text("queries")) {
             (Some(file), None) => {
                 let text = std::fs::read(file).map_err(|e| {
-                    mistake(&format!("--file {file}"), &e.to_string(), "is the path right?")
+                    option_mistake(&format!("--file {file}"), &e.to_string(), "is the path right?")
                 })?;
                 (file.to_owned(), text)
             }
             (None, Some(text)) => ("--queries".to_owned(), text.as_bytes().to_vec()),
             (None, None) => {
                 let why = "there is nothing to run";
-                return Err(
-                    mistake("queries", why, "name a file with --file, or use --queries").into()
-                );
+                return Err(option_mistake(
+                    "queries",
+                    why,
+                    "name a file with --file, or use --queries",
+                )
+                .into());
             }
             (Some(_), Some(_)) => {
-                return Err(mistake("--queries", "stands beside --file", "use one of them").into());
+                return Err(
+                    option_mistake("--queries", "stands beside --file", "use one of them").into()
+                );
             }
         };
-        let delimiter = unescape(options.text("delimiter").unwrap_or(";"));
+        let delimiter = unescape_text(options.text("delimiter").unwrap_or(";"));
         if delimiter.is_empty() {
-            return Err(mistake("--delimiter", "is empty", "as in ';'").into());
+            return Err(option_mistake("--delimiter", "is empty", "as in ';'").into());
         }
-        let script = Script::new(text, &delimiter, &name)?;
+        let script = StatementScript::new(text, &delimiter, &name)?;
         let length = script.statements.len() as u64;
         let passes = options.count("passes");
-        Ok(Reading {
+        Ok(QueriesWorkload {
             target,
             script,
             name,
@@ -108,16 +113,20 @@ impl Reading {
     }
 
     /// What the server says about a statement that it could not run; `None` if there is nothing to complain about.
-    fn judge(&self, session: &mut Session, sql: &str) -> Result<Option<String>, target::Error> {
+    fn check_statement(
+        &self,
+        session: &mut Session,
+        sql: &str,
+    ) -> Result<Option<String>, client::Error> {
         const SYNTAX: [u16; 3] = [1064, 1149, 1065];
         // Unknown database, table, column, function; no database chosen; no privilege.
         const MISSING: [u16; 8] = [1049, 1146, 1054, 1305, 1046, 1142, 1143, 1044];
         match block_on(session.prepare(sql)) {
             Ok(prepared) => {
-                block_on(session.forget(prepared))?;
+                block_on(session.close_statement(prepared))?;
                 Ok(None)
             }
-            Err(target::Error::Server { code, text, .. }) => {
+            Err(client::Error::Server { code, text, .. }) => {
                 let wrong =
                     SYNTAX.contains(&code) || MISSING.contains(&code) && !self.script.builds;
                 Ok(wrong.then(|| format!("{code} {text}")))
@@ -127,11 +136,11 @@ impl Reading {
     }
 }
 
-impl Workload for Reading {
-    fn classes(&self) -> Vec<String> {
+impl Workload for QueriesWorkload {
+    fn class_names(&self) -> Vec<String> {
         self.script.classes.clone()
     }
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         if part.worker == 0 {
             if let Some(begun) = &self.begun {
                 begun.store(0, Ordering::Relaxed);
@@ -139,7 +148,7 @@ impl Workload for Reading {
         }
         let next = self.script.statements[0];
         let text = String::new();
-        Ok(Box::new(Reader {
+        Ok(Box::new(QueriesWorker {
             reading: self,
             part,
             session: None,
@@ -149,12 +158,12 @@ impl Workload for Reading {
         }))
     }
     /// Shows the first statement of each sort to the server, which reads it and doesn't run it.
-    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let mut session = self.target.connect(stop)?;
         let mut mistakes = Vec::new();
         for piece in &self.script.samples {
-            let Ok(sql) = std::str::from_utf8(self.script.sample(piece)) else { continue };
-            let said = self.judge(&mut session, sql).context("check the statements")?;
+            let Ok(sql) = std::str::from_utf8(self.script.sample_bytes(piece)) else { continue };
+            let said = self.check_statement(&mut session, sql).context("check the statements")?;
             mistakes.extend(said.map(|why| Mistake {
                 place: format!("{} line {}", self.name, piece.line),
                 why,
@@ -169,7 +178,7 @@ impl Workload for Reading {
 }
 
 /// Text as one types it, with `\n`, `\r` and `\t` for what can't be typed.
-fn unescape(text: &str) -> Vec<u8> {
+fn unescape_text(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -188,19 +197,19 @@ fn unescape(text: &str) -> Vec<u8> {
 }
 
 /// One worker.
-struct Reader<'a> {
-    reading: &'a Reading,
-    part: Part,
+struct QueriesWorker<'a> {
+    reading: &'a QueriesWorkload,
+    part: WorkerContext,
     session: Option<Session>,
     /// Statements this worker has begun, if it doesn't share.
     begun: u64,
-    next: Statement,
+    next: ScriptStatement,
     error_text: String,
 }
 
-impl Reader<'_> {
+impl QueriesWorker<'_> {
     /// Number of the next statement of the pass, counted over all passes.
-    fn take(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         match &self.reading.begun {
             Some(shared) => shared.fetch_add(1, Ordering::Relaxed),
             None => {
@@ -211,15 +220,15 @@ impl Reader<'_> {
     }
 }
 
-impl Worker for Reader<'_> {
-    async fn open(&mut self) -> Result<(), target::Error> {
+impl Worker for QueriesWorker<'_> {
+    async fn open(&mut self) -> Result<(), client::Error> {
         self.session = None;
-        self.session = Some(self.reading.target.open(&self.part.abandon).await?);
+        self.session = Some(self.reading.target.open_session(&self.part.abandon).await?);
         Ok(())
     }
 
-    async fn due(&mut self, now: Nanos) -> Option<Nanos> {
-        let number = self.take();
+    async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
+        let number = self.next_number();
         if self.reading.total.is_some_and(|total| number >= total) {
             return None;
         }
@@ -228,8 +237,8 @@ impl Worker for Reader<'_> {
         Some(now)
     }
 
-    async fn event(&mut self, tally: &mut Tally) -> Outcome {
-        let sql = self.reading.script.bytes(self.next);
+    async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
+        let sql = self.reading.script.statement_bytes(self.next);
         let session = self.session.as_mut().expect("open comes before any event");
         let error = match session.execute(tally, sql).await {
             Ok(reply) => {
@@ -248,7 +257,7 @@ impl Worker for Reader<'_> {
                 Some(error)
             }
         };
-        Outcome { class: ClassId(self.next.class), error }
+        EventOutcome { class: ClassId(self.next.class), error }
     }
 
     fn error_text(&self) -> &str {
@@ -267,28 +276,28 @@ mod tests {
     use super::*;
     use crate::plan::AddressPlan;
 
-    fn reading(given: &[(&str, &str)]) -> anyhow::Result<Reading> {
+    fn reading(given: &[(&str, &str)]) -> anyhow::Result<QueriesWorkload> {
         let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let options = Options::check(&Queries.options(), &given).unwrap();
+        let options = Options::from_given(&QueriesKind.option_specs(), &given).unwrap();
         let plan = AddressPlan { host: Some("127.0.0.1".to_owned()), ..AddressPlan::default() };
-        Reading::new(&options, Target::new(&plan)?)
+        QueriesWorkload::new(&options, Target::new(&plan)?)
     }
 
-    fn part(worker: usize) -> Part {
-        Part { worker, workers: 2, seed: 1, abandon: Stop::new() }
+    fn part(worker: usize) -> WorkerContext {
+        WorkerContext { worker, workers: 2, seed: 1, abandon: Stop::new() }
     }
 
-    fn reader(reading: &Reading, worker: usize) -> Reader<'_> {
+    fn reader(reading: &QueriesWorkload, worker: usize) -> QueriesWorker<'_> {
         let next = reading.script.statements[0];
         let error_text = String::new();
-        Reader { reading, part: part(worker), session: None, begun: 0, next, error_text }
+        QueriesWorker { reading, part: part(worker), session: None, begun: 0, next, error_text }
     }
 
     /// The next statement of a worker, as text.
-    fn next(reader: &mut Reader<'_>) -> Option<String> {
-        block_on(reader.due(Nanos(5))).map(|at| {
+    fn next(reader: &mut QueriesWorker<'_>) -> Option<String> {
+        block_on(reader.next_event_time(Nanos(5))).map(|at| {
             assert_eq!(at, Nanos(5));
-            String::from_utf8_lossy(reader.reading.script.bytes(reader.next)).into_owned()
+            String::from_utf8_lossy(reader.reading.script.statement_bytes(reader.next)).into_owned()
         })
     }
 
@@ -311,7 +320,7 @@ mod tests {
         assert_eq!(next(&mut two).as_deref(), Some("b;"));
         assert_eq!(next(&mut one).as_deref(), Some("c"));
         assert_eq!((next(&mut one), next(&mut two)), (None, None));
-        reading.seat(part(0)).unwrap();
+        reading.new_worker(part(0)).unwrap();
         assert_eq!(next(&mut two).as_deref(), Some("a"), "another load begins anew");
     }
 

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::plan::Mistake;
 
-use super::split::{Piece, split};
-use crate::capture::digest::digest;
+use super::split::{StatementSpan, split_statements};
+use crate::capture::digest::write_digest;
 
 /// Classes told apart; statements of all others are one more class.
 const MOST_CLASSES: usize = 64;
@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 80;
 
 /// A statement: its place in the text, and what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct ScriptStatement {
     start: usize,
     length: u32,
     /// Its class.
@@ -27,48 +27,56 @@ pub(super) struct Statement {
 
 /// A text of statements.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct StatementScript {
     text: Vec<u8>,
     /// In the order of the text.
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<ScriptStatement>,
     /// Names of the classes.
     pub(super) classes: Vec<String>,
     /// The first statement of each sort.
-    pub(super) samples: Vec<Piece>,
+    pub(super) samples: Vec<StatementSpan>,
     /// Whether it makes or chooses what later statements need, so that they can't be judged beforehand.
     pub(super) builds: bool,
 }
 
-impl Script {
+impl StatementScript {
     /// Cuts a text; `name` is what messages call it.
     ///
     /// # Errors
     /// When it is no text, holds no statement, or a quote has no end.
-    pub(super) fn new(text: Vec<u8>, delimiter: &[u8], name: &str) -> Result<Script, Mistake> {
+    pub(super) fn new(
+        text: Vec<u8>,
+        delimiter: &[u8],
+        name: &str,
+    ) -> Result<StatementScript, Mistake> {
         let mistake = |place: String, why: &str| Mistake { place, why: why.to_owned(), hint: None };
-        if let Some(line) = junk(&text) {
+        if let Some(line) = first_binary_line(&text) {
             let why = "is no text: there are bytes in it that no statement has";
             return Err(mistake(format!("{name} line {line}"), why));
         }
-        let pieces = split(&text, delimiter).map_err(|unclosed| {
+        let pieces = split_statements(&text, delimiter).map_err(|unclosed| {
             let why = format!("{} begins here and has no end", unclosed.what);
             mistake(format!("{name} line {}", unclosed.line), &why)
         })?;
         if pieces.is_empty() {
             return Err(mistake(name.to_owned(), "holds no statement"));
         }
-        let mut script = Script {
+        let mut script = StatementScript {
             text,
             statements: Vec::with_capacity(pieces.len()),
             classes: Vec::new(),
             samples: Vec::new(),
             builds: false,
         };
-        script.sort(pieces, name)?;
+        script.classify_statements(pieces, name)?;
         Ok(script)
     }
 
-    fn sort(&mut self, pieces: Vec<Piece>, name: &str) -> Result<(), Mistake> {
+    fn classify_statements(
+        &mut self,
+        pieces: Vec<StatementSpan>,
+        name: &str,
+    ) -> Result<(), Mistake> {
         let mut known: HashMap<Vec<u8>, u16> = HashMap::new();
         let mut key = Vec::new();
         for piece in pieces {
@@ -78,7 +86,7 @@ impl Script {
                 why: "is longer than any server takes".to_owned(),
                 hint: Some("is the --delimiter right?".to_owned()),
             })?;
-            digest(bytes, &mut key);
+            write_digest(bytes, &mut key);
             let class = match known.get(&key) {
                 Some(class) => *class,
                 None => {
@@ -92,30 +100,30 @@ impl Script {
                         self.samples.push(piece.clone());
                         known.insert(key.clone(), class);
                     }
-                    self.builds |= builds(&key);
+                    self.builds |= is_prerequisite(&key);
                     class
                 }
             };
             let start = piece.range.start;
-            self.statements.push(Statement { start, length, class, reads: reads(&key) });
+            self.statements.push(ScriptStatement { start, length, class, reads: is_read(&key) });
         }
         Ok(())
     }
 
     /// The bytes of a statement.
     #[inline]
-    pub(super) fn bytes(&self, statement: Statement) -> &[u8] {
+    pub(super) fn statement_bytes(&self, statement: ScriptStatement) -> &[u8] {
         &self.text[statement.start..statement.start + statement.length as usize]
     }
 
     /// The bytes of a sample.
-    pub(super) fn sample(&self, piece: &Piece) -> &[u8] {
+    pub(super) fn sample_bytes(&self, piece: &StatementSpan) -> &[u8] {
         &self.text[piece.range.clone()]
     }
 }
 
 /// Line of the first byte that no text has, from 1.
-fn junk(text: &[u8]) -> Option<u64> {
+fn first_binary_line(text: &[u8]) -> Option<u64> {
     let odd = |b: &u8| *b < b' ' && !matches!(b, b'\t'..=b'\r' | 0x1a | 0x1b) || *b == 0x7f;
     let at = text.iter().position(odd)?;
     Some(1 + text[..at].iter().filter(|b| **b == b'\n').count() as u64)
@@ -129,7 +137,7 @@ fn first_word(digest: &[u8]) -> &[u8] {
     &digest[..end]
 }
 
-fn reads(digest: &[u8]) -> bool {
+fn is_read(digest: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"select",
         b"show",
@@ -145,7 +153,7 @@ fn reads(digest: &[u8]) -> bool {
 }
 
 /// Whether later statements may only make sense once this one has run.
-fn builds(digest: &[u8]) -> bool {
+fn is_prerequisite(digest: &[u8]) -> bool {
     const WORDS: &[&[u8]] =
         &[b"create", b"alter", b"drop", b"rename", b"use", b"set", b"call", b"prepare", b""];
     WORDS.contains(&first_word(digest))
@@ -171,8 +179,8 @@ fn class_name(digest: &[u8], others: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn script(text: &str) -> Result<Script, Mistake> {
-        Script::new(text.as_bytes().to_vec(), b";", "f.sql")
+    fn script(text: &str) -> Result<StatementScript, Mistake> {
+        StatementScript::new(text.as_bytes().to_vec(), b";", "f.sql")
     }
 
     #[test]
@@ -181,7 +189,7 @@ mod tests {
         assert_eq!(script.classes, ["select ?", "update t set a=?"]);
         let classes: Vec<_> = script.statements.iter().map(|s| (s.class, s.reads)).collect();
         assert_eq!(classes, [(0, true), (1, false), (0, true), (0, true)]);
-        assert_eq!(script.bytes(script.statements[3]), b"select 'x'");
+        assert_eq!(script.statement_bytes(script.statements[3]), b"select 'x'");
         assert_eq!(script.samples.len(), 2);
         assert!(!script.builds);
     }

@@ -7,7 +7,7 @@ use crate::capture::is_dash_comment;
 
 /// A statement in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct StatementSpan {
     /// Its bytes.
     pub(super) range: Range<usize>,
     /// Line of its first word, from 1.
@@ -16,7 +16,7 @@ pub(super) struct Piece {
 
 /// A text that can't be cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unclosed {
+pub(super) struct UnclosedError {
     /// Line on which it begins.
     pub(super) line: u64,
     /// What has no end.
@@ -27,15 +27,19 @@ pub(super) struct Unclosed {
 ///
 /// # Errors
 /// When a quote or comment has no end.
-pub(super) fn split(text: &[u8], delimiter: &[u8]) -> Result<Vec<Piece>, Unclosed> {
-    let mut cutter = Cutter { text, delimiter, at: 0, begun: None, end: 0, pieces: Vec::new() };
+pub(super) fn split_statements(
+    text: &[u8],
+    delimiter: &[u8],
+) -> Result<Vec<StatementSpan>, UnclosedError> {
+    let mut cutter =
+        StatementSplitter { text, delimiter, at: 0, begun: None, end: 0, pieces: Vec::new() };
     cutter.run()?;
     let mut pieces = cutter.pieces;
     number_lines(text, &mut pieces);
     Ok(pieces)
 }
 
-struct Cutter<'a> {
+struct StatementSplitter<'a> {
     text: &'a [u8],
     delimiter: &'a [u8],
     at: usize,
@@ -43,50 +47,52 @@ struct Cutter<'a> {
     begun: Option<usize>,
     /// Behind its last byte that is neither blank nor comment.
     end: usize,
-    pieces: Vec<Piece>,
+    pieces: Vec<StatementSpan>,
 }
 
-impl<'a> Cutter<'a> {
-    fn run(&mut self) -> Result<(), Unclosed> {
+impl<'a> StatementSplitter<'a> {
+    fn run(&mut self) -> Result<(), UnclosedError> {
         while self.at < self.text.len() {
             if self.begun.is_none() && self.at_line_start() && self.take_delimiter_line() {
                 continue;
             }
             let rest = &self.text[self.at..];
             if rest.starts_with(self.delimiter) {
-                self.cut();
+                self.finish_statement();
                 self.at += self.delimiter.len();
             } else {
-                self.step(rest)?;
+                self.skip_token(rest)?;
             }
         }
-        self.cut();
+        self.finish_statement();
         Ok(())
     }
 
     /// Passes over one word, quote, comment or blank.
-    fn step(&mut self, rest: &[u8]) -> Result<(), Unclosed> {
+    fn skip_token(&mut self, rest: &[u8]) -> Result<(), UnclosedError> {
         let length = match rest[0] {
             quote @ (b'\'' | b'"' | b'`') => {
                 let what = "a quote";
-                let length = quoted(rest, quote).ok_or_else(|| self.unclosed(what))?;
-                self.keep(length);
+                let length = quoted_length(rest, quote).ok_or_else(|| self.unclosed_error(what))?;
+                self.extend_statement(length);
                 length
             }
             b'#' => line_length(rest),
             b'-' if is_dash_comment(rest) => line_length(rest),
             b'/' if rest.starts_with(b"/*") => {
-                let length = find(&rest[2..], b"*/").ok_or_else(|| self.unclosed("a comment"))? + 4;
+                let length = find_bytes(&rest[2..], b"*/")
+                    .ok_or_else(|| self.unclosed_error("a comment"))?
+                    + 4;
                 // Comments that the server reads, and hints, belong to the statement.
                 if matches!(rest.get(2), Some(b'!' | b'+')) || rest.starts_with(b"/*M!") {
-                    self.keep(length);
+                    self.extend_statement(length);
                 }
                 length
             }
             byte if byte.is_ascii_whitespace() => 1,
             _ => {
-                let length = self.plain(rest);
-                self.keep(length);
+                let length = self.plain_length(rest);
+                self.extend_statement(length);
                 length
             }
         };
@@ -95,7 +101,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Bytes up to the next one that may mean something, at least 1.
-    fn plain(&self, rest: &[u8]) -> usize {
+    fn plain_length(&self, rest: &[u8]) -> usize {
         let first = self.delimiter[0];
         let special = |b: &u8| {
             *b == first
@@ -105,14 +111,14 @@ impl<'a> Cutter<'a> {
         rest[1..].iter().position(special).map_or(rest.len(), |at| at + 1)
     }
 
-    fn keep(&mut self, length: usize) {
+    fn extend_statement(&mut self, length: usize) {
         self.begun.get_or_insert(self.at);
         self.end = self.at + length;
     }
 
-    fn cut(&mut self) {
+    fn finish_statement(&mut self) {
         if let Some(begun) = self.begun.take() {
-            self.pieces.push(Piece { range: begun..self.end, line: 0 });
+            self.pieces.push(StatementSpan { range: begun..self.end, line: 0 });
         }
     }
 
@@ -136,14 +142,14 @@ impl<'a> Cutter<'a> {
         true
     }
 
-    fn unclosed(&self, what: &'static str) -> Unclosed {
+    fn unclosed_error(&self, what: &'static str) -> UnclosedError {
         let line = 1 + self.text[..self.at].iter().filter(|b| **b == b'\n').count() as u64;
-        Unclosed { line, what }
+        UnclosedError { line, what }
     }
 }
 
 /// Length of a quoted text with its quotes; `None` if it has no end.
-fn quoted(text: &[u8], quote: u8) -> Option<usize> {
+fn quoted_length(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1;
     loop {
         let special = |b: &u8| *b == quote || (*b == b'\\' && quote != b'`');
@@ -160,11 +166,11 @@ fn line_length(rest: &[u8]) -> usize {
     rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len())
 }
 
-fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-fn number_lines(text: &[u8], pieces: &mut [Piece]) {
+fn number_lines(text: &[u8], pieces: &mut [StatementSpan]) {
     let (mut line, mut seen) = (1, 0);
     for piece in pieces {
         line += text[seen..piece.range.start].iter().filter(|b| **b == b'\n').count() as u64;
@@ -179,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn texts<'a>(text: &'a str, delimiter: &str) -> Vec<&'a str> {
-        let pieces = split(text.as_bytes(), delimiter.as_bytes()).unwrap();
+        let pieces = split_statements(text.as_bytes(), delimiter.as_bytes()).unwrap();
         pieces.into_iter().map(|p| &text[p.range]).collect()
     }
 
@@ -249,16 +255,17 @@ mod tests {
     #[test]
     fn lines_are_those_of_the_first_word() {
         let text = "-- c\nselect 1;\n\n/* x\n */ select\n 2; select 3";
-        let lines: Vec<_> = split(text.as_bytes(), b";").unwrap().iter().map(|p| p.line).collect();
+        let lines: Vec<_> =
+            split_statements(text.as_bytes(), b";").unwrap().iter().map(|p| p.line).collect();
         assert_eq!(lines, [2, 5, 6]);
     }
 
     #[test]
     fn what_has_no_end_is_named_with_its_line() {
-        let unclosed = |text: &str| split(text.as_bytes(), b";").unwrap_err();
-        assert_eq!(unclosed("select 1;\nselect 'a;\n"), Unclosed { line: 2, what: "a quote" });
-        assert_eq!(unclosed("\n\n/* ; "), Unclosed { line: 3, what: "a comment" });
-        assert_eq!(unclosed("select 'a\\"), Unclosed { line: 1, what: "a quote" });
+        let unclosed = |text: &str| split_statements(text.as_bytes(), b";").unwrap_err();
+        assert_eq!(unclosed("select 1;\nselect 'a;\n"), UnclosedError { line: 2, what: "a quote" });
+        assert_eq!(unclosed("\n\n/* ; "), UnclosedError { line: 3, what: "a comment" });
+        assert_eq!(unclosed("select 'a\\"), UnclosedError { line: 1, what: "a quote" });
     }
 
     /// Pieces of statements, each complete in itself, none with a bare delimiter.
@@ -283,7 +290,7 @@ mod tests {
             let statements: Vec<String> =
                 parts.iter().map(|p| format!("select {} end", p.join(" "))).collect();
             let text = statements.join(" ;\n");
-            let pieces = split(text.as_bytes(), b";").unwrap();
+            let pieces = split_statements(text.as_bytes(), b";").unwrap();
             let back: Vec<&str> = pieces.iter().map(|p| &text[p.range.clone()]).collect();
             prop_assert_eq!(back, statements);
         }
@@ -294,7 +301,7 @@ mod tests {
                 prop::sample::select(b" \n;$'\"`#-/*\\aD!".to_vec()), 0..60
             )
         ) {
-            if let Ok(pieces) = split(&text, b";") {
+            if let Ok(pieces) = split_statements(&text, b";") {
                 let mut end = 0;
                 for piece in pieces {
                     prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);

@@ -3,20 +3,20 @@
 //! Never knows: how logs are written, clocks.
 //! Start reading at `seat`; what it is given comes from `feed` by way of `hall`.
 
-mod book;
-mod feed;
-mod hall;
-mod item;
+mod log_reader;
 mod preflight;
-mod round;
-mod seat;
+mod prescan;
+mod run;
+mod session_queues;
 mod setup;
 mod source;
-mod survey;
-mod temporary;
+mod start_order;
+mod statement;
+mod stats;
+mod temporary_tables;
 mod timeline;
-mod track;
-mod turn;
+mod tracker;
+mod worker;
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -24,33 +24,33 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use anyhow::Context as _;
 
 use crate::base::Stop;
+use crate::client::Target;
+use crate::client::preflight::ConnectionLimits;
 use crate::plan::{Mistake, OptionSpec, Options};
-use crate::recorder::Replayed;
-use crate::target::Target;
-use crate::target::preflight::Connections;
+use crate::recorder::ReplayTotals;
 
-use super::{Kind, Part, Seat, Workload};
+use super::{BoxedWorker, WorkerContext, Workload, WorkloadKind};
 
-use self::feed::{Feed, Sink};
-use self::hall::Taken;
-use self::item::{Item, Sort};
-use self::round::Round;
-use self::seat::Player;
-use self::setup::Setup;
-use self::survey::Ends;
+use self::log_reader::{ReplayLogReader, StatementSink};
+use self::prescan::LogPrescan;
+use self::run::ReplayRun;
+use self::session_queues::SessionAssignment;
+use self::setup::ReplaySetup;
+use self::statement::{ReplayEventKind, ReplayStatement};
+use self::worker::ReplayWorker;
 
 /// The kind `replay`.
-pub struct Replay;
+pub struct ReplayKind;
 
-impl Kind for Replay {
+impl WorkloadKind for ReplayKind {
     fn name(&self) -> &'static str {
         "replay"
     }
-    fn about(&self) -> &'static str {
+    fn help_line(&self) -> &'static str {
         "the sessions of a log, as they were recorded"
     }
-    fn options(&self) -> Vec<OptionSpec> {
-        setup::options()
+    fn option_specs(&self) -> Vec<OptionSpec> {
+        setup::option_specs()
     }
     fn ends_by_itself(&self) -> bool {
         true
@@ -58,24 +58,24 @@ impl Kind for Replay {
     fn has_command(&self) -> bool {
         true
     }
-    fn workers(&self, options: &Options, stop: &Stop) -> anyhow::Result<Option<usize>> {
-        seats(options, stop).map(Some)
+    fn worker_count(&self, options: &Options, stop: &Stop) -> anyhow::Result<Option<usize>> {
+        worker_count(options, stop).map(Some)
     }
-    fn build(
+    fn build_workload(
         &self,
         options: &Options,
         target: Option<&Target>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let target = target.cloned().context("replay was built without a server")?;
-        Ok(Box::new(Log::new(Setup::new(options)?, target)))
+        Ok(Box::new(ReplayWorkload::new(ReplaySetup::new(options)?, target)))
     }
 }
 
 /// What is in a log, without a server.
 #[derive(Clone, Debug)]
-pub struct Survey {
+pub struct LogSurvey {
     /// What a replay of it would have to tell: `sent` is what would be sent, classes have only what was recorded.
-    pub replayed: Replayed,
+    pub replayed: ReplayTotals,
     /// Workers that the load needs for as many sessions at once.
     pub seats: usize,
 }
@@ -84,16 +84,18 @@ pub struct Survey {
 ///
 /// # Errors
 /// When the options don't fit, or a log can't be opened.
-pub fn survey(options: &Options, stop: &Stop) -> anyhow::Result<Survey> {
-    let setup = Setup::new(options)?;
-    setup.check()?;
-    let ends = (!setup.is_stream()).then(|| Ends::find(&setup, stop));
-    let account = Feed::new(&setup, ends.as_ref()).run(&mut Count(stop));
-    if let Some(mistake) = source::mistake(&setup, account.replayed().records, &account.foreign) {
+pub fn survey_logs(options: &Options, stop: &Stop) -> anyhow::Result<LogSurvey> {
+    let setup = ReplaySetup::new(options)?;
+    setup.check_logs()?;
+    let ends = (!setup.is_stream()).then(|| LogPrescan::scan_logs(&setup, stop));
+    let account = ReplayLogReader::new(&setup, ends.as_ref()).read_logs(&mut DryRunSink(stop));
+    if let Some(mistake) =
+        source::log_mistake(&setup, account.replay_totals().records, &account.foreign)
+    {
         return Err(mistake.into());
     }
-    let seats = setup.seats(ends.as_ref().map(|ends| ends.at_once));
-    Ok(Survey { replayed: account.replayed(), seats })
+    let seats = setup.worker_count(ends.as_ref().map(|ends| ends.at_once));
+    Ok(LogSurvey { replayed: account.replay_totals(), seats })
 }
 
 /// Whether the end of the logs can't be known before it is there: a pipe, or what `sweat ship` serves.
@@ -101,7 +103,7 @@ pub fn survey(options: &Options, stop: &Stop) -> anyhow::Result<Survey> {
 /// # Errors
 /// When the options don't fit.
 pub fn is_stream(options: &Options) -> anyhow::Result<bool> {
-    Ok(Setup::new(options)?.is_stream())
+    Ok(ReplaySetup::new(options)?.is_stream())
 }
 
 /// Workers that a load of this kind needs so that each session of the logs has a seat when it begins: `--sessions`, or as
@@ -109,16 +111,16 @@ pub fn is_stream(options: &Options) -> anyhow::Result<bool> {
 ///
 /// # Errors
 /// When the options don't fit, or a log can't be opened.
-pub fn seats(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
-    let setup = Setup::new(options)?;
-    setup.check()?;
+pub fn worker_count(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
+    let setup = ReplaySetup::new(options)?;
+    setup.check_logs()?;
     if setup.sessions.is_some() || setup.is_stream() {
-        return Ok(setup.seats(None));
+        return Ok(setup.worker_count(None));
     }
-    let ends = Ends::find(&setup, stop);
-    match source::mistake(&setup, ends.records, &ends.foreign) {
+    let ends = LogPrescan::scan_logs(&setup, stop);
+    match source::log_mistake(&setup, ends.records, &ends.foreign) {
         Some(mistake) => Err(mistake.into()),
-        None => Ok(setup.seats(Some(ends.at_once))),
+        None => Ok(setup.worker_count(Some(ends.at_once))),
     }
 }
 
@@ -126,47 +128,47 @@ pub fn seats(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
 /// one in ten, as others want to log in too.
 ///
 /// # Errors
-/// Those of [`seats`]; when the server can't be asked.
-pub fn seats_on(options: &Options, target: &Target, stop: &Stop) -> anyhow::Result<usize> {
-    let seats = seats(options, stop)?;
+/// Those of [`worker_count`]; when the server can't be asked.
+pub fn worker_count_on(options: &Options, target: &Target, stop: &Stop) -> anyhow::Result<usize> {
+    let seats = worker_count(options, stop)?;
     if options.count("sessions") > 0 || !is_stream(options)? {
         return Ok(seats);
     }
-    let offered = Connections::ask(&mut target.connect(stop)?)?.most_workers();
+    let offered = ConnectionLimits::from_session(&mut target.connect(stop)?)?.max_workers();
     Ok(seats.min((offered - offered / 10) as usize))
 }
 
 /// Counts what would be sent.
-struct Count<'a>(&'a Stop);
+struct DryRunSink<'a>(&'a Stop);
 
-impl Sink for Count<'_> {
-    fn begin(&mut self, _: Taken) {}
-    fn item(&mut self, _: u64, item: Item) {
+impl StatementSink for DryRunSink<'_> {
+    fn start_session(&mut self, _: SessionAssignment) {}
+    fn push_statement(&mut self, _: u64, item: ReplayStatement) {
         if let Some(class) = item.class {
-            class.note_before(&item.before);
+            class.note_recorded(&item.before);
         }
     }
-    fn end(&mut self, _: u64) {}
+    fn end_session(&mut self, _: u64) {}
     fn is_full(&self) -> bool {
         self.0.is_set()
     }
 }
 
 /// Logs to replay on a server.
-struct Log {
-    asked: Setup,
+struct ReplayWorkload {
+    asked: ReplaySetup,
     /// With what the server tells that it needs to know.
-    setup: OnceLock<Arc<Setup>>,
+    setup: OnceLock<Arc<ReplaySetup>>,
     target: Target,
     /// What a first look found out; nothing for a stream.
-    ends: OnceLock<Option<Arc<Ends>>>,
+    ends: OnceLock<Option<Arc<LogPrescan>>>,
     /// The load under way, or the last one.
-    round: Mutex<Option<Arc<Round>>>,
+    round: Mutex<Option<Arc<ReplayRun>>>,
 }
 
-impl Log {
-    fn new(setup: Setup, target: Target) -> Log {
-        Log {
+impl ReplayWorkload {
+    fn new(setup: ReplaySetup, target: Target) -> ReplayWorkload {
+        ReplayWorkload {
             asked: setup,
             setup: OnceLock::new(),
             target,
@@ -175,61 +177,65 @@ impl Log {
         }
     }
 
-    fn ends(&self) -> Option<Arc<Ends>> {
+    fn log_prescan(&self) -> Option<Arc<LogPrescan>> {
         let find = || {
             let setup = &self.asked;
-            (!setup.is_stream()).then(|| Arc::new(Ends::find(setup, &Stop::new())))
+            (!setup.is_stream()).then(|| Arc::new(LogPrescan::scan_logs(setup, &Stop::new())))
         };
         self.ends.get_or_init(find).clone()
     }
 
     /// Asks the server what must be known of it.
-    fn learn(&self, stop: &Stop) -> anyhow::Result<Arc<Setup>> {
+    fn shared_setup(&self, stop: &Stop) -> anyhow::Result<Arc<ReplaySetup>> {
         if let Some(setup) = self.setup.get() {
             return Ok(setup.clone());
         }
-        let setup = preflight::learned(&self.asked, &self.target, stop)?;
+        let setup = preflight::complete_setup(&self.asked, &self.target, stop)?;
         Ok(self.setup.get_or_init(|| Arc::new(setup)).clone())
     }
 }
 
-impl Workload for Log {
-    fn classes(&self) -> Vec<String> {
-        Sort::ALL.iter().map(|(_, name)| (*name).to_owned()).collect()
+impl Workload for ReplayWorkload {
+    fn class_names(&self) -> Vec<String> {
+        ReplayEventKind::ALL.iter().map(|(_, name)| (*name).to_owned()).collect()
     }
 
-    fn seat(&self, part: Part) -> anyhow::Result<Box<dyn Seat + '_>> {
+    fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let mut current = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         let round = match &*current {
             Some(round) if round.seats.load(Ordering::Relaxed) < part.workers => round.clone(),
             _ => {
-                let round = Round::begin(&self.learn(&Stop::new())?, self.ends(), part.workers);
+                let round = ReplayRun::start_reader(
+                    &self.shared_setup(&Stop::new())?,
+                    self.log_prescan(),
+                    part.workers,
+                );
                 let round = Arc::new(round.context("begin to read the log")?);
                 *current = Some(round.clone());
                 round
             }
         };
         round.seats.fetch_add(1, Ordering::Relaxed);
-        Ok(Box::new(Player::new(round, self.target.clone(), part)))
+        Ok(Box::new(ReplayWorker::new(round, self.target.clone(), part)))
     }
 
     /// Whether the logs can be opened and the server be logged in to. Looks through the logs, so that a load can begin at
     /// once.
-    fn check(&self, stop: &Stop) -> anyhow::Result<()> {
-        self.asked.check()?;
-        self.learn(stop)?;
-        let ends = self.ends();
-        let mistake = ends.and_then(|e| source::mistake(&self.asked, e.records, &e.foreign));
+    fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
+        self.asked.check_logs()?;
+        self.shared_setup(stop)?;
+        let ends = self.log_prescan();
+        let mistake = ends.and_then(|e| source::log_mistake(&self.asked, e.records, &e.foreign));
         mistake.map_or(Ok(()), |mistake| Err(mistake.into()))
     }
 
-    fn replayed(&self) -> Option<Replayed> {
+    fn replay_totals(&self) -> Option<ReplayTotals> {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        round.map(|round| round.replayed())
+        round.map(|round| round.replay_totals())
     }
 
-    fn mistake(&self) -> Option<Mistake> {
+    fn input_mistake(&self) -> Option<Mistake> {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        round.and_then(|round| round.mistake())
+        round.and_then(|round| round.input_mistake())
     }
 }

@@ -2,13 +2,15 @@
 
 use anyhow::Context as _;
 
-use super::setup::{Setup, Words};
+use super::setup::{ReplaySetup, TargetClaims};
 use crate::base::{Clock as _, Nanos, RealClock, Stop};
-use crate::capture::read_only::learn;
-use crate::capture::writes::Indexes;
+use crate::capture::read_only::read_target_objects;
+use crate::capture::writes::IndexCatalog;
+use crate::client::preflight::{
+    PreflightCaveatKind, PreflightFacts, PreflightIntent, find_caveats,
+};
+use crate::client::{Session, Target};
 use crate::plan::{AddressPlan, Mistakes, Protocol, WritesPlan};
-use crate::target::preflight::{DangerKind, Facts, Intent, judge};
-use crate::target::{Session, Target};
 
 /// Looks at others on the server: sessions that have just ended may still be counted.
 const LOOKS: u32 = 5;
@@ -19,33 +21,38 @@ const PAUSE: Nanos = Nanos(60_000_000);
 ///
 /// # Errors
 /// All reasons not to send anything there.
-pub(super) fn learned(asked: &Setup, target: &Target, stop: &Stop) -> anyhow::Result<Setup> {
+pub(super) fn complete_setup(
+    asked: &ReplaySetup,
+    target: &Target,
+    stop: &Stop,
+) -> anyhow::Result<ReplaySetup> {
     let mut session = target.connect(stop)?;
     if let Some(too_old) = session.identity().too_old_for("a replay") {
         return Err(too_old.into());
     }
-    refuse_danger(asked, target, &mut session, stop)?;
+    refuse_unsafe_target(asked, target, &mut session, stop)?;
     let mut setup = asked.clone();
-    learn(&mut session, &mut setup.allowed).context("ask for views and stored functions")?;
+    read_target_objects(&mut session, &mut setup.allowed)
+        .context("ask for views and stored functions")?;
     if setup.writes == WritesPlan::Probe {
-        let indexes = Indexes::load(&mut session);
+        let indexes = IndexCatalog::read_catalog(&mut session);
         setup.indexes = indexes.context("ask for the indexes of the tables")?;
     }
     Ok(setup)
 }
 
-fn refuse_danger(
-    asked: &Setup,
+fn refuse_unsafe_target(
+    asked: &ReplaySetup,
     target: &Target,
     session: &mut Session,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let Words { owned, source, may_write, may_disturb } = &asked.words;
+    let TargetClaims { owned, source, may_write, may_disturb } = &asked.words;
     let source = match source {
         Some(words) => Some(source_facts(words, target, stop)?),
         None => None,
     };
-    let intent = Intent {
+    let intent = PreflightIntent {
         source: source.as_ref(),
         logs: &asked.logs,
         executes: asked.writes == WritesPlan::Execute,
@@ -53,16 +60,17 @@ fn refuse_danger(
         may_write: *may_write,
         may_disturb: *may_disturb,
     };
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     for look in 1.. {
-        let facts = Facts::load(session).context("ask what may be done on the target")?;
-        let dangers = judge(&facts, &intent);
+        let facts =
+            PreflightFacts::from_session(session).context("ask what may be done on the target")?;
+        let dangers = find_caveats(&facts, &intent);
         if dangers.is_empty() {
             break;
         }
-        if look == LOOKS || dangers.iter().any(|danger| danger.kind != DangerKind::InUse) {
+        if look == LOOKS || dangers.iter().any(|danger| danger.kind != PreflightCaveatKind::InUse) {
             return Err(Mistakes(
-                dangers.into_iter().map(|danger| danger.mistake("target")).collect(),
+                dangers.into_iter().map(|danger| danger.into_mistake("target")).collect(),
             )
             .into());
         }
@@ -72,7 +80,7 @@ fn refuse_danger(
 }
 
 /// Asks the server that the log comes from, by the account of the target.
-fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<Facts> {
+fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<PreflightFacts> {
     let mut plan = AddressPlan {
         host: None,
         port: None,
@@ -94,5 +102,5 @@ fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<Fac
     }
     let asked = || format!("ask the source {words} whether it is another server");
     let mut session = Target::new(&plan).and_then(|s| s.connect(stop)).with_context(asked)?;
-    Facts::load(&mut session).with_context(asked)
+    PreflightFacts::from_session(&mut session).with_context(asked)
 }

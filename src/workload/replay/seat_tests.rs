@@ -10,10 +10,10 @@ use std::task::{Context, Poll};
 
 use crate::base::reactor::block_on;
 use crate::base::{Nanos, Stop};
+use crate::client::Target;
 use crate::plan::{AddressPlan, Options, Protocol, SslMode, SslPlan};
-use crate::recorder::{ErrorKind, EventError, Outcome, Record, Replayed, Tally};
-use crate::target::Target;
-use crate::workload::{Kind as _, OpenError, Pace, Part, Workload as _};
+use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ReplayTotals, Tally};
+use crate::workload::{OpenError, WorkerContext, WorkerPace, Workload as _, WorkloadKind as _};
 
 const MS: u64 = 1_000_000;
 const START: Nanos = Nanos(5_000 * MS);
@@ -110,14 +110,14 @@ struct Sim<'a> {
     seen: &'a Mutex<Vec<Seen>>,
 }
 
-impl Pace for Sim<'_> {
+impl WorkerPace for Sim<'_> {
     fn poll_open(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         Poll::Ready(true)
     }
-    fn opened(&mut self, result: Result<(), OpenError>) {
+    fn note_opened(&mut self, result: Result<(), OpenError>) {
         result.unwrap();
     }
-    fn poll_start(&mut self, _: &mut Context<'_>) -> Poll<bool> {
+    fn poll_load_start(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         self.now = START;
         Poll::Ready(true)
     }
@@ -127,25 +127,25 @@ impl Pace for Sim<'_> {
     fn poll_over(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
-    fn poll_begin(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
+    fn poll_event_start(&mut self, _: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool> {
         let Some(at) = own else { return Poll::Ready(false) };
         self.intended = at;
         self.now = self.now.max(at);
         self.started = self.now;
         Poll::Ready(true)
     }
-    fn end(&mut self, outcome: Outcome, _: &Tally) -> Record {
+    fn end_event(&mut self, outcome: EventOutcome, _: &Tally) -> EventRecord {
         self.now = self.now + Nanos(MS);
         let since = |at: Nanos| at.since(START).0 / MS;
         let seen = (since(self.intended), since(self.started), outcome.class.0, outcome.error);
         self.seen.lock().unwrap().push(seen);
-        Record { outcome, intended: self.intended, started: self.started, ended: self.now }
+        EventRecord { outcome, intended: self.intended, started: self.started, ended: self.now }
     }
     fn error_text(&mut self, _: EventError, _: &str) {}
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         Poll::Ready(false)
     }
-    fn reopened(&mut self, _: &Result<(), OpenError>) {}
+    fn note_reopened(&mut self, _: &Result<(), OpenError>) {}
 }
 
 /// A record: session, begin in milliseconds, statement.
@@ -167,8 +167,8 @@ fn log(records: &[(u64, u64, &str)], to: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn part(worker: usize, workers: usize) -> Part {
-    Part { worker, workers, seed: 0, abandon: Stop::new() }
+fn part(worker: usize, workers: usize) -> WorkerContext {
+    WorkerContext { worker, workers, seed: 0, abandon: Stop::new() }
 }
 
 /// Plays a log on one seat; gives the events in order.
@@ -176,22 +176,22 @@ fn play(
     records: &[(u64, u64, &str)],
     given: &[(&str, &str)],
     server: &Server,
-) -> (Vec<Seen>, Replayed) {
+) -> (Vec<Seen>, ReplayTotals) {
     let dir = tempfile::tempdir().unwrap();
     let mut all = vec![("log".to_owned(), log(records, dir.path()))];
     all.extend(given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
-    let kind = super::super::Replay;
-    let options = Options::check(&kind.options(), &all).unwrap();
+    let kind = super::super::ReplayKind;
+    let options = Options::from_given(&kind.option_specs(), &all).unwrap();
     // What a real server is asked first, this one could not tell.
-    let setup = super::super::Setup::new(&options).unwrap();
-    let workload = super::super::Log::new(setup.clone(), server.target.clone());
+    let setup = super::super::ReplaySetup::new(&options).unwrap();
+    let workload = super::super::ReplayWorkload::new(setup.clone(), server.target.clone());
     workload.setup.set(setup.into()).unwrap();
     let seen = Mutex::new(Vec::new());
     let sim = Sim { now: Nanos(0), intended: Nanos(0), started: Nanos(0), seen: &seen };
     let life: Pin<Box<dyn Future<Output = ()> + '_>> =
-        workload.seat(part(0, 1)).unwrap().run(Box::new(sim));
+        workload.new_worker(part(0, 1)).unwrap().run(Box::new(sim));
     block_on(life);
-    let replayed = workload.replayed().unwrap();
+    let replayed = workload.replay_totals().unwrap();
     (seen.into_inner().unwrap(), replayed)
 }
 
@@ -210,7 +210,7 @@ fn recorded_times_are_kept_at_any_speed() {
     // The first needs the connection, which takes until 1 ms.
     assert_eq!(times(&seen), [(0, 1), (40, 40), (300, 300)]);
     assert_eq!((replayed.sent, replayed.span_us), (3, 300_000));
-    assert_eq!(replayed.lag_ns.max() / MS, 1);
+    assert_eq!(replayed.lag_ns.max_ns() / MS, 1);
     let (seen, _) = play(THREE, &[("speed", "2")], &server);
     assert_eq!(times(&seen), [(0, 1), (20, 20), (150, 150)]);
     let (seen, _) = play(THREE, &[("speed", "0.5")], &server);

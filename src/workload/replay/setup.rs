@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::capture::read_only::Allowed;
+use crate::capture::read_only::AllowList;
 use crate::capture::source;
-use crate::capture::writes::Indexes;
+use crate::capture::writes::IndexCatalog;
+use crate::client::SessionLimits;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
-use crate::target::Guard;
 
 /// Seats for a log whose end is not known.
 const STREAM_SEATS: u64 = 1_000;
@@ -18,7 +18,7 @@ const MOST_CLASSES: u64 = 10_000;
 
 /// When statements begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum When {
+pub(super) enum StatementTiming {
     /// As far apart as recorded, so many times as fast.
     Recorded { speed: f64 },
     /// Each session's statements one right after the other.
@@ -32,7 +32,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(50);
 
 /// What the user says about the target.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Words {
+pub(super) struct TargetClaims {
     /// The name by which it may be written to.
     pub(super) owned: Option<String>,
     /// The server that the log comes from.
@@ -43,10 +43,10 @@ pub(super) struct Words {
 
 /// All that a replay can be told.
 #[derive(Clone, Debug)]
-pub(super) struct Setup {
+pub(super) struct ReplaySetup {
     /// Logs, in order.
     pub(super) logs: Vec<PathBuf>,
-    pub(super) when: When,
+    pub(super) when: StatementTiming,
     pub(super) writes: WritesPlan,
     /// Seats asked for; `None` for as many as the log needs.
     pub(super) sessions: Option<u64>,
@@ -54,20 +54,20 @@ pub(super) struct Setup {
     pub(super) from_start: bool,
     /// Default database where the log does not tell.
     pub(super) database: Option<Vec<u8>>,
-    pub(super) allowed: Allowed,
+    pub(super) allowed: AllowList,
     /// Indexes of the target's tables, for look-ups beside writes.
-    pub(super) indexes: Indexes,
+    pub(super) indexes: IndexCatalog,
     /// Whether statements are told that it is the time at which they were recorded.
     pub(super) recorded_now: bool,
     pub(super) classes: usize,
     /// What sessions are held to.
-    pub(super) guard: Guard,
-    pub(super) words: Words,
+    pub(super) guard: SessionLimits,
+    pub(super) words: TargetClaims,
     /// Whether a statement is left out that was sent before with the same literals.
     pub(super) once: bool,
 }
 
-pub(super) fn options() -> Vec<OptionSpec> {
+pub(super) fn option_specs() -> Vec<OptionSpec> {
     use OptionKind::{Choice, Count, Number, Switch, Text, Time};
     let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
     let choice = |words| Choice(words);
@@ -112,12 +112,12 @@ pub(super) fn options() -> Vec<OptionSpec> {
     ]
 }
 
-impl Setup {
+impl ReplaySetup {
     /// Reads the options.
     ///
     /// # Errors
     /// All mistakes together.
-    pub(super) fn new(options: &Options) -> Result<Setup, Mistakes> {
+    pub(super) fn new(options: &Options) -> Result<ReplaySetup, Mistakes> {
         let mut mistakes = Vec::new();
         let mut wrong = |place: &str, why: &str, hint: &str| {
             mistakes.push(Mistake {
@@ -126,7 +126,7 @@ impl Setup {
                 hint: Some(hint.to_owned()),
             });
         };
-        let logs: Vec<PathBuf> = listed(options, "log").map(PathBuf::from).collect();
+        let logs: Vec<PathBuf> = split_list(options, "log").map(PathBuf::from).collect();
         if logs.is_empty() {
             wrong(
                 "--log",
@@ -139,11 +139,12 @@ impl Setup {
             wrong("--speed", "must be above 0", "as in 2 for twice as fast");
         }
         let when = match options.text("timing") {
-            Some("fast") => When::Fast,
-            Some("arrival") => When::Arrival,
-            _ => When::Recorded { speed },
+            Some("fast") => StatementTiming::Fast,
+            Some("arrival") => StatementTiming::Arrival,
+            _ => StatementTiming::Recorded { speed },
         };
-        if !matches!(when, When::Recorded { .. }) && options.text("speed").is_some_and(|s| s != "1")
+        if !matches!(when, StatementTiming::Recorded { .. })
+            && options.text("speed").is_some_and(|s| s != "1")
         {
             wrong(
                 "--speed",
@@ -155,26 +156,27 @@ impl Setup {
         if classes == 0 || classes > MOST_CLASSES {
             wrong("--classes", "must be 1 to 10,000", "as in 1000");
         }
-        let writes = options.text("writes").and_then(WritesPlan::read).unwrap_or_default();
-        mistakes.extend(untrusted(options, writes));
+        let writes = options.text("writes").and_then(WritesPlan::from_word).unwrap_or_default();
+        mistakes.extend(trust_mistake(options, writes));
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
-        let functions = listed(options, "allow-functions").map(str::to_ascii_lowercase).collect();
-        let guard = guard(options, writes);
-        Ok(Setup {
+        let functions =
+            split_list(options, "allow-functions").map(str::to_ascii_lowercase).collect();
+        let guard = session_guard(options, writes);
+        Ok(ReplaySetup {
             logs,
             when,
             writes,
             sessions: Some(options.count("sessions")).filter(|count| *count > 0),
             from_start: options.switch("from-start"),
             database: options.text("database").map(|name| name.as_bytes().to_vec()),
-            allowed: Allowed { functions, ..Allowed::default() },
-            indexes: Indexes::default(),
+            allowed: AllowList { functions, ..AllowList::default() },
+            indexes: IndexCatalog::default(),
             recorded_now: options.text("now") == Some("recorded"),
             classes: classes as usize,
             guard,
-            words: Words {
+            words: TargetClaims {
                 owned: options.text("i-own-this-server").map(str::to_owned),
                 source: options.text("source").map(str::to_owned),
                 may_write: options.switch("may-write"),
@@ -188,13 +190,13 @@ impl Setup {
     ///
     /// # Errors
     /// Names the first that can't.
-    pub(super) fn check(&self) -> Result<(), Mistake> {
+    pub(super) fn check_logs(&self) -> Result<(), Mistake> {
         let wrong = |place: &Path, why: std::io::Error| Mistake {
             place: place.display().to_string(),
             why: why.to_string(),
             hint: Some("is the path right, and may it be read?".to_owned()),
         };
-        let is_here = |log: &&PathBuf| log.as_os_str() != "-" && source::url(log).is_none();
+        let is_here = |log: &&PathBuf| log.as_os_str() != "-" && source::as_url(log).is_none();
         for log in self.logs.iter().filter(is_here) {
             if log.is_dir() {
                 std::fs::read_dir(log).map(drop).map_err(|e| wrong(log, e))?;
@@ -212,20 +214,20 @@ impl Setup {
     pub(super) fn is_stream(&self) -> bool {
         self.logs.iter().any(|log| {
             log.as_os_str() == "-"
-                || source::url(log).is_some()
+                || source::as_url(log).is_some()
                 || std::fs::metadata(log).is_ok_and(|m| !m.is_file() && !m.is_dir())
         })
     }
 
     /// Seats for a log that has so many sessions at once; `None` where that is not known.
-    pub(super) fn seats(&self, at_once: Option<u64>) -> usize {
+    pub(super) fn worker_count(&self, at_once: Option<u64>) -> usize {
         let own = at_once.map_or(STREAM_SEATS, |at_once| at_once.clamp(1, MOST_SEATS));
         self.sessions.unwrap_or(own) as usize
     }
 }
 
 /// What is wrong with executing writes, where nobody has said that the log's clients are trusted.
-fn untrusted(options: &Options, writes: WritesPlan) -> Option<Mistake> {
+fn trust_mistake(options: &Options, writes: WritesPlan) -> Option<Mistake> {
     let is_wrong = writes == WritesPlan::Execute && !options.switch("trust-log-clients");
     is_wrong.then(|| Mistake {
         place: "--writes execute".to_owned(),
@@ -239,9 +241,9 @@ fn untrusted(options: &Options, writes: WritesPlan) -> Option<Mistake> {
 }
 
 /// What sessions are held to.
-fn guard(options: &Options, writes: WritesPlan) -> Guard {
+fn session_guard(options: &Options, writes: WritesPlan) -> SessionLimits {
     let time_limit = options.time("statement-limit").filter(|limit| !limit.is_zero());
-    let mut guard = Guard { time_limit, ..Guard::default() };
+    let mut guard = SessionLimits { time_limit, ..SessionLimits::default() };
     if writes == WritesPlan::Execute {
         guard.is_read_only = false;
         guard.lock_wait = LOCK_WAIT;
@@ -249,7 +251,7 @@ fn guard(options: &Options, writes: WritesPlan) -> Guard {
     guard
 }
 
-fn listed<'o>(options: &'o Options, name: &str) -> impl Iterator<Item = &'o str> {
+fn split_list<'o>(options: &'o Options, name: &str) -> impl Iterator<Item = &'o str> {
     options.text(name).unwrap_or("").split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
@@ -257,9 +259,9 @@ fn listed<'o>(options: &'o Options, name: &str) -> impl Iterator<Item = &'o str>
 mod tests {
     use super::*;
 
-    fn setup(given: &[(&str, &str)]) -> Result<Setup, Mistakes> {
+    fn setup(given: &[(&str, &str)]) -> Result<ReplaySetup, Mistakes> {
         let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Setup::new(&Options::check(&options(), &given).unwrap())
+        ReplaySetup::new(&Options::from_given(&option_specs(), &given).unwrap())
     }
 
     #[test]
@@ -267,9 +269,9 @@ mod tests {
         let setup = setup(&[("log", "a.log, b.log")]).unwrap();
         assert_eq!(setup.logs, [PathBuf::from("a.log"), PathBuf::from("b.log")]);
         assert_eq!(setup.writes, WritesPlan::Drop);
-        assert_eq!(setup.when, When::Recorded { speed: 1.0 });
+        assert_eq!(setup.when, StatementTiming::Recorded { speed: 1.0 });
         assert!(setup.allowed.functions.is_empty() && !setup.from_start && !setup.recorded_now);
-        assert_eq!((setup.seats(Some(7)), setup.seats(None)), (7, 1000));
+        assert_eq!((setup.worker_count(Some(7)), setup.worker_count(None)), (7, 1000));
         assert!(!setup.is_stream());
     }
 

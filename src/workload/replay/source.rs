@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::setup::Setup;
-use crate::capture::{Log, LogError, MOST_RECORD_BYTES, News, Next, Recorded, source};
+use super::setup::ReplaySetup;
+use crate::capture::{
+    LogError, LogFlow, LogParser, LogRecord, LogUpdate, MOST_RECORD_BYTES, source,
+};
 use crate::plan::Mistake;
 
 /// Lines that a note names.
 const NAMED: usize = 5;
 
 /// What comes of the logs.
-pub(super) enum Step<'r, 't> {
-    Recorded(&'r Recorded<'t>),
+pub(super) enum LogStep<'r, 't> {
+    Recorded(&'r LogRecord<'t>),
     /// Nothing for a while, or the end of a log.
     Idle,
     /// A log can't be read, or not further; in words.
@@ -25,11 +27,11 @@ pub(super) enum Step<'r, 't> {
 }
 
 /// Reads all logs; `on` says whether to go on.
-pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
-    let files = match source::files(&setup.logs) {
+pub(super) fn walk_logs(setup: &ReplaySetup, on: &mut dyn FnMut(LogStep<'_, '_>) -> bool) {
+    let files = match source::expand_paths(&setup.logs) {
         Ok(files) => files,
         Err(e) => {
-            on(Step::Failed(format!("the logs can't be listed: {e}")));
+            on(LogStep::Failed(format!("the logs can't be listed: {e}")));
             return;
         }
     };
@@ -37,20 +39,20 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
         let mut source = match source::open_live(&path) {
             Ok(source) => source,
             Err(e) => {
-                if !on(Step::Failed(format!("{}: {e}", path.display()))) {
+                if !on(LogStep::Failed(format!("{}: {e}", path.display()))) {
                     return;
                 }
                 continue;
             }
         };
-        let mut log = Log::default();
+        let mut log = LogParser::default();
         let mut goes_on = true;
-        let result = log.listen(&mut *source, &mut |news| {
+        let result = log.follow_source(&mut *source, &mut |news| {
             goes_on = match news {
-                News::Recorded(recorded) => on(Step::Recorded(recorded)),
-                News::Idle => on(Step::Idle),
+                LogUpdate::Recorded(recorded) => on(LogStep::Recorded(recorded)),
+                LogUpdate::Idle => on(LogStep::Idle),
             };
-            if goes_on { Next::Continue(()) } else { Next::Break(()) }
+            if goes_on { LogFlow::Continue(()) } else { LogFlow::Break(()) }
         });
         if !goes_on {
             return;
@@ -58,10 +60,10 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
         match result {
             Ok(()) => {}
             Err(LogError::Unknown) => {
-                on(Step::Foreign(&path));
+                on(LogStep::Foreign(&path));
             }
             Err(e) => {
-                on(Step::Failed(format!("{}: {e}", path.display())));
+                on(LogStep::Failed(format!("{}: {e}", path.display())));
             }
         }
         let tally = log.tally();
@@ -73,18 +75,22 @@ pub(super) fn walk(setup: &Setup, on: &mut dyn FnMut(Step<'_, '_>) -> bool) {
                 tally.too_long,
                 MOST_RECORD_BYTES >> 20,
             );
-            if !on(Step::LeftOut(why)) {
+            if !on(LogStep::LeftOut(why)) {
                 return;
             }
         }
-        if !on(Step::Idle) || !on(Step::Read(log.tally().bytes)) {
+        if !on(LogStep::Idle) || !on(LogStep::Read(log.tally().bytes)) {
             return;
         }
     }
 }
 
 /// What is wrong with what was named: a file that is no log, or folders in which none is.
-pub(super) fn mistake(setup: &Setup, records: u64, foreign: &[PathBuf]) -> Option<Mistake> {
+pub(super) fn log_mistake(
+    setup: &ReplaySetup,
+    records: u64,
+    foreign: &[PathBuf],
+) -> Option<Mistake> {
     let is_named = |path: &&PathBuf| setup.logs.contains(path);
     let named = foreign.iter().find(is_named);
     let path = named.or_else(|| foreign.first().filter(|_| records == 0))?;

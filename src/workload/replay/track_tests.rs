@@ -1,30 +1,31 @@
 use super::*;
 use crate::plan::Options;
 
-fn executing() -> Setup {
+fn executing() -> ReplaySetup {
     let given = [("log", "x"), ("writes", "execute"), ("trust-log-clients", "on")];
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Setup::new(&Options::check(&super::super::setup::options(), &given).unwrap()).unwrap()
+    ReplaySetup::new(&Options::from_given(&super::super::setup::option_specs(), &given).unwrap())
+        .unwrap()
 }
 
-fn write(offset: u64) -> Recorded<'static> {
-    Recorded {
+fn write(offset: u64) -> LogRecord<'static> {
+    LogRecord {
         text: b"delete from t",
         session: Some(7),
-        database: Database::Named(b"d"),
+        database: DefaultDatabase::Named(b"d"),
         offset,
         errno: Some(0),
-        ..Recorded::default()
+        ..LogRecord::default()
     }
 }
 
 /// What becomes of records of a log that begins with its sessions: `sent`, or why not.
-fn fates(records: &[Recorded<'_>]) -> Vec<String> {
-    let setup = Setup { from_start: true, ..executing() };
+fn fates(records: &[LogRecord<'_>]) -> Vec<String> {
+    let setup = ReplaySetup { from_start: true, ..executing() };
     let mut tracker = Tracker::new(&setup, None);
-    let fates = records.iter().map(|recorded| match tracker.take(recorded).fate {
-        Fate::Sent(..) => "sent".to_owned(),
-        Fate::Left(why) => why.into_owned(),
+    let fates = records.iter().map(|recorded| match tracker.track_record(recorded).fate {
+        ReplayDecision::Sent(..) => "sent".to_owned(),
+        ReplayDecision::Left(why) => why.into_owned(),
         fate => format!("{fate:?}"),
     });
     fates.collect()
@@ -33,7 +34,7 @@ fn fates(records: &[Recorded<'_>]) -> Vec<String> {
 #[test]
 fn writes_are_executed_only_where_the_log_tells_that_they_were_done() {
     let of = |errno, rows_affected| {
-        fates(&[Recorded { errno, rows_affected, ..write(0) }]).pop().unwrap()
+        fates(&[LogRecord { errno, rows_affected, ..write(0) }]).pop().unwrap()
     };
     assert_eq!(of(Some(0), None), "sent");
     assert_eq!(of(Some(0), Some(0)), "sent");
@@ -42,17 +43,17 @@ fn writes_are_executed_only_where_the_log_tells_that_they_were_done() {
     for (errno, rows) in [(Some(1142), None), (None, None), (None, Some(0))] {
         assert_eq!(of(errno, rows), NO_OUTCOME);
     }
-    let call = Recorded { text: b"call p()", errno: None, ..write(0) };
-    let table = Recorded { text: b"create temporary table x (a int)", errno: None, ..write(0) };
+    let call = LogRecord { text: b"call p()", errno: None, ..write(0) };
+    let table = LogRecord { text: b"create temporary table x (a int)", errno: None, ..write(0) };
     assert_eq!(fates(&[call, table]), [NO_OUTCOME, "sent"]);
-    let early = Recorded { doubt: Doubt::Early, ..write(0) };
+    let early = LogRecord { doubt: Confidence::Early, ..write(0) };
     assert_eq!(fates(&[early]), ["doubtful: early"]);
 }
 
 #[test]
 fn no_write_is_executed_behind_a_guess_until_it_can_be_no_part_of_it() {
-    let guess = Recorded { doubt: Doubt::Unbalanced, ..write(1000) };
-    let read = Recorded { text: b"select 1 from t", ..write(5 << 20) };
+    let guess = LogRecord { doubt: Confidence::Unbalanced, ..write(1000) };
+    let read = LogRecord { text: b"select 1 from t", ..write(5 << 20) };
     let told = fates(&[
         write(0),
         guess,
@@ -62,11 +63,14 @@ fn no_write_is_executed_behind_a_guess_until_it_can_be_no_part_of_it() {
         write(LONGEST_STATEMENT + 1000),
     ]);
     assert_eq!(told, ["sent", "doubtful: unbalanced", BEHIND_GUESS, "sent", BEHIND_GUESS, "sent"]);
-    let setup = Setup { from_start: true, ..executing() };
+    let setup = ReplaySetup { from_start: true, ..executing() };
     let mut tracker = Tracker::new(&setup, None);
-    let guess = Recorded { doubt: Doubt::Suspect, ..write(0) };
-    tracker.take(&guess);
-    assert!(matches!(tracker.take(&write(9)).fate, Fate::Left(_)));
+    let guess = LogRecord { doubt: Confidence::Suspect, ..write(0) };
+    tracker.track_record(&guess);
+    assert!(matches!(tracker.track_record(&write(9)).fate, ReplayDecision::Left(_)));
     tracker.next_log();
-    assert!(matches!(tracker.take(&write(0)).fate, Fate::Sent(..)), "another file");
+    assert!(
+        matches!(tracker.track_record(&write(0)).fate, ReplayDecision::Sent(..)),
+        "another file"
+    );
 }

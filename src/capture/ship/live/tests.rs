@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::base::StopReason;
-use crate::capture::ship::{Server, Serving};
-use crate::capture::{Log, Next};
+use crate::capture::ship::{LogServer, ServeOptions};
+use crate::capture::{LogFlow, LogParser};
 
 fn record(n: u64) -> String {
     format!(
@@ -25,8 +25,8 @@ fn add(path: &Path, numbers: std::ops::Range<u64>) {
     numbers.for_each(|n| file.write_all(record(n).as_bytes()).unwrap());
 }
 
-fn serving(port: u16) -> Serving {
-    Serving {
+fn serving(port: u16) -> ServeOptions {
+    ServeOptions {
         listen: SocketAddr::from(([127, 0, 0, 1], port)),
         token: None,
         tls: None,
@@ -43,10 +43,10 @@ struct Shipping {
 }
 
 impl Shipping {
-    fn start(path: &Path, plan: Serving) -> Shipping {
-        let mut watch = Watch::open(path, 1 << 20).unwrap();
-        let server = Server::open(plan).unwrap();
-        let (address, stop) = (server.address().unwrap(), Stop::new());
+    fn start(path: &Path, plan: ServeOptions) -> Shipping {
+        let mut watch = LogWatcher::open(path, 1 << 20).unwrap();
+        let server = LogServer::bind(plan).unwrap();
+        let (address, stop) = (server.local_address().unwrap(), Stop::new());
         let flag = stop.clone();
         let thread = std::thread::spawn(move || {
             server.run(&mut watch, &flag, &mut |_, _| Ok(())).unwrap();
@@ -81,21 +81,21 @@ impl Drop for Shipping {
 }
 
 /// Numbers of the statements that come until there are so many.
-fn numbers(source: &mut dyn Read, log: &mut Log, count: usize) -> Vec<u64> {
-    let clock = RealClock::start();
+fn numbers(source: &mut dyn Read, log: &mut LogParser, count: usize) -> Vec<u64> {
+    let clock = RealClock::start_now();
     let (mut found, mut piece) = (Vec::new(), vec![0; 5000]);
     while found.len() < count && clock.now() < Nanos(20_000_000_000) {
-        let on = &mut |r: &crate::capture::Recorded<'_>| {
+        let on = &mut |r: &crate::capture::LogRecord<'_>| {
             let text = String::from_utf8_lossy(r.text).into_owned();
             let number = text.strip_prefix("select ").unwrap_or_else(|| panic!("{r:?}"));
             let number = number.split(',').next().unwrap();
             found.push(number.parse().unwrap());
-            Next::Continue(())
+            LogFlow::Continue(())
         };
         match source.read(&mut piece) {
             Ok(0) => panic!("a live source ended"),
             Ok(read) => drop(log.push(&piece[..read], on).unwrap()),
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => drop(log.pause(on).unwrap()),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => drop(log.flush_quiet(on).unwrap()),
             Err(e) => panic!("{e}"),
         }
     }
@@ -113,18 +113,18 @@ fn readers_get_each_record_once_plain_and_packed_while_one_of_them_sleeps() {
     let mut sleeper = TcpStream::connect(shipping.address).unwrap();
     sleeper.write_all(b"GET /slow?from=begin HTTP/1.1\r\n\r\n").unwrap();
     let open = |is_packed| {
-        let access = Access { is_packed, ..Access::default() };
+        let access = RemoteAccess { is_packed, ..RemoteAccess::default() };
         open_live(&shipping.url(""), &access, None, &stop).unwrap()
     };
     let (mut plain, mut packed) = (open(false), open(true));
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     clock.sleep_until(Nanos(300_000_000));
     add(&path, 3..2000);
     std::fs::rename(&path, dir.path().join("slow.log.1")).unwrap();
     add(&path, 2000..4000);
     let want: Vec<u64> = (3..4000).collect();
     for source in [&mut plain, &mut packed] {
-        assert_eq!(numbers(source, &mut Log::default(), want.len()), want);
+        assert_eq!(numbers(source, &mut LogParser::default(), want.len()), want);
     }
     let status = shipping.ask("GET /status HTTP/1.1\r\n\r\n");
     let body = status.split_once("\r\n\r\n").unwrap().1;
@@ -139,7 +139,7 @@ fn wrong_words_get_a_status_and_too_many_readers_are_sent_away() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("slow.log");
     add(&path, 0..3);
-    let plan = Serving { token: Some(Secret::new("good")), most_readers: 1, ..serving(0) };
+    let plan = ServeOptions { token: Some(Secret::new("good")), most_readers: 1, ..serving(0) };
     let shipping = Shipping::start(&path, plan);
     let status = |text: &str| shipping.ask(text).lines().next().unwrap_or_default().to_owned();
     assert_eq!(status("GET /slow HTTP/1.1\r\n\r\n"), "HTTP/1.1 401 Unauthorized");
@@ -149,17 +149,17 @@ fn wrong_words_get_a_status_and_too_many_readers_are_sent_away() {
     let good = "HTTP/1.1\r\nAuthorization: Bearer good\r\n\r\n";
     assert_eq!(status(&format!("GET /x {good}")), "HTTP/1.1 404 Not Found");
     assert_eq!(status(&format!("POST /slow {good}")), "HTTP/1.1 405 Method Not Allowed");
-    let access = Access { token: Some(Secret::new("good")), ..Access::default() };
+    let access = RemoteAccess { token: Some(Secret::new("good")), ..RemoteAccess::default() };
     let stop = Stop::new();
     let first = open_live(&shipping.url(""), &access, None, &stop).unwrap();
     let second = open_live(&shipping.url(""), &access, None, &stop);
     assert!(second.err().unwrap().to_string().contains("1 readers are served already"));
     drop(first);
-    let wrong = Access { token: Some(Secret::new("bad")), ..Access::default() };
+    let wrong = RemoteAccess { token: Some(Secret::new("bad")), ..RemoteAccess::default() };
     let error = open_live(&shipping.url(""), &wrong, None, &stop).err().unwrap().to_string();
     assert!(error.contains("token"), "{error}");
-    let open = Serving { listen: "0.0.0.0:0".parse().unwrap(), ..serving(0) };
-    assert!(Server::open(open).err().unwrap().to_string().contains("without a token"));
+    let open = ServeOptions { listen: "0.0.0.0:0".parse().unwrap(), ..serving(0) };
+    assert!(LogServer::bind(open).err().unwrap().to_string().contains("without a token"));
 }
 
 /// Passes bytes on until it is told to cut every connection, also in the midst of a chunk.
@@ -211,10 +211,10 @@ fn a_cut_of_the_net_a_killed_server_and_a_killed_reader_lose_and_double_nothing(
     let proxy = Proxy::start(shipping.address);
     let stop = Stop::new();
     let url = format!("http://{}/slow", proxy.address);
-    let access = Access { is_packed: true, ..Access::default() };
+    let access = RemoteAccess { is_packed: true, ..RemoteAccess::default() };
     let mut live = open_live(&url, &access, None, &stop).unwrap();
-    let mut log = Log::default();
-    let clock = RealClock::start();
+    let mut log = LogParser::default();
+    let clock = RealClock::start_now();
     clock.sleep_until(Nanos(300_000_000));
     let mut found = Vec::new();
     add(&path, 3..1500);
@@ -237,7 +237,7 @@ fn a_cut_of_the_net_a_killed_server_and_a_killed_reader_lose_and_double_nothing(
     let mut all = rest.as_slice().chain(&mut live);
     found.extend(numbers(&mut all, &mut log, 2997 - found.len()));
     assert_eq!(found, (3..3000).collect::<Vec<_>>());
-    assert!(live.notes().iter().any(|note| note.contains("again")));
+    assert!(live.take_notes().iter().any(|note| note.contains("again")));
     // The server dies and comes back at the same port.
     let port = shipping.address.port();
     shipping.end();
@@ -245,11 +245,14 @@ fn a_cut_of_the_net_a_killed_server_and_a_killed_reader_lose_and_double_nothing(
     let _again = Shipping::start(&path, serving(port));
     assert_eq!(numbers(&mut live, &mut log, 100), (3000..3100).collect::<Vec<_>>());
     // The reader is killed; another goes on at its mark.
-    let mark = live.mark(u64::MAX).unwrap();
+    let mark = live.mark_at(u64::MAX).unwrap();
     drop(live);
     add(&path, 3100..3200);
     let mut live = open_live(&url, &access, Some(&mark), &stop).unwrap();
-    assert_eq!(numbers(&mut live, &mut Log::default(), 100), (3100..3200).collect::<Vec<_>>());
+    assert_eq!(
+        numbers(&mut live, &mut LogParser::default(), 100),
+        (3100..3200).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -257,16 +260,16 @@ fn a_log_here_is_followed_and_gone_on_with() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("slow.log");
     add(&path, 0..3);
-    let (stop, access) = (Stop::new(), Access::default());
+    let (stop, access) = (Stop::new(), RemoteAccess::default());
     let place = path.to_str().unwrap();
     let mut live = open_live(place, &access, None, &stop).unwrap();
     add(&path, 3..50);
-    assert_eq!(numbers(&mut live, &mut Log::default(), 47), (3..50).collect::<Vec<_>>());
-    let mark = live.mark(u64::MAX).unwrap();
+    assert_eq!(numbers(&mut live, &mut LogParser::default(), 47), (3..50).collect::<Vec<_>>());
+    let mark = live.mark_at(u64::MAX).unwrap();
     drop(live);
     std::fs::rename(&path, dir.path().join("slow.log.1")).unwrap();
     add(&path, 50..60);
     let mut live = open_live(place, &access, Some(&mark), &stop).unwrap();
-    assert_eq!(numbers(&mut live, &mut Log::default(), 10), (50..60).collect::<Vec<_>>());
-    assert!(live.notes().is_empty());
+    assert_eq!(numbers(&mut live, &mut LogParser::default(), 10), (50..60).collect::<Vec<_>>());
+    assert!(live.take_notes().is_empty());
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::super::watch::Watch;
+use super::super::watcher::LogWatcher;
 use super::*;
 use crate::capture::source;
 
@@ -13,30 +13,30 @@ type Told = Vec<(Option<u64>, Option<Vec<u8>>, Vec<u8>)>;
 
 fn told(text: &[u8]) -> Told {
     let mut found = Vec::new();
-    let mut log = Log::default();
-    log.read(&mut &*text, &mut |r| {
+    let mut log = LogParser::default();
+    log.read_source(&mut &*text, &mut |r| {
         let database = match r.database {
-            Database::Named(name) => Some(name.to_vec()),
+            DefaultDatabase::Named(name) => Some(name.to_vec()),
             _ => None,
         };
         found.push((r.session, database, r.text.to_vec()));
-        Next::Continue(())
+        LogFlow::Continue(())
     })
     .unwrap();
     found
 }
 
-fn ship(path: &Path, sessions: Sessions) -> (Vec<u8>, Shipped) {
-    let watch = Watch::open(path, 1 << 30).unwrap();
-    let mut stream = Stream::open(&watch.entrance(), &From::Begin, sessions).unwrap();
-    while stream.look().unwrap() {}
-    stream.pause().unwrap();
-    (std::mem::take(stream.text()), stream.shipped())
+fn ship(path: &Path, sessions: SessionSample) -> (Vec<u8>, ShipStats) {
+    let watch = LogWatcher::open(path, 1 << 30).unwrap();
+    let mut stream = LogStream::open(&watch.log_handle(), &StartPosition::Begin, sessions).unwrap();
+    while stream.read_records().unwrap() {}
+    stream.flush_quiet().unwrap();
+    (std::mem::take(stream.text_mut()), stream.ship_stats())
 }
 
 fn samples() -> Vec<std::path::PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/logs");
-    let found = source::files(&[folder]).unwrap();
+    let found = source::expand_paths(&[folder]).unwrap();
     let slow = |p: &std::path::PathBuf| p.to_string_lossy().contains("slow");
     let found: Vec<_> = found.into_iter().filter(slow).collect();
     assert!(found.len() > 8);
@@ -45,7 +45,7 @@ fn samples() -> Vec<std::path::PathBuf> {
 
 fn text_of(path: &Path) -> Vec<u8> {
     let mut text = Vec::new();
-    source::open(path).unwrap().read_to_end(&mut text).unwrap();
+    source::open_source(path).unwrap().read_to_end(&mut text).unwrap();
     text
 }
 
@@ -56,13 +56,11 @@ fn what_is_shipped_of_real_logs_is_what_is_in_them() {
         let want = told(&whole);
         let plain = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(plain.path(), &whole).unwrap();
-        let (text, shipped) = ship(plain.path(), Sessions::All);
+        let (text, shipped) = ship(plain.path(), SessionSample::All);
         let found = told(&text);
         let want: Told = want
             .into_iter()
-            .map(|(session, database, text)| {
-                (session, database, without_secrets(&text).into_owned())
-            })
+            .map(|(session, database, text)| (session, database, hide_secrets(&text).into_owned()))
             .collect();
         let missing = want.len() - found.len();
         assert_eq!(missing as u64, shipped.dropped, "{}", path.display());
@@ -86,8 +84,10 @@ fn a_sample_keeps_whole_sessions_and_their_databases() {
         }
         let plain = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(plain.path(), &whole).unwrap();
-        let all = told(&ship(plain.path(), Sessions::All).0);
-        for sessions in [Sessions::OneOf(2), Sessions::OneOf(3), Sessions::Share(0.5)] {
+        let all = told(&ship(plain.path(), SessionSample::All).0);
+        for sessions in
+            [SessionSample::OneOf(2), SessionSample::OneOf(3), SessionSample::Share(0.5)]
+        {
             let (text, shipped) = ship(plain.path(), sessions);
             let found = if text.is_empty() { Vec::new() } else { told(&text) };
             let mut by_session: HashMap<u64, Told> = HashMap::new();
@@ -108,8 +108,8 @@ fn a_sample_keeps_whole_sessions_and_their_databases() {
 
 #[test]
 fn the_sample_has_the_size_that_was_asked_for() {
-    for (sessions, want) in [(Sessions::OneOf(4), 0.25), (Sessions::Share(0.1), 0.1)] {
-        let kept = (0..20_000).filter(|session| sessions.keeps(*session)).count();
+    for (sessions, want) in [(SessionSample::OneOf(4), 0.25), (SessionSample::Share(0.1), 0.1)] {
+        let kept = (0..20_000).filter(|session| sessions.includes_session(*session)).count();
         let share = kept as f64 / 20_000.0;
         assert!((share - want).abs() < 0.02, "{sessions:?}: {share}");
     }
@@ -131,14 +131,14 @@ fn record(session: u64, text: &str) -> String {
 #[test]
 fn a_record_that_is_kept_brings_the_time_and_the_database_of_those_left_out() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let is_kept = |n: &u64| Sessions::OneOf(2).keeps(*n);
+    let is_kept = |n: &u64| SessionSample::OneOf(2).includes_session(*n);
     let first = (1..99).find(|n| !is_kept(n)).unwrap();
     let second = (1..99).find(is_kept).unwrap();
     let log = LOG.replace("Thread_id: 1", &format!("Thread_id: {first}"));
     let mut text = log + &record(second, "select 2") + &record(second, "set password = 'hunter2'");
     text += &record(second, "select 3");
     std::fs::write(file.path(), &text).unwrap();
-    let (found, shipped) = ship(file.path(), Sessions::OneOf(2));
+    let (found, shipped) = ship(file.path(), SessionSample::OneOf(2));
     let found = String::from_utf8(found).unwrap();
     let wanted = record(second, "select 2").replace("SET t", "use one;\nSET t");
     assert!(found.starts_with(&format!("# Time: 261121  7:12:04\n{wanted}")), "{found}");
@@ -159,10 +159,11 @@ fn a_stream_from_now_on_knows_the_database_and_goes_on_at_its_mark() {
     };
     let begin = slow(0).replace("SET t", "use old;\nSET t");
     std::fs::write(&path, format!("{begin}{}", slow(1))).unwrap();
-    let mut watch = Watch::open(&path, 1 << 30).unwrap();
-    let mut stream = Stream::open(&watch.entrance(), &From::Now, Sessions::All).unwrap();
-    while stream.look().unwrap() {}
-    let early = stream.mark().to_string();
+    let mut watch = LogWatcher::open(&path, 1 << 30).unwrap();
+    let mut stream =
+        LogStream::open(&watch.log_handle(), &StartPosition::Now, SessionSample::All).unwrap();
+    while stream.read_records().unwrap() {}
+    let early = stream.end_mark().to_string();
     let add = |text: &str| {
         use std::io::Write as _;
         std::fs::File::options()
@@ -175,18 +176,18 @@ fn a_stream_from_now_on_knows_the_database_and_goes_on_at_its_mark() {
     add(&slow(2));
     // Half a record is no record.
     add(&slow(3)[..50]);
-    watch.look().unwrap();
-    while stream.look().unwrap() {}
+    watch.poll_files().unwrap();
+    while stream.read_records().unwrap() {}
     let expected = vec![(Some(4), Some(b"old".to_vec()), b"select 2".to_vec())];
-    assert_eq!(told(stream.text()), expected);
-    let mark = stream.mark().to_string();
+    assert_eq!(told(stream.text_mut()), expected);
+    let mark = stream.end_mark().to_string();
     add(&slow(3)[50..]);
     for (mark, count) in [(early, 2), (mark, 1)] {
-        let from = From::Mark(mark.parse().unwrap());
-        let mut stream = Stream::open(&watch.entrance(), &from, Sessions::All).unwrap();
-        while stream.look().unwrap() {}
-        stream.pause().unwrap();
-        let found = told(stream.text());
+        let from = StartPosition::Mark(mark.parse().unwrap());
+        let mut stream = LogStream::open(&watch.log_handle(), &from, SessionSample::All).unwrap();
+        while stream.read_records().unwrap() {}
+        stream.flush_quiet().unwrap();
+        let found = told(stream.text_mut());
         assert_eq!(found.len(), count);
         assert_eq!(found[count - 1], (Some(4), Some(b"old".to_vec()), b"select 3".to_vec()));
         assert_eq!(found[0].1, Some(b"old".to_vec()));

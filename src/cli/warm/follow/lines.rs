@@ -4,56 +4,58 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::analysis::figure::{count, figure, percent, plural, time};
-use crate::warm::follow::{Counts, Heat, Phase, View};
+use crate::analysis::number_format::{
+    format_count, format_number, format_percent, format_plural, format_time,
+};
+use crate::warm::follow::{FollowCounts, FollowPhase, FollowStatus, StandbyWarmth};
 
 /// What it does, in words.
-pub(super) fn phase(view: &View) -> String {
+pub(super) fn phase_text(view: &FollowStatus) -> String {
     match &view.phase {
-        Phase::Starting => "starting".to_owned(),
-        Phase::Following => match &view.source_gone {
+        FollowPhase::Starting => "starting".to_owned(),
+        FollowPhase::Following => match &view.source_gone {
             Some(why) => format!("no source: {why}"),
             None => "following".to_owned(),
         },
-        Phase::StandbyGone(why) => format!("the standby is gone: {why}"),
-        Phase::Promoted => "promoted; nothing more is sent".to_owned(),
-        Phase::Swapping => {
+        FollowPhase::StandbyGone(why) => format!("the standby is gone: {why}"),
+        FollowPhase::Promoted => "promoted; nothing more is sent".to_owned(),
+        FollowPhase::Swapping => {
             "promoted; nothing more is sent until the other server is read-only".to_owned()
         }
-        Phase::Ended => "ended".to_owned(),
+        FollowPhase::Ended => "ended".to_owned(),
     }
 }
 
 /// What holds it back, if anything.
-pub(super) fn pace(view: &View) -> String {
+pub(super) fn throttle_text(view: &FollowStatus) -> String {
     let mut text = format!("{} of {} at once", view.allowed, view.sessions);
     if let Some(brake) = view.brake {
-        text += &format!(", held back by {}", brake.words());
+        text += &format!(", held back by {}", brake.to_text());
     }
     text
 }
 
 /// Share of statements that were sent a moment ago.
-pub(super) fn deduplicated(view: &View) -> f64 {
+pub(super) fn deduplicated_share(view: &FollowStatus) -> f64 {
     let counts = &view.counts;
     let all = counts.deduplicated + counts.sent + counts.lost + view.waiting;
     if all == 0 { 0.0 } else { counts.deduplicated as f64 / all as f64 }
 }
 
 /// Disk reads, of our own statements where the server tells.
-pub(super) fn reads(view: &View) -> String {
+pub(super) fn reads_text(view: &FollowStatus) -> String {
     let reads = &view.reads;
-    let mut text = format!("{}/s", figure(reads.misses_per_s));
+    let mut text = format!("{}/s", format_number(reads.misses_per_s));
     match (reads.own_misses_per_1000, reads.own_misses) {
         (Some(per_1000), Some(saved)) => {
-            text += &format!(", own {} per 1000", figure(per_1000));
-            text += &format!(", saved about {}", count(saved as u64));
+            text += &format!(", own {} per 1000", format_number(per_1000));
+            text += &format!(", saved about {}", format_count(saved as u64));
         }
         _ => {
             text += &format!(
                 ", {} per 1000, {} so far",
-                figure(reads.misses_per_1000),
-                count(reads.misses)
+                format_number(reads.misses_per_1000),
+                format_count(reads.misses)
             )
         }
     }
@@ -61,10 +63,13 @@ pub(super) fn reads(view: &View) -> String {
 }
 
 /// How hot the standby is.
-pub(super) fn heat(heat: &Heat) -> String {
+pub(super) fn warmth_text(heat: &StandbyWarmth) -> String {
     let warmth = &heat.warmth;
-    let mut text =
-        format!("{} of {} pages' heat resident", percent(warmth.share), count(warmth.pages_hot));
+    let mut text = format!(
+        "{} of {} pages' heat resident",
+        format_percent(warmth.share),
+        format_count(warmth.pages_hot)
+    );
     match &heat.readiness {
         None => {
             text += "; ready for failover: not known, as the active server was idle when looked at";
@@ -73,8 +78,8 @@ pub(super) fn heat(heat: &Heat) -> String {
             let verdict = if ready.is_ready { "ready" } else { "not ready" };
             text += &format!(
                 "; {verdict} for failover: {} extra reads/s of {}",
-                figure(ready.extra_reads_per_s),
-                figure(ready.budget_per_s)
+                format_number(ready.extra_reads_per_s),
+                format_number(ready.budget_per_s)
             );
         }
     }
@@ -82,50 +87,50 @@ pub(super) fn heat(heat: &Heat) -> String {
 }
 
 /// What the last look at the hot set cost.
-pub(super) fn cost(view: &View, heat: &Heat) -> String {
+pub(super) fn cost_text(view: &FollowStatus, heat: &StandbyWarmth) -> String {
     format!(
         "looked {} ago; it took {} on the active server, {} on the standby",
-        time((view.at_s - heat.at_s).max(0.0).round()),
-        time(heat.active_cost_s),
-        time(heat.standby_cost_s)
+        format_time((view.at_s - heat.at_s).max(0.0).round()),
+        format_time(heat.active_cost_s),
+        format_time(heat.standby_cost_s)
     )
 }
 
 /// `[   60 s]  following  behind 0.3 s  1 234 statements/s  ...`
-pub(super) fn line(view: &View) -> String {
+pub(super) fn view_line(view: &FollowStatus) -> String {
     let mut text = format!(
         "[{:>5.0} s]  {}  behind {:.1} s  {} statements/s  deduplicated {}  {}  reads {}",
         view.at_s,
-        phase(view),
+        phase_text(view),
         view.behind_s,
-        figure(view.sent_per_s),
-        percent(deduplicated(view)),
-        pace(view),
-        reads(view)
+        format_number(view.sent_per_s),
+        format_percent(deduplicated_share(view)),
+        throttle_text(view),
+        reads_text(view)
     );
     if let Some(lag) = view.felt.lag_s {
         text += &format!("  lag {lag:.0} s");
     }
     if let Some(found) = &view.heat {
-        text += &format!("  hot set {}", heat(found));
+        text += &format!("  hot set {}", warmth_text(found));
     }
     text
 }
 
 /// The same for programs: one line.
-pub(super) fn json(view: &View) -> String {
-    format!("{}\n", value(view))
+pub(super) fn view_json(view: &FollowStatus) -> String {
+    format!("{}\n", view_value(view))
 }
 
-fn value(view: &View) -> Value {
+fn view_value(view: &FollowStatus) -> Value {
     let (felt, reads) = (&view.felt, &view.reads);
     let why = match &view.phase {
-        Phase::StandbyGone(why) => Some(why),
+        FollowPhase::StandbyGone(why) => Some(why),
         _ => None,
     };
     json!({
         "at_s": view.at_s,
-        "phase": view.phase.word(),
+        "phase": view.phase.as_str(),
         "why": why,
         "source": view.source,
         "source_gone": view.source_gone,
@@ -137,7 +142,7 @@ fn value(view: &View) -> Value {
         "sent_per_s": view.sent_per_s,
         "allowed": view.allowed,
         "sessions": view.sessions,
-        "brake": view.brake.map(|b| b.words()),
+        "brake": view.brake.map(|b| b.to_text()),
         "felt": {
             "lag_s": felt.lag_s,
             "running": felt.running,
@@ -154,12 +159,12 @@ fn value(view: &View) -> Value {
             "own_misses_per_1000": reads.own_misses_per_1000,
             "saved": reads.own_misses,
         },
-        "hot_set": view.heat.as_ref().map(|heat| heat_value(view, heat)),
+        "hot_set": view.heat.as_ref().map(|heat| warmth_value(view, heat)),
         "notes": view.notes,
     })
 }
 
-fn counts_value(counts: &Counts) -> Value {
+fn counts_value(counts: &FollowCounts) -> Value {
     let reasons: BTreeMap<_, _> = counts.reasons.iter().copied().collect();
     let first = counts.first_error.as_ref();
     json!({
@@ -184,7 +189,7 @@ fn counts_value(counts: &Counts) -> Value {
     })
 }
 
-fn heat_value(view: &View, heat: &Heat) -> Value {
+fn warmth_value(view: &FollowStatus, heat: &StandbyWarmth) -> Value {
     let indexes: Vec<Value> = heat
         .warmth
         .indexes
@@ -217,15 +222,15 @@ fn heat_value(view: &View, heat: &Heat) -> Value {
 }
 
 /// All of it, at the end.
-pub(super) fn summary(view: &View) -> String {
+pub(super) fn summary_text(view: &FollowStatus) -> String {
     let counts = &view.counts;
     let mut text = format!(
         "{}: {} of {} records sent to {} in {}\n",
-        phase(view),
-        count(counts.sent),
-        count(counts.records),
+        phase_text(view),
+        format_count(counts.sent),
+        format_count(counts.records),
         view.standby,
-        time(view.at_s)
+        format_time(view.at_s)
     );
     let left_out = [
         (counts.deduplicated, "sent a moment before"),
@@ -239,24 +244,24 @@ pub(super) fn summary(view: &View) -> String {
         (counts.others, "no statements, read no rows of users, or failed on the active server"),
     ];
     for (number, why) in left_out.into_iter().filter(|(number, _)| *number > 0) {
-        text += &format!("{:>12}  left out: {why}\n", count(number));
+        text += &format!("{:>12}  left out: {why}\n", format_count(number));
     }
     for (why, number) in &counts.reasons {
-        text += &format!("{:>12}  refused: {why}\n", count(*number));
+        text += &format!("{:>12}  refused: {why}\n", format_count(*number));
     }
     if counts.failed > 0 {
         let first = counts.first_error.as_ref();
         let first = first.map(|(code, words)| format!("; the first: {code} {words}"));
-        let errors = plural(counts.failed, "error", "errors");
+        let errors = format_plural(counts.failed, "error", "errors");
         text += &format!(
             "{errors} of the standby, {} of them by the time limit{}\n",
-            count(counts.timed_out),
+            format_count(counts.timed_out),
             first.unwrap_or_default()
         );
     }
-    text += &format!("disk reads: {}\n", reads(view));
+    text += &format!("disk reads: {}\n", reads_text(view));
     if let Some(found) = &view.heat {
-        text += &format!("hot set: {}\n", heat(found));
+        text += &format!("hot set: {}\n", warmth_text(found));
     }
     for note in &view.notes {
         text += &format!("note: {note}\n");

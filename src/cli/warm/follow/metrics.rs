@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::{Clock, Nanos, RealClock, Stop};
-use crate::report::openmetrics::Text;
-use crate::warm::follow::{Phase, View};
+use crate::report::openmetrics::MetricsText;
+use crate::warm::follow::{FollowPhase, FollowStatus};
 
 /// What a monitor may send, at most.
 const MOST: usize = 8 << 10;
@@ -18,10 +18,10 @@ const NAP: Nanos = Nanos(50_000_000);
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The numbers of a view.
-pub(super) fn text(view: &View) -> String {
-    let mut text = Text::default();
-    phases(view, &mut text);
-    statements(view, &mut text);
+pub(super) fn metrics_text(view: &FollowStatus) -> String {
+    let mut text = MetricsText::default();
+    write_phases(view, &mut text);
+    write_statements(view, &mut text);
     let reads = &view.reads;
     let felt = &view.felt;
     let latency_s = felt.latency_ns.map(|ns| ns as f64 / 1e9);
@@ -62,8 +62,8 @@ pub(super) fn text(view: &View) -> String {
     ];
     for (name, unit, help, value) in gauges {
         let name = format!("sweat_follow_{name}");
-        text.family(&name, "gauge", unit, help);
-        text.sample(&name, &[], value);
+        text.start_family(&name, "gauge", unit, help);
+        text.write_sample(&name, &[], value);
     }
     let counters = [
         ("misses", "Pages that the standby read from disk.", reads.misses),
@@ -72,26 +72,31 @@ pub(super) fn text(view: &View) -> String {
     ];
     for (name, help, value) in counters {
         let name = format!("sweat_follow_{name}");
-        text.family(&name, "counter", "", help);
-        text.sample(&format!("{name}_total"), &[], Some(value as f64));
+        text.start_family(&name, "counter", "", help);
+        text.write_sample(&format!("{name}_total"), &[], Some(value as f64));
     }
-    heat(view, &mut text);
-    text.finish()
+    write_warmth(view, &mut text);
+    text.into_text()
 }
 
-fn phases(view: &View, text: &mut Text) {
+fn write_phases(view: &FollowStatus, text: &mut MetricsText) {
     let name = "sweat_follow_phase";
-    text.family(name, "stateset", "", "What it does.");
-    for word in Phase::WORDS {
-        let is_on = view.phase.word() == *word;
-        text.sample(name, &[(name, word)], Some(f64::from(u8::from(is_on))));
+    text.start_family(name, "stateset", "", "What it does.");
+    for word in FollowPhase::WORDS {
+        let is_on = view.phase.as_str() == *word;
+        text.write_sample(name, &[(name, word)], Some(f64::from(u8::from(is_on))));
     }
-    text.family("sweat_follow_source_up", "gauge", "", "Whether the source gives statements.");
+    text.start_family(
+        "sweat_follow_source_up",
+        "gauge",
+        "",
+        "Whether the source gives statements.",
+    );
     let is_up = view.source_gone.is_none();
-    text.sample("sweat_follow_source_up", &[], Some(f64::from(u8::from(is_up))));
+    text.write_sample("sweat_follow_source_up", &[], Some(f64::from(u8::from(is_up))));
 }
 
-fn statements(view: &View, text: &mut Text) {
+fn write_statements(view: &FollowStatus, text: &mut MetricsText) {
     let counts = &view.counts;
     let fates = [
         ("sent", counts.sent),
@@ -107,9 +112,9 @@ fn statements(view: &View, text: &mut Text) {
         ("other", counts.others),
     ];
     let name = "sweat_follow_statements";
-    text.family(name, "counter", "", "What became of records read.");
+    text.start_family(name, "counter", "", "What became of records read.");
     for (fate, number) in fates {
-        text.sample("sweat_follow_statements_total", &[("fate", fate)], Some(number as f64));
+        text.write_sample("sweat_follow_statements_total", &[("fate", fate)], Some(number as f64));
     }
     let others = [
         ("records", "Records read.", counts.records),
@@ -119,18 +124,18 @@ fn statements(view: &View, text: &mut Text) {
     ];
     for (name, help, number) in others {
         let name = format!("sweat_follow_{name}");
-        text.family(&name, "counter", "", help);
-        text.sample(&format!("{name}_total"), &[], Some(number as f64));
+        text.start_family(&name, "counter", "", help);
+        text.write_sample(&format!("{name}_total"), &[], Some(number as f64));
     }
 }
 
-fn heat(view: &View, text: &mut Text) {
+fn write_warmth(view: &FollowStatus, text: &mut MetricsText) {
     let Some(heat) = &view.heat else { return };
     let share = "sweat_follow_warmth_ratio";
-    text.family(share, "gauge", "ratio", "Share of the active server's heat on the standby.");
-    text.sample(share, &[], Some(heat.warmth.share));
+    text.start_family(share, "gauge", "ratio", "Share of the active server's heat on the standby.");
+    text.write_sample(share, &[], Some(heat.warmth.share));
     let name = "sweat_follow_index_warmth_ratio";
-    text.family(name, "gauge", "ratio", "The same by index.");
+    text.start_family(name, "gauge", "ratio", "The same by index.");
     for index in &heat.warmth.indexes {
         let labels = [
             ("database", index.database.as_str()),
@@ -138,7 +143,7 @@ fn heat(view: &View, text: &mut Text) {
             ("partition", index.partition.as_str()),
             ("index", index.index.as_str()),
         ];
-        text.sample(name, &labels, Some(index.share));
+        text.write_sample(name, &labels, Some(index.share));
     }
     let ready = heat.readiness;
     let gauges = [
@@ -157,50 +162,50 @@ fn heat(view: &View, text: &mut Text) {
     ];
     for (name, help, value) in gauges {
         let name = format!("sweat_follow_{name}");
-        text.family(&name, "gauge", "", help);
-        text.sample(&name, &[], value);
+        text.start_family(&name, "gauge", "", help);
+        text.write_sample(&name, &[], value);
     }
 }
 
 /// Gives the text to who asks for `/metrics`.
-pub(super) struct Server {
+pub(super) struct MetricsServer {
     listener: TcpListener,
     now: Mutex<String>,
 }
 
-impl Server {
+impl MetricsServer {
     /// Listens.
     ///
     /// # Errors
     /// When the address can't be had.
-    pub(super) fn open(address: SocketAddr) -> io::Result<Server> {
+    pub(super) fn open(address: SocketAddr) -> io::Result<MetricsServer> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(Server { listener, now: Mutex::default() })
+        Ok(MetricsServer { listener, now: Mutex::default() })
     }
 
     /// Where it listens.
-    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+    pub(super) fn local_address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// What to tell from now on.
-    pub(super) fn tell(&self, text: String) {
+    pub(super) fn set_text(&self, text: String) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
     /// Answers until the stop, one monitor after the other.
-    pub(super) fn serve(&self, clock: RealClock, stop: &Stop) {
+    pub(super) fn serve_metrics(&self, clock: RealClock, stop: &Stop) {
         while !stop.is_set() {
             match self.listener.accept() {
                 // Who went away in the middle misses nothing.
-                Ok((stream, _)) => drop(self.answer(stream, clock)),
+                Ok((stream, _)) => drop(self.answer_request(stream, clock)),
                 Err(_) => drop(clock.sleep_until(clock.now() + NAP)),
             }
         }
     }
 
-    fn answer(&self, mut stream: TcpStream, clock: RealClock) -> io::Result<()> {
+    fn answer_request(&self, mut stream: TcpStream, clock: RealClock) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
@@ -213,7 +218,7 @@ impl Server {
                 return Ok(());
             }
         }
-        let (status, kind, body) = match path(&head) {
+        let (status, kind, body) = match request_path(&head) {
             Some("/metrics") => {
                 let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
                 ("200 OK", TYPE, now.clone())
@@ -232,7 +237,7 @@ impl Server {
 }
 
 /// The path that a GET asks for.
-fn path(head: &[u8]) -> Option<&str> {
+fn request_path(head: &[u8]) -> Option<&str> {
     let line = head.split(|b| *b == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
@@ -245,9 +250,9 @@ mod tests {
 
     #[test]
     fn only_gets_have_a_path() {
-        assert_eq!(path(b"GET /metrics HTTP/1.1\r\n"), Some("/metrics"));
-        assert_eq!(path(b"GET /metrics?x=1 HTTP/1.1\r\n"), Some("/metrics"));
-        assert_eq!(path(b"POST /metrics HTTP/1.1\r\n"), None);
-        assert_eq!(path(b"\xff\xfe"), None);
+        assert_eq!(request_path(b"GET /metrics HTTP/1.1\r\n"), Some("/metrics"));
+        assert_eq!(request_path(b"GET /metrics?x=1 HTTP/1.1\r\n"), Some("/metrics"));
+        assert_eq!(request_path(b"POST /metrics HTTP/1.1\r\n"), None);
+        assert_eq!(request_path(b"\xff\xfe"), None);
     }
 }

@@ -1,65 +1,68 @@
 //! `sweat warm follow`: keeps a standby's pool like the active server's.
 
+mod args;
 mod lines;
 mod live;
 mod metrics;
-mod words;
 
 use clap::{ArgMatches, Command};
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
-use crate::cli::desk::Desk;
-use crate::cli::fault::Exit;
-use crate::plan::Refused;
-use crate::target::Target;
-use crate::warm::follow::{Phase, View, follow};
-use live::Live;
-use metrics::Server;
-use words::Asked;
+use crate::cli::context::CliContext;
+use crate::cli::exit::CommandOutcome;
+use crate::client::Target;
+use crate::plan::RefusedError;
+use crate::warm::follow::{FollowPhase, FollowStatus, run_follow};
+use args::FollowArgs;
+use live::LiveFollowView;
+use metrics::MetricsServer;
 
 /// The name of the command.
 pub(super) const NAME: &str = "follow";
 
 pub(super) fn command() -> Command {
-    words::command()
+    args::command()
 }
 
 /// Where a follow is shown.
-struct Show<'a> {
-    desk: &'a Desk,
-    asked: &'a Asked,
-    live: Option<Live>,
-    server: Option<&'a Server>,
+struct FollowDisplay<'a> {
+    desk: &'a CliContext,
+    asked: &'a FollowArgs,
+    live: Option<LiveFollowView>,
+    server: Option<&'a MetricsServer>,
     shown_at: Option<Nanos>,
-    told: Option<Phase>,
+    told: Option<FollowPhase>,
     clock: RealClock,
     /// Why nothing more can be printed.
     broken: Option<anyhow::Error>,
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
-    let asked = words::read(args, desk)?;
+pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let asked = args::parse_args(args, desk)?;
     let standby = Target::new(&asked.standby)?;
     let server = asked
         .listen
         .map(|address| {
-            Server::open(address).map_err(|e| {
-                Refused(format!(
+            MetricsServer::open(address).map_err(|e| {
+                RefusedError(format!(
                     "listen on {address}: {e}\nhint: choose another address and port: --listen"
                 ))
             })
         })
         .transpose()?;
     if let Some(server) = &server {
-        desk.say(&format!("metrics: http://{}/metrics", server.address()?));
+        desk.print_message(&format!("metrics: http://{}/metrics", server.local_address()?));
     }
-    let clock = RealClock::start();
+    let clock = RealClock::start_now();
     let is_live = desk.terminal.live && !asked.quiet && !asked.json;
-    let (over, stop) = (Stop::new(), desk.stop.part());
-    let mut show = Show {
+    let (over, stop) = (Stop::new(), desk.stop.child_stop());
+    let mut show = FollowDisplay {
         desk,
         asked: &asked,
-        live: is_live.then(|| Live::open(desk.terminal.colour)).transpose().unwrap_or(None),
+        live: is_live
+            .then(|| LiveFollowView::open(desk.terminal.colour))
+            .transpose()
+            .unwrap_or(None),
         server: server.as_ref(),
         shown_at: None,
         told: None,
@@ -68,10 +71,10 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     };
     let last = std::thread::scope(|scope| {
         if let Some(server) = &server {
-            scope.spawn(|| server.serve(clock, &over));
+            scope.spawn(|| server.serve_metrics(clock, &over));
         }
-        let last = follow(&asked.plan, &standby, clock, &stop, &mut |view| {
-            show.take(view);
+        let last = run_follow(&asked.plan, &standby, clock, &stop, &mut |view| {
+            show.show_view(view);
             let is_over = asked.time.is_some_and(|time| view.at_s >= time.as_secs_f64());
             if is_over || show.broken.is_some() {
                 stop.set(StopReason::Done);
@@ -86,21 +89,25 @@ pub(super) fn run(args: &ArgMatches, desk: &Desk) -> anyhow::Result<Exit> {
     if let Some(error) = broken {
         return Err(error);
     }
-    desk.print(&if asked.json { lines::json(&last) } else { lines::summary(&last) })?;
-    Ok(if desk.stop.is_set() { Exit::Interrupted } else { Exit::Done })
+    desk.print_output(&if asked.json {
+        lines::view_json(&last)
+    } else {
+        lines::summary_text(&last)
+    })?;
+    Ok(if desk.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
-impl Show<'_> {
-    fn take(&mut self, view: &View) {
+impl FollowDisplay<'_> {
+    fn show_view(&mut self, view: &FollowStatus) {
         if let Some(server) = self.server {
-            server.tell(metrics::text(view));
+            server.set_text(metrics::metrics_text(view));
         }
         if let Some(live) = &mut self.live {
             live.draw(view);
             return;
         }
         // What it does now is told when it changes, whatever the interval.
-        let is_news = self.told.as_ref().map(Phase::word) != Some(view.phase.word());
+        let is_news = self.told.as_ref().map(FollowPhase::as_str) != Some(view.phase.as_str());
         let now = self.clock.now();
         let pause = Nanos::from(self.asked.interval);
         let is_due = self.shown_at.is_none_or(|last| now.since(last) >= pause);
@@ -110,9 +117,9 @@ impl Show<'_> {
         self.shown_at = Some(now);
         self.told = Some(view.phase.clone());
         if self.asked.json {
-            self.broken = self.desk.print(&lines::json(view)).err();
+            self.broken = self.desk.print_output(&lines::view_json(view)).err();
         } else if !self.asked.quiet || is_news {
-            self.desk.say(&lines::line(view));
+            self.desk.print_message(&lines::view_line(view));
         }
     }
 }

@@ -7,10 +7,12 @@ use std::path::Path;
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Feed, Got, On};
+use super::{PollState, RecordCallback, StatementSource};
 use crate::base::Stop;
-use crate::capture::ship::{Access, From, Live, Mark, Tail, open_live};
-use crate::capture::{Database, Log, MOST_RECORD_BYTES, News, Next, Recorded};
+use crate::capture::ship::{LiveLog, LogMark, RemoteAccess, StartPosition, Tail, open_live};
+use crate::capture::{
+    DefaultDatabase, LogFlow, LogParser, LogRecord, LogUpdate, MOST_RECORD_BYTES,
+};
 
 /// Records given before others have their turn.
 const AT_ONCE: u32 = 1_000;
@@ -18,8 +20,8 @@ const AT_ONCE: u32 = 1_000;
 const BEFORE: u64 = 8 << 20;
 
 /// The text of a log.
-pub(super) struct Text<S> {
-    log: Log,
+pub(super) struct LogTextSource<S> {
+    log: LogParser,
     bytes: S,
     /// The default database as the log told last, or as it was where we began.
     database: Option<Vec<u8>>,
@@ -29,65 +31,86 @@ pub(super) struct Text<S> {
 }
 
 /// Bytes as they come.
-pub(super) trait Bytes: Read {
+pub(super) trait LogBytes: Read {
     /// Where they were read to, as text: so many bytes of them are done with.
-    fn mark(&mut self, database: Option<Vec<u8>>, offset: u64) -> Option<String>;
+    fn mark_at(&mut self, database: Option<Vec<u8>>, offset: u64) -> Option<String>;
     /// What is to be said since this was asked last.
-    fn notes(&mut self) -> Vec<String> {
+    fn take_notes(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
 /// A log as it is shipped.
-pub(super) struct Shipped(Box<dyn Live>);
+pub(super) struct ShippedLog(Box<dyn LiveLog>);
 
-impl Read for Shipped {
+impl Read for ShippedLog {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.0.read(out)
     }
 }
 
-impl Bytes for Shipped {
-    fn mark(&mut self, _database: Option<Vec<u8>>, offset: u64) -> Option<String> {
-        self.0.mark(offset)
+impl LogBytes for ShippedLog {
+    fn mark_at(&mut self, _database: Option<Vec<u8>>, offset: u64) -> Option<String> {
+        self.0.mark_at(offset)
     }
-    fn notes(&mut self) -> Vec<String> {
-        self.0.notes()
+    fn take_notes(&mut self) -> Vec<String> {
+        self.0.take_notes()
     }
 }
 
-impl Text<Shipped> {
+impl LogTextSource<ShippedLog> {
     /// Reads what is shipped from where it was read to, or from now on.
-    pub(super) fn shipped(
+    pub(super) fn open_shipped(
         url: &str,
-        access: &Access,
+        access: &RemoteAccess,
         mark: Option<&str>,
         stop: &Stop,
-    ) -> anyhow::Result<Text<Shipped>> {
-        let bytes = Shipped(open_live(url, access, mark, stop)?);
-        Ok(Text { log: Log::attached(), bytes, database: None, mark: None, too_long: 0 })
+    ) -> anyhow::Result<LogTextSource<ShippedLog>> {
+        let bytes = ShippedLog(open_live(url, access, mark, stop)?);
+        Ok(LogTextSource {
+            log: LogParser::new_attached(),
+            bytes,
+            database: None,
+            mark: None,
+            too_long: 0,
+        })
     }
 }
 
-impl Text<Tail> {
+impl LogTextSource<Tail> {
     /// Follows a log from where it was read to, or from now on.
-    pub(super) fn follow(path: &Path, mark: Option<&str>) -> anyhow::Result<Text<Tail>> {
-        let mark: Option<Mark> = mark.and_then(|mark| mark.parse().ok());
-        let from = mark.clone().map_or(From::Now, From::Mark);
+    pub(super) fn open_file(
+        path: &Path,
+        mark: Option<&str>,
+    ) -> anyhow::Result<LogTextSource<Tail>> {
+        let mark: Option<LogMark> = mark.and_then(|mark| mark.parse().ok());
+        let from = mark.clone().map_or(StartPosition::Now, StartPosition::Mark);
         let bytes =
             Tail::open(path, &from).with_context(|| format!("follow {}", path.display()))?;
         let database = match mark {
             Some(mark) => mark.database,
             None => database_before(path),
         };
-        Ok(Text { log: Log::attached(), bytes, database, mark: None, too_long: 0 })
+        Ok(LogTextSource {
+            log: LogParser::new_attached(),
+            bytes,
+            database,
+            mark: None,
+            too_long: 0,
+        })
     }
 }
 
-impl Text<Standard> {
+impl LogTextSource<StdinLog> {
     /// Reads standard input.
-    pub(super) fn standard() -> Text<Standard> {
-        Text { log: Log::default(), bytes: Standard, database: None, mark: None, too_long: 0 }
+    pub(super) fn from_stdin() -> LogTextSource<StdinLog> {
+        LogTextSource {
+            log: LogParser::default(),
+            bytes: StdinLog,
+            database: None,
+            mark: None,
+            too_long: 0,
+        }
     }
 }
 
@@ -97,60 +120,60 @@ fn database_before(path: &Path) -> Option<Vec<u8>> {
     let from = file.metadata().ok()?.len().saturating_sub(BEFORE);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut database = None;
-    let mut log = Log::attached();
+    let mut log = LogParser::new_attached();
     // What can't be read tells nothing; the default is then what was asked for.
-    let _ = log.read(&mut file.take(BEFORE), &mut |recorded| {
-        note(&mut database, recorded);
-        Next::Continue(())
+    let _ = log.read_source(&mut file.take(BEFORE), &mut |recorded| {
+        track_database(&mut database, recorded);
+        LogFlow::Continue(())
     });
     database
 }
 
-fn note(database: &mut Option<Vec<u8>>, recorded: &Recorded<'_>) {
+fn track_database(database: &mut Option<Vec<u8>>, recorded: &LogRecord<'_>) {
     match recorded.database {
-        Database::Named(name) if database.as_deref() != Some(name) => {
+        DefaultDatabase::Named(name) if database.as_deref() != Some(name) => {
             *database = Some(name.to_vec());
         }
-        Database::None => *database = None,
-        Database::Named(_) | Database::Unknown => {}
+        DefaultDatabase::None => *database = None,
+        DefaultDatabase::Named(_) | DefaultDatabase::Unknown => {}
     }
 }
 
-impl<S: Bytes> Feed for Text<S> {
-    fn poll(&mut self, on: On<'_>) -> anyhow::Result<Got> {
-        let (mut got, mut left) = (Got::End, AT_ONCE);
-        let Text { log, bytes, database, .. } = self;
-        log.listen(bytes, &mut |news| match news {
-            News::Idle => {
-                got = Got::Idle;
-                Next::Break(())
+impl<S: LogBytes> StatementSource for LogTextSource<S> {
+    fn poll_records(&mut self, on: RecordCallback<'_>) -> anyhow::Result<PollState> {
+        let (mut got, mut left) = (PollState::End, AT_ONCE);
+        let LogTextSource { log, bytes, database, .. } = self;
+        log.follow_source(bytes, &mut |news| match news {
+            LogUpdate::Idle => {
+                got = PollState::Idle;
+                LogFlow::Break(())
             }
-            News::Recorded(recorded) => {
+            LogUpdate::Recorded(recorded) => {
                 let known = match (recorded.database, &database) {
-                    (Database::Unknown, Some(name)) => Database::Named(name),
+                    (DefaultDatabase::Unknown, Some(name)) => DefaultDatabase::Named(name),
                     (other, _) => other,
                 };
                 left -= 1;
-                let next = on(&Recorded { database: known, ..*recorded });
-                note(database, recorded);
+                let next = on(&LogRecord { database: known, ..*recorded });
+                track_database(database, recorded);
                 if next.is_break() || left == 0 {
-                    got = Got::More;
-                    return Next::Break(());
+                    got = PollState::More;
+                    return LogFlow::Break(());
                 }
-                Next::Continue(())
+                LogFlow::Continue(())
             }
         })?;
         // In a quiet while nothing is half read.
-        if got == Got::Idle {
-            self.mark = self.bytes.mark(self.database.clone(), self.log.offset());
+        if got == PollState::Idle {
+            self.mark = self.bytes.mark_at(self.database.clone(), self.log.offset());
         }
         Ok(got)
     }
-    fn mark(&self) -> Option<String> {
+    fn resume_mark(&self) -> Option<String> {
         self.mark.clone()
     }
-    fn notes(&mut self) -> Vec<String> {
-        let mut notes = self.bytes.notes();
+    fn take_notes(&mut self) -> Vec<String> {
+        let mut notes = self.bytes.take_notes();
         let too_long = self.log.tally().too_long;
         if std::mem::replace(&mut self.too_long, too_long) != too_long {
             let most = MOST_RECORD_BYTES >> 20;
@@ -160,16 +183,16 @@ impl<S: Bytes> Feed for Text<S> {
     }
 }
 
-impl Bytes for Tail {
-    fn mark(&mut self, database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
-        Some(Tail::mark(self, database).to_string())
+impl LogBytes for Tail {
+    fn mark_at(&mut self, database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
+        Some(Tail::current_mark(self, database).to_string())
     }
 }
 
 /// Standard input, that never makes us wait for long.
-pub(super) struct Standard;
+pub(super) struct StdinLog;
 
-impl Read for Standard {
+impl Read for StdinLog {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let stdin = io::stdin();
         let wait = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -182,8 +205,8 @@ impl Read for Standard {
     }
 }
 
-impl Bytes for Standard {
-    fn mark(&mut self, _database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
+impl LogBytes for StdinLog {
+    fn mark_at(&mut self, _database: Option<Vec<u8>>, _offset: u64) -> Option<String> {
         None
     }
 }
@@ -202,19 +225,19 @@ mod tests {
         file.write_all(text.as_bytes()).unwrap();
     }
 
-    fn all(feed: &mut Text<Tail>) -> Vec<(String, String)> {
+    fn all(feed: &mut LogTextSource<Tail>) -> Vec<(String, String)> {
         let mut found = Vec::new();
         while feed
-            .poll(&mut |r| {
+            .poll_records(&mut |r| {
                 let database = match r.database {
-                    Database::Named(name) => String::from_utf8_lossy(name).into_owned(),
+                    DefaultDatabase::Named(name) => String::from_utf8_lossy(name).into_owned(),
                     _ => String::new(),
                 };
                 found.push((String::from_utf8_lossy(r.text).into_owned(), database));
-                Next::Continue(())
+                LogFlow::Continue(())
             })
             .unwrap()
-            != Got::Idle
+            != PollState::Idle
         {}
         found
     }
@@ -226,35 +249,35 @@ mod tests {
         let of = |n: u32| format!("{HEAD}SET timestamp=1767225600;\nSELECT {n};\n");
         let first = format!("{HEAD}use shop;\nSET timestamp=1767225600;\nSELECT 1;\n");
         std::fs::write(&path, &first).unwrap();
-        let mut feed = Text::follow(&path, None).unwrap();
+        let mut feed = LogTextSource::open_file(&path, None).unwrap();
         assert!(all(&mut feed).is_empty(), "what was there before is past");
         append(&path, &of(2));
         let shop = |n: u32| (format!("SELECT {n}"), "shop".to_owned());
         assert_eq!(all(&mut feed), [shop(2)]);
         // Rotated by a rename, and gone on in a new file while nobody looked.
-        let mark = Feed::mark(&feed).unwrap();
+        let mark = StatementSource::resume_mark(&feed).unwrap();
         drop(feed);
         append(&path, &of(3));
         std::fs::rename(&path, dir.path().join("slow.log.1")).unwrap();
         std::fs::write(&path, of(4)).unwrap();
-        let mut feed = Text::follow(&path, Some(&mark)).unwrap();
+        let mut feed = LogTextSource::open_file(&path, Some(&mark)).unwrap();
         let found: Vec<String> = all(&mut feed).into_iter().map(|(text, _)| text).collect();
         assert_eq!(found, ["SELECT 3", "SELECT 4"]);
-        assert!(Text::follow(&dir.path().join("none"), None).is_err());
+        assert!(LogTextSource::open_file(&dir.path().join("none"), None).is_err());
     }
     #[test]
     fn a_record_that_is_left_out_is_said_once() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("slow.log");
         std::fs::write(&path, "").unwrap();
-        let mut feed = Text::follow(&path, None).unwrap();
+        let mut feed = LogTextSource::open_file(&path, None).unwrap();
         let of = |text: &str| format!("{HEAD}SET timestamp=1767225600;\n{text};\n");
         append(&path, &of("SELECT 1"));
         append(&path, &of(&format!("SELECT '{}'", "x".repeat(MOST_RECORD_BYTES))));
         append(&path, &of("SELECT 2"));
         let found: Vec<String> = all(&mut feed).into_iter().map(|(text, _)| text).collect();
         assert_eq!(found, ["SELECT 1", "SELECT 2"]);
-        assert_eq!(feed.notes(), ["1 records of more than 64 MiB left out"]);
-        assert!(feed.notes().is_empty());
+        assert_eq!(feed.take_notes(), ["1 records of more than 64 MiB left out"]);
+        assert!(feed.take_notes().is_empty());
     }
 }

@@ -4,9 +4,9 @@
 const POLYNOMIAL: u32 = 0x82F6_3B78;
 
 /// Eight tables: eight bytes at a time.
-const TABLES: [[u32; 256]; 8] = tables();
+const TABLES: [[u32; 256]; 8] = build_tables();
 
-const fn tables() -> [[u32; 256]; 8] {
+const fn build_tables() -> [[u32; 256]; 8] {
     let mut tables = [[0u32; 256]; 8];
     let mut byte = 0;
     while byte < 256 {
@@ -55,7 +55,7 @@ const PLACE: std::ops::Range<usize> = 4..26;
 const CONTENT: usize = 38;
 
 /// Whether a page is as it was written. `full`: the form of MariaDB where the checksum is at the end.
-pub(super) fn is_whole(page: &[u8], full: bool) -> bool {
+pub(super) fn is_intact(page: &[u8], full: bool) -> bool {
     if page.len() < 64 {
         return false;
     }
@@ -73,12 +73,14 @@ pub(super) fn is_whole(page: &[u8], full: bool) -> bool {
     let (place, content) = (&page[PLACE], &page[CONTENT..end - 8]);
     match word(0) {
         NONE => true,
-        stored => stored == crc32c(place) ^ crc32c(content) || stored == folded(place, content),
+        stored => {
+            stored == crc32c(place) ^ crc32c(content) || stored == legacy_checksum(place, content)
+        }
     }
 }
 
 /// The checksum of servers before CRC-32C.
-fn folded(place: &[u8], content: &[u8]) -> u32 {
+fn legacy_checksum(place: &[u8], content: &[u8]) -> u32 {
     let fold = |bytes: &[u8]| {
         bytes.iter().fold(0u64, |fold, byte| {
             let mixed = fold ^ u64::from(*byte) ^ 1_653_893_711;
@@ -105,20 +107,20 @@ mod tests {
         page[4092..].copy_from_slice(&[1, 2, 3, 4]);
         page[20..24].copy_from_slice(&[1, 2, 3, 4]);
         let crc = crc32c(&page[4..26]) ^ crc32c(&page[38..4088]);
-        let fold = folded(&page[4..26], &page[38..4088]);
+        let fold = legacy_checksum(&page[4..26], &page[38..4088]);
         for stored in [crc, fold] {
             page[..4].copy_from_slice(&stored.to_be_bytes());
-            assert!(is_whole(&page, false));
+            assert!(is_intact(&page, false));
             page[2000] ^= 1;
-            assert!(!is_whole(&page, false));
+            assert!(!is_intact(&page, false));
             page[2000] ^= 1;
         }
         let crc = crc32c(&page[..4092]);
         page[4092..].copy_from_slice(&crc.to_be_bytes());
-        assert!(is_whole(&page, true));
-        assert!(!is_whole(&page, false));
+        assert!(is_intact(&page, true));
+        assert!(!is_intact(&page, false));
         page[100] ^= 0x80;
-        assert!(!is_whole(&page, true));
-        assert!(!is_whole(&[], true) && !is_whole(&[0; 10], false));
+        assert!(!is_intact(&page, true));
+        assert!(!is_intact(&[], true) && !is_intact(&[0; 10], false));
     }
 }

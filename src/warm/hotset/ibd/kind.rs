@@ -1,11 +1,11 @@
 //! Columns of a key: how their values lie in a page, and what they are.
 
-use super::record::Length;
-use crate::warm::catalog::Column;
+use super::record::FieldLength;
+use crate::warm::catalog::CatalogColumn;
 
 /// What a value is, so that it can be written in SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Integer {
         signed: bool,
     },
@@ -41,25 +41,25 @@ pub(super) enum Kind {
 
 /// A column as it lies in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
-    pub kind: Kind,
-    pub length: Length,
+pub(super) struct StoredColumn {
+    pub kind: ValueKind,
+    pub length: FieldLength,
 }
 
 /// Longest column whose values may always be as long as it is, bytes.
 const LONGEST_FIXED: usize = 768;
 
-impl Stored {
+impl StoredColumn {
     /// How a column lies in a page.
     ///
     /// # Errors
     /// Why that is not known, in words.
-    pub(super) fn of(column: &Column) -> Result<Stored, String> {
-        let (numbers, list) = arguments(&column.full_type);
+    pub(super) fn from_column(column: &CatalogColumn) -> Result<StoredColumn, String> {
+        let (numbers, list) = parse_type_arguments(&column.full_type);
         let number = |at: usize| numbers.get(at).copied();
-        let fixed = |kind, length| Ok(Stored { kind, length: Length::Fixed(length) });
+        let fixed = |kind, length| Ok(StoredColumn { kind, length: FieldLength::Fixed(length) });
         let signed = !column.full_type.contains("unsigned");
-        let integer = |length| fixed(Kind::Integer { signed }, length);
+        let integer = |length| fixed(ValueKind::Integer { signed }, length);
         if column.full_type.contains("mariadb-5.3") {
             return Err("a time in the form of MariaDB 5.3".to_owned());
         }
@@ -71,47 +71,50 @@ impl Stored {
             "mediumint" => integer(3),
             "int" => integer(4),
             "bigint" => integer(8),
-            "year" => fixed(Kind::Year, 1),
-            "float" => fixed(Kind::Float, 4),
-            "double" => fixed(Kind::Double, 8),
+            "year" => fixed(ValueKind::Year, 1),
+            "float" => fixed(ValueKind::Float, 4),
+            "double" => fixed(ValueKind::Double, 8),
             "decimal" => {
                 let (digits, fraction) = (number(0).unwrap_or(10), number(1).unwrap_or(0));
                 let length = decimal_bytes(digits, fraction).ok_or("a strange decimal")?;
-                fixed(Kind::Decimal { digits, fraction }, length)
+                fixed(ValueKind::Decimal { digits, fraction }, length)
             }
-            "date" => fixed(Kind::Date, 3),
-            "datetime" => fixed(Kind::Datetime { fraction }, 5 + fraction_bytes),
-            "timestamp" => fixed(Kind::Timestamp { fraction }, 4 + fraction_bytes),
-            "time" => fixed(Kind::Time { fraction }, 3 + fraction_bytes),
-            "bit" => fixed(Kind::Bits, number(0).unwrap_or(1).div_ceil(8)),
+            "date" => fixed(ValueKind::Date, 3),
+            "datetime" => fixed(ValueKind::Datetime { fraction }, 5 + fraction_bytes),
+            "timestamp" => fixed(ValueKind::Timestamp { fraction }, 4 + fraction_bytes),
+            "time" => fixed(ValueKind::Time { fraction }, 3 + fraction_bytes),
+            "bit" => fixed(ValueKind::Bits, number(0).unwrap_or(1).div_ceil(8)),
             "enum" => {
-                let unwritten = Kind::Unwritten("enum, which SQL orders by its words");
+                let unwritten = ValueKind::Unwritten("enum, which SQL orders by its words");
                 fixed(unwritten, if list < 256 { 1 } else { 2 })
             }
             "set" => {
                 let bytes = list.div_ceil(8);
-                let unwritten = Kind::Unwritten("set, which SQL orders by its words");
+                let unwritten = ValueKind::Unwritten("set, which SQL orders by its words");
                 fixed(unwritten, if bytes > 4 { 8 } else { bytes.max(1) })
             }
             "binary" => match number(0).unwrap_or(1) {
-                length @ 0..=LONGEST_FIXED => fixed(Kind::Bytes, length),
-                _ => Ok(Stored { kind: Kind::Bytes, length: Length::Own { long: true } }),
+                length @ 0..=LONGEST_FIXED => fixed(ValueKind::Bytes, length),
+                _ => Ok(StoredColumn {
+                    kind: ValueKind::Bytes,
+                    length: FieldLength::Own { long: true },
+                }),
             },
             "varbinary" => {
                 let long = number(0).unwrap_or(0) > 255;
-                Ok(Stored { kind: Kind::Bytes, length: Length::Own { long } })
+                Ok(StoredColumn { kind: ValueKind::Bytes, length: FieldLength::Own { long } })
             }
-            "char" | "varchar" => text(column, number(0).unwrap_or(1)),
-            "inet4" => fixed(Kind::Inet4, 4),
-            "inet6" => fixed(Kind::Inet6, 16),
-            "uuid" => fixed(Kind::Unwritten("uuid, whose order we do not know"), 16),
+            "char" | "varchar" => text_column(column, number(0).unwrap_or(1)),
+            "inet4" => fixed(ValueKind::Inet4, 4),
+            "inet6" => fixed(ValueKind::Inet6, 16),
+            "uuid" => fixed(ValueKind::Unwritten("uuid, whose order we do not know"), 16),
             other => Err(format!("the type {other}")),
         }
     }
 }
 
 /// Text lies as long as it is, except for CHAR in character sets whose characters are all of one length.
-fn text(column: &Column, characters: usize) -> Result<Stored, String> {
+fn text_column(column: &CatalogColumn, characters: usize) -> Result<StoredColumn, String> {
     let charset = column.charset.clone().ok_or("text without a character set")?;
     let bytes = usize::try_from(column.bytes).map_err(|_| "very long text")?;
     let most = bytes.checked_div(characters).unwrap_or(1);
@@ -122,16 +125,16 @@ fn text(column: &Column, characters: usize) -> Result<Stored, String> {
     };
     let is_char = column.data_type == "char";
     let length = if is_char && least == most && bytes <= LONGEST_FIXED {
-        Length::Fixed(bytes)
+        FieldLength::Fixed(bytes)
     } else {
-        Length::Own { long: bytes > 255 }
+        FieldLength::Own { long: bytes > 255 }
     };
     // Spaces behind the text of a CHAR are not part of it; of wider characters they are left, which does no harm.
-    Ok(Stored { kind: Kind::Text { charset, padded: is_char && least == 1 }, length })
+    Ok(StoredColumn { kind: ValueKind::Text { charset, padded: is_char && least == 1 }, length })
 }
 
 /// Numbers between the brackets of a type, and how many words if there are words: `decimal(10,2)`, `enum('a','b')`.
-fn arguments(full_type: &str) -> (Vec<usize>, usize) {
+fn parse_type_arguments(full_type: &str) -> (Vec<usize>, usize) {
     let inside = full_type.split_once('(').map_or("", |(_, rest)| rest);
     let end = if inside.starts_with('\'') { inside.rfind(')') } else { inside.find(')') };
     let inside = &inside[..end.unwrap_or(0)];
@@ -162,18 +165,25 @@ fn decimal_bytes(digits: usize, fraction: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn stored(full_type: &str, charset: Option<&str>, bytes: u64) -> Stored {
+    fn stored(full_type: &str, charset: Option<&str>, bytes: u64) -> StoredColumn {
         let data_type = full_type.split(['(', ' ']).next().unwrap().to_owned();
         let charset = charset.map(str::to_owned);
         let full_type = full_type.to_owned();
-        Stored::of(&Column { data_type, full_type, charset, bytes, ..Column::default() }).unwrap()
+        StoredColumn::from_column(&CatalogColumn {
+            data_type,
+            full_type,
+            charset,
+            bytes,
+            ..CatalogColumn::default()
+        })
+        .unwrap()
     }
 
     #[test]
     fn lengths_are_those_of_innodb() {
         let fixed = |t: &str| match stored(t, None, 0).length {
-            Length::Fixed(n) => n,
-            Length::Own { .. } => panic!("{t}"),
+            FieldLength::Fixed(n) => n,
+            FieldLength::Own { .. } => panic!("{t}"),
         };
         assert_eq!(fixed("mediumint(8) unsigned"), 3);
         assert_eq!(fixed("decimal(20,4)"), 10);
@@ -191,24 +201,39 @@ mod tests {
 
     #[test]
     fn text_lies_by_its_character_set() {
-        assert_eq!(stored("char(10)", Some("latin1"), 10).length, Length::Fixed(10));
-        assert_eq!(stored("char(10)", Some("utf8mb4"), 40).length, Length::Own { long: false });
-        assert_eq!(stored("char(100)", Some("utf8mb4"), 400).length, Length::Own { long: true });
-        assert_eq!(stored("char(10)", Some("ucs2"), 20).length, Length::Fixed(20));
-        assert_eq!(stored("varchar(255)", Some("latin1"), 255).length, Length::Own { long: false });
-        assert_eq!(stored("varchar(256)", Some("latin1"), 256).length, Length::Own { long: true });
-        assert_eq!(stored("varbinary(300)", None, 300).length, Length::Own { long: true });
+        assert_eq!(stored("char(10)", Some("latin1"), 10).length, FieldLength::Fixed(10));
+        assert_eq!(
+            stored("char(10)", Some("utf8mb4"), 40).length,
+            FieldLength::Own { long: false }
+        );
+        assert_eq!(
+            stored("char(100)", Some("utf8mb4"), 400).length,
+            FieldLength::Own { long: true }
+        );
+        assert_eq!(stored("char(10)", Some("ucs2"), 20).length, FieldLength::Fixed(20));
+        assert_eq!(
+            stored("varchar(255)", Some("latin1"), 255).length,
+            FieldLength::Own { long: false }
+        );
+        assert_eq!(
+            stored("varchar(256)", Some("latin1"), 256).length,
+            FieldLength::Own { long: true }
+        );
+        assert_eq!(stored("varbinary(300)", None, 300).length, FieldLength::Own { long: true });
     }
 
     #[test]
     fn what_is_not_known_is_said() {
-        let column = |t: &str, full: &str| Column {
+        let column = |t: &str, full: &str| CatalogColumn {
             data_type: t.to_owned(),
             full_type: full.to_owned(),
-            ..Column::default()
+            ..CatalogColumn::default()
         };
-        assert_eq!(Stored::of(&column("point", "point")).unwrap_err(), "the type point");
+        assert_eq!(
+            StoredColumn::from_column(&column("point", "point")).unwrap_err(),
+            "the type point"
+        );
         let old = column("datetime", "datetime /* mariadb-5.3 */");
-        assert!(Stored::of(&old).unwrap_err().contains("5.3"));
+        assert!(StoredColumn::from_column(&old).unwrap_err().contains("5.3"));
     }
 }

@@ -1,6 +1,6 @@
 //! Keys from InnoDB's files: which key each leaf of an index begins with, read from the levels above the leaves.
 //! Never knows: sessions, what is hot for whom.
-//! Start reading at `ranges.rs`, then `tree.rs`.
+//! Start reading at `find_ranges.rs`, then `tree.rs`.
 
 mod checksum;
 mod kind;
@@ -12,39 +12,42 @@ mod tablespace;
 mod tree;
 mod value;
 
-pub(super) use ranges::{Hot, RANGE_LEAVES, ranges};
-pub(super) use shape::Shape;
+pub(super) use ranges::{HotPages, RANGE_LEAVES, find_ranges};
+pub(super) use shape::KeyShape;
 pub(super) use tablespace::Tablespace;
-pub(super) use tree::Root;
+pub(super) use tree::IndexRoot;
 
 /// Reads a page as an index's, and its records as keys of several types, and counts what it finds: any bytes will do.
 /// The door for tests that feed in rubbish.
 #[doc(hidden)]
-pub fn probe(bytes: &[u8]) -> usize {
-    use kind::Kind;
-    use record::{Field, Layout, Length};
-    let whole = [false, true].map(|full| checksum::is_whole(bytes, full));
-    let Ok(page) = page::Page::read(bytes) else { return usize::from(whole[0] || whole[1]) };
-    let field = |length, nullable| Field { length, nullable };
+pub fn probe_page(bytes: &[u8]) -> usize {
+    use kind::ValueKind;
+    use record::{FieldLength, KeyField, RecordLayout};
+    let whole = [false, true].map(|full| checksum::is_intact(bytes, full));
+    let Ok(page) = page::IndexPage::from_bytes(bytes) else {
+        return usize::from(whole[0] || whole[1]);
+    };
+    let field = |length, nullable| KeyField { length, nullable };
     let fields = [
-        field(Length::Fixed(4), false),
-        field(Length::Own { long: false }, true),
-        field(Length::Own { long: true }, true),
+        field(FieldLength::Fixed(4), false),
+        field(FieldLength::Own { long: false }, true),
+        field(FieldLength::Own { long: true }, true),
     ];
     let kinds = [
-        Kind::Integer { signed: true },
-        Kind::Bytes,
-        Kind::Text { charset: "utf8mb4".to_owned(), padded: true },
+        ValueKind::Integer { signed: true },
+        ValueKind::Bytes,
+        ValueKind::Text { charset: "utf8mb4".to_owned(), padded: true },
     ];
     let mut found = 0;
     for null_bytes in 0..3 {
         for fields in [&fields[..1], &fields[..2], &fields[..]] {
-            let layout = Layout { fields: fields.to_vec(), null_bytes };
+            let layout = RecordLayout { fields: fields.to_vec(), null_bytes };
             // All records by the shortest key; of the others some, as long keys that overlap take seconds.
             let most = if null_bytes == 0 && fields.len() == 1 { usize::MAX } else { 32 };
             for record in page.records().take(most) {
-                let Some((values, child)) = layout.read(&record) else { continue };
-                let literals = values.iter().zip(&kinds).map(|(v, kind)| value::literal(kind, *v));
+                let Some((values, child)) = layout.read_key(&record) else { continue };
+                let literals =
+                    values.iter().zip(&kinds).map(|(v, kind)| value::to_literal(kind, *v));
                 found += literals.flatten().count() + usize::from(child > 0 && record.is_lowest());
             }
         }
@@ -73,8 +76,8 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..2000),
             compact in any::<bool>(),
         ) {
-            super::probe(&bytes);
-            super::probe(&dressed(bytes, compact));
+            super::probe_page(&bytes);
+            super::probe_page(&dressed(bytes, compact));
         }
     }
 }

@@ -9,7 +9,7 @@ const INSTANT_ROOT: u16 = 18;
 
 /// What a page says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct PageHeader {
     /// Its number.
     pub number: u32,
     /// Its left neighbour in the same level, if any.
@@ -30,14 +30,14 @@ pub(super) struct Head {
 
 /// A page of an index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct IndexPage<'a> {
     bytes: &'a [u8],
-    head: Head,
+    head: PageHeader,
 }
 
 /// A record: where its first value begins.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
+pub(super) struct PageRecord<'a> {
     pub bytes: &'a [u8],
     /// Of its first value.
     pub origin: usize,
@@ -54,17 +54,17 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
 }
 
-impl<'a> Page<'a> {
+impl<'a> IndexPage<'a> {
     /// Reads a page's head.
     ///
     /// # Errors
     /// What the page is, if it is none of an index that can be read.
-    pub(super) fn read(bytes: &'a [u8]) -> Result<Page<'a>, &'static str> {
+    pub(super) fn from_bytes(bytes: &'a [u8]) -> Result<IndexPage<'a>, &'static str> {
         let head = (|| {
             let kind = u16_at(bytes, 24)?;
             let number = |at| u32_at(bytes, at);
             let some = |page: u32| Some(page).filter(|p| *p != NIL);
-            let head = Head {
+            let head = PageHeader {
                 number: number(4)?,
                 before: some(number(8)?),
                 after: some(number(12)?),
@@ -78,7 +78,7 @@ impl<'a> Page<'a> {
         })();
         let (kind, key_version, head) = head.ok_or("the page is too short")?;
         match kind {
-            INDEX | INSTANT_ROOT if key_version == 0 => Ok(Page { bytes, head }),
+            INDEX | INSTANT_ROOT if key_version == 0 => Ok(IndexPage { bytes, head }),
             INDEX | INSTANT_ROOT | 15 | 16 | 37401 => Err("its pages are encrypted"),
             14 | 34354 => Err("its pages are compressed"),
             kind if kind & 0x8000 != 0 => Err("its pages are compressed"),
@@ -88,7 +88,7 @@ impl<'a> Page<'a> {
     }
 
     /// What it says of itself.
-    pub(super) fn head(&self) -> &Head {
+    pub(super) fn head(&self) -> &PageHeader {
         &self.head
     }
 
@@ -100,7 +100,7 @@ impl<'a> Page<'a> {
     }
 
     /// Its records in the order of keys. Ends early where the chain is broken.
-    pub(super) fn records(&self) -> impl Iterator<Item = Record<'a>> + use<'a> {
+    pub(super) fn records(&self) -> impl Iterator<Item = PageRecord<'a>> + use<'a> {
         let (bytes, compact) = (self.bytes, self.head.compact);
         let (first, last) = if compact { (99, 112) } else { (101, 116) };
         let mut at = first;
@@ -112,13 +112,13 @@ impl<'a> Page<'a> {
             at = if compact { (at + usize::from(next)) & 0xFFFF } else { usize::from(next) };
             left = left.checked_sub(1)?;
             let inside = at > last && at < bytes.len();
-            inside.then_some(Record { bytes, origin: at, compact })
+            inside.then_some(PageRecord { bytes, origin: at, compact })
         })
         .fuse()
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> PageRecord<'a> {
     /// Whether it stands for everything before the first key of its level.
     pub(super) fn is_lowest(&self) -> bool {
         let back = if self.compact { 5 } else { 6 };

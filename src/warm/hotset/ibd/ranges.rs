@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::kind::Kind;
-use super::record::Values;
-use super::shape::Shape;
+use super::kind::ValueKind;
+use super::record::KeyValues;
+use super::shape::KeyShape;
 use super::tablespace::Tablespace;
-use super::tree::{Root, Step, Walk};
-use super::value::literal;
+use super::tree::{IndexRoot, IndexWalk, WalkStep};
+use super::value::to_literal;
 use crate::base::Stop;
 use crate::warm::hotset::{KeyLiteral, KeyRange};
 
@@ -22,7 +22,7 @@ const HOT_PER_COLD: u64 = 4;
 const FEW: usize = 50;
 
 /// What is hot of one index.
-pub(in crate::warm::hotset) struct Hot<'a> {
+pub(in crate::warm::hotset) struct HotPages<'a> {
     /// Hot pages and their places.
     pub places: &'a HashMap<u32, u64>,
     /// All pages of the index in the pool, the hot ones among them.
@@ -33,7 +33,7 @@ pub(in crate::warm::hotset) struct Hot<'a> {
 
 /// Ranges of an index, and what they leave out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::warm::hotset) struct Found {
+pub(in crate::warm::hotset) struct FoundRanges {
     /// The hottest first.
     pub ranges: Vec<KeyRange>,
     /// Hot leaves in these.
@@ -50,42 +50,43 @@ pub(in crate::warm::hotset) struct Found {
 ///
 /// # Errors
 /// When the index's root can't be read.
-pub(in crate::warm::hotset) fn ranges(
+pub(in crate::warm::hotset) fn find_ranges(
     space: &mut Tablespace,
-    root: Root,
-    shape: &Shape,
-    hot: &Hot<'_>,
+    root: IndexRoot,
+    shape: &KeyShape,
+    hot: &HotPages<'_>,
     stop: &Stop,
-) -> anyhow::Result<Found> {
+) -> anyhow::Result<FoundRanges> {
     // Who reads a leaf has read what is above it: that is still in the pool, or was not used since.
-    let near = walk(space, root, shape, hot, &|page| hot.resident.contains(&page), stop)?;
+    let near = collect_ranges(space, root, shape, hot, &|page| hot.resident.contains(&page), stop)?;
     if near.missed == 0 || near.missed as usize <= hot.places.len() / FEW || stop.is_set() {
         return Ok(near);
     }
-    walk(space, root, shape, hot, &|_| true, stop)
+    collect_ranges(space, root, shape, hot, &|_| true, stop)
 }
 
-fn walk(
+fn collect_ranges(
     space: &mut Tablespace,
-    root: Root,
-    shape: &Shape,
-    hot: &Hot<'_>,
+    root: IndexRoot,
+    shape: &KeyShape,
+    hot: &HotPages<'_>,
     wanted: &dyn Fn(u32) -> bool,
     stop: &Stop,
-) -> anyhow::Result<Found> {
-    let mut runs = Runs {
+) -> anyhow::Result<FoundRanges> {
+    let mut runs = LeafRuns {
         kinds: &shape.kinds,
         hot: hot.places,
         most: hot.most,
         run: None,
-        found: Found::default(),
+        found: FoundRanges::default(),
     };
     let layout = shape.layout.clone();
-    let mut walk = Walk { space, root, layout, wanted, stop, inner: Vec::new(), lost: (0, None) };
-    walk.run(&mut |step| runs.step(&step))?;
+    let mut walk =
+        IndexWalk { space, root, layout, wanted, stop, inner: Vec::new(), lost: (0, None) };
+    walk.visit_leaves(&mut |step| runs.add_step(&step))?;
     let inner = walk.inner.iter().filter(|page| hot.places.contains_key(page)).count() as u64;
     let why = walk.lost.1;
-    let mut found = runs.end();
+    let mut found = runs.into_found();
     found.ranges.sort_by_key(|range| range.heat);
     found.inner = inner;
     found.missed = (hot.places.len() as u64).saturating_sub(found.leaves + inner);
@@ -94,91 +95,92 @@ fn walk(
 }
 
 /// A key that outlives its page; `None` stands for the begin of the index.
-type Key = Option<Vec<Option<Vec<u8>>>>;
+type OwnedKey = Option<Vec<Option<Vec<u8>>>>;
 
 /// Hot leaves side by side.
-struct Run {
-    low: Key,
-    last: Key,
+struct LeafRun {
+    low: OwnedKey,
+    last: OwnedKey,
     hot: u64,
     /// Sum of the places.
     heat: u64,
     /// Leaves from the first hot to the last hot one.
     leaves: u64,
     /// Cold leaves since the last hot one, and the first key of the first of them.
-    gap: (u64, Key),
+    gap: (u64, OwnedKey),
 }
 
-struct Runs<'a> {
-    kinds: &'a [Kind],
+struct LeafRuns<'a> {
+    kinds: &'a [ValueKind],
     hot: &'a HashMap<u32, u64>,
     most: u64,
-    run: Option<Run>,
-    found: Found,
+    run: Option<LeafRun>,
+    found: FoundRanges,
 }
 
-impl Runs<'_> {
-    fn step(&mut self, step: &Step<'_>) {
+impl LeafRuns<'_> {
+    fn add_step(&mut self, step: &WalkStep<'_>) {
         match step {
-            Step::Gap(key) => self.close(key.as_ref()),
-            Step::Leaf(page, key) => match self.hot.get(page) {
-                Some(place) => self.hot_leaf(*place, key.as_ref()),
-                None => self.cold_leaf(key.as_ref()),
+            WalkStep::Gap(key) => self.close_run(key.as_ref()),
+            WalkStep::Leaf(page, key) => match self.hot.get(page) {
+                Some(place) => self.add_hot_leaf(*place, key.as_ref()),
+                None => self.add_cold_leaf(key.as_ref()),
             },
         }
     }
 
-    fn hot_leaf(&mut self, place: u64, key: Option<&Values<'_>>) {
+    fn add_hot_leaf(&mut self, place: u64, key: Option<&KeyValues<'_>>) {
         if self.run.as_ref().is_some_and(|run| run.leaves + run.gap.0 >= self.most) {
-            self.close(key);
+            self.close_run(key);
         }
         match &mut self.run {
             None => {
-                let (low, last) = (own(key), own(key));
-                self.run = Some(Run { low, last, hot: 1, heat: place, leaves: 1, gap: (0, None) });
+                let (low, last) = (to_owned_key(key), to_owned_key(key));
+                self.run =
+                    Some(LeafRun { low, last, hot: 1, heat: place, leaves: 1, gap: (0, None) });
             }
             Some(run) => {
                 run.leaves += run.gap.0 + 1;
                 run.gap = (0, None);
                 run.hot += 1;
                 run.heat += place;
-                run.last = own(key);
+                run.last = to_owned_key(key);
             }
         }
     }
 
-    fn cold_leaf(&mut self, key: Option<&Values<'_>>) {
+    fn add_cold_leaf(&mut self, key: Option<&KeyValues<'_>>) {
         let Some(run) = &mut self.run else { return };
         if run.gap.0 == 0 {
-            run.gap.1 = own(key);
+            run.gap.1 = to_owned_key(key);
         }
         run.gap.0 += 1;
         if run.gap.0 > BRIDGE.min(run.hot / HOT_PER_COLD) {
-            self.close(key);
+            self.close_run(key);
         }
     }
 
     /// Ends a run before this key, or before the gap that it ends with.
-    fn close(&mut self, key: Option<&Values<'_>>) {
+    fn close_run(&mut self, key: Option<&KeyValues<'_>>) {
         let Some(run) = self.run.take() else { return };
-        let high = if run.gap.0 > 0 { run.gap.1.clone() } else { own(key) };
-        self.push(&run, Some(&high));
+        let high = if run.gap.0 > 0 { run.gap.1.clone() } else { to_owned_key(key) };
+        self.push_range(&run, Some(&high));
     }
 
-    fn end(mut self) -> Found {
+    fn into_found(mut self) -> FoundRanges {
         if let Some(run) = self.run.take() {
             let high = (run.gap.0 > 0).then(|| run.gap.1.clone());
-            self.push(&run, high.as_ref());
+            self.push_range(&run, high.as_ref());
         }
         self.found
     }
 
-    fn push(&mut self, run: &Run, high: Option<&Key>) {
+    fn push_range(&mut self, run: &LeafRun, high: Option<&OwnedKey>) {
         let bounds = (
-            self.literals(&run.low),
-            self.literals(&run.last),
+            self.key_literals(&run.low),
+            self.key_literals(&run.last),
             // Behind the last leaf there is no key.
-            high.map_or(Some(Vec::new()), |high| self.literals(high)),
+            high.map_or(Some(Vec::new()), |high| self.key_literals(high)),
         );
         let (Some(low), Some(last), Some(high)) = bounds else { return };
         self.found.leaves += run.hot;
@@ -192,15 +194,16 @@ impl Runs<'_> {
     }
 
     /// A key in SQL, up to the first value that can't be written; `None` if that is all of it.
-    fn literals(&self, key: &Key) -> Option<Vec<KeyLiteral>> {
+    fn key_literals(&self, key: &OwnedKey) -> Option<Vec<KeyLiteral>> {
         let Some(values) = key else { return Some(Vec::new()) };
-        let written = |(kind, value): (&Kind, &Option<Vec<u8>>)| literal(kind, value.as_deref());
+        let written =
+            |(kind, value): (&ValueKind, &Option<Vec<u8>>)| to_literal(kind, value.as_deref());
         let literals: Vec<KeyLiteral> = self.kinds.iter().zip(values).map_while(written).collect();
         (!literals.is_empty()).then_some(literals)
     }
 }
 
-fn own(key: Option<&Values<'_>>) -> Key {
+fn to_owned_key(key: Option<&KeyValues<'_>>) -> OwnedKey {
     key.map(|values| values.iter().map(|v| v.map(<[u8]>::to_vec)).collect())
 }
 
@@ -216,15 +219,24 @@ mod tests {
             .filter(|(_, b)| *b == b'o')
             .map(|(i, _)| (i as u32, 1_000 - i as u64))
             .collect();
-        let kinds = [Kind::Integer { signed: false }];
-        let mut runs =
-            Runs { kinds: &kinds, hot: &hot, most: 64, run: None, found: Found::default() };
+        let kinds = [ValueKind::Integer { signed: false }];
+        let mut runs = LeafRuns {
+            kinds: &kinds,
+            hot: &hot,
+            most: 64,
+            run: None,
+            found: FoundRanges::default(),
+        };
         for (i, leaf) in leaves.bytes().enumerate() {
             let bytes = (i as u32 * 10).to_be_bytes();
             let key = (i > 0).then(|| vec![Some(&bytes[..])]);
-            runs.step(&if leaf == b'?' { Step::Gap(key) } else { Step::Leaf(i as u32, key) });
+            runs.add_step(&if leaf == b'?' {
+                WalkStep::Gap(key)
+            } else {
+                WalkStep::Leaf(i as u32, key)
+            });
         }
-        let found = runs.end();
+        let found = runs.into_found();
         assert_eq!(found.leaves, hot.len() as u64);
         let joined = |values: &[KeyLiteral]| {
             values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")

@@ -1,10 +1,10 @@
 //! Records of the levels above the leaves: the first key of a page, and the page's number.
 
-use super::page::{Record, u16_at, u32_at};
+use super::page::{PageRecord, u16_at, u32_at};
 
 /// How long the values of a column are in a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(super) enum FieldLength {
     /// Always as long as this, bytes.
     Fixed(usize),
     /// Its own length each; two bytes tell it where values may be longer than 255 bytes.
@@ -13,35 +13,35 @@ pub(super) enum Length {
 
 /// A column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field {
-    pub length: Length,
+pub(super) struct KeyField {
+    pub length: FieldLength,
     pub nullable: bool,
 }
 
 /// The columns of a key, in the order in which they lie in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub fields: Vec<Field>,
+pub(super) struct RecordLayout {
+    pub fields: Vec<KeyField>,
     /// Bytes that tell which of the index's columns are NULL.
     pub null_bytes: usize,
 }
 
 /// The values of a key; `None` is NULL.
-pub(super) type Values<'a> = Vec<Option<&'a [u8]>>;
+pub(super) type KeyValues<'a> = Vec<Option<&'a [u8]>>;
 
 /// The largest record of these levels, beyond all that InnoDB allows in a key.
 const LONGEST: usize = 16 << 10;
 
-impl Layout {
+impl RecordLayout {
     /// The key of a record and the page that it leads to; `None` if it can't be one.
-    pub(super) fn read<'a>(&self, record: &Record<'a>) -> Option<(Values<'a>, u32)> {
+    pub(super) fn read_key<'a>(&self, record: &PageRecord<'a>) -> Option<(KeyValues<'a>, u32)> {
         let (values, end) =
-            if record.compact { self.compact(record)? } else { self.redundant(record)? };
+            if record.compact { self.read_compact(record)? } else { self.read_redundant(record)? };
         (end.checked_sub(record.origin)? <= LONGEST).then_some((values, u32_at(record.bytes, end)?))
     }
 
     /// COMPACT and DYNAMIC: which values are NULL and how long the others are stands before the record, backwards.
-    fn compact<'a>(&self, record: &Record<'a>) -> Option<(Values<'a>, usize)> {
+    fn read_compact<'a>(&self, record: &PageRecord<'a>) -> Option<(KeyValues<'a>, usize)> {
         let bytes = record.bytes;
         let nulls = record.origin.checked_sub(6)?;
         let mut length_at = nulls.checked_sub(self.null_bytes)?;
@@ -59,8 +59,8 @@ impl Layout {
                 }
             }
             let length = match field.length {
-                Length::Fixed(length) => length,
-                Length::Own { long } => {
+                FieldLength::Fixed(length) => length,
+                FieldLength::Own { long } => {
                     let first = *bytes.get(length_at)?;
                     length_at = length_at.checked_sub(1)?;
                     if long && first & 0x80 != 0 {
@@ -82,7 +82,7 @@ impl Layout {
     }
 
     /// REDUNDANT: where each value ends stands before the record, backwards.
-    fn redundant<'a>(&self, record: &Record<'a>) -> Option<(Values<'a>, usize)> {
+    fn read_redundant<'a>(&self, record: &PageRecord<'a>) -> Option<(KeyValues<'a>, usize)> {
         let bytes = record.bytes;
         let word = u16_at(bytes, record.origin.checked_sub(4)?)?;
         let (count, short) = (usize::from(word >> 1 & 0x3FF), word & 1 == 1);

@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::{Context, bail};
 
 use super::checksum;
-use super::page::{Page, u32_at};
-use super::tree::Root;
+use super::page::{IndexPage, u32_at};
+use super::tree::IndexRoot;
 use crate::base::{Clock, Nanos, RealClock};
 
 /// How often a page is read again that was just being written.
@@ -36,17 +36,17 @@ pub(in crate::warm::hotset) struct Tablespace {
 
 /// How pages of a tablespace are made, from the flags in its first page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+struct PageFormat {
     page_bytes: usize,
     full: bool,
 }
 
-impl Form {
+impl PageFormat {
     /// Reads the flags.
     ///
     /// # Errors
     /// Why its pages can't be read.
-    fn of(flags: u32) -> Result<Form, &'static str> {
+    fn from_flags(flags: u32) -> Result<PageFormat, &'static str> {
         let bytes = |code: u32| match code {
             0 => Some(16 << 10),
             3..=7 => Some(512usize << code),
@@ -66,7 +66,7 @@ impl Form {
             return Err("its pages are encrypted");
         }
         let page_bytes = bytes(size).ok_or("the size of its pages is strange")?;
-        Ok(Form { page_bytes, full })
+        Ok(PageFormat { page_bytes, full })
     }
 }
 
@@ -94,7 +94,7 @@ impl Tablespace {
         if number(34) != space {
             bail!("{} holds tablespace {}, not {space}", path.display(), number(34));
         }
-        let form = Form::of(number(54)).map_err(anyhow::Error::msg)?;
+        let form = PageFormat::from_flags(number(54)).map_err(anyhow::Error::msg)?;
         let length = file.metadata().with_context(|| format!("look at {}", path.display()))?.len();
         Ok(Tablespace {
             file,
@@ -108,18 +108,18 @@ impl Tablespace {
     }
 
     /// Pages in the file when it was opened.
-    pub(in crate::warm::hotset) fn pages(&self) -> u64 {
+    pub(in crate::warm::hotset) fn page_count(&self) -> u64 {
         self.pages
     }
 
     /// The root among some pages of one index: it was the first of them, so it is looked for from the front.
-    pub(in crate::warm::hotset) fn root_among(&mut self, pages: &HashSet<u32>) -> Option<Root> {
+    pub(in crate::warm::hotset) fn find_root(&mut self, pages: &HashSet<u32>) -> Option<IndexRoot> {
         let mut pages: Vec<u32> = pages.iter().copied().collect();
         pages.sort_unstable();
         let mut buffer = Vec::new();
         pages.into_iter().take(LOOK_AT).find_map(|number| {
-            let page = self.page(number, &mut buffer).ok().filter(Page::is_root)?;
-            Some(Root { page: number, index_id: page.head().index_id })
+            let page = self.read_page(number, &mut buffer).ok().filter(IndexPage::is_root)?;
+            Some(IndexRoot { page: number, index_id: page.head().index_id })
         })
     }
 
@@ -127,18 +127,18 @@ impl Tablespace {
     ///
     /// # Errors
     /// When it is not there, is damaged, or is something else.
-    pub(super) fn page<'a>(
+    pub(super) fn read_page<'a>(
         &mut self,
         number: u32,
         buffer: &'a mut Vec<u8>,
-    ) -> anyhow::Result<Page<'a>> {
+    ) -> anyhow::Result<IndexPage<'a>> {
         buffer.resize(self.page_bytes, 0);
         for turn in 0..=AGAIN {
             self.pages_read += 1;
             self.file
                 .read_exact_at(buffer, u64::from(number) * self.page_bytes as u64)
                 .with_context(|| format!("read page {number}"))?;
-            if checksum::is_whole(buffer, self.full) || buffer.iter().all(|b| *b == 0) {
+            if checksum::is_intact(buffer, self.full) || buffer.iter().all(|b| *b == 0) {
                 break;
             }
             if turn == AGAIN {
@@ -146,7 +146,7 @@ impl Tablespace {
             }
             self.clock.sleep_until(self.clock.now() + PAUSE);
         }
-        let page = Page::read(buffer).map_err(anyhow::Error::msg)?;
+        let page = IndexPage::from_bytes(buffer).map_err(anyhow::Error::msg)?;
         let head = page.head();
         if head.number != number || head.space != self.space {
             bail!("page {number} says it is page {} of tablespace {}", head.number, head.space);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn flags_tell_the_form() {
-        let form = |flags| Form::of(flags).map(|f| (f.page_bytes >> 10, f.full));
+        let form = |flags| PageFormat::from_flags(flags).map(|f| (f.page_bytes >> 10, f.full));
         assert_eq!(form(21), Ok((16, true)), "MariaDB 10.11");
         assert_eq!(form(16417), Ok((16, false)), "MySQL 9.7");
         assert_eq!(form(0), Ok((16, false)), "REDUNDANT and COMPACT");

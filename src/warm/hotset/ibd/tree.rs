@@ -6,14 +6,14 @@
 
 use anyhow::{Context, bail};
 
-use super::page::Page;
-use super::record::{Layout, Values};
+use super::page::IndexPage;
+use super::record::{KeyValues, RecordLayout};
 use super::tablespace::Tablespace;
 use crate::base::Stop;
 
 /// Where an index is.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::warm::hotset) struct Root {
+pub(in crate::warm::hotset) struct IndexRoot {
     /// Page where the index begins.
     pub page: u32,
     /// Number of the index.
@@ -21,21 +21,21 @@ pub(in crate::warm::hotset) struct Root {
 }
 
 /// What a walk meets, in the order of keys.
-pub(super) enum Step<'a> {
+pub(super) enum WalkStep<'a> {
     /// A leaf and its first key; `None` for "from the begin".
-    Leaf(u32, Option<Values<'a>>),
+    Leaf(u32, Option<KeyValues<'a>>),
     /// Leaves that were left out or can't be read, and their first key.
-    Gap(Option<Values<'a>>),
+    Gap(Option<KeyValues<'a>>),
 }
 
 /// Tries to tell the size of the NULL marks by reading children: more of them tell no more.
 const SAMPLES: usize = 6;
 
 /// A walk over one index.
-pub(super) struct Walk<'w> {
+pub(super) struct IndexWalk<'w> {
     pub space: &'w mut Tablespace,
-    pub root: Root,
-    pub layout: Layout,
+    pub root: IndexRoot,
+    pub layout: RecordLayout,
     /// Which pages above the leaves are worth reading.
     pub wanted: &'w dyn Fn(u32) -> bool,
     pub stop: &'w Stop,
@@ -45,39 +45,44 @@ pub(super) struct Walk<'w> {
     pub lost: (u64, Option<String>),
 }
 
-impl Walk<'_> {
+impl IndexWalk<'_> {
     /// Walks the index and tells its leaves.
     ///
     /// # Errors
     /// When the root can't be read or makes no sense.
-    pub(super) fn run(&mut self, told: &mut dyn FnMut(Step<'_>)) -> anyhow::Result<()> {
+    pub(super) fn visit_leaves(
+        &mut self,
+        told: &mut dyn FnMut(WalkStep<'_>),
+    ) -> anyhow::Result<()> {
         let mut buffer = Vec::new();
-        let page = self.space.page(self.root.page, &mut buffer)?;
+        let page = self.space.read_page(self.root.page, &mut buffer)?;
         let head = *page.head();
         if head.index_id != self.root.index_id {
             bail!("its root belongs to index {}", head.index_id);
         }
         if head.level == 0 {
-            told(Step::Leaf(self.root.page, None));
+            told(WalkStep::Leaf(self.root.page, None));
             return Ok(());
         }
         if head.level > 60 {
             bail!("its root is of level {}", head.level);
         }
-        let children = self.sized(&page)?;
+        let children = self.read_root_children(&page)?;
         self.inner.push(self.root.page);
-        self.level(&children, head.level, None, told);
+        self.visit_level(&children, head.level, None, told);
         Ok(())
     }
 
     /// Children of the root, with NULL marks of the size with which they prove to be children. That size depends on how
     /// many columns could be NULL when the table was made: columns added or dropped in an instant don't change it.
-    fn sized(&mut self, root: &Page<'_>) -> anyhow::Result<Vec<(Own, u32)>> {
+    fn read_root_children(&mut self, root: &IndexPage<'_>) -> anyhow::Result<Vec<(LevelKey, u32)>> {
         let now = self.layout.null_bytes;
         let mut why = None;
         for bytes in std::iter::once(now).chain((0..=now + 4).filter(|b| *b != now)) {
             self.layout.null_bytes = bytes;
-            match children(root, &self.layout).and_then(|c| self.proved(root, &c).map(|()| c)) {
+            match read_children(root, &self.layout)
+                .and_then(|c| self.check_children(root, &c).map(|()| c))
+            {
                 Ok(children) => return Ok(children),
                 Err(error) => why = why.or(Some(error)),
             }
@@ -86,23 +91,27 @@ impl Walk<'_> {
     }
 
     /// Whether some of these are children of the root.
-    fn proved(&mut self, root: &Page<'_>, children: &[(Own, u32)]) -> anyhow::Result<()> {
+    fn check_children(
+        &mut self,
+        root: &IndexPage<'_>,
+        children: &[(LevelKey, u32)],
+    ) -> anyhow::Result<()> {
         let step = children.len().div_ceil(SAMPLES).max(1);
         let mut buffer = Vec::new();
         for (_, child) in children.iter().step_by(step) {
-            self.child(*child, root.head().level, &mut buffer)?;
+            self.read_child(*child, root.head().level, &mut buffer)?;
         }
         Ok(())
     }
 
     /// Reads a page that should be a child of one of this level.
-    fn child<'a>(
+    fn read_child<'a>(
         &mut self,
         number: u32,
         level: u16,
         buffer: &'a mut Vec<u8>,
-    ) -> anyhow::Result<Page<'a>> {
-        let page = self.space.page(number, buffer)?;
+    ) -> anyhow::Result<IndexPage<'a>> {
+        let page = self.space.read_page(number, buffer)?;
         let head = page.head();
         if head.index_id != self.root.index_id || head.level + 1 != level {
             bail!("page {number} is of level {} of index {}", head.level, head.index_id);
@@ -111,36 +120,36 @@ impl Walk<'_> {
     }
 
     /// Tells what is below the pages of one parent; `first` is the first key of the parent.
-    fn level(
+    fn visit_level(
         &mut self,
-        children: &[(Own, u32)],
+        children: &[(LevelKey, u32)],
         level: u16,
-        first: Option<&Own>,
-        told: &mut dyn FnMut(Step<'_>),
+        first: Option<&LevelKey>,
+        told: &mut dyn FnMut(WalkStep<'_>),
     ) {
         let mut buffer = Vec::new();
         for (key, child) in children {
             // The first key of a level may be anything below: what the parent says is nearer.
             let key = if key.is_lowest() { first } else { Some(key) };
             if level == 1 {
-                told(Step::Leaf(*child, key.map(Own::values)));
+                told(WalkStep::Leaf(*child, key.map(LevelKey::to_values)));
                 continue;
             }
             self.inner.push(*child);
             if self.stop.is_set() || !(self.wanted)(*child) {
-                told(Step::Gap(key.map(Own::values)));
+                told(WalkStep::Gap(key.map(LevelKey::to_values)));
                 continue;
             }
-            let read = self.child(*child, level, &mut buffer);
-            match read.and_then(|page| self::children(&page, &self.layout)) {
+            let read = self.read_child(*child, level, &mut buffer);
+            match read.and_then(|page| self::read_children(&page, &self.layout)) {
                 Ok(below) => {
                     let key = key.cloned();
-                    self.level(&below, level - 1, key.as_ref(), told);
+                    self.visit_level(&below, level - 1, key.as_ref(), told);
                 }
                 Err(error) => {
                     self.lost.0 += 1;
                     self.lost.1.get_or_insert(format!("{error:#}"));
-                    told(Step::Gap(key.map(Own::values)));
+                    told(WalkStep::Gap(key.map(LevelKey::to_values)));
                 }
             }
         }
@@ -149,25 +158,28 @@ impl Walk<'_> {
 
 /// A key that outlives its page; `None` stands for the begin of the level.
 #[derive(Clone, Debug)]
-struct Own(Option<Vec<Option<Vec<u8>>>>);
+struct LevelKey(Option<Vec<Option<Vec<u8>>>>);
 
-impl Own {
+impl LevelKey {
     fn is_lowest(&self) -> bool {
         self.0.is_none()
     }
-    fn values(&self) -> Values<'_> {
+    fn to_values(&self) -> KeyValues<'_> {
         self.0.iter().flatten().map(Option::as_deref).collect()
     }
 }
 
 /// Keys and numbers of the pages below one.
-fn children(page: &Page<'_>, layout: &Layout) -> anyhow::Result<Vec<(Own, u32)>> {
+fn read_children(
+    page: &IndexPage<'_>,
+    layout: &RecordLayout,
+) -> anyhow::Result<Vec<(LevelKey, u32)>> {
     let mut found = Vec::with_capacity(usize::from(page.head().records));
     for record in page.records() {
-        let (values, child) = layout.read(&record).context("a key can't be read")?;
+        let (values, child) = layout.read_key(&record).context("a key can't be read")?;
         let key = (!record.is_lowest())
             .then(|| values.iter().map(|v| v.map(<[u8]>::to_vec)).collect::<Vec<_>>());
-        found.push((Own(key), child));
+        found.push((LevelKey(key), child));
     }
     if found.len() != usize::from(page.head().records) {
         bail!("{} of {} keys can be reached", found.len(), page.head().records);

@@ -2,9 +2,9 @@
 //!
 //! The server is asked for its LRU lists once, which is all it has to do; keys are read from its files, where those
 //! can be read. Nothing is changed on the server.
-//! Start reading at [`save`].
+//! Start reading at [`save_hot_set`].
 
-mod places;
+mod innodb_catalog;
 mod pool;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,25 +13,28 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::file::MOST_PAGES;
-use super::ibd::{Hot, RANGE_LEAVES, Shape, Tablespace, ranges};
-use super::{FORMAT_VERSION, HotIndex, HotSet, Origin};
+use super::ibd::{HotPages, KeyShape, RANGE_LEAVES, Tablespace, find_ranges};
+use super::{FORMAT_VERSION, HotIndex, HotSet, HotSetOrigin};
 use crate::base::{Clock, Nanos, RealClock, Stop};
-use crate::target::{Error, Session};
-use crate::warm::catalog::{self, HIDDEN, Table};
-use crate::warm::gauge::status_text;
-use crate::warm::inventory::quoted_name;
-use crate::warm::{Choice, Scene, Warmth, breaking_off, gauge, guarded, open};
-use crate::workload::Progress;
-use places::{Files, Places};
-use pool::Pool;
+use crate::client::{Error, Session};
+use crate::warm::catalog::{self, CatalogTable, HIDDEN};
+use crate::warm::inventory::parse_quoted_name;
+use crate::warm::pool_status::read_status_text;
+use crate::warm::{
+    PoolStatus, TableChoice, WarmContext, open_session, read_pool_status, with_abandon_flag,
+    with_kill_on_stop,
+};
+use crate::workload::JobProgress;
+use innodb_catalog::{DataFiles, InnodbCatalog};
+use pool::PoolSnapshot;
 
 /// How to save.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SavePlan {
     /// Databases and tables; all of the users if empty.
-    pub tables: Vec<Choice>,
+    pub tables: Vec<TableChoice>,
     /// How much of what is in the pool.
-    pub most: Most,
+    pub most: SaveLimit,
     /// A copy of the server's data folder; its own, if it can be read here, if `None`.
     pub datadir: Option<PathBuf>,
     /// Most leaves of one range; 0 for as many as are good for reading them.
@@ -42,7 +45,7 @@ pub struct SavePlan {
 
 /// How much of what is in the pool to save, the hottest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Most {
+pub enum SaveLimit {
     /// All of it.
     #[default]
     All,
@@ -54,7 +57,7 @@ pub enum Most {
 
 /// What was saved.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Saved {
+pub struct SaveOutcome {
     /// The hot set.
     pub hot: HotSet,
     /// Index pages of the chosen tables that are in the pool.
@@ -75,65 +78,75 @@ pub struct Saved {
 ///
 /// # Errors
 /// When the server is gone or refuses: its LRU lists are shown to accounts with the privilege PROCESS only.
-pub fn save(plan: &SavePlan, scene: &mut Scene<'_>) -> anyhow::Result<Saved> {
+pub fn save_hot_set(plan: &SavePlan, scene: &mut WarmContext<'_>) -> anyhow::Result<SaveOutcome> {
     let (clock, stop) = (scene.clock, scene.stop.clone());
-    guarded(clock, &stop, |abandon| run(plan, scene, abandon))
+    with_abandon_flag(clock, &stop, |abandon| run_save(plan, scene, abandon))
 }
 
-fn run(plan: &SavePlan, scene: &mut Scene<'_>, abandon: &Stop) -> anyhow::Result<Saved> {
-    let mut session = open(scene.target, abandon)?;
-    let warmth = gauge(&mut session)?;
+fn run_save(
+    plan: &SavePlan,
+    scene: &mut WarmContext<'_>,
+    abandon: &Stop,
+) -> anyhow::Result<SaveOutcome> {
+    let mut session = open_session(scene.target, abandon)?;
+    let warmth = read_pool_status(&mut session)?;
     let clock = scene.clock;
-    let accesses_per_s = accesses(&mut session, plan.watch, clock, scene.stop)?;
+    let accesses_per_s = measure_access_rate(&mut session, plan.watch, clock, scene.stop)?;
     let began = clock.now();
     let pages = warmth.pages_data;
-    (scene.progress)(Progress { label: "look".to_owned(), done: 0, total: pages, unit: "pages" });
+    (scene.progress)(JobProgress {
+        label: "look".to_owned(),
+        done: 0,
+        total: pages,
+        unit: "pages",
+    });
     let id = session.id();
-    let looked = breaking_off(scene.target, clock, scene.stop, id, || pool::look(&mut session));
+    let looked =
+        with_kill_on_stop(scene.target, clock, scene.stop, id, || pool::read_pool(&mut session));
     let pool = match looked {
         Ok(pool) => pool,
         Err(Error::Server { .. } | Error::Abandoned) if scene.stop.is_set() => {
-            return Ok(Saved { cut: true, ..Saved::default() });
+            return Ok(SaveOutcome { cut: true, ..SaveOutcome::default() });
         }
-        Err(error) => return Err(refused(error)),
+        Err(error) => return Err(pool_access_error(error)),
     };
-    let look_seconds = clock.now().since(began).seconds();
+    let look_seconds = clock.now().since(began).to_seconds();
     // Not before the look: it has the server read the first page of every index.
-    let catalog = catalog::read(&mut session, &plan.tables)?;
-    let places = Places::read(&mut session)?;
-    let files = Files::find(&mut session, scene.target, plan.datadir.as_deref())?;
-    let origin = Origin { accesses_per_s, ..origin(&mut session, &warmth, clock)? };
+    let catalog = catalog::read_catalog(&mut session, &plan.tables)?;
+    let places = InnodbCatalog::read_catalog(&mut session)?;
+    let files = DataFiles::locate_datadir(&mut session, scene.target, plan.datadir.as_deref())?;
+    let origin = HotSetOrigin { accesses_per_s, ..read_origin(&mut session, &warmth, clock)? };
     let mut notes = catalog.notes;
-    let groups = Groups::of(&pool, &catalog.tables, plan.most, &mut notes);
-    let mut taker = Taker {
+    let groups = PagesByIndex::from_pool(&pool, &catalog.tables, plan.most, &mut notes);
+    let mut taker = HotIndexBuilder {
         tables: &catalog.tables,
         places: &places,
         files: &files,
         range_leaves: plan.range_leaves,
         stop: scene.stop,
         clock,
-        saved: Saved { look_seconds, pages_in_pool: groups.pages, ..Saved::default() },
+        saved: SaveOutcome { look_seconds, pages_in_pool: groups.pages, ..SaveOutcome::default() },
     };
     let began = clock.now();
     let total = groups.all.len() as u64;
     let mut indexes = Vec::new();
     for (done, group) in groups.all.iter().enumerate() {
         let label = format!("{}.{}", group.database, group.table);
-        (scene.progress)(Progress { label, done: done as u64, total, unit: "indexes" });
+        (scene.progress)(JobProgress { label, done: done as u64, total, unit: "indexes" });
         if scene.stop.is_set() {
-            return Ok(Saved { cut: true, ..taker.saved });
+            return Ok(SaveOutcome { cut: true, ..taker.saved });
         }
-        indexes.push(taker.index(group));
+        indexes.push(taker.build_index(group));
     }
     let mut saved = taker.saved;
-    saved.keys_seconds = clock.now().since(began).seconds();
+    saved.keys_seconds = clock.now().since(began).to_seconds();
     saved.cut = scene.stop.is_set();
     saved.hot = HotSet { format_version: FORMAT_VERSION, origin, indexes, notes };
     Ok(saved)
 }
 
 /// What to say about a server that does not show its pool.
-fn refused(error: Error) -> anyhow::Error {
+fn pool_access_error(error: Error) -> anyhow::Error {
     match error {
         Error::Server { code: 1227 | 1142, .. } => anyhow::Error::new(error)
             .context("the account may not see what is in the pool: it needs the privilege PROCESS"),
@@ -141,22 +154,26 @@ fn refused(error: Error) -> anyhow::Error {
     }
 }
 
-fn origin(session: &mut Session, warmth: &Warmth, clock: RealClock) -> anyhow::Result<Origin> {
+fn read_origin(
+    session: &mut Session,
+    warmth: &PoolStatus,
+    clock: RealClock,
+) -> anyhow::Result<HotSetOrigin> {
     let rows = session
-        .rows(
+        .query_rows(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
              ('server_uuid', 'hostname', 'port', 'version')",
         )
         .context("ask the server who it is")?;
     let pairs: BTreeMap<String, String> = (0..rows.rows.len())
-        .filter_map(|row| Some((rows.text(row, 0)?.to_lowercase(), rows.text(row, 1)?)))
+        .filter_map(|row| Some((rows.text_value(row, 0)?.to_lowercase(), rows.text_value(row, 1)?)))
         .collect();
     let value = |name: &str| pairs.get(name).cloned().unwrap_or_default();
     let server = match value("server_uuid") {
         none if none.is_empty() => format!("{}:{}", value("hostname"), value("port")),
         uuid => uuid,
     };
-    Ok(Origin {
+    Ok(HotSetOrigin {
         product: session.identity().product.name().to_owned(),
         version: value("version"),
         server,
@@ -168,14 +185,14 @@ fn origin(session: &mut Session, warmth: &Warmth, clock: RealClock) -> anyhow::R
 }
 
 /// Accesses to pages per second, from two looks at the server's counter; we do nothing on the server in between.
-fn accesses(
+fn measure_access_rate(
     session: &mut Session,
     watch: Nanos,
     clock: RealClock,
     stop: &Stop,
 ) -> anyhow::Result<Option<f64>> {
     let mut count = || -> anyhow::Result<Option<f64>> {
-        let text = status_text(session, "Innodb_buffer_pool_read_requests")
+        let text = read_status_text(session, "Innodb_buffer_pool_read_requests")
             .context("read how many accesses to pages there were")?;
         Ok(text.parse().ok())
     };
@@ -187,9 +204,9 @@ fn accesses(
         clock.sleep_until((clock.now() + NAP).min(began + watch));
     }
     let (ended, after) = (clock.now(), count()?);
-    let rate = before
-        .zip(after)
-        .map(|(before, after)| (after - before).max(0.0) / ended.since(began).seconds().max(1e-9));
+    let rate = before.zip(after).map(|(before, after)| {
+        (after - before).max(0.0) / ended.since(began).to_seconds().max(1e-9)
+    });
     Ok(rate.filter(|_| !stop.is_set()))
 }
 
@@ -198,7 +215,7 @@ const NAP: Nanos = Nanos(50_000_000);
 
 /// The pages of one index.
 #[derive(Debug, Default)]
-struct Group {
+struct IndexPages {
     database: String,
     table: String,
     partition: String,
@@ -212,9 +229,9 @@ struct Group {
 
 /// The pages in the pool by index.
 #[derive(Debug, Default)]
-struct Groups {
+struct PagesByIndex {
     /// The index with the hottest pages on average first.
-    all: Vec<Group>,
+    all: Vec<IndexPages>,
     /// Index pages of the chosen tables in the pool.
     pages: u64,
 }
@@ -222,25 +239,30 @@ struct Groups {
 /// Kinds of pages that hold values too long for their row.
 const LONG: &[&str] = &["BLOB", "ZBLOB", "ZBLOB2", "LOB_FIRST", "LOB_DATA", "LOB_INDEX"];
 
-impl Groups {
-    fn of(pool: &Pool, tables: &[Table], most: Most, notes: &mut Vec<String>) -> Groups {
+impl PagesByIndex {
+    fn from_pool(
+        pool: &PoolSnapshot,
+        tables: &[CatalogTable],
+        most: SaveLimit,
+        notes: &mut Vec<String>,
+    ) -> PagesByIndex {
         let known: HashSet<(&str, &str)> =
             tables.iter().map(|t| (t.database.as_str(), t.name.as_str())).collect();
         let names: Vec<_> = pool
             .names
             .iter()
             .map(|(table, index)| {
-                let (database, table, partition) = quoted_name(table)?;
+                let (database, table, partition) = parse_quoted_name(table)?;
                 let ours = known.contains(&(database.as_str(), table.as_str()));
                 ours.then(|| (database, table, partition, index.clone()))
             })
             .collect();
-        let ours = |seen: &pool::Seen| seen.name.and_then(|at| names[at as usize].as_ref());
+        let ours = |seen: &pool::PoolPage| seen.name.and_then(|at| names[at as usize].as_ref());
         let pages = pool.pages.iter().filter(|seen| ours(seen).is_some()).count() as u64;
         let most = match most {
-            Most::All => pages,
-            Most::Share(share) => (pages as f64 * share).ceil() as u64,
-            Most::Pages(most) => most,
+            SaveLimit::All => pages,
+            SaveLimit::Share(share) => (pages as f64 * share).ceil() as u64,
+            SaveLimit::Pages(most) => most,
         };
         if pages.min(most) > MOST_PAGES {
             notes.push(format!(
@@ -249,17 +271,17 @@ impl Groups {
             ));
         }
         let most = most.min(MOST_PAGES);
-        let mut groups: HashMap<(u32, u32), Group> = HashMap::new();
+        let mut groups: HashMap<(u32, u32), IndexPages> = HashMap::new();
         let mut place = 0;
         for seen in &pool.pages {
             let (Some(at), Some(name)) = (seen.name, ours(seen)) else { continue };
-            let group = groups.entry((seen.space, at)).or_insert_with(|| Group {
+            let group = groups.entry((seen.space, at)).or_insert_with(|| IndexPages {
                 database: name.0.clone(),
                 table: name.1.clone(),
                 partition: name.2.clone(),
                 index: name.3.clone(),
                 space: seen.space,
-                ..Group::default()
+                ..IndexPages::default()
             });
             group.resident.insert(seen.page);
             if place < most {
@@ -267,15 +289,17 @@ impl Groups {
             }
             place += 1;
         }
-        let mut all: Vec<Group> = groups.into_values().filter(|g| !g.hot.is_empty()).collect();
-        all.sort_by(|a, b| a.heat().total_cmp(&b.heat()).then(a.hot[0].1.cmp(&b.hot[0].1)));
-        left_out(pool, notes);
-        Groups { all, pages }
+        let mut all: Vec<IndexPages> = groups.into_values().filter(|g| !g.hot.is_empty()).collect();
+        all.sort_by(|a, b| {
+            a.mean_rank().total_cmp(&b.mean_rank()).then(a.hot[0].1.cmp(&b.hot[0].1))
+        });
+        note_left_out(pool, notes);
+        PagesByIndex { all, pages }
     }
 }
 
 /// Says which pages in the pool are no hot pages to us.
-fn left_out(pool: &Pool, notes: &mut Vec<String>) {
+fn note_left_out(pool: &PoolSnapshot, notes: &mut Vec<String>) {
     if !pool.in_motion {
         notes.push(
             "the pool was never full since the server started, so its order is that of first use \
@@ -296,28 +320,28 @@ fn left_out(pool: &Pool, notes: &mut Vec<String>) {
     }
 }
 
-impl Group {
+impl IndexPages {
     /// Mean place of its hot pages.
-    fn heat(&self) -> f64 {
+    fn mean_rank(&self) -> f64 {
         let sum: f64 = self.hot.iter().map(|(_, place)| *place as f64).sum();
         sum / self.hot.len().max(1) as f64
     }
 }
 
 /// Makes indexes of a hot set from their pages.
-struct Taker<'a> {
-    tables: &'a [Table],
-    places: &'a Places,
-    files: &'a Files,
+struct HotIndexBuilder<'a> {
+    tables: &'a [CatalogTable],
+    places: &'a InnodbCatalog,
+    files: &'a DataFiles,
     range_leaves: u64,
     stop: &'a Stop,
     clock: RealClock,
-    saved: Saved,
+    saved: SaveOutcome,
 }
 
-impl Taker<'_> {
-    fn index(&mut self, group: &Group) -> HotIndex {
-        let named = |t: &&Table| t.database == group.database && t.name == group.table;
+impl HotIndexBuilder<'_> {
+    fn build_index(&mut self, group: &IndexPages) -> HotIndex {
+        let named = |t: &&CatalogTable| t.database == group.database && t.name == group.table;
         let table = self.tables.iter().find(named);
         let size = (group.partition.clone(), group.index.clone());
         let mut index = HotIndex {
@@ -332,7 +356,7 @@ impl Taker<'_> {
             ..HotIndex::default()
         };
         let taken = match table {
-            Some(table) => self.keys(table, group, &mut index),
+            Some(table) => self.read_key_ranges(table, group, &mut index),
             None => Err("the catalog does not know its table".to_owned()),
         };
         if let Err(why) = taken {
@@ -343,35 +367,40 @@ impl Taker<'_> {
     }
 
     /// Finds the keys of an index.
-    fn keys(&mut self, table: &Table, group: &Group, index: &mut HotIndex) -> Result<(), String> {
+    fn read_key_ranges(
+        &mut self,
+        table: &CatalogTable,
+        group: &IndexPages,
+        index: &mut HotIndex,
+    ) -> Result<(), String> {
         let name = (group.database.as_str(), group.table.as_str(), group.partition.as_str());
-        let lies = self.places.index_of(group.space, name, &group.index);
+        let lies = self.places.find_index(group.space, name, &group.index);
         let named = |name: &str| table.indexes.iter().find(|i| i.name == name);
-        let rows = match lies.and_then(|lies| self.places.clustered(lies)) {
+        let rows = match lies.and_then(|lies| self.places.clustered_index(lies)) {
             Some(name) => named(name),
-            None => table.clustered(),
+            None => table.clustered_index(),
         };
         index.clustered = group.index == HIDDEN || rows.is_some_and(|i| i.name == group.index);
         index.index_id = lies.map_or(0, |lies| lies.root.index_id);
-        let shape = Shape::of(table, &group.index, rows)?;
+        let shape = KeyShape::from_index(table, &group.index, rows)?;
         index.key = shape.columns.clone();
         let file = self.places.spaces.get(&group.space).and_then(|space| space.file.as_deref());
         let file = file.ok_or("the server does not say which file it lies in")?;
-        let path = self.files.path(file)?;
+        let path = self.files.local_path(file)?;
         let mut space = Tablespace::open(&path, group.space, self.clock)
             .map_err(|error| format!("its file can't be used: {error:#}"))?;
-        index.file_pages = index.file_pages.max(space.pages());
+        index.file_pages = index.file_pages.max(space.page_count());
         // MySQL's catalog leaves out the partitions.
-        let root = lies.map(|lies| lies.root).or_else(|| space.root_among(&group.resident));
+        let root = lies.map(|lies| lies.root).or_else(|| space.find_root(&group.resident));
         let root = root.ok_or("nothing says where it begins")?;
         index.index_id = root.index_id;
         let places: HashMap<u32, u64> = group.hot.iter().copied().collect();
-        let hot = Hot {
+        let hot = HotPages {
             places: &places,
             resident: &group.resident,
             most: if self.range_leaves == 0 { RANGE_LEAVES } else { self.range_leaves },
         };
-        let found = ranges(&mut space, root, &shape, &hot, self.stop);
+        let found = find_ranges(&mut space, root, &shape, &hot, self.stop);
         self.saved.pages_read += space.pages_read;
         let found = found.map_err(|error| format!("its keys can't be read: {error:#}"))?;
         if found.ranges.is_empty() && found.inner < places.len() as u64 {
@@ -387,16 +416,16 @@ impl Taker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pool::Seen;
+    use pool::PoolPage;
 
-    fn pool(pages: &[(u32, Option<u32>)]) -> Pool {
-        let seen = |(i, (space, name)): (usize, &(u32, Option<u32>))| Seen {
+    fn pool(pages: &[(u32, Option<u32>)]) -> PoolSnapshot {
+        let seen = |(i, (space, name)): (usize, &(u32, Option<u32>))| PoolPage {
             space: *space,
             page: 100 + i as u32,
             name: *name,
         };
         let names = [("`a`.`t`", "k"), ("`mysql`.`user`", "PRIMARY"), ("`a`.`t`", "PRIMARY")];
-        Pool {
+        PoolSnapshot {
             pages: pages.iter().enumerate().map(seen).collect(),
             names: names.iter().map(|(t, i)| ((*t).to_owned(), (*i).to_owned())).collect(),
             others: BTreeMap::from([("UNDO_LOG".to_owned(), 5), ("LOB_DATA".to_owned(), 3)]),
@@ -404,16 +433,16 @@ mod tests {
         }
     }
 
-    fn tables() -> Vec<Table> {
+    fn tables() -> Vec<CatalogTable> {
         let (database, name) = ("a".to_owned(), "t".to_owned());
-        vec![Table { database, name, ..Table::default() }]
+        vec![CatalogTable { database, name, ..CatalogTable::default() }]
     }
 
     #[test]
     fn pages_are_grouped_by_index_and_places_count_what_is_ours() {
         let pool = pool(&[(7, Some(0)), (1, Some(1)), (7, Some(2)), (7, None), (7, Some(0))]);
         let mut notes = Vec::new();
-        let groups = Groups::of(&pool, &tables(), Most::All, &mut notes);
+        let groups = PagesByIndex::from_pool(&pool, &tables(), SaveLimit::All, &mut notes);
         assert_eq!(groups.pages, 3);
         let told: Vec<_> = groups.all.iter().map(|g| (g.index.as_str(), &g.hot[..])).collect();
         assert_eq!(told, [("k", &[(100, 0), (104, 2)][..]), ("PRIMARY", &[(102, 1)][..])]);
@@ -426,13 +455,13 @@ mod tests {
     fn only_the_hottest_are_taken_but_all_are_known() {
         let pool = pool(&[(7, Some(0)), (7, Some(2)), (7, Some(0)), (7, Some(2))]);
         let taken = |most| {
-            let groups = Groups::of(&pool, &tables(), most, &mut Vec::new());
+            let groups = PagesByIndex::from_pool(&pool, &tables(), most, &mut Vec::new());
             let hot: usize = groups.all.iter().map(|g| g.hot.len()).sum();
             (hot, groups.all[0].resident.len())
         };
-        assert_eq!(taken(Most::Share(0.5)), (2, 2));
-        assert_eq!(taken(Most::Share(0.6)), (3, 2));
-        assert_eq!(taken(Most::Pages(1)), (1, 2));
-        assert_eq!(taken(Most::Pages(99)), (4, 2));
+        assert_eq!(taken(SaveLimit::Share(0.5)), (2, 2));
+        assert_eq!(taken(SaveLimit::Share(0.6)), (3, 2));
+        assert_eq!(taken(SaveLimit::Pages(1)), (1, 2));
+        assert_eq!(taken(SaveLimit::Pages(99)), (4, 2));
     }
 }

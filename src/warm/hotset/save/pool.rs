@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::target::{Error, Row, Session};
-use crate::warm::gauge::text;
+use crate::client::{Error, Session, TextRow};
+use crate::warm::pool_status::column_text;
 
 /// A page of an index in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct PoolPage {
     pub space: u32,
     pub page: u32,
     /// Which of the names is its table and index; `None` if the server does not know.
@@ -16,9 +16,9 @@ pub(super) struct Seen {
 
 /// The pool, looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Pool {
+pub(super) struct PoolSnapshot {
     /// Pages of indexes, the hottest first.
-    pub pages: Vec<Seen>,
+    pub pages: Vec<PoolPage>,
     /// Tables and indexes as the server names them.
     pub names: Vec<(String, String)>,
     /// Pages of other kinds, by kind.
@@ -32,46 +32,46 @@ const LOOK: &str = "SELECT POOL_ID, LRU_POSITION, SPACE, PAGE_NUMBER, PAGE_TYPE,
     INDEX_NAME, FREE_PAGE_CLOCK FROM information_schema.INNODB_BUFFER_PAGE_LRU";
 
 /// Looks at every page of the pool.
-pub(super) fn look(session: &mut Session) -> Result<Pool, Error> {
-    let mut lists = Lists::default();
-    session.each_row(LOOK, &mut |row| lists.take(&row))?;
-    Ok(lists.merged())
+pub(super) fn read_pool(session: &mut Session) -> Result<PoolSnapshot, Error> {
+    let mut lists = LruLists::default();
+    session.for_each_row(LOOK, &mut |row| lists.add_row(&row))?;
+    Ok(lists.into_snapshot())
 }
 
 /// The lists of all pool instances, as they come.
 #[derive(Default)]
-struct Lists {
+struct LruLists {
     /// Instance, place from the cold end, page.
-    pages: Vec<(u32, u64, Seen)>,
+    pages: Vec<(u32, u64, PoolPage)>,
     names: HashMap<(String, String), u32>,
     lengths: HashMap<u32, u64>,
     others: BTreeMap<String, u64>,
     in_motion: bool,
 }
 
-impl Lists {
-    fn take(&mut self, row: &Row) {
-        let number = |at| text(row, at).and_then(|v| v.parse::<u64>().ok());
+impl LruLists {
+    fn add_row(&mut self, row: &TextRow) {
+        let number = |at| column_text(row, at).and_then(|v| v.parse::<u64>().ok());
         let small = |at| number(at).and_then(|n| u32::try_from(n).ok());
         let (Some(list), Some(place)) = (small(0), number(1)) else { return };
         let length = self.lengths.entry(list).or_default();
         *length = (*length).max(place + 1);
         self.in_motion |= number(7).is_some_and(|clock| clock > 0);
-        let kind = text(row, 4).unwrap_or_default();
+        let kind = column_text(row, 4).unwrap_or_default();
         let (Some(space), Some(page), "INDEX") = (small(2), small(3), kind.as_str()) else {
             *self.others.entry(kind).or_default() += 1;
             return;
         };
-        let name = text(row, 5).zip(text(row, 6)).map(|name| {
+        let name = column_text(row, 5).zip(column_text(row, 6)).map(|name| {
             let next = self.names.len() as u32;
             *self.names.entry(name).or_insert(next)
         });
-        self.pages.push((list, place, Seen { space, page, name }));
+        self.pages.push((list, place, PoolPage { space, page, name }));
     }
 
     /// One list, the hottest first. Instances have lists of their own, of about equal age from end to end: what is
     /// as far from the hot end, by the list's length, is taken for as hot.
-    fn merged(mut self) -> Pool {
+    fn into_snapshot(mut self) -> PoolSnapshot {
         let lengths = std::mem::take(&mut self.lengths);
         let from_hot = |list: u32, place: u64| {
             let length = lengths.get(&list).copied().unwrap_or(1);
@@ -84,7 +84,7 @@ impl Lists {
             names[at as usize] = name;
         }
         let pages = self.pages.into_iter().map(|(_, _, seen)| seen).collect();
-        Pool { pages, names, others: self.others, in_motion: self.in_motion }
+        PoolSnapshot { pages, names, others: self.others, in_motion: self.in_motion }
     }
 }
 
@@ -92,7 +92,7 @@ impl Lists {
 mod tests {
     use super::*;
 
-    fn row(list: u32, place: u64, page: u32, kind: &str, names: Option<(&str, &str)>) -> Row {
+    fn row(list: u32, place: u64, page: u32, kind: &str, names: Option<(&str, &str)>) -> TextRow {
         let text = |t: &str| Some(t.as_bytes().to_vec());
         vec![
             text(&list.to_string()),
@@ -108,16 +108,16 @@ mod tests {
 
     #[test]
     fn lists_of_several_instances_are_merged_by_their_length() {
-        let mut lists = Lists::default();
+        let mut lists = LruLists::default();
         for place in 0..4 {
-            lists.take(&row(0, place, 10 + place as u32, "INDEX", Some(("`a`.`t`", "PRIMARY"))));
+            lists.add_row(&row(0, place, 10 + place as u32, "INDEX", Some(("`a`.`t`", "PRIMARY"))));
         }
         for place in 0..2 {
-            lists.take(&row(1, place, 20 + place as u32, "INDEX", None));
+            lists.add_row(&row(1, place, 20 + place as u32, "INDEX", None));
         }
-        lists.take(&row(1, 2, 99, "UNDO_LOG", None));
-        lists.take(&row(1, 3, 98, "UNDO_LOG", None));
-        let pool = lists.merged();
+        lists.add_row(&row(1, 2, 99, "UNDO_LOG", None));
+        lists.add_row(&row(1, 3, 98, "UNDO_LOG", None));
+        let pool = lists.into_snapshot();
         assert!(pool.in_motion);
         let pages: Vec<u32> = pool.pages.iter().map(|p| p.page).collect();
         assert_eq!(pages, [13, 12, 11, 21, 10, 20]);

@@ -1,0 +1,207 @@
+//! Doubts about how the run went: cut, damaged, failing, short, alone, with holes.
+
+use std::collections::BTreeMap;
+
+use crate::archive::RunState;
+
+use super::super::findings::{PoolTemperature, SteadyVerdict, TrialFinding};
+use super::super::number_format::{format_count, format_percent, format_plural, format_time};
+use super::super::sentences::caveat_texts;
+use super::{Caveat, CaveatInput, load_names_text};
+
+/// Unexpected errors above this share of all events make a run fail.
+pub(in super::super) const ERROR_SHARE: f64 = 0.001;
+/// Server errors that contention brings about and that programs are built to try again: lock wait timeout,
+/// deadlock, record changed since last read.
+const EXPECTED_CODES: &[u16] = &[1205, 1213, 1020];
+/// A rate from less than this is a first look.
+const SHORT_S: f64 = 10.0;
+/// A rate is said steady from this on.
+const STEADY_S: f64 = 60.0;
+/// Why a load ends when all went well.
+const DONE: &str = "done";
+
+/// CUT: not everything that was asked was done.
+pub(super) fn cut_run(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let meta = &case.run.meta;
+    let broken = case.run.trials.iter().find_map(|t| t.failure.as_ref());
+    let why = meta.why.as_ref().or(broken).map(|w| format!(": {w}")).unwrap_or_default();
+    let cut_loads = case.trials.iter().filter(|t| t.reason != DONE).count();
+    let row = match meta.state {
+        RunState::Failed => caveat_texts::CUT_FAILED,
+        RunState::Interrupted => caveat_texts::CUT_STOPPED,
+        RunState::Running => caveat_texts::CUT_OPEN,
+        RunState::Done if cut_loads > 0 => caveat_texts::CUT_LOAD,
+        RunState::Done => return None,
+    };
+    let loads = match (cut_loads, case.trials.len()) {
+        (0, 0) => "; no load was measured".to_owned(),
+        (0, _) => String::new(),
+        (cut, all) => {
+            format!(
+                "; {} of {} cut",
+                format_count(cut as u64),
+                format_plural(all as u64, "load", "loads")
+            )
+        }
+    };
+    Some(row.to_caveat(&[("why", &why), ("loads", &loads)]))
+}
+
+/// DAMAGE: something in the run folder could not be read.
+pub(super) fn damaged_archive(case: &CaveatInput<'_>) -> Option<Caveat> {
+    // A run that was not closed says so in CUT; it has no manifest to miss.
+    let open = case.run.meta.state == RunState::Running;
+    let all = &case.run.damage;
+    let damage: Vec<_> = all.iter().filter(|d| !open || !d.starts_with("the run was")).collect();
+    let (first, rest) = damage.split_first()?;
+    let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+    Some(caveat_texts::DAMAGE.to_caveat(&[("first", first), ("more", &more)]))
+}
+
+/// Whether the error is one that programs expect under contention.
+fn is_expected(kind: &str, code: u16) -> bool {
+    kind == "server" && EXPECTED_CODES.contains(&code)
+}
+
+/// Failed events that nobody expects, and their share of all.
+pub(in super::super) fn unexpected_errors(trial: &TrialFinding) -> (u64, f64) {
+    let expected: u64 =
+        trial.errors.iter().filter(|e| is_expected(&e.kind, e.code)).map(|e| e.count).sum();
+    let unexpected = trial.failed.saturating_sub(expected.max(trial.failed_as_recorded));
+    let tried = trial.events + trial.failed;
+    (unexpected, if tried == 0 { 0.0 } else { unexpected as f64 / tried as f64 })
+}
+
+/// ERRORS: above 0.1 % unexpected errors the run fails; below it says so.
+pub(super) fn failed_events(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let failed: u64 = case.trials.iter().map(|t| t.failed).sum();
+    let worst = case
+        .trials
+        .iter()
+        .max_by(|a, b| unexpected_errors(a).1.total_cmp(&unexpected_errors(b).1))?;
+    if failed == 0 {
+        return None;
+    }
+    let (number, share) = unexpected_errors(worst);
+    let row = match share {
+        s if s > ERROR_SHARE => caveat_texts::ERRORS_VOID,
+        _ if number > 0 => caveat_texts::ERRORS_SOME,
+        _ => caveat_texts::ERRORS_EXPECTED,
+    };
+    let tried: u64 = case.trials.iter().map(|t| t.events + t.failed).sum();
+    Some(row.to_caveat(&[
+        ("failed", &format_count(failed)),
+        ("tried", &format_count(tried)),
+        ("share", &format_percent(failed as f64 / tried as f64)),
+        ("most", &main_error_text(case)),
+    ]))
+}
+
+fn main_error_text(case: &CaveatInput<'_>) -> String {
+    let errors = case.trials.iter().flat_map(|t| &t.errors);
+    let Some(most) = errors.max_by_key(|e| (!is_expected(&e.kind, e.code), e.count)) else {
+        return String::new();
+    };
+    let text = if most.first_text.is_empty() { &most.kind } else { &most.first_text };
+    let times = format_plural(most.count, "time", "times");
+    format!("; {times} {} {}: {text}", most.kind, most.code)
+}
+
+/// TOO-SHORT: below a minute no rate is steady, below ten seconds it is a first look.
+/// Loads of an experiment are a fixed amount of work, timed as a whole: for them it is a note.
+pub(super) fn too_short(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let shortest = case.trials.iter().map(|t| t.seconds).min_by(f64::total_cmp)?;
+    if shortest >= STEADY_S {
+        return too_short_for_steady(case);
+    }
+    let is_replay = case.run.trials.iter().all(|t| t.replayed.is_some());
+    let fixed_work = is_replay || is_fixed_work(&case.run.plan);
+    let what = if case.trials.len() == 1 { "the load" } else { "the shortest load" };
+    let row = match (fixed_work, shortest < SHORT_S) {
+        (true, _) => caveat_texts::TOO_SHORT_WORK,
+        (false, true) => caveat_texts::TOO_SHORT_GLANCE,
+        (false, false) => caveat_texts::TOO_SHORT,
+    };
+    Some(row.to_caveat(&[("what", &what), ("time", &format_time(shortest))]))
+}
+
+/// Whether the plan's loads end when their work is done, and not after a time.
+fn is_fixed_work(plan: &str) -> bool {
+    let lines = plan.lines().map(str::trim).skip_while(|line| *line != "[load]").skip(1);
+    let keys: Vec<&str> = lines
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| Some(line.split_once('=')?.0.trim()))
+        .collect();
+    let has = |key: &str| keys.contains(&key);
+    has("events") || (!keys.is_empty() && !has("time") && !has("until-steady"))
+}
+
+/// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
+fn too_short_for_steady(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let open =
+        |t: &&TrialFinding| t.steady.as_ref().is_some_and(|s| s.verdict == SteadyVerdict::TooShort);
+    let seen: Vec<&TrialFinding> = case.trials.iter().filter(open).collect();
+    let why = seen.first()?.steady.as_ref()?.why.first().cloned().unwrap_or_default();
+    Some(
+        caveat_texts::TOO_SHORT_OPEN
+            .to_caveat(&[("where", &load_names_text(case, &seen)), ("why", &why)]),
+    )
+}
+
+/// NOT-STEADY: a load long enough to tell was still rising, falling or changing its level. Void where the load was to
+/// run until it is steady.
+pub(super) fn not_steady(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let restless = |t: &&TrialFinding| {
+        // A cold load is one that fills the pool: nobody expects it to be steady.
+        let meant = matches!(t.temperature, PoolTemperature::Cold | PoolTemperature::Warming);
+        let verdict = t.steady.as_ref().map(|s| s.verdict);
+        !meant && verdict.is_some_and(|v| !v.is_steady() && v != SteadyVerdict::TooShort)
+    };
+    let seen: Vec<&TrialFinding> = case.trials.iter().filter(restless).collect();
+    let steady = seen.first()?.steady.as_ref()?;
+    let asked = case.run.plan.lines().any(|line| line.trim() == "until-steady = true");
+    let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
+    let row = if asked { caveat_texts::NOT_STEADY_ASKED } else { caveat_texts::NOT_STEADY };
+    Some(row.to_caveat(&[
+        ("verdict", &steady.verdict.as_str()),
+        ("where", &load_names_text(case, &seen)),
+        ("why", &why),
+    ]))
+}
+
+/// ONE-RUN: nothing was repeated, so nothing is known about how much the numbers move by themselves.
+pub(super) fn one_run(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let repeated = case.trials.iter().any(|t| t.block > 1);
+    (!case.trials.is_empty() && !repeated).then(|| caveat_texts::ONE_RUN.to_caveat(&[]))
+}
+
+/// How long a probe may take to find a server again that was restarted.
+const FOUND_AGAIN_NS: u64 = 2_000_000_000;
+
+/// PROBE-GAP: a probe had nothing to say, other than while the server was stopped or being restarted.
+pub(super) fn probe_gap(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let restarting = |ns: u64| {
+        case.run.steps.iter().any(|s| {
+            let stops = ["restart", "restore", "snapshot"].iter().any(|k| s.kind.starts_with(k));
+            stops && s.began_ns <= ns && s.ended_ns.is_none_or(|e| ns <= e + FOUND_AGAIN_NS)
+        })
+    };
+    let mut gaps: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for sample in &case.run.samples {
+        if let Some(why) = sample.gap.as_deref().filter(|_| !restarting(sample.planned_ns)) {
+            *gaps.entry((&sample.probe, why)).or_default() += 1;
+        }
+    }
+    if gaps.is_empty() {
+        return None;
+    }
+    let taken = |probe: &str| case.run.samples.iter().filter(|s| s.probe == probe).count();
+    let words: Vec<String> = gaps
+        .iter()
+        .map(|((probe, why), n)| {
+            format!("{probe} {n} of {} ({why})", format_count(taken(probe) as u64))
+        })
+        .collect();
+    Some(caveat_texts::PROBE_GAP.to_caveat(&[("probes", &words.join(", "))]))
+}

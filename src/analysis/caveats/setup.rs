@@ -1,0 +1,281 @@
+//! Doubts about what was asked: which keys, how many users, in which order, with which settings.
+
+use crate::archive::Trial;
+use crate::base::distribution::{Distribution, DistributionOptions};
+use crate::base::random::Rng;
+
+use super::super::counters::{counter_rise, numeric_fact, server_variable, step_of_trial};
+use super::super::findings::TrialFinding;
+use super::super::number_format::{
+    format_bytes, format_number, format_percent, format_plural, format_time,
+};
+use super::super::sentences::caveat_texts;
+use super::super::settings::{is_set_by_user, moves_by_itself};
+use super::{Caveat, CaveatInput, load};
+
+/// Keys drawn to see how uneven a distribution is.
+const DRAWS: usize = 50_000;
+/// Parts of the keys that are told apart.
+const BUCKETS: u64 = 1000;
+/// The hottest part of the keys that is looked at.
+const HOTTEST: f64 = 0.01;
+
+/// DATA-DIST: keys that all come equally often, as no application has them.
+pub(super) fn key_distribution(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let trial = case.run.trials.first()?;
+    let share = hottest_share(trial)?;
+    let even = share < 2.0 * HOTTEST;
+    let row = if even { caveat_texts::DATA_DIST_EVEN } else { caveat_texts::DATA_DIST };
+    Some(row.to_caveat(&[("share", &format_percent(share))]))
+}
+
+/// Share of the draws that the hottest 1 % of the keys take, by drawing from the load's own distribution.
+fn hottest_share(trial: &Trial) -> Option<f64> {
+    let option = |name: &str| trial.options.get(name).map(String::as_str);
+    let number = |name: &str| option(name)?.parse::<f64>().ok();
+    if trial.workload == "lookup" {
+        return Some(HOTTEST);
+    }
+    if !trial.workload.starts_with("oltp_") || trial.workload == "oltp_insert" {
+        return None;
+    }
+    let base = DistributionOptions::default();
+    let shape = DistributionOptions {
+        spec_iter: number("rand-spec-iter").map_or(base.spec_iter, |v| v as u32),
+        spec_pct: number("rand-spec-pct").unwrap_or(base.spec_pct),
+        spec_res: number("rand-spec-res").unwrap_or(base.spec_res),
+        pareto_h: number("rand-pareto-h").unwrap_or(base.pareto_h),
+        zipfian_exp: number("rand-zipfian-exp").unwrap_or(base.zipfian_exp),
+    };
+    let rows = number("table-size").unwrap_or(10_000.0).max(1.0) as u64;
+    let name = option("rand-type").unwrap_or("special");
+    let distribution = Distribution::new(name, &shape, 0, rows - 1).ok()?;
+    // A bucket is a key where there are few, else a run of neighbours.
+    let buckets = rows.min(BUCKETS);
+    let mut rng = Rng::new(1, 0, 0);
+    let mut draw = || -> Option<Vec<u32>> {
+        let mut counts = vec![0; usize::try_from(buckets).ok()?];
+        for _ in 0..DRAWS {
+            let key = u128::from(distribution.next_key(&mut rng));
+            counts[usize::try_from(key * u128::from(buckets) / u128::from(rows)).ok()?] += 1;
+        }
+        Some(counts)
+    };
+    // Which are hot is learned from one half and counted in the other: in a single one chance would look hot.
+    let (learned, counted) = (draw()?, draw()?);
+    let mut order: Vec<usize> = (0..learned.len()).collect();
+    order.sort_unstable_by_key(|place| std::cmp::Reverse(learned[*place]));
+    let hot = ((buckets as f64 * HOTTEST).round() as usize).max(1);
+    let taken: u32 = order.iter().take(hot).map(|place| counted[*place]).sum();
+    Some(f64::from(taken) / DRAWS as f64)
+}
+
+/// A load that touches less of its keys than this has a small working set.
+const TOUCHED: f64 = 0.5;
+
+/// PARAM-DIST: a load too small to have asked for more than a part of the keys.
+pub(super) fn touched_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let longest = case.run.trials.iter().max_by_key(|t| t.tally.reads + t.tally.writes)?;
+    let rows = numeric_fact(case.run, "rows").or_else(|| {
+        let number = |name: &str| longest.options.get(name)?.parse::<f64>().ok();
+        Some(number("table-size")? * number("tables").unwrap_or(1.0))
+    });
+    let rows = rows.filter(|rows| *rows > 0.0)?;
+    let drawn = (longest.tally.reads + longest.tally.writes) as f64;
+    // Of n draws from N equal keys 1 - e^(-n/N) of the keys are there; uneven ones touch fewer.
+    let touched = 1.0 - (-drawn / rows).exp();
+    (drawn > 0.0 && touched < TOUCHED).then(|| {
+        caveat_texts::PARAM_DIST.to_caveat(&[
+            ("statements", &format_plural(drawn as u64, "statement", "statements")),
+            ("rows", &format_plural(rows as u64, "row", "rows")),
+            ("share", &format_percent(touched)),
+        ])
+    })
+}
+
+/// ONE-USER: one session, one event at a time.
+pub(super) fn one_user(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let level = load::one_level(case);
+    if level.is_some() {
+        return level;
+    }
+    case.run.meta.server.as_ref()?;
+    let one = |t: &TrialFinding| t.workers == 1 && t.arrival.starts_with("closed");
+    let all = !case.trials.is_empty() && case.trials.iter().all(one) && case.ways.is_empty();
+    all.then(|| caveat_texts::ONE_USER.to_caveat(&[]))
+}
+
+/// A closed loop whose numbers don't add up to its workers by more than this is not what was asked.
+const THINK_SHARE: f64 = 0.1;
+
+/// THINK: in a closed loop N = X (R + Z): workers are rate by response and think time.
+pub(super) fn think_time(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let (trial, think, found) = case
+        .trials
+        .iter()
+        .filter_map(|trial| {
+            let think = parse_think_time_s(&trial.arrival)?;
+            let (rate, mean) = (trial.events_per_s.value?, trial.response.mean_s?);
+            // Every worker's last think time is cut by the load's end.
+            let long = trial.seconds > 10.0 * (think + mean);
+            (long && trial.failed == 0).then_some((trial, think, rate * (mean + think)))
+        })
+        .max_by(|a, b| worker_mismatch(a.0, a.2).total_cmp(&worker_mismatch(b.0, b.2)))?;
+    let missing = worker_mismatch(trial, found);
+    let wrong = missing > THINK_SHARE;
+    if think == 0.0 && !wrong {
+        return None;
+    }
+    let rate = trial.events_per_s.value.unwrap_or_default();
+    let row = if wrong { caveat_texts::THINK_OFF } else { caveat_texts::THINK };
+    Some(row.to_caveat(&[
+        ("load", &trial.id),
+        ("workers", &format_plural(trial.workers as u64, "worker", "workers")),
+        ("rate", &format_number(rate)),
+        ("response", &format_time(trial.response.mean_s.unwrap_or_default())),
+        ("think", &format_time(think)),
+        ("found", &format_number(found)),
+    ]))
+}
+
+fn worker_mismatch(trial: &TrialFinding, found: f64) -> f64 {
+    (found / trial.workers.max(1) as f64 - 1.0).abs()
+}
+
+/// Think time of a closed loop, seconds; `None` for another arrival.
+fn parse_think_time_s(arrival: &str) -> Option<f64> {
+    match arrival.strip_prefix("closed")? {
+        "" => Some(0.0),
+        rest => {
+            let text = rest.trim_start_matches(", ").strip_suffix(" think time")?;
+            Some(crate::base::units::parse_time(text).ok()?.as_secs_f64())
+        }
+    }
+}
+
+/// ORDER: the ways ran in the same order in every block, so drift of the machine looks like a difference of ways.
+pub(super) fn fixed_order(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let mut blocks: Vec<(u32, Vec<&str>)> = Vec::new();
+    for trial in &case.run.trials {
+        match blocks.iter_mut().find(|(block, _)| *block == trial.block) {
+            Some((_, ways)) if ways.last() == Some(&trial.way.as_str()) => {}
+            Some((_, ways)) => ways.push(&trial.way),
+            None => blocks.push((trial.block, vec![&trial.way])),
+        }
+    }
+    let (_, first) = blocks.first()?;
+    let same = blocks.len() > 1 && first.len() > 1 && blocks.iter().all(|(_, ways)| ways == first);
+    same.then(|| {
+        caveat_texts::ORDER.to_caveat(&[
+            ("order", &first.join(", ")),
+            ("blocks", &format_plural(blocks.len() as u64, "block", "blocks")),
+        ])
+    })
+}
+
+/// VARS-CHANGED: somebody changed the server's variables while it was measured.
+pub(super) fn vars_changed(case: &CaveatInput<'_>) -> Option<Caveat> {
+    // Where ways have settings, the first and the last look may be of different ways: other variables follow their
+    // settings, which SIDE-EFFECT tells.
+    let ends = case.run.trials.first().zip(case.run.trials.last());
+    if ends.is_some_and(|(first, last)| first.settings != last.settings) {
+        return None;
+    }
+    let ours = |name: &str| {
+        let plain = |n: &str| n.to_lowercase().replace('-', "_");
+        case.run.trials.iter().any(|t| t.settings.keys().any(|k| plain(k) == plain(name)))
+    };
+    let changed: Vec<String> = case
+        .run
+        .variables
+        .iter()
+        .filter_map(|v| {
+            let end = v.end.as_ref().filter(|end| **end != v.start)?;
+            let counts = !ours(&v.name) && !moves_by_itself(&v.name);
+            counts.then(|| format!("{} from {} to {end}", v.name, v.start))
+        })
+        .collect();
+    let first = &changed[..changed.len().min(5)];
+    (!changed.is_empty())
+        .then(|| caveat_texts::VARS_CHANGED.to_caveat(&[("changed", &first.join(", "))]))
+}
+
+/// TLS: sessions are encrypted, which costs both sides CPU.
+pub(super) fn tls_sessions(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let cipher = case.run.meta.server.as_ref()?.cipher.as_ref()?;
+    Some(caveat_texts::TLS.to_caveat(&[("cipher", cipher)]))
+}
+
+/// DEFAULTS: variables that decide the result and that nobody has set.
+pub(super) fn default_settings(case: &CaveatInput<'_>) -> Option<Caveat> {
+    let compiled = |name: &str| {
+        let v = case.run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name))?;
+        (v.origin.is_some() && !is_set_by_user(v.origin.as_deref())).then_some(v.start.as_str())
+    };
+    let words: Vec<String> = [
+        default_pool_size(case, &compiled),
+        default_redo_log(case, &compiled),
+        default_io_capacity(case, &compiled),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!words.is_empty())
+        .then(|| caveat_texts::DEFAULTS.to_caveat(&[("settings", &words.join("; "))]))
+}
+
+/// A variable's value if nobody has set it.
+type DefaultLookup<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
+
+fn default_pool_size(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+    let pool: f64 = compiled("innodb_buffer_pool_size")?.parse().ok()?;
+    let local = case.run.meta.server.as_ref()?.local;
+    let memory = || case.run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
+    let memory = if local { memory() } else { None };
+    let beside =
+        memory.map(|m| format!(" on a machine of {}", format_bytes(m))).unwrap_or_default();
+    Some(format!("innodb_buffer_pool_size = {}{beside}", format_bytes(pool)))
+}
+
+/// The redo log, and how soon the fastest load filled it.
+fn default_redo_log(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+    let (name, size) = ["innodb_redo_log_capacity", "innodb_log_file_size"]
+        .iter()
+        .find_map(|name| Some((*name, compiled(name)?.parse::<f64>().ok()?)))?;
+    let files = || server_variable(case.run, "innodb_log_files_in_group")?.parse::<f64>().ok();
+    let size = if name == "innodb_log_file_size" { size * files().unwrap_or(1.0) } else { size };
+    let rate = case.run.trials.iter().filter_map(|t| redo_bytes_per_s(case, t)).reduce(f64::max)?;
+    // Reads write next to nothing.
+    (rate * 3600.0 > size).then(|| {
+        format!(
+            "{name} = {}, filled in {} at this write rate",
+            format_bytes(size),
+            format_time(size / rate)
+        )
+    })
+}
+
+/// Bytes of redo per second.
+fn redo_bytes_per_s(case: &CaveatInput<'_>, trial: &Trial) -> Option<f64> {
+    let step = step_of_trial(case.run, trial)?;
+    let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
+    let bytes = counter_rise(&step.before, &step.after, "Innodb_os_log_written")?;
+    (seconds > 0.0).then(|| bytes / seconds)
+}
+
+/// The budget of background writes, against the pages really written.
+fn default_io_capacity(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+    let budget: f64 = compiled("innodb_io_capacity")?.parse().ok()?;
+    let rates = case.run.trials.iter().filter_map(|trial| {
+        let step = step_of_trial(case.run, trial)?;
+        let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
+        let pages = counter_rise(&step.before, &step.after, "Innodb_pages_written")?;
+        (seconds > 0.0).then(|| pages / seconds)
+    });
+    let rate = rates.reduce(f64::max).filter(|rate| *rate > budget)?;
+    Some(format!(
+        "innodb_io_capacity = {}, while {} pages/s were written",
+        format_number(budget),
+        format_number(rate)
+    ))
+}

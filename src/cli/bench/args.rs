@@ -1,0 +1,331 @@
+//! From the words of `sweat bench` to a plan.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use super::super::connection;
+use super::super::context::CliContext;
+use super::super::plan_file;
+use super::super::present;
+use super::flags::OWN;
+use crate::base::RealClock;
+use crate::base::units::{parse_count, parse_time};
+use crate::plan::{
+    ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes,
+    Options, Plan, TargetPlan, VariantPlan, nearest_name,
+};
+use crate::probe::PROBES;
+use crate::workload::{KINDS, find_kind};
+
+/// Commands that take a workload.
+const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
+/// The option that says how often a file of statements is run through.
+const PASSES: &str = "passes";
+/// Percentiles that the summary shows; 0 is sysbench's word for none.
+const SHOWN: &[&str] = &["50", "95", "99", "99.9", "0"];
+/// How long a load runs that is told neither a time nor a number of events.
+const TIME: Duration = Duration::from_secs(10);
+
+/// Moves the workload's name to the front, since sysbench takes options before it: `bench --tables=4 null run`.
+/// `takes_value` says whether the word after this flag is its value.
+pub(in super::super) fn move_workload_first(
+    args: &mut [OsString],
+    takes_value: &dyn Fn(&str) -> bool,
+) {
+    let is_one = |word: &OsString| COMMANDS.iter().any(|command| word == command);
+    let Some(command) = args.iter().position(is_one) else { return };
+    let rest = &mut args[command + 1..];
+    let mut at = 0;
+    while at < rest.len() {
+        let word = rest[at].to_string_lossy();
+        if KINDS.iter().any(|kind| kind.name() == word) {
+            rest[..=at].rotate_right(1);
+            return;
+        }
+        // What a sweep varies stands before the workload too: threads=1,2,4.
+        let is_axis = !word.starts_with('-') && word.contains('=');
+        if is_axis {
+            at += 1;
+            continue;
+        }
+        if word == "--" || !word.starts_with('-') {
+            return;
+        }
+        at += if takes_value(&word) { 2 } else { 1 };
+    }
+}
+
+/// The plan that file and words name together.
+///
+/// # Errors
+/// All mistakes together.
+pub(in super::super) fn plan_from_args(
+    workload: Option<&str>,
+    args: &ArgMatches,
+    desk: &CliContext,
+) -> anyhow::Result<Plan> {
+    let mut mistakes = Vec::new();
+    let mut plan = base_plan(workload, args)?;
+    let specs = find_kind(&plan.workload.kind)?;
+    apply_load_flags(&mut plan.load, args, specs.ends_by_itself(), &mut mistakes);
+    mistakes.extend(sysbench_mistakes(args));
+    if workload.is_some() {
+        let mut given = workload_options(args);
+        let has_end = ["events", "time", "until-steady"].iter().any(|id| is_typed(args, id));
+        let has_passes = specs.option_specs().iter().any(|option| option.name == PASSES);
+        if has_end && has_passes && given.iter().all(|(name, _)| name != PASSES) {
+            // Whoever says when the load ends does not want it to end with the file.
+            given.push((PASSES.to_owned(), "0".to_owned()));
+        }
+        match Options::from_given(&specs.option_specs(), &given) {
+            Ok(options) => plan.workload.options = options,
+            Err(list) => mistakes.extend(list),
+        }
+    }
+    if let Some(list) = args.get_one::<String>("probes") {
+        plan.probes.names = list.split(',').map(|name| name.trim().to_owned()).collect();
+        mistakes.extend(plan.probes.names.iter().filter_map(|name| probe_mistake(name)));
+    }
+    if args.contains_id("interval") || args.get_one::<String>("plan").is_none() {
+        plan.probes.interval = plan.load.interval;
+    }
+    match parse_time_flag(args, "probe-interval", &mut mistakes) {
+        Some(interval) if interval < Duration::from_millis(10) => {
+            mistakes.push(flag_mistake("probe-interval", "it is too short", "at least 10ms"));
+        }
+        Some(interval) => plan.probes.interval = interval,
+        None => {}
+    }
+    if let Some(seed) = parse_count_flag(args, "seed", 0, u64::MAX, &mut mistakes) {
+        plan.seed = seed;
+    }
+    if plan.seed == 0 {
+        plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
+    }
+    match present::allowed_caveats(args) {
+        Ok(ids) => plan.allow.extend(ids),
+        Err(list) => mistakes.extend(list),
+    }
+    if !mistakes.is_empty() {
+        return Err(Mistakes(mistakes).into());
+    }
+    plan.target = if specs.needs_target() {
+        connection::resolve_target(args, desk, &plan.target)?
+    } else {
+        TargetPlan::None
+    };
+    plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
+    Ok(plan)
+}
+
+/// Whether a flag was typed.
+fn is_typed(args: &ArgMatches, id: &str) -> bool {
+    args.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// What sysbench's flags ask for that is not shown here anyway.
+fn sysbench_mistakes(args: &ArgMatches) -> Vec<Mistake> {
+    let mut mistakes = Vec::new();
+    let percentile = args.get_one::<String>("percentile").map(|text| text.trim().to_owned());
+    if let Some(text) = percentile.filter(|text| !SHOWN.contains(&text.as_str())) {
+        mistakes.push(flag_mistake(
+            "percentile",
+            &format!("{text} is not among the percentiles that are shown: {}", SHOWN.join(", ")),
+            "--check 'p97 < 20ms' judges any, and --format json has them all in its `spectrum`",
+        ));
+    }
+    let histogram = args.get_one::<String>("histogram").map(String::as_str);
+    if is_typed(args, "histogram") && !matches!(histogram, Some("off" | "0" | "false")) {
+        mistakes.push(flag_mistake(
+            "histogram",
+            "no histogram is printed",
+            "leave it out: the run's page draws it, and --format json holds it whole \
+             (`response_hdr_v2_b64`)",
+        ));
+    }
+    mistakes
+}
+
+fn probe_mistake(name: &str) -> Option<Mistake> {
+    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name()).collect();
+    if names.contains(&name) {
+        return None;
+    }
+    let hint = nearest_name(name, names.iter().copied())
+        .map_or_else(|| names.join(", "), |near| format!("did you mean {near}?"));
+    Some(flag_mistake("probes", &format!("`{name}` is not known"), &hint))
+}
+
+/// The plan of the file, or the defaults.
+fn base_plan(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
+    let mut plan = match args.get_one::<String>("plan") {
+        Some(path) => plan_file::read_plan(Path::new(path))?,
+        None => Plan {
+            ways: vec![VariantPlan::default()],
+            passes: 1,
+            runs_dir: PathBuf::from("runs"),
+            ..Plan::default()
+        },
+    };
+    if let Some(workload) = workload {
+        plan.workload.kind = workload.to_owned();
+    } else if plan.workload.kind.is_empty() {
+        return Err(Mistake {
+            place: "WORKLOAD".to_owned(),
+            why: "no workload is named".to_owned(),
+            hint: Some(format!("one of {}", workload_names().join(", "))),
+        }
+        .into());
+    }
+    if let Some(dir) = args.get_one::<String>("runs-dir") {
+        plan.runs_dir = PathBuf::from(dir);
+    }
+    match args.get_one::<String>("name") {
+        Some(name) => plan.name.clone_from(name),
+        None if plan.name.is_empty() => plan.name.clone_from(&plan.workload.kind),
+        None => {}
+    }
+    Ok(plan)
+}
+
+fn workload_names() -> Vec<&'static str> {
+    KINDS.iter().map(|kind| kind.name()).collect()
+}
+
+/// The workload's own options as typed, in order.
+fn workload_options(args: &ArgMatches) -> Vec<(String, String)> {
+    let mut given = Vec::new();
+    for id in args.ids().filter(|id| id.as_str().starts_with(OWN)) {
+        let name = &id.as_str()[OWN.len()..];
+        for value in args.get_many::<String>(id.as_str()).into_iter().flatten() {
+            given.push((name.to_owned(), value.clone()));
+        }
+    }
+    given
+}
+
+/// Lays the flags of a load over the plan. `ends` says that the workload comes to an end of its own.
+fn apply_load_flags(
+    load: &mut LoadPlan,
+    args: &ArgMatches,
+    ends: bool,
+    mistakes: &mut Vec<Mistake>,
+) {
+    if let Some(workers) = parse_count_flag(args, "threads", 1, MOST_WORKERS, mistakes) {
+        load.workers = workers as usize;
+    }
+    let told_time = parse_time_flag(args, "time", mistakes);
+    let told_events = parse_count_flag(args, "events", 0, u64::MAX, mistakes);
+    load.time = told_time.or(load.time).filter(|t| !t.is_zero());
+    load.events = told_events.or(load.events).filter(|n| *n > 0);
+    let endless = load.time.is_none() && load.events.is_none() && !ends;
+    load.until_steady |= args.get_flag("until-steady");
+    if endless && told_time.is_none() {
+        load.time = Some(if load.until_steady { LONGEST_UNTIL_STEADY } else { TIME });
+    }
+    match parse_time_flag(args, "interval", mistakes) {
+        Some(interval) if interval < Duration::from_millis(10) => {
+            mistakes.push(flag_mistake("interval", "it is too short", "at least 10ms"));
+        }
+        Some(interval) => load.interval = interval,
+        None => {}
+    }
+    load.grace = parse_time_flag(args, "grace", mistakes).unwrap_or(load.grace);
+    load.reconnect |= args.get_flag("reconnect");
+    load.precise |= args.get_flag("precise");
+    match args.get_one::<String>("engine").map(String::as_str) {
+        None => {}
+        Some("auto") => load.engine = EnginePlan::Auto,
+        Some("threads") => load.engine = EnginePlan::Threads,
+        Some("reactor") => load.engine = EnginePlan::Reactor,
+        Some(_) => {
+            mistakes.push(flag_mistake("engine", "no such engine", "auto, threads or reactor"))
+        }
+    }
+    apply_arrival(load, args, mistakes);
+}
+
+fn apply_arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    let rate = args.get_one::<String>("rate").map(|text| text.parse::<f64>());
+    let kind = args.get_one::<String>("arrival").map(String::as_str);
+    let think = parse_time_flag(args, "think", mistakes);
+    match (rate, kind) {
+        (Some(Ok(rate)), Some("constant")) if rate > 0.0 && rate.is_finite() => {
+            load.arrival = ArrivalPlan::Constant { per_second: rate };
+        }
+        (Some(Ok(rate)), None | Some("poisson")) if rate > 0.0 && rate.is_finite() => {
+            load.arrival = ArrivalPlan::Poisson { per_second: rate };
+        }
+        // As in sysbench, rate 0 is a closed loop.
+        (Some(Ok(0.0)), None) => load.arrival = ArrivalPlan::default(),
+        (Some(Ok(rate)), _) if !(rate > 0.0 && rate.is_finite()) => {
+            mistakes.push(flag_mistake(
+                "rate",
+                "it must be above 0",
+                "events per second, as in 1000",
+            ));
+        }
+        (Some(Err(_)), _) => {
+            mistakes.push(flag_mistake("rate", "it is no number", "events per second, as in 1000"));
+        }
+        (_, Some("poisson" | "constant")) => {
+            mistakes.push(flag_mistake("arrival", "an open loop needs a rate", "add --rate=1000"));
+        }
+        (_, Some(_)) => {
+            mistakes.push(flag_mistake("arrival", "no such arrival", "poisson or constant"));
+        }
+        (None | Some(Ok(_)), None) => {}
+    }
+    if let Some(think) = think {
+        match &mut load.arrival {
+            ArrivalPlan::Closed { think: pause } => *pause = think,
+            _ => mistakes.push(flag_mistake(
+                "think",
+                "only a closed loop has think time",
+                "leave out --rate, or --think",
+            )),
+        }
+    }
+}
+
+fn flag_mistake(name: &str, why: &str, hint: &str) -> Mistake {
+    Mistake { place: format!("--{name}"), why: why.to_owned(), hint: Some(hint.to_owned()) }
+}
+
+fn parse_time_flag(args: &ArgMatches, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Duration> {
+    match args.get_one::<String>(name).map(|text| parse_time(text)) {
+        Some(Err(e)) => {
+            mistakes.push(flag_mistake(name, &e.to_string(), "as in 5s"));
+            None
+        }
+        other => other.and_then(Result::ok),
+    }
+}
+
+fn parse_count_flag(
+    args: &ArgMatches,
+    name: &str,
+    least: u64,
+    most: u64,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<u64> {
+    match args.get_one::<String>(name).map(|text| parse_count(text))? {
+        Ok(count) if (least..=most).contains(&count) => Some(count),
+        Ok(count) => {
+            let hint = format!("{least} to {most}");
+            mistakes.push(flag_mistake(name, &format!("{count} is out of range"), &hint));
+            None
+        }
+        Err(e) => {
+            mistakes.push(flag_mistake(name, &e.to_string(), "as in 1000"));
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

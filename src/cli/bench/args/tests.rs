@@ -1,0 +1,77 @@
+//! Words of a bench and the plan they make.
+
+use super::*;
+
+fn args(line: &str) -> ArgMatches {
+    let line = line.split_whitespace();
+    let matches =
+        crate::cli::with_help(super::super::command()).try_get_matches_from(line).unwrap();
+    matches.subcommand().map_or(matches.clone(), |(_, sub)| sub.clone())
+}
+
+fn plan_of(line: &str) -> Result<LoadPlan, Vec<String>> {
+    let (mut load, mut mistakes) = (LoadPlan::default(), Vec::new());
+    super::apply_load_flags(&mut load, &args(line), line.contains("queries"), &mut mistakes);
+    if mistakes.is_empty() {
+        Ok(load)
+    } else {
+        Err(mistakes.into_iter().map(|m| m.to_string()).collect())
+    }
+}
+
+#[test]
+fn a_load_without_words_has_one_worker_and_ten_seconds() {
+    let load = plan_of("bench null").unwrap();
+    assert_eq!((load.workers, load.time, load.events), (1, Some(TIME), None));
+    assert_eq!(load.arrival, ArrivalPlan::default());
+    assert_eq!(plan_of("bench queries --file=x").unwrap().time, None);
+}
+
+#[test]
+fn sysbench_words_mean_what_they_mean_there() {
+    let load =
+        plan_of("bench null --threads=8 --time=0 --events=100 --rate=50 --report-interval=5")
+            .unwrap();
+    assert_eq!((load.workers, load.time, load.events), (8, None, Some(100)));
+    assert_eq!(load.arrival, ArrivalPlan::Poisson { per_second: 50.0 });
+    assert_eq!(load.interval, Duration::from_secs(5));
+    assert_eq!(plan_of("bench null --rate=0").unwrap().arrival, ArrivalPlan::default());
+    assert_eq!(plan_of("bench null --time=0").unwrap().time, None);
+    assert_eq!(plan_of("bench null --events=7").unwrap().time, None);
+}
+
+#[test]
+fn all_mistakes_are_told_together() {
+    let words = "bench null --threads=0 --time=soon --rate=-1 --engine=steam --interval=1ms";
+    let mistakes = plan_of(words).unwrap_err();
+    assert_eq!(
+        mistakes,
+        [
+            "--threads: 0 is out of range",
+            "--time: `soon` is not a time like 5s, 200ms or 2m",
+            "--interval: it is too short",
+            "--engine: no such engine",
+            "--rate: it must be above 0",
+        ]
+    );
+    let open = plan_of("bench null --rate=5 --think=1s").unwrap_err();
+    assert_eq!(open, ["--think: only a closed loop has think time"]);
+    assert_eq!(plan_of("bench null --arrival=constant").unwrap_err().len(), 1);
+}
+
+#[test]
+fn a_workload_may_stand_behind_its_options() {
+    let takes_value = |flag: &str| flag == "-u";
+    let sort = |line: &str| -> String {
+        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        move_workload_first(&mut words, &takes_value);
+        words.join(" ".as_ref()).into_string().unwrap()
+    };
+    assert_eq!(
+        sort("sweat bench --tables=4 -u null null run"),
+        "sweat bench null --tables=4 -u null run"
+    );
+    assert_eq!(sort("sweat bench null -q"), "sweat bench null -q");
+    assert_eq!(sort("sweat report null"), "sweat report null");
+    assert_eq!(sort("sweat bench other --x null"), "sweat bench other --x null");
+}

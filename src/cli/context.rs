@@ -1,0 +1,99 @@
+//! What every command finds on its desk: the stop flag, the password typed, the terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::base::Stop;
+use crate::base::terminal::sanitize_text;
+
+use super::argv::TypedPassword;
+use super::exit::OutputClosed;
+
+/// What every command gets besides its own words.
+pub(super) struct CliContext {
+    /// Set by Ctrl-C and its like; everything long looks at it.
+    pub(super) stop: Stop,
+    /// The password as it was typed, already wiped from the process list.
+    pub(super) password: TypedPassword,
+    /// What the terminal can do.
+    pub(super) terminal: TerminalFeatures,
+}
+
+impl CliContext {
+    /// A desk for this process.
+    pub(super) fn from_process(password: TypedPassword) -> CliContext {
+        CliContext { stop: Stop::new(), password, terminal: TerminalFeatures::from_environment() }
+    }
+
+    /// Writes data to stdout; what a terminal would obey only where it is our own colour.
+    ///
+    /// # Errors
+    /// [`OutputClosed`] when the reader has gone, which ends the program quietly.
+    pub(super) fn print_output(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        let text = sanitize_text(text, self.terminal.colour);
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
+            Err(e) => Err(anyhow::Error::new(e).context("write to standard output")),
+        }
+    }
+
+    /// Writes a line about the work to stderr; a closed stderr is no reason to stop.
+    pub(super) fn print_message(&self, line: &str) {
+        let _ = writeln!(io::stderr().lock(), "{}", sanitize_text(line, false));
+    }
+}
+
+/// What the terminal can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TerminalFeatures {
+    /// Whether both stdout and stderr are a terminal that can move its cursor.
+    pub(super) live: bool,
+    /// Whether stderr is a terminal where a line can be written over.
+    pub(super) overwrite: bool,
+    /// Whether colours are welcome on stdout.
+    pub(super) colour: bool,
+}
+
+impl TerminalFeatures {
+    fn from_environment() -> TerminalFeatures {
+        let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+        TerminalFeatures::from_flags(
+            io::stdout().is_terminal(),
+            io::stderr().is_terminal(),
+            std::env::var("TERM").is_ok_and(|t| t == "dumb"),
+            set("CI"),
+            set("NO_COLOR"),
+        )
+    }
+
+    fn from_flags(
+        stdout: bool,
+        stderr: bool,
+        dumb: bool,
+        ci: bool,
+        no_colour: bool,
+    ) -> TerminalFeatures {
+        let able = !dumb && !ci;
+        TerminalFeatures {
+            live: stdout && stderr && able,
+            overwrite: stderr && able,
+            colour: stdout && able && !no_colour,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_needs_both_ends_on_a_willing_terminal() {
+        assert!(TerminalFeatures::from_flags(true, true, false, false, false).live);
+        assert!(!TerminalFeatures::from_flags(false, true, false, false, false).live);
+        assert!(!TerminalFeatures::from_flags(true, true, true, false, false).live);
+        assert!(!TerminalFeatures::from_flags(true, true, false, true, false).live);
+        assert!(TerminalFeatures::from_flags(false, true, false, false, false).overwrite);
+        assert!(!TerminalFeatures::from_flags(true, true, false, false, true).colour);
+    }
+}

@@ -1,0 +1,374 @@
+//! The words of `sweat warm follow`, and what they ask for.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::base::units::{parse_count, parse_share, parse_time};
+use crate::base::{Nanos, Secret};
+use crate::capture::read_only::AllowList;
+use crate::capture::ship::{RemoteAccess, is_url};
+use crate::cli::connection;
+use crate::cli::context::CliContext;
+use crate::cli::ship::read_token_file;
+use crate::cli::warm::is_sandbox;
+use crate::client::Target;
+use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
+use crate::warm::follow::{FollowPlan, FollowSource, StandbyLimits};
+
+/// What was asked, understood.
+pub(super) struct FollowArgs {
+    pub(super) plan: FollowPlan,
+    pub(super) standby: AddressPlan,
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) time: Option<Duration>,
+    pub(super) interval: Duration,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+}
+
+/// Flags with a value: name, value, default, help.
+const FLAGS: &[(&str, &str, &str, &str)] = &[
+    (
+        "writes",
+        "drop|where|probe",
+        "drop",
+        "Writes: left out, their read half, or that and look-ups in each index they change",
+    ),
+    (
+        "allow-function",
+        "NAME",
+        "",
+        "A stored function that statements may call; may be repeated, * for all",
+    ),
+    ("window", "TIME", "10s", "Send the same statement once in so long"),
+    ("behind", "TIME", "10s", "Skip to now when further behind than this"),
+    ("sessions", "N", "8", "Most statements at once"),
+    ("max-lag", "TIME", "5s", "Send nothing while the standby lags more than this"),
+    (
+        "max-running",
+        "N",
+        "16",
+        "Go slower while others run more statements than this on the standby",
+    ),
+    ("max-pending-reads", "N", "32", "Go slower while more reads than this wait there"),
+    (
+        "max-busy",
+        "SHARE",
+        "95%",
+        "Go slower while its disk is busy for more of the time (if it is local)",
+    ),
+    (
+        "max-latency",
+        "TIME",
+        "200ms",
+        "Go slower while our own statements take longer than this on average",
+    ),
+    ("time-limit", "TIME", "5s", "Longest that a statement may take on the standby"),
+    ("token-file", "FILE", "", "The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
+    ("ship-ca", "FILE", "", "Authorities to believe for https, PEM, in place of the machine's own"),
+    ("state", "FILE", "", "Keep here how far the source was read, to go on there after a restart"),
+    (
+        "gauge-interval",
+        "TIME",
+        "60s",
+        "Time between looks at the active server's hot set; 0 for none",
+    ),
+    (
+        "budget",
+        "N",
+        "500",
+        "Extra reads per second at a failover that are fine: the verdict's measure",
+    ),
+    (
+        "listen",
+        "ADDRESS",
+        "",
+        "Give metrics to monitors at this address and port, as in 127.0.0.1:9740",
+    ),
+    ("time", "TIME", "", "End after so long"),
+    ("interval", "TIME", "5s", "Time between lines where there is no terminal"),
+];
+
+/// The words that say which servers.
+fn server_flags() -> Command {
+    Command::new(super::NAME)
+        .about("Keep a standby's pool like the active server's, by its statements as they happen")
+        .arg(
+            Arg::new("from")
+                .long("from")
+                .value_name("URL|LOG|HOST")
+                .required(true)
+                .help("The active server's statements: a `sweat ship`, its log, -, or itself"),
+        )
+        .arg(
+            Arg::new("target")
+                .long("target")
+                .value_name("STANDBY")
+                .conflicts_with_all(["host", "port", "socket"])
+                .help("The standby: HOST[:PORT] or a socket; the same as -h -P or -S"),
+        )
+        .arg(
+            Arg::new("active")
+                .long("active")
+                .value_name("HOST")
+                .help("The active server itself, where --from is not: for warmth and --mirror"),
+        )
+        .arg(
+            Arg::new("mirror")
+                .long("mirror")
+                .value_name("URL|LOG|HOST")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("")
+                .help(
+                    "Swap roles when the standby is promoted; its statements come from here then \
+                     [default: itself]",
+                ),
+        )
+        .arg(
+            Arg::new("allow")
+                .long("allow")
+                .value_name("writable")
+                .value_parser(["writable"])
+                .help("Consent to a standby that is not read-only"),
+        )
+        .arg(
+            Arg::new("may-write")
+                .long("may-write")
+                .action(ArgAction::SetTrue)
+                .help("Consent to an account on the standby that could write"),
+        )
+        .arg(
+            Arg::new("yes")
+                .long("yes")
+                .action(ArgAction::SetTrue)
+                .help("Look at hot sets even where a pool is larger than 32 GiB"),
+        )
+}
+
+pub(super) fn command() -> Command {
+    let mut command = server_flags();
+    for (name, value, default, help) in FLAGS {
+        let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
+        if !default.is_empty() {
+            arg = arg.default_value(*default);
+        }
+        if *name == "allow-function" {
+            arg = arg.action(ArgAction::Append);
+        }
+        if *name == "writes" {
+            arg = arg.value_parser(["drop", "where", "probe"]);
+        }
+        command = command.arg(arg);
+    }
+    super::super::add_common_flags(command).after_help(
+        "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
+         standby likes it; writes nothing, and sends nothing to a server that is not \
+         read-only.\n\n\
+         Examples:\n  \
+         sweat warm follow --from https://db1:9700/slow -h db2 -u warm -p\n  \
+         sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
+         --target db2 -u warm\n  \
+         sweat warm follow --from db1 --target db2 --mirror --state /var/lib/sweat/follow.json \
+         --listen 127.0.0.1:9740",
+    )
+}
+
+/// Reads the words.
+///
+/// # Errors
+/// All mistakes together.
+pub(super) fn parse_args(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<FollowArgs> {
+    let mut standby = connection::resolve_address(args, desk)?;
+    if let Some(name) = text_arg(args, "target") {
+        standby = other_address(&standby, name);
+    }
+    let mut wrong = Vec::new();
+    let access = read_access(args, desk)?;
+    let from = parse_source(text_arg(args, "from").unwrap_or_default(), &standby, &access)?;
+    let active = match (text_arg(args, "active"), &from) {
+        (Some(name), _) => Some(Target::new(&other_address(&standby, name))?),
+        (None, FollowSource::Server(target)) => Some(target.clone()),
+        (None, _) => None,
+    };
+    let mirror = match text_arg(args, "mirror") {
+        None => None,
+        Some("") => Some(FollowSource::Server(Target::new(&standby)?)),
+        Some(name) => Some(parse_source(name, &standby, &access)?),
+    };
+    if mirror.is_some() && active.is_none() {
+        wrong.push(Mistake {
+            place: "--mirror".to_owned(),
+            why: "the roles can't be swapped where the active server is not known".to_owned(),
+            hint: Some("name it: --active HOST".to_owned()),
+        });
+    }
+    let mut reader = ArgReader { args, wrong };
+    let limits = reader.read_limits();
+    let plan = FollowPlan {
+        source: from,
+        active,
+        mirror,
+        writes: text_arg(args, "writes").and_then(WritesPlan::from_word).unwrap_or_default(),
+        allowed: AllowList { functions: reader.read_all("allow-function"), ..AllowList::default() },
+        window: reader.read_time("window").into(),
+        behind: reader.read_time("behind").into(),
+        limits,
+        time_limit: reader.read_time("time-limit"),
+        writable_too: args.contains_id("allow"),
+        may_write: args.get_flag("may-write") || is_sandbox(&standby),
+        state: text_arg(args, "state").map(PathBuf::from),
+        database: standby.database.clone().unwrap_or_default(),
+        gauge_each: Nanos::from(reader.read_time("gauge-interval")),
+        budget_per_s: reader.read_count("budget") as f64,
+        large_too: args.get_flag("yes"),
+    };
+    let time = args.contains_id("time").then(|| reader.read_time("time"));
+    let (interval, listen) = (reader.read_time("interval"), reader.read_listen_address());
+    if !reader.wrong.is_empty() {
+        return Err(Mistakes(reader.wrong).into());
+    }
+    let json = text_arg(args, "format") == Some("json");
+    Ok(FollowArgs { plan, standby, listen, time, interval, json, quiet: args.get_flag("quiet") })
+}
+
+fn text_arg<'a>(args: &'a ArgMatches, name: &str) -> Option<&'a str> {
+    args.get_one::<String>(name).map(String::as_str)
+}
+
+/// Reads values and keeps what is wrong with them.
+struct ArgReader<'a> {
+    args: &'a ArgMatches,
+    wrong: Vec<Mistake>,
+}
+
+impl ArgReader<'_> {
+    fn read_value<T>(&mut self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        match read(text_arg(self.args, name)?) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.wrong.push(Mistake { place: format!("--{name}"), why, hint: None });
+                None
+            }
+        }
+    }
+    fn read_time(&mut self, name: &str) -> Duration {
+        self.read_value(name, |text| parse_time(text).map_err(|e| e.to_string()))
+            .unwrap_or_default()
+    }
+    fn read_count(&mut self, name: &str) -> u64 {
+        self.read_value(name, |text| parse_count(text).map_err(|e| e.to_string()))
+            .unwrap_or_default()
+    }
+    fn read_all(&self, name: &str) -> Vec<String> {
+        let values = self.args.get_many::<String>(name).into_iter().flatten();
+        values.map(|value| value.to_lowercase()).collect()
+    }
+    fn read_listen_address(&mut self) -> Option<SocketAddr> {
+        self.read_value("listen", |text| {
+            let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
+            let why = format!("`{text}` is no address and port, as in 127.0.0.1:9740");
+            text.parse().map_err(|_| why)
+        })
+    }
+    fn read_limits(&mut self) -> StandbyLimits {
+        let share = |text: &str| parse_share(text).map_err(|e| e.to_string());
+        let sessions = self.read_value("sessions", |text| match text.parse() {
+            Ok(sessions @ 1..=256) => Ok(sessions),
+            _ => Err(format!("`{text}` is no number from 1 to 256")),
+        });
+        StandbyLimits {
+            sessions: sessions.unwrap_or(1),
+            max_lag_s: self.read_time("max-lag").as_secs_f64(),
+            max_running: self.read_count("max-running"),
+            max_pending_reads: self.read_count("max-pending-reads"),
+            max_busy: self.read_value("max-busy", share).unwrap_or_default(),
+            max_latency_ns: Nanos::from(self.read_time("max-latency")).0,
+        }
+    }
+}
+
+/// Another server, with the same account.
+fn other_address(plan: &AddressPlan, name: &str) -> AddressPlan {
+    let mut other = AddressPlan { host: None, port: None, socket: None, ..plan.clone() };
+    if name.contains('/') {
+        (other.socket, other.protocol) = (Some(PathBuf::from(name)), Some(Protocol::Socket));
+        return other;
+    }
+    let parts = name.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (host, port) = parts.map_or((name, plan.port), |(host, port)| (host, Some(port)));
+    // Of an address of version 6 in brackets, the brackets are no part.
+    other.host = Some(host.trim_start_matches('[').trim_end_matches(']').to_owned());
+    other.port = port;
+    other.protocol = Some(Protocol::Tcp);
+    other
+}
+
+/// What is needed to open a log behind a URL. Tokens stand in no list of processes.
+fn read_access(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<RemoteAccess> {
+    let token = match text_arg(args, "token-file") {
+        Some(path) => Some(read_token_file(Path::new(path), desk)?),
+        None => std::env::var("SWEAT_SHIP_TOKEN").ok(),
+    };
+    let token = token.map(|token| Secret::new(token.trim())).filter(|token| !token.is_empty());
+    let authority = text_arg(args, "ship-ca").map(PathBuf::from);
+    Ok(RemoteAccess { token, authority, is_packed: false })
+}
+
+/// What a name stands for: a URL, standard input, a socket, a log, or a host.
+fn parse_source(
+    name: &str,
+    standby: &AddressPlan,
+    access: &RemoteAccess,
+) -> anyhow::Result<FollowSource> {
+    let path = Path::new(name);
+    let kind = std::fs::metadata(path).map(|found| found.file_type());
+    let is_socket = match &kind {
+        Ok(kind) => kind.is_socket(),
+        Err(_) => name.contains('/') && name.ends_with(".sock"),
+    };
+    Ok(if name == "-" {
+        FollowSource::Standard
+    } else if is_url(name) {
+        FollowSource::Url(name.to_owned(), access.clone())
+    } else if is_socket || (kind.is_err() && !name.contains('/')) {
+        FollowSource::Server(Target::new(&other_address(standby, name))?)
+    } else {
+        FollowSource::File(path.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_their_form() {
+        let plan = AddressPlan { user: Some("warm".to_owned()), ..AddressPlan::default() };
+        let of = |name: &str| parse_source(name, &plan, &RemoteAccess::default()).unwrap();
+        assert!(matches!(of("-"), FollowSource::Standard));
+        assert!(matches!(of("https://db1:9700/slow"), FollowSource::Url(..)));
+        assert!(matches!(of("/var/log/no-such-slow.log"), FollowSource::File(_)));
+        assert!(matches!(of("Cargo.toml"), FollowSource::File(_)));
+        let FollowSource::Server(target) = of("127.0.0.1:3307") else { panic!("a host") };
+        assert_eq!((target.plan().port, target.user()), (Some(3307), "warm"));
+        let FollowSource::Server(target) = of("/no/such/mysqld.sock") else { panic!("a socket") };
+        assert!(target.is_socket());
+    }
+
+    #[test]
+    fn hosts_have_ports_or_those_of_the_standby() {
+        let plan = AddressPlan { port: Some(3310), ..AddressPlan::default() };
+        let of = |name: &str| {
+            let other = other_address(&plan, name);
+            (other.host.unwrap(), other.port)
+        };
+        assert_eq!(of("db2"), ("db2".to_owned(), Some(3310)));
+        assert_eq!(of("db2:4000"), ("db2".to_owned(), Some(4000)));
+        assert_eq!(of("[::1]:4000"), ("::1".to_owned(), Some(4000)));
+    }
+}

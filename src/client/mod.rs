@@ -1,0 +1,13 @@
+//! Clients of servers we may talk to. `transport` carries bytes (TCP, unix socket, TLS; on a reactor or blocking) and knows no
+//! protocol; `mysql` speaks one over it. Another protocol is a folder beside `mysql`.
+//! Never knows: workloads, load, reports. Start reading in `mysql/mod.rs`.
+
+mod mysql;
+mod transport;
+
+pub use mysql::preflight;
+pub use mysql::{
+    Error, Feature, FeatureKind, ParameterValue, PreparedStatement, RemovedInstrument, ResultSet,
+    ServerIdentity, ServerProduct, ServerVersion, Session, SessionLimits, StatementReply, Target,
+    TextRow, is_retryable, quote_instruments,
+};

@@ -1,0 +1,31 @@
+//! A server we may talk to: address, identity, session, wire, dialect, error classes.
+//! Never knows: workloads, load, reports.
+//! Start reading at `Target::open_session` in `address.rs`, then `Session::run` in `session.rs`, down through
+//! `channel.rs` (packets) and `link.rs` (bytes), `pipe.rs` (the socket). What packets mean is in `wire/`, as pure functions.
+//! To add a login method: an arm in `auth.rs`. To add a server version: a row in `dialect.rs`.
+
+mod auth;
+mod control_plane;
+mod dialect;
+mod error;
+mod identity;
+mod login;
+mod packets;
+mod parsec;
+pub mod preflight;
+mod removed_instruments;
+mod session;
+mod session_limits;
+mod target;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use control_plane::{ResultSet, TextRow};
+pub use dialect::{Feature, FeatureKind};
+pub use error::{Error, is_retryable};
+pub use identity::{ServerIdentity, ServerProduct, ServerVersion};
+pub use removed_instruments::{RemovedInstrument, quote_instruments};
+pub use session::{ParameterValue, PreparedStatement, Session, StatementReply};
+pub use session_limits::SessionLimits;
+pub use target::Target;

@@ -1,0 +1,100 @@
+//! Who looks at server and host while the steps run: the sampler, and one look before and after each step.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+use super::run_context::RunContext;
+use super::system::SystemUnderTest;
+use crate::archive::{self, Counters};
+use crate::client::Session;
+use crate::plan::Plan;
+use crate::probe::variables::VariablesProbe;
+use crate::probe::{ProbeKind as _, ProbeSample, SampleValues, Sampler, counters_now};
+
+/// A look that takes longer is none of this moment.
+const LATEST: Duration = Duration::from_secs(5);
+
+/// The sampler, and a session of our own for the looks between steps.
+pub(super) struct RunMonitor<'scope> {
+    sampler: Sampler,
+    out: Sender<ProbeSample>,
+    scribe: ScopedJoinHandle<'scope, ()>,
+    session: Option<Session>,
+}
+
+impl<'scope> RunMonitor<'scope> {
+    /// Starts sampling. Returns when the sampler's session is open, so that a load can't take its place.
+    ///
+    /// # Errors
+    /// When the plan names a probe that does not exist.
+    pub(super) fn start_sampling<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        plan: &Plan,
+        ground: &SystemUnderTest,
+        keeper: &'env RunContext<'_>,
+    ) -> anyhow::Result<RunMonitor<'scope>> {
+        let (out, samples) = mpsc::channel();
+        let scribe = scope.spawn(move || write_samples(&samples, keeper));
+        let sampler =
+            Sampler::start(&plan.probes, ground.target(), ground.server_pid(), keeper.clock, &out)?;
+        Ok(RunMonitor { sampler, out, scribe, session: None })
+    }
+
+    /// Raw counters of this moment; empty where nobody answers.
+    pub(super) fn read_counters(
+        &mut self,
+        ground: &SystemUnderTest,
+        keeper: &RunContext<'_>,
+    ) -> Counters {
+        if self.session.as_ref().is_none_or(|s| !s.is_usable()) {
+            self.session = ground.target().and_then(|t| t.connect(keeper.stop).ok());
+            if let Some(session) = &mut self.session {
+                session.limit_statements(LATEST);
+            }
+        }
+        let pid = self.server_pid(ground);
+        let seen = counters_now(self.session.as_mut(), pid).unwrap_or_else(|_| BTreeMap::new());
+        archive::finite_counters(&seen.into_iter().collect::<Vec<_>>())
+    }
+
+    /// The server's process, where it is known and on this machine.
+    pub(super) fn server_pid(&self, ground: &SystemUnderTest) -> Option<u32> {
+        ground.server_pid().or(self.sampler.pid())
+    }
+
+    /// The server is about to be stopped: lets go of our session.
+    pub(super) fn close_session(&mut self) {
+        self.session = None;
+    }
+
+    /// The server runs again, as another process.
+    pub(super) fn update_pid(&mut self, ground: &SystemUnderTest) {
+        self.sampler.set_pid(ground.server_pid());
+    }
+
+    /// Takes the last samples and waits until they are written down.
+    pub(super) fn close(self) {
+        self.sampler.stop();
+        drop(self.out);
+        // A scribe that panicked has told so on its own; the run's record is whole but for samples.
+        let _ = self.scribe.join();
+    }
+}
+
+/// Writes samples into the run folder as they come, until the last sender is gone.
+fn write_samples(samples: &Receiver<ProbeSample>, keeper: &RunContext<'_>) {
+    let mut first: Option<SampleValues> = None;
+    for sample in samples {
+        if sample.probe == VariablesProbe.name() {
+            let (start, end) = match &first {
+                None => (&sample.values, None),
+                Some(start) => (start, Some(&sample.values)),
+            };
+            keeper.lock_writer().write_variables(&archive::join_variables(start, end));
+            first = first.or_else(|| Some(sample.values.clone()));
+        }
+        keeper.record_sample(&sample);
+    }
+}

@@ -1,0 +1,177 @@
+//! A run under way: keeps its record in the run folder and tells the listener, from whatever thread.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context as _;
+
+use super::{PlanStep, RunListener};
+use crate::analysis::SteadyWatcher;
+use crate::archive::{RunMeta, RunState, RunWriter, StepRecord};
+use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
+use crate::client::Error;
+use crate::plan::{self, Plan};
+use crate::probe::ProbeSample;
+use crate::workload::JobProgress;
+
+/// The record of a run under way, and who listens.
+pub(super) struct RunContext<'a> {
+    /// The run's clock.
+    pub(super) clock: RealClock,
+    /// Set on Ctrl-C.
+    pub(super) stop: &'a Stop,
+    writer: Mutex<RunWriter>,
+    /// Watches the load that runs, if that is to end once it is steady.
+    watcher: Mutex<Option<SteadyWatcher>>,
+    listener: Mutex<&'a mut dyn RunListener>,
+}
+
+/// How far a run came, and what stopped it, if anything did.
+pub(super) type RunEnd = (RunState, Option<anyhow::Error>);
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// The run folder.
+    pub dir: PathBuf,
+    /// How far it came.
+    pub state: RunState,
+    /// What stopped it, if anything did.
+    pub error: Option<anyhow::Error>,
+}
+
+impl<'a> RunContext<'a> {
+    /// Makes the run folder. `command` is the word typed: `bench`, `demo`.
+    ///
+    /// # Errors
+    /// When the folder can't be made, or the disk is as good as full.
+    pub(super) fn start_run(
+        plan: &Plan,
+        command: &str,
+        stop: &'a Stop,
+        listener: &'a mut dyn RunListener,
+    ) -> anyhow::Result<RunContext<'a>> {
+        let clock = RealClock::start_now();
+        let meta = RunMeta {
+            name: plan.name.clone(),
+            command: command.to_owned(),
+            origin_unix_ns: clock.origin_unix_ns(),
+            seed: plan.seed,
+            allow: plan.allow.clone(),
+            host: super::machine::host_facts(),
+            asked: super::facts::asked_record(plan),
+            ..RunMeta::default()
+        };
+        let writer = RunWriter::create(&plan.runs_dir, meta, &plan::to_toml(plan))?;
+        Ok(RunContext {
+            clock,
+            stop,
+            writer: Mutex::new(writer),
+            watcher: Mutex::new(None),
+            listener: Mutex::new(listener),
+        })
+    }
+
+    /// The run folder.
+    pub(super) fn run_dir(&self) -> PathBuf {
+        self.lock_writer().dir().to_owned()
+    }
+
+    /// The record. Never ask for it while holding the listener.
+    pub(super) fn lock_writer(&self) -> MutexGuard<'_, RunWriter> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who watches the load. Never ask for it while holding the listener.
+    pub(super) fn lock_watcher(&self) -> MutexGuard<'_, Option<SteadyWatcher>> {
+        self.watcher.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the listener.
+    pub(super) fn notify_listener(&self, tell: impl FnOnce(&mut dyn RunListener)) {
+        tell(&mut **self.listener.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Notes something in words.
+    pub(super) fn add_note(&self, text: &str) {
+        self.lock_writer().write_note(self.clock.now(), text);
+        self.notify_listener(|listener| listener.note_added(text));
+    }
+
+    /// How far a longer step is.
+    pub(super) fn report_progress(&self, progress: &JobProgress) {
+        self.notify_listener(|listener| listener.step_progressed(progress));
+    }
+
+    /// Keeps a sample.
+    pub(super) fn record_sample(&self, sample: &ProbeSample) {
+        let record = sample.into();
+        self.lock_writer().write_sample(&record);
+        if let Some(watcher) = &mut *self.lock_watcher() {
+            watcher.add_sample(&record);
+        }
+        self.notify_listener(|listener| listener.sample_taken(sample));
+    }
+
+    /// Runs one step between its two notes in the record. `work` fills in what it learned.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(super) fn record_step<T>(
+        &self,
+        step: &PlanStep,
+        number: usize,
+        of: usize,
+        work: impl FnOnce(&mut StepRecord) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let began = self.clock.now();
+        let mut record = StepRecord {
+            number: u32::try_from(number).unwrap_or(u32::MAX),
+            kind: step.kind_name().to_owned(),
+            way: step.way.clone(),
+            label: step.to_string(),
+            began_ns: began.0,
+            ..StepRecord::default()
+        };
+        self.lock_writer().write_step(&record);
+        self.notify_listener(|listener| listener.step_started(step, number, of));
+        let result = work(&mut record);
+        let ended = self.clock.now();
+        // Work that goes on after what the step is about says itself when that ended.
+        record.ended_ns = result.is_ok().then_some(record.ended_ns.unwrap_or(ended.0));
+        self.lock_writer().write_step(&record);
+        if result.is_ok() {
+            let seconds = ended.0.min(record.ended_ns.unwrap_or(ended.0));
+            let seconds = Nanos(seconds).since(Nanos(record.began_ns)).to_seconds();
+            self.notify_listener(|listener| listener.step_ended(step, seconds));
+        }
+        result
+    }
+
+    /// Closes the run folder. What stopped the run is kept in it; what could not be written ends it as a failure.
+    pub(super) fn end_run(self, result: anyhow::Result<RunEnd>) -> FinishedRun {
+        let dir = self.run_dir();
+        let interrupted = self.stop.reason() == Some(StopReason::Interrupted);
+        let (state, error) = match result {
+            Ok(reached) => reached,
+            Err(error) if interrupted && is_stop_error(&error) => (RunState::Interrupted, None),
+            Err(error) => (RunState::Failed, Some(error)),
+        };
+        let why = match (&error, state) {
+            (Some(error), _) => Some(format!("{error:#}")),
+            (None, RunState::Interrupted) => Some("interrupted".to_owned()),
+            (None, _) => None,
+        };
+        let writer = self.writer.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let closed = writer
+            .close(state, why, self.clock.now())
+            .with_context(|| format!("keep the run in {}", dir.display()));
+        let error = error.or(closed.err());
+        FinishedRun { dir, state, error }
+    }
+}
+
+/// Whether an error only says that we were told to stop.
+fn is_stop_error(error: &anyhow::Error) -> bool {
+    error.chain().any(|e| matches!(e.downcast_ref::<Error>(), Some(Error::Abandoned)))
+}

@@ -1,0 +1,212 @@
+//! What one thread of the driver writes while workers run on it. One writer, no locks, nothing allocated per event.
+//! Never knows: who reads, and when.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use super::atomic_histogram::{AtomicHistogram, bump_counter};
+use super::slots::CompletionRing;
+use super::types::{ClassId, ErrorKind, EventError, EventRecord, Tally};
+use crate::base::Nanos;
+
+/// Different errors (class, kind, code) that one lane tells apart.
+const SLOTS: usize = 128;
+/// First texts kept in all.
+const TEXTS: usize = 100;
+
+/// Histograms of one class.
+pub(super) struct ClassHistograms {
+    pub(super) response: AtomicHistogram,
+    pub(super) service: AtomicHistogram,
+    pub(super) failed: AtomicHistogram,
+}
+
+/// How often one error happened; `key` 0 means that the slot is free.
+#[derive(Default)]
+struct ErrorSlot {
+    key: AtomicU64,
+    count: AtomicU64,
+}
+
+/// Everything that one thread counts. Apart from other lanes in memory, so that no two share a cache line.
+#[repr(align(128))]
+pub(super) struct RecorderShard {
+    pub(super) classes: Box<[ClassHistograms]>,
+    pub(super) lateness: AtomicHistogram,
+    pub(super) ended_at: CompletionRing,
+    tally: [AtomicU64; 6],
+    pub(super) began: AtomicU64,
+    pub(super) ended: AtomicU64,
+    pub(super) reconnects: AtomicU64,
+    pub(super) clipped: AtomicU64,
+    pub(super) abandoned: AtomicU64,
+    slots: Box<[ErrorSlot]>,
+}
+
+/// The first text of each error.
+pub(super) type ErrorTexts = Arc<Mutex<BTreeMap<EventError, String>>>;
+
+impl RecorderShard {
+    /// One of so many lanes.
+    pub(super) fn new(classes: usize, lanes: usize) -> RecorderShard {
+        let class = |_| ClassHistograms {
+            response: AtomicHistogram::new(),
+            service: AtomicHistogram::new(),
+            failed: AtomicHistogram::new(),
+        };
+        RecorderShard {
+            classes: (0..classes).map(class).collect(),
+            lateness: AtomicHistogram::new(),
+            ended_at: CompletionRing::new(lanes),
+            tally: Default::default(),
+            began: AtomicU64::new(0),
+            ended: AtomicU64::new(0),
+            reconnects: AtomicU64::new(0),
+            clipped: AtomicU64::new(0),
+            abandoned: AtomicU64::new(0),
+            slots: (0..SLOTS).map(|_| ErrorSlot::default()).collect(),
+        }
+    }
+
+    /// Statements, rows and bytes so far.
+    pub(super) fn read_tally(&self) -> Tally {
+        let [reads, writes, other, rows, bytes_received, bytes_sent] =
+            self.tally.each_ref().map(|cell| cell.load(Relaxed));
+        Tally { reads, writes, other, rows, bytes_received, bytes_sent }
+    }
+
+    /// Errors so far.
+    pub(super) fn error_counts(&self) -> impl Iterator<Item = (ClassId, EventError, u64)> + '_ {
+        self.slots.iter().filter_map(|slot| {
+            let (class, error) = unpack_error_key(slot.key.load(Relaxed))?;
+            Some((class, error, slot.count.load(Relaxed)))
+        })
+    }
+
+    fn add_tally(&self, tally: &Tally) {
+        let Tally { reads, writes, other, rows, bytes_received, bytes_sent } = *tally;
+        for (cell, by) in
+            self.tally.iter().zip([reads, writes, other, rows, bytes_received, bytes_sent])
+        {
+            bump_counter(cell, by);
+        }
+    }
+
+    /// Counts an error; gives true if this lane sees it for the first time.
+    fn add_error(&self, class: ClassId, error: EventError) -> bool {
+        let key = pack_error_key(class, error);
+        let free_or_same =
+            |slot: &&ErrorSlot| matches!(slot.key.load(Relaxed), k if k == 0 || k == key);
+        // A table that is full counts what is new under the last slot's code 0 of the same kind, or, at worst, in
+        // the last slot as it is: the number of failed events stays right.
+        let slot = self.slots[..SLOTS - 1].iter().find(free_or_same);
+        let (slot, key) = match slot {
+            Some(slot) => (slot, key),
+            None => {
+                (&self.slots[SLOTS - 1], pack_error_key(class, EventError { code: 0, ..error }))
+            }
+        };
+        let new = slot.key.load(Relaxed) == 0;
+        if new {
+            slot.key.store(key, Relaxed);
+        }
+        bump_counter(&slot.count, 1);
+        new
+    }
+}
+
+fn pack_error_key(class: ClassId, error: EventError) -> u64 {
+    let kind = match error.kind {
+        ErrorKind::Server => 1,
+        ErrorKind::Lost => 2,
+        ErrorKind::Protocol => 3,
+    };
+    u64::from(class.0) << 32 | kind << 16 | u64::from(error.code)
+}
+
+fn unpack_error_key(key: u64) -> Option<(ClassId, EventError)> {
+    let kind = match key >> 16 & 0xffff {
+        1 => ErrorKind::Server,
+        2 => ErrorKind::Lost,
+        3 => ErrorKind::Protocol,
+        _ => return None,
+    };
+    Some((ClassId((key >> 32) as u16), EventError { kind, code: key as u16 }))
+}
+
+/// The only one who writes to a lane: belongs to one thread of the driver, shared by the workers on it.
+pub struct ShardWriter {
+    cells: Arc<RecorderShard>,
+    texts: ErrorTexts,
+    new_error: Cell<bool>,
+}
+
+impl ShardWriter {
+    pub(super) fn new(cells: Arc<RecorderShard>, texts: ErrorTexts) -> ShardWriter {
+        ShardWriter { cells, texts, new_error: Cell::new(false) }
+    }
+
+    /// An event begins.
+    #[inline]
+    pub fn start_event(&self) {
+        bump_counter(&self.cells.began, 1);
+    }
+
+    /// An event has ended.
+    #[inline]
+    pub fn end_event(&self, record: &EventRecord, tally: &Tally) {
+        let class = &self.cells.classes[usize::from(record.outcome.class.0)];
+        let response = record.ended.since(record.intended).0;
+        let within = match record.outcome.error {
+            None => {
+                class.service.count_value(record.ended.since(record.started).0);
+                class.response.count_value(response)
+            }
+            Some(error) => {
+                self.new_error.set(self.cells.add_error(record.outcome.class, error));
+                class.failed.count_value(response)
+            }
+        };
+        if !within {
+            bump_counter(&self.cells.clipped, 1);
+        }
+        self.cells.ended_at.count_end(record.ended);
+        self.cells.add_tally(tally);
+        bump_counter(&self.cells.ended, 1);
+    }
+
+    /// How late an event began for reasons of our own.
+    #[inline]
+    pub fn note_lateness(&self, by: Nanos) {
+        self.cells.lateness.count_value(by.0);
+    }
+
+    /// A lost session is open again.
+    pub fn note_reconnect(&self) {
+        bump_counter(&self.cells.reconnects, 1);
+    }
+
+    /// An event under way was given up because the load is over.
+    pub fn note_abandoned(&self) {
+        bump_counter(&self.cells.abandoned, 1);
+        bump_counter(&self.cells.ended, 1);
+    }
+
+    /// The text of the error that `end_event` just counted; kept if it is the first of its code.
+    #[inline]
+    pub fn error_text(&self, error: EventError, text: &str) {
+        if self.new_error.replace(false) {
+            self.keep_text(error, text);
+        }
+    }
+
+    #[cold]
+    fn keep_text(&self, error: EventError, text: &str) {
+        let mut texts = self.texts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if texts.len() < TEXTS {
+            texts.entry(error).or_insert_with(|| text.to_owned());
+        }
+    }
+}
