@@ -1,12 +1,14 @@
 //! Runs for tests, generated step by step: a small server with a pool, a disk and counters, repeated by a seed.
 
+mod written;
+
+pub(crate) use written::write_run;
+
 use crate::archive::{
-    Counters, ErrorRecord, IntervalRecord, RunMeta, RunRecord, RunState, RunWriter, SampleRecord,
+    Counters, ErrorRecord, IntervalRecord, RunMeta, RunRecord, RunState, SampleRecord,
     ServerRecord, StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
 };
-use crate::base::{Nanos, StopReason};
-use crate::recorder::{ClassTotals, Histogram, Interval, Recording, Tally, new_histogram};
-use std::path::{Path, PathBuf};
+use crate::recorder::{Histogram, new_histogram};
 
 const PAGE: f64 = 16_384.0;
 const SECOND: u64 = 1_000_000_000;
@@ -84,81 +86,6 @@ pub(crate) fn hour_run() -> RunRecord {
     world.batch = 40;
     world.run_load("", 1, 3600 * 40, 0.9);
     world.into_run("bench")
-}
-
-/// Writes a run of one class as a run folder below `runs`, and says which.
-pub(crate) fn write_run(run: &RunRecord, runs: &Path) -> PathBuf {
-    let mut writer = RunWriter::create(runs, run.meta.clone(), &run.plan).unwrap();
-    writer.write_variables(&run.variables);
-    run.samples.iter().for_each(|sample| writer.write_sample(sample));
-    for step in &run.steps {
-        writer.write_step(step);
-        for trial in run.trials.iter().filter(|t| t.step == step.number) {
-            write_trial(&mut writer, trial);
-        }
-    }
-    let dir = writer.dir().to_owned();
-    let ended = Nanos(run.meta.ended_ns.unwrap_or(0));
-    writer.close(run.meta.state, run.meta.why.clone(), ended).unwrap();
-    dir
-}
-
-fn write_trial(writer: &mut RunWriter, trial: &Trial) {
-    let mut begun = trial.clone();
-    begun.intervals.clear();
-    writer.start_trial(begun);
-    let empty = || ClassTotals {
-        response: new_histogram(),
-        service: new_histogram(),
-        failed: new_histogram(),
-    };
-    let interval = |began, ended, totals| Interval {
-        began: Nanos(began),
-        ended: Nanos(ended),
-        classes: vec![totals],
-        lateness: new_histogram(),
-        tally: Tally::default(),
-        reconnects: 0,
-        in_flight: 1,
-        backlog: 0,
-        unbegun: new_histogram(),
-        slots: Vec::new(),
-    };
-    for (place, record) in trial.intervals.iter().enumerate() {
-        let mut totals = ClassTotals { response: record.response.to_histogram(), ..empty() };
-        // Service times are kept for the whole load only: the first interval carries them.
-        if place == 0 {
-            totals.service = trial.service[0].clone();
-        }
-        let mut interval = interval(record.began_ns, record.ended_ns, totals);
-        interval.tally = Tally { reads: record.tally.reads, ..Tally::default() };
-        interval.tally.rows = record.tally.rows;
-        writer.write_interval(&interval);
-    }
-    let (response, service) = (trial.response[0].clone(), trial.service[0].clone());
-    let totals = ClassTotals { response, service, ..empty() };
-    let mut total = interval(trial.began_ns, trial.ended_ns, totals);
-    total.tally = Tally {
-        reads: trial.tally.reads,
-        rows: trial.tally.rows,
-        bytes_received: trial.tally.bytes_received,
-        bytes_sent: trial.tally.bytes_sent,
-        ..Tally::default()
-    };
-    writer.end_trial(&Recording {
-        class_names: trial.classes.clone(),
-        total,
-        errors: Vec::new(),
-        reason: StopReason::Done,
-        clipped: 0,
-        abandoned: 0,
-        workers: trial.workers,
-        unopened: Vec::new(),
-        failure: None,
-        engine: "threads",
-        cpu_user_ns: trial.cpu_user_ns,
-        cpu_system_ns: trial.cpu_system_ns,
-    });
 }
 
 struct ServerSimulator {

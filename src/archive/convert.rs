@@ -8,7 +8,7 @@ use super::types::{
 };
 use crate::base::StopReason;
 use crate::probe::{ProbeSample, SampleValues};
-use crate::recorder::{ErrorKind, Interval, Recording, Tally, new_histogram};
+use crate::recorder::{EventErrorKind, Interval, Recording, Tally, new_histogram};
 
 impl From<&Tally> for TallyRecord {
     fn from(t: &Tally) -> TallyRecord {
@@ -50,11 +50,11 @@ pub fn reason_word(reason: StopReason) -> &'static str {
     }
 }
 
-fn kind_word(kind: ErrorKind) -> &'static str {
+fn kind_word(kind: EventErrorKind) -> &'static str {
     match kind {
-        ErrorKind::Server => "server",
-        ErrorKind::Lost => "lost",
-        ErrorKind::Protocol => "protocol",
+        EventErrorKind::Server => "server",
+        EventErrorKind::Lost => "lost",
+        EventErrorKind::Protocol => "protocol",
     }
 }
 

@@ -9,8 +9,8 @@ use super::*;
 use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
-    ClassId, ClassTotals, ErrorCount, ErrorKind, EventError, Histogram, Interval, Recording, Tally,
-    UnopenedWorker, new_histogram,
+    ClassId, ClassTotals, ErrorCount, EventError, EventErrorKind, Histogram, Interval, Recording,
+    Tally, UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -70,7 +70,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
         total,
         errors: vec![ErrorCount {
             class: ClassId(1),
-            error: EventError { kind: ErrorKind::Server, code: 1213 },
+            error: EventError { kind: EventErrorKind::Server, code: 1213 },
             count: 3,
             first_text: "Deadlock found, \"try\" again\n".to_owned(),
         }],

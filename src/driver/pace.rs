@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use super::arrival::ArrivalMode;
 use super::load::{LoadStart, SharedLoad};
 use crate::base::Nanos;
-use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ShardWriter, Tally};
+use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ShardWriter, Tally};
 use crate::workload::{OpenError, WorkerPace};
 
 /// How a worker waits: blocking its thread, pending on a reactor, or in simulated time.
@@ -240,7 +240,7 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         self.now = self.waiter.now();
         let (intended, started, ended) = (self.intended, self.started, self.now);
         let record = EventRecord { outcome, intended, started, ended };
-        if outcome.error.is_some_and(|e| e.kind != ErrorKind::Server) {
+        if outcome.error.is_some_and(|e| e.kind != EventErrorKind::Server) {
             if self.load.abandon.is_set() {
                 self.writer.note_abandoned();
                 return record;

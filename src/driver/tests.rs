@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::*;
 use crate::base::reactor as loops;
 use crate::plan::ArrivalPlan;
-use crate::recorder::{ClassId, ErrorKind, EventError, EventOutcome, Tally};
+use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
 use crate::workload::null::NullWorkload;
 use crate::workload::{BoxedWorker, OpenError, Worker, WorkerContext};
 
@@ -105,7 +105,7 @@ impl Hand<'_> {
     }
 }
 
-const LOST: EventError = EventError { kind: ErrorKind::Lost, code: 104 };
+const LOST: EventError = EventError { kind: EventErrorKind::Lost, code: 104 };
 const FOREVER: Nanos = Nanos(3_600_000_000_000);
 
 impl Worker for Hand<'_> {
@@ -138,7 +138,7 @@ impl Worker for Hand<'_> {
             (_, Err(error)) => Some(error),
             (Deed::Lose | Deed::LoseForGood, _) if self.events == 5 => Some(LOST),
             (Deed::Err, _) if self.events % 3 == 0 => {
-                Some(EventError { kind: ErrorKind::Server, code: 1213 })
+                Some(EventError { kind: EventErrorKind::Server, code: 1213 })
             }
             _ => None,
         };

@@ -15,7 +15,7 @@ use crate::base::{Clock, StopReason, kernel};
 use crate::client::Target;
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
-use crate::recorder::{ErrorKind, Recording};
+use crate::recorder::{EventErrorKind, Recording};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Workload};
 
@@ -181,7 +181,7 @@ pub(super) fn confirm_run_end(
 /// How far a run came whose load ended like this.
 pub(super) fn run_end(recording: &Recording) -> RunEnd {
     let lost = || {
-        let error = recording.errors.iter().find(|e| e.error.kind != ErrorKind::Server);
+        let error = recording.errors.iter().find(|e| e.error.kind != EventErrorKind::Server);
         let text = error.map_or("the connection is gone", |e| e.first_text.as_str());
         anyhow::anyhow!("the server went away during the load: {text}")
     };

@@ -19,6 +19,7 @@ pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};
 pub use shard::ShardWriter;
 pub use sparse::SparseHistogram;
 pub use types::{
-    ClassId, ClassTotals, DIGITS, ErrorCount, ErrorKind, EventError, EventOutcome, EventRecord,
-    HIGHEST_NS, Histogram, Interval, LOWEST_NS, Recording, Tally, UnopenedWorker, new_histogram,
+    ClassId, ClassTotals, DIGITS, ErrorCount, EventError, EventErrorKind, EventOutcome,
+    EventRecord, HIGHEST_NS, Histogram, Interval, LOWEST_NS, Recording, Tally, UnopenedWorker,
+    new_histogram,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::atomic_histogram::{AtomicHistogram, bump_counter};
 use super::slots::CompletionRing;
-use super::types::{ClassId, ErrorKind, EventError, EventRecord, Tally};
+use super::types::{ClassId, EventError, EventErrorKind, EventRecord, Tally};
 use crate::base::Nanos;
 
 /// Different errors (class, kind, code) that one lane tells apart.
@@ -119,18 +119,18 @@ impl RecorderShard {
 
 fn pack_error_key(class: ClassId, error: EventError) -> u64 {
     let kind = match error.kind {
-        ErrorKind::Server => 1,
-        ErrorKind::Lost => 2,
-        ErrorKind::Protocol => 3,
+        EventErrorKind::Server => 1,
+        EventErrorKind::Lost => 2,
+        EventErrorKind::Protocol => 3,
     };
     u64::from(class.0) << 32 | kind << 16 | u64::from(error.code)
 }
 
 fn unpack_error_key(key: u64) -> Option<(ClassId, EventError)> {
     let kind = match key >> 16 & 0xffff {
-        1 => ErrorKind::Server,
-        2 => ErrorKind::Lost,
-        3 => ErrorKind::Protocol,
+        1 => EventErrorKind::Server,
+        2 => EventErrorKind::Lost,
+        3 => EventErrorKind::Protocol,
         _ => return None,
     };
     Some((ClassId((key >> 32) as u16), EventError { kind, code: key as u16 }))

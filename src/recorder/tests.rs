@@ -33,7 +33,7 @@ fn record(class: u16, error: Option<EventError>, response: u64, service: u64) ->
 }
 
 fn server(code: u16) -> EventError {
-    EventError { kind: ErrorKind::Server, code }
+    EventError { kind: EventErrorKind::Server, code }
 }
 
 /// What makes two histograms equal, short enough to be shown.

@@ -25,14 +25,14 @@ pub struct ClassId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventError {
     /// Who said so.
-    pub kind: ErrorKind,
+    pub kind: EventErrorKind,
     /// The server's error number, or the operating system's for a lost connection; 0 where there is none.
     pub code: u16,
 }
 
 /// The three ways to fail, kept apart everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ErrorKind {
+pub enum EventErrorKind {
     /// The server answered with an error; the session lives on.
     Server,
     /// The connection is gone.

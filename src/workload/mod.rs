@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 use crate::base::{Nanos, Stop};
 use crate::client::{self, Target};
 use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
-use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ReplayTotals, Tally};
+use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally};
 
 pub use crate::client::Error as OpenError;
 
@@ -326,7 +326,7 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         worker.note_record(&pace.end_event(outcome, &tally));
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
-            if error.kind != ErrorKind::Server && !reopen_session(worker, pace).await {
+            if error.kind != EventErrorKind::Server && !reopen_session(worker, pace).await {
                 return;
             }
         }

@@ -7,7 +7,7 @@ use sweat::base::reactor::{Reactor, WorkerTask, block_on};
 use sweat::base::{RealClock, Secret, Stop, StopReason};
 use sweat::client::{Error, Feature, FeatureKind, ParameterValue, Session, Target};
 use sweat::plan::{AddressPlan, Protocol};
-use sweat::recorder::{ErrorKind, Tally};
+use sweat::recorder::{EventErrorKind, Tally};
 
 use crate::fixture::{self, Fixture};
 
@@ -83,7 +83,7 @@ pub(crate) async fn works(session: &mut Session) {
         assert_eq!(reply.rows, n as u64);
     }
     let error = session.execute(&mut tally, b"SELECT nonsense").await.unwrap_err();
-    assert_eq!((error.kind, error.code), (ErrorKind::Server, 1054));
+    assert_eq!((error.kind, error.code), (EventErrorKind::Server, 1054));
     assert!(session.error_text().contains("nonsense"));
     assert_eq!(session.execute(&mut tally, b"DO 1").await.unwrap().rows, 0);
 }
@@ -193,10 +193,10 @@ fn errors_are_told_apart() {
     let error = block_on(session.execute(&mut Tally::default(), b"SELECT SLEEP(20)")).unwrap_err();
     killer.join().unwrap();
     // MariaDB ends the statement with an error or closes at once; either way the session is gone next.
-    if error.kind == ErrorKind::Server {
+    if error.kind == EventErrorKind::Server {
         assert!(matches!(session.run_command("DO 1"), Err(Error::Lost { .. })));
     } else {
-        assert_eq!(error.kind, ErrorKind::Lost);
+        assert_eq!(error.kind, EventErrorKind::Lost);
     }
 }
 
@@ -342,7 +342,7 @@ fn files_are_sent_only_when_offered() {
     let target = Target::new(&server.unix("root", "")).unwrap();
     let mut worker = block_on(target.open_session(&Stop::new())).unwrap();
     let error = block_on(worker.execute(&mut Tally::default(), load.as_bytes())).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Server);
+    assert_eq!(error.kind, EventErrorKind::Server);
 
     // Data that can't be read to its end leaves nothing behind.
     struct Breaks(usize);
@@ -378,7 +378,7 @@ fn a_future_dropped_half_way_leaves_no_usable_session() {
             assert!(polled.await.is_pending());
         }
         let error = session.execute(&mut Tally::default(), b"DO 1").await.unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Protocol);
+        assert_eq!(error.kind, EventErrorKind::Protocol);
         // What blocks says so instead of standing still.
         assert!(matches!(target.connect(&Stop::new()), Err(Error::Protocol(_))));
         let mut other = target.open_session(&Stop::new()).await.unwrap();

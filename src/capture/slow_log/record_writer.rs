@@ -105,7 +105,8 @@ mod tests {
         fn what_is_written_is_read(
             texts in prop::collection::vec((statement(), number(), number(), number()), 1..6),
             names in prop::collection::vec("[a-z][a-z0-9_ ;]{0,8}[a-z]", 6),
-            deed in prop::sample::select(vec![EventKind::Statement, EventKind::Quit, EventKind::InitDb]),
+            deed in prop::sample::select(vec![EventKind::Statement, EventKind::Quit,
+            EventKind::InitDb]),
         ) {
             let all: Vec<LogRecord<'_>> = texts
                 .iter()

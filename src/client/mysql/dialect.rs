@@ -216,8 +216,14 @@ const ROWS: &[FeatureRow] = &[
     row(Feature::InnodbIndexes, Table, All, EVER, "information_schema.INNODB_SYS_INDEXES"),
     row(Feature::InnodbIndexes, Table, Oracle, (8, 0, 0), "information_schema.INNODB_INDEXES"),
     row(Feature::InnodbTablespaces, Table, All, EVER, "information_schema.INNODB_SYS_TABLESPACES"),
-    row(Feature::InnodbTablespaces, Table, Oracle, (8, 0, 0), "information_schema.INNODB_TABLESPACES"),
-    row(Feature::CachedIndexes, Table, Oracle, (8, 0, 0), "information_schema.INNODB_CACHED_INDEXES"),
+    row(
+        Feature::InnodbTablespaces, Table, Oracle, (8, 0, 0),
+        "information_schema.INNODB_TABLESPACES",
+    ),
+    row(
+        Feature::CachedIndexes, Table, Oracle, (8, 0, 0),
+        "information_schema.INNODB_CACHED_INDEXES",
+    ),
     row(Feature::LockWaits, Table, All, EVER, "information_schema.INNODB_LOCK_WAITS"),
     row(Feature::LockWaits, Table, Oracle, (8, 0, 1), "performance_schema.data_lock_waits"),
     row(Feature::Processlist, Table, All, EVER, "information_schema.PROCESSLIST"),

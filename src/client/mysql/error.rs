@@ -1,7 +1,7 @@
 //! What can go wrong between us and a server, told apart.
 
 use crate::client::transport::TlsSetupError;
-use crate::recorder::{ErrorKind, EventError};
+use crate::recorder::{EventError, EventErrorKind};
 
 /// An error of a target.
 #[derive(Debug, thiserror::Error)]
@@ -126,10 +126,14 @@ impl Error {
     /// As the hot path carries it.
     pub fn to_event_error(&self) -> EventError {
         let (kind, code) = match self {
-            Error::Connect { code, .. } | Error::Lost { code, .. } => (ErrorKind::Lost, *code),
-            Error::Login { code, .. } | Error::Server { code, .. } => (ErrorKind::Server, *code),
-            Error::Abandoned => (ErrorKind::Lost, 0),
-            Error::Protocol(_) | Error::Tls(_) | Error::TlsSetup(_) => (ErrorKind::Protocol, 0),
+            Error::Connect { code, .. } | Error::Lost { code, .. } => (EventErrorKind::Lost, *code),
+            Error::Login { code, .. } | Error::Server { code, .. } => {
+                (EventErrorKind::Server, *code)
+            }
+            Error::Abandoned => (EventErrorKind::Lost, 0),
+            Error::Protocol(_) | Error::Tls(_) | Error::TlsSetup(_) => {
+                (EventErrorKind::Protocol, 0)
+            }
         };
         EventError { kind, code }
     }

@@ -15,7 +15,7 @@ use super::{Error, ServerIdentity, Target};
 use crate::base::Stop;
 use crate::base::units::show_time;
 use crate::client::transport::{TransportError, WaitLimit};
-use crate::recorder::{ErrorKind, EventError, Tally};
+use crate::recorder::{EventError, EventErrorKind, Tally};
 
 /// Errors by which a server says that it closes the session.
 const PARTING: [u16; 4] = [1053, 1927, 4031, 3169];
@@ -402,9 +402,9 @@ impl Session {
     fn note_server_error(&mut self, code: u16, parting: bool) -> EventError {
         self.busy = false;
         self.code = code;
-        let mut error = EventError { kind: ErrorKind::Server, code };
+        let mut error = EventError { kind: EventErrorKind::Server, code };
         if parting || PARTING.contains(&code) {
-            error.kind = ErrorKind::Lost;
+            error.kind = EventErrorKind::Lost;
             self.gone = Some(error);
         }
         error
@@ -414,8 +414,8 @@ impl Session {
     #[cold]
     pub(super) fn mark_broken(&mut self, broken: &ChannelError) -> EventError {
         use rustix::io::Errno;
-        let lost = |code: u16| EventError { kind: ErrorKind::Lost, code };
-        let protocol = EventError { kind: ErrorKind::Protocol, code: 0 };
+        let lost = |code: u16| EventError { kind: EventErrorKind::Lost, code };
+        let protocol = EventError { kind: EventErrorKind::Protocol, code: 0 };
         let (error, text) = match broken {
             ChannelError::Malformed(malformed) => (protocol, malformed.0.to_owned()),
             ChannelError::Fault(TransportError::Tls(error)) => (protocol, format!("TLS: {error}")),
@@ -449,14 +449,14 @@ impl Session {
     /// The last error with its words.
     pub(crate) fn error_from_event(&self, event: EventError) -> Error {
         match event.kind {
-            ErrorKind::Server => Error::Server {
+            EventErrorKind::Server => Error::Server {
                 code: event.code,
                 state: String::from_utf8_lossy(&self.state).into_owned(),
                 text: self.text.clone(),
             },
-            ErrorKind::Lost if self.abandoned => Error::Abandoned,
-            ErrorKind::Lost => Error::Lost { why: self.text.clone(), code: event.code },
-            ErrorKind::Protocol => Error::Protocol(self.text.clone()),
+            EventErrorKind::Lost if self.abandoned => Error::Abandoned,
+            EventErrorKind::Lost => Error::Lost { why: self.text.clone(), code: event.code },
+            EventErrorKind::Protocol => Error::Protocol(self.text.clone()),
         }
     }
 }

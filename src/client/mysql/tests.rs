@@ -12,7 +12,7 @@ use super::{Error, ParameterValue, Session, Target};
 use crate::base::reactor::{Reactor, WorkerTask, block_on};
 use crate::base::{Clock, Nanos, RealClock, Secret, Stop};
 use crate::plan::{AddressPlan, Protocol, SslMode, SslPlan};
-use crate::recorder::{ErrorKind, EventError, Tally};
+use crate::recorder::{EventError, EventErrorKind, Tally};
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const COLUMN: &[u8] =
@@ -203,10 +203,10 @@ fn a_file_nobody_offered_is_not_sent() {
         sent
     });
     let mut session = open(&plan).unwrap();
-    assert_eq!(execute(&mut session).unwrap_err().kind, ErrorKind::Protocol);
+    assert_eq!(execute(&mut session).unwrap_err().kind, EventErrorKind::Protocol);
     assert!(session.error_text().contains("file"));
     assert!(actor.join().unwrap().is_empty());
-    assert_eq!(execute(&mut session).unwrap_err().kind, ErrorKind::Protocol);
+    assert_eq!(execute(&mut session).unwrap_err().kind, EventErrorKind::Protocol);
 }
 
 #[test]
@@ -219,7 +219,10 @@ fn a_reply_cut_off_is_a_lost_connection() {
         let _ = actor.0.write_all(&[200, 0, 0, 3, 5]);
     });
     let mut session = open(&plan).unwrap();
-    assert_eq!(execute(&mut session).unwrap_err(), EventError { kind: ErrorKind::Lost, code: 0 });
+    assert_eq!(
+        execute(&mut session).unwrap_err(),
+        EventError { kind: EventErrorKind::Lost, code: 0 }
+    );
     actor.join().unwrap();
     let error = session.query_rows("SELECT 1").unwrap_err();
     assert!(matches!(&error, Error::Lost { why, .. } if why.contains("closed")), "{error}");
@@ -234,7 +237,7 @@ fn a_server_that_parts_is_heard() {
     });
     let mut session = open(&plan).unwrap();
     let error = execute(&mut session).unwrap_err();
-    assert_eq!(error, EventError { kind: ErrorKind::Lost, code: 4031 });
+    assert_eq!(error, EventError { kind: EventErrorKind::Lost, code: 4031 });
     assert!(session.error_text().contains("idle"));
     actor.join().unwrap();
 }
@@ -249,7 +252,7 @@ fn bytes_behind_a_reply_are_not_taken_for_the_next() {
     });
     let mut session = open(&plan).unwrap();
     assert_eq!(execute(&mut session), Ok(0));
-    assert_eq!(execute(&mut session).unwrap_err().kind, ErrorKind::Protocol);
+    assert_eq!(execute(&mut session).unwrap_err().kind, EventErrorKind::Protocol);
     drop(session);
     actor.join().unwrap();
 }

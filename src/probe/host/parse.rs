@@ -236,7 +236,8 @@ mod tests {
         fn no_text_makes_a_reader_panic(
             text in "(cpu|ctxt|some|full|a:| 1 2 x|pgfault)?[ -~\n:=]{0,200}",
         ) {
-            for read in [parse_stat, parse_loadavg, parse_meminfo, parse_vmstat, parse_diskstats, parse_net_dev] {
+            for read in [parse_stat, parse_loadavg, parse_meminfo, parse_vmstat, parse_diskstats,
+            parse_net_dev] {
                 let _ = read(&text);
             }
             let _ = parse_pressure("cpu", &text);

@@ -126,7 +126,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_a_reader_panic(text in "(VmRSS:|rchar:|7 \\(x\\))?[ -~\n]{0,200}") {
-            let _ = (parse_stat(&text), parse_io(&text), parse_status(&text), parse_schedstat(&text));
+            let _ = (parse_stat(&text), parse_io(&text), parse_status(&text),
+            parse_schedstat(&text));
             let _ = started_unix_s(&text, &machine_stat(&text));
         }
     }

@@ -76,7 +76,8 @@ pub(super) fn plots_json(
     json!({
         "time": [time.low, round_to_ms(time.high)],
         "bands": bands,
-        "stalls": ground.stalls.iter().map(|s| [round_to_ms(s.0), round_to_ms(s.1)]).collect::<Vec<_>>(),
+        "stalls": ground.stalls.iter().map(|s| [round_to_ms(s.0),
+        round_to_ms(s.1)]).collect::<Vec<_>>(),
         "marks": ground.marks.iter().map(|m| json!([round_to_ms(m.0), m.1])).collect::<Vec<_>>(),
         "times": times.lists,
         "plots": plots,

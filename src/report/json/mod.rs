@@ -79,7 +79,8 @@ fn report_json(findings: &Findings) -> Value {
         "differences": json_array(&findings.differences, verdicts::difference_json),
         "scaling": findings.scaling.as_ref().map(verdicts::scaling_json),
         "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity_json(findings, c)),
-        "replays": json_array(&findings.replays, |r| replay::replay_json(r, &trial_ids(findings, &r.trials))),
+        "replays": json_array(&findings.replays, |r| replay::replay_json(r, &trial_ids(findings,
+        &r.trials))),
         "replay_changes": json_array(&findings.replay_changes, replay::change_json),
         "waits": json_array(&findings.waits, |w| verdicts::wait_json(findings, w)),
         "wait_groups": json_array(&findings.wait_groups, verdicts::wait_group_json),
@@ -208,7 +209,8 @@ fn trial_json(trial: &TrialFinding) -> Value {
     });
     let classes = json_array(&trial.classes, |c| {
         json!({
-            "name": c.name, "response": latency_json(&c.response), "failed": latency_json(&c.failed),
+            "name": c.name, "response": latency_json(&c.response),
+            "failed": latency_json(&c.failed),
         })
     });
     let rates = trial.rates.map(|r| {

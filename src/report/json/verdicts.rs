@@ -63,7 +63,8 @@ pub(super) fn scaling_json(scaling: &ScalingFinding) -> Value {
     };
     let law = scaling.law.map(|law| {
         json!({
-            "lambda": number_json(law.lambda), "sigma": number_json(law.sigma), "kappa": number_json(law.kappa),
+            "lambda": number_json(law.lambda), "sigma": number_json(law.sigma),
+            "kappa": number_json(law.kappa),
             "r2": number_json(law.r2),
         })
     });
@@ -220,8 +221,10 @@ pub(super) fn stalls_json(stalls: &StallFindings) -> Value {
         "slowest_by_median": stalls.slowest_by_median,
         "events": json_array(&stalls.events, |s| {
             json!({
-                "kind": s.kind.as_str(), "began_s": number_json(s.began_s), "seconds": number_json(s.seconds),
-                "depth": number_json(s.depth), "lost_events": number_json(s.lost_events), "max_s": s.max_s,
+                "kind": s.kind.as_str(), "began_s": number_json(s.began_s),
+                "seconds": number_json(s.seconds),
+                "depth": number_json(s.depth), "lost_events": number_json(s.lost_events),
+                "max_s": s.max_s,
             })
         }),
         "causes": json_array(&stalls.causes, |c| {
@@ -231,7 +234,8 @@ pub(super) fn stalls_json(stalls: &StallFindings) -> Value {
         }),
         "counters": json_array(&stalls.counters, |c| {
             json!({
-                "counter": c.counter, "inside": number_json(c.inside), "outside": number_json(c.outside),
+                "counter": c.counter, "inside": number_json(c.inside),
+                "outside": number_json(c.outside),
                 "z": number_json(c.z),
             })
         }),

@@ -5,6 +5,7 @@
 //! puts the values back when it is dropped: at the end, after an error, after Ctrl-C. If we are killed, the file tells
 //! [`restore_journal`] what is left to do. A value that somebody else has changed meanwhile is left alone, and said so.
 
+mod consent;
 mod file;
 mod pending;
 mod refusal;
@@ -22,8 +23,8 @@ use crate::base::{Clock as _, Nanos, RealClock, Stop, StopReason};
 use crate::client::{self, Session, Target};
 use crate::plan::RefusedError;
 
-use super::ServerControl;
 use super::sandbox::{HomeFolders, make_private_folder, random_hex};
+pub use consent::Consent;
 pub use file::{FILE, JournalServer, WAITS_FILE, read_server};
 use file::{JournalEntry, JournalFile, RowsChange, VariableChange};
 pub use pending::{PendingJournal, find_pending_journals};
@@ -39,36 +40,6 @@ const STOPPED: Duration = Duration::from_secs(1);
 const STOPPED_SILENT: Duration = Duration::from_millis(400);
 /// How often to look which of these it is.
 const LOOK: Duration = Duration::from_millis(20);
-
-/// The right to change a running server.
-#[derive(Clone, Debug)]
-pub struct Consent {
-    source: String,
-    /// The server goes when we are through with it: what is left changed on it matters to nobody.
-    own: bool,
-}
-
-impl Consent {
-    /// A server that we may stop we may also change.
-    pub fn from_control(_control: &dyn ServerControl) -> Consent {
-        Consent::for_own_server()
-    }
-
-    /// A server that we have started for this alone.
-    pub fn for_own_server() -> Consent {
-        Consent { source: "a server of our own".to_owned(), own: true }
-    }
-
-    /// The user said so in words: the flag that was typed, as in `--allow load`.
-    pub fn from_flag(flag: &str) -> Consent {
-        Consent { source: flag.to_owned(), own: false }
-    }
-
-    /// Where it comes from.
-    pub fn source(&self) -> &str {
-        &self.source
-    }
-}
 
 /// What was put back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

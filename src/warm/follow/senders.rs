@@ -8,7 +8,7 @@ use crate::base::random::Rng;
 use crate::base::reactor::block_on;
 use crate::base::{Clock, Nanos, RealClock, Stop};
 use crate::client::{Error, Session, SessionLimits, Target};
-use crate::recorder::{ErrorKind, EventError, Tally};
+use crate::recorder::{EventError, EventErrorKind, Tally};
 
 /// How long a worker waits before it opens another session.
 const PAUSE: Nanos = Nanos(200_000_000);
@@ -106,7 +106,7 @@ impl Senders<'_> {
         }
         // The last look before it goes.
         if !self.board.may_send() {
-            return Err(EventError { kind: ErrorKind::Lost, code: 0 });
+            return Err(EventError { kind: EventErrorKind::Lost, code: 0 });
         }
         if explains {
             if let Some(pages) = explain::explain_statement(session, &item.text) {
@@ -138,7 +138,7 @@ fn record_outcome(
 ) {
     let counts = &mut state.counts;
     match sent {
-        Err(EventError { kind: ErrorKind::Lost | ErrorKind::Protocol, .. }) => {
+        Err(EventError { kind: EventErrorKind::Lost | EventErrorKind::Protocol, .. }) => {
             counts.lost += 1;
             return;
         }

@@ -245,7 +245,8 @@ mod tests {
             };
             let [low, last, high] = [0, 1, 2].map(|at| bound(&bounds[at]));
             let range = KeyRange { low, last, high, ..KeyRange::default() };
-            for said in [Some(range_condition(&key, &range)), leaf_condition(&key, &range)].iter().flatten() {
+            for said in [Some(range_condition(&key, &range)), leaf_condition(&key,
+            &range)].iter().flatten() {
                 prop_assert!(tokens::are_tokens_known(said), "{said}");
             }
         }

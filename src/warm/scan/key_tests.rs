@@ -120,7 +120,8 @@ proptest! {
 
     #[test]
     fn no_text_makes_it_panic(a in "\\PC*", b in "\\PC*", pieces in 0u64..40) {
-        for kind in [utf8(), KeyKind::Integer, KeyKind::Number, KeyKind::Moment, KeyKind::Uuid, KeyKind::Bytes] {
+        for kind in [utf8(), KeyKind::Integer, KeyKind::Number, KeyKind::Moment, KeyKind::Uuid,
+        KeyKind::Bytes] {
             let _ = kind.keys_between(&a.clone().into_bytes(), &b.clone().into_bytes(), pieces);
         }
     }

@@ -3,7 +3,7 @@
 use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
 use crate::client::{self, ParameterValue, PreparedStatement, Session, StatementReply};
-use crate::recorder::{ClassId, ErrorKind, EventError, EventOutcome, Tally};
+use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
 use crate::workload::{Worker, WorkerContext};
 
 use super::OltpWorkload;
@@ -162,10 +162,10 @@ impl<'a> OltpWorker<'a> {
         let Some(session) = &mut self.line.session else { return error };
         self.error_text.clear();
         self.error_text.push_str(session.error_text());
-        if error.kind == ErrorKind::Server && self.line.plot.transaction {
+        if error.kind == EventErrorKind::Server && self.line.plot.transaction {
             let undone = session.execute(&mut Tally::default(), b"ROLLBACK").await;
             if let Err(worse) = undone {
-                if worse.kind != ErrorKind::Server {
+                if worse.kind != EventErrorKind::Server {
                     self.error_text.clear();
                     return worse;
                 }

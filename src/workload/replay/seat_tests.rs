@@ -12,7 +12,7 @@ use crate::base::reactor::block_on;
 use crate::base::{Nanos, Stop};
 use crate::client::Target;
 use crate::plan::{AddressPlan, Options, Protocol, SslMode, SslPlan};
-use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, ReplayTotals, Tally};
+use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally};
 use crate::workload::{OpenError, WorkerContext, WorkerPace, Workload as _, WorkloadKind as _};
 
 const MS: u64 = 1_000_000;
@@ -273,7 +273,7 @@ fn a_lost_connection_is_made_again_with_what_the_session_had_set() {
         &[(8, 0, "set @@session.sql_mode = 'ANSI'"), (8, 10, "select 'die'"), (8, 20, "select 2")];
     let server = server(0..0);
     let (seen, replayed) = play(records, &[("timing", "fast")], &server);
-    let lost = EventError { kind: ErrorKind::Server, code: 2013 };
+    let lost = EventError { kind: EventErrorKind::Server, code: 2013 };
     let errors: Vec<_> = seen.iter().filter_map(|seen| seen.3).collect();
     assert_eq!(errors, [lost]);
     assert_eq!(replayed.sent, 3);
@@ -287,7 +287,7 @@ fn a_lost_connection_is_made_again_with_what_the_session_had_set() {
 #[test]
 fn a_server_without_room_is_asked_again_and_at_last_the_session_is_left_out() {
     let (seen, replayed) = play(&THREE[..1], &[("timing", "fast")], &server(0..2));
-    let full = EventError { kind: ErrorKind::Server, code: 1040 };
+    let full = EventError { kind: EventErrorKind::Server, code: 1040 };
     assert_eq!(seen.iter().filter_map(|seen| seen.3).collect::<Vec<_>>(), [full; 2]);
     // Each attempt takes 1 ms; the pauses are 100 and 200 ms.
     assert_eq!(seen.iter().map(|seen| seen.1).collect::<Vec<_>>(), [0, 101, 302, 303]);

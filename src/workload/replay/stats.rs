@@ -372,13 +372,13 @@ impl SeenStatements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::ErrorKind;
+    use crate::recorder::EventErrorKind;
 
     fn before(took_ns: u64, rows: u64, errno: Option<u64>) -> RecordedOutcome {
         RecordedOutcome { took_ns: Some(took_ns), rows: Some(rows), errno }
     }
 
-    const ERROR: EventError = EventError { kind: ErrorKind::Server, code: 1146 };
+    const ERROR: EventError = EventError { kind: EventErrorKind::Server, code: 1146 };
 
     #[test]
     fn a_class_tells_before_and_after() {

@@ -12,7 +12,7 @@ use super::tracker::statement_words;
 use crate::base::Nanos;
 use crate::client::{self, Session, Target};
 use crate::plan::WritesPlan;
-use crate::recorder::{ErrorKind, EventError, EventOutcome, EventRecord, Tally};
+use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, Tally};
 use crate::workload::{Worker, WorkerContext};
 
 /// Attempts to connect before a session is left out.
@@ -107,7 +107,7 @@ impl ReplayWorker {
             for setting in &playing.settings {
                 // What the server refuses now, it has refused before.
                 if let Err(error) = session.execute(&mut Tally::default(), setting).await {
-                    if error.kind != ErrorKind::Server {
+                    if error.kind != EventErrorKind::Server {
                         return Err(session.error_from_event(error));
                     }
                 }
@@ -233,13 +233,13 @@ impl ReplayWorker {
     /// What a failed attempt to connect counts as. A server that is there and has no room is not a lost one.
     fn connect_error(&mut self, error: &client::Error) -> EventError {
         self.error_text = error.to_string();
-        let lost = |code| EventError { kind: ErrorKind::Lost, code };
+        let lost = |code| EventError { kind: EventErrorKind::Lost, code };
         match error {
             client::Error::Login { code: code @ (1040 | 1203 | 1226), .. } => {
-                EventError { kind: ErrorKind::Server, code: *code }
+                EventError { kind: EventErrorKind::Server, code: *code }
             }
             client::Error::Server { code, .. } => {
-                EventError { kind: ErrorKind::Server, code: *code }
+                EventError { kind: EventErrorKind::Server, code: *code }
             }
             client::Error::Login { code, .. }
             | client::Error::Connect { code, .. }
@@ -291,7 +291,7 @@ impl ReplayWorker {
         }
         let Some(NextEvent::Play(item)) = &self.next else { return Ok(()) };
         let Some(session) = &mut self.session else {
-            return Err(EventError { kind: ErrorKind::Lost, code: 0 });
+            return Err(EventError { kind: EventErrorKind::Lost, code: 0 });
         };
         match session.execute(tally, &item.text).await {
             Ok(reply) => {
@@ -385,10 +385,10 @@ impl Worker for ReplayWorker {
             // A statement's lost connection is made again by the next event, which finds out whether the server is
             // there at all; only then is it the driver's affair.
             let is_refused = std::mem::take(&mut self.is_refused);
-            if sort != ReplayEventKind::Connect && error.kind != ErrorKind::Server {
+            if sort != ReplayEventKind::Connect && error.kind != EventErrorKind::Server {
                 self.session = None;
                 if !is_refused && !self.part.abandon.is_set() {
-                    return EventError { kind: ErrorKind::Server, code: LOST };
+                    return EventError { kind: EventErrorKind::Server, code: LOST };
                 }
             }
             error
@@ -408,7 +408,7 @@ impl Worker for ReplayWorker {
         }
         match self.next.take() {
             Some(NextEvent::Connect) | None => {
-                if error.is_some_and(|error| error.kind == ErrorKind::Server) {
+                if error.is_some_and(|error| error.kind == EventErrorKind::Server) {
                     let attempts = self.playing.as_mut().map_or(0, |playing| {
                         playing.attempts += 1;
                         playing.attempts

@@ -163,7 +163,7 @@ fn a_result_without_end_is_given_up_in_both_engines() {
     let (stop, clock) = (Stop::new(), RealClock::start_now());
     let stopper = stop_soon(&stop);
     let mut session = block_on(target.open_session(&stop)).unwrap();
-    assert_eq!(execute(&mut session).unwrap_err().kind, ErrorKind::Lost);
+    assert_eq!(execute(&mut session).unwrap_err().kind, EventErrorKind::Lost);
     stopper.join().unwrap();
 
     let stop = Stop::new();

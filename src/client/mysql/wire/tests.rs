@@ -312,7 +312,8 @@ proptest! {
         prop_assert_eq!(feed(&mut scan, &bytes, &splits), Ok(ScanStep::Done));
         prop_assert_eq!(scan.reply(), expected);
         for cut in 0..bytes.len() {
-            prop_assert_eq!(feed(&mut ReplyScanner::new(1, true), &bytes[..cut], &[]), Ok(ScanStep::More));
+            prop_assert_eq!(feed(&mut ReplyScanner::new(1, true), &bytes[..cut], &[]),
+            Ok(ScanStep::More));
         }
     }
 
@@ -328,7 +329,8 @@ proptest! {
         let _ = packet::parse_greeting(&bytes);
         let _ = packet::parse_greeting(&[b"\x0a8.0\0".to_vec(), bytes.clone()].concat());
         let _ = (packet::parse_error(&bytes), packet::parse_ok(&bytes), packet::parse_eof(&bytes));
-        let _ = (packet::parse_auth_switch(&bytes), packet::parse_prepare_ok(&bytes), packet::parse_column_name(&bytes));
+        let _ = (packet::parse_auth_switch(&bytes), packet::parse_prepare_ok(&bytes),
+        packet::parse_column_name(&bytes));
         let _ = (packet::parse_text_row(&bytes, 3), packet::parse_text_row(&bytes, usize::MAX));
     }
 

@@ -227,17 +227,23 @@ mod tests {
         fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..40), n in 0..70usize) {
             let fraction = n % 7;
             for kind in [
-                ValueKind::Integer { signed: true }, ValueKind::Integer { signed: false }, ValueKind::Year,
-                ValueKind::Float, ValueKind::Double, ValueKind::Decimal { digits: n.min(65), fraction: n / 2 },
-                ValueKind::Date, ValueKind::Datetime { fraction }, ValueKind::Timestamp { fraction },
-                ValueKind::Time { fraction }, ValueKind::Bits, ValueKind::Bytes, ValueKind::Inet4, ValueKind::Inet6,
-                ValueKind::Text { charset: "utf8mb4".to_owned(), padded: true }, ValueKind::Unwritten(""),
+                ValueKind::Integer { signed: true }, ValueKind::Integer { signed: false },
+                ValueKind::Year,
+                ValueKind::Float, ValueKind::Double, ValueKind::Decimal { digits: n.min(65),
+                fraction: n / 2 },
+                ValueKind::Date, ValueKind::Datetime { fraction },
+                ValueKind::Timestamp { fraction },
+                ValueKind::Time { fraction }, ValueKind::Bits, ValueKind::Bytes, ValueKind::Inet4,
+                ValueKind::Inet6,
+                ValueKind::Text { charset: "utf8mb4".to_owned(), padded: true },
+                ValueKind::Unwritten(""),
             ] {
                 let text = to_sql(&kind, Some(&bytes));
                 if let Some(literal) = to_literal(&kind, Some(&bytes)) {
                     prop_assert_eq!(literal.to_string(), text.unwrap(), "as it was written");
                 } else if let Some(text) = text {
-                    prop_assert!(matches!(kind, ValueKind::Datetime { .. } | ValueKind::Timestamp { .. }
+                    prop_assert!(matches!(kind,
+                    ValueKind::Datetime { .. } | ValueKind::Timestamp { .. }
                         | ValueKind::Time { .. }), "{} can be written, not read", text);
                 }
             }
