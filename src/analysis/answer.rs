@@ -9,13 +9,13 @@ use super::{stalls, steady_in_words, warming};
 
 /// The sentences. `noise` is how much slower than on a quiet machine a load may have been, as a factor.
 pub(super) fn answer_sentences(
-    ways: &[VariantFinding],
+    variants: &[VariantFinding],
     trials: &[TrialFinding],
     phases: &[TimelineStep],
     noise: f64,
 ) -> Vec<AnswerSentence> {
     let cold = trials.iter().find(|t| t.temperature == PoolTemperature::Cold && t.pass == 1);
-    let of_ways = cold.map(|cold| warming::warming_sentences(cold, ways, trials, noise));
+    let of_ways = cold.map(|cold| warming::warming_sentences(cold, variants, trials, noise));
     if let Some(of_ways) = of_ways.filter(|answer| !answer.is_empty()) {
         return of_ways;
     }

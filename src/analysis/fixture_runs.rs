@@ -19,24 +19,24 @@ pub(crate) const HOSTILE: &str = r#""><script>alert('x')</script><img src=x oner
 pub(crate) fn demo_run() -> RunRecord {
     let mut world = ServerSimulator::new();
     world.run_step("prepare", "", "fill test_data", |w| w.run_for(21 * SECOND, 0.0, 0));
-    for (way, seconds, pages) in [
+    for (variant, seconds, pages) in [
         ("none", 0.0, 0),
         ("scan", 3.9, 16_000),
         ("scan-classic", 6.8, 99_000),
         ("load", 0.76, 15_000),
     ] {
-        world.restart_cold(way);
+        world.restart_cold(variant);
         if pages > 0 {
-            world.warm_pool(way, seconds, pages);
+            world.warm_pool(variant, seconds, pages);
         }
-        let useful = match way {
+        let useful = match variant {
             "scan" => 0.75,
             "scan-classic" => 0.4,
             "load" => 0.97,
             _ => 0.0,
         };
-        world.run_load(way, 1, 20_000, useful);
-        world.run_load(way, 2, 20_000, f64::max(useful, 0.9));
+        world.run_load(variant, 1, 20_000, useful);
+        world.run_load(variant, 2, 20_000, f64::max(useful, 0.9));
     }
     let mut run = world.into_run("demo");
     let facts = &mut run.meta.facts;
@@ -225,7 +225,7 @@ impl ServerSimulator {
     fn run_step(
         &mut self,
         kind: &str,
-        way: &str,
+        variant: &str,
         label: &str,
         work: impl FnOnce(&mut ServerSimulator),
     ) {
@@ -235,7 +235,7 @@ impl ServerSimulator {
         self.run.steps.push(StepRecord {
             number,
             kind: kind.to_owned(),
-            way: way.to_owned(),
+            way: variant.to_owned(),
             label: label.to_owned(),
             began_ns,
             ended_ns: Some(self.now),
@@ -245,8 +245,8 @@ impl ServerSimulator {
         });
     }
 
-    fn restart_cold(&mut self, way: &str) {
-        self.run_step("restart_cold", way, "restart cold", |world| {
+    fn restart_cold(&mut self, variant: &str) {
+        self.run_step("restart_cold", variant, "restart cold", |world| {
             let down = world.now + 1_100_000_000;
             while world.now / SECOND < down / SECOND {
                 world.now = (world.now / SECOND + 1) * SECOND;
@@ -266,12 +266,14 @@ impl ServerSimulator {
         step.notes.push("cold: 4.9 MiB read from the block device at start".to_owned());
     }
 
-    fn warm_pool(&mut self, way: &str, seconds: f64, pages: u64) {
+    fn warm_pool(&mut self, variant: &str, seconds: f64, pages: u64) {
         let before = self.counters["Innodb_buffer_pool_pages_data"] as u64;
-        self.run_step("warm", way, "warm", |w| w.run_for((seconds * 1e9) as u64, pages as f64, 0));
+        self.run_step("warm", variant, "warm", |w| {
+            w.run_for((seconds * 1e9) as u64, pages as f64, 0)
+        });
         let after = self.counters["Innodb_buffer_pool_pages_data"] as u64;
         self.run.steps.last_mut().unwrap().warmed = Some(WarmedRecord {
-            strategy: way.to_owned(),
+            strategy: variant.to_owned(),
             seconds,
             pages_before: before,
             pages_after: after,
@@ -281,11 +283,11 @@ impl ServerSimulator {
         });
     }
 
-    fn run_load(&mut self, way: &str, pass: u32, events: u64, warm: f64) {
+    fn run_load(&mut self, variant: &str, pass: u32, events: u64, warm: f64) {
         let number = self.run.trials.len() + 1;
-        let label = if way.is_empty() { "load".to_owned() } else { format!("run {pass}") };
-        let mut trial = self.empty_trial(number, way, pass);
-        self.run_step("load", way, &label, |world| {
+        let label = if variant.is_empty() { "load".to_owned() } else { format!("run {pass}") };
+        let mut trial = self.empty_trial(number, variant, pass);
+        self.run_step("load", variant, &label, |world| {
             trial.began_ns = world.now;
             let mut done = 0;
             while done < events {
@@ -352,14 +354,14 @@ impl ServerSimulator {
         events
     }
 
-    fn empty_trial(&self, number: usize, way: &str, pass: u32) -> Trial {
+    fn empty_trial(&self, number: usize, variant: &str, pass: u32) -> Trial {
         let empty = || -> Vec<Histogram> { self.classes.iter().map(|_| new_histogram()).collect() };
         Trial {
-            id: match way {
+            id: match variant {
                 "" => format!("{number:02}-load"),
-                way => format!("{number:02}-{way}-{pass}"),
+                variant => format!("{number:02}-{variant}-{pass}"),
             },
-            way: way.to_owned(),
+            variant: variant.to_owned(),
             pass,
             step: 0,
             workload: "queries".to_owned(),

@@ -226,20 +226,20 @@ mod tests {
 
     #[test]
     fn an_interval_becomes_a_beat() {
-        let mut pulse = LiveStats::at_load_start(Nanos(5));
-        pulse.add_interval(&interval(10, 12, &[1, 1, 1, 100], 3), Nanos(5));
-        pulse.add_interval(&interval(12, 13, &[], 1), Nanos(500_000_005));
-        let beats: Vec<_> = pulse.recent_intervals().copied().collect();
+        let mut live = LiveStats::at_load_start(Nanos(5));
+        live.add_interval(&interval(10, 12, &[1, 1, 1, 100], 3), Nanos(5));
+        live.add_interval(&interval(12, 13, &[], 1), Nanos(500_000_005));
+        let beats: Vec<_> = live.recent_intervals().copied().collect();
         assert_eq!((beats[0].at_s, beats[0].events_per_s, beats[0].own_cores), (2.0, 2.0, 0.0));
         assert!((beats[0].p50_s.unwrap() - 0.001).abs() < 1e-5);
         assert!((beats[0].max_s.unwrap() - 0.1).abs() < 1e-3);
         assert_eq!((beats[1].at_s, beats[1].p99_s, beats[1].own_cores), (3.0, None, 0.5));
-        assert_eq!((pulse.error_count(), pulse.reconnect_count()), (4, 2));
+        assert_eq!((live.error_count(), live.reconnect_count()), (4, 2));
     }
 
     #[test]
     fn rates_come_from_the_last_two_looks() {
-        let mut pulse = LiveStats::default();
+        let mut live = LiveStats::default();
         let pages =
             [("Innodb_buffer_pool_pages_data", 50.0), ("Innodb_buffer_pool_pages_total", 200.0)];
         let status = |at, reads| {
@@ -247,18 +247,18 @@ mod tests {
             sample.numbers.insert("Innodb_buffer_pool_reads".to_owned(), reads);
             sample
         };
-        pulse.add_sample(status(1, 100.0));
-        assert_eq!(pulse.system_stats().pool_filled, Some(0.25));
-        assert_eq!(pulse.system_stats().pool_reads_per_s, None);
-        pulse.add_sample(status(3, 700.0));
-        assert_eq!(pulse.system_stats().pool_reads_per_s, Some(300.0));
-        pulse.add_sample(status(4, 5.0));
-        assert_eq!(pulse.system_stats().pool_reads_per_s, None);
+        live.add_sample(status(1, 100.0));
+        assert_eq!(live.system_stats().pool_filled, Some(0.25));
+        assert_eq!(live.system_stats().pool_reads_per_s, None);
+        live.add_sample(status(3, 700.0));
+        assert_eq!(live.system_stats().pool_reads_per_s, Some(300.0));
+        live.add_sample(status(4, 5.0));
+        assert_eq!(live.system_stats().pool_reads_per_s, None);
     }
 
     #[test]
     fn disks_and_the_two_halves_of_cpu_are_summed() {
-        let mut pulse = LiveStats::default();
+        let mut live = LiveStats::default();
         for (at, factor) in [(1, 1.0), (2, 2.0)] {
             let numbers = [
                 ("disk.vda.sectors_read", 10.0 * factor),
@@ -266,9 +266,9 @@ mod tests {
                 ("process.cpu_user_s", factor),
                 ("process.cpu_system_s", factor / 2.0),
             ];
-            pulse.add_sample(look("host", at, &numbers));
+            live.add_sample(look("host", at, &numbers));
         }
-        let now = pulse.system_stats();
+        let now = live.system_stats();
         assert_eq!(now.disk_read_bytes_per_s, Some(20_480.0));
         assert_eq!(now.server_cores, Some(1.5));
         assert_eq!(now.host_cores, None);

@@ -66,14 +66,19 @@ const PLACED_FACTS: &[&str] = &["data_bytes", "error_log", "pool_bytes", "rows"]
 /// Everything there is to say about a run.
 pub fn analyse_run(run: &RunRecord) -> Findings {
     let trials = trials::trial_findings(run, &timeline::pool_temperatures(run));
-    let ways = variants::variant_findings(run, &trials);
+    let variants = variants::variant_findings(run, &trials);
     let data = data_size(run);
     let scaling = scaling::find_scaling(run, &trials);
     let capacity = capacity::find_capacity(run, &trials);
     let noise = noise::noise_of_run(run);
-    let case =
-        caveats::CaveatInput { run, trials: &trials, ways: &ways, data: &data, noise: &noise };
-    let mut doubts = caveats::find_caveats(&case);
+    let input = caveats::CaveatInput {
+        run,
+        trials: &trials,
+        variants: &variants,
+        data: &data,
+        noise: &noise,
+    };
+    let mut doubts = caveats::find_caveats(&input);
     let waits = waits::wait_findings(run);
     // Levels of load and steps of a search are no alternatives of which one is better.
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load_sweep);
@@ -88,7 +93,8 @@ pub fn analyse_run(run: &RunRecord) -> Findings {
     let classes = replays.iter().flat_map(|r| r.classes.iter().filter_map(|c| c.change.as_ref()));
     let deciding = compared.comparisons.iter().filter(|c| c.decides);
     caveats::relax_noise_caveats(&mut doubts, deciding.chain(classes));
-    let is_counted = compared.comparisons.is_empty() && warming::are_reads_counted(&ways, &trials);
+    let is_counted =
+        compared.comparisons.is_empty() && warming::are_reads_counted(&variants, &trials);
     if run.meta.command == "aa" || is_counted {
         caveats::downgrade_noise_caveats(&mut doubts);
     }
@@ -100,7 +106,7 @@ pub fn analyse_run(run: &RunRecord) -> Findings {
         allowed,
         head: run_header(&run.meta),
         data,
-        ways,
+        variants,
         trials,
         comparisons: compared.comparisons,
         differences: compared.differences,
@@ -140,7 +146,7 @@ fn answer_of_run(run: &RunRecord, found: &Findings) -> Vec<AnswerSentence> {
                 true => noise::mean_slowdown(&[(run, &found.noise)], |_| true).exp(),
                 false => 1.0,
             };
-            answer::answer_sentences(&found.ways, &found.trials, &found.timeline.phases, noise)
+            answer::answer_sentences(&found.variants, &found.trials, &found.timeline.phases, noise)
         }
     };
     if !found.replays.is_empty() {

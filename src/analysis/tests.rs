@@ -24,9 +24,9 @@ fn the_demo_is_answered_in_a_sentence() {
 #[test]
 fn the_demo_compares_its_ways() {
     let findings = analyse_run(&fixture_runs::demo_run());
-    let names: Vec<_> = findings.ways.iter().map(|w| w.way.as_str()).collect();
+    let names: Vec<_> = findings.variants.iter().map(|w| w.variant.as_str()).collect();
     assert_eq!(names, ["none", "scan", "scan-classic", "load"]);
-    let [none, scan, ..] = &findings.ways[..] else { panic!() };
+    let [none, scan, ..] = &findings.variants[..] else { panic!() };
     assert_eq!(none.times_faster.value, Some(1.0));
     assert_eq!((none.warm_s, none.warm_bytes), (None, None));
     assert_eq!((scan.warm_s, scan.warm_bytes), (Some(3.9), Some(16_000.0 * 16_384.0)));

@@ -33,7 +33,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
     let (steady, stalls) = steady_and_stalls(run, trial);
     TrialFinding {
         id: trial.id.clone(),
-        way: trial.way.clone(),
+        variant: trial.variant.clone(),
         pass: trial.pass,
         block: trial.block,
         value: trial.value,

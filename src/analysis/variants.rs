@@ -15,31 +15,31 @@ const LOAD: &str = "load";
 pub(super) fn variant_findings(run: &RunRecord, trials: &[TrialFinding]) -> Vec<VariantFinding> {
     let mut names: Vec<&str> = Vec::new();
     let warming = run.steps.iter().filter(|s| s.kind == WARM || s.kind == LOAD).map(|s| &s.way);
-    for name in warming.chain(run.trials.iter().map(|t| &t.way)) {
+    for name in warming.chain(run.trials.iter().map(|t| &t.variant)) {
         if !name.is_empty() && !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
     let cold = trials.iter().find(|t| t.temperature == PoolTemperature::Cold && t.pass == 1);
-    names.iter().map(|way| variant_finding(run, trials, way, cold)).collect()
+    names.iter().map(|variant| variant_finding(run, trials, variant, cold)).collect()
 }
 
 fn variant_finding(
     run: &RunRecord,
     trials: &[TrialFinding],
-    way: &str,
+    variant: &str,
     cold: Option<&TrialFinding>,
 ) -> VariantFinding {
-    let place = |pass| trials.iter().position(|t| t.way == way && t.pass == pass);
+    let place = |pass| trials.iter().position(|t| t.variant == variant && t.pass == pass);
     let (first, second) = (place(1), place(2));
     let faster = |trial: Option<usize>| {
         Estimate::one_run(trial.and_then(|t| times_faster(cold?, &trials[t])))
     };
     let warm: Vec<&StepRecord> =
-        run.steps.iter().filter(|s| s.way == way && s.kind == WARM).collect();
+        run.steps.iter().filter(|s| s.way == variant && s.kind == WARM).collect();
     let warm_s = sum_steps(&warm, warm_seconds);
     VariantFinding {
-        way: way.to_owned(),
+        variant: variant.to_owned(),
         warm_s,
         warm_bytes: sum_steps(&warm, warm_bytes),
         warm_pages: warm.last().and_then(|s| s.warmed.as_ref()).map(|w| w.pages_after),
@@ -48,7 +48,7 @@ fn variant_finding(
         times_faster: faster(first),
         second_times_faster: faster(second),
         until_first_done_s: first.map(|t| trials[t].seconds + warm_s.unwrap_or(0.0)),
-        notes: run.steps.iter().filter(|s| s.way == way).flat_map(step_notes).collect(),
+        notes: run.steps.iter().filter(|s| s.way == variant).flat_map(step_notes).collect(),
     }
 }
 

@@ -290,7 +290,7 @@ pub(super) fn wait_sentences(
         let of_way = |g: &WaitGroup| {
             let instrument = short_instrument(&g.instrument);
             answer_texts::WAITS_WAY.to_sentence(&[
-                ("way", &g.way),
+                ("way", &g.variant),
                 ("instrument", &instrument),
                 ("words", &g.words),
             ])

@@ -19,7 +19,7 @@ const SAVED: f64 = 0.1;
 /// A way that warms, and its first run.
 #[derive(Clone, Copy)]
 struct WarmedVariant<'a> {
-    way: &'a VariantFinding,
+    variant: &'a VariantFinding,
     first: &'a TrialFinding,
 }
 
@@ -32,20 +32,20 @@ fn disk_reads(trial: &TrialFinding) -> Option<f64> {
 /// a load may have been.
 pub(super) fn warming_sentences(
     cold: &TrialFinding,
-    ways: &[VariantFinding],
+    variants: &[VariantFinding],
     trials: &[TrialFinding],
     noise: f64,
 ) -> Vec<AnswerSentence> {
-    let warmed = |way| Some(WarmedVariant { way, first: &trials[way.first?] });
+    let warmed = |variant| Some(WarmedVariant { variant, first: &trials[variant.first?] });
     let mut all: Vec<WarmedVariant<'_>> =
-        ways.iter().filter(|way| way.warm_s.is_some()).filter_map(warmed).collect();
-    all.retain(|one| one.way.times_faster.value.is_some());
+        variants.iter().filter(|variant| variant.warm_s.is_some()).filter_map(warmed).collect();
+    all.retain(|one| one.variant.times_faster.value.is_some());
     let spread = seconds_range(cold, trials);
     let told_from = spread.map_or(1.0, |(fast, slow)| slow / fast).max(noise).max(GAIN);
     let Some(best) = best_variant(cold, &all, told_from) else { return Vec::new() };
     let mut answer = Vec::new();
     answer.extend(reads_sentence(cold, &best));
-    all.retain(|one| one.way.way != best.way.way);
+    all.retain(|one| one.variant.variant != best.variant.variant);
     all.sort_by(|a, b| {
         reads_and_bytes(a)
             .0
@@ -53,20 +53,22 @@ pub(super) fn warming_sentences(
             .then(reads_and_bytes(a).1.total_cmp(&reads_and_bytes(b).1))
     });
     if !all.is_empty() {
-        let ways: Vec<String> = all.iter().map(variant_summary).collect();
-        answer.push(answer_texts::WARM_OTHERS.to_sentence(&[("ways", &ways.join("; "))]));
+        let variants: Vec<String> = all.iter().map(variant_summary).collect();
+        answer.push(answer_texts::WARM_OTHERS.to_sentence(&[("ways", &variants.join("; "))]));
     }
     answer.extend(time_sentences(cold, &best, &all, (spread, told_from)));
     answer
 }
 
 /// Whether ways are told apart by page reads, which what else runs on the machine does not change.
-pub(super) fn are_reads_counted(ways: &[VariantFinding], trials: &[TrialFinding]) -> bool {
-    let is_warmed =
-        |way: &&VariantFinding| way.warm_s.is_some() && way.times_faster.value.is_some();
-    let first = |way: &VariantFinding| way.first.and_then(|first| disk_reads(&trials[first]));
-    let mut warmed = ways.iter().filter(is_warmed).peekable();
-    warmed.peek().is_some() && warmed.all(|way| first(way).is_some())
+pub(super) fn are_reads_counted(variants: &[VariantFinding], trials: &[TrialFinding]) -> bool {
+    let is_warmed = |variant: &&VariantFinding| {
+        variant.warm_s.is_some() && variant.times_faster.value.is_some()
+    };
+    let first =
+        |variant: &VariantFinding| variant.first.and_then(|first| disk_reads(&trials[first]));
+    let mut warmed = variants.iter().filter(is_warmed).peekable();
+    warmed.peek().is_some() && warmed.all(|variant| first(variant).is_some())
 }
 
 /// What counts first: pages read one by one, then bytes.
@@ -90,7 +92,7 @@ fn best_variant<'a>(
     keep(&|one| reads_and_bytes(one).0, &|least| least + EQUAL * cold_reads.unwrap_or(0.0));
     keep(&|one| reads_and_bytes(one).1, &|least| least + EQUAL * cold_bytes.unwrap_or(0.0));
     keep(&|one| one.first.seconds, &|least| least * told_from);
-    let cost = |one: &&WarmedVariant<'_>| one.way.warm_s.unwrap_or(f64::MAX);
+    let cost = |one: &&WarmedVariant<'_>| one.variant.warm_s.unwrap_or(f64::MAX);
     left.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).copied()
 }
 
@@ -120,8 +122,8 @@ fn reads_text(trial: &TrialFinding) -> Option<String> {
     Some(pages + &size)
 }
 
-fn warm_time(way: &VariantFinding) -> String {
-    format_time(way.warm_s.unwrap_or(f64::NAN))
+fn warm_time(variant: &VariantFinding) -> String {
+    format_time(variant.warm_s.unwrap_or(f64::NAN))
 }
 
 /// What the best way left to be read; nothing where the server does not count it.
@@ -134,14 +136,14 @@ fn reads_sentence(cold: &TrialFinding, best: &WarmedVariant<'_>) -> Option<Answe
         ("work", &format_plural(cold.events + cold.failed, "event", "events")),
         ("cold", &reads_text(cold)?),
         ("reads", &reads_text(best.first)?),
-        ("way", &best.way.way),
-        ("warm", &warm_time(best.way)),
+        ("way", &best.variant.variant),
+        ("warm", &warm_time(best.variant)),
     ]))
 }
 
 fn variant_summary(one: &WarmedVariant<'_>) -> String {
     let left = reads_text(one.first).unwrap_or_else(|| format_time(one.first.seconds));
-    format!("`{}` {left} after {} of warming", one.way.way, warm_time(one.way))
+    format!("`{}` {left} after {} of warming", one.variant.variant, warm_time(one.variant))
 }
 
 /// What seconds say, as far as they can.
@@ -164,25 +166,25 @@ fn time_sentences(
         return vec![answer_texts::WARM_TIMES_BLIND.to_sentence(&[
             ("cold_s", &cold_s),
             ("took", &took),
-            ("way", &best.way.way),
+            ("way", &best.variant.variant),
             ("spread", &spread),
         ])];
     }
-    let gain = best.way.times_faster.value.unwrap_or(f64::NAN);
+    let gain = best.variant.times_faster.value.unwrap_or(f64::NAN);
     let mut answer = vec![answer_texts::WARM_TIMES.to_sentence(&[
         ("cold_s", &cold_s),
         ("took", &took),
-        ("way", &best.way.way),
+        ("way", &best.variant.variant),
         ("times", &format_ratio(gain)),
         ("spread", &spread),
     ])];
     let near = |one: &&WarmedVariant<'_>| !is_apart(one.first.seconds, best.first.seconds);
     let near: Vec<String> =
-        others.iter().filter(near).map(|one| format!("`{}`", one.way.way)).collect();
+        others.iter().filter(near).map(|one| format!("`{}`", one.variant.variant)).collect();
     if !near.is_empty() {
         answer.push(
             answer_texts::WARM_TIMES_CLOSE
-                .to_sentence(&[("way", &best.way.way), ("others", &near.join(", "))]),
+                .to_sentence(&[("way", &best.variant.variant), ("others", &near.join(", "))]),
         );
     }
     answer.extend(payback_sentence(cold, best, is_apart));
@@ -195,7 +197,7 @@ fn payback_sentence(
     best: &WarmedVariant<'_>,
     is_apart: impl Fn(f64, f64) -> bool,
 ) -> Option<AnswerSentence> {
-    let both = best.way.until_first_done_s.filter(|both| is_apart(*both, cold.seconds))?;
+    let both = best.variant.until_first_done_s.filter(|both| is_apart(*both, cold.seconds))?;
     let row =
         if both < cold.seconds { &answer_texts::WARM_PAYS } else { &answer_texts::WARM_WAITS };
     Some(row.to_sentence(&[("both", &format_time(both)), ("cold_s", &format_time(cold.seconds))]))

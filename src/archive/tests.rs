@@ -91,7 +91,7 @@ const NAMES: [&str; 2] = ["point select, 100%", "new/order"];
 fn head() -> Trial {
     Trial {
         id: "01-none-1".to_owned(),
-        way: "none".to_owned(),
+        variant: "none".to_owned(),
         pass: 2,
         step: 3,
         workload: "oltp".to_owned(),

@@ -141,7 +141,7 @@ impl TrialFile {
         });
         TrialFile {
             id: t.id.clone(),
-            way: t.way.clone(),
+            way: t.variant.clone(),
             pass: t.pass,
             block: t.block,
             value: t.value,
@@ -162,7 +162,7 @@ impl TrialFile {
     fn to_trial(&self) -> Trial {
         Trial {
             id: self.id.clone(),
-            way: self.way.clone(),
+            variant: self.way.clone(),
             pass: self.pass,
             block: self.block,
             value: self.value,

@@ -207,7 +207,7 @@ pub struct Trial {
     /// Folder name: `01-none-1`.
     pub id: String,
     /// The group it belongs to; empty if there are no groups.
-    pub way: String,
+    pub variant: String,
     /// Which run in the group, from 1.
     pub pass: u32,
     /// Which repeat of the whole experiment, from 1.
@@ -278,7 +278,7 @@ impl Default for Trial {
     fn default() -> Trial {
         Trial {
             id: String::new(),
-            way: String::new(),
+            variant: String::new(),
             pass: 1,
             block: 1,
             value: None,

@@ -75,7 +75,7 @@ pub struct ClassTable {
 impl ClassTable {
     /// Counts something recorded.
     pub fn add_record(&mut self, recorded: &LogRecord<'_>) {
-        if !matches!(recorded.deed, EventKind::Statement | EventKind::Execute) {
+        if !matches!(recorded.kind, EventKind::Statement | EventKind::Execute) {
             self.commands += 1;
             return;
         }
@@ -83,7 +83,7 @@ impl ClassTable {
             self.inner += 1;
             return;
         }
-        self.possible += u64::from(recorded.doubt == Confidence::Suspect);
+        self.possible += u64::from(recorded.confidence == Confidence::Suspect);
         write_digest(recorded.text, &mut self.scratch);
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(EMPTY);
@@ -247,7 +247,7 @@ mod tests {
             ..recorded("do 1", 5)
         });
         classes.add_record(&LogRecord { is_inner: true, ..recorded("do 1", 5) });
-        classes.add_record(&LogRecord { deed: EventKind::Quit, ..LogRecord::default() });
+        classes.add_record(&LogRecord { kind: EventKind::Quit, ..LogRecord::default() });
         let sorted = classes.sorted_by_time();
         assert_eq!(sorted.len(), 2);
         assert_eq!((sorted[0].count, sorted[0].total_us), (100, 5_050_000));

@@ -21,8 +21,8 @@ fn format_record(r: &LogRecord<'_>, out: &mut String) {
         "line {} {:?} {}{inner}\n  session {} of {}@{} in {database}\n  began {} took {} \
          locked {} us\n  rows sent {} examined {} affected {}, bytes {}, errno {}\n  {}",
         r.line,
-        r.deed,
-        r.doubt.as_str(),
+        r.kind,
+        r.confidence.as_str(),
         number(r.session),
         text(r.user),
         text(r.host),

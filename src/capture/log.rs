@@ -295,7 +295,7 @@ impl LogParser {
                     after = line;
                     recorded.raw = &self.text[from..end];
                     recorded.offset = self.offset;
-                    self.tally.count_record(recorded.doubt);
+                    self.tally.count_record(recorded.confidence);
                     self.at = end;
                     next = on(&recorded);
                 }
@@ -410,9 +410,9 @@ pub(super) fn line_count(text: &[u8]) -> u64 {
 }
 
 impl LogTally {
-    fn count_record(&mut self, doubt: Confidence) {
+    fn count_record(&mut self, confidence: Confidence) {
         self.records += 1;
-        match doubt {
+        match confidence {
             Confidence::Clean => {}
             Confidence::NoEscapes => self.no_escapes += 1,
             Confidence::Unbalanced => self.unbalanced += 1,

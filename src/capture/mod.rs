@@ -36,7 +36,7 @@ pub struct LogRecord<'t> {
     /// Where in the log its bytes begin, bytes from where reading began.
     pub offset: u64,
     /// What it did.
-    pub deed: EventKind,
+    pub kind: EventKind,
     /// The statement as bytes, without the log's terminator; the argument of other deeds.
     pub text: &'t [u8],
     /// The session's number in its server.
@@ -66,7 +66,7 @@ pub struct LogRecord<'t> {
     /// Whether it ran inside a stored program, and was not sent by a client.
     pub is_inner: bool,
     /// What is doubtful about it.
-    pub doubt: Confidence,
+    pub confidence: Confidence,
     /// All its bytes in the log, with its head and terminator.
     pub raw: &'t [u8],
 }

@@ -21,9 +21,9 @@ impl SessionDatabases {
     /// Takes note of what a session did, and fills in what is known of it: the account of a connect, the database of all.
     pub(super) fn fill_record<'t>(&'t mut self, recorded: &mut LogRecord<'t>, argument: &'t [u8]) {
         let session = recorded.session.unwrap_or(0);
-        match recorded.deed {
+        match recorded.kind {
             EventKind::Connect if argument.starts_with(DENIED) => {
-                recorded.deed = EventKind::Quit;
+                recorded.kind = EventKind::Quit;
                 self.all.remove(&session);
             }
             EventKind::Connect => {

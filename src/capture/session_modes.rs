@@ -41,7 +41,7 @@ impl SessionModes {
     /// Takes note of what a session did.
     pub(super) fn note_record(&mut self, recorded: &LogRecord<'_>) {
         let Some(session) = recorded.session else { return };
-        match recorded.deed {
+        match recorded.kind {
             EventKind::Quit | EventKind::Connect => self.forget_session(session),
             EventKind::Other if matches!(recorded.text, b"Change user" | b"Reset Connection") => {
                 self.forget_session(session);
@@ -78,7 +78,7 @@ impl SessionModes {
             && (known.is_some() || self.all.len() < MOST)
         {
             let is_sure = recorded.errno == Some(0) || recorded.bytes_sent == Some(PLAIN_OK_BYTES);
-            let is_sure = is_sure && recorded.doubt.is_certain();
+            let is_sure = is_sure && recorded.confidence.is_certain();
             self.all.insert(session, SessionMode { reading, is_sure });
         }
     }

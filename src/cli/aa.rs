@@ -30,23 +30,23 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let (plan, repeats) = plan_from_args(args, desk)?;
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (plan, repeats) = plan_from_args(args, context)?;
     let plan = with_doubled_base(plan);
     if args.get_flag("dry-run") {
-        return run::print_steps(&plan, desk);
+        return run::print_steps(&plan, context);
     }
-    let mut listener = StepLines::new(args, desk, &plan, repeats);
+    let mut listener = StepLines::new(args, context, &plan, repeats);
     let mut script = BlockSchedule::new(&plan, &|_| false);
-    let finished = experiment::run_schedule(&plan, &mut script, "aa", &desk.stop, &mut listener);
+    let finished = experiment::run_schedule(&plan, &mut script, "aa", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// The same plan with its base way and the same once more.
 fn with_doubled_base(mut plan: Plan) -> Plan {
-    let base = plan.ways.first().cloned().unwrap_or_default();
-    plan.ways = NAMES.map(|name| VariantPlan { name: name.to_owned(), ..base.clone() }).into();
+    let base = plan.variants.first().cloned().unwrap_or_default();
+    plan.variants = NAMES.map(|name| VariantPlan { name: name.to_owned(), ..base.clone() }).into();
     plan.sweep = None;
     plan.until_clear = None;
     plan.checks.clear();
@@ -67,23 +67,23 @@ mod tests {
 
     #[test]
     fn the_base_runs_against_its_double() {
-        let way = |name: &str, value: &str| VariantPlan {
+        let variant = |name: &str, value: &str| VariantPlan {
             name: name.to_owned(),
             settings: vec![("innodb_io_capacity".to_owned(), value.to_owned())],
             ..VariantPlan::default()
         };
         let plan = Plan {
             name: "io".to_owned(),
-            ways: vec![way("200", "200"), way("2000", "2000")],
+            variants: vec![variant("200", "200"), variant("2000", "2000")],
             sweep: Some(SweepPlan::default()),
             checks: vec!["p99 < 1ms".to_owned()],
             ..Plan::default()
         };
         let doubled = with_doubled_base(plan);
-        let names: Vec<&str> = doubled.ways.iter().map(|w| w.name.as_str()).collect();
+        let names: Vec<&str> = doubled.variants.iter().map(|w| w.name.as_str()).collect();
         assert_eq!(names, NAMES);
-        assert_eq!(doubled.ways[0].settings, doubled.ways[1].settings);
-        assert_eq!(doubled.ways[0].settings[0].1, "200");
+        assert_eq!(doubled.variants[0].settings, doubled.variants[1].settings);
+        assert_eq!(doubled.variants[0].settings[0].1, "200");
         assert_eq!((doubled.blocks, doubled.name.as_str()), (BLOCKS, "io-aa"));
         assert!(doubled.sweep.is_none() && doubled.checks.is_empty());
         assert_eq!(super::with_doubled_base(Plan { blocks: 3, ..Plan::default() }).blocks, 3);

@@ -112,22 +112,26 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     add_all_flags(flags::add_workload_flags(command, &kind.option_specs())).after_help(examples)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = split_workload(args);
-    let plan = args::plan_from_args(kind, args, desk)?;
+    let plan = args::plan_from_args(kind, args, context)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
     match what {
-        "run" => run_load(&plan, args, desk),
-        what => prepare_or_cleanup(what, &plan, args, desk),
+        "run" => run_load(&plan, args, context),
+        what => prepare_or_cleanup(what, &plan, args, context),
     }
 }
 
 /// Runs the load, then shows what it felt like.
-fn run_load(plan: &Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let mut listener = listener::TerminalListener::new(plan, args, desk);
-    let finished = experiment::run_plan(plan, "bench", &desk.stop, &mut listener);
+fn run_load(
+    plan: &Plan,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<CommandOutcome> {
+    let mut listener = listener::TerminalListener::new(plan, args, context);
+    let finished = experiment::run_plan(plan, "bench", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// `prepare` and `cleanup`: work on the data alone, without a run folder.
@@ -135,7 +139,7 @@ fn prepare_or_cleanup(
     what: &str,
     plan: &Plan,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let target = match &plan.target {
         TargetPlan::Address(address) => Some(client::Target::new(address)?),
@@ -150,25 +154,26 @@ fn prepare_or_cleanup(
     };
     let workload =
         workload::build_workload(&plan.workload.kind, &plan.workload.options, target.as_ref())?;
-    let mut line = flags::progress_line(args, desk);
+    let mut line = flags::progress_line(args, context);
     let mut progress = |p| line.show(&p);
     // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.
     let threads = match args.get_one::<String>("threads") {
         Some(_) => plan.load.workers,
         None => crate::base::kernel::core_count(),
     };
-    let mut job = DataJob { threads, seed: plan.seed, stop: &desk.stop, progress: &mut progress };
+    let mut job =
+        DataJob { threads, seed: plan.seed, stop: &context.stop, progress: &mut progress };
     let result = match what {
         "prepare" => workload.prepare_data(&mut job),
         _ => workload.cleanup_data(&mut job),
     };
     line.finish();
     result?;
-    if desk.stop.is_set() {
+    if context.stop.is_set() {
         return Ok(CommandOutcome::Interrupted);
     }
     if !args.get_flag("quiet") {
-        desk.print_message(&format!("{}: {what} done", plan.workload.kind));
+        context.print_message(&format!("{}: {what} done", plan.workload.kind));
     }
     Ok(CommandOutcome::Done)
 }

@@ -57,19 +57,19 @@ fn add_search_flags(command: Command) -> Command {
         .arg(time("settle", "Time at the begin of each step that does not count [default: 3s]"))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
-    let plan = plan_from_args(kind, args, desk)?;
-    let mut listener = StepLines::new(args, desk, &plan, None);
-    let finished = experiment::run_plan(&plan, "capacity", &desk.stop, &mut listener);
+    let plan = plan_from_args(kind, args, context)?;
+    let mut listener = StepLines::new(args, context, &plan, None);
+    let finished = experiment::run_plan(&plan, "capacity", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 fn plan_from_args(
     kind: Option<&str>,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let given = OWN.iter().filter(|name| args.get_one::<String>(name).is_some());
@@ -112,7 +112,7 @@ fn plan_from_args(
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
-    let mut plan = bench::plan_of(kind, args, desk)?;
+    let mut plan = bench::plan_of(kind, args, context)?;
     if args.get_one::<String>("threads").is_none() {
         plan.load.workers = THREADS;
     }

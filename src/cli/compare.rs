@@ -105,7 +105,7 @@ fn add_output_flags(command: Command) -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let dirs = |name: &str| -> anyhow::Result<Vec<PathBuf>> {
         let given = args.get_many::<String>(name).expect("clap asks for it");
@@ -122,11 +122,11 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
     let format =
         formats::find_format(text("format")).expect("clap knows only the formats in the list");
     match args.get_one::<String>("output").filter(|path| *path != "-") {
-        Some(path) => report::write_report(format, &findings, Path::new(path), desk)?,
+        Some(path) => report::write_report(format, &findings, Path::new(path), context)?,
         None => {
-            let colour = desk.terminal.colour && io::stdout().is_terminal();
+            let colour = context.terminal.colour && io::stdout().is_terminal();
             let text = report::render_report(format, &findings, ReportStyle { colour });
-            desk.print_output(&String::from_utf8_lossy(&text))?;
+            context.print_output(&String::from_utf8_lossy(&text))?;
         }
     }
     Ok(comparison_outcome(&findings, args.get_flag("strict")))
@@ -195,7 +195,7 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
                 continue;
             }
         };
-        let ways: BTreeSet<&str> = run.trials.iter().map(|t| t.way.as_str()).collect();
+        let variants: BTreeSet<&str> = run.trials.iter().map(|t| t.variant.as_str()).collect();
         let name = dir.display();
         if let Some(damage) = run.damage.first() {
             mistake(
@@ -203,15 +203,15 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
                 "compare whole runs; copy the folder again if this is a copy, `sweat report` \
                  shows what is left of it",
             );
-        } else if ways.is_empty() {
+        } else if variants.is_empty() {
             mistake(
                 format!("{name} holds no load"),
                 "compare runs of `sweat bench` or `sweat run`",
             );
-        } else if ways.len() > 1 {
-            let ways: Vec<&str> = ways.into_iter().collect();
+        } else if variants.len() > 1 {
+            let variants: Vec<&str> = variants.into_iter().collect();
             mistake(
-                format!("{name} compares {} ways already: {}", ways.len(), ways.join(", ")),
+                format!("{name} compares {} ways already: {}", variants.len(), variants.join(", ")),
                 "its report has their comparison: sweat report",
             );
         } else {

@@ -23,10 +23,10 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let shell = *args.get_one::<Shell>("shell").expect("clap asks for it");
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut super::root_command(), "sweat", &mut text);
-    desk.print_output(&String::from_utf8_lossy(&text))?;
+    context.print_output(&String::from_utf8_lossy(&text))?;
     Ok(CommandOutcome::Done)
 }

@@ -155,15 +155,15 @@ pub(super) fn is_server_named(args: &ArgMatches) -> bool {
 /// All mistakes together.
 pub(super) fn resolve_target(
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
     if args.get_flag("sandbox") {
         return Ok(TargetPlan::Sandbox(parse_sandbox(args)?));
     }
     Ok(match planned {
-        TargetPlan::None => TargetPlan::Address(resolve_address(args, desk)?),
-        planned => overlay_target(args, desk, planned)?,
+        TargetPlan::None => TargetPlan::Address(resolve_address(args, context)?),
+        planned => overlay_target(args, context, planned)?,
     })
 }
 
@@ -174,15 +174,15 @@ pub(super) fn resolve_target(
 /// All mistakes together.
 pub(super) fn overlay_target(
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
     planned: &TargetPlan,
 ) -> anyhow::Result<TargetPlan> {
     let typed = FLAGS.iter().any(|(name, ..)| args.contains_id(name));
     Ok(match planned {
-        TargetPlan::Address(plan) => TargetPlan::Address(resolve_over_plan(plan, args, desk)?),
+        TargetPlan::Address(plan) => TargetPlan::Address(resolve_over_plan(plan, args, context)?),
         planned if !typed => planned.clone(),
         TargetPlan::None | TargetPlan::Sandbox(_) => {
-            TargetPlan::Address(resolve_address(args, desk)?)
+            TargetPlan::Address(resolve_address(args, context)?)
         }
     })
 }
@@ -224,15 +224,18 @@ fn flag_mistake(place: &str, why: String) -> Mistake {
 ///
 /// # Errors
 /// All mistakes together; or when the password can't be asked for.
-pub(super) fn resolve_address(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<AddressPlan> {
-    resolve_over_plan(&AddressPlan::default(), args, desk)
+pub(super) fn resolve_address(
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<AddressPlan> {
+    resolve_over_plan(&AddressPlan::default(), args, context)
 }
 
 /// The same with the address of a plan file below the words typed.
 fn resolve_over_plan(
     planned: &AddressPlan,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<AddressPlan> {
     let mut plan = AddressPlan::default();
     let mut mistakes = Vec::new();
@@ -242,7 +245,7 @@ fn resolve_over_plan(
         }
     }
     let found = option_file::read_option_files(&option_file_choice(args));
-    found.warnings.iter().for_each(|warning| desk.print_message(&format!("warning: {warning}")));
+    found.warnings.iter().for_each(|warning| context.print_message(&format!("warning: {warning}")));
     mistakes.extend(found.mistakes);
     for option in &found.options {
         apply::apply_option(&mut plan, &option.place, &option.name, &option.value, &mut mistakes);
@@ -252,11 +255,11 @@ fn resolve_over_plan(
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
-    match &desk.password {
+    match &context.password {
         TypedPassword::Absent => {}
         TypedPassword::Skipped => plan.password = None,
         TypedPassword::Given(secret) => plan.password = Some(secret.clone()),
-        TypedPassword::Ask(_) => plan.password = Some(prompt::ask_password(&desk.stop)?),
+        TypedPassword::Ask(_) => plan.password = Some(prompt::ask_password(&context.stop)?),
     }
     Ok(plan)
 }

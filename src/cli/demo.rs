@@ -63,19 +63,19 @@ pub(super) fn command() -> Command {
     present::add_present_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let mut plan = parse_args(args)?.to_plan().map_err(Mistakes)?;
     plan.allow = present::allowed_caveats(args).map_err(Mistakes)?;
     if args.get_flag("dry-run") {
         let steps = experiment::plan_steps(&plan);
         let lines = steps.iter().enumerate().map(|(i, step)| format!("{:>2}  {step}\n", i + 1));
-        desk.print_output(&lines.collect::<String>())?;
+        context.print_output(&lines.collect::<String>())?;
         return Ok(CommandOutcome::Done);
     }
-    let mut listener = DemoListener::new(args, desk, &plan);
-    let finished = experiment::run_plan(&plan, "demo", &desk.stop, &mut listener);
+    let mut listener = DemoListener::new(args, context, &plan);
+    let finished = experiment::run_plan(&plan, "demo", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// What the words ask for.
@@ -129,7 +129,7 @@ fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
 
 /// A line for each step, with the time it took, and how far the longer ones are.
 struct DemoListener<'a> {
-    desk: &'a CliContext,
+    context: &'a CliContext,
     progress: ProgressLine,
     quiet: bool,
     lookups: u64,
@@ -139,11 +139,11 @@ struct DemoListener<'a> {
 }
 
 impl<'a> DemoListener<'a> {
-    fn new(args: &ArgMatches, desk: &'a CliContext, plan: &Plan) -> DemoListener<'a> {
+    fn new(args: &ArgMatches, context: &'a CliContext, plan: &Plan) -> DemoListener<'a> {
         let quiet = args.get_flag("quiet");
-        let progress = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
+        let progress = ProgressLine::new(context.terminal, quiet, args.get_flag("plain"));
         let lookups = plan.workload.options.count("lookups");
-        DemoListener { desk, progress, quiet, lookups, load: None, place: String::new() }
+        DemoListener { context, progress, quiet, lookups, load: None, place: String::new() }
     }
 }
 
@@ -156,7 +156,7 @@ impl RunListener for DemoListener<'_> {
     fn step_ended(&mut self, _step: &PlanStep, seconds: f64) {
         self.progress.finish();
         if !self.quiet {
-            self.desk.print_message(&format!("{:<58} {seconds:>7.2} s", self.place));
+            self.context.print_message(&format!("{:<58} {seconds:>7.2} s", self.place));
         }
     }
 
@@ -175,7 +175,7 @@ impl RunListener for DemoListener<'_> {
     fn note_added(&mut self, text: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.desk.print_message(&format!("note: {text}"));
+            self.context.print_message(&format!("note: {text}"));
         }
     }
 }

@@ -69,13 +69,13 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let given: Vec<PathBuf> = args.get_many("log").into_iter().flatten().cloned().collect();
     let paths = source::expand_paths(&given).map_err(|e| log_mistake(&given[0], &e.to_string()))?;
-    let mut reading = DigestReader::new(args, desk, &paths);
+    let mut reading = DigestReader::new(args, context, &paths);
     for path in &paths {
         reading.read_log(path, given.contains(path))?;
-        if desk.stop.is_set() {
+        if context.stop.is_set() {
             break;
         }
     }
@@ -87,8 +87,8 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
     let (_, write) = format.expect("clap knows only the formats in the list");
     let mut text = Vec::new();
     write(&found, &mut text).expect("memory takes every write");
-    desk.print_output(&String::from_utf8_lossy(&text))?;
-    if desk.stop.is_set() {
+    context.print_output(&String::from_utf8_lossy(&text))?;
+    if context.stop.is_set() {
         return Ok(CommandOutcome::Interrupted);
     }
     reading.broken.map_or(Ok(CommandOutcome::Done), Err)
@@ -103,7 +103,7 @@ fn log_mistake(path: &Path, why: &str) -> anyhow::Error {
 
 /// Logs being read.
 struct DigestReader<'a> {
-    desk: &'a CliContext,
+    context: &'a CliContext,
     line: ProgressLine,
     total_bytes: u64,
     bytes: u64,
@@ -119,11 +119,11 @@ struct DigestReader<'a> {
 }
 
 impl<'a> DigestReader<'a> {
-    fn new(args: &ArgMatches, desk: &'a CliContext, paths: &[PathBuf]) -> DigestReader<'a> {
+    fn new(args: &ArgMatches, context: &'a CliContext, paths: &[PathBuf]) -> DigestReader<'a> {
         let lengths = paths.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len());
         DigestReader {
-            desk,
-            line: ProgressLine::new(desk.terminal, args.get_flag("quiet"), false),
+            context,
+            line: ProgressLine::new(context.terminal, args.get_flag("quiet"), false),
             total_bytes: lengths.sum(),
             bytes: 0,
             classes: ClassTable::default(),
@@ -158,7 +158,7 @@ impl<'a> DigestReader<'a> {
                     unit: "bytes",
                 });
             }
-            if self.desk.stop.is_set() { LogFlow::Break(()) } else { LogFlow::Continue(()) }
+            if self.context.stop.is_set() { LogFlow::Break(()) } else { LogFlow::Continue(()) }
         });
         if result.is_ok() && is_quiet {
             // A log that is still written was told to end in a quiet while: its last record is whole.
@@ -267,7 +267,7 @@ fn reading_notes(reading: &DigestReader<'_>, has_times: bool) -> Vec<String> {
     if reading.tallies.iter().all(|(_, tally)| tally.records == 0) && reading.bytes > 0 {
         notes.push("no record in it".to_owned());
     }
-    if reading.desk.stop.is_set() {
+    if reading.context.stop.is_set() {
         notes.push("interrupted: only what was read so far".to_owned());
     }
     notes

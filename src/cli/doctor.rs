@@ -54,14 +54,14 @@ pub(super) fn command() -> Command {
     connection::add_sandbox_flags(connection::add_address_flags(command))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let dir = PathBuf::from(args.get_one::<String>("dir").expect("it has a default"));
     if !dir.is_dir() {
         let why = format!("{} is no folder", dir.display());
         return Err(Mistake { place: "--dir".to_owned(), why, hint: None }.into());
     }
     let target = match connection::is_server_named(args) {
-        true => connection::resolve_target(args, desk, &TargetPlan::None)?,
+        true => connection::resolve_target(args, context, &TargetPlan::None)?,
         false => TargetPlan::None,
     };
     let quick = args.get_flag("quick");
@@ -72,13 +72,13 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         calibrate: Duration::from_millis(if quick { 300 } else { 1000 }),
     };
     let quiet = args.get_flag("quiet") || args.get_flag("json");
-    let mut line = ProgressLine::new(desk.terminal, quiet, args.get_flag("plain"));
-    let found = examine_system(&patient, &desk.stop, &mut |label, done, total| {
+    let mut line = ProgressLine::new(context.terminal, quiet, args.get_flag("plain"));
+    let found = examine_system(&patient, &context.stop, &mut |label, done, total| {
         line.show(&JobProgress { label: label.to_owned(), done, total, unit: "parts" });
     });
     line.finish();
     let found = found?;
-    if desk.stop.is_set() {
+    if context.stop.is_set() {
         return Ok(CommandOutcome::Interrupted);
     }
     let items = judge_noise(&found.seen, "now");
@@ -87,7 +87,7 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         true => to_json(&found, &items, &server, &dir)?,
         false => to_text(&found, &items, &server, &dir),
     };
-    desk.print_output(&text)?;
+    context.print_output(&text)?;
     let void = items.iter().any(|item| item.level == "void");
     Ok(if void && args.get_flag("strict") { CommandOutcome::Void } else { CommandOutcome::Done })
 }

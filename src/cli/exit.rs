@@ -70,31 +70,31 @@ pub(super) struct HintedError {
 /// Ends a command: says what went wrong, if anything, and gives the exit code.
 pub(super) fn report_result(
     result: anyhow::Result<CommandOutcome>,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> CommandOutcome {
-    let interrupted = desk.stop.reason() == Some(StopReason::Interrupted);
+    let interrupted = context.stop.reason() == Some(StopReason::Interrupted);
     let error = match result {
         Ok(exit) => return exit,
         Err(error) => error,
     };
     if let Some(words) = error.downcast_ref::<clap::Error>() {
-        return report_usage_error(words, desk);
+        return report_usage_error(words, context);
     }
     if error.chain().any(|e| e.is::<OutputClosed>()) {
         return CommandOutcome::Done;
     }
     if interrupted && error.chain().any(is_abandoned) {
-        desk.print_message("interrupted");
+        context.print_message("interrupted");
         return CommandOutcome::Interrupted;
     }
-    desk.print_message(&error_text(&error));
+    context.print_message(&error_text(&error));
     if interrupted { CommandOutcome::Interrupted } else { error_outcome(&error) }
 }
 
 /// Help and version go to stdout, complaints to stderr with our word for a hint.
-fn report_usage_error(error: &clap::Error, desk: &CliContext) -> CommandOutcome {
-    if is_misplaced_password(error, &desk.password) {
-        desk.print_message(
+fn report_usage_error(error: &clap::Error, context: &CliContext) -> CommandOutcome {
+    if is_misplaced_password(error, &context.password) {
+        context.print_message(
             "error: there is no place for the word behind -p\n\
              hint: a password follows without a blank, as in -pPASSWORD; -p alone asks for it",
         );
@@ -102,9 +102,9 @@ fn report_usage_error(error: &clap::Error, desk: &CliContext) -> CommandOutcome 
     }
     let text = error.render().to_string();
     if !error.use_stderr() {
-        return match desk.print_output(&text) {
+        return match context.print_output(&text) {
             Ok(()) => CommandOutcome::Done,
-            Err(e) => report_result(Err(e), desk),
+            Err(e) => report_result(Err(e), context),
         };
     }
     let text = text.replace("\n  tip: ", "\nhint: ").replace("\n\nhint: ", "\nhint: ");

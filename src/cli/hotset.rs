@@ -40,9 +40,9 @@ pub(super) fn command() -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     match args.subcommand().expect("clap asks for one") {
-        ("save", args) => hotset_save::run(args, desk),
-        (_, args) => fill(&warm::hotset::HotSetStrategy, args, desk),
+        ("save", args) => hotset_save::run(args, context),
+        (_, args) => fill(&warm::hotset::HotSetStrategy, args, context),
     }
 }

@@ -72,26 +72,26 @@ pub(super) fn command() -> Command {
     )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let mut plan = parse_plan(args)?;
     let path = args.get_one::<PathBuf>("file").expect("clap asks for it");
-    let address = connection::resolve_address(args, desk)?;
+    let address = connection::resolve_address(args, context)?;
     if let (Some(database), true) = (&address.database, plan.tables.is_empty()) {
         plan.tables.push(TableChoice { database: database.clone(), table: None });
     }
     let target = Target::new(&address)?;
     hotset::check_writable(path)?;
-    confirm_cost(&target, args, desk)?;
-    let saved = with_warm_context(&target, args, desk, |scene| save_hot_set(&plan, scene))?;
+    confirm_cost(&target, args, context)?;
+    let saved = with_warm_context(&target, args, context, |scene| save_hot_set(&plan, scene))?;
     if saved.cut {
-        desk.print_message(&format!("stopped: {} was not written", path.display()));
+        context.print_message(&format!("stopped: {} was not written", path.display()));
         return Ok(CommandOutcome::Interrupted);
     }
     let bytes = hotset::write_hot_set(&saved.hot, path)?;
     let name = path.display().to_string();
     match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => desk.print_output(&saved_json(&saved, &name, bytes))?,
-        _ => desk.print_output(&saved_text(&saved, &name, bytes))?,
+        Some("json") => context.print_output(&saved_json(&saved, &name, bytes))?,
+        _ => context.print_output(&saved_text(&saved, &name, bytes))?,
     }
     Ok(CommandOutcome::Done)
 }
@@ -145,8 +145,8 @@ fn parse_percent(text: &str) -> Option<f64> {
 }
 
 /// Tells what the look costs the server, and refuses a dear one that was not agreed to.
-fn confirm_cost(target: &Target, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<()> {
-    let warmth = read_pool_status(&mut target.connect(&desk.stop)?)?;
+fn confirm_cost(target: &Target, args: &ArgMatches, context: &CliContext) -> anyhow::Result<()> {
+    let warmth = read_pool_status(&mut target.connect(&context.stop)?)?;
     let (bytes, seconds) = (warmth.total_bytes(), estimate_seconds(&warmth));
     if bytes > ASK_ABOVE_BYTES && !args.get_flag("yes") {
         let mistake = Mistake {
@@ -161,7 +161,7 @@ fn confirm_cost(target: &Target, args: &ArgMatches, desk: &CliContext) -> anyhow
         return Err(Mistakes(vec![mistake]).into());
     }
     if seconds >= 0.5 && !args.get_flag("quiet") {
-        desk.print_message(&format!(
+        context.print_message(&format!(
             "the look at {} takes about {seconds:.1} s",
             show_bytes(bytes)
         ));

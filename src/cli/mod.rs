@@ -76,15 +76,15 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let mut words = argv::parse_command_line(args.collect());
     argv::wipe_passwords();
     bench::move_workload_first(&mut words.args, &takes_value);
-    let desk = CliContext::from_process(words.password);
-    let result = signals::watch_signals(&desk.stop).map_err(Into::into).and_then(|()| {
+    let context = CliContext::from_process(words.password);
+    let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
         let matches = root_command().try_get_matches_from(words.args)?;
-        run_command(&matches, &desk)
+        run_command(&matches, &context)
     });
     let told = result.as_ref().err().and_then(|error| error.downcast_ref::<RestoreError>());
     let told = told.map(|left| left.path.clone());
-    let exit = exit::report_result(result, &desk);
-    let left = sandbox::report_left_changes(told.as_deref(), &desk);
+    let exit = exit::report_result(result, &context);
+    let left = sandbox::report_left_changes(told.as_deref(), &context);
     (if left && exit == CommandOutcome::Done { CommandOutcome::Failed } else { exit }).into()
 }
 
@@ -156,15 +156,15 @@ fn help_flag() -> Arg {
     Arg::new("help").short('?').long("help").action(ArgAction::Help).help("Print help")
 }
 
-fn run_command(matches: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+fn run_command(matches: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = matches.subcommand().expect("clap asks for a command");
     let (_, run) = COMMANDS
         .iter()
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
     check::check_args(args)?;
-    sandbox::clean_up_killed(name, desk);
-    run(args, desk)
+    sandbox::clean_up_killed(name, context);
+    run(args, context)
 }
 
 #[cfg(test)]

@@ -70,9 +70,9 @@ pub(super) fn report_format(args: &ArgMatches) -> &'static dyn ReportFormat {
 pub(super) fn present_run(
     finished: FinishedRun,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
-    let shown = print_run(&finished, args, desk);
+    let shown = print_run(&finished, args, context);
     // What stopped the run says more than why it can't be shown.
     if let Some(error) = finished.error {
         return Err(error);
@@ -89,30 +89,30 @@ pub(super) fn present_run(
 fn print_run(
     finished: &FinishedRun,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
     let findings = check::read_findings(dir, args)?;
     if findings.trials.is_empty() && finished.error.is_some() {
-        desk.print_message(&format!("Run    {}", dir.display()));
+        context.print_message(&format!("Run    {}", dir.display()));
         return Ok(CommandOutcome::Done);
     }
-    let look = ReportStyle { colour: desk.terminal.colour };
+    let look = ReportStyle { colour: context.terminal.colour };
     let page = write_page(&findings, dir);
-    desk.print_output(&String::from_utf8_lossy(&render_report(
+    context.print_output(&String::from_utf8_lossy(&render_report(
         report_format(args),
         &findings,
         look,
     )))?;
     match page {
         Ok(page) if !args.get_flag("quiet") => {
-            desk.print_message(&format!("Page   {}", page.display()))
+            context.print_message(&format!("Page   {}", page.display()))
         }
         Ok(_) => {}
-        Err(e) => desk.print_message(&format!("note: no page: {e:#}")),
+        Err(e) => context.print_message(&format!("note: no page: {e:#}")),
     }
     for path in check::write_files(&findings, args)? {
-        desk.print_message(&format!("wrote  {path}"));
+        context.print_message(&format!("wrote  {path}"));
     }
     Ok(findings_outcome(&findings, args.get_flag("strict")))
 }

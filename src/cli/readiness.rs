@@ -58,7 +58,7 @@ pub(super) fn run(
     args: &ArgMatches,
     session: &mut Session,
     pool: &PoolStatus,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let hot = read_hot_set(Path::new(file))?;
     let budget = args.get_one::<f64>("budget").copied();
@@ -89,12 +89,12 @@ pub(super) fn run(
     let ready = accesses
         .map(|accesses| assess_readiness(&found, accesses, budget.unwrap_or(f64::INFINITY)));
     if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        desk.print_output(&to_json(&found, accesses, ready, budget, &notes))?;
+        context.print_output(&to_json(&found, accesses, ready, budget, &notes))?;
     } else {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        desk.print_output(&to_text(&hot, &found, ready, budget, top))?;
+        context.print_output(&to_text(&hot, &found, ready, budget, top))?;
         for note in &notes {
-            desk.print_output(&format!("note: {note}\n"))?;
+            context.print_output(&format!("note: {note}\n"))?;
         }
     }
     Ok(match (budget, ready) {

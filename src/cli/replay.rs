@@ -71,20 +71,20 @@ fn flag_specs() -> Vec<OptionSpec> {
     all.into_iter().filter(|spec| !OWN.contains(&spec.name)).collect()
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let only_looks = args.get_flag("dry-run");
-    let mut plan = bench::plan_of(Some(KIND), args, desk)?;
+    let mut plan = bench::plan_of(Some(KIND), args, context)?;
     add_options(&mut plan, args)?;
     if only_looks {
-        return prescan::print_prescan(&plan.workload.options, args, desk);
+        return prescan::print_prescan(&plan.workload.options, args, context);
     }
     consent_on_sandbox(&mut plan)?;
-    set_workers(&mut plan, args, desk)?;
+    set_workers(&mut plan, args, context)?;
     experiment::check_plan(&plan)?;
-    let mut listener = TerminalListener::new(&plan, args, desk);
-    let finished = experiment::run_plan(&plan, KIND, &desk.stop, &mut listener);
+    let mut listener = TerminalListener::new(&plan, args, context);
+    let finished = experiment::run_plan(&plan, KIND, &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// Adds the options that the command has words of its own for.
@@ -178,14 +178,14 @@ const OWN_SERVER_SEATS: usize = 140;
 ///
 /// # Errors
 /// When a log can't be read, or is none.
-fn set_workers(plan: &mut Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<()> {
+fn set_workers(plan: &mut Plan, args: &ArgMatches, context: &CliContext) -> anyhow::Result<()> {
     if args.contains_id("threads") {
         return Ok(());
     }
     if !args.get_flag("quiet") {
-        desk.print_message("looking through the log");
+        context.print_message("looking through the log");
     }
-    let (options, stop) = (&plan.workload.options, &desk.stop);
+    let (options, stop) = (&plan.workload.options, &context.stop);
     plan.load.workers = match &plan.target {
         TargetPlan::Address(address) => {
             replay::worker_count_on(options, &Target::new(address)?, stop)?

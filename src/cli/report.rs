@@ -83,7 +83,7 @@ pub(super) fn command() -> Command {
     check::add_check_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let name = if args.get_flag("csv-summary") { "csv-summary" } else { text("format") };
     let format = report::find_format(name).expect("clap knows only the formats in the list");
@@ -100,19 +100,19 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
     let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
     let runs_dir = Path::new(text("runs-dir"));
     if runs.len() > 1 {
-        return report_runs(&runs, runs_dir, name, args, desk);
+        return report_runs(&runs, runs_dir, name, args, context);
     }
     let dir = find_run(runs[0], runs_dir)?;
     let findings = check::read_findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     match file {
-        Some(path) => write_report(format, &findings, Path::new(path), desk)?,
+        Some(path) => write_report(format, &findings, Path::new(path), context)?,
         None if name == HTML && !args.contains_id("output") => {
-            write_report(format, &findings, &dir.join(PAGE), desk)?;
+            write_report(format, &findings, &dir.join(PAGE), context)?;
         }
         None => {
-            let colour = desk.terminal.colour && io::stdout().is_terminal();
-            desk.print_output(&String::from_utf8_lossy(&render_report(
+            let colour = context.terminal.colour && io::stdout().is_terminal();
+            context.print_output(&String::from_utf8_lossy(&render_report(
                 format,
                 &findings,
                 ReportStyle { colour },
@@ -120,7 +120,7 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         }
     }
     for path in check::write_files(&findings, args)? {
-        desk.print_message(&format!("wrote {path}"));
+        context.print_message(&format!("wrote {path}"));
     }
     // Whoever looks at an old run again did not ask whether it failed, unless in words.
     match args.get_flag("strict") {
@@ -158,7 +158,7 @@ fn report_runs(
     runs_dir: &Path,
     format: &str,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     if !report::MULTI_RUN_FORMATS.contains(&format) {
         return Err(Mistake {
@@ -186,9 +186,9 @@ fn report_runs(
     match file.or((format == HTML).then_some(OVERLAY)).filter(|path| *path != "-") {
         Some(path) => {
             replace_file(Path::new(path), &page)?;
-            desk.print_message(&format!("wrote {path}"));
+            context.print_message(&format!("wrote {path}"));
         }
-        None => desk.print_output(&String::from_utf8_lossy(&page))?,
+        None => context.print_output(&String::from_utf8_lossy(&page))?,
     }
     let judged = all.iter().map(|findings| present::findings_outcome(findings, true));
     let bad = judged.into_iter().find(|exit| *exit != CommandOutcome::Done);
@@ -256,10 +256,10 @@ pub(super) fn write_report(
     format: &dyn ReportFormat,
     findings: &Findings,
     path: &Path,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<()> {
     replace_file(path, &render_report(format, findings, ReportStyle::default()))?;
-    desk.print_message(&format!("wrote {}", path.display()));
+    context.print_message(&format!("wrote {}", path.display()));
     Ok(())
 }
 

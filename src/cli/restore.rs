@@ -44,9 +44,9 @@ pub(super) fn command() -> Command {
     connection::add_address_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let given = args.get_one::<String>("journal").expect("clap asks for it");
-    let address = connection::resolve_address(args, desk)?;
+    let address = connection::resolve_address(args, context)?;
     let trust = if args.contains_id("allow") { JournalTrust::Any } else { JournalTrust::Own };
     let (mut back, mut left) = (0, 0);
     let place = PathBuf::from(given);
@@ -67,15 +67,15 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         fill_address(&mut plan, journal::read_server(&path)?, |name| args.contains_id(name));
         let undone = journal::restore_journal(&path, &Target::new(&plan)?, trust)?;
         for variable in &undone.back {
-            desk.print_message(&format!("{variable} has its old value"));
+            context.print_message(&format!("{variable} has its old value"));
         }
         for note in &undone.left {
-            desk.print_message(&format!("left alone: {note}"));
+            context.print_message(&format!("left alone: {note}"));
         }
         (back, left) = (back + undone.back.len(), left + undone.left.len());
     }
     if back + left == 0 {
-        desk.print_message("nothing is left to put back");
+        context.print_message("nothing is left to put back");
     }
     Ok(if left == 0 { CommandOutcome::Done } else { CommandOutcome::Negative })
 }

@@ -59,39 +59,40 @@ pub(super) fn add_plan_flags(command: Command) -> Command {
     connection::add_address_flags(present::add_present_flags(command))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let (mut plan, repeats) = plan_from_args(args, desk)?;
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let (mut plan, repeats) = plan_from_args(args, context)?;
     if args.get_flag("dry-run") {
-        return print_steps(&plan, desk);
+        return print_steps(&plan, context);
     }
-    apply_workload_workers(&mut plan, desk)?;
+    apply_workload_workers(&mut plan, context)?;
     replay::consent_on_sandbox(&mut plan)?;
     let quiet = args.get_flag("quiet");
-    if plan.ways.len() > 1 && !quiet {
-        desk.print_message(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
+    if plan.variants.len() > 1 && !quiet {
+        context.print_message(&analysis::detectable_before(plan.blocks, plan.until_clear, None));
     }
     let is_clear = |run: &RunRecord| {
         let clarity = analysis::judge_interim(run);
         if !quiet && !clarity.words.is_empty() {
-            desk.print_message(&clarity.words);
+            context.print_message(&clarity.words);
         }
         clarity.ends
     };
-    let mut listener = StepLines::new(args, desk, &plan, repeats);
+    let mut listener = StepLines::new(args, context, &plan, repeats);
     let mut script = experiment::build_schedule(&plan, &is_clear);
-    let finished = experiment::run_schedule(&plan, &mut *script, "run", &desk.stop, &mut listener);
+    let finished =
+        experiment::run_schedule(&plan, &mut *script, "run", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// As many workers as the workload asks for by itself, where the plan says nothing: a log knows its sessions.
 ///
 /// # Errors
 /// When a log can't be read.
-pub(super) fn apply_workload_workers(plan: &mut Plan, desk: &CliContext) -> anyhow::Result<()> {
+pub(super) fn apply_workload_workers(plan: &mut Plan, context: &CliContext) -> anyhow::Result<()> {
     if plan.load.workers == LoadPlan::default().workers {
         let kind = workload::find_kind(&plan.workload.kind)?;
-        let own = kind.worker_count(&plan.workload.options, &desk.stop)?;
+        let own = kind.worker_count(&plan.workload.options, &context.stop)?;
         plan.load.workers = own.unwrap_or(plan.load.workers);
     }
     Ok(())
@@ -103,20 +104,20 @@ pub(super) fn apply_workload_workers(plan: &mut Plan, desk: &CliContext) -> anyh
 /// All mistakes together.
 pub(super) fn plan_from_args(
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
     let (plan, repeats) = read_plan(&given)?;
-    Ok((apply_args(plan, args, desk)?, repeats))
+    Ok((apply_args(plan, args, context)?, repeats))
 }
 
 /// Prints what would be done, and does nothing.
 ///
 /// # Errors
 /// Mistakes of the plan.
-pub(super) fn print_steps(plan: &Plan, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn print_steps(plan: &Plan, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     experiment::check_plan(plan)?;
-    desk.print_output(&dry_run_text(&experiment::dry_run_steps(plan)?))?;
+    context.print_output(&dry_run_text(&experiment::dry_run_steps(plan)?))?;
     Ok(CommandOutcome::Done)
 }
 
@@ -135,7 +136,7 @@ fn read_plan(given: &Path) -> anyhow::Result<(Plan, Option<PlanLock>)> {
 }
 
 /// Lays the words typed over the plan.
-fn apply_args(mut plan: Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Plan> {
+fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let text = |name: &str| args.get_one::<String>(name);
     let mut count = |name: &str| {
@@ -185,7 +186,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, desk: &CliContext) -> anyhow::R
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
     if kind.needs_target() {
-        plan.target = connection::overlay_target(args, desk, &plan.target)?;
+        plan.target = connection::overlay_target(args, context, &plan.target)?;
     }
     if let (TargetPlan::Sandbox(sandbox), Some(path)) = (&mut plan.target, text("server")) {
         sandbox.server = Some(PathBuf::from(path));

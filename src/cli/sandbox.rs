@@ -97,12 +97,12 @@ fn named_command(name: &'static str, about: &'static str) -> Command {
     )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = args.subcommand().expect("clap asks for one");
     let home = HomeFolders::find()?;
     match name {
-        "start" => start_sandbox(args, home, desk),
-        "list" => list_sandboxes(&home, desk),
+        "start" => start_sandbox(args, home, context),
+        "list" => list_sandboxes(&home, context),
         "connect" => {
             let name = choose_sandbox(args, &home)?;
             let more: Vec<OsString> =
@@ -111,31 +111,33 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         }
         "stop" => {
             let name = choose_sandbox(args, &home)?;
-            let ran =
-                sandbox::stop_named(&name, &sandbox_options(home, None, Lifetime::Detached, desk))?;
-            desk.print_message(&format!(
+            let ran = sandbox::stop_named(
+                &name,
+                &sandbox_options(home, None, Lifetime::Detached, context),
+            )?;
+            context.print_message(&format!(
                 "{name} {}",
                 if ran { "is stopped" } else { "was stopped already" }
             ));
             Ok(CommandOutcome::Done)
         }
-        _ => destroy_sandboxes(args, home, desk),
+        _ => destroy_sandboxes(args, home, context),
     }
 }
 
 /// Ends the servers that a killed sweat left behind; says so, and what it left changed elsewhere. Called at the start
 /// of every command.
-pub(super) fn clean_up_killed(command: &str, desk: &CliContext) {
+pub(super) fn clean_up_killed(command: &str, context: &CliContext) {
     for home in HomeFolders::list_existing() {
         for name in sandbox::remove_orphans(&home) {
-            desk.print_message(&format!(
+            context.print_message(&format!(
                 "cleaned up after a sweat that was killed: sandbox {name}"
             ));
         }
         let pending = journal::find_pending_journals(&home);
         for left in pending.iter().filter(|_| command != "restore") {
             let (what, path) = (&left.what, left.path.display());
-            desk.print_message(&format!(
+            context.print_message(&format!(
                 "an earlier sweat left this changed on a server: {what}\n\
                  hint: run `sweat restore {path}`"
             ));
@@ -145,13 +147,13 @@ pub(super) fn clean_up_killed(command: &str, desk: &CliContext) {
 
 /// Says what this sweat leaves changed on a server, but for what `told` names, which was said. Called at the end of every
 /// command; says whether there was anything.
-pub(super) fn report_left_changes(told: Option<&Path>, desk: &CliContext) -> bool {
+pub(super) fn report_left_changes(told: Option<&Path>, context: &CliContext) -> bool {
     let homes = HomeFolders::list_existing();
     let mut left: Vec<_> = homes.iter().flat_map(journal::find_pending_journals).collect();
     left.retain(|left| left.is_ours && told != Some(&left.path));
     for left in &left {
         let (what, path) = (&left.what, left.path.display());
-        desk.print_message(&format!(
+        context.print_message(&format!(
             "error: this stays changed on the server, which did not answer: {what}\n\
              hint: run `sweat restore {path}` once it does"
         ));
@@ -163,9 +165,9 @@ fn sandbox_options(
     home: HomeFolders,
     name: Option<String>,
     life: Lifetime,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> SandboxOptions {
-    SandboxOptions { home, name, life, stop: desk.stop.clone() }
+    SandboxOptions { home, name, life, stop: context.stop.clone() }
 }
 
 /// The sandbox that is meant: the one named, or the only one.
@@ -190,7 +192,7 @@ fn choose_sandbox(args: &ArgMatches, home: &HomeFolders) -> anyhow::Result<Strin
 fn start_sandbox(
     args: &ArgMatches,
     home: HomeFolders,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let mut plan = connection::parse_sandbox(args)?;
     plan.tcp = args.get_flag("tcp") || has_port(args)?;
@@ -204,15 +206,17 @@ fn start_sandbox(
     let known = name.as_ref().and_then(|name| all.iter().find(|(known, _)| known == name));
     check_settings(&plan, known.map(|(_, meta)| meta))?;
     let mut sandbox = match known {
-        Some((name, _)) => Sandbox::resume(name, &plan, &sandbox_options(home, None, life, desk))?,
-        None => Sandbox::create(&plan, &sandbox_options(home, name, life, desk))?,
+        Some((name, _)) => {
+            Sandbox::resume(name, &plan, &sandbox_options(home, None, life, context))?
+        }
+        None => Sandbox::create(&plan, &sandbox_options(home, name, life, context))?,
     };
-    desk.print_output(&sandbox_text(&sandbox, life))?;
+    context.print_output(&sandbox_text(&sandbox, life))?;
     if life == Lifetime::Detached {
         return Ok(CommandOutcome::Done);
     }
     let clock = RealClock::start_now();
-    while !desk.stop.is_set() {
+    while !context.stop.is_set() {
         if !sandbox.is_running() {
             let words = sandbox.error_log_tail(8).join("\n  | ");
             let how =
@@ -224,7 +228,7 @@ fn start_sandbox(
     let end = if life == Lifetime::ThrowAway { "removed" } else { "stopped, its data is kept" };
     let name = sandbox.name().to_owned();
     drop(sandbox);
-    desk.print_message(&format!("{name} is {end}"));
+    context.print_message(&format!("{name} is {end}"));
     Ok(CommandOutcome::Done)
 }
 
@@ -302,10 +306,10 @@ fn shell_quoted(word: &str) -> String {
     }
 }
 
-fn list_sandboxes(home: &HomeFolders, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+fn list_sandboxes(home: &HomeFolders, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let found = sandbox::list_sandboxes(home);
     if found.is_empty() {
-        desk.print_message("there is no sandbox; start one with `sweat sandbox start`");
+        context.print_message("there is no sandbox; start one with `sweat sandbox start`");
         return Ok(CommandOutcome::Done);
     }
     let head = ["NAME", "STATE", "PID", "PORT", "LIVES", "SERVER", "SOCKET"].map(str::to_owned);
@@ -322,7 +326,7 @@ fn list_sandboxes(home: &HomeFolders, desk: &CliContext) -> anyhow::Result<Comma
         text += &row[6];
         text.push('\n');
     }
-    desk.print_output(&text).map(|()| CommandOutcome::Done)
+    context.print_output(&text).map(|()| CommandOutcome::Done)
 }
 
 fn table_row(name: &str, meta: &SandboxMeta) -> [String; 7] {
@@ -350,18 +354,18 @@ fn table_row(name: &str, meta: &SandboxMeta) -> [String; 7] {
 fn destroy_sandboxes(
     args: &ArgMatches,
     home: HomeFolders,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let names = if args.get_flag("all") {
         sandbox::list_sandboxes(&home).into_iter().map(|(name, _)| name).collect()
     } else {
         vec![choose_sandbox(args, &home)?]
     };
-    let terms = sandbox_options(home, None, Lifetime::Detached, desk);
+    let terms = sandbox_options(home, None, Lifetime::Detached, context);
     let mut failed = Vec::new();
     for name in names {
         match sandbox::destroy_named(&name, &terms) {
-            Ok(()) => desk.print_message(&format!("{name} is removed")),
+            Ok(()) => context.print_message(&format!("{name} is removed")),
             Err(e) if failed.is_empty() && !args.get_flag("all") => return Err(e),
             Err(e) => failed.push(format!("{name}: {e:#}")),
         }

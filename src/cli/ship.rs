@@ -102,14 +102,14 @@ pub(super) fn command() -> Command {
     connection::add_address_flags(command)
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let words = ShipArgs::from_args(args, desk)?;
-    let mut shipping = ShipRun::start(args, desk, words)?;
-    let result = shipping.serve_log(desk);
-    let ended = shipping.end_shipping(desk);
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let words = ShipArgs::from_args(args, context)?;
+    let mut shipping = ShipRun::start(args, context, words)?;
+    let result = shipping.serve_log(context);
+    let ended = shipping.end_shipping(context);
     result?;
     ended?;
-    Ok(if desk.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
+    Ok(if context.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
 /// What the words say.
@@ -123,7 +123,7 @@ struct ShipArgs {
 }
 
 impl ShipArgs {
-    fn from_args(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<ShipArgs> {
+    fn from_args(args: &ArgMatches, context: &CliContext) -> anyhow::Result<ShipArgs> {
         let text = |name: &str| args.get_one::<String>(name).cloned();
         let known = |name: &str| text(name).expect("it has a default");
         let mut mistakes = Vec::new();
@@ -162,7 +162,7 @@ impl ShipArgs {
                 );
             }
         };
-        let token = read_token(args, desk)?;
+        let token = read_token(args, context)?;
         let patience = Nanos::from(patience);
         let serving = ServeOptions { listen, token, tls, most_readers: most, patience };
         Ok(ShipArgs {
@@ -177,11 +177,11 @@ impl ShipArgs {
 }
 
 /// The token, from where no list of processes shows it.
-fn read_token(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Option<Secret>> {
+fn read_token(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Option<Secret>> {
     let text = if args.get_flag("ask-token") {
-        Some(prompt::ask_password(&desk.stop)?.reveal().to_owned())
+        Some(prompt::ask_password(&context.stop)?.reveal().to_owned())
     } else if let Some(path) = args.get_one::<String>("token-file") {
-        Some(read_token_file(Path::new(path), desk)?)
+        Some(read_token_file(Path::new(path), context)?)
     } else {
         std::env::var(TOKEN).ok().filter(|text| !text.is_empty())
     };
@@ -200,14 +200,14 @@ fn read_token(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Option<Sec
 ///
 /// # Errors
 /// When it can't be read.
-pub(super) fn read_token_file(path: &Path, desk: &CliContext) -> anyhow::Result<String> {
+pub(super) fn read_token_file(path: &Path, context: &CliContext) -> anyhow::Result<String> {
     use std::os::unix::fs::PermissionsExt as _;
     let why = || RefusedError(format!("read the token in {}", path.display()));
     let text = std::fs::read_to_string(path).with_context(why)?;
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o007 != 0 {
         let path = path.display();
-        desk.print_message(&format!(
+        context.print_message(&format!(
             "note: every user of this machine can read {path}: chmod o= {path}"
         ));
     }
@@ -271,10 +271,10 @@ struct ShipRun {
 }
 
 impl ShipRun {
-    fn start(args: &ArgMatches, desk: &CliContext, words: ShipArgs) -> anyhow::Result<ShipRun> {
+    fn start(args: &ArgMatches, context: &CliContext, words: ShipArgs) -> anyhow::Result<ShipRun> {
         let needs_server = words.log.is_none() || words.turn_on.is_some();
         let target = match needs_server {
-            true => Some(Target::new(&connection::resolve_address(args, desk)?)?),
+            true => Some(Target::new(&connection::resolve_address(args, context)?)?),
             false => None,
         };
         // What can fail for want of an address fails before the server is changed.
@@ -283,20 +283,21 @@ impl ShipRun {
         let mut logging = None;
         let mut asked = None;
         if let Some(target) = &target {
-            let mut session = target.connect(&desk.stop)?;
+            let mut session = target.connect(&context.stop)?;
             let place = logging::read_slow_log_output(&mut session)?;
             if let Some((time, how)) = &words.turn_on {
                 let disk = words.log.as_deref().unwrap_or(&place.file);
                 check_free_space(disk, &words)?;
                 let consent = Consent::from_flag(&format!("--allow {}", logging::ALLOW));
-                let on = EnabledSlowLog::switch_on(target, &consent, how, &desk.stop)?;
-                on.notes.iter().for_each(|note| desk.print_message(note));
+                let on = EnabledSlowLog::switch_on(target, &consent, how, &context.stop)?;
+                on.notes.iter().for_each(|note| context.print_message(note));
                 let (time_text, journal) = (show_time((*time).into()), on.journal_path().display());
                 let what = match on.was_on {
                     true => format!("the slow log was on and stays on; changed for {time_text}"),
                     false => format!("the slow log is on for {time_text}"),
                 };
-                desk.print_message(&format!("{what}; if sweat is killed: sweat restore {journal}"));
+                context
+                    .print_message(&format!("{what}; if sweat is killed: sweat restore {journal}"));
                 logging = Some((on, clock.now() + *time));
             } else if words.log.is_none() {
                 check_logging_on(&place, words.is_table)?;
@@ -306,7 +307,7 @@ impl ShipRun {
         let (log, table) = match (&words.log, asked, target) {
             (Some(log), ..) => (log.clone(), None),
             (None, Some((session, _)), Some(target)) if words.is_table => {
-                let table = LogTable::open(target, session, desk)?;
+                let table = LogTable::open(target, session, context)?;
                 (table.spool_path(), Some(table))
             }
             (None, Some((_, place)), _) => (place.file, None),
@@ -323,21 +324,22 @@ impl ShipRun {
         Ok(ShipRun { words, watch, server, log, table, logging, clock, looked, said: None })
     }
 
-    fn serve_log(&mut self, desk: &CliContext) -> anyhow::Result<()> {
+    fn serve_log(&mut self, context: &CliContext) -> anyhow::Result<()> {
         let ShipRun { words, watch, server, log, table, logging, clock, looked, said } = self;
         let kind = if words.serving.tls.is_some() { "https" } else { "http" };
         let what =
             if table.is_some() { "mysql.slow_log".to_owned() } else { log.display().to_string() };
-        desk.print_message(&format!(
+        context.print_message(&format!(
             "{what} is served at {kind}://{}/slow",
             server.local_address()?
         ));
-        server.run(watch, &desk.stop, &mut |_, trouble| {
+        server.run(watch, &context.stop, &mut |_, trouble| {
             let now = clock.now();
             if let Some(e) = trouble {
                 if said.is_none_or(|at| now.since(at) > AGAIN) {
                     *said = Some(now);
-                    desk.print_message(&format!("can't look at {}: {e}; trying on", log.display()));
+                    context
+                        .print_message(&format!("can't look at {}: {e}; trying on", log.display()));
                 }
             }
             if now.since(*looked) < LOOK {
@@ -345,7 +347,7 @@ impl ShipRun {
             }
             *looked = now;
             if let Some(table) = table {
-                table.read_new_rows(desk)?;
+                table.read_new_rows(context)?;
             }
             let why = match logging {
                 None => None,
@@ -354,16 +356,16 @@ impl ShipRun {
             };
             if let (Some(why), Some((on, _))) = (why.clone(), logging.take_if(|_| why.is_some())) {
                 let what = if on.was_on { "stays on, as it was" } else { "is switched off" };
-                desk.print_message(&format!("the slow log {what}: {why}"));
-                on.switch_off()?.iter().for_each(|note| desk.print_message(note));
+                context.print_message(&format!("the slow log {what}: {why}"));
+                on.switch_off()?.iter().for_each(|note| context.print_message(note));
             }
             Ok(())
         })
     }
 
-    fn end_shipping(self, desk: &CliContext) -> anyhow::Result<()> {
+    fn end_shipping(self, context: &CliContext) -> anyhow::Result<()> {
         let (_, shipped) = self.server.ship_totals();
-        desk.print_message(&format!(
+        context.print_message(&format!(
             "{} records shipped, {}; {} outside samples, {} with secrets hidden, {} dropped, \
              {} gaps",
             shipped.records,
@@ -374,7 +376,7 @@ impl ShipRun {
             shipped.gaps
         ));
         if let Some((on, _)) = self.logging {
-            on.switch_off()?.iter().for_each(|note| desk.print_message(note));
+            on.switch_off()?.iter().for_each(|note| context.print_message(note));
         }
         Ok(())
     }
@@ -411,12 +413,16 @@ fn check_logging_on(place: &logging::SlowLogOutput, is_table: bool) -> anyhow::R
 }
 
 impl LogTable {
-    fn open(target: Target, mut session: Session, desk: &CliContext) -> anyhow::Result<LogTable> {
+    fn open(
+        target: Target,
+        mut session: Session,
+        context: &CliContext,
+    ) -> anyhow::Result<LogTable> {
         let folder = std::env::temp_dir().join(format!("sweat-ship-{}", std::process::id()));
         create_private_dir(&folder)?;
         let spool = Spool::open(&mut session, &folder.join("table.log"))?;
         if let Some(caveat) = spool.caveat() {
-            desk.print_message(&format!("note: {caveat}"));
+            context.print_message(&format!("note: {caveat}"));
         }
         Ok(LogTable { target, session, spool, gaps: 0, folder })
     }
@@ -426,7 +432,7 @@ impl LogTable {
     }
 
     /// Takes what the table has. A server that is gone may come back.
-    fn read_new_rows(&mut self, desk: &CliContext) -> anyhow::Result<()> {
+    fn read_new_rows(&mut self, context: &CliContext) -> anyhow::Result<()> {
         match self.spool.poll_table(&mut self.session) {
             Ok(_) => {}
             Err(SpoolError::Io(e)) => return Err(e).context("keep what the table holds"),
@@ -434,14 +440,14 @@ impl LogTable {
                 if self.session.is_usable() {
                     return Err(e).context("read mysql.slow_log");
                 }
-                if let Ok(session) = self.target.connect(&desk.stop) {
+                if let Ok(session) = self.target.connect(&context.stop) {
                     self.session = session;
                 }
             }
         }
         let gaps = self.spool.gap_count();
         if gaps > self.gaps {
-            desk.print_message(
+            context.print_message(
                 "the table was emptied before all of it was read: statements are missing",
             );
             self.gaps = gaps;

@@ -13,7 +13,7 @@ use crate::workload::JobProgress;
 
 /// Shows the steps of a run on stderr.
 pub(super) struct StepLines<'a> {
-    desk: &'a CliContext,
+    context: &'a CliContext,
     progress: ProgressLine,
     quiet: bool,
     /// Longest time of a load, whole seconds; 0 if it has none.
@@ -30,14 +30,14 @@ impl<'a> StepLines<'a> {
     /// is a repeat: what differs is told.
     pub(super) fn new(
         args: &ArgMatches,
-        desk: &'a CliContext,
+        context: &'a CliContext,
         plan: &Plan,
         repeats: Option<PlanLock>,
     ) -> StepLines<'a> {
         let quiet = args.get_flag("quiet");
         StepLines {
-            desk,
-            progress: ProgressLine::new(desk.terminal, quiet, args.get_flag("plain")),
+            context,
+            progress: ProgressLine::new(context.terminal, quiet, args.get_flag("plain")),
             quiet,
             load_s: plan.load.time.map_or(0, |time| time.as_secs()),
             load: None,
@@ -49,7 +49,7 @@ impl<'a> StepLines<'a> {
     fn print_line(&mut self, line: &str) {
         if !self.quiet {
             self.progress.finish();
-            self.desk.print_message(line);
+            self.context.print_message(line);
         }
     }
 }

@@ -51,17 +51,17 @@ fn add_sweep_flags(command: Command) -> Command {
         )
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (kind, args) = bench::split_workload(args);
-    let plan = plan_from_args(kind, args, desk)?;
+    let plan = plan_from_args(kind, args, context)?;
     if args.get_flag("dry-run") {
-        desk.print_output(&steps_text(&plan))?;
+        context.print_output(&steps_text(&plan))?;
         return Ok(CommandOutcome::Done);
     }
-    let mut listener = StepLines::new(args, desk, &plan, None);
-    let finished = experiment::run_plan(&plan, "sweep", &desk.stop, &mut listener);
+    let mut listener = StepLines::new(args, context, &plan, None);
+    let finished = experiment::run_plan(&plan, "sweep", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// The steps, as far as they are known before.
@@ -82,10 +82,10 @@ fn steps_text(plan: &Plan) -> String {
 fn plan_from_args(
     kind: Option<&str>,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
-    let mut plan = bench::plan_of(kind, args, desk)?;
+    let mut plan = bench::plan_of(kind, args, context)?;
     match args.get_one::<String>("axis").map(|text| parse_sweep(text)) {
         Some(Ok(sweep)) => plan.sweep = Some(sweep),
         Some(Err(list)) => mistakes.extend(list),
@@ -98,9 +98,9 @@ fn plan_from_args(
     }
     mistakes.extend(apply_blocks(&mut plan, args));
     if let Some(sweep) = &plan.sweep {
-        let template = plan.ways.first().cloned().unwrap_or_default();
+        let template = plan.variants.first().cloned().unwrap_or_default();
         match sweep.to_variants(&sweep.variant_template(&[template])) {
-            Ok(ways) => plan.ways = ways,
+            Ok(variants) => plan.variants = variants,
             Err(list) => {
                 mistakes.extend(list.into_iter().map(|why| axis_mistake(&sweep.axis, why)))
             }

@@ -78,35 +78,36 @@ fn add_waits_flags(command: Command) -> Command {
         ))
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (workload, args) = match args.subcommand() {
         Some((name, args)) => (Some(name), args),
         None => (None, args),
     };
-    let plan = plan_from_args(workload, args, desk)?;
-    let mut listener = TerminalListener::new(&plan, args, desk);
+    let plan = plan_from_args(workload, args, context)?;
+    let mut listener = TerminalListener::new(&plan, args, context);
     let mut script = WatchCostSchedule::new(&plan, !args.get_flag("no-cost"));
-    let finished = experiment::run_schedule(&plan, &mut script, "waits", &desk.stop, &mut listener);
+    let finished =
+        experiment::run_schedule(&plan, &mut script, "waits", &context.stop, &mut listener);
     drop(listener);
-    present::present_run(finished?, args, desk)
+    present::present_run(finished?, args, context)
 }
 
 /// The plan that the words make.
 fn plan_from_args(
     workload: Option<&str>,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let from_file = args.contains_id("plan");
     let mut plan = match workload {
-        None if !from_file => plan_without_load(args, desk)?,
-        named => bench::plan_of(named, args, desk)?,
+        None if !from_file => plan_without_load(args, context)?,
+        named => bench::plan_of(named, args, context)?,
     };
     plan.waits = args.get_one::<String>("instrument").cloned().or(plan.waits);
     let mut mistakes = Vec::new();
     if let Some(text) = args.get_one::<String>("sweep") {
         match parse_sweep(text, &plan) {
-            Ok(sweep) => apply_sweep(&mut plan, sweep, desk)?,
+            Ok(sweep) => apply_sweep(&mut plan, sweep, context)?,
             Err(mistake) => mistakes.push(mistake),
         }
         plan.blocks = BLOCKS;
@@ -121,9 +122,9 @@ fn plan_from_args(
 }
 
 /// A look at a running server.
-fn plan_without_load(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Plan> {
-    let mut plan = bench::plan_of(Some(NOTHING), args, desk)?;
-    plan.target = connection::resolve_target(args, desk, &TargetPlan::None)?;
+fn plan_without_load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Plan> {
+    let mut plan = bench::plan_of(Some(NOTHING), args, context)?;
+    plan.target = connection::resolve_target(args, context, &TargetPlan::None)?;
     if matches!(plan.target, TargetPlan::Sandbox(_)) {
         let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
         return Err(flag_mistake("--sandbox", "a throw-away server waits for nobody", hint).into());
@@ -148,14 +149,14 @@ fn parse_sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
     let axis = axis.trim().replace('-', "_");
     let sweep = SweepPlan { axis, values, ..SweepPlan::default() };
-    let template = plan.ways.first().cloned().unwrap_or_default();
+    let template = plan.variants.first().cloned().unwrap_or_default();
     sweep.to_variants(&template).map_err(|why| wrong(&why.join("; ")))?;
     Ok(sweep)
 }
 
 /// Makes the plan's ways those of a sweep. A server of our own is restarted for each value of a setting, and filled again.
-fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, desk: &CliContext) -> anyhow::Result<()> {
-    let mut template = plan.ways.first().cloned().unwrap_or_default();
+fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, context: &CliContext) -> anyhow::Result<()> {
+    let mut template = plan.variants.first().cloned().unwrap_or_default();
     let is_setting = !matches!(sweep.axis.as_str(), "threads" | "rate");
     if let (TargetPlan::Sandbox(sandbox), true) = (&mut plan.target, is_setting) {
         if template.warm.is_empty() {
@@ -163,12 +164,13 @@ fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, desk: &CliContext) -> anyhow::
         }
         if sweep.axis == INSTANCES {
             for said in pin_pool_settings(sandbox, &sweep.values) {
-                desk.print_message(&format!("note: {said}"));
+                context.print_message(&format!("note: {said}"));
             }
         }
     }
-    let ways = sweep.to_variants(&template);
-    plan.ways = ways.map_err(|why| flag_mistake("--sweep", &why.join("; "), "see --help"))?;
+    let variants = sweep.to_variants(&template);
+    plan.variants =
+        variants.map_err(|why| flag_mistake("--sweep", &why.join("; "), "see --help"))?;
     plan.sweep = Some(sweep);
     Ok(())
 }

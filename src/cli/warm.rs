@@ -45,16 +45,16 @@ pub(super) fn command() -> Command {
     command.subcommand(follow::command()).subcommand(dump_command()).subcommand(status_command())
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let (name, args) = args.subcommand().expect("clap asks for one");
     if name == hotset::NAME {
-        return hotset::run(args, desk);
+        return hotset::run(args, context);
     }
     match STRATEGIES.iter().find(|s| s.name() == name) {
-        Some(strategy) => warm_pool(*strategy, args, desk),
-        None if name == follow::NAME => follow::run(args, desk),
-        None if name == "dump" => dump_page_list(args, desk),
-        None => print_status(args, desk),
+        Some(strategy) => warm_pool(*strategy, args, context),
+        None if name == follow::NAME => follow::run(args, context),
+        None if name == "dump" => dump_page_list(args, context),
+        None => print_status(args, context),
     }
 }
 
@@ -170,9 +170,9 @@ fn status_command() -> Command {
 pub(super) fn warm_pool(
     strategy: &dyn WarmStrategy,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
-    let plan = connection::resolve_address(args, desk)?;
+    let plan = connection::resolve_address(args, context)?;
     let specs = strategy.option_specs();
     let mut given = given_options(args, &specs, plan.database.as_deref());
     if is_sandbox(&plan) {
@@ -186,31 +186,37 @@ pub(super) fn warm_pool(
     let target = Target::new(&plan)?;
     let plain = reads_tables(&specs) && args.get_flag("plain");
     let quiet = args.get_flag("quiet") || plain;
-    let mut line = ProgressLine::new(desk.terminal, quiet, false);
+    let mut line = ProgressLine::new(context.terminal, quiet, false);
     let mut printed = Ok(());
     let warmed = {
         let mut scene = WarmContext {
             target: &target,
             control: None,
             clock: RealClock::start_now(),
-            stop: &desk.stop,
+            stop: &context.stop,
             progress: &mut |progress| line.show(&progress),
         };
         strategy.warm_with(&options, &mut scene, &mut |event| {
             if plain && printed.is_ok() {
-                printed = desk.print_output(&format!("{}\n", plain_line(event)));
+                printed = context.print_output(&format!("{}\n", plain_line(event)));
             }
         })?
     };
     line.finish();
     printed?;
-    let session = if target.is_silent() { None } else { target.connect(&desk.stop).ok() };
+    let session = if target.is_silent() { None } else { target.connect(&context.stop).ok() };
     let pool = session.and_then(|mut session| read_pool_status(&mut session).ok());
     match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => desk.print_output(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?,
+        Some("json") => {
+            context.print_output(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?
+        }
         _ => {
             let text = warmed_text(&warmed, pool.as_ref());
-            if plain { desk.print_message(text.trim_end()) } else { desk.print_output(&text)? }
+            if plain {
+                context.print_message(text.trim_end())
+            } else {
+                context.print_output(&text)?
+            }
         }
     }
     Ok(match &warmed {
@@ -345,15 +351,15 @@ fn warmed_json(strategy: &str, warmed: &WarmOutcome, pool: Option<&PoolStatus>) 
 pub(super) fn with_warm_context<T>(
     target: &Target,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
     work: impl FnOnce(&mut WarmContext<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let mut line = ProgressLine::new(desk.terminal, args.get_flag("quiet"), false);
+    let mut line = ProgressLine::new(context.terminal, args.get_flag("quiet"), false);
     let done = work(&mut WarmContext {
         target,
         control: None,
         clock: RealClock::start_now(),
-        stop: &desk.stop,
+        stop: &context.stop,
         progress: &mut |progress| line.show(&progress),
     })?;
     line.finish();
@@ -361,14 +367,15 @@ pub(super) fn with_warm_context<T>(
 }
 
 /// Has the server write its list.
-fn dump_page_list(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let address = connection::resolve_address(args, desk)?;
+fn dump_page_list(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let address = connection::resolve_address(args, context)?;
     let target = Target::new(&address)?;
     let plan = DumpPlan {
         pct: args.get_one::<u8>("pct").copied(),
         allowed: args.contains_id("allow") || is_sandbox(&address),
     };
-    let dumped = with_warm_context(&target, args, desk, |scene| request_pool_dump(&plan, scene))?;
+    let dumped =
+        with_warm_context(&target, args, context, |scene| request_pool_dump(&plan, scene))?;
     match args.get_one::<String>("format").map(String::as_str) {
         Some("json") => {
             let value = json!({
@@ -379,9 +386,9 @@ fn dump_page_list(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
                 "notes": dumped.notes,
                 "cut": dumped.cut,
             });
-            desk.print_output(&format!("{value:#}\n"))?;
+            context.print_output(&format!("{value:#}\n"))?;
         }
-        _ => desk.print_output(&dumped_text(&dumped))?,
+        _ => context.print_output(&dumped_text(&dumped))?,
     }
     Ok(if dumped.cut { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
@@ -408,14 +415,14 @@ fn dumped_text(dumped: &DumpOutcome) -> String {
 pub(super) const ASK_ABOVE_BYTES: u64 = 32 << 30;
 
 /// Says how warm the pool is.
-fn print_status(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let target = Target::new(&connection::resolve_address(args, desk)?)?;
-    let mut session = target.connect(&desk.stop)?;
+fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let target = Target::new(&connection::resolve_address(args, context)?)?;
+    let mut session = target.connect(&context.stop)?;
     // A look at every page of a large pool takes minutes.
     session.allow_long_statements();
     let warmth = read_pool_status(&mut session)?;
     if let Some(file) = args.get_one::<String>("hotset") {
-        return readiness::run(file, args, &mut session, &warmth, desk);
+        return readiness::run(file, args, &mut session, &warmth, context);
     }
     let pay = args.get_flag("per-index");
     if pay && warmth.total_bytes() > ASK_ABOVE_BYTES && !args.get_flag("yes") {
@@ -435,12 +442,12 @@ fn print_status(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandO
     let found = read_inventory(&mut session, &warmth, pay)?;
     let took = clock.now().since(began).to_seconds();
     if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        desk.print_output(&status_json(&warmth, &found))?;
+        context.print_output(&status_json(&warmth, &found))?;
     } else {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        desk.print_output(&status_text(&warmth, &found, top))?;
+        context.print_output(&status_text(&warmth, &found, top))?;
         if pay {
-            desk.print_message(&format!("the look at the indexes took {took:.2} s"));
+            context.print_message(&format!("the look at the indexes took {took:.2} s"));
         }
     }
     Ok(CommandOutcome::Done)

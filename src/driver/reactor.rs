@@ -112,13 +112,13 @@ pub(super) fn start_threads<'scope>(
     writers: Vec<ShardWriter>,
 ) {
     let lanes = writers.len();
-    for (lane, writer) in writers.into_iter().enumerate() {
+    for (shard, writer) in writers.into_iter().enumerate() {
         let arrival = arrival.clone();
         let life = move || {
-            let life = AssertUnwindSafe(|| run_thread(setting, lane, lanes, &writer, arrival));
+            let life = AssertUnwindSafe(|| run_thread(setting, shard, lanes, &writer, arrival));
             match catch_unwind(life) {
                 Ok(Ok(())) => {}
-                Ok(Err(e)) => setting.load.fail_load(format!("reactor thread {lane}: {e}")),
+                Ok(Err(e)) => setting.load.fail_load(format!("reactor thread {shard}: {e}")),
                 Err(panic) => {
                     setting
                         .load
@@ -126,10 +126,10 @@ pub(super) fn start_threads<'scope>(
                 }
             }
         };
-        let build = Builder::new().name(format!("reactor {lane}")).stack_size(STACK_BYTES);
+        let build = Builder::new().name(format!("reactor {shard}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
             setting.load.fail_load(format!("no thread for the reactor: {e}"));
-            for _ in (lane..setting.load.workers).step_by(lanes) {
+            for _ in (shard..setting.load.workers).step_by(lanes) {
                 setting.load.note_worker_end(Nanos(0), false, false);
             }
         }
@@ -139,7 +139,7 @@ pub(super) fn start_threads<'scope>(
 /// One thread's work: worker `lane`, `lane + lanes`, and so on.
 fn run_thread(
     setting: EngineContext<'_>,
-    lane: usize,
+    shard: usize,
     lanes: usize,
     writer: &ShardWriter,
     arrival: ArrivalMode,
@@ -149,7 +149,7 @@ fn run_thread(
     if arrival.open_schedule().is_none() {
         kernel::gather_wakeups();
     }
-    let workers = (lane..load.workers).step_by(lanes);
+    let workers = (shard..load.workers).step_by(lanes);
     let room = ThreadShared {
         tasks: workers.len(),
         through: Cell::new(0),

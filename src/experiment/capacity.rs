@@ -21,15 +21,15 @@ impl CapacitySchedule {
     /// The script of a plan that searches.
     pub(super) fn new(plan: &Plan, capacity: &CapacityPlan) -> CapacitySchedule {
         let mut first: VecDeque<PlanStep> = first_steps(plan).into();
-        let way = plan.ways.first().cloned().unwrap_or_default();
-        first.extend(warm_steps(&way));
+        let variant = plan.variants.first().cloned().unwrap_or_default();
+        first.extend(warm_steps(&variant));
         CapacitySchedule { goal: search_goal(capacity), first, given: 0 }
     }
 }
 
 /// The pool is warmed once, before the first step.
-fn warm_steps(way: &VariantPlan) -> impl Iterator<Item = PlanStep> {
-    way.warm.iter().map(|warm| PlanStep::without_variant(StepKind::Warm { plan: warm.clone() }))
+fn warm_steps(variant: &VariantPlan) -> impl Iterator<Item = PlanStep> {
+    variant.warm.iter().map(|warm| PlanStep::without_variant(StepKind::Warm { plan: warm.clone() }))
 }
 
 fn search_goal(plan: &CapacityPlan) -> SearchGoal {
@@ -67,8 +67,8 @@ fn load_step(ask: &SearchStep, pass: u32) -> PlanStep {
         value: ask.per_second,
         ..LoadOverrides::default()
     };
-    let way = ask.phase.as_str().to_owned();
-    PlanStep { block: 0, way, deed: StepKind::Load { pass, over } }
+    let variant = ask.phase.as_str().to_owned();
+    PlanStep { block: 0, variant, kind: StepKind::Load { pass, over } }
 }
 
 #[cfg(test)]
@@ -80,8 +80,8 @@ mod tests {
     fn a_step_of_the_search_is_a_load_with_its_rate_and_time() {
         let ask = SearchStep { phase: SearchPhase::Curve, per_second: Some(400.0), seconds: 13.0 };
         let step = load_step(&ask, 3);
-        assert_eq!((step.kind_name(), step.way.as_str()), ("load", "curve"));
-        let StepKind::Load { pass: 3, over } = step.deed else { panic!("{step:?}") };
+        assert_eq!((step.kind_name(), step.variant.as_str()), ("load", "curve"));
+        let StepKind::Load { pass: 3, over } = step.kind else { panic!("{step:?}") };
         assert_eq!((over.per_second, over.time.map(|t| t.as_secs())), (Some(400.0), Some(13)));
     }
 }

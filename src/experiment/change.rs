@@ -35,32 +35,32 @@ impl StepRunner<'_, '_, '_> {
     }
 
     fn stop_server(&mut self) -> anyhow::Result<&mut (dyn ServerControl + 'static)> {
-        self.eyes.close_session();
+        self.monitoring.close_session();
         let control = self.require_control()?;
         control.stop().context("stop the server")?;
         Ok(control)
     }
 
     fn require_control(&mut self) -> anyhow::Result<&mut (dyn ServerControl + 'static)> {
-        self.ground.control().context("only a server that sweat started is stopped")
+        self.environment.control().context("only a server that sweat started is stopped")
     }
 
     /// Removes the data and makes them anew.
     pub(super) fn reload_data(&mut self) -> anyhow::Result<()> {
-        let keeper = self.keeper;
-        let mut progress = |p| keeper.report_progress(&p);
+        let run = self.run;
+        let mut progress = |p| run.report_progress(&p);
         let mut job = DataJob {
             threads: self.plan.load.workers.max(kernel::core_count()),
             seed: self.plan.seed,
-            stop: keeper.stop,
+            stop: run.stop,
             progress: &mut progress,
         };
         self.workload.cleanup_data(&mut job).context("remove the data")?;
-        trial::prepare_data(keeper, self.plan, self.workload)?;
-        if keeper.stop.is_set() {
+        trial::prepare_data(run, self.plan, self.workload)?;
+        if run.stop.is_set() {
             return Ok(());
         }
-        self.workload.check_ready(keeper.stop)
+        self.workload.check_ready(run.stop)
     }
 
     /// Stops the server if it runs and starts it with these settings; with `cold` its files are evicted in between
@@ -71,8 +71,8 @@ impl StepRunner<'_, '_, '_> {
         cold: bool,
         record: &mut StepRecord,
     ) -> anyhow::Result<()> {
-        self.eyes.close_session();
-        let stop = self.keeper.stop.clone();
+        self.monitoring.close_session();
+        let stop = self.run.stop.clone();
         let control = self.require_control()?;
         if cold {
             record.notes.extend(restart_cold(control, settings, &stop)?.to_words());
@@ -81,7 +81,7 @@ impl StepRunner<'_, '_, '_> {
             control.start(settings).context("start the server")?;
         }
         self.settings.clone_from(settings);
-        self.eyes.update_pid(&self.ground);
+        self.monitoring.update_pid(&self.environment);
         self.check_settings(settings, record)
     }
 
@@ -92,16 +92,12 @@ impl StepRunner<'_, '_, '_> {
         record: &mut StepRecord,
     ) -> anyhow::Result<()> {
         let TargetPlan::Sandbox(sandbox) = &self.plan.target else { return Ok(()) };
-        let Some(target) = self.ground.target() else { return Ok(()) };
+        let Some(target) = self.environment.target() else { return Ok(()) };
         let asked: Settings = sandbox.settings.iter().chain(settings).cloned().collect();
-        let notes = settings::check_running_settings(
-            target,
-            self.keeper.stop,
-            &asked,
-            &mut self.first_start,
-        )?;
+        let notes =
+            settings::check_running_settings(target, self.run.stop, &asked, &mut self.first_start)?;
         for note in &notes {
-            self.keeper.add_note(note);
+            self.run.add_note(note);
         }
         record.notes.extend(notes);
         Ok(())
@@ -124,10 +120,10 @@ impl StepRunner<'_, '_, '_> {
                  hint: say --allow {SET_GLOBAL} if that is meant"
             ))
         );
-        let target = self.ground.target().context("there is no server to set variables on")?;
+        let target = self.environment.target().context("there is no server to set variables on")?;
         let consent = Consent::from_flag(&format!("--allow {SET_GLOBAL}"));
-        let path = self.keeper.run_dir().join(FILE);
-        let journal = Journal::open(&path, target, &consent, self.keeper.stop)?;
+        let path = self.run.run_dir().join(FILE);
+        let journal = Journal::open(&path, target, &consent, self.run.stop)?;
         let journal = self.journal.insert(journal);
         for (name, value) in settings {
             let old = journal.set_variable(name, &settings::statement_value(value))?;
@@ -143,7 +139,7 @@ impl StepRunner<'_, '_, '_> {
         let Some(journal) = self.journal.take() else { return Ok(()) };
         self.settings.clear();
         for left in journal.undo()?.left {
-            self.keeper.add_note(&format!("left alone: {left}"));
+            self.run.add_note(&format!("left alone: {left}"));
         }
         Ok(())
     }

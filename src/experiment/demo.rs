@@ -63,7 +63,7 @@ impl DemoOptions {
             load: LoadPlan { interval: INTERVAL, ..LoadPlan::default() },
             prepare: true,
             cold: true,
-            ways: warm_variants()?,
+            variants: warm_variants()?,
             passes: 2,
             probes: ProbePlan::default(),
             runs_dir: self.runs_dir.clone(),
@@ -75,18 +75,18 @@ impl DemoOptions {
 /// Not at all; by reading everything; by reading everything as mysql-warmup does; by the server's own list of pages.
 fn warm_variants() -> Result<Vec<VariantPlan>, Vec<Mistake>> {
     let none = VariantPlan { name: "none".to_owned(), dump_after: true, ..VariantPlan::default() };
-    let mut ways = vec![none];
+    let mut variants = vec![none];
     for strategy in ["scan", "scan_classic", "load"] {
         let specs =
             crate::warm::find_strategy(strategy).map_or_else(|_| Vec::new(), |s| s.option_specs());
         let warm = WarmPlan { strategy: strategy.to_owned(), options: check_options(specs, &[])? };
-        ways.push(VariantPlan {
+        variants.push(VariantPlan {
             name: strategy.to_owned(),
             warm: vec![warm],
             ..VariantPlan::default()
         });
     }
-    Ok(ways)
+    Ok(variants)
 }
 
 fn workload_specs(name: &str) -> Vec<OptionSpec> {

@@ -48,23 +48,23 @@ pub struct Examination {
 /// # Errors
 /// When the server can't be reached or started, or the driver can't run at all.
 pub fn examine_system(
-    patient: &DoctorOptions<'_>,
+    subject: &DoctorOptions<'_>,
     stop: &Stop,
     told: &mut dyn FnMut(&str, u64, u64),
 ) -> anyhow::Result<Examination> {
     const PARTS: u64 = 6;
     let clock = RealClock::start_now();
     let mut found = Examination { host: machine::host_facts(), ..Examination::default() };
-    let plan = Plan { target: patient.target.clone(), ..Plan::default() };
-    if !matches!(patient.target, TargetPlan::None) {
+    let plan = Plan { target: subject.target.clone(), ..Plan::default() };
+    if !matches!(subject.target, TargetPlan::None) {
         told("the server", 0, PARTS);
     }
-    let ground = SystemUnderTest::from_plan(&plan, stop)?;
-    let mut session = ground.target().map(|target| target.connect(stop)).transpose()?;
-    let local = ground.target().is_some_and(|target| target.is_local());
-    let pid = ground.server_pid().or_else(|| server_pid(session.as_mut()?, local));
-    let scene = NoiseContext { pid, dir: Some(patient.dir) };
-    found.seen = measure_noise(&patient.care, &scene, clock, stop, &mut |stage| match stage {
+    let environment = SystemUnderTest::from_plan(&plan, stop)?;
+    let mut session = environment.target().map(|target| target.connect(stop)).transpose()?;
+    let local = environment.target().is_some_and(|target| target.is_local());
+    let pid = environment.server_pid().or_else(|| server_pid(session.as_mut()?, local));
+    let scene = NoiseContext { pid, dir: Some(subject.dir) };
+    found.seen = measure_noise(&subject.care, &scene, clock, stop, &mut |stage| match stage {
         NoiseStage::Quiet => told("what others do", 1, PARTS),
         NoiseStage::Gap => told("lost time on each core", 2, PARTS),
         NoiseStage::Cpu => told("a fixed piece of CPU work", 3, PARTS),
@@ -72,12 +72,12 @@ pub fn examine_system(
     });
     if !stop.is_set() {
         told("sweat itself", 5, PARTS);
-        found.seen.extend(measure_own_limits(patient.calibrate, clock, stop)?);
+        found.seen.extend(measure_own_limits(subject.calibrate, clock, stop)?);
     }
     if let Some(session) = &mut session {
         let mut facts = server_facts(session, pid);
         facts.local = local;
-        facts.address = ground.target().map(|t| t.address_text()).unwrap_or_default();
+        facts.address = environment.target().map(|t| t.address_text()).unwrap_or_default();
         facts.memory_bytes = found.host.get("memory_bytes").and_then(|m| m.parse().ok());
         found.server = Some(facts);
     }

@@ -101,7 +101,7 @@ fn describe_step(
     is_first_load: bool,
 ) -> anyhow::Result<Vec<String>> {
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    Ok(match &step.deed {
+    Ok(match &step.kind {
         StepKind::Prepare => described.prepare.clone(),
         StepKind::Reload => {
             let mut lines = vec!["DROP TABLE, each table that the workload made".to_owned()];
@@ -163,7 +163,7 @@ mod tests {
             workload: WorkloadPlan { options: Options::from_given(&specs, &[]).unwrap(), kind },
             prepare: true,
             passes: 1,
-            ways: vec![VariantPlan {
+            variants: vec![VariantPlan {
                 settings: vec![("innodb_io_capacity".to_owned(), "500".to_owned())],
                 ..VariantPlan::default()
             }],

@@ -28,18 +28,21 @@ pub(super) struct ErrorLogBaseline {
 
 impl ErrorLogBaseline {
     /// Remembers what is in the log already.
-    pub(super) fn from_server(ground: &mut SystemUnderTest) -> ErrorLogBaseline {
+    pub(super) fn from_server(environment: &mut SystemUnderTest) -> ErrorLogBaseline {
         ErrorLogBaseline {
-            known: error_lines(ground).iter().map(|line| without_prefix(line).to_owned()).collect(),
+            known: error_lines(environment)
+                .iter()
+                .map(|line| without_prefix(line).to_owned())
+                .collect(),
         }
     }
 
     /// Keeps what is new among the run's facts, and the log itself: it goes with the server.
-    pub(super) fn save_new_lines(&self, ground: &mut SystemUnderTest, keeper: &RunContext<'_>) {
-        let new = new_lines(error_lines(ground), &self.known);
+    pub(super) fn save_new_lines(&self, environment: &mut SystemUnderTest, run: &RunContext<'_>) {
+        let new = new_lines(error_lines(environment), &self.known);
         if !new.is_empty() {
-            save_log(ground, keeper);
-            keeper.lock_writer().update_meta(|meta| {
+            save_log(environment, run);
+            run.lock_writer().update_meta(|meta| {
                 meta.facts.insert("error_log".to_owned(), new.into());
             });
         }
@@ -47,8 +50,8 @@ impl ErrorLogBaseline {
 }
 
 /// Errors and warnings at the end of the log.
-fn error_lines(ground: &mut SystemUnderTest) -> Vec<String> {
-    let Some(control) = ground.control() else { return Vec::new() };
+fn error_lines(environment: &mut SystemUnderTest) -> Vec<String> {
+    let Some(control) = environment.control() else { return Vec::new() };
     control.error_log_tail(LINES).into_iter().filter(|line| is_error_or_warning(line)).collect()
 }
 
@@ -72,12 +75,12 @@ fn without_prefix(line: &str) -> &str {
 }
 
 /// Writes the end of the error log beside the run.
-fn save_log(ground: &mut SystemUnderTest, keeper: &RunContext<'_>) {
-    let Some(control) = ground.control() else { return };
+fn save_log(environment: &mut SystemUnderTest, run: &RunContext<'_>) {
+    let Some(control) = environment.control() else { return };
     let text = control.error_log_tail(LINES).join("\n") + "\n";
-    let path = keeper.run_dir().join(LOG);
+    let path = run.run_dir().join(LOG);
     if let Err(e) = private::replace_file(&path, text.as_bytes()) {
-        keeper.add_note(&format!("the server's error log is not kept: {}: {e}", path.display()));
+        run.add_note(&format!("the server's error log is not kept: {}: {e}", path.display()));
     }
 }
 
@@ -85,23 +88,23 @@ fn save_log(ground: &mut SystemUnderTest, keeper: &RunContext<'_>) {
 /// not be put back on a server that is gone needs no word.
 pub(super) fn explain_failure(
     result: anyhow::Result<RunEnd>,
-    ground: &mut SystemUnderTest,
-    keeper: &RunContext<'_>,
+    environment: &mut SystemUnderTest,
+    run: &RunContext<'_>,
 ) -> anyhow::Result<RunEnd> {
     let is_lost = match &result {
         Ok((RunState::Failed, _)) => true,
         Ok(_) => return result,
         Err(error) => error.chain().any(is_connection_lost),
     };
-    if keeper.stop.is_set() {
+    if run.stop.is_set() {
         return result;
     }
     let dying = if is_lost { DYING } else { Nanos(0) };
-    let Some(death) = wait_for_exit(ground, keeper, dying) else { return result };
-    save_log(ground, keeper);
-    let log = keeper.run_dir().join(LOG);
+    let Some(death) = wait_for_exit(environment, run, dying) else { return result };
+    save_log(environment, run);
+    let log = run.run_dir().join(LOG);
     let why = format!("the sandbox's server {death}; its error log is kept in {}", log.display());
-    keeper.add_note(&why);
+    run.add_note(&why);
     match result {
         Ok((state, Some(error))) => Ok((state, Some(error.context(why)))),
         Ok((state, None)) => Ok((state, Some(anyhow::Error::msg(why)))),
@@ -116,18 +119,18 @@ fn is_connection_lost(cause: &(dyn std::error::Error + 'static)) -> bool {
 
 /// How our own server ended, if it did, or does so within a time.
 fn wait_for_exit(
-    ground: &mut SystemUnderTest,
-    keeper: &RunContext<'_>,
+    environment: &mut SystemUnderTest,
+    run: &RunContext<'_>,
     dying: Nanos,
 ) -> Option<String> {
-    let control = ground.control()?;
-    let end = keeper.clock.now() + dying;
+    let control = environment.control()?;
+    let end = run.clock.now() + dying;
     loop {
         let death = control.exit_description();
-        if death.is_some() || control.pid().is_none() || keeper.clock.now() >= end {
+        if death.is_some() || control.pid().is_none() || run.clock.now() >= end {
             return death.or_else(|| control.exit_description());
         }
-        keeper.clock.sleep_until(keeper.clock.now() + LOOK);
+        run.clock.sleep_until(run.clock.now() + LOOK);
     }
 }
 

@@ -15,10 +15,10 @@ use crate::workload::Workload;
 /// # Errors
 /// When no session can be opened.
 pub(super) fn server_record(
-    ground: &SystemUnderTest,
+    environment: &SystemUnderTest,
     stop: &Stop,
 ) -> anyhow::Result<Option<ServerRecord>> {
-    let Some(target) = ground.target() else { return Ok(None) };
+    let Some(target) = environment.target() else { return Ok(None) };
     let session = target.connect(stop)?;
     Ok(Some(ServerRecord {
         product: session.identity().product.name().to_owned(),
@@ -26,7 +26,7 @@ pub(super) fn server_record(
         address: target.address_text(),
         cipher: session.tls_cipher().map(|(version, suite)| format!("{version} {suite}")),
         local: target.is_local(),
-        sandbox: ground.is_own(),
+        sandbox: environment.is_own(),
     }))
 }
 
@@ -36,20 +36,20 @@ const ROUND_TRIP: &str = "round_trip_us";
 const TRIPS: (usize, usize) = (3, 9);
 
 /// Adds how long the way to the server and back takes with next to nothing to do there, microseconds; asked once.
-pub(super) fn write_round_trip(keeper: &RunContext<'_>, ground: &SystemUnderTest) {
-    if keeper.lock_writer().meta().facts.contains_key(ROUND_TRIP) {
+pub(super) fn write_round_trip(run: &RunContext<'_>, environment: &SystemUnderTest) {
+    if run.lock_writer().meta().facts.contains_key(ROUND_TRIP) {
         return;
     }
-    if let Some(us) = round_trip_us(ground, keeper.clock, keeper.stop) {
-        keeper.lock_writer().update_meta(|meta| {
+    if let Some(us) = round_trip_us(environment, run.clock, run.stop) {
+        run.lock_writer().update_meta(|meta| {
             meta.facts.insert(ROUND_TRIP.to_owned(), json!(us));
         });
     }
 }
 
 /// The median of a few trips; `None` where the server does not answer.
-fn round_trip_us(ground: &SystemUnderTest, clock: RealClock, stop: &Stop) -> Option<f64> {
-    let mut session = ground.target()?.connect(stop).ok()?;
+fn round_trip_us(environment: &SystemUnderTest, clock: RealClock, stop: &Stop) -> Option<f64> {
+    let mut session = environment.target()?.connect(stop).ok()?;
     let mut took = Vec::new();
     for trip in 0..TRIPS.0 + TRIPS.1 {
         let began = clock.now();
@@ -71,7 +71,7 @@ pub(super) fn asked_record(plan: &Plan) -> ExperimentRequest {
     }
     ExperimentRequest {
         question: plan.question.clone(),
-        ways: plan.ways.iter().map(|way| way.name.clone()).collect(),
+        ways: plan.variants.iter().map(|variant| variant.name.clone()).collect(),
         metric: plan.decide.metric.clone(),
         margin: plan.decide.margin,
         blocks: block_count(plan),
@@ -112,9 +112,9 @@ const FACTS: &[(&str, &[&str])] = &[
 ];
 
 /// Adds what of the data the load reaches, once the workload has looked at them.
-pub(super) fn write_reach(keeper: &RunContext<'_>, workload: &dyn Workload) {
+pub(super) fn write_reach(run: &RunContext<'_>, workload: &dyn Workload) {
     let Some(reach) = workload.data_reach() else { return };
-    keeper.lock_writer().update_meta(|meta| {
+    run.lock_writer().update_meta(|meta| {
         meta.facts.insert("reached_share".to_owned(), json!(reach.share));
         meta.facts.insert("reached_rows".to_owned(), json!(reach.rows));
         meta.facts.insert("table_rows".to_owned(), json!(reach.rows_there));
@@ -124,23 +124,23 @@ pub(super) fn write_reach(keeper: &RunContext<'_>, workload: &dyn Workload) {
 
 /// Adds the sizes of pool and data, in bytes, once the data are there, and of the workload's options those that say
 /// how much there is. What the server does not tell is left out.
-pub(super) fn write_data_sizes(keeper: &RunContext<'_>, plan: &Plan, ground: &SystemUnderTest) {
+pub(super) fn write_data_sizes(run: &RunContext<'_>, plan: &Plan, environment: &SystemUnderTest) {
     for name in ["rows", "lookups"] {
         let count = plan.workload.options.count(name);
         if count > 0 {
-            keeper.lock_writer().update_meta(|meta| {
+            run.lock_writer().update_meta(|meta| {
                 meta.facts.insert(name.to_owned(), json!(count));
             });
         }
     }
-    let session = ground.target().map(|t| t.connect(keeper.stop));
+    let session = environment.target().map(|t| t.connect(run.stop));
     let Some(Ok(mut session)) = session else { return };
     for (name, statements) in FACTS {
         let mut answers =
             statements.iter().filter_map(|sql| session.query_scalar(sql).ok().flatten());
         let number = answers.find_map(|text| text.parse::<f64>().ok());
         if let Some(number) = number {
-            keeper.lock_writer().update_meta(|meta| {
+            run.lock_writer().update_meta(|meta| {
                 meta.facts.insert((*name).to_owned(), json!(number as u64));
             });
         }

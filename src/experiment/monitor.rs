@@ -32,36 +32,41 @@ impl<'scope> RunMonitor<'scope> {
     pub(super) fn start_sampling<'env>(
         scope: &'scope Scope<'scope, 'env>,
         plan: &Plan,
-        ground: &SystemUnderTest,
-        keeper: &'env RunContext<'_>,
+        environment: &SystemUnderTest,
+        run: &'env RunContext<'_>,
     ) -> anyhow::Result<RunMonitor<'scope>> {
         let (out, samples) = mpsc::channel();
-        let scribe = scope.spawn(move || write_samples(&samples, keeper));
-        let sampler =
-            Sampler::start(&plan.probes, ground.target(), ground.server_pid(), keeper.clock, &out)?;
+        let scribe = scope.spawn(move || write_samples(&samples, run));
+        let sampler = Sampler::start(
+            &plan.probes,
+            environment.target(),
+            environment.server_pid(),
+            run.clock,
+            &out,
+        )?;
         Ok(RunMonitor { sampler, out, scribe, session: None })
     }
 
     /// Raw counters of this moment; empty where nobody answers.
     pub(super) fn read_counters(
         &mut self,
-        ground: &SystemUnderTest,
-        keeper: &RunContext<'_>,
+        environment: &SystemUnderTest,
+        run: &RunContext<'_>,
     ) -> Counters {
         if self.session.as_ref().is_none_or(|s| !s.is_usable()) {
-            self.session = ground.target().and_then(|t| t.connect(keeper.stop).ok());
+            self.session = environment.target().and_then(|t| t.connect(run.stop).ok());
             if let Some(session) = &mut self.session {
                 session.limit_statements(LATEST);
             }
         }
-        let pid = self.server_pid(ground);
+        let pid = self.server_pid(environment);
         let seen = counters_now(self.session.as_mut(), pid).unwrap_or_else(|_| BTreeMap::new());
         archive::finite_counters(&seen.into_iter().collect::<Vec<_>>())
     }
 
     /// The server's process, where it is known and on this machine.
-    pub(super) fn server_pid(&self, ground: &SystemUnderTest) -> Option<u32> {
-        ground.server_pid().or(self.sampler.pid())
+    pub(super) fn server_pid(&self, environment: &SystemUnderTest) -> Option<u32> {
+        environment.server_pid().or(self.sampler.pid())
     }
 
     /// The server is about to be stopped: lets go of our session.
@@ -70,8 +75,8 @@ impl<'scope> RunMonitor<'scope> {
     }
 
     /// The server runs again, as another process.
-    pub(super) fn update_pid(&mut self, ground: &SystemUnderTest) {
-        self.sampler.set_pid(ground.server_pid());
+    pub(super) fn update_pid(&mut self, environment: &SystemUnderTest) {
+        self.sampler.set_pid(environment.server_pid());
     }
 
     /// Takes the last samples and waits until they are written down.
@@ -84,7 +89,7 @@ impl<'scope> RunMonitor<'scope> {
 }
 
 /// Writes samples into the run folder as they come, until the last sender is gone.
-fn write_samples(samples: &Receiver<ProbeSample>, keeper: &RunContext<'_>) {
+fn write_samples(samples: &Receiver<ProbeSample>, run: &RunContext<'_>) {
     let mut first: Option<SampleValues> = None;
     for sample in samples {
         if sample.probe == VariablesProbe.name() {
@@ -92,9 +97,9 @@ fn write_samples(samples: &Receiver<ProbeSample>, keeper: &RunContext<'_>) {
                 None => (&sample.values, None),
                 Some(start) => (start, Some(&sample.values)),
             };
-            keeper.lock_writer().write_variables(&archive::join_variables(start, end));
+            run.lock_writer().write_variables(&archive::join_variables(start, end));
             first = first.or_else(|| Some(sample.values.clone()));
         }
-        keeper.record_sample(&sample);
+        run.record_sample(&sample);
     }
 }

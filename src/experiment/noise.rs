@@ -35,11 +35,11 @@ pub(super) fn record_noise(
     prefix: &str,
     care: &NoiseChecks,
     pid: Option<u32>,
-    keeper: &RunContext<'_>,
+    run: &RunContext<'_>,
 ) {
-    let dir = keeper.run_dir();
+    let dir = run.run_dir();
     let scene = NoiseContext { pid, dir: Some(&dir) };
-    let seen = measure_noise(care, &scene, keeper.clock, keeper.stop, &mut |_| {});
+    let seen = measure_noise(care, &scene, run.clock, run.stop, &mut |_| {});
     noise.extend(seen.into_iter().map(|(name, value)| (format!("{prefix}{name}"), value)));
 }
 

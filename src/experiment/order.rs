@@ -12,15 +12,15 @@ use crate::plan::OrderPlan;
 const STREAM: u64 = 0x0d0e;
 
 /// The order of so many ways in a block, from 1.
-pub fn variant_order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec<usize> {
+pub fn variant_order(plan: OrderPlan, variants: usize, block: u32, seed: u64) -> Vec<usize> {
     let block = block.max(1);
     match plan {
-        OrderPlan::Written => (0..ways).collect(),
-        OrderPlan::Balanced => williams_row(ways, block as usize - 1),
+        OrderPlan::Written => (0..variants).collect(),
+        OrderPlan::Balanced => williams_row(variants, block as usize - 1),
         OrderPlan::Shuffled => {
             let mut rng = Rng::new(seed, u64::from(block), STREAM);
-            let mut order: Vec<usize> = (0..ways).collect();
-            for last in (1..ways).rev() {
+            let mut order: Vec<usize> = (0..variants).collect();
+            for last in (1..variants).rev() {
                 order.swap(last, rng.uniform_below(last as u64 + 1) as usize);
             }
             order
@@ -30,17 +30,18 @@ pub fn variant_order(plan: OrderPlan, ways: usize, block: u32, seed: u64) -> Vec
 
 /// A row of Williams' design. The first row is 0 1 n-1 2 n-2 ..., each other one adds 1 to all; even numbers of ways
 /// have n rows, odd ones 2n, of which the second half are mirror images.
-fn williams_row(ways: usize, row: usize) -> Vec<usize> {
-    let rows = if ways % 2 == 0 { ways } else { 2 * ways };
+fn williams_row(variants: usize, row: usize) -> Vec<usize> {
+    let rows = if variants % 2 == 0 { variants } else { 2 * variants };
     let row = row % rows.max(1);
     let first = |place: usize| match place {
         0 => 0,
         odd if odd % 2 == 1 => odd.div_ceil(2),
-        even => ways - even / 2,
+        even => variants - even / 2,
     };
     // For an odd number each row is followed by its mirror, so that two blocks are balanced in themselves.
-    let (shift, is_mirror) = if ways % 2 == 0 { (row, false) } else { (row / 2, row % 2 == 1) };
-    let mut order: Vec<usize> = (0..ways).map(|place| (first(place) + shift) % ways).collect();
+    let (shift, is_mirror) = if variants % 2 == 0 { (row, false) } else { (row / 2, row % 2 == 1) };
+    let mut order: Vec<usize> =
+        (0..variants).map(|place| (first(place) + shift) % variants).collect();
     if is_mirror {
         order.reverse();
     }
@@ -61,23 +62,23 @@ mod tests {
 
     #[test]
     fn each_way_follows_each_other_one_equally_often_and_stands_everywhere() {
-        for ways in 2..=9usize {
-            let rows = if ways % 2 == 0 { ways } else { 2 * ways };
+        for variants in 2..=9usize {
+            let rows = if variants % 2 == 0 { variants } else { 2 * variants };
             let (mut follows, mut places) = (BTreeMap::new(), BTreeMap::new());
             for block in 1..=rows {
-                let order = variant_order(OrderPlan::Balanced, ways, block as u32, 1);
+                let order = variant_order(OrderPlan::Balanced, variants, block as u32, 1);
                 for pair in order.windows(2) {
                     *follows.entry((pair[0], pair[1])).or_insert(0) += 1;
                 }
-                for (place, way) in order.iter().enumerate() {
-                    *places.entry((place, *way)).or_insert(0) += 1;
+                for (place, variant) in order.iter().enumerate() {
+                    *places.entry((place, *variant)).or_insert(0) += 1;
                 }
             }
-            let each = rows / ways;
-            assert_eq!(follows.len(), ways * (ways - 1), "{ways} ways");
-            assert!(follows.values().all(|n| *n == each), "{ways} ways: {follows:?}");
-            assert_eq!(places.len(), ways * ways);
-            assert!(places.values().all(|n| *n == each), "{ways} ways: {places:?}");
+            let each = rows / variants;
+            assert_eq!(follows.len(), variants * (variants - 1), "{variants} ways");
+            assert!(follows.values().all(|n| *n == each), "{variants} ways: {follows:?}");
+            assert_eq!(places.len(), variants * variants);
+            assert!(places.values().all(|n| *n == each), "{variants} ways: {places:?}");
         }
     }
 

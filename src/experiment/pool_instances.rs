@@ -25,7 +25,7 @@ pub fn least_pool_bytes(most: u64) -> u64 {
 /// Why they can't; all reasons together.
 pub(super) fn check_pool_instances(plan: &Plan) -> anyhow::Result<()> {
     let asked: Vec<u64> =
-        plan.ways.iter().filter_map(|way| instance_count(&way.settings)).collect();
+        plan.variants.iter().filter_map(|variant| instance_count(&variant.settings)).collect();
     let TargetPlan::Sandbox(sandbox) = &plan.target else { return Ok(()) };
     if asked.is_empty() {
         return Ok(());
@@ -34,9 +34,10 @@ pub(super) fn check_pool_instances(plan: &Plan) -> anyhow::Result<()> {
     let text = format!("{} {}", program.version, program.product.name());
     let identity = ServerIdentity { product: program.product, version: program.version, text };
     let pool = sandbox.pool.map(|size| size.resolve_bytes(0));
-    let settings = |way: &VariantPlan| [way.settings.clone(), sandbox.settings.clone()].concat();
-    let mistakes: Vec<Mistake> = match plan.ways.first() {
-        Some(way) => instance_mistakes(&identity, &asked, pool, &settings(way)),
+    let settings =
+        |variant: &VariantPlan| [variant.settings.clone(), sandbox.settings.clone()].concat();
+    let mistakes: Vec<Mistake> = match plan.variants.first() {
+        Some(variant) => instance_mistakes(&identity, &asked, pool, &settings(variant)),
         None => Vec::new(),
     };
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }

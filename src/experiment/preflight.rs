@@ -41,15 +41,15 @@ pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
 /// All limits that are too low, together; or when the server can't be asked.
 pub(super) fn check_server_limits(
     plan: &Plan,
-    ground: &SystemUnderTest,
+    environment: &SystemUnderTest,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let workers = most_workers(plan);
     let mut mistakes: Vec<Mistake> = Vec::new();
-    if let Some(target) = ground.target() {
+    if let Some(target) = environment.target() {
         let mut session = target.connect(stop)?;
         mistakes.extend(check_sessions(workers, &ConnectionLimits::from_session(&mut session)?));
-        if !ground.is_own() {
+        if !environment.is_own() {
             settings::check_foreign_settings(plan, &mut session)?;
         }
         // An address is known by what it says of itself: there is no port where there is a socket.
@@ -63,8 +63,8 @@ pub(super) fn check_server_limits(
 
 /// Workers of the largest load.
 fn most_workers(plan: &Plan) -> u64 {
-    let ways = plan.ways.iter().filter_map(|way| way.workers);
-    ways.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
+    let variants = plan.variants.iter().filter_map(|variant| variant.workers);
+    variants.max().map_or(plan.load.workers, |most| most.max(plan.load.workers)) as u64
 }
 
 fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {

@@ -13,17 +13,17 @@ use crate::plan::Plan;
 /// Looks at everything that may make a repeat come out otherwise. What can't be found out is left out.
 pub(super) fn resolve_plan(
     plan: &Plan,
-    ground: &SystemUnderTest,
+    environment: &SystemUnderTest,
     server: Option<&ServerRecord>,
     run: &Path,
     stop: &Stop,
 ) -> PlanLock {
-    let program = ground.server_pid().and_then(program_path);
+    let program = environment.server_pid().and_then(program_path);
     let options = plan.workload.options.iter().map(|(_, value)| value);
     let files = options.filter(|value| !value.is_empty() && Path::new(value).is_file());
     let files: BTreeMap<String, String> =
         files.filter_map(|f| Some((f.to_owned(), file_sha256(Path::new(f)).ok()?))).collect();
-    let session = ground.target().and_then(|target| target.connect(stop).ok());
+    let session = environment.target().and_then(|target| target.connect(stop).ok());
     PlanLock {
         format: 1,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

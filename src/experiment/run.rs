@@ -88,57 +88,58 @@ pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
 /// As `run_plan`.
 pub fn run_schedule(
     plan: &Plan,
-    script: &mut dyn StepSchedule,
+    schedule: &mut dyn StepSchedule,
     command: &str,
     stop: &Stop,
     listener: &mut dyn RunListener,
 ) -> anyhow::Result<FinishedRun> {
     check_plan(plan)?;
-    let ground = SystemUnderTest::from_plan(plan, stop)?;
-    preflight::check_server_limits(plan, &ground, stop)?;
-    waits::check_pattern(plan, &ground, stop)?;
-    let record = facts::server_record(&ground, stop)?;
-    let workload = trial::build_workload(&plan.workload, ground.target())?;
+    let environment = SystemUnderTest::from_plan(plan, stop)?;
+    preflight::check_server_limits(plan, &environment, stop)?;
+    waits::check_pattern(plan, &environment, stop)?;
+    let record = facts::server_record(&environment, stop)?;
+    let workload = trial::build_workload(&plan.workload, environment.target())?;
     if !plan.prepare {
         workload.check_ready(stop)?;
     }
-    let keeper = RunContext::start_run(plan, command, stop, listener)?;
+    let run = RunContext::start_run(plan, command, stop, listener)?;
     if let Some(server) = &record {
-        keeper.notify_listener(|listener| listener.server_known(server));
+        run.notify_listener(|listener| listener.server_known(server));
     }
     if plan.blocks > 0 {
-        let lock = resolved::resolve_plan(plan, &ground, record.as_ref(), &keeper.run_dir(), stop);
-        keeper.lock_writer().write_plan_lock(&lock);
-        keeper.notify_listener(|listener| listener.plan_resolved(&lock));
+        let lock =
+            resolved::resolve_plan(plan, &environment, record.as_ref(), &run.run_dir(), stop);
+        run.lock_writer().write_plan_lock(&lock);
+        run.notify_listener(|listener| listener.plan_resolved(&lock));
     }
-    keeper.lock_writer().update_meta(|meta| meta.server = record);
+    run.lock_writer().update_meta(|meta| meta.server = record);
     if !plan.prepare {
-        facts::write_data_sizes(&keeper, plan, &ground);
-        facts::write_reach(&keeper, &*workload);
+        facts::write_data_sizes(&run, plan, &environment);
+        facts::write_reach(&run, &*workload);
     }
     let result = std::thread::scope(|scope| {
-        let eyes = RunMonitor::start_sampling(scope, plan, &ground, &keeper)?;
+        let monitoring = RunMonitor::start_sampling(scope, plan, &environment, &run)?;
         let workload = &*workload;
         let mut walk = StepRunner {
             plan,
-            keeper: &keeper,
-            ground,
+            run: &run,
+            environment,
             workload,
-            eyes,
+            monitoring,
             settings: Settings::new(),
             first_start: None,
             journal: None,
             care: noise::choose_noise_checks(plan, command),
         };
-        let complaints = ErrorLogBaseline::from_server(&mut walk.ground);
-        let result = walk.run_steps(script);
-        let result = error_log::explain_failure(result, &mut walk.ground, &keeper);
-        complaints.save_new_lines(&mut walk.ground, &keeper);
+        let complaints = ErrorLogBaseline::from_server(&mut walk.environment);
+        let result = walk.run_steps(schedule);
+        let result = error_log::explain_failure(result, &mut walk.environment, &run);
+        complaints.save_new_lines(&mut walk.environment, &run);
         let back = walk.restore_variables();
-        walk.eyes.close();
-        combine_results(result, back, &keeper)
+        walk.monitoring.close();
+        combine_results(result, back, &run)
     });
-    Ok(keeper.end_run(result))
+    Ok(run.end_run(result))
 }
 
 /// What a run came to, and whether everything was put back after it. What is left changed on a server stays in its journal,
@@ -146,10 +147,10 @@ pub fn run_schedule(
 fn combine_results(
     result: anyhow::Result<RunEnd>,
     back: anyhow::Result<()>,
-    keeper: &RunContext<'_>,
+    run: &RunContext<'_>,
 ) -> anyhow::Result<RunEnd> {
     let Err(left) = back else { return result };
-    keeper.add_note(&format!("{left:#}"));
+    run.add_note(&format!("{left:#}"));
     match result {
         Ok((RunState::Done, None)) => Err(left),
         stopped => stopped,
@@ -164,10 +165,10 @@ const DUMP_ALL: DumpPlan = DumpPlan { pct: Some(100), allowed: false };
 /// A walk through the steps.
 pub(super) struct StepRunner<'a, 'k, 'scope> {
     pub(super) plan: &'a Plan,
-    pub(super) keeper: &'a RunContext<'k>,
-    pub(super) ground: SystemUnderTest,
+    pub(super) run: &'a RunContext<'k>,
+    pub(super) environment: SystemUnderTest,
     pub(super) workload: &'a dyn Workload,
-    pub(super) eyes: RunMonitor<'scope>,
+    pub(super) monitoring: RunMonitor<'scope>,
     /// The settings of the way under way.
     pub(super) settings: Settings,
     /// What the server ran with when it was first restarted.
@@ -180,24 +181,24 @@ pub(super) struct StepRunner<'a, 'k, 'scope> {
 
 impl StepRunner<'_, '_, '_> {
     /// All steps, until one says that it goes no further.
-    fn run_steps(&mut self, script: &mut dyn StepSchedule) -> anyhow::Result<RunEnd> {
-        let keeper = self.keeper;
-        let so_far = RunSoFar::from_dir(keeper.run_dir());
+    fn run_steps(&mut self, schedule: &mut dyn StepSchedule) -> anyhow::Result<RunEnd> {
+        let run = self.run;
+        let so_far = RunSoFar::from_dir(run.run_dir());
         let mut number = 0;
-        while let Some(step) = script.next_step(&so_far)? {
+        while let Some(step) = schedule.next_step(&so_far)? {
             number += 1;
-            let of = script.expected_steps().max(number);
-            let reached = keeper
+            let of = schedule.expected_steps().max(number);
+            let reached = run
                 .record_step(&step, number, of, |record| self.run_measured_step(&step, record))
                 .with_context(|| step.to_string())?;
             if reached.0 != RunState::Done {
                 return Ok(reached);
             }
-            if keeper.stop.is_set() {
+            if run.stop.is_set() {
                 break;
             }
         }
-        Ok(match keeper.stop.reason() {
+        Ok(match run.stop.reason() {
             Some(StopReason::Interrupted) => (RunState::Interrupted, None),
             _ => (RunState::Done, None),
         })
@@ -209,31 +210,31 @@ impl StepRunner<'_, '_, '_> {
         step: &PlanStep,
         record: &mut StepRecord,
     ) -> anyhow::Result<RunEnd> {
-        let noise = self.care.filter(|_| matches!(step.deed, StepKind::Load { .. }));
-        let clock = self.keeper.clock;
+        let noise = self.care.filter(|_| matches!(step.kind, StepKind::Load { .. }));
+        let clock = self.run.clock;
         if let Some(care) = &noise {
-            let pid = self.eyes.server_pid(&self.ground);
-            noise::record_noise(&mut record.noise, "before.", care, pid, self.keeper);
+            let pid = self.monitoring.server_pid(&self.environment);
+            noise::record_noise(&mut record.noise, "before.", care, pid, self.run);
             record.began_ns = clock.now().0;
         }
-        record.before = self.eyes.read_counters(&self.ground, self.keeper);
+        record.before = self.monitoring.read_counters(&self.environment, self.run);
         let result = self.run_step(step, record);
         // One that was just found silent is not asked again.
-        let is_over = matches!(&result, Ok((RunState::Failed, _))) || self.keeper.stop.is_set();
-        let is_gone = is_over && self.ground.target().is_some_and(Target::is_silent);
+        let is_over = matches!(&result, Ok((RunState::Failed, _))) || self.run.stop.is_set();
+        let is_gone = is_over && self.environment.target().is_some_and(Target::is_silent);
         if !is_gone {
-            record.after = self.eyes.read_counters(&self.ground, self.keeper);
+            record.after = self.monitoring.read_counters(&self.environment, self.run);
         }
         if let Some(care) = noise.filter(|_| result.is_ok()) {
             record.ended_ns = Some(clock.now().0);
-            let pid = self.eyes.server_pid(&self.ground);
-            noise::record_noise(&mut record.noise, "after.", &care, pid, self.keeper);
+            let pid = self.monitoring.server_pid(&self.environment);
+            noise::record_noise(&mut record.noise, "after.", &care, pid, self.run);
         }
         result
     }
 
     fn run_step(&mut self, step: &PlanStep, record: &mut StepRecord) -> anyhow::Result<RunEnd> {
-        match &step.deed {
+        match &step.kind {
             StepKind::Prepare => self.prepare_data(),
             StepKind::Snapshot => self.take_snapshot(record),
             StepKind::Restore => self.restore_snapshot(record),
@@ -259,36 +260,36 @@ impl StepRunner<'_, '_, '_> {
         number: u32,
     ) -> anyhow::Result<RunEnd> {
         let place = TrialPosition {
-            way: step.way.clone(),
+            variant: step.variant.clone(),
             block: step.block.max(1),
             pass,
             step: number,
             settings: self.settings.clone(),
             over: over.clone(),
         };
-        let watch = WaitsWatch::start_planned(self.plan, self.keeper, &self.ground)?;
+        let watch = WaitsWatch::start_planned(self.plan, self.run, &self.environment)?;
         let recording =
-            trial::run_trial(self.keeper, self.plan, self.workload, &place, &self.ground)?;
-        let reached = trial::confirm_run_end(&recording, &self.ground, self.keeper);
+            trial::run_trial(self.run, self.plan, self.workload, &place, &self.environment)?;
+        let reached = trial::confirm_run_end(&recording, &self.environment, self.run);
         let ended = watch
-            .map_or(Ok(()), |watch| watch.write_and_restore(self.keeper, &trial::trial_id(&place)));
-        combine_results(Ok(reached), ended, self.keeper)
+            .map_or(Ok(()), |watch| watch.write_and_restore(self.run, &trial::trial_id(&place)));
+        combine_results(Ok(reached), ended, self.run)
     }
 
     pub(super) fn prepare_data(&mut self) -> anyhow::Result<()> {
-        trial::prepare_data(self.keeper, self.plan, self.workload)?;
-        if self.keeper.stop.is_set() {
+        trial::prepare_data(self.run, self.plan, self.workload)?;
+        if self.run.stop.is_set() {
             return Ok(());
         }
-        facts::write_data_sizes(self.keeper, self.plan, &self.ground);
-        self.workload.check_ready(self.keeper.stop)?;
-        facts::write_reach(self.keeper, self.workload);
+        facts::write_data_sizes(self.run, self.plan, &self.environment);
+        self.workload.check_ready(self.run.stop)?;
+        facts::write_reach(self.run, self.workload);
         self.write_statements()
     }
 
     /// Keeps the statements of the load beside the run, where it has a list of them, for other tools to run.
     fn write_statements(&self) -> anyhow::Result<()> {
-        let path = self.keeper.run_dir().join(STATEMENTS);
+        let path = self.run.run_dir().join(STATEMENTS);
         // Those of an earlier prepare of this run.
         let _ = std::fs::remove_file(&path);
         let file =
@@ -307,7 +308,7 @@ impl StepRunner<'_, '_, '_> {
         let strategy = warm::find_strategy(&plan.strategy)?;
         let warmed = self.with_warm_context(|scene| strategy.warm(&plan.options, scene))?;
         for note in &warmed.notes {
-            self.keeper.add_note(note);
+            self.run.add_note(note);
         }
         record.warmed = Some(warmed_record(&plan.strategy, warmed));
         Ok(())
@@ -326,11 +327,11 @@ impl StepRunner<'_, '_, '_> {
         &mut self,
         work: impl FnOnce(&mut WarmContext<'_>) -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let target = self.ground.target().context("there is no server to warm")?.clone();
-        let keeper = self.keeper;
-        let mut progress = |p: JobProgress| keeper.report_progress(&p);
-        let control = self.ground.control().map(|control| control as &mut dyn ServerControl);
-        let (clock, stop, progress) = (keeper.clock, keeper.stop, &mut progress);
+        let target = self.environment.target().context("there is no server to warm")?.clone();
+        let run = self.run;
+        let mut progress = |p: JobProgress| run.report_progress(&p);
+        let control = self.environment.control().map(|control| control as &mut dyn ServerControl);
+        let (clock, stop, progress) = (run.clock, run.stop, &mut progress);
         work(&mut WarmContext { target: &target, control, clock, stop, progress })
     }
 }

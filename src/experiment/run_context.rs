@@ -128,7 +128,7 @@ impl<'a> RunContext<'a> {
         let mut record = StepRecord {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             kind: step.kind_name().to_owned(),
-            way: step.way.clone(),
+            way: step.variant.clone(),
             label: step.to_string(),
             began_ns: began.0,
             ..StepRecord::default()

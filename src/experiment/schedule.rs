@@ -109,13 +109,13 @@ mod tests {
     use crate::plan::VariantPlan;
 
     fn plan(blocks: u32, until_clear: Option<u32>) -> Plan {
-        let way = |name: &str| VariantPlan { name: name.to_owned(), ..VariantPlan::default() };
-        let ways = vec![way("a"), way("b")];
-        Plan { prepare: true, ways, passes: 1, blocks, until_clear, ..Plan::default() }
+        let variant = |name: &str| VariantPlan { name: name.to_owned(), ..VariantPlan::default() };
+        let variants = vec![variant("a"), variant("b")];
+        Plan { prepare: true, variants, passes: 1, blocks, until_clear, ..Plan::default() }
     }
 
-    fn walked(script: &mut dyn StepSchedule, so_far: &RunSoFar) -> Vec<PlanStep> {
-        std::iter::from_fn(|| script.next_step(so_far).unwrap()).collect()
+    fn walked(schedule: &mut dyn StepSchedule, so_far: &RunSoFar) -> Vec<PlanStep> {
+        std::iter::from_fn(|| schedule.next_step(so_far).unwrap()).collect()
     }
 
     /// A run folder to ask, with nothing in it.
@@ -129,11 +129,11 @@ mod tests {
     fn without_a_question_all_blocks_are_walked_and_nobody_is_asked() {
         let dir = tempfile::tempdir().unwrap();
         let plan = plan(3, None);
-        let mut script = BlockSchedule::new(&plan, &|_| panic!("nobody asks"));
-        assert_eq!(script.expected_steps(), 7);
-        let all = walked(&mut script, &so_far(dir.path()));
+        let mut schedule = BlockSchedule::new(&plan, &|_| panic!("nobody asks"));
+        assert_eq!(schedule.expected_steps(), 7);
+        let all = walked(&mut schedule, &so_far(dir.path()));
         assert_eq!(all, plan_steps(&plan));
-        assert_eq!(script.expected_steps(), 7);
+        assert_eq!(schedule.expected_steps(), 7);
     }
 
     #[test]

@@ -46,9 +46,10 @@ pub(super) type ServerVariables = BTreeMap<String, String>;
 pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
     let mistakes = match &plan.target {
         TargetPlan::Sandbox(sandbox) => {
-            let ways: Vec<_> = plan.ways.iter().map(|w| (w.name.as_str(), &w.settings)).collect();
-            let any = !sandbox.settings.is_empty() || ways.iter().any(|(_, s)| !s.is_empty());
-            if any { validate_settings(sandbox, &ways)? } else { Vec::new() }
+            let variants: Vec<_> =
+                plan.variants.iter().map(|w| (w.name.as_str(), &w.settings)).collect();
+            let any = !sandbox.settings.is_empty() || variants.iter().any(|(_, s)| !s.is_empty());
+            if any { validate_settings(sandbox, &variants)? } else { Vec::new() }
         }
         TargetPlan::None if has_settings(plan) => vec![Mistake {
             place: "way.set".to_owned(),
@@ -72,12 +73,12 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
 /// All mistakes together; or when it can't be asked.
 pub(super) fn check_foreign_settings(plan: &Plan, session: &mut Session) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
-    for way in &plan.ways {
-        for (name, value) in &way.settings {
+    for variant in &plan.variants {
+        for (name, value) in &variant.settings {
             let refusal = journal::find_refusal(session, name, &statement_value(value))?;
             let Some(refusal) = refusal else { continue };
             let (why, hint) = refusal_text(session, name, refusal)?;
-            let place = format!("way {}: {name}", way.name);
+            let place = format!("way {}: {name}", variant.name);
             mistakes.push(Mistake { place, why, hint });
         }
     }
@@ -115,7 +116,7 @@ fn to_result(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
 }
 
 fn has_settings(plan: &Plan) -> bool {
-    plan.ways.iter().any(|way| !way.settings.is_empty())
+    plan.variants.iter().any(|variant| !variant.settings.is_empty())
 }
 
 fn is_allowed(plan: &Plan) -> bool {

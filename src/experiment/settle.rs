@@ -37,30 +37,30 @@ impl StepRunner<'_, '_, '_> {
         most: Duration,
         record: &mut StepRecord,
     ) -> anyhow::Result<()> {
-        let clock = self.keeper.clock;
+        let clock = self.run.clock;
         let began = clock.now();
         let mut rest = SettleProgress::default();
-        let mut before = self.eyes.read_counters(&self.ground, self.keeper);
+        let mut before = self.monitoring.read_counters(&self.environment, self.run);
         loop {
             let due = clock.now() + Nanos::from(PAUSE);
-            while clock.now() < due && !self.keeper.stop.is_set() {
+            while clock.now() < due && !self.run.stop.is_set() {
                 clock.sleep_until((clock.now() + Nanos(50_000_000)).min(due));
             }
             let waited = clock.now().since(began);
-            let now = self.eyes.read_counters(&self.ground, self.keeper);
+            let now = self.monitoring.read_counters(&self.environment, self.run);
             let moving = rest.find_activity(&before, &now, PAUSE.as_secs_f64());
             before = now;
             let label =
                 moving.first().map_or("at rest".to_owned(), |what| format!("waits: {what}"));
             let (done, total) = (waited.to_seconds() as u64, most.as_secs());
-            self.keeper.report_progress(&JobProgress { label, done, total, unit: "s" });
-            if rest.is_settled() || self.keeper.stop.is_set() {
+            self.run.report_progress(&JobProgress { label, done, total, unit: "s" });
+            if rest.is_settled() || self.run.stop.is_set() {
                 break;
             }
             if waited >= Nanos::from(most) {
                 let what = moving.join(", ");
                 let note = format!("not at rest after {}: {what}", show_time(most));
-                self.keeper.add_note(&note);
+                self.run.add_note(&note);
                 record.notes.push(note);
                 return Ok(());
             }

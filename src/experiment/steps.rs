@@ -14,9 +14,9 @@ pub struct PlanStep {
     /// Which repeat of the experiment it belongs to, from 1; 0 if there is but one, or it belongs to none.
     pub block: u32,
     /// The way it belongs to; empty for none.
-    pub way: String,
+    pub variant: String,
     /// What is done.
-    pub deed: StepKind,
+    pub kind: StepKind,
 }
 
 /// What is done in a step.
@@ -80,13 +80,13 @@ pub struct LoadOverrides {
 
 impl PlanStep {
     /// A step that belongs to no way.
-    pub fn without_variant(deed: StepKind) -> PlanStep {
-        PlanStep { block: 0, way: String::new(), deed }
+    pub fn without_variant(kind: StepKind) -> PlanStep {
+        PlanStep { block: 0, variant: String::new(), kind }
     }
 
     /// The step's kind, as the run folder names it.
     pub fn kind_name(&self) -> &'static str {
-        match &self.deed {
+        match &self.kind {
             StepKind::Prepare => "prepare",
             StepKind::Snapshot => "snapshot",
             StepKind::Restore => "restore",
@@ -104,19 +104,19 @@ impl PlanStep {
 
     /// Whether it runs a load.
     pub fn is_load(&self) -> bool {
-        matches!(self.deed, StepKind::Load { .. })
+        matches!(self.kind, StepKind::Load { .. })
     }
 }
 
 impl fmt::Display for PlanStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.block, self.way.as_str()) {
+        match (self.block, self.variant.as_str()) {
             (0, "") => {}
-            (0, way) => write!(f, "{way}: ")?,
+            (0, variant) => write!(f, "{variant}: ")?,
             (block, "") => write!(f, "block {block}: ")?,
-            (block, way) => write!(f, "block {block}, {way}: ")?,
+            (block, variant) => write!(f, "block {block}, {variant}: ")?,
         }
-        match &self.deed {
+        match &self.kind {
             StepKind::Prepare => f.write_str("make the data"),
             StepKind::Snapshot => f.write_str("keep a snapshot of the data"),
             StepKind::Restore => f.write_str("put the snapshot back"),
@@ -186,43 +186,46 @@ pub fn first_steps(plan: &Plan) -> Vec<PlanStep> {
 /// The steps of one block, from 1: each way once.
 pub fn block_steps(plan: &Plan, block: u32) -> Vec<PlanStep> {
     let shown = if block_count(plan) > 1 || plan.until_clear.is_some() { block } else { 0 };
-    let order = match plan.ways.len() {
-        0 | 1 => (0..plan.ways.len()).collect(),
-        ways => variant_order(plan.order, ways, block, plan.seed),
+    let order = match plan.variants.len() {
+        0 | 1 => (0..plan.variants.len()).collect(),
+        variants => variant_order(plan.order, variants, block, plan.seed),
     };
-    order.into_iter().flat_map(|way| variant_steps(plan, &plan.ways[way], shown)).collect()
+    order
+        .into_iter()
+        .flat_map(|variant| variant_steps(plan, &plan.variants[variant], shown))
+        .collect()
 }
 
 /// From the same state to the end of the way's loads.
-pub(super) fn variant_steps(plan: &Plan, way: &VariantPlan, block: u32) -> Vec<PlanStep> {
+pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> Vec<PlanStep> {
     let mut deeds = Vec::new();
     match plan.reset {
         ResetPlan::None => {}
         ResetPlan::Snapshot => deeds.push(StepKind::Restore),
         ResetPlan::Reload => deeds.push(StepKind::Reload),
     }
-    let settings = way.settings.clone();
+    let settings = variant.settings.clone();
     // The base too is restarted, or set back, so that all ways have the same past.
-    let any_has_settings = plan.ways.iter().any(|way| !way.settings.is_empty());
+    let any_has_settings = plan.variants.iter().any(|variant| !variant.settings.is_empty());
     let is_ours = matches!(plan.target, TargetPlan::Sandbox(_));
     if plan.cold || plan.reset == ResetPlan::Snapshot || (is_ours && any_has_settings) {
         deeds.push(StepKind::Restart { settings, cold: plan.cold });
     } else if any_has_settings {
         deeds.push(StepKind::Set { settings });
     }
-    deeds.extend(way.warm.iter().map(|warm| StepKind::Warm { plan: warm.clone() }));
+    deeds.extend(variant.warm.iter().map(|warm| StepKind::Warm { plan: warm.clone() }));
     deeds.extend(plan.settle.map(|most| StepKind::Settle { most }));
     let over = LoadOverrides {
-        workers: way.workers,
-        per_second: way.per_second,
-        value: way.value,
+        workers: variant.workers,
+        per_second: variant.per_second,
+        value: variant.value,
         ..LoadOverrides::default()
     };
     deeds.extend((1..=plan.passes).map(|pass| StepKind::Load { pass, over: over.clone() }));
-    if way.dump_after {
+    if variant.dump_after {
         deeds.push(StepKind::Dump);
     }
-    deeds.into_iter().map(|deed| PlanStep { block, way: way.name.clone(), deed }).collect()
+    deeds.into_iter().map(|kind| PlanStep { block, variant: variant.name.clone(), kind }).collect()
 }
 
 #[cfg(test)]
@@ -247,14 +250,14 @@ mod tests {
 
     #[test]
     fn a_plain_load_is_one_step() {
-        let plan = Plan { ways: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
+        let plan = Plan { variants: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
         assert_eq!(printed(&plan), ["load, pass 1"]);
     }
 
     #[test]
     fn each_way_begins_cold_and_the_list_of_pages_is_made_before_it_is_loaded() {
-        let ways = vec![way("none", "", true), way("load", "load", false)];
-        let plan = Plan { prepare: true, cold: true, ways, passes: 2, ..Plan::default() };
+        let variants = vec![way("none", "", true), way("load", "load", false)];
+        let plan = Plan { prepare: true, cold: true, variants, passes: 2, ..Plan::default() };
         let expected = [
             "make the data",
             "none: restart cold",
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn ways_with_settings_alternate_and_the_base_is_restarted_too() {
-        let ways = vec![
+        let variants = vec![
             with_settings("safe", &[]),
             with_settings("fast", &[("innodb_flush_log_at_trx_commit", "2")]),
         ];
@@ -280,7 +283,7 @@ mod tests {
             target: TargetPlan::Sandbox(SandboxPlan::default()),
             reset: ResetPlan::Snapshot,
             settle: Some(Duration::from_secs(30)),
-            ways,
+            variants,
             passes: 1,
             blocks: 2,
             ..Plan::default()
@@ -310,10 +313,10 @@ mod tests {
 
     #[test]
     fn a_server_that_is_not_ours_is_set_and_never_restarted() {
-        let ways = vec![with_settings("a", &[]), with_settings("b", &[("x", "1"), ("y", "2")])];
+        let variants = vec![with_settings("a", &[]), with_settings("b", &[("x", "1"), ("y", "2")])];
         let plan = Plan {
             target: TargetPlan::Address(crate::plan::AddressPlan::default()),
-            ways,
+            variants,
             passes: 1,
             ..Plan::default()
         };

@@ -32,7 +32,7 @@ impl<'a> SweepSchedule<'a> {
     /// The script of a plan whose ways are levels of load.
     pub(super) fn new(plan: &'a Plan) -> SweepSchedule<'a> {
         let doubles = plan.sweep.as_ref().is_some_and(|sweep| sweep.doubles);
-        let listed = plan.ways.iter().filter_map(|way| way.workers).collect();
+        let listed = plan.variants.iter().filter_map(|variant| variant.workers).collect();
         let levels = doubles.then(|| LevelSearch::new(listed));
         SweepSchedule { plan, next: first_steps(plan).into(), block: 0, given: 0, levels }
     }
@@ -68,7 +68,7 @@ impl<'a> SweepSchedule<'a> {
     /// The first level once more.
     fn repeat_first_level(&self) -> Vec<PlanStep> {
         let shown = self.shown_block(self.block.max(1));
-        let mut steps = match (&self.levels, &self.plan.ways[..]) {
+        let mut steps = match (&self.levels, &self.plan.variants[..]) {
             (Some(levels), _) => match levels.tried_levels().first() {
                 Some(first) => level_steps(self.plan, *first, shown),
                 None => Vec::new(),
@@ -77,7 +77,7 @@ impl<'a> SweepSchedule<'a> {
             (None, _) => Vec::new(),
         };
         for step in &mut steps {
-            if let StepKind::Load { pass, .. } = &mut step.deed {
+            if let StepKind::Load { pass, .. } = &mut step.kind {
                 *pass += self.plan.passes;
             }
         }
@@ -87,19 +87,19 @@ impl<'a> SweepSchedule<'a> {
 
 /// What is done at a level of threads that the plan may not list.
 fn level_steps(plan: &Plan, workers: usize, block: u32) -> Vec<PlanStep> {
-    let way = VariantPlan {
+    let variant = VariantPlan {
         name: format!("{THREADS}={workers}"),
         workers: Some(workers),
         value: Some(workers as f64),
-        ..plan.ways.first().cloned().unwrap_or_default()
+        ..plan.variants.first().cloned().unwrap_or_default()
     };
-    variant_steps(plan, &way, block)
+    variant_steps(plan, &variant, block)
 }
 
 impl StepSchedule for SweepSchedule<'_> {
     fn expected_steps(&self) -> usize {
         let per_block = match &self.levels {
-            Some(levels) => levels.tried_levels().len().max(self.plan.ways.len()),
+            Some(levels) => levels.tried_levels().len().max(self.plan.variants.len()),
             None => block_steps(self.plan, 1).len(),
         };
         let to_come = block_count(self.plan).saturating_sub(self.block) as usize * per_block;
@@ -234,7 +234,7 @@ mod tests {
     use crate::plan::{OrderPlan, SweepPlan, VariantPlan};
 
     fn value(step: &PlanStep) -> f64 {
-        match &step.deed {
+        match &step.kind {
             StepKind::Load { over, .. } => over.value.expect("each level has its value"),
             _ => panic!("{step} is no load"),
         }
@@ -274,9 +274,9 @@ mod tests {
     fn plan(values: &[&str], blocks: u32) -> Plan {
         let texts: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
         let sweep = SweepPlan::parse_values("threads", &texts).unwrap();
-        let ways = sweep.to_variants(&VariantPlan::default()).unwrap();
+        let variants = sweep.to_variants(&VariantPlan::default()).unwrap();
         let order = OrderPlan::Shuffled;
-        Plan { sweep: Some(sweep), ways, passes: 1, blocks, order, seed: 3, ..Plan::default() }
+        Plan { sweep: Some(sweep), variants, passes: 1, blocks, order, seed: 3, ..Plan::default() }
     }
 
     #[test]
@@ -284,10 +284,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let so_far = RunSoFar::from_dir(dir.path().to_owned());
         let plan = plan(&["1", "2", "4"], 2);
-        let mut script = SweepSchedule::new(&plan);
-        assert_eq!(script.expected_steps(), 7);
+        let mut schedule = SweepSchedule::new(&plan);
+        assert_eq!(schedule.expected_steps(), 7);
         let steps: Vec<PlanStep> =
-            std::iter::from_fn(|| script.next_step(&so_far).unwrap()).collect();
+            std::iter::from_fn(|| schedule.next_step(&so_far).unwrap()).collect();
         let values: Vec<f64> = steps.iter().map(value).collect();
         assert_eq!(values.len(), 7);
         for block in [&values[..3], &values[3..6]] {
@@ -297,6 +297,6 @@ mod tests {
         }
         assert_eq!(values[6], 1.0);
         assert_eq!(steps[6].to_string(), "block 2, threads=1: load, pass 2");
-        assert_eq!(script.expected_steps(), 7);
+        assert_eq!(schedule.expected_steps(), 7);
     }
 }

@@ -23,7 +23,7 @@ use crate::workload::{self, DataJob, Workload};
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrialPosition {
     /// The way it belongs to; empty if there are no ways.
-    pub(super) way: String,
+    pub(super) variant: String,
     /// Which run in the way, from 1.
     pub(super) pass: u32,
     /// Which repeat of the experiment, from 1.
@@ -53,15 +53,15 @@ pub(super) fn build_workload(
 /// # Errors
 /// When the server refuses.
 pub(super) fn prepare_data(
-    keeper: &RunContext<'_>,
+    run: &RunContext<'_>,
     plan: &Plan,
     workload: &dyn Workload,
 ) -> anyhow::Result<()> {
-    let mut progress = |p| keeper.report_progress(&p);
+    let mut progress = |p| run.report_progress(&p);
     let mut job = DataJob {
         threads: plan.load.workers.max(kernel::core_count()),
         seed: plan.seed,
-        stop: keeper.stop,
+        stop: run.stop,
         progress: &mut progress,
     };
     workload.prepare_data(&mut job)
@@ -73,17 +73,17 @@ pub(super) fn prepare_data(
 /// When no session could be opened. A load that was cut by the user or a lost target is no error: see
 /// `Recording::reason`.
 pub(super) fn run_trial(
-    keeper: &RunContext<'_>,
+    run: &RunContext<'_>,
     plan: &Plan,
     workload: &dyn Workload,
     place: &TrialPosition,
-    ground: &SystemUnderTest,
+    environment: &SystemUnderTest,
 ) -> anyhow::Result<Recording> {
     let classes = workload.class_names();
     let load = apply_overrides(&plan.load, &place.over);
-    keeper.lock_writer().start_trial(Trial {
+    run.lock_writer().start_trial(Trial {
         id: trial_id(place),
-        way: place.way.clone(),
+        variant: place.variant.clone(),
         pass: place.pass,
         block: place.block,
         value: place.over.value,
@@ -95,24 +95,24 @@ pub(super) fn run_trial(
         offered_per_s: offered_rate(&load),
         workers: load.workers,
         classes: classes.clone(),
-        began_ns: keeper.clock.now().0,
+        began_ns: run.clock.now().0,
         ..Trial::default()
     });
-    keeper.notify_listener(|listener| listener.load_started(&classes));
-    let stop = keeper.stop.child_stop();
-    *keeper.lock_watcher() = load.until_steady.then(SteadyWatcher::new);
-    let mut silence = ground.target().cloned().and_then(|target| {
+    run.notify_listener(|listener| listener.load_started(&classes));
+    let stop = run.stop.child_stop();
+    *run.lock_watcher() = load.until_steady.then(SteadyWatcher::new);
+    let mut silence = environment.target().cloned().and_then(|target| {
         let patience = target.control_time();
         SilenceWatch::for_load(&load, patience, &stop, move |stop| target.is_answering(stop))
     });
     let mut on_interval = |interval: &_| {
         silence.iter_mut().for_each(|watch| watch.note_interval(interval));
-        keeper.lock_writer().write_interval(interval);
-        keeper.notify_listener(|listener| listener.interval_ended(interval));
+        run.lock_writer().write_interval(interval);
+        run.notify_listener(|listener| listener.interval_ended(interval));
         let outlook =
-            keeper.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
+            run.lock_watcher().as_mut().and_then(|watcher| watcher.add_interval(interval));
         if let Some(outlook) = outlook {
-            keeper.notify_listener(|listener| listener.outlook_changed(&outlook));
+            run.notify_listener(|listener| listener.outlook_changed(&outlook));
             if outlook.enough {
                 stop.set(StopReason::Done);
             }
@@ -120,13 +120,13 @@ pub(super) fn run_trial(
     };
     // Both ways of a block draw the same numbers, each block others.
     let seed = plan.seed.wrapping_add(u64::from(place.block.max(1) - 1));
-    let recording = driver::run_load(&load, seed, workload, keeper.clock, &stop, &mut on_interval);
-    *keeper.lock_watcher() = None;
+    let recording = driver::run_load(&load, seed, workload, run.clock, &stop, &mut on_interval);
+    *run.lock_watcher() = None;
     let recording = recording?;
-    keeper.lock_writer().end_trial(&recording);
+    run.lock_writer().end_trial(&recording);
     if let Some(replayed) = workload.replay_totals() {
-        keeper.lock_writer().write_replay(&trial_id(place), &replayed);
-        facts::write_round_trip(keeper, ground);
+        run.lock_writer().write_replay(&trial_id(place), &replayed);
+        facts::write_round_trip(run, environment);
     }
     if let Some(mistake) = workload.input_mistake() {
         return Err(mistake.into());
@@ -161,15 +161,17 @@ fn offered_rate(load: &LoadPlan) -> Option<f64> {
 /// not answer any more: it is asked.
 pub(super) fn confirm_run_end(
     recording: &Recording,
-    ground: &SystemUnderTest,
-    keeper: &RunContext<'_>,
+    environment: &SystemUnderTest,
+    run: &RunContext<'_>,
 ) -> RunEnd {
     let reached = run_end(recording);
-    let Some(target) = ground.target().filter(|_| recording.abandoned > 0) else { return reached };
+    let Some(target) = environment.target().filter(|_| recording.abandoned > 0) else {
+        return reached;
+    };
     let is_known = recording.reason == StopReason::TargetLost && target.is_silent();
     target.mark_silent();
-    let answers = !is_known && target.is_answering(keeper.stop);
-    if answers || keeper.stop.is_set() {
+    let answers = !is_known && target.is_answering(run.stop);
+    if answers || run.stop.is_set() {
         return reached;
     }
     let given_up = recording.abandoned;
@@ -195,8 +197,9 @@ pub(super) fn run_end(recording: &Recording) -> RunEnd {
 
 /// `01-none-1`; without ways `01-1`.
 pub(super) fn trial_id(place: &TrialPosition) -> String {
-    let way = if place.way.is_empty() { String::new() } else { format!("{}-", place.way) };
-    format!("{:02}-{way}{}", place.step, place.pass)
+    let variant =
+        if place.variant.is_empty() { String::new() } else { format!("{}-", place.variant) };
+    format!("{:02}-{variant}{}", place.step, place.pass)
 }
 
 /// The workload's options, with the size of tables that was found where none was told.

@@ -40,13 +40,13 @@ pub(super) fn with_performance_schema(sandbox: &SandboxPlan) -> SandboxPlan {
 /// A mistake with what to do.
 pub(super) fn check_pattern(
     plan: &Plan,
-    ground: &SystemUnderTest,
+    environment: &SystemUnderTest,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let (Some(pattern), Some(target)) = (&plan.waits, ground.target()) else { return Ok(()) };
+    let (Some(pattern), Some(target)) = (&plan.waits, environment.target()) else { return Ok(()) };
     let mut session = target.connect(stop)?;
     let names = instruments::find_instruments(&mut session, pattern)?;
-    instruments::check_consent(&mut session, &names, ground.is_own() || is_allowed(plan))
+    instruments::check_consent(&mut session, &names, environment.is_own() || is_allowed(plan))
 }
 
 fn is_allowed(plan: &Plan) -> bool {
@@ -70,22 +70,22 @@ impl WaitsTarget {
     /// As `check_pattern`.
     pub(super) fn from_plan(
         plan: &Plan,
-        ground: &SystemUnderTest,
+        environment: &SystemUnderTest,
         dir: &Path,
         stop: &Stop,
     ) -> anyhow::Result<Option<WaitsTarget>> {
-        let (Some(pattern), Some(target)) = (&plan.waits, ground.target()) else {
+        let (Some(pattern), Some(target)) = (&plan.waits, environment.target()) else {
             return Ok(None);
         };
         // Database and statement limits of the workload are not ours.
         let address = AddressPlan { database: None, ..target.plan().clone() };
         let target = target.with_plan(&address)?;
         let names = instruments::find_instruments(&mut target.connect(stop)?, pattern)?;
-        let consent = match ground.is_own() {
+        let consent = match environment.is_own() {
             true => Some(Consent::for_own_server()),
             false => is_allowed(plan).then(|| Consent::from_flag(&format!("--allow {ALLOW}"))),
         };
-        let (own, journal) = (ground.is_own(), dir.join(WAITS_FILE));
+        let (own, journal) = (environment.is_own(), dir.join(WAITS_FILE));
         Ok(Some(WaitsTarget { target, names, consent, own, journal }))
     }
 
@@ -151,12 +151,12 @@ impl WaitsWatch {
     /// As `WaitsTarget::start_watch`.
     pub(super) fn start_planned(
         plan: &Plan,
-        keeper: &RunContext<'_>,
-        ground: &SystemUnderTest,
+        run: &RunContext<'_>,
+        environment: &SystemUnderTest,
     ) -> anyhow::Result<Option<WaitsWatch>> {
-        let place = WaitsTarget::from_plan(plan, ground, &keeper.run_dir(), keeper.stop)?;
+        let place = WaitsTarget::from_plan(plan, environment, &run.run_dir(), run.stop)?;
         place
-            .map(|place| place.start_watch(keeper.clock, keeper.stop, WatchStart::BeforeLoad))
+            .map(|place| place.start_watch(run.clock, run.stop, WatchStart::BeforeLoad))
             .transpose()
     }
 
@@ -165,23 +165,19 @@ impl WaitsWatch {
     ///
     /// # Errors
     /// When something could not be put back on a server that is not ours.
-    pub(super) fn write_and_restore(
-        self,
-        keeper: &RunContext<'_>,
-        trial: &str,
-    ) -> anyhow::Result<()> {
+    pub(super) fn write_and_restore(self, run: &RunContext<'_>, trial: &str) -> anyhow::Result<()> {
         let gathered = self.gatherer.stop();
         let restored = self.instruments.restore();
         match gathered {
             Ok(waits) => {
                 let mut record = WaitsRecord::from(&waits);
                 record.notes.extend(restored.iter().flatten().cloned());
-                keeper.lock_writer().write_waits(trial, &record);
+                run.lock_writer().write_waits(trial, &record);
             }
-            Err(e) => keeper.add_note(&format!("no waits: {e:#}")),
+            Err(e) => run.add_note(&format!("no waits: {e:#}")),
         }
         for note in restored?.iter().filter(|note| note.contains("still counts")) {
-            keeper.add_note(note);
+            run.add_note(note);
         }
         Ok(())
     }

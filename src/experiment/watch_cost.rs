@@ -57,31 +57,30 @@ impl StepSchedule for WatchCostSchedule<'_> {
 impl StepRunner<'_, '_, '_> {
     /// Runs the load once more, without keeping its latencies, and looks what gathering costs.
     pub(super) fn measure_watch_cost(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
-        let keeper = self.keeper;
-        let Some(pid) = self.eyes.server_pid(&self.ground) else {
+        let run = self.run;
+        let Some(pid) = self.monitoring.server_pid(&self.environment) else {
             record.notes.push("the server's process is not on this machine".to_owned());
             return Ok(());
         };
-        let place =
-            WaitsTarget::from_plan(self.plan, &self.ground, &keeper.run_dir(), keeper.stop)?;
+        let place = WaitsTarget::from_plan(self.plan, &self.environment, &run.run_dir(), run.stop)?;
         let Some(place) = place.filter(WaitsTarget::may_change) else {
             record.notes.push("nothing may be switched off to compare with".to_owned());
             return Ok(());
         };
-        let target = self.ground.target().context("there is no server")?.clone();
+        let target = self.environment.target().context("there is no server")?.clone();
         let load =
             LoadPlan { time: None, events: None, until_steady: false, ..self.plan.load.clone() };
-        let (stop, clock) = (Stop::new(), keeper.clock);
-        let out = |sample: ProbeSample| keeper.record_sample(&sample);
-        let windows = CostWindows { place: &place, target: &target, pid, clock, stop: keeper.stop };
+        let (stop, clock) = (Stop::new(), run.clock);
+        let out = |sample: ProbeSample| run.record_sample(&sample);
+        let windows = CostWindows { place: &place, target: &target, pid, clock, stop: run.stop };
         let (result, ran) = std::thread::scope(|scope| {
             let (plan, workload, stop) = (self.plan, self.workload, &stop);
             let runner = scope.spawn(move || {
                 driver::run_load(&load, plan.seed, workload, clock, stop, &mut |_| {})
             });
-            let is_over = || keeper.stop.is_set() || runner.is_finished();
+            let is_over = || run.stop.is_set() || runner.is_finished();
             let result = windows.measure_pairs(&is_over, &out);
-            stop.set(keeper.stop.reason().unwrap_or(StopReason::Done));
+            stop.set(run.stop.reason().unwrap_or(StopReason::Done));
             (result, runner.join())
         });
         let recording = ran.map_err(|_| anyhow::anyhow!("the load broke"))??;
@@ -183,11 +182,11 @@ mod tests {
     fn the_cost_comes_after_all_loads_and_only_if_wanted() {
         let dir = tempfile::tempdir().unwrap();
         let so_far = RunSoFar::from_dir(dir.path().to_owned());
-        let plan = Plan { ways: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
+        let plan = Plan { variants: vec![VariantPlan::default()], passes: 1, ..Plan::default() };
         let kinds = |wanted| {
-            let mut script = WatchCostSchedule::new(&plan, wanted);
-            let expected = script.expected_steps();
-            let steps = std::iter::from_fn(|| script.next_step(&so_far).unwrap());
+            let mut schedule = WatchCostSchedule::new(&plan, wanted);
+            let expected = schedule.expected_steps();
+            let steps = std::iter::from_fn(|| schedule.next_step(&so_far).unwrap());
             let kinds: Vec<&str> = steps.map(|step| step.kind_name()).collect();
             assert_eq!(kinds.len(), expected);
             kinds

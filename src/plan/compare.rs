@@ -121,56 +121,57 @@ impl SweepPlan {
     /// # Errors
     /// Why a value is none of this axis, all of them.
     pub fn to_variants(&self, template: &VariantPlan) -> Result<Vec<VariantPlan>, Vec<String>> {
-        let (mut ways, mut wrong) = (Vec::new(), Vec::new());
+        let (mut variants, mut wrong) = (Vec::new(), Vec::new());
         for (n, value) in self.values.iter().enumerate() {
             if self.values[..n].contains(value) {
                 wrong.push(format!("`{value}` stands there twice"));
             }
             match self.build_variant(template, value) {
-                Ok(way) => ways.push(way),
+                Ok(variant) => variants.push(variant),
                 Err(why) => wrong.push(why),
             }
         }
         if self.values.is_empty() {
             wrong.push("there are no values".to_owned());
         }
-        if wrong.is_empty() { Ok(ways) } else { Err(wrong) }
+        if wrong.is_empty() { Ok(variants) } else { Err(wrong) }
     }
 
     fn build_variant(&self, template: &VariantPlan, value: &str) -> Result<VariantPlan, String> {
-        let mut way = VariantPlan { name: format!("{}={value}", self.axis), ..template.clone() };
+        let mut variant =
+            VariantPlan { name: format!("{}={value}", self.axis), ..template.clone() };
         match self.axis.as_str() {
             THREADS => {
                 let count = parse_count(value).ok().filter(|n| (1..=MOST_WORKERS).contains(n));
                 let count = count.ok_or_else(|| format!("`{value}` is no number of threads"))?;
-                way.workers = Some(count as usize);
-                way.value = Some(count as f64);
+                variant.workers = Some(count as usize);
+                variant.value = Some(count as f64);
             }
             RATE => {
                 let rate = value.parse().ok().filter(|r: &f64| *r > 0.0 && r.is_finite());
                 let rate = rate.ok_or_else(|| format!("`{value}` is no rate of events"))?;
-                way.per_second = Some(rate);
-                way.value = Some(rate);
+                variant.per_second = Some(rate);
+                variant.value = Some(rate);
             }
             setting => {
-                way.settings.push((setting.to_owned(), value.to_owned()));
-                way.value = parse_setting_number(value);
+                variant.settings.push((setting.to_owned(), value.to_owned()));
+                variant.value = parse_setting_number(value);
             }
         }
-        Ok(way)
+        Ok(variant)
     }
 
     /// What all ways have in common: the first one without the axis.
-    pub fn variant_template(&self, ways: &[VariantPlan]) -> VariantPlan {
-        let mut way = ways.first().cloned().unwrap_or_default();
-        way.name.clear();
-        way.value = None;
+    pub fn variant_template(&self, variants: &[VariantPlan]) -> VariantPlan {
+        let mut variant = variants.first().cloned().unwrap_or_default();
+        variant.name.clear();
+        variant.value = None;
         match self.axis.as_str() {
-            THREADS => way.workers = None,
-            RATE => way.per_second = None,
-            setting => way.settings.retain(|(name, _)| name != setting),
+            THREADS => variant.workers = None,
+            RATE => variant.per_second = None,
+            setting => variant.settings.retain(|(name, _)| name != setting),
         }
-        way
+        variant
     }
 }
 
@@ -230,14 +231,15 @@ mod tests {
             sweep("rate", &["100", "2.5"]),
             sweep("innodb_buffer_pool_size", &["64M", "1G"]),
         ] {
-            let ways = sweep.to_variants(&template).unwrap();
-            assert_eq!(format!("{:?}", sweep.variant_template(&ways)), format!("{template:?}"));
+            let variants = sweep.to_variants(&template).unwrap();
+            assert_eq!(format!("{:?}", sweep.variant_template(&variants)), format!("{template:?}"));
         }
-        let ways = sweep("innodb_io_capacity", &["200", "1k", "x"]).to_variants(&template).unwrap();
-        assert_eq!(ways[0].name, "innodb_io_capacity=200");
-        assert_eq!(ways[0].settings.len(), 2);
+        let variants =
+            sweep("innodb_io_capacity", &["200", "1k", "x"]).to_variants(&template).unwrap();
+        assert_eq!(variants[0].name, "innodb_io_capacity=200");
+        assert_eq!(variants[0].settings.len(), 2);
         assert_eq!(
-            [ways[0].value, ways[1].value, ways[2].value],
+            [variants[0].value, variants[1].value, variants[2].value],
             [Some(200.0), Some(1024.0), None]
         );
         assert_eq!(sweep("threads", &["8"]).to_variants(&template).unwrap()[0].workers, Some(8));

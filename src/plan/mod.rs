@@ -49,7 +49,7 @@ pub struct Plan {
     /// How long to wait at most, before each load, until the server has come to rest; not at all if absent.
     pub settle: Option<Duration>,
     /// What is compared. One way without a name for a plain bench. The first is the base.
-    pub ways: Vec<VariantPlan>,
+    pub variants: Vec<VariantPlan>,
     /// The ways as values along an axis, if that is what they are.
     pub sweep: Option<SweepPlan>,
     /// A search for the highest rate that meets objectives, in place of the ways' loads.

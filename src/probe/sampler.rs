@@ -117,12 +117,12 @@ impl Sampler {
         let (target, ready) = (target.cloned(), ready.clone());
         let out = self.out.clone();
         let (cut, ending) = (self.cut.clone(), self.ending.clone());
-        let (board, shown) = mpsc::channel();
+        let (costs, shown) = mpsc::channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let subject = ProbedServer::new(target.as_ref(), &abandon, pid);
             let ticks = TickGrid::new(clock.origin_unix_ns(), interval);
             let mut round = SamplingLoop::new(name, &kinds, subject, clock, ticks, out);
-            let _ = board.send(round.cost_table());
+            let _ = costs.send(round.cost_table());
             round.take_start_samples();
             let _ = ready.send(());
             round.run(|until| sleep_unless_woken(&wake, until.since(clock.now())));

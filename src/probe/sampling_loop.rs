@@ -104,8 +104,18 @@ impl<C: Clock> SamplingLoop<C> {
         out: SampleSink,
     ) -> SamplingLoop<C> {
         let posts = kinds.iter().map(|kind| ScheduledProbe::new(*kind)).collect();
-        let board = CostTable::default();
-        SamplingLoop { name, posts, subject, clock, origin_unix_ns, ticks, slow: 0, out, board }
+        let costs = CostTable::default();
+        SamplingLoop {
+            name,
+            posts,
+            subject,
+            clock,
+            origin_unix_ns,
+            ticks,
+            slow: 0,
+            out,
+            board: costs,
+        }
     }
 
     /// Opens the session and takes what is taken at the start.

@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn values_above_the_bound_count_at_the_bound() {
-        let cells = AtomicHistogram::new();
-        assert!(cells.count_value(HIGHEST_NS));
-        assert!(!cells.count_value(HIGHEST_NS + 1));
-        assert!(!cells.count_value(u64::MAX));
+        let histogram = AtomicHistogram::new();
+        assert!(histogram.count_value(HIGHEST_NS));
+        assert!(!histogram.count_value(HIGHEST_NS + 1));
+        assert!(!histogram.count_value(u64::MAX));
         let index = cell_index(HIGHEST_NS);
-        assert_eq!(cells.group_counts(index / GROUP)[index % GROUP].load(Relaxed), 3);
-        assert_eq!(cells.touched_groups(), 1 << (index / GROUP));
+        assert_eq!(histogram.group_counts(index / GROUP)[index % GROUP].load(Relaxed), 3);
+        assert_eq!(histogram.touched_groups(), 1 << (index / GROUP));
     }
 }

@@ -71,7 +71,7 @@ impl CollectedCounts {
         &mut self,
         lanes: impl Iterator<Item = &'a AtomicHistogram> + Clone,
     ) -> Histogram {
-        let touched = lanes.clone().fold(0, |all, cells| all | cells.touched_groups());
+        let touched = lanes.clone().fold(0, |all, histogram| all | histogram.touched_groups());
         self.touched |= touched;
         if touched == 0 {
             return small_histogram();
@@ -82,8 +82,10 @@ impl CollectedCounts {
         let mut news = None;
         for group in set_bit_indexes(touched) {
             let mut sums = [0u64; GROUP];
-            for cells in lanes.clone().filter(|cells| cells.touched_groups() & 1 << group != 0) {
-                for (sum, cell) in sums.iter_mut().zip(cells.group_counts(group)) {
+            for histogram in
+                lanes.clone().filter(|histogram| histogram.touched_groups() & 1 << group != 0)
+            {
+                for (sum, cell) in sums.iter_mut().zip(histogram.group_counts(group)) {
                     *sum += cell.load(Relaxed);
                 }
             }
@@ -129,11 +131,13 @@ fn set_bit_indexes(touched: u64) -> impl Iterator<Item = usize> {
 impl Recorder {
     /// A recorder and the writers of its lanes, one for each thread of the driver.
     pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<ShardWriter>) {
-        let lane = |_| Arc::new(RecorderShard::new(class_names.len(), lanes));
-        let lanes: Vec<_> = (0..lanes).map(lane).collect();
+        let shard = |_| Arc::new(RecorderShard::new(class_names.len(), lanes));
+        let lanes: Vec<_> = (0..lanes).map(shard).collect();
         let texts = ErrorTexts::default();
-        let writers =
-            lanes.iter().map(|cells| ShardWriter::new(cells.clone(), texts.clone())).collect();
+        let writers = lanes
+            .iter()
+            .map(|histogram| ShardWriter::new(histogram.clone(), texts.clone()))
+            .collect();
         let recorder = Recorder {
             slots: CompletionSlots::new(lanes.len()),
             classes: class_names.iter().map(|_| CollectedClass::default()).collect(),
@@ -257,7 +261,7 @@ impl Recorder {
 
     fn error_counts(&self) -> Vec<ErrorCount> {
         let mut counts = BTreeMap::new();
-        for (class, error, count) in self.lanes.iter().flat_map(|lane| lane.error_counts()) {
+        for (class, error, count) in self.lanes.iter().flat_map(|shard| shard.error_counts()) {
             *counts.entry((class, error)).or_insert(0) += count;
         }
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,22 +276,22 @@ impl Recorder {
 }
 
 fn sum_counter(lanes: &[Arc<RecorderShard>], of: impl Fn(&RecorderShard) -> &AtomicU64) -> u64 {
-    lanes.iter().map(|lane| of(lane).load(Relaxed)).sum()
+    lanes.iter().map(|shard| of(shard).load(Relaxed)).sum()
 }
 
 fn sum_tally(lanes: &[Arc<RecorderShard>]) -> Tally {
     let mut all = Tally::default();
-    for lane in lanes {
-        all.add(&lane.read_tally());
+    for shard in lanes {
+        all.add(&shard.read_tally());
     }
     all
 }
 
 /// Workers inside an event: each is inside one or none, however many it has begun between the two loads.
 fn in_flight(lanes: &[Arc<RecorderShard>]) -> u64 {
-    let is_inside = |lane: &&Arc<RecorderShard>| {
-        let ended = lane.ended.load(Relaxed);
-        lane.began.load(Relaxed) > ended
+    let is_inside = |shard: &&Arc<RecorderShard>| {
+        let ended = shard.ended.load(Relaxed);
+        shard.began.load(Relaxed) > ended
     };
     lanes.iter().filter(is_inside).count() as u64
 }

@@ -138,26 +138,26 @@ fn unpack_error_key(key: u64) -> Option<(ClassId, EventError)> {
 
 /// The only one who writes to a lane: belongs to one thread of the driver, shared by the workers on it.
 pub struct ShardWriter {
-    cells: Arc<RecorderShard>,
+    histogram: Arc<RecorderShard>,
     texts: ErrorTexts,
     new_error: Cell<bool>,
 }
 
 impl ShardWriter {
-    pub(super) fn new(cells: Arc<RecorderShard>, texts: ErrorTexts) -> ShardWriter {
-        ShardWriter { cells, texts, new_error: Cell::new(false) }
+    pub(super) fn new(histogram: Arc<RecorderShard>, texts: ErrorTexts) -> ShardWriter {
+        ShardWriter { histogram, texts, new_error: Cell::new(false) }
     }
 
     /// An event begins.
     #[inline]
     pub fn start_event(&self) {
-        bump_counter(&self.cells.began, 1);
+        bump_counter(&self.histogram.began, 1);
     }
 
     /// An event has ended.
     #[inline]
     pub fn end_event(&self, record: &EventRecord, tally: &Tally) {
-        let class = &self.cells.classes[usize::from(record.outcome.class.0)];
+        let class = &self.histogram.classes[usize::from(record.outcome.class.0)];
         let response = record.ended.since(record.intended).0;
         let within = match record.outcome.error {
             None => {
@@ -165,33 +165,33 @@ impl ShardWriter {
                 class.response.count_value(response)
             }
             Some(error) => {
-                self.new_error.set(self.cells.add_error(record.outcome.class, error));
+                self.new_error.set(self.histogram.add_error(record.outcome.class, error));
                 class.failed.count_value(response)
             }
         };
         if !within {
-            bump_counter(&self.cells.clipped, 1);
+            bump_counter(&self.histogram.clipped, 1);
         }
-        self.cells.ended_at.count_end(record.ended);
-        self.cells.add_tally(tally);
-        bump_counter(&self.cells.ended, 1);
+        self.histogram.ended_at.count_end(record.ended);
+        self.histogram.add_tally(tally);
+        bump_counter(&self.histogram.ended, 1);
     }
 
     /// How late an event began for reasons of our own.
     #[inline]
     pub fn note_lateness(&self, by: Nanos) {
-        self.cells.lateness.count_value(by.0);
+        self.histogram.lateness.count_value(by.0);
     }
 
     /// A lost session is open again.
     pub fn note_reconnect(&self) {
-        bump_counter(&self.cells.reconnects, 1);
+        bump_counter(&self.histogram.reconnects, 1);
     }
 
     /// An event under way was given up because the load is over.
     pub fn note_abandoned(&self) {
-        bump_counter(&self.cells.abandoned, 1);
-        bump_counter(&self.cells.ended, 1);
+        bump_counter(&self.histogram.abandoned, 1);
+        bump_counter(&self.histogram.ended, 1);
     }
 
     /// The text of the error that `end_event` just counted; kept if it is the first of its code.

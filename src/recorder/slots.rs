@@ -19,9 +19,9 @@ const LONGEST: usize = 4096;
 
 /// Slots per lane, a power of two.
 fn ring_length(lanes: usize) -> usize {
-    let cells = BUDGET / size_of::<AtomicU32>() / lanes.max(1);
+    let histogram = BUDGET / size_of::<AtomicU32>() / lanes.max(1);
     // The highest power of two that is not above.
-    let power = cells.checked_ilog2().unwrap_or(0);
+    let power = histogram.checked_ilog2().unwrap_or(0);
     (1 << power).clamp(SHORTEST, LONGEST)
 }
 
@@ -62,10 +62,10 @@ pub(super) struct CompletionSlots {
 impl CompletionSlots {
     /// For the rings of so many lanes.
     pub(super) fn new(lanes: usize) -> CompletionSlots {
-        let cells = vec![0; ring_length(lanes)];
+        let histogram = vec![0; ring_length(lanes)];
         CompletionSlots {
-            seen: cells.clone(),
-            sums: cells,
+            seen: histogram.clone(),
+            sums: histogram,
             looked: 0,
             began: 0,
             counts: Vec::new(),

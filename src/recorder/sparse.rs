@@ -7,7 +7,7 @@ use super::types::{DIGITS, HIGHEST_NS, Histogram, LOWEST_NS, new_histogram};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseHistogram {
     /// Highest value of the cell in nanoseconds, and how many fell into it.
-    cells: Vec<(u64, u64)>,
+    histogram: Vec<(u64, u64)>,
     count: u64,
 }
 
@@ -26,26 +26,26 @@ impl SparseHistogram {
         let last = HIGHEST_NS.next_power_of_two() - 1;
         let cell = highest_of_cell(ns.clamp(LOWEST_NS, last));
         self.count = self.count.saturating_add(count);
-        match self.cells.binary_search_by_key(&cell, |known| known.0) {
-            Ok(place) => self.cells[place].1 = self.cells[place].1.saturating_add(count),
-            Err(place) => self.cells.insert(place, (cell, count)),
+        match self.histogram.binary_search_by_key(&cell, |known| known.0) {
+            Ok(place) => self.histogram[place].1 = self.histogram[place].1.saturating_add(count),
+            Err(place) => self.histogram.insert(place, (cell, count)),
         }
     }
 
     /// Adds the values of another one.
     pub fn add(&mut self, other: &SparseHistogram) {
-        other.cells.iter().for_each(|(value, count)| self.record_n(*value, *count));
+        other.histogram.iter().for_each(|(value, count)| self.record_n(*value, *count));
     }
 
     /// Mean, nanoseconds; 0 if there are none.
     pub fn mean_ns(&self) -> f64 {
-        let sum: f64 = self.cells.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
+        let sum: f64 = self.histogram.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
         if self.count == 0 { 0.0 } else { sum / self.count as f64 }
     }
 
     /// How many values are above this one.
     pub fn count_above(&self, ns: u64) -> u64 {
-        self.cells.iter().filter(|cell| cell.0 > ns).map(|cell| cell.1).sum()
+        self.histogram.iter().filter(|cell| cell.0 > ns).map(|cell| cell.1).sum()
     }
 
     /// How many values.
@@ -60,7 +60,7 @@ impl SparseHistogram {
 
     /// Highest value in nanoseconds; 0 if there are none.
     pub fn max_ns(&self) -> u64 {
-        self.cells.last().map_or(0, |c| c.0)
+        self.histogram.last().map_or(0, |c| c.0)
     }
 
     /// The value in nanoseconds that a share `quantile` (0 to 1) of all values doesn't exceed
@@ -68,7 +68,7 @@ impl SparseHistogram {
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let rank = ((quantile.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
         let mut seen = 0;
-        for (value, count) in &self.cells {
+        for (value, count) in &self.histogram {
             seen += count;
             if seen >= rank {
                 return *value;
@@ -79,12 +79,12 @@ impl SparseHistogram {
 
     /// Its cells from the lowest: highest value of the cell in nanoseconds, and how many fell into it.
     pub fn cells(&self) -> &[(u64, u64)] {
-        &self.cells
+        &self.histogram
     }
 
     /// Adds its values to a full histogram.
     pub fn add_to(&self, sum: &mut Histogram) {
-        for (value, count) in &self.cells {
+        for (value, count) in &self.histogram {
             sum.saturating_record_n(*value, *count);
         }
     }
@@ -99,28 +99,28 @@ impl SparseHistogram {
 
 impl From<Vec<(u64, u64)>> for SparseHistogram {
     /// From values and how many there are of each.
-    fn from(cells: Vec<(u64, u64)>) -> SparseHistogram {
+    fn from(histogram: Vec<(u64, u64)>) -> SparseHistogram {
         let mut all = SparseHistogram::default();
-        cells.into_iter().for_each(|(ns, count)| all.record_n(ns, count));
+        histogram.into_iter().for_each(|(ns, count)| all.record_n(ns, count));
         all
     }
 }
 
 impl From<&Histogram> for SparseHistogram {
     fn from(full: &Histogram) -> SparseHistogram {
-        let cells = full
+        let histogram = full
             .iter_recorded()
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
             .collect();
-        SparseHistogram { cells, count: full.len() }
+        SparseHistogram { histogram, count: full.len() }
     }
 }
 
 /// The highest value that a full histogram does not tell from this one.
 fn highest_of_cell(ns: u64) -> u64 {
     // Cells double their width each time the values do, from where there are more than 10^digits to a doubling.
-    let cells = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
-    let shift = (ns | (cells - 1)).ilog2() + 1 - cells.ilog2();
+    let histogram = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
+    let shift = (ns | (histogram - 1)).ilog2() + 1 - histogram.ilog2();
     ns | ((1 << shift) - 1)
 }
 

@@ -46,8 +46,8 @@ fn digest(histogram: Histogram) -> (u64, u64, u64, Vec<(u64, u64)>) {
 /// What a test does: an event on a lane, or a look of the collector.
 #[derive(Clone, Debug)]
 enum Act {
-    Event { lane: usize, class: u16, failed: bool, response: u64, service: u64 },
-    Late { lane: usize, by: u64 },
+    Event { shard: usize, class: u16, failed: bool, response: u64, service: u64 },
+    Late { shard: usize, by: u64 },
     Collect,
 }
 
@@ -55,11 +55,11 @@ fn act() -> impl Strategy<Value = Act> {
     let time = || prop_oneof![0..3000u64, 0..10_000_000_000u64, any::<u64>().prop_map(|t| t >> 14)];
     prop_oneof![
         8 => (0..3usize, 0..2u16, any::<bool>(), time(), time()).prop_map(
-            |(lane, class, failed, response, service)| {
-                Act::Event { lane, class, failed, response, service }
+            |(shard, class, failed, response, service)| {
+                Act::Event { shard, class, failed, response, service }
             }
         ),
-        2 => (0..3usize, time()).prop_map(|(lane, by)| Act::Late { lane, by }),
+        2 => (0..3usize, time()).prop_map(|(shard, by)| Act::Late { shard, by }),
         1 => Just(Act::Collect),
     ]
 }
@@ -77,11 +77,11 @@ proptest! {
         let mut intervals = Vec::new();
         for (n, act) in acts.iter().enumerate() {
             match *act {
-                Act::Event { lane, class, failed, response, service } => {
+                Act::Event { shard, class, failed, response, service } => {
                     let error = failed.then(|| server(response as u16));
                     let tally = Tally { rows: service, ..Tally::default() };
-                    writers[lane].start_event();
-                    writers[lane].end_event(&record(class, error, response, service), &tally);
+                    writers[shard].start_event();
+                    writers[shard].end_event(&record(class, error, response, service), &tally);
                     let of = &mut expected[usize::from(class)];
                     if failed {
                         of[2].saturating_record(response.min(HIGHEST_NS));
@@ -92,8 +92,8 @@ proptest! {
                     clipped += u64::from(response > HIGHEST_NS);
                     failures += u64::from(failed);
                 }
-                Act::Late { lane, by } => {
-                    writers[lane].note_lateness(Nanos(by));
+                Act::Late { shard, by } => {
+                    writers[shard].note_lateness(Nanos(by));
                     lateness.saturating_record(by.min(HIGHEST_NS));
                 }
                 Act::Collect => intervals.push(recorder.collect_interval(Nanos(n as u64), 0)),
@@ -169,11 +169,11 @@ fn a_thread_that_writes_while_another_reads_loses_nothing() {
 #[test]
 fn the_first_text_of_each_code_is_kept_up_to_a_hundred() {
     let (recorder, writers) = Recorder::new(names(2), 2);
-    for (lane, writer) in writers.iter().enumerate() {
+    for (shard, writer) in writers.iter().enumerate() {
         for class in 0..2 {
             for repeat in 0..3 {
                 writer.end_event(&record(class, Some(server(1213)), 5, 5), &Tally::default());
-                writer.error_text(server(1213), &format!("lane {lane} {class} {repeat}"));
+                writer.error_text(server(1213), &format!("lane {shard} {class} {repeat}"));
             }
         }
     }

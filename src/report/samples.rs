@@ -13,12 +13,12 @@ pub(super) fn comparison_sample() -> Findings {
     let mut findings = analyse_run(&fixture_runs::bench_run());
     let only = findings.trials.remove(0);
     for block in 1..=6u32 {
-        for way in ["fsync", "O_DIRECT"] {
+        for variant in ["fsync", "O_DIRECT"] {
             let mut trial = only.clone();
-            let faster = if way == "O_DIRECT" { 1.06 } else { 1.0 };
+            let faster = if variant == "O_DIRECT" { 1.06 } else { 1.0 };
             let drift = 1.0 + f64::from(block % 3) * 0.006;
-            trial.id = format!("{:02}-{way}-1", findings.trials.len() + 1);
-            way.clone_into(&mut trial.way);
+            trial.id = format!("{:02}-{variant}-1", findings.trials.len() + 1);
+            variant.clone_into(&mut trial.variant);
             trial.block = block;
             trial.events_per_s.value = Some(3771.0 * faster * drift);
             trial.steady = Some(sample_steady());
@@ -61,7 +61,7 @@ fn sample_difference(
     intended: bool,
 ) -> SetupDifference {
     let [name, base, other] = [name, base, other].map(str::to_owned);
-    SetupDifference { kind, name, base, other, intended, way: "O_DIRECT".to_owned() }
+    SetupDifference { kind, name, base, other, intended, variant: "O_DIRECT".to_owned() }
 }
 
 fn sample_noise(
@@ -86,14 +86,14 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         let pair = |block: u32| {
             let drift = 1.0 + f64::from(block % 3) * 0.006;
             let own = ratio * (1.0 + f64::from(block % 4) * 0.008 - 0.012);
-            BlockPair { block, base: base * drift, way: base * drift * own }
+            BlockPair { block, base: base * drift, variant: base * drift * own }
         };
         (1..=6).map(pair).collect::<Vec<_>>()
     };
     let ratio =
         |value, low, high| Estimate { value: Some(value), ci95: Some((low, high)), runs: 6 };
     let rate = MetricComparison {
-        way: "O_DIRECT".to_owned(),
+        variant: "O_DIRECT".to_owned(),
         base: "fsync".to_owned(),
         metric: "events_per_s".to_owned(),
         decides: true,
@@ -220,7 +220,7 @@ pub(super) fn sweep_sample() -> Findings {
     findings.waits =
         vec![sample_wait(0, "1", "rows", Some(4.1e-7)), sample_wait(0, "4", "summary", None)];
     findings.wait_groups = vec![WaitGroup {
-        way: "4".to_owned(),
+        variant: "4".to_owned(),
         value: "4".to_owned(),
         instrument: findings.waits[0].instrument.clone(),
         loads: 3,

@@ -267,8 +267,8 @@ fn html_lets_no_text_become_an_element() {
     run.meta.why = Some(hostile.to_owned());
     run.plan = format!("</pre>{hostile}");
     run.trials[0].id = format!("</script>{hostile}");
-    run.trials[0].way = format!("way</script>{hostile}");
-    run.steps[0].way = run.trials[0].way.clone();
+    run.trials[0].variant = format!("way</script>{hostile}");
+    run.steps[0].way = run.trials[0].variant.clone();
     run.meta.server.as_mut().unwrap().version = hostile.to_owned();
     run.meta.host.insert(hostile.to_owned(), hostile.to_owned());
     let page = written("html", &run);

@@ -51,39 +51,39 @@ const PCT: &str = "innodb_buffer_pool_dump_pct";
 /// Without consent, or when the server refuses.
 pub fn request_pool_dump(
     plan: &DumpPlan,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
 ) -> anyhow::Result<DumpOutcome> {
-    if scene.control.is_none() && !plan.allowed {
+    if context.control.is_none() && !plan.allowed {
         bail!(RefusedError(
             "a dump overwrites the list of a server that sweat did not start\n\
              hint: say --allow dump if that is meant"
                 .to_owned()
         ));
     }
-    let (clock, stop) = (scene.clock, scene.stop.clone());
-    with_abandon_flag(clock, &stop, |abandon| run_dump(plan, scene, abandon))
+    let (clock, stop) = (context.clock, context.stop.clone());
+    with_abandon_flag(clock, &stop, |abandon| run_dump(plan, context, abandon))
 }
 
 fn run_dump(
     plan: &DumpPlan,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     abandon: &Stop,
 ) -> anyhow::Result<DumpOutcome> {
-    let mut session = super::open_session(scene.target, abandon)?;
+    let mut session = super::open_session(context.target, abandon)?;
     let before = super::read_pool_status(&mut session)?;
-    let began = scene.clock.now();
+    let began = context.clock.now();
     let was: u8 = session
         .query_scalar(&format!("SELECT @@GLOBAL.{PCT}"))
         .context("read the share that a dump writes")?
         .and_then(|v| v.parse().ok())
         .unwrap_or(100);
     let pct = plan.pct.unwrap_or(was);
-    let state = dump_with_share(scene, &mut session, (pct, was), abandon)?;
-    let file = find_server_file(&mut session, scene.target)?;
+    let state = dump_with_share(context, &mut session, (pct, was), abandon)?;
+    let file = find_server_file(&mut session, context.target)?;
     let pages =
         file.bytes.as_deref().and_then(|b| PageList::from_bytes(b).ok()).map(|list| list.len());
     let mut dumped = DumpOutcome {
-        seconds: scene.clock.now().since(began).to_seconds(),
+        seconds: context.clock.now().since(began).to_seconds(),
         path: file.path.display().to_string(),
         pages,
         pages_data: before.pages_data,
@@ -104,22 +104,22 @@ fn run_dump(
 
 /// Dumps with another share than the server's own, which is put back whatever happens.
 fn dump_with_share(
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     session: &mut Session,
     share: (u8, u8),
     abandon: &Stop,
 ) -> anyhow::Result<DumpLoadState> {
     let (pct, was) = share;
     if pct == was {
-        return dump_and_wait(scene, session);
+        return dump_and_wait(context, session);
     }
-    let consent = match scene.control.as_deref() {
+    let consent = match context.control.as_deref() {
         Some(control) => Consent::from_control(control),
         None => Consent::from_flag("--allow dump"),
     };
-    let mut journal = Journal::open_standalone(scene.target, &consent, abandon)?;
+    let mut journal = Journal::open_standalone(context.target, &consent, abandon)?;
     let set = journal.set_variable(PCT, &pct.to_string());
-    let result = set.and_then(|_| dump_and_wait(scene, session));
+    let result = set.and_then(|_| dump_and_wait(context, session));
     let undone = journal.undo()?;
     match undone.left.first() {
         Some(left) => Err(anyhow::anyhow!("{left}")),
@@ -139,25 +139,25 @@ fn dump_error(error: Error) -> anyhow::Error {
 
 /// Asks for the dump and waits for its end, or for our stop: the server then finishes alone.
 fn dump_and_wait(
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     session: &mut Session,
 ) -> anyhow::Result<DumpLoadState> {
     let was = read_status_text(session, STATUS)?;
     session.run_command("SET GLOBAL innodb_buffer_pool_dump_now = ON").map_err(dump_error)?;
-    let clock = scene.clock;
+    let clock = context.clock;
     let asked = clock.now();
     loop {
         let text = read_status_text(session, STATUS)?;
         let state = DumpLoadState::from_status(&text);
         let stale = text == was && clock.now().since(asked) < STALE;
-        if !stale && state.has_ended() || scene.stop.is_set() {
+        if !stale && state.has_ended() || context.stop.is_set() {
             return Ok(state);
         }
         let (done, total) = match state {
             DumpLoadState::Running(Some((done, total))) => (done, total),
             _ => (0, 0),
         };
-        (scene.progress)(JobProgress { label: "dump".to_owned(), done, total, unit: "parts" });
+        (context.progress)(JobProgress { label: "dump".to_owned(), done, total, unit: "parts" });
         clock.sleep_until(clock.now() + LOOK);
     }
 }

@@ -71,15 +71,19 @@ pub trait WarmStrategy: Sync {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome>;
     /// Warms until done, full, or told to stop.
     ///
     /// # Errors
     /// When the server refuses.
-    fn warm(&self, options: &Options, scene: &mut WarmContext<'_>) -> anyhow::Result<WarmOutcome> {
-        self.warm_with(options, scene, &mut |_| {})
+    fn warm(
+        &self,
+        options: &Options,
+        context: &mut WarmContext<'_>,
+    ) -> anyhow::Result<WarmOutcome> {
+        self.warm_with(options, context, &mut |_| {})
     }
 }
 

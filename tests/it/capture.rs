@@ -70,9 +70,9 @@ fn drive(server: &Fixture, seed: u64) -> Sent {
 /// Keeps what is ours.
 fn take(found: &mut Sent, r: &LogRecord<'_>) -> LogFlow {
     let text = String::from_utf8(r.text.to_vec()).unwrap();
-    let is_ours = r.deed == EventKind::Statement && text.starts_with("select ");
+    let is_ours = r.kind == EventKind::Statement && text.starts_with("select ");
     if let (true, DefaultDatabase::Named(name)) = (is_ours, r.database) {
-        assert!(matches!(r.doubt, Confidence::Clean | Confidence::FreeText), "{text}");
+        assert!(matches!(r.confidence, Confidence::Clean | Confidence::FreeText), "{text}");
         assert!(r.began_us.is_some() && r.session.is_some(), "{text}");
         found.push((String::from_utf8_lossy(name).into_owned(), text));
     }

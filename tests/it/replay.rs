@@ -79,13 +79,13 @@ fn deeds(path: &Path) -> BTreeMap<u64, Deeds> {
     let mut all: BTreeMap<u64, Deeds> = BTreeMap::new();
     let mut log = LogParser::default();
     log.read_source(&mut file, &mut |r: &LogRecord<'_>| {
-        if matches!(r.deed, EventKind::Statement | EventKind::Execute | EventKind::Connect) {
+        if matches!(r.kind, EventKind::Statement | EventKind::Execute | EventKind::Connect) {
             let database = match r.database {
                 DefaultDatabase::Named(name) => String::from_utf8_lossy(name).into_owned(),
                 DefaultDatabase::None | DefaultDatabase::Unknown => String::new(),
             };
             let deeds = all.entry(r.session.unwrap()).or_default();
-            if r.deed != EventKind::Connect {
+            if r.kind != EventKind::Connect {
                 deeds.push((database, String::from_utf8_lossy(r.text).into_owned()));
             }
         }

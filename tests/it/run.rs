@@ -50,7 +50,8 @@ fn two_ways_alternate_on_the_same_data_and_everything_is_kept() {
     let run = world.record();
     assert_eq!(run.meta.state, RunState::Done);
     assert_eq!(run.damage, Vec::<String>::new());
-    let ways: Vec<_> = run.trials.iter().map(|t| (t.block, t.way.as_str(), t.workers)).collect();
+    let ways: Vec<_> =
+        run.trials.iter().map(|t| (t.block, t.variant.as_str(), t.workers)).collect();
     assert_eq!(ways, [(1, "safe", 2), (1, "fast", 3), (2, "fast", 3), (2, "safe", 2)]);
     assert!(run.trials[0].settings.is_empty());
     assert_eq!(run.trials[1].settings["innodb_flush_log_at_trx_commit"], "2");
@@ -221,7 +222,8 @@ fn check_foreign(fixture: Fixture) {
     let notes: Vec<&String> = run.steps.iter().flat_map(|s| &s.notes).collect();
     let note = format!("innodb_io_capacity was {before}, is 1k");
     assert!(notes.iter().any(|n| **n == note), "{notes:?}");
-    let settings = |way: &str| run.trials.iter().find(|t| t.way == way).unwrap().settings.clone();
+    let settings =
+        |way: &str| run.trials.iter().find(|t| t.variant == way).unwrap().settings.clone();
     assert!(settings("a").is_empty());
     assert_eq!(settings("b")["innodb_io_capacity"], "1k");
     assert_eq!(fixture.sql(LOOK), before);

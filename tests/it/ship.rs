@@ -118,7 +118,7 @@ impl Reader {
             let on = &mut |recorded: &LogRecord<'_>| {
                 let text = String::from_utf8_lossy(recorded.text);
                 let number = text.strip_prefix("select ").and_then(|t| t.strip_suffix(" /* m */"));
-                if let (Some(number), EventKind::Statement) = (number, recorded.deed) {
+                if let (Some(number), EventKind::Statement) = (number, recorded.kind) {
                     *found.entry(number.parse().unwrap()).or_default() += 1;
                 }
                 LogFlow::Continue(())

@@ -15,25 +15,28 @@ const LATENESS_SHARE: f64 = 0.1;
 const BUSY_CORE: f64 = 0.8;
 
 /// CLIENT-BOUND: lateness p99 above max(100 us, 10 % of the median), or our threads at more than 80 % of a core.
-pub(super) fn client_bound(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn client_bound(input: &CaveatInput<'_>) -> Option<Caveat> {
     // Without a server our own limit is what is measured.
-    case.run.meta.server.as_ref()?;
-    let late: Vec<_> = case.trials.iter().filter(|t| is_late(t)).collect();
+    input.run.meta.server.as_ref()?;
+    let late: Vec<_> = input.trials.iter().filter(|t| is_late(t)).collect();
     if let Some(worst) = late.iter().max_by(|a, b| lateness_p99_s(a).total_cmp(&lateness_p99_s(b)))
     {
         return Some(caveat_texts::CLIENT_BOUND_LATE.to_caveat(&[
-            ("where", &load_names_text(case, &late)),
+            ("where", &load_names_text(input, &late)),
             ("late", &format_time(lateness_p99_s(worst))),
             ("p50", &worst.response.p50_s.map_or_else(|| "-".to_owned(), format_time)),
         ]));
     }
-    let busy: Vec<_> =
-        case.trials.iter().filter(|t| busy_share(case, t).is_some_and(|b| b > BUSY_CORE)).collect();
-    let worst = busy.iter().filter_map(|t| busy_share(case, t)).reduce(f64::max)?;
+    let busy: Vec<_> = input
+        .trials
+        .iter()
+        .filter(|t| busy_share(input, t).is_some_and(|b| b > BUSY_CORE))
+        .collect();
+    let worst = busy.iter().filter_map(|t| busy_share(input, t)).reduce(f64::max)?;
     Some(
         caveat_texts::CLIENT_BOUND_BUSY.to_caveat(&[
             ("share", &format_percent(worst)),
-            ("where", &load_names_text(case, &busy)),
+            ("where", &load_names_text(input, &busy)),
         ]),
     )
 }
@@ -50,30 +53,30 @@ fn is_late(trial: &TrialFinding) -> bool {
 
 /// Our CPU time by wall time and threads: (user + system) / (seconds x min(workers, CPUs)).
 /// The reactor has at most as many threads as there are CPUs, so this is a lower bound there.
-fn busy_share(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<f64> {
-    let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
-    let cpus = case.run.meta.host.get("cpus").and_then(|c| c.parse::<usize>().ok());
+fn busy_share(input: &CaveatInput<'_>, trial: &TrialFinding) -> Option<f64> {
+    let record = input.run.trials.iter().find(|t| t.id == trial.id)?;
+    let cpus = input.run.meta.host.get("cpus").and_then(|c| c.parse::<usize>().ok());
     let threads = trial.workers.min(cpus.unwrap_or(usize::MAX)).max(1);
     let cpu_s = (record.cpu_user_ns + record.cpu_system_ns) as f64 / 1e9;
     (trial.seconds > 0.0).then(|| cpu_s / (trial.seconds * threads as f64))
 }
 
 /// CLIPPED: events longer than the histogram's bound count as one hour.
-pub(super) fn clipped_events(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let clipped: u64 = case.trials.iter().map(|t| t.clipped).sum();
+pub(super) fn clipped_events(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let clipped: u64 = input.trials.iter().map(|t| t.clipped).sum();
     (clipped > 0).then(|| caveat_texts::CLIPPED.to_caveat(&[("events", &events_text(clipped))]))
 }
 
 /// ABANDONED: events that had not ended when the grace was over are in no histogram.
-pub(super) fn abandoned_events(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let abandoned: u64 = case.trials.iter().map(|t| t.abandoned).sum();
+pub(super) fn abandoned_events(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let abandoned: u64 = input.trials.iter().map(|t| t.abandoned).sum();
     (abandoned > 0)
         .then(|| caveat_texts::ABANDONED.to_caveat(&[("events", &events_text(abandoned))]))
 }
 
 /// UNOPENED: workers that could not open their session ran nothing.
-pub(super) fn unopened_sessions(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let trial = case.run.trials.iter().max_by_key(|t| t.unopened.len())?;
+pub(super) fn unopened_sessions(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let trial = input.run.trials.iter().max_by_key(|t| t.unopened.len())?;
     let first = trial.unopened.first()?;
     Some(caveat_texts::UNOPENED.to_caveat(&[
         ("unopened", &format_count(trial.unopened.len() as u64)),
@@ -88,24 +91,24 @@ fn events_text(number: u64) -> String {
 }
 
 /// SAME-HOST: server and load share the machine.
-pub(super) fn same_host(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let server = case.run.meta.server.as_ref().filter(|s| s.local)?;
-    let split = cpu_split(case).unwrap_or_default();
+pub(super) fn same_host(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let server = input.run.meta.server.as_ref().filter(|s| s.local)?;
+    let split = cpu_split(input).unwrap_or_default();
     Some(caveat_texts::SAME_HOST.to_caveat(&[("address", &server.address), ("split", &split)]))
 }
 
 /// CPU per event of both sides in the load with the most events.
-fn cpu_split(case: &CaveatInput<'_>) -> Option<String> {
-    let trial = case.trials.iter().max_by_key(|t| t.events)?;
+fn cpu_split(input: &CaveatInput<'_>) -> Option<String> {
+    let trial = input.trials.iter().max_by_key(|t| t.events)?;
     let cost = |id: &str| trial.cost.iter().find(|c| c.id == id)?.per_event;
     let ours = cost("client_user_us")? + cost("client_system_us")?;
     let server = cost("server_cpu_us")?;
-    let others = case
+    let others = input
         .run
         .trials
         .iter()
         .find(|t| t.id == trial.id)
-        .and_then(|record| foreign_share(case.run, step_of_trial(case.run, record)?, record))
+        .and_then(|record| foreign_share(input.run, step_of_trial(input.run, record)?, record))
         .map(|share| format!("; others used {} of the machine", format_percent(share)))
         .unwrap_or_default();
     let (server, ours) = (format_time(server / 1e6), format_time(ours / 1e6));
@@ -114,14 +117,14 @@ fn cpu_split(case: &CaveatInput<'_>) -> Option<String> {
 
 /// CLOSED-LOOP: a worker that waits sends nothing, so a stall hides the events that would have come. Grave where the
 /// server stood still and hardly an event tells of it.
-pub(super) fn closed_loop(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn closed_loop(input: &CaveatInput<'_>) -> Option<Caveat> {
     // A search for capacity has a closed loop only to set its scale: what it says comes from fixed rates.
-    if case.run.meta.asked.capacity.is_some() {
+    if input.run.meta.asked.capacity.is_some() {
         return None;
     }
     let closed = |t: &&TrialFinding| t.arrival.starts_with("closed");
-    case.trials.iter().find(closed)?;
-    let silent = case.trials.iter().filter(closed).filter_map(|t| silent_stalls(case, t));
+    input.trials.iter().find(closed)?;
+    let silent = input.trials.iter().filter(closed).filter_map(|t| silent_stalls(input, t));
     if let Some((_, caveat)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {
         return Some(caveat);
     }
@@ -129,13 +132,13 @@ pub(super) fn closed_loop(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// Seconds of full stops of a load, and how few events felt them, in words.
-fn silent_stalls(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
+fn silent_stalls(input: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, Caveat)> {
     let stops = trial.stalls.iter().flat_map(|s| &s.events);
     let stops: Vec<f64> =
         stops.filter(|s| s.kind == StallKind::FullStop).map(|s| s.seconds).collect();
     let shortest = stops.iter().copied().reduce(f64::min)?;
     let all = stops.iter().sum::<f64>();
-    let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
+    let record = input.run.trials.iter().find(|t| t.id == trial.id)?;
     // An event that was under way when the server stopped took about as long as the stop.
     let long = (shortest / 2.0 * 1e9) as u64;
     let felt: u64 = record.response.iter().map(|h| h.count_between(long, h.high())).sum();
@@ -144,7 +147,7 @@ fn silent_stalls(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, C
     let caveat = caveat_texts::CLOSED_LOOP_SILENT.to_caveat(&[
         ("seconds", &format_time(all)),
         ("stops", &format_plural(stops.len() as u64, "full stop", "full stops")),
-        ("where", &load_names_text(case, &[trial])),
+        ("where", &load_names_text(input, &[trial])),
         ("felt", &events_text(felt)),
         ("share", &format_percent(share)),
         ("p99", &p99),

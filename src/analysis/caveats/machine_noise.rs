@@ -9,13 +9,13 @@ use super::{Caveat, CaveatInput, CaveatLevel};
 const OWN: &[&str] = &["foreign_cpu_during", "swap_during", "throttled_during", "clock_step"];
 
 /// NOISE: the machine was not quiet, or not the same after a load as before it.
-pub(super) fn noisy_machine(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn noisy_machine(input: &CaveatInput<'_>) -> Option<Caveat> {
     let disturbing = |item: &&NoiseItem| {
         let own = OWN.contains(&item.id);
         // What the machine is like is no noise; that it changed is.
         !own && (matches!(item.level, "warn" | "void") || is_drift(item) && item.level != "ok")
     };
-    let mut found: Vec<&NoiseItem> = case.noise.iter().filter(disturbing).collect();
+    let mut found: Vec<&NoiseItem> = input.noise.iter().filter(disturbing).collect();
     found.sort_by_key(|item| caveat_level(item));
     let first = *found.first()?;
     let words: Vec<String> = found.iter().take(4).map(|item| noise_item_text(item)).collect();
@@ -48,8 +48,12 @@ fn noise_item_text(item: &NoiseItem) -> String {
 }
 
 /// One number's own caveat.
-fn noise_item_caveat(case: &CaveatInput<'_>, number: &str, row: &CaveatTemplate) -> Option<Caveat> {
-    let item = case.noise.iter().find(|i| i.id == number && i.level != "ok")?;
+fn noise_item_caveat(
+    input: &CaveatInput<'_>,
+    number: &str,
+    row: &CaveatTemplate,
+) -> Option<Caveat> {
+    let item = input.noise.iter().find(|i| i.id == number && i.level != "ok")?;
     Some(row.to_caveat_at(
         caveat_level(item),
         &[("item", &noise_item_text(item)), ("remedy", &item.remedy)],
@@ -57,16 +61,16 @@ fn noise_item_caveat(case: &CaveatInput<'_>, number: &str, row: &CaveatTemplate)
 }
 
 /// SWAP: memory was so short during a load that pages went to disk.
-pub(super) fn swapped_pages(case: &CaveatInput<'_>) -> Option<Caveat> {
-    noise_item_caveat(case, "swap_during", &caveat_texts::SWAP)
+pub(super) fn swapped_pages(input: &CaveatInput<'_>) -> Option<Caveat> {
+    noise_item_caveat(input, "swap_during", &caveat_texts::SWAP)
 }
 
 /// THROTTLED: a limit kept the server from running.
-pub(super) fn throttled_server(case: &CaveatInput<'_>) -> Option<Caveat> {
-    noise_item_caveat(case, "throttled_during", &caveat_texts::THROTTLED)
+pub(super) fn throttled_server(input: &CaveatInput<'_>) -> Option<Caveat> {
+    noise_item_caveat(input, "throttled_during", &caveat_texts::THROTTLED)
 }
 
 /// NTP-STEP: the wall clock was set during a load.
-pub(super) fn clock_step(case: &CaveatInput<'_>) -> Option<Caveat> {
-    noise_item_caveat(case, "clock_step", &caveat_texts::NTP_STEP)
+pub(super) fn clock_step(input: &CaveatInput<'_>) -> Option<Caveat> {
+    noise_item_caveat(input, "clock_step", &caveat_texts::NTP_STEP)
 }

@@ -62,7 +62,7 @@ pub struct Caveat {
 pub(super) struct CaveatInput<'a> {
     pub(super) run: &'a RunRecord,
     pub(super) trials: &'a [TrialFinding],
-    pub(super) ways: &'a [VariantFinding],
+    pub(super) variants: &'a [VariantFinding],
     pub(super) data: &'a DataSize,
     pub(super) noise: &'a [NoiseItem],
 }
@@ -129,8 +129,8 @@ pub fn caveat_ids() -> impl Iterator<Item = &'static str> {
 }
 
 /// All doubts about a run, the gravest first.
-pub(super) fn find_caveats(case: &CaveatInput<'_>) -> Vec<Caveat> {
-    let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(case)).collect();
+pub(super) fn find_caveats(input: &CaveatInput<'_>) -> Vec<Caveat> {
+    let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(input)).collect();
     found.sort_by_key(|caveat| caveat.level);
     found
 }
@@ -159,8 +159,8 @@ pub(super) fn downgrade_noise_caveats(found: &mut [Caveat]) {
 }
 
 /// Names of loads for an evidence: all of them, some of them, or nothing to say if there is only one.
-fn load_names_text(case: &CaveatInput<'_>, seen: &[&TrialFinding]) -> String {
-    match (seen, case.trials.len()) {
+fn load_names_text(input: &CaveatInput<'_>, seen: &[&TrialFinding]) -> String {
+    match (seen, input.trials.len()) {
         (_, 0 | 1) | ([], _) => String::new(),
         (seen, all) if seen.len() == all => " in every load".to_owned(),
         ([one], _) => format!(" in {}", one.id),

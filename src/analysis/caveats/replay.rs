@@ -16,15 +16,15 @@ const ROWS_SHARE: f64 = 0.01;
 /// Times of a log that are off by more than this say little about the order of statements.
 const WHOLE_SECONDS_US: u64 = 500_000;
 
-fn replayed_trials<'a>(case: &CaveatInput<'a>) -> impl Iterator<Item = &'a Trial> {
-    case.run.trials.iter().filter(|trial| trial.replayed.is_some())
+fn replayed_trials<'a>(input: &CaveatInput<'a>) -> impl Iterator<Item = &'a Trial> {
+    input.run.trials.iter().filter(|trial| trial.replayed.is_some())
 }
 
 /// BEHIND: statements began later than the schedule says.
-pub(super) fn behind_schedule(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn behind_schedule(input: &CaveatInput<'_>) -> Option<Caveat> {
     let limit_ns = (BEHIND_S * 1e9) as u64;
     let mut worst: Option<(&Trial, f64)> = None;
-    for trial in replayed_trials(case) {
+    for trial in replayed_trials(input) {
         let lag = trial.replayed.as_ref().map(|told| &told.lag_ns)?;
         if lag.is_empty() {
             continue;
@@ -58,13 +58,13 @@ pub(super) fn behind_schedule(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// PART-LOAD: what was left out did not load the server.
-pub(super) fn part_load(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn part_load(input: &CaveatInput<'_>) -> Option<Caveat> {
     let (mut left_out, mut records) = (0, 0);
-    for told in replayed_trials(case).filter_map(|trial| trial.replayed.as_ref()) {
+    for told in replayed_trials(input).filter_map(|trial| trial.replayed.as_ref()) {
         left_out += told.left_out.iter().map(|left| left.count).sum::<u64>();
         records += told.records;
     }
-    let trial = replayed_trials(case).next()?;
+    let trial = replayed_trials(input).next()?;
     let share = left_out as f64 / records.max(1) as f64;
     let writes = trial.options.get("writes").map_or("drop", String::as_str);
     if left_out == 0 && matches!(writes, "drop" | "execute") {
@@ -89,9 +89,9 @@ pub(super) fn part_load(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// OTHER-ROWS: statements gave another number of rows than recorded.
-pub(super) fn other_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn other_rows(input: &CaveatInput<'_>) -> Option<Caveat> {
     let classes =
-        replayed_trials(case).filter_map(|t| t.replayed.as_ref()).flat_map(|t| &t.classes);
+        replayed_trials(input).filter_map(|t| t.replayed.as_ref()).flat_map(|t| &t.classes);
     let (mut compared, mut differing) = (0, 0);
     for class in classes {
         compared += class.rows_compared;
@@ -112,23 +112,23 @@ pub(super) fn other_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// TWO-CLOCKS: recorded times are the server's, replayed ones ours.
-pub(super) fn two_clocks(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let mut told = replayed_trials(case).filter_map(|trial| trial.replayed.as_ref());
+pub(super) fn two_clocks(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let mut told = replayed_trials(input).filter_map(|trial| trial.replayed.as_ref());
     told.find(|told| told.classes.iter().any(|class| !class.batches.is_empty()))?;
-    let round_trip = super::super::counters::numeric_fact(case.run, "round_trip_us")
+    let round_trip = super::super::counters::numeric_fact(input.run, "round_trip_us")
         .map_or_else(String::new, |us| format!(", {} to a server at rest", format_time(us / 1e6)));
     Some(caveat_texts::TWO_CLOCKS.to_caveat(&[("round_trip", &round_trip)]))
 }
 
 /// WHOLE-SECONDS: the log tells when statements began to the second only.
-pub(super) fn whole_seconds(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn whole_seconds(input: &CaveatInput<'_>) -> Option<Caveat> {
     let coarse = |trial: &&Trial| {
         trial
             .replayed
             .as_ref()
             .is_some_and(|told| told.uncertainty_us >= WHOLE_SECONDS_US && !told.lag_ns.is_empty())
     };
-    let trial = replayed_trials(case).find(coarse)?;
+    let trial = replayed_trials(input).find(coarse)?;
     let us = trial.replayed.as_ref()?.uncertainty_us;
     Some(caveat_texts::WHOLE_SECONDS.to_caveat(&[("time", &format_time(us as f64 / 1e6))]))
 }

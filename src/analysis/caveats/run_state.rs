@@ -22,11 +22,11 @@ const STEADY_S: f64 = 60.0;
 const DONE: &str = "done";
 
 /// CUT: not everything that was asked was done.
-pub(super) fn cut_run(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let meta = &case.run.meta;
-    let broken = case.run.trials.iter().find_map(|t| t.failure.as_ref());
+pub(super) fn cut_run(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let meta = &input.run.meta;
+    let broken = input.run.trials.iter().find_map(|t| t.failure.as_ref());
     let why = meta.why.as_ref().or(broken).map(|w| format!(": {w}")).unwrap_or_default();
-    let cut_loads = case.trials.iter().filter(|t| t.reason != DONE).count();
+    let cut_loads = input.trials.iter().filter(|t| t.reason != DONE).count();
     let row = match meta.state {
         RunState::Failed => caveat_texts::CUT_FAILED,
         RunState::Interrupted => caveat_texts::CUT_STOPPED,
@@ -34,7 +34,7 @@ pub(super) fn cut_run(case: &CaveatInput<'_>) -> Option<Caveat> {
         RunState::Done if cut_loads > 0 => caveat_texts::CUT_LOAD,
         RunState::Done => return None,
     };
-    let loads = match (cut_loads, case.trials.len()) {
+    let loads = match (cut_loads, input.trials.len()) {
         (0, 0) => "; no load was measured".to_owned(),
         (0, _) => String::new(),
         (cut, all) => {
@@ -49,10 +49,10 @@ pub(super) fn cut_run(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// DAMAGE: something in the run folder could not be read.
-pub(super) fn damaged_archive(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn damaged_archive(input: &CaveatInput<'_>) -> Option<Caveat> {
     // A run that was not closed says so in CUT; it has no manifest to miss.
-    let open = case.run.meta.state == RunState::Running;
-    let all = &case.run.damage;
+    let open = input.run.meta.state == RunState::Running;
+    let all = &input.run.damage;
     let damage: Vec<_> = all.iter().filter(|d| !open || !d.starts_with("the run was")).collect();
     let (first, rest) = damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
@@ -74,9 +74,9 @@ pub(in super::super) fn unexpected_errors(trial: &TrialFinding) -> (u64, f64) {
 }
 
 /// ERRORS: above 0.1 % unexpected errors the run fails; below it says so.
-pub(super) fn failed_events(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let failed: u64 = case.trials.iter().map(|t| t.failed).sum();
-    let worst = case
+pub(super) fn failed_events(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let failed: u64 = input.trials.iter().map(|t| t.failed).sum();
+    let worst = input
         .trials
         .iter()
         .max_by(|a, b| unexpected_errors(a).1.total_cmp(&unexpected_errors(b).1))?;
@@ -89,17 +89,17 @@ pub(super) fn failed_events(case: &CaveatInput<'_>) -> Option<Caveat> {
         _ if number > 0 => caveat_texts::ERRORS_SOME,
         _ => caveat_texts::ERRORS_EXPECTED,
     };
-    let tried: u64 = case.trials.iter().map(|t| t.events + t.failed).sum();
+    let tried: u64 = input.trials.iter().map(|t| t.events + t.failed).sum();
     Some(row.to_caveat(&[
         ("failed", &format_count(failed)),
         ("tried", &format_count(tried)),
         ("share", &format_percent(failed as f64 / tried as f64)),
-        ("most", &main_error_text(case)),
+        ("most", &main_error_text(input)),
     ]))
 }
 
-fn main_error_text(case: &CaveatInput<'_>) -> String {
-    let errors = case.trials.iter().flat_map(|t| &t.errors);
+fn main_error_text(input: &CaveatInput<'_>) -> String {
+    let errors = input.trials.iter().flat_map(|t| &t.errors);
     let Some(most) = errors.max_by_key(|e| (!is_expected(&e.kind, e.code), e.count)) else {
         return String::new();
     };
@@ -110,14 +110,14 @@ fn main_error_text(case: &CaveatInput<'_>) -> String {
 
 /// TOO-SHORT: below a minute no rate is steady, below ten seconds it is a first look.
 /// Loads of an experiment are a fixed amount of work, timed as a whole: for them it is a note.
-pub(super) fn too_short(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let shortest = case.trials.iter().map(|t| t.seconds).min_by(f64::total_cmp)?;
+pub(super) fn too_short(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let shortest = input.trials.iter().map(|t| t.seconds).min_by(f64::total_cmp)?;
     if shortest >= STEADY_S {
-        return too_short_for_steady(case);
+        return too_short_for_steady(input);
     }
-    let is_replay = case.run.trials.iter().all(|t| t.replayed.is_some());
-    let fixed_work = is_replay || is_fixed_work(&case.run.plan);
-    let what = if case.trials.len() == 1 { "the load" } else { "the shortest load" };
+    let is_replay = input.run.trials.iter().all(|t| t.replayed.is_some());
+    let fixed_work = is_replay || is_fixed_work(&input.run.plan);
+    let what = if input.trials.len() == 1 { "the load" } else { "the shortest load" };
     let row = match (fixed_work, shortest < SHORT_S) {
         (true, _) => caveat_texts::TOO_SHORT_WORK,
         (false, true) => caveat_texts::TOO_SHORT_GLANCE,
@@ -138,57 +138,57 @@ fn is_fixed_work(plan: &str) -> bool {
 }
 
 /// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
-fn too_short_for_steady(case: &CaveatInput<'_>) -> Option<Caveat> {
+fn too_short_for_steady(input: &CaveatInput<'_>) -> Option<Caveat> {
     let open =
         |t: &&TrialFinding| t.steady.as_ref().is_some_and(|s| s.verdict == SteadyVerdict::TooShort);
-    let seen: Vec<&TrialFinding> = case.trials.iter().filter(open).collect();
+    let seen: Vec<&TrialFinding> = input.trials.iter().filter(open).collect();
     let why = seen.first()?.steady.as_ref()?.why.first().cloned().unwrap_or_default();
     Some(
         caveat_texts::TOO_SHORT_OPEN
-            .to_caveat(&[("where", &load_names_text(case, &seen)), ("why", &why)]),
+            .to_caveat(&[("where", &load_names_text(input, &seen)), ("why", &why)]),
     )
 }
 
 /// NOT-STEADY: a load long enough to tell was still rising, falling or changing its level. Void where the load was to
 /// run until it is steady.
-pub(super) fn not_steady(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn not_steady(input: &CaveatInput<'_>) -> Option<Caveat> {
     let restless = |t: &&TrialFinding| {
         // A cold load is one that fills the pool: nobody expects it to be steady.
         let meant = matches!(t.temperature, PoolTemperature::Cold | PoolTemperature::Warming);
         let verdict = t.steady.as_ref().map(|s| s.verdict);
         !meant && verdict.is_some_and(|v| !v.is_steady() && v != SteadyVerdict::TooShort)
     };
-    let seen: Vec<&TrialFinding> = case.trials.iter().filter(restless).collect();
+    let seen: Vec<&TrialFinding> = input.trials.iter().filter(restless).collect();
     let steady = seen.first()?.steady.as_ref()?;
-    let asked = case.run.plan.lines().any(|line| line.trim() == "until-steady = true");
+    let asked = input.run.plan.lines().any(|line| line.trim() == "until-steady = true");
     let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
     let row = if asked { caveat_texts::NOT_STEADY_ASKED } else { caveat_texts::NOT_STEADY };
     Some(row.to_caveat(&[
         ("verdict", &steady.verdict.as_str()),
-        ("where", &load_names_text(case, &seen)),
+        ("where", &load_names_text(input, &seen)),
         ("why", &why),
     ]))
 }
 
 /// ONE-RUN: nothing was repeated, so nothing is known about how much the numbers move by themselves.
-pub(super) fn one_run(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let repeated = case.trials.iter().any(|t| t.block > 1);
-    (!case.trials.is_empty() && !repeated).then(|| caveat_texts::ONE_RUN.to_caveat(&[]))
+pub(super) fn one_run(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let repeated = input.trials.iter().any(|t| t.block > 1);
+    (!input.trials.is_empty() && !repeated).then(|| caveat_texts::ONE_RUN.to_caveat(&[]))
 }
 
 /// How long a probe may take to find a server again that was restarted.
 const FOUND_AGAIN_NS: u64 = 2_000_000_000;
 
 /// PROBE-GAP: a probe had nothing to say, other than while the server was stopped or being restarted.
-pub(super) fn probe_gap(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn probe_gap(input: &CaveatInput<'_>) -> Option<Caveat> {
     let restarting = |ns: u64| {
-        case.run.steps.iter().any(|s| {
+        input.run.steps.iter().any(|s| {
             let stops = ["restart", "restore", "snapshot"].iter().any(|k| s.kind.starts_with(k));
             stops && s.began_ns <= ns && s.ended_ns.is_none_or(|e| ns <= e + FOUND_AGAIN_NS)
         })
     };
     let mut gaps: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for sample in &case.run.samples {
+    for sample in &input.run.samples {
         if let Some(why) = sample.gap.as_deref().filter(|_| !restarting(sample.planned_ns)) {
             *gaps.entry((&sample.probe, why)).or_default() += 1;
         }
@@ -196,7 +196,7 @@ pub(super) fn probe_gap(case: &CaveatInput<'_>) -> Option<Caveat> {
     if gaps.is_empty() {
         return None;
     }
-    let taken = |probe: &str| case.run.samples.iter().filter(|s| s.probe == probe).count();
+    let taken = |probe: &str| input.run.samples.iter().filter(|s| s.probe == probe).count();
     let words: Vec<String> = gaps
         .iter()
         .map(|((probe, why), n)| {

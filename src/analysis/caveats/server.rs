@@ -18,9 +18,9 @@ const FOREIGN_WARN: f64 = 0.03;
 const FOREIGN_VOID: f64 = 0.15;
 
 /// DATA-SIZE: whether the data fits the pool decides what was measured.
-pub(super) fn data_size(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let (data, pool) = (case.data.data_bytes?, case.data.pool_bytes?);
-    let class = case.data.class?;
+pub(super) fn data_size(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let (data, pool) = (input.data.data_bytes?, input.data.pool_bytes?);
+    let class = input.data.class?;
     let row = match class {
         SizeClass::InMemory => caveat_texts::DATA_SIZE_MEMORY,
         SizeClass::Borderline => caveat_texts::DATA_SIZE_BORDERLINE,
@@ -28,7 +28,7 @@ pub(super) fn data_size(case: &CaveatInput<'_>) -> Option<Caveat> {
     };
     Some(row.to_caveat(&[
         ("data", &format_bytes(data)),
-        ("ratio", &format_number(case.data.ratio?)),
+        ("ratio", &format_number(input.data.ratio?)),
         ("pool", &format_bytes(pool)),
         ("class", &class.as_str()),
     ]))
@@ -38,10 +38,10 @@ pub(super) fn data_size(case: &CaveatInput<'_>) -> Option<Caveat> {
 const WHOLE: f64 = 0.9;
 
 /// PART-TABLE: the load was told a size that leaves most of its tables alone.
-pub(super) fn part_table(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let share = numeric_fact(case.run, "reached_share").filter(|share| *share < WHOLE)?;
-    let rows = |name: &str| numeric_fact(case.run, name).map(|rows| rows as u64);
-    let table = case.run.meta.facts.get("table")?.as_str()?;
+pub(super) fn part_table(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let share = numeric_fact(input.run, "reached_share").filter(|share| *share < WHOLE)?;
+    let rows = |name: &str| numeric_fact(input.run, name).map(|rows| rows as u64);
+    let table = input.run.meta.facts.get("table")?.as_str()?;
     Some(caveat_texts::PART_TABLE.to_caveat(&[
         ("size", &format_count(rows("reached_rows")?)),
         ("share", &format_percent(share)),
@@ -51,8 +51,8 @@ pub(super) fn part_table(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// SIDE-EFFECT: a setting that moves others with it, or that the server rounds, is not what differs alone.
-pub(super) fn side_effect(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let notes = case.run.steps.iter().flat_map(|s| &s.notes);
+pub(super) fn side_effect(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let notes = input.run.steps.iter().flat_map(|s| &s.notes);
     let mut seen: Vec<&str> = notes.filter_map(|note| note.strip_prefix(SIDE_EFFECT)).collect();
     seen.sort_unstable();
     seen.dedup();
@@ -66,8 +66,8 @@ pub(super) fn side_effect(case: &CaveatInput<'_>) -> Option<Caveat> {
 
 /// NOT-COLD: after a cold restart the pages a step read must have reached the block device; otherwise the page cache
 /// of the operating system served them.
-pub(super) fn not_cold(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let steps = &case.run.steps;
+pub(super) fn not_cold(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let steps = &input.run.steps;
     let after_restart = |place: usize| steps.get(place + 1);
     let firsts: Vec<&StepRecord> = steps
         .iter()
@@ -80,7 +80,7 @@ pub(super) fn not_cold(case: &CaveatInput<'_>) -> Option<Caveat> {
         let pages = pages_read(step);
         let device = counter_rise(&step.before, &step.after, "process.read_bytes");
         if let (Some(pages), Some(device)) = (pages, device) {
-            let asked = pages * case.data.page_bytes;
+            let asked = pages * input.data.page_bytes;
             if asked > 0.0 && device < FROM_DEVICE * asked {
                 return Some(not_from_device(step, asked, device));
             }
@@ -108,9 +108,9 @@ fn not_from_device(step: &StepRecord, asked: f64, device: f64) -> Caveat {
 }
 
 /// DURABILITY: settings that let a crash lose what was committed.
-pub(super) fn relaxed_durability(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn relaxed_durability(input: &CaveatInput<'_>) -> Option<Caveat> {
     let is = |name: &str, values: &[&str]| {
-        server_variable(case.run, name)
+        server_variable(input.run, name)
             .is_some_and(|v| values.iter().any(|o| o.eq_ignore_ascii_case(v)))
     };
     let mut relaxed = Vec::new();
@@ -131,18 +131,18 @@ pub(super) fn relaxed_durability(case: &CaveatInput<'_>) -> Option<Caveat> {
     }
     let words: Vec<String> = relaxed
         .iter()
-        .map(|name| format!("{name} = {}", server_variable(case.run, name).unwrap_or_default()))
+        .map(|name| format!("{name} = {}", server_variable(input.run, name).unwrap_or_default()))
         .collect();
     Some(caveat_texts::DURABILITY.to_caveat(&[("settings", &words.join(", "))]))
 }
 
 /// FOREIGN-CPU: CPU that neither the server nor sweat used, as a share of the machine:
 /// (busy - server - sweat) / (seconds x CPUs) over each load.
-pub(super) fn foreign_cpu(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let shares = case.trials.iter().filter_map(|trial| {
-        let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
-        let step = case.run.steps.iter().find(|s| s.number == record.step)?;
-        Some((trial, foreign_share(case.run, step, record)?))
+pub(super) fn foreign_cpu(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let shares = input.trials.iter().filter_map(|trial| {
+        let record = input.run.trials.iter().find(|t| t.id == trial.id)?;
+        let step = input.run.steps.iter().find(|s| s.number == record.step)?;
+        Some((trial, foreign_share(input.run, step, record)?))
     });
     let (trial, share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let row = match share {

@@ -12,9 +12,9 @@ use super::{Caveat, CaveatInput};
 const CACHED: f64 = 0.01;
 
 /// QUERY-CACHE: MariaDB's query cache is on; whether it answered or not, every write takes its lock.
-pub(super) fn query_cache(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let kind = server_variable(case.run, "query_cache_type")?;
-    let size = server_variable(case.run, "query_cache_size")?.parse::<f64>().ok()?;
+pub(super) fn query_cache(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let kind = server_variable(input.run, "query_cache_type")?;
+    let size = server_variable(input.run, "query_cache_size")?.parse::<f64>().ok()?;
     let on = !matches!(kind.to_uppercase().as_str(), "OFF" | "0") && size > 0.0;
     on.then(|| {
         caveat_texts::QUERY_CACHE.to_caveat(&[("kind", &kind), ("size", &format_bytes(size))])
@@ -22,13 +22,13 @@ pub(super) fn query_cache(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// SAME-QUERY: the same statements again and again, or answers from the query cache.
-pub(super) fn same_query(case: &CaveatInput<'_>) -> Option<Caveat> {
-    cached_answers(case).or_else(|| repeated_statements(case))
+pub(super) fn same_query(input: &CaveatInput<'_>) -> Option<Caveat> {
+    cached_answers(input).or_else(|| repeated_statements(input))
 }
 
-fn cached_answers(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let shares = case.run.trials.iter().filter_map(|trial| {
-        let step = step_of_trial(case.run, trial)?;
+fn cached_answers(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let shares = input.run.trials.iter().filter_map(|trial| {
+        let step = step_of_trial(input.run, trial)?;
         let hits = counter_rise(&step.before, &step.after, "Qcache_hits")?;
         (trial.tally.reads > 0).then(|| (hits / trial.tally.reads as f64, &trial.id))
     });
@@ -39,8 +39,8 @@ fn cached_answers(case: &CaveatInput<'_>) -> Option<Caveat> {
     )
 }
 
-fn repeated_statements(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let trial = case.run.trials.iter().find(|t| t.workload == "queries")?;
+fn repeated_statements(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let trial = input.run.trials.iter().find(|t| t.workload == "queries")?;
     let passes = trial.options.get("passes").map_or("1", String::as_str);
     let shared = trial.options.get("shared").is_some_and(|s| s == "on");
     let times = match passes {
@@ -57,8 +57,8 @@ fn repeated_statements(case: &CaveatInput<'_>) -> Option<Caveat> {
 const ONE_ROW: &[&str] = &["lookup", "oltp_point_select"];
 
 /// EMPTY: reads that found nothing.
-pub(super) fn empty_reads(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let shares = case.run.trials.iter().filter_map(|trial| {
+pub(super) fn empty_reads(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let shares = input.run.trials.iter().filter_map(|trial| {
         let (reads, rows) = (trial.tally.reads, trial.tally.rows);
         let missing = match ONE_ROW.contains(&trial.workload.as_str()) {
             true => 1.0 - rows as f64 / reads.max(1) as f64,
@@ -81,8 +81,8 @@ const FAST_ERRORS: u64 = 10;
 const FAST_SHARE: f64 = 0.01;
 
 /// SUDDENLY-FAST: errors that take far less time than answers: a broken load looks like a fast server.
-pub(super) fn suddenly_fast(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let classes = case.trials.iter().flat_map(|t| t.classes.iter().map(move |c| (t, c)));
+pub(super) fn suddenly_fast(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let classes = input.trials.iter().flat_map(|t| t.classes.iter().map(move |c| (t, c)));
     let fast = classes.filter_map(|(trial, class)| {
         let failed = class.failed.events;
         let share = failed as f64 / (failed + class.response.events).max(1) as f64;
@@ -106,13 +106,13 @@ const FILLING: f64 = 3.0;
 const FILLING_PAGES: f64 = 50.0;
 
 /// COLD: a load whose pool was still filling, although nobody asked for a cold one.
-pub(super) fn cold_pool(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn cold_pool(input: &CaveatInput<'_>) -> Option<Caveat> {
     let seen = |trial: &TrialFinding| {
         let begun = matches!(trial.temperature, PoolTemperature::AsFound | PoolTemperature::Warm);
-        let (first, last) = begun.then(|| pool_misses_per_s(case, trial))??;
+        let (first, last) = begun.then(|| pool_misses_per_s(input, trial))??;
         (first > FILLING_PAGES && first > FILLING * last).then_some((first, last))
     };
-    let (trial, (first, last)) = case.trials.iter().find_map(|t| Some((t, seen(t)?)))?;
+    let (trial, (first, last)) = input.trials.iter().find_map(|t| Some((t, seen(t)?)))?;
     Some(caveat_texts::COLD.to_caveat(&[
         ("load", &trial.id),
         ("first", &format_number(first)),
@@ -121,9 +121,9 @@ pub(super) fn cold_pool(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// Misses per second in the first and the last quarter of a load, by its samples.
-fn pool_misses_per_s(case: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, f64)> {
-    let record = case.run.trials.iter().find(|t| t.id == trial.id)?;
-    let points: Vec<(f64, f64)> = case
+fn pool_misses_per_s(input: &CaveatInput<'_>, trial: &TrialFinding) -> Option<(f64, f64)> {
+    let record = input.run.trials.iter().find(|t| t.id == trial.id)?;
+    let points: Vec<(f64, f64)> = input
         .run
         .samples
         .iter()
@@ -149,9 +149,9 @@ const FROM_DEVICE: f64 = 0.5;
 const ROTATING: f64 = 1000.0;
 
 /// PAGE-CACHE: reads that no disk served.
-pub(super) fn page_cache(case: &CaveatInput<'_>) -> Option<Caveat> {
-    case.run.trials.iter().find_map(|trial| {
-        let step = step_of_trial(case.run, trial)?;
+pub(super) fn page_cache(input: &CaveatInput<'_>) -> Option<Caveat> {
+    input.run.trials.iter().find_map(|trial| {
+        let step = step_of_trial(input.run, trial)?;
         let over = |name: &str| counter_rise(&step.before, &step.after, name);
         let asked = over("Innodb_data_read")?;
         let device = over("process.read_bytes")?;
@@ -173,8 +173,8 @@ pub(super) fn page_cache(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// ERRLOG: the server wrote errors or warnings to its log while it was measured.
-pub(super) fn error_log(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let lines = case.run.meta.facts.get("error_log")?.as_array()?;
+pub(super) fn error_log(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let lines = input.run.meta.facts.get("error_log")?.as_array()?;
     let lines: Vec<&str> = lines.iter().filter_map(|line| line.as_str()).collect();
     let grave = lines.iter().filter(|line| line.contains("[ERROR]")).count();
     let shown = lines.iter().find(|line| line.contains("[ERROR]")).or(lines.first())?;

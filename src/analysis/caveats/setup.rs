@@ -21,8 +21,8 @@ const BUCKETS: u64 = 1000;
 const HOTTEST: f64 = 0.01;
 
 /// DATA-DIST: keys that all come equally often, as no application has them.
-pub(super) fn key_distribution(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let trial = case.run.trials.first()?;
+pub(super) fn key_distribution(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let trial = input.run.trials.first()?;
     let share = hottest_share(trial)?;
     let even = share < 2.0 * HOTTEST;
     let row = if even { caveat_texts::DATA_DIST_EVEN } else { caveat_texts::DATA_DIST };
@@ -74,9 +74,9 @@ fn hottest_share(trial: &Trial) -> Option<f64> {
 const TOUCHED: f64 = 0.5;
 
 /// PARAM-DIST: a load too small to have asked for more than a part of the keys.
-pub(super) fn touched_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let longest = case.run.trials.iter().max_by_key(|t| t.tally.reads + t.tally.writes)?;
-    let rows = numeric_fact(case.run, "rows").or_else(|| {
+pub(super) fn touched_rows(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let longest = input.run.trials.iter().max_by_key(|t| t.tally.reads + t.tally.writes)?;
+    let rows = numeric_fact(input.run, "rows").or_else(|| {
         let number = |name: &str| longest.options.get(name)?.parse::<f64>().ok();
         Some(number("table-size")? * number("tables").unwrap_or(1.0))
     });
@@ -94,14 +94,14 @@ pub(super) fn touched_rows(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// ONE-USER: one session, one event at a time.
-pub(super) fn one_user(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let level = load::one_level(case);
+pub(super) fn one_user(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let level = load::one_level(input);
     if level.is_some() {
         return level;
     }
-    case.run.meta.server.as_ref()?;
+    input.run.meta.server.as_ref()?;
     let one = |t: &TrialFinding| t.workers == 1 && t.arrival.starts_with("closed");
-    let all = !case.trials.is_empty() && case.trials.iter().all(one) && case.ways.is_empty();
+    let all = !input.trials.is_empty() && input.trials.iter().all(one) && input.variants.is_empty();
     all.then(|| caveat_texts::ONE_USER.to_caveat(&[]))
 }
 
@@ -109,8 +109,8 @@ pub(super) fn one_user(case: &CaveatInput<'_>) -> Option<Caveat> {
 const THINK_SHARE: f64 = 0.1;
 
 /// THINK: in a closed loop N = X (R + Z): workers are rate by response and think time.
-pub(super) fn think_time(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let (trial, think, found) = case
+pub(super) fn think_time(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let (trial, think, found) = input
         .trials
         .iter()
         .filter_map(|trial| {
@@ -154,17 +154,18 @@ fn parse_think_time_s(arrival: &str) -> Option<f64> {
 }
 
 /// ORDER: the ways ran in the same order in every block, so drift of the machine looks like a difference of ways.
-pub(super) fn fixed_order(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn fixed_order(input: &CaveatInput<'_>) -> Option<Caveat> {
     let mut blocks: Vec<(u32, Vec<&str>)> = Vec::new();
-    for trial in &case.run.trials {
+    for trial in &input.run.trials {
         match blocks.iter_mut().find(|(block, _)| *block == trial.block) {
-            Some((_, ways)) if ways.last() == Some(&trial.way.as_str()) => {}
-            Some((_, ways)) => ways.push(&trial.way),
-            None => blocks.push((trial.block, vec![&trial.way])),
+            Some((_, variants)) if variants.last() == Some(&trial.variant.as_str()) => {}
+            Some((_, variants)) => variants.push(&trial.variant),
+            None => blocks.push((trial.block, vec![&trial.variant])),
         }
     }
     let (_, first) = blocks.first()?;
-    let same = blocks.len() > 1 && first.len() > 1 && blocks.iter().all(|(_, ways)| ways == first);
+    let same =
+        blocks.len() > 1 && first.len() > 1 && blocks.iter().all(|(_, variants)| variants == first);
     same.then(|| {
         caveat_texts::ORDER.to_caveat(&[
             ("order", &first.join(", ")),
@@ -174,18 +175,18 @@ pub(super) fn fixed_order(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// VARS-CHANGED: somebody changed the server's variables while it was measured.
-pub(super) fn vars_changed(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn vars_changed(input: &CaveatInput<'_>) -> Option<Caveat> {
     // Where ways have settings, the first and the last look may be of different ways: other variables follow their
     // settings, which SIDE-EFFECT tells.
-    let ends = case.run.trials.first().zip(case.run.trials.last());
+    let ends = input.run.trials.first().zip(input.run.trials.last());
     if ends.is_some_and(|(first, last)| first.settings != last.settings) {
         return None;
     }
     let ours = |name: &str| {
         let plain = |n: &str| n.to_lowercase().replace('-', "_");
-        case.run.trials.iter().any(|t| t.settings.keys().any(|k| plain(k) == plain(name)))
+        input.run.trials.iter().any(|t| t.settings.keys().any(|k| plain(k) == plain(name)))
     };
-    let changed: Vec<String> = case
+    let changed: Vec<String> = input
         .run
         .variables
         .iter()
@@ -201,21 +202,21 @@ pub(super) fn vars_changed(case: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 /// TLS: sessions are encrypted, which costs both sides CPU.
-pub(super) fn tls_sessions(case: &CaveatInput<'_>) -> Option<Caveat> {
-    let cipher = case.run.meta.server.as_ref()?.cipher.as_ref()?;
+pub(super) fn tls_sessions(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let cipher = input.run.meta.server.as_ref()?.cipher.as_ref()?;
     Some(caveat_texts::TLS.to_caveat(&[("cipher", cipher)]))
 }
 
 /// DEFAULTS: variables that decide the result and that nobody has set.
-pub(super) fn default_settings(case: &CaveatInput<'_>) -> Option<Caveat> {
+pub(super) fn default_settings(input: &CaveatInput<'_>) -> Option<Caveat> {
     let compiled = |name: &str| {
-        let v = case.run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name))?;
+        let v = input.run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name))?;
         (v.origin.is_some() && !is_set_by_user(v.origin.as_deref())).then_some(v.start.as_str())
     };
     let words: Vec<String> = [
-        default_pool_size(case, &compiled),
-        default_redo_log(case, &compiled),
-        default_io_capacity(case, &compiled),
+        default_pool_size(input, &compiled),
+        default_redo_log(input, &compiled),
+        default_io_capacity(input, &compiled),
     ]
     .into_iter()
     .flatten()
@@ -227,10 +228,10 @@ pub(super) fn default_settings(case: &CaveatInput<'_>) -> Option<Caveat> {
 /// A variable's value if nobody has set it.
 type DefaultLookup<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
 
-fn default_pool_size(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+fn default_pool_size(input: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
     let pool: f64 = compiled("innodb_buffer_pool_size")?.parse().ok()?;
-    let local = case.run.meta.server.as_ref()?.local;
-    let memory = || case.run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
+    let local = input.run.meta.server.as_ref()?.local;
+    let memory = || input.run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
     let memory = if local { memory() } else { None };
     let beside =
         memory.map(|m| format!(" on a machine of {}", format_bytes(m))).unwrap_or_default();
@@ -238,13 +239,14 @@ fn default_pool_size(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Op
 }
 
 /// The redo log, and how soon the fastest load filled it.
-fn default_redo_log(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+fn default_redo_log(input: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
     let (name, size) = ["innodb_redo_log_capacity", "innodb_log_file_size"]
         .iter()
         .find_map(|name| Some((*name, compiled(name)?.parse::<f64>().ok()?)))?;
-    let files = || server_variable(case.run, "innodb_log_files_in_group")?.parse::<f64>().ok();
+    let files = || server_variable(input.run, "innodb_log_files_in_group")?.parse::<f64>().ok();
     let size = if name == "innodb_log_file_size" { size * files().unwrap_or(1.0) } else { size };
-    let rate = case.run.trials.iter().filter_map(|t| redo_bytes_per_s(case, t)).reduce(f64::max)?;
+    let rate =
+        input.run.trials.iter().filter_map(|t| redo_bytes_per_s(input, t)).reduce(f64::max)?;
     // Reads write next to nothing.
     (rate * 3600.0 > size).then(|| {
         format!(
@@ -256,18 +258,18 @@ fn default_redo_log(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Opt
 }
 
 /// Bytes of redo per second.
-fn redo_bytes_per_s(case: &CaveatInput<'_>, trial: &Trial) -> Option<f64> {
-    let step = step_of_trial(case.run, trial)?;
+fn redo_bytes_per_s(input: &CaveatInput<'_>, trial: &Trial) -> Option<f64> {
+    let step = step_of_trial(input.run, trial)?;
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
     let bytes = counter_rise(&step.before, &step.after, "Innodb_os_log_written")?;
     (seconds > 0.0).then(|| bytes / seconds)
 }
 
 /// The budget of background writes, against the pages really written.
-fn default_io_capacity(case: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
+fn default_io_capacity(input: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) -> Option<String> {
     let budget: f64 = compiled("innodb_io_capacity")?.parse().ok()?;
-    let rates = case.run.trials.iter().filter_map(|trial| {
-        let step = step_of_trial(case.run, trial)?;
+    let rates = input.run.trials.iter().filter_map(|trial| {
+        let step = step_of_trial(input.run, trial)?;
         let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
         let pages = counter_rise(&step.before, &step.after, "Innodb_pages_written")?;
         (seconds > 0.0).then(|| pages / seconds)

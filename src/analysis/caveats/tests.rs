@@ -402,8 +402,11 @@ fn the_same_order_in_every_block() {
     let mut run = fixture_runs::bench_run();
     check_none(&run, "ORDER");
     let first = run.trials[0].clone();
-    let trial =
-        |block, way: &str| crate::archive::Trial { block, way: way.to_owned(), ..first.clone() };
+    let trial = |block, variant: &str| crate::archive::Trial {
+        block,
+        variant: variant.to_owned(),
+        ..first.clone()
+    };
     run.trials = vec![trial(1, "a"), trial(1, "b"), trial(2, "a"), trial(2, "b")];
     check(&run, "ORDER", CaveatLevel::Warn, "a, b in each of 2 blocks");
     run.trials.swap(2, 3);
@@ -575,8 +578,8 @@ fn loads_that_never_settle() {
         run.plan = plan.to_owned();
         findings.trials[0].steady = Some(steady(verdict));
         let (trials, data) = (&findings.trials, &findings.data);
-        let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
-        run_state::not_steady(&case).map(|c| (c.level, c.evidence))
+        let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+        run_state::not_steady(&input).map(|c| (c.level, c.evidence))
     };
     use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
     let slowing = "slowing: drift -20 %".to_owned();
@@ -586,12 +589,12 @@ fn loads_that_never_settle() {
     assert_eq!(level(TooShort, ""), None);
     findings.trials[0].seconds = 90.0;
     let (trials, data) = (&findings.trials, &findings.data);
-    let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
-    let short = run_state::too_short(&case).map(|c| (c.level, c.evidence));
+    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+    let short = run_state::too_short(&input).map(|c| (c.level, c.evidence));
     let evidence = "too short to tell whether it is steady: drift -20 %".to_owned();
     assert_eq!(short, Some((CaveatLevel::Note, evidence)));
     findings.trials[0].steady = Some(steady(Steady));
     let (trials, data) = (&findings.trials, &findings.data);
-    let case = CaveatInput { run: &run, trials, ways: &[], data, noise: &[] };
-    assert_eq!(run_state::too_short(&case), None);
+    let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
+    assert_eq!(run_state::too_short(&input), None);
 }

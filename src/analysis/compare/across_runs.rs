@@ -68,7 +68,7 @@ pub fn compare_runs(base: &[RunRecord], other: &[RunRecord], how: &ComparisonOpt
     let mut differences = differences_of(base, other);
     let (base_name, name) = side_names(base, other, &differences);
     for difference in &mut differences {
-        difference.way.clone_from(&name);
+        difference.variant.clone_from(&name);
     }
     let sides = [(base, base_name.as_str()), (other, name.as_str())];
     let analysed: Vec<Vec<Findings>> =
@@ -92,19 +92,19 @@ pub fn compare_runs(base: &[RunRecord], other: &[RunRecord], how: &ComparisonOpt
     let mut comparisons = judge::judge_variants(&sides, design, rule, deciding, &notes);
     let trials = trials_by_side(&analysed, [&base_name, &name]);
     apply_run_noise([base, other], &analysed, &base_name, &mut comparisons);
-    let mut doubts = comparison_caveats(base, other, &differences);
-    doubts.extend(inherited_caveats(&analysed.concat()));
-    caveats::relax_noise_caveats(&mut doubts, comparisons.iter().filter(|c| c.decides));
+    let mut caveats = comparison_caveats(base, other, &differences);
+    caveats.extend(inherited_caveats(&analysed.concat()));
+    caveats::relax_noise_caveats(&mut caveats, comparisons.iter().filter(|c| c.decides));
     let folders: Vec<&str> = base.iter().chain(other).map(|run| run.meta.id.as_str()).collect();
     let whole = analysed.into_iter().flatten().next_back();
     let mut findings = whole.unwrap_or_else(|| analyse_run(&RunRecord::default()));
     findings.head.id = folders.join(", ");
     findings.head.command = "compare".to_owned();
-    findings.caveats = doubts;
+    findings.caveats = caveats;
     findings.trials = trials;
     findings.comparisons = comparisons;
     findings.differences = differences;
-    findings.ways.clear();
+    findings.variants.clear();
     findings.replay_changes =
         replay::changes_between_runs((&base_name, base), (&name, other), how.paired, how.margin);
     findings.replays.clear();
@@ -158,7 +158,7 @@ fn side_units(
     let units = units::collect_units(&loads);
     let mut own: Vec<ComparisonUnit> = units.all_units().to_vec();
     for unit in &mut own {
-        name.clone_into(&mut unit.way);
+        name.clone_into(&mut unit.variant);
     }
     let said = units.notes.iter();
     (own, said.cloned().collect())
@@ -172,7 +172,7 @@ fn trials_by_side(analysed: &[Vec<Findings>], names: [&str; 2]) -> Vec<TrialFind
             for trial in &found.trials {
                 let mut trial = trial.clone();
                 trial.id = format!("{}/{}", found.head.id, trial.id);
-                trial.way = name.to_owned();
+                trial.variant = name.to_owned();
                 trial.block += number as u32;
                 trial.pass = trial.block;
                 all.push(trial);
@@ -261,15 +261,15 @@ fn inherited_caveats(found: &[Findings]) -> Vec<Caveat> {
 }
 
 /// CONFOUNDED of a plan whose way changes several settings at once, as it was asked to.
-pub(in super::super) fn confounded_settings(case: &caveats::CaveatInput<'_>) -> Option<Caveat> {
-    let differences = differences::variant_differences(case.run, &super::variant_names(case.run));
-    let count = |way: &str| differences.iter().filter(|d| d.way == way).count();
-    let most = differences.iter().max_by_key(|d| count(&d.way))?;
+pub(in super::super) fn confounded_settings(input: &caveats::CaveatInput<'_>) -> Option<Caveat> {
+    let differences = differences::variant_differences(input.run, &super::variant_names(input.run));
+    let count = |variant: &str| differences.iter().filter(|d| d.variant == variant).count();
+    let most = differences.iter().max_by_key(|d| count(&d.variant))?;
     let names: Vec<&str> =
-        differences.iter().filter(|d| d.way == most.way).map(|d| d.name.as_str()).collect();
+        differences.iter().filter(|d| d.variant == most.variant).map(|d| d.name.as_str()).collect();
     (names.len() > 1).then(|| {
         caveat_texts::CONFOUNDED_PLAN.to_caveat(&[
-            ("way", &most.way),
+            ("way", &most.variant),
             ("things", &format_plural(names.len() as u64, "thing", "things")),
             ("names", &names.join(", ")),
         ])

@@ -126,10 +126,14 @@ fn interval_and_runs_text(found: &MetricComparison) -> String {
 
 /// The sentence that stands alone.
 fn pair_sentence(found: &MetricComparison) -> AnswerSentence {
-    let (way, base) = (&found.way, &found.base);
+    let (variant, base) = (&found.variant, &found.base);
     let Some(ratio) = found.ratio.value else {
         let why = found.notes.join("; ");
-        return answer_texts::PAIR_NONE.to_sentence(&[("way", way), ("base", base), ("why", &why)]);
+        return answer_texts::PAIR_NONE.to_sentence(&[
+            ("way", variant),
+            ("base", base),
+            ("why", &why),
+        ]);
     };
     let (low, high) = interval_ends_text(found);
     let row = match (found.verdict, found.ratio.ci95) {
@@ -143,7 +147,7 @@ fn pair_sentence(found: &MetricComparison) -> AnswerSentence {
         (ComparisonVerdict::Unsure, _) => &answer_texts::PAIR_UNSURE_MARGIN,
     };
     row.to_sentence(&[
-        ("way", way),
+        ("way", variant),
         ("base", base),
         ("amount", &amount_text(found, ratio)),
         ("change", &ratio_text(found)),
@@ -224,7 +228,7 @@ fn second_metric_sentence(
     deciding: &MetricComparison,
 ) -> Option<AnswerSentence> {
     let name = if deciding.metric == RATE { TAIL } else { RATE };
-    let found = comparisons.iter().find(|c| c.metric == name && c.way == deciding.way)?;
+    let found = comparisons.iter().find(|c| c.metric == name && c.variant == deciding.variant)?;
     found.ratio.ci95?;
     let label = if name == RATE { "Events/s" } else { "p99" };
     Some(answer_texts::PAIR_BESIDE.to_sentence(&[
@@ -262,7 +266,7 @@ fn best_variant_sentence(race: &MetricComparison) -> AnswerSentence {
         ComparisonVerdict::Worse | ComparisonVerdict::Unsure => &answer_texts::RACE_UNSURE,
     };
     row.to_sentence(&[
-        ("best", &race.way),
+        ("best", &race.variant),
         ("second", &race.base),
         ("title", &metric_title(race)),
         ("change", &ratio_text(race)),
@@ -277,13 +281,13 @@ fn variant_summary(found: &MetricComparison) -> String {
         (Some(_), Some(_)) => {
             format!(
                 "{} {} ({}) {}",
-                found.way,
+                found.variant,
                 ratio_text(found),
                 interval_text(found),
                 found.verdict.as_str()
             )
         }
-        (Some(_), None) => format!("{} {} in one run", found.way, ratio_text(found)),
-        _ => format!("{} not measured", found.way),
+        (Some(_), None) => format!("{} {} in one run", found.variant, ratio_text(found)),
+        _ => format!("{} not measured", found.variant),
     }
 }

@@ -34,7 +34,7 @@ pub(in super::super) fn judge_sides(
     margin: f64,
 ) -> Vec<MetricComparison> {
     let values = |one: SidedValues| ComparedValues {
-        way: other.to_owned(),
+        variant: other.to_owned(),
         base: base.to_owned(),
         design: if one.paired { StudyDesign::Paired } else { StudyDesign::Unpaired },
         base_values: one.base,

@@ -88,17 +88,17 @@ fn is_volatile(name: &str) -> bool {
 }
 
 /// What each way of a run changes against the first, as its plan asked.
-pub(super) fn variant_differences(run: &RunRecord, ways: &[&str]) -> Vec<SetupDifference> {
-    let Some((base, others)) = ways.split_first() else { return Vec::new() };
-    let first = |way: &str| run.trials.iter().find(|t| t.way == way);
+pub(super) fn variant_differences(run: &RunRecord, variants: &[&str]) -> Vec<SetupDifference> {
+    let Some((base, others)) = variants.split_first() else { return Vec::new() };
+    let first = |variant: &str| run.trials.iter().find(|t| t.variant == variant);
     let Some(base_trial) = first(base) else { return Vec::new() };
     let mut found = Vec::new();
-    for way in others {
-        let Some(trial) = first(way) else { continue };
+    for variant in others {
+        let Some(trial) = first(variant) else { continue };
         let push = |kind, name: &str, base: String, other: String| SetupDifference {
             kind,
             name: name.to_owned(),
-            way: (*way).to_owned(),
+            variant: (*variant).to_owned(),
             base,
             other,
             intended: true,
@@ -118,7 +118,7 @@ pub(super) fn variant_differences(run: &RunRecord, ways: &[&str]) -> Vec<SetupDi
                 found.push(push("load", name, of(base_trial), of(trial)));
             }
         }
-        let (before, after) = (warming_strategies(run, base), warming_strategies(run, way));
+        let (before, after) = (warming_strategies(run, base), warming_strategies(run, variant));
         if before != after {
             found.push(push("warming", "warm", before, after));
         }
@@ -133,8 +133,8 @@ const LOAD: &[LoadPart] =
     &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.clone())];
 
 /// What warmed a way.
-fn warming_strategies(run: &RunRecord, way: &str) -> String {
-    let steps = run.steps.iter().filter(|s| s.way == way);
+fn warming_strategies(run: &RunRecord, variant: &str) -> String {
+    let steps = run.steps.iter().filter(|s| s.way == variant);
     let strategies: BTreeSet<&str> =
         steps.filter_map(|s| Some(s.warmed.as_ref()?.strategy.as_str())).collect();
     if strategies.is_empty() {
@@ -152,8 +152,8 @@ pub(super) fn run_differences(base: &RunRecord, other: &RunRecord) -> Vec<SetupD
     let mut found = Vec::new();
     let mut push = |kind: &'static str, name: &str, base: String, other: String| {
         if base != other {
-            let (name, way) = (name.to_owned(), String::new());
-            found.push(SetupDifference { kind, name, way, base, other, intended: false });
+            let (name, variant) = (name.to_owned(), String::new());
+            found.push(SetupDifference { kind, name, variant, base, other, intended: false });
         }
     };
     push("tool", "sweat", base.meta.tool_version.clone(), other.meta.tool_version.clone());
@@ -260,10 +260,10 @@ const WORKLOAD: &[RunPart] = &[
 
 /// How the server was reached, without where.
 fn connection_text(server: &crate::archive::ServerRecord) -> String {
-    let way = server.address.split(' ').next().unwrap_or_default();
+    let variant = server.address.split(' ').next().unwrap_or_default();
     let place = if server.local { "same machine" } else { "another machine" };
     let tls = if server.cipher.is_some() { ", TLS" } else { "" };
-    format!("{way}, {place}{tls}")
+    format!("{variant}, {place}{tls}")
 }
 
 /// Variables with their origins.
@@ -293,7 +293,7 @@ fn setting_differences(base: &[VariableRecord], other: &[VariableRecord]) -> Vec
         found.push(SetupDifference {
             kind: "setting",
             name: name.clone(),
-            way: String::new(),
+            variant: String::new(),
             base: text(&ours),
             other: text(&theirs),
             intended: false,

@@ -39,7 +39,7 @@ pub(super) struct DecisionRule {
 
 /// Values of the base and of a way, in one metric.
 pub(super) struct ComparedValues {
-    pub(super) way: String,
+    pub(super) variant: String,
     pub(super) base: String,
     pub(super) design: StudyDesign,
     /// By block where paired; otherwise the numbers are those of the runs, and one may be missing.
@@ -51,21 +51,21 @@ impl ComparedValues {
     /// Those of two sides in a metric; of a paired design only blocks that have both.
     pub(super) fn new(
         base: (&str, &[&ComparisonUnit]),
-        way: (&str, &[&ComparisonUnit]),
+        variant: (&str, &[&ComparisonUnit]),
         design: StudyDesign,
         metric: &str,
     ) -> ComparedValues {
         let of = |units: &[&ComparisonUnit]| -> Vec<(u32, f64)> {
             units.iter().filter_map(|u| Some((u.block, *u.values.get(metric)?))).collect()
         };
-        let (mut base_values, mut way_values) = (of(base.1), of(way.1));
+        let (mut base_values, mut way_values) = (of(base.1), of(variant.1));
         if design == StudyDesign::Paired {
             let both = |block: u32, other: &[(u32, f64)]| other.iter().any(|(b, _)| *b == block);
             base_values.retain(|(block, _)| both(*block, &way_values));
             way_values.retain(|(block, _)| both(*block, &base_values));
         }
         ComparedValues {
-            way: way.0.to_owned(),
+            variant: variant.0.to_owned(),
             base: base.0.to_owned(),
             design,
             base_values,
@@ -134,14 +134,16 @@ pub(super) fn judge_variants(
     deciding: &str,
     notes: &[String],
 ) -> Vec<MetricComparison> {
-    let Some((base, ways)) = sides.split_first() else { return Vec::new() };
+    let Some((base, variants)) = sides.split_first() else { return Vec::new() };
     let mut metrics: Vec<&ComparedMetric> = METRICS.iter().collect();
     metrics.sort_by_key(|m| m.name != deciding);
     let mut found = Vec::new();
     for metric in metrics {
-        let values: Vec<ComparedValues> = ways
+        let values: Vec<ComparedValues> = variants
             .iter()
-            .map(|way| ComparedValues::new((base.0, &base.1), (way.0, &way.1), design, metric.name))
+            .map(|variant| {
+                ComparedValues::new((base.0, &base.1), (variant.0, &variant.1), design, metric.name)
+            })
             .filter(|v| v.run_count() > 0 || metric.name == deciding)
             .collect();
         let decides = metric.name == deciding;
@@ -185,7 +187,7 @@ fn judge_variant(
     rule: DecisionRule,
 ) -> MetricComparison {
     let mut found = MetricComparison {
-        way: values.way.clone(),
+        variant: values.variant.clone(),
         base: values.base.clone(),
         metric: metric.name.to_owned(),
         decides: false,
@@ -255,10 +257,10 @@ fn note_single_runs(values: &ComparedValues, found: &mut MetricComparison) {
 
 fn block_pairs(values: &ComparedValues) -> Vec<BlockPair> {
     let both = values.base_values.iter().zip(&values.way_values).enumerate();
-    both.map(|(place, (base, way))| BlockPair {
+    both.map(|(place, (base, variant))| BlockPair {
         block: if values.design == StudyDesign::Paired { base.0 } else { place as u32 + 1 },
         base: base.1,
-        way: way.1,
+        variant: variant.1,
     })
     .collect()
 }
@@ -319,13 +321,13 @@ fn signed_percent(log: f64) -> String {
 }
 
 fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut MetricComparison) {
-    let (base, way) = (log_values(&values.base_values), log_values(&values.way_values));
-    let p = rank_tests::mann_whitney_p(&base, &way);
-    let least = rank_tests::least_mann_whitney_p(base.len(), way.len());
+    let (base, variant) = (log_values(&values.base_values), log_values(&values.way_values));
+    let p = rank_tests::mann_whitney_p(&base, &variant);
+    let least = rank_tests::least_mann_whitney_p(base.len(), variant.len());
     found.notes.push(format!(
         "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller \
          one than {} is possible with so many runs)",
-        way.len(),
+        variant.len(),
         base.len(),
         format_number(p),
         format_number(least)

@@ -55,25 +55,26 @@ pub(super) fn compare_variants(
     trials: &[TrialFinding],
     noise: &[NoiseItem],
 ) -> VariantComparisons {
-    let ways = variant_names(run);
-    let differences = differences::variant_differences(run, &ways);
+    let variants = variant_names(run);
+    let differences = differences::variant_differences(run, &variants);
     let blocks = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
-    if ways.len() < 2 || blocks < 2 {
+    if variants.len() < 2 || blocks < 2 {
         return VariantComparisons { comparisons: Vec::new(), differences };
     }
     let asked = &run.meta.asked;
     let units = units::collect_units(&[(run, trials)]);
     let rule = DecisionRule { alpha: sequential::look_alpha(asked), margin: asked_margin(asked) };
     let mut notes = units.notes.clone();
-    notes.extend(same_order_note(run, &ways));
+    notes.extend(same_order_note(run, &variants));
     notes.extend(sequential::looks_note(asked, rule.alpha));
     let sides: Vec<(&str, Vec<&ComparisonUnit>)> =
-        ways.iter().map(|way| (*way, units.units_of_variant(way))).collect();
+        variants.iter().map(|variant| (*variant, units.units_of_variant(variant))).collect();
     let mut comparisons =
         judge::judge_variants(&sides, StudyDesign::Paired, rule, deciding_metric(asked), &notes);
     // Of a way against itself noise is the question.
     if noise::is_noisy(noise, &run.meta.allow) && run.meta.command != "aa" {
-        let slowed = |way: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.way == way);
+        let slowed =
+            |variant: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.variant == variant);
         apply_noise(&mut comparisons, slowed, trials.iter());
     }
     VariantComparisons { comparisons, differences }
@@ -88,21 +89,21 @@ fn apply_noise<'a>(
     let is_open = trials.any(|trial| !trial.arrival.starts_with("closed"));
     noise::withdraw_noisy_verdicts(comparisons.iter_mut(), |one| noise::NoiseSlowdown {
         base: slowed(&one.base),
-        way: slowed(&one.way),
+        variant: slowed(&one.variant),
         is_open,
     });
 }
 
 /// The ways that have loads, the base first: as planned, or else in the order they first ran.
 fn variant_names(run: &RunRecord) -> Vec<&str> {
-    let ran = run.trials.iter().map(|t| t.way.as_str());
-    let mut ways: Vec<&str> = Vec::new();
-    for way in run.meta.asked.ways.iter().map(String::as_str).chain(ran.clone()) {
-        if !ways.contains(&way) && ran.clone().any(|w| w == way) {
-            ways.push(way);
+    let ran = run.trials.iter().map(|t| t.variant.as_str());
+    let mut variants: Vec<&str> = Vec::new();
+    for variant in run.meta.asked.ways.iter().map(String::as_str).chain(ran.clone()) {
+        if !variants.contains(&variant) && ran.clone().any(|w| w == variant) {
+            variants.push(variant);
         }
     }
-    ways
+    variants
 }
 
 /// The metric that decides.
@@ -115,14 +116,14 @@ fn asked_margin(asked: &ExperimentRequest) -> f64 {
 }
 
 /// Says so if every block ran in the same order.
-fn same_order_note(run: &RunRecord, ways: &[&str]) -> Option<String> {
+fn same_order_note(run: &RunRecord, variants: &[&str]) -> Option<String> {
     let mut blocks: BTreeMap<u32, Vec<(u64, &str)>> = BTreeMap::new();
     for trial in &run.trials {
-        blocks.entry(trial.block).or_default().push((trial.began_ns, &trial.way));
+        blocks.entry(trial.block).or_default().push((trial.began_ns, &trial.variant));
     }
     let mut orders = blocks.into_values().map(|mut trials| {
         trials.sort_unstable();
-        let mut order: Vec<&str> = trials.into_iter().map(|(_, way)| way).collect();
+        let mut order: Vec<&str> = trials.into_iter().map(|(_, variant)| variant).collect();
         order.dedup();
         order
     });
@@ -133,7 +134,7 @@ fn same_order_note(run: &RunRecord, ways: &[&str]) -> Option<String> {
         format!(
             "every block ran {} in this order: a machine that gets slower or faster by itself \
              looks like a difference",
-            if ways.len() > 4 { "the ways".to_owned() } else { first.join(", ") }
+            if variants.len() > 4 { "the ways".to_owned() } else { first.join(", ") }
         )
     })
 }

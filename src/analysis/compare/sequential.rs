@@ -65,7 +65,7 @@ pub fn judge_interim(run: &RunRecord) -> InterimResult {
 /// first look at `first_look` blocks and at most `most`. `metric` is one of [`super::metric_names`]; another name counts as
 /// one of which more is better.
 pub fn judge_interim_pairs(
-    ways: &[(String, Vec<(f64, f64)>)],
+    variants: &[(String, Vec<(f64, f64)>)],
     metric_name: &str,
     margin: f64,
     first: u32,
@@ -76,10 +76,10 @@ pub fn judge_interim_pairs(
     let numbered = |values: &dyn Fn(&(f64, f64)) -> f64, pairs: &[(f64, f64)]| {
         pairs.iter().zip(1..).map(|(pair, block)| (block, values(pair))).collect()
     };
-    let values: Vec<ComparedValues> = ways
+    let values: Vec<ComparedValues> = variants
         .iter()
-        .map(|(way, pairs)| ComparedValues {
-            way: way.clone(),
+        .map(|(variant, pairs)| ComparedValues {
+            variant: variant.clone(),
             base: "base".to_owned(),
             design: StudyDesign::Paired,
             base_values: numbered(&|pair| pair.0, pairs),
@@ -87,18 +87,18 @@ pub fn judge_interim_pairs(
         })
         .collect();
     let found = judge_metric(&values, metric, rule);
-    let blocks = ways.iter().map(|(_, pairs)| pairs.len() as u32).min().unwrap_or(0);
+    let blocks = variants.iter().map(|(_, pairs)| pairs.len() as u32).min().unwrap_or(0);
     (interim_result(&found.iter().collect::<Vec<_>>(), blocks, first, most), found)
 }
 
 /// Blocks in which every way ran.
 fn complete_blocks(run: &RunRecord) -> u32 {
-    let ways = super::variant_names(run);
-    let has = |block: u32, way: &str| {
-        run.trials.iter().any(|t| t.block == block && t.way == way && t.reason == "done")
+    let variants = super::variant_names(run);
+    let has = |block: u32, variant: &str| {
+        run.trials.iter().any(|t| t.block == block && t.variant == variant && t.reason == "done")
     };
     let last = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
-    (1..=last).filter(|block| ways.iter().all(|way| has(*block, way))).count() as u32
+    (1..=last).filter(|block| variants.iter().all(|variant| has(*block, variant))).count() as u32
 }
 
 fn interim_result(
@@ -118,7 +118,7 @@ fn interim_result(
     let unsure: Vec<&str> = found
         .iter()
         .filter(|c| c.verdict == ComparisonVerdict::Unsure)
-        .map(|c| c.way.as_str())
+        .map(|c| c.variant.as_str())
         .collect();
     let clear = unsure.is_empty() && !found.is_empty();
     let words = match (clear, next) {

@@ -96,7 +96,7 @@ impl ExperimentSimulator {
 fn judge_simulated_pairs(pairs: &[(f64, f64)], margin: f64) -> MetricComparison {
     let side = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).zip(1..).map(|(v, b)| (b, v));
     let values = ComparedValues {
-        way: "b".to_owned(),
+        variant: "b".to_owned(),
         base: "a".to_owned(),
         design: StudyDesign::Paired,
         base_values: side(|p| p.0).collect(),
@@ -200,8 +200,8 @@ fn looking_often_is_paid_for() {
     for _ in 0..EXPERIMENTS {
         let pairs = world.simulate_blocks(20);
         let look = |blocks: usize| {
-            let ways = [("b".to_owned(), pairs[..blocks].to_vec())];
-            let (clarity, found) = judge_interim_pairs(&ways, "events_per_s", 0.0, 5, 20);
+            let variants = [("b".to_owned(), pairs[..blocks].to_vec())];
+            let (clarity, found) = judge_interim_pairs(&variants, "events_per_s", 0.0, 5, 20);
             clarity.clear && is_claim(&found[0])
         };
         wrong += usize::from([5, 10, 20].into_iter().any(look));
@@ -219,9 +219,9 @@ fn many_ways_are_paid_for() {
     let mut wrong = 0;
     for _ in 0..EXPERIMENTS / 2 {
         // Five ways that are all the base: each against its own base, which is harder than a shared one.
-        let ways: Vec<(String, Vec<(f64, f64)>)> =
-            (0..5).map(|way| (way.to_string(), world.simulate_blocks(8))).collect();
-        let (_, found) = judge_interim_pairs(&ways, "events_per_s", 0.0, 8, 8);
+        let variants: Vec<(String, Vec<(f64, f64)>)> =
+            (0..5).map(|variant| (variant.to_string(), world.simulate_blocks(8))).collect();
+        let (_, found) = judge_interim_pairs(&variants, "events_per_s", 0.0, 8, 8);
         wrong += usize::from(found.iter().any(is_claim));
     }
     let share = wrong as f64 / EXPERIMENTS as f64;
@@ -247,17 +247,17 @@ fn disturbed_experiment(
 ) -> MetricComparison {
     let mut pairs = world.simulate_blocks(blocks);
     let mut slowed = (0.0, 0.0);
-    for (base, way) in &mut pairs {
+    for (base, variant) in &mut pairs {
         let shares = (stolen_share(world, often.0), stolen_share(world, often.1));
         let mut felt = || least + (1.0 - least) * world.random.uniform_fraction();
         *base *= 1.0 - shares.0 * felt();
-        *way *= 1.0 - shares.1 * felt();
+        *variant *= 1.0 - shares.1 * felt();
         slowed.0 -= (1.0 - shares.0).ln() / f64::from(blocks);
         slowed.1 -= (1.0 - shares.1).ln() / f64::from(blocks);
     }
     let mut found = [judge_simulated_pairs(&pairs, 0.02)];
-    let (base, way) = slowed;
-    withdraw_noisy_verdicts(found.iter_mut(), |_| NoiseSlowdown { base, way, is_open: false });
+    let (base, variant) = slowed;
+    withdraw_noisy_verdicts(found.iter_mut(), |_| NoiseSlowdown { base, variant, is_open: false });
     let [found] = found;
     found
 }

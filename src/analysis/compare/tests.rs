@@ -12,7 +12,7 @@ const SECOND: u64 = 1_000_000_000;
 const SETTING: &str = "innodb_flush_log_at_trx_commit";
 
 /// Ten seconds of events at this rate, each a thousandth of a thousandth of it long.
-fn load(way: &str, block: u32, rate: u64, began_s: u64) -> Trial {
+fn load(variant: &str, block: u32, rate: u64, began_s: u64) -> Trial {
     let mut response: Histogram = new_histogram();
     let latency_ns = SECOND / rate;
     response.record_n(latency_ns, rate * 10).unwrap();
@@ -30,8 +30,8 @@ fn load(way: &str, block: u32, rate: u64, began_s: u64) -> Trial {
         }
     };
     Trial {
-        id: format!("{began_s}-{way}-{block}"),
-        way: way.to_owned(),
+        id: format!("{began_s}-{variant}-{block}"),
+        variant: variant.to_owned(),
         block,
         workload: "oltp_update_non_index".to_owned(),
         arrival: "closed".to_owned(),
@@ -50,23 +50,23 @@ fn load(way: &str, block: u32, rate: u64, began_s: u64) -> Trial {
 }
 
 /// A run of these ways: rates block by block, in alternating order.
-pub(in crate::analysis) fn experiment(ways: &[(&str, &[u64])]) -> RunRecord {
+pub(in crate::analysis) fn experiment(variants: &[(&str, &[u64])]) -> RunRecord {
     let mut run = RunRecord { meta: fixture_runs::bench_run().meta, ..RunRecord::default() };
     run.meta.asked = ExperimentRequest {
-        ways: ways.iter().map(|(way, _)| (*way).to_owned()).collect(),
+        ways: variants.iter().map(|(variant, _)| (*variant).to_owned()).collect(),
         metric: METRIC.to_owned(),
         margin: MARGIN,
-        blocks: ways[0].1.len() as u32,
+        blocks: variants[0].1.len() as u32,
         ..ExperimentRequest::default()
     };
     let mut at = 1;
-    for block in 0..ways[0].1.len() {
-        let mut order: Vec<&(&str, &[u64])> = ways.iter().collect();
+    for block in 0..variants[0].1.len() {
+        let mut order: Vec<&(&str, &[u64])> = variants.iter().collect();
         if block % 2 == 1 {
             order.reverse();
         }
-        for (way, rates) in order {
-            run.trials.push(load(way, block as u32 + 1, rates[block], at));
+        for (variant, rates) in order {
+            run.trials.push(load(variant, block as u32 + 1, rates[block], at));
             at += 20;
         }
     }
@@ -98,7 +98,7 @@ fn a_clear_difference_is_told_with_its_interval() {
     near(rank.p, 0.03125);
     assert!(rank.ci95.0 > 1.3 && found.p.unwrap() < 1e-6);
     assert_eq!(found.pairs.len(), 6);
-    assert_eq!((found.pairs[1].base, found.pairs[1].way), (1010.0, 1320.0));
+    assert_eq!((found.pairs[1].base, found.pairs[1].variant), (1010.0, 1320.0));
     assert!(
         findings.answer[0]
             .starts_with("flush=2 does 31 % more events/s than flush=1, 95 % interval +30")
@@ -174,14 +174,14 @@ fn one_wild_block_makes_the_two_tests_disagree() {
 #[test]
 fn blocks_are_left_out_only_by_named_rules() {
     let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
-    let cut = run.trials.iter_mut().find(|t| t.way == "b" && t.block == 2).unwrap();
+    let cut = run.trials.iter_mut().find(|t| t.variant == "b" && t.block == 2).unwrap();
     cut.reason = "interrupted".to_owned();
     let findings = analyse_run(&run);
     let found = deciding(&findings);
     assert_eq!(found.ratio.runs, 2);
     assert!(found.notes.iter().any(|n| n.starts_with("left out") && n.contains("[CUT]")));
     let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
-    for trial in run.trials.iter_mut().filter(|t| t.way == "b") {
+    for trial in run.trials.iter_mut().filter(|t| t.variant == "b") {
         trial.failed[0].record_n(1000, 500).unwrap();
     }
     let findings = analyse_run(&run);
@@ -203,7 +203,7 @@ fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
     assert_eq!(decided.len(), 2);
     assert!(decided.iter().all(|c| c.base == "8" && c.verdict == ComparisonVerdict::Better));
     let race = &findings.comparisons[2];
-    assert_eq!((race.way.as_str(), race.base.as_str(), race.decides), ("32", "16", false));
+    assert_eq!((race.variant.as_str(), race.base.as_str(), race.decides), ("32", "16", false));
     assert_eq!(race.verdict, ComparisonVerdict::Better);
     assert!(findings.answer[0].starts_with("32 is best in events/s: +8."), "{:?}", findings.answer);
     assert!(findings.answer[1].starts_with("Against 8: 16 +20"), "{:?}", findings.answer);
@@ -226,7 +226,7 @@ fn the_same_order_in_every_block_is_said() {
             .any(|n| n.contains("every block ran a, b in this order"))
     };
     assert!(!noted(&run));
-    run.trials.sort_by(|a, b| (a.block, &a.way).cmp(&(b.block, &b.way)));
+    run.trials.sort_by(|a, b| (a.block, &a.variant).cmp(&(b.block, &b.variant)));
     for (place, trial) in run.trials.iter_mut().enumerate() {
         trial.began_ns = place as u64 * 20 * SECOND;
         trial.ended_ns = trial.began_ns + 10 * SECOND;
@@ -306,7 +306,7 @@ fn finished_runs_say_what_differs() {
         (ComparisonVerdict::Better, false, 3)
     );
     assert_eq!(
-        (found.way.as_str(), found.base.as_str()),
+        (found.variant.as_str(), found.base.as_str()),
         ("innodb_flush_log_at_trx_commit=2", "innodb_flush_log_at_trx_commit=1")
     );
     assert!(
@@ -377,12 +377,14 @@ fn other_workloads_loads_and_data_are_other_experiments() {
 #[test]
 fn ways_of_a_plan_say_what_they_change() {
     let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
-    for trial in run.trials.iter_mut().filter(|t| t.way == "b") {
+    for trial in run.trials.iter_mut().filter(|t| t.variant == "b") {
         trial.settings.insert(SETTING.to_owned(), "2".to_owned());
         trial.settings.insert("sync_binlog".to_owned(), "0".to_owned());
     }
     let findings = analyse_run(&run);
-    assert!(findings.differences.iter().all(|d| d.intended && d.way == "b" && d.kind == "setting"));
+    assert!(
+        findings.differences.iter().all(|d| d.intended && d.variant == "b" && d.kind == "setting")
+    );
     assert_eq!(findings.differences.len(), 2);
     let caveat = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
     assert_eq!(caveat.level, CaveatLevel::Note);

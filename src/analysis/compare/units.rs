@@ -14,7 +14,7 @@ use super::metric::METRICS;
 /// One way in one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ComparisonUnit {
-    pub(super) way: String,
+    pub(super) variant: String,
     pub(super) block: u32,
     /// Values by metric; what is not known, or nothing, is absent: it has no logarithm.
     pub(super) values: BTreeMap<&'static str, f64>,
@@ -33,8 +33,8 @@ impl ComparisonUnits {
         &self.units
     }
     /// Those of a way, by block.
-    pub(super) fn units_of_variant(&self, way: &str) -> Vec<&ComparisonUnit> {
-        self.units.iter().filter(|unit| unit.way == way).collect()
+    pub(super) fn units_of_variant(&self, variant: &str) -> Vec<&ComparisonUnit> {
+        self.units.iter().filter(|unit| unit.variant == variant).collect()
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn collect_units(runs: &[(&RunRecord, &[TrialFinding])]) -> Compariso
         let mut most = 0;
         for load in run.trials.iter().zip(*trials) {
             most = most.max(load.0.block);
-            let place = (passed + load.0.block, load.0.way.as_str());
+            let place = (passed + load.0.block, load.0.variant.as_str());
             loads.entry(place).or_default().push(load);
         }
         passed += most;
@@ -77,11 +77,12 @@ pub(super) fn collect_units(runs: &[(&RunRecord, &[TrialFinding])]) -> Compariso
         }
     });
     let part = if unsteady.is_none() { CountedPart::Steady } else { CountedPart::Whole };
-    let unit = |((block, way), loads): (&(u32, &str), &Vec<TrialWithFinding<'_>>)| ComparisonUnit {
-        way: (*way).to_owned(),
-        block: *block,
-        values: unit_values(loads, part),
-    };
+    let unit =
+        |((block, variant), loads): (&(u32, &str), &Vec<TrialWithFinding<'_>>)| ComparisonUnit {
+            variant: (*variant).to_owned(),
+            block: *block,
+            values: unit_values(loads, part),
+        };
     ComparisonUnits { units: loads.iter().map(unit).collect(), notes }
 }
 

@@ -31,7 +31,7 @@ impl ComparisonVerdict {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricComparison {
     /// The way, or the run, that is compared.
-    pub way: String,
+    pub variant: String,
     /// What it is compared with.
     pub base: String,
     /// Metric, with its unit: `events_per_s`, `p99_s`, `server_cpu_us`.
@@ -86,7 +86,7 @@ pub struct BlockPair {
     /// The base's value.
     pub base: f64,
     /// The way's value.
-    pub way: f64,
+    pub variant: f64,
 }
 
 /// Something that is not the same in what is compared.
@@ -97,7 +97,7 @@ pub struct SetupDifference {
     /// Its name.
     pub name: String,
     /// The way, or the run, that differs from the base.
-    pub way: String,
+    pub variant: String,
     /// In the base.
     pub base: String,
     /// In the other.

@@ -44,7 +44,7 @@ pub struct Findings {
     /// Size of the data against the pool.
     pub data: DataSize,
     /// One entry per group of the experiment, in the order they ran; empty for a plain load.
-    pub ways: Vec<VariantFinding>,
+    pub variants: Vec<VariantFinding>,
     /// One entry per load, in the order they ran.
     pub trials: Vec<TrialFinding>,
     /// Each way against the base, metric by metric; the deciding one first.
@@ -260,7 +260,7 @@ pub struct TrialFinding {
     /// Folder name.
     pub id: String,
     /// Its group; empty if there are none.
-    pub way: String,
+    pub variant: String,
     /// Which run in the group, from 1.
     pub pass: u32,
     /// Which repeat of the whole experiment, from 1.
@@ -382,7 +382,7 @@ pub struct CostItem {
 #[derive(Clone, Debug)]
 pub struct VariantFinding {
     /// Its name.
-    pub way: String,
+    pub variant: String,
     /// Seconds spent warming; `None` if it does not warm.
     pub warm_s: Option<f64>,
     /// Bytes read while warming.

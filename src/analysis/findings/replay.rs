@@ -6,7 +6,7 @@ use super::{LatencySummary, MetricComparison};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayFinding {
     /// The way; empty if there is only one.
-    pub way: String,
+    pub variant: String,
     /// Its loads, as indexes into the trials.
     pub trials: Vec<usize>,
     /// Sessions of the log.
@@ -116,7 +116,7 @@ pub struct ReplayChange {
     /// Service times in the base.
     pub base: LatencySummary,
     /// Service times in the other.
-    pub way: LatencySummary,
+    pub variant: LatencySummary,
     /// New errors in the base and in the other: those that the recording did not have.
     pub errors_new: (u64, u64),
     /// The other against the base.

@@ -43,7 +43,7 @@ pub struct TimelineStep {
     /// `prepare`, `restart_cold`, `warm`, `load`, ...
     pub kind: String,
     /// Its group; empty if there are none.
-    pub way: String,
+    pub variant: String,
     /// In words.
     pub label: String,
     /// When it began, seconds since the origin.

@@ -50,7 +50,7 @@ pub struct WaitFinding {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitGroup {
     /// The way; empty if there are none.
-    pub way: String,
+    pub variant: String,
     /// Its value in a sweep, as text; empty without one.
     pub value: String,
     /// The instrument.

@@ -40,7 +40,7 @@ mod tests {
 
     fn comparison(verdict: ComparisonVerdict) -> MetricComparison {
         MetricComparison {
-            way: "a-again".to_owned(),
+            variant: "a-again".to_owned(),
             base: "a".to_owned(),
             metric: "events_per_s".to_owned(),
             decides: true,

@@ -44,7 +44,7 @@ fn noise_effect(metric: &str, is_open: bool) -> NoiseEffect {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct NoiseSlowdown {
     pub(in super::super) base: f64,
-    pub(in super::super) way: f64,
+    pub(in super::super) variant: f64,
     /// Whether loads had a fixed rate.
     pub(in super::super) is_open: bool,
 }
@@ -54,9 +54,9 @@ fn noise_log_ratio(found: &MetricComparison, slowed: NoiseSlowdown) -> f64 {
     let size = match noise_effect(&found.metric, slowed.is_open) {
         NoiseEffect::Nothing => return 0.0,
         NoiseEffect::Anything => return f64::INFINITY,
-        NoiseEffect::Share if found.metric == "events_per_s" => (slowed.base, slowed.way),
+        NoiseEffect::Share if found.metric == "events_per_s" => (slowed.base, slowed.variant),
         // Where more is slower it is the other way round.
-        NoiseEffect::Share => (slowed.way, slowed.base),
+        NoiseEffect::Share => (slowed.variant, slowed.base),
     };
     match found.ratio.value {
         Some(ratio) if ratio >= 1.0 => size.0,
@@ -103,8 +103,8 @@ pub(in super::super) fn withdraw_noisy_verdicts<'a>(
 
 /// Whether a machine was so noisy that claims have to be held against it; what the user knows of does not count.
 pub(in super::super) fn is_noisy(noise: &[NoiseItem], allowed: &[String]) -> bool {
-    let doubt = |item: &NoiseItem| if item.id == FOREIGN { "FOREIGN-CPU" } else { "NOISE" };
-    let is_known = |item: &NoiseItem| allowed.iter().any(|id| id == doubt(item));
+    let caveat = |item: &NoiseItem| if item.id == FOREIGN { "FOREIGN-CPU" } else { "NOISE" };
+    let is_known = |item: &NoiseItem| allowed.iter().any(|id| id == caveat(item));
     noise.iter().any(|item| item.level == "void" && !is_known(item))
 }
 

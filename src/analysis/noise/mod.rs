@@ -124,7 +124,7 @@ pub(super) fn noise_of_run(run: &RunRecord) -> Vec<NoiseItem> {
 /// Whether loads are compared with each other, so that a machine that changes meanwhile decides the answer.
 fn is_experiment(run: &RunRecord) -> bool {
     let first = run.trials.first();
-    run.trials.iter().any(|t| first.is_some_and(|f| t.way != f.way || t.block != f.block))
+    run.trials.iter().any(|t| first.is_some_and(|f| t.variant != f.variant || t.block != f.block))
 }
 
 /// The worst level among items: `ok`, `note`, `warn`, `void`.

@@ -15,7 +15,7 @@ const DIGEST: usize = 60;
 pub(in super::super) fn replay_sentences(replays: &[ReplayFinding]) -> Vec<AnswerSentence> {
     let mut answer = Vec::new();
     for replay in replays {
-        let name = if replays.len() > 1 { format!("{}: ", replay.way) } else { String::new() };
+        let name = if replays.len() > 1 { format!("{}: ", replay.variant) } else { String::new() };
         answer.push(replay_sentence(replay, &name));
         if replays.len() == 1 {
             answer.extend(most_slowed_sentence(replay));
@@ -188,16 +188,18 @@ fn left_out_sentence(replay: &ReplayFinding) -> Option<AnswerSentence> {
 
 /// What came of classes in each way, or in other runs, against the base.
 pub(in super::super) fn change_sentences(changes: &[ReplayChange]) -> Vec<AnswerSentence> {
-    let mut ways: Vec<(&str, &str)> = Vec::new();
+    let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in changes {
-        let pair = (one.change.way.as_str(), one.change.base.as_str());
-        if !ways.contains(&pair) {
-            ways.push(pair);
+        let pair = (one.change.variant.as_str(), one.change.base.as_str());
+        if !variants.contains(&pair) {
+            variants.push(pair);
         }
     }
-    ways.into_iter()
-        .map(|(way, base)| {
-            let own: Vec<&ReplayChange> = changes.iter().filter(|c| c.change.way == way).collect();
+    variants
+        .into_iter()
+        .map(|(variant, base)| {
+            let own: Vec<&ReplayChange> =
+                changes.iter().filter(|c| c.change.variant == variant).collect();
             let judged = [
                 ComparisonVerdict::Worse,
                 ComparisonVerdict::Better,
@@ -207,7 +209,7 @@ pub(in super::super) fn change_sentences(changes: &[ReplayChange]) -> Vec<Answer
             let number = |verdict| own.iter().filter(|one| one.change.verdict == verdict).count();
             answer_texts::REPLAY_CHANGES.to_sentence(&[
                 ("classes", &format_plural(own.len() as u64, "class", "classes")),
-                ("way", &way),
+                ("way", &variant),
                 ("base", &base),
                 ("tally", &verdict_tally(judged.map(number))),
             ])

@@ -16,11 +16,12 @@ type ReplayUnit = (u32, ReplayTotals);
 
 /// Each further way of a run against its first.
 pub(in super::super) fn changes_between_variants(run: &RunRecord) -> Vec<ReplayChange> {
-    let mut ways: Vec<(&str, BTreeMap<u32, ReplayTotals>)> = Vec::new();
+    let mut variants: Vec<(&str, BTreeMap<u32, ReplayTotals>)> = Vec::new();
     let asked = run.meta.asked.ways.iter().map(String::as_str);
-    for way in asked.chain(run.trials.iter().map(|trial| trial.way.as_str())) {
-        let of_way: Vec<&Trial> = run.trials.iter().filter(|trial| trial.way == way).collect();
-        if ways.iter().any(|(known, _)| *known == way) || of_way.is_empty() {
+    for variant in asked.chain(run.trials.iter().map(|trial| trial.variant.as_str())) {
+        let of_way: Vec<&Trial> =
+            run.trials.iter().filter(|trial| trial.variant == variant).collect();
+        if variants.iter().any(|(known, _)| *known == variant) || of_way.is_empty() {
             continue;
         }
         let mut blocks: BTreeMap<u32, ReplayTotals> = BTreeMap::new();
@@ -30,14 +31,14 @@ pub(in super::super) fn changes_between_variants(run: &RunRecord) -> Vec<ReplayC
                 .iter()
                 .for_each(|told| blocks.entry(trial.block).or_default().add_replay(told));
         }
-        ways.push((way, blocks));
+        variants.push((variant, blocks));
     }
-    let Some((base, others)) = ways.split_first() else { return Vec::new() };
+    let Some((base, others)) = variants.split_first() else { return Vec::new() };
     let units = |blocks: &BTreeMap<u32, ReplayTotals>| -> Vec<ReplayUnit> {
         blocks.iter().map(|(block, told)| (*block, told.clone())).collect()
     };
-    let of = |(way, blocks): &(&str, BTreeMap<u32, ReplayTotals>)| {
-        compare_sides((base.0, &units(&base.1)), (way, &units(blocks)), true, asked_margin(run))
+    let of = |(variant, blocks): &(&str, BTreeMap<u32, ReplayTotals>)| {
+        compare_sides((base.0, &units(&base.1)), (variant, &units(blocks)), true, asked_margin(run))
     };
     others.iter().flat_map(of).collect()
 }
@@ -110,7 +111,7 @@ fn compare_sides(
             let one = ReplayChange {
                 digest: after.digest.clone(),
                 base: latency::summarize_sparse(&before.replayed_ns),
-                way: latency::summarize_sparse(&after.replayed_ns),
+                variant: latency::summarize_sparse(&after.replayed_ns),
                 errors_new: (before.errors_new, after.errors_new),
                 change,
             };

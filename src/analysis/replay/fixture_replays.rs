@@ -134,10 +134,10 @@ pub(crate) fn two_variant_run() -> RunRecord {
     let mut run = replay_run();
     let only = run.trials.remove(0);
     for block in 1..=6u32 {
-        for (way, by) in [("a", 1.0), ("b", 1.5)] {
+        for (variant, by) in [("a", 1.0), ("b", 1.5)] {
             let mut trial = only.clone();
-            trial.id = format!("{block}-{way}");
-            way.clone_into(&mut trial.way);
+            trial.id = format!("{block}-{variant}");
+            variant.clone_into(&mut trial.variant);
             trial.block = block;
             trial.replayed = Some(slowed_replay(by, u64::from(block) * 7));
             run.trials.push(trial);

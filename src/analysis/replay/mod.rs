@@ -34,17 +34,17 @@ const MARGIN: f64 = 0.02;
 
 /// The replays of a run, by way, in the order they ran.
 pub(super) fn replay_findings(run: &RunRecord) -> Vec<ReplayFinding> {
-    let mut ways: Vec<(&str, Vec<usize>)> = Vec::new();
+    let mut variants: Vec<(&str, Vec<usize>)> = Vec::new();
     for (place, trial) in run.trials.iter().enumerate() {
         if trial.replayed.is_none() {
             continue;
         }
-        match ways.iter_mut().find(|(way, _)| *way == trial.way) {
+        match variants.iter_mut().find(|(variant, _)| *variant == trial.variant) {
             Some((_, places)) => places.push(place),
-            None => ways.push((&trial.way, vec![place])),
+            None => variants.push((&trial.variant, vec![place])),
         }
     }
-    ways.into_iter().map(|(way, places)| variant_replay(run, way, places)).collect()
+    variants.into_iter().map(|(variant, places)| variant_replay(run, variant, places)).collect()
 }
 
 /// Holds what is said of classes against the noise of the machine. What was recorded is taken as it is.
@@ -57,17 +57,18 @@ pub(super) fn apply_noise(
     if !noise::is_noisy(items, &run.meta.allow) {
         return;
     }
-    let slowed = |way: &str| noise::mean_slowdown(&[(run, items)], |trial| trial.way == way);
+    let slowed =
+        |variant: &str| noise::mean_slowdown(&[(run, items)], |trial| trial.variant == variant);
     let is_open = run.trials.iter().any(|trial| timing_text(trial).is_some());
     for replay in replays {
-        let way = slowed(&replay.way);
+        let variant = slowed(&replay.variant);
         let classes = replay.classes.iter_mut().filter_map(|class| class.change.as_mut());
-        noise::withdraw_noisy_verdicts(classes, |_| NoiseSlowdown { base: 0.0, way, is_open });
+        noise::withdraw_noisy_verdicts(classes, |_| NoiseSlowdown { base: 0.0, variant, is_open });
     }
     let changes = changes.iter_mut().map(|one| &mut one.change);
     noise::withdraw_noisy_verdicts(changes, |one| {
-        let (base, way) = (slowed(&one.base), slowed(&one.way));
-        NoiseSlowdown { base, way, is_open }
+        let (base, variant) = (slowed(&one.base), slowed(&one.variant));
+        NoiseSlowdown { base, variant, is_open }
     });
 }
 
@@ -81,7 +82,7 @@ fn us_to_seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-fn variant_replay(run: &RunRecord, way: &str, places: Vec<usize>) -> ReplayFinding {
+fn variant_replay(run: &RunRecord, variant: &str, places: Vec<usize>) -> ReplayFinding {
     let mut told = ReplayTotals::default();
     for place in &places {
         run.trials[*place].replayed.iter().for_each(|one| told.add_replay(one));
@@ -99,7 +100,7 @@ fn variant_replay(run: &RunRecord, way: &str, places: Vec<usize>) -> ReplayFindi
         example: left.example.clone(),
     };
     ReplayFinding {
-        way: way.to_owned(),
+        variant: variant.to_owned(),
         sessions: told.sessions,
         sessions_at_once: told.sessions_at_once,
         records: told.records,

@@ -33,7 +33,7 @@ fn classes_are_judged_and_stand_by_the_time_they_took() {
     );
     let worst = replay.classes[0].change.as_ref().unwrap();
     assert!((worst.ratio.value.unwrap() - 3.0).abs() < 0.1, "{worst:?}");
-    assert_eq!((worst.base.as_str(), worst.way.as_str()), ("recorded", "replayed"));
+    assert_eq!((worst.base.as_str(), worst.variant.as_str()), ("recorded", "replayed"));
     assert_eq!(replay.errors, [2, 40, 0]);
     assert_eq!((replay.rows_compared, replay.rows_differing), (7_210, 12));
     assert_eq!(replay.left_out, 2_760);

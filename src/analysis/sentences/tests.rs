@@ -316,11 +316,11 @@ fn loads() -> Vec<Situation> {
     add(
         &|run| {
             let first = run.trials[0].clone();
-            for (block, way) in [(1, "b"), (2, "a"), (2, "b")] {
-                let way = way.to_owned();
-                run.trials.push(crate::archive::Trial { block, way, ..first.clone() });
+            for (block, variant) in [(1, "b"), (2, "a"), (2, "b")] {
+                let variant = variant.to_owned();
+                run.trials.push(crate::archive::Trial { block, variant, ..first.clone() });
             }
-            run.trials[0].way = "a".to_owned();
+            run.trials[0].variant = "a".to_owned();
         },
         &["ORDER"],
         &["ONE_RUN"],
@@ -383,9 +383,9 @@ fn experiments() -> Vec<Situation> {
         run.steps[0].notes.push("side effect: cleaners is 4, and 1 before".to_owned());
     };
     add(demo(noted), &["SIDE_EFFECT"], &[]);
-    let seconds_of = |way: &str, times: f64| {
+    let seconds_of = |variant: &str, times: f64| {
         demo(|run| {
-            for trial in run.trials.iter_mut().filter(|t| t.way == way && t.pass == 1) {
+            for trial in run.trials.iter_mut().filter(|t| t.variant == variant && t.pass == 1) {
                 let length = (trial.ended_ns - trial.began_ns) as f64;
                 trial.ended_ns = trial.began_ns + (length * times) as u64;
             }
@@ -408,7 +408,8 @@ fn experiments() -> Vec<Situation> {
     warmed.trials.clear();
     add(warmed, &["WARMED"], &["NOTHING"]);
     add(RunRecord::default(), &["NOTHING"], &["WARMED"]);
-    let pair = |base: &[u64], way: &[u64]| compare::tests::experiment(&[("a", base), ("b", way)]);
+    let pair =
+        |base: &[u64], variant: &[u64]| compare::tests::experiment(&[("a", base), ("b", variant)]);
     let flat: &[u64] = &[1000, 1001, 999, 1002, 998, 1000];
     add(
         pair(flat, &[1310, 1320, 1300, 1315, 1303, 1312]),
@@ -422,8 +423,8 @@ fn experiments() -> Vec<Situation> {
         &["PAIR_UNSURE_MARGIN"],
         &["PAIR_UNSURE"],
     );
-    let noisy = |way: &[u64], lost: f64| {
-        let mut run = pair(flat, way);
+    let noisy = |variant: &[u64], lost: f64| {
+        let mut run = pair(flat, variant);
         in_steps(&mut run);
         (0..run.steps.len()).for_each(|step| lose_time(&mut run, step, lost));
         run
@@ -454,7 +455,7 @@ fn experiments() -> Vec<Situation> {
     add(three(&[1201, 1203, 1200, 1202]), &["RACE_SAME"], &["RACE_BEST"]);
     add(three(&[1150, 1290, 1150, 1240]), &["RACE_UNSURE"], &["RACE_BEST"]);
     let mut many = three(&[1300, 1301, 1299, 1304]);
-    for trial in many.trials.iter_mut().filter(|t| t.way == "c") {
+    for trial in many.trials.iter_mut().filter(|t| t.variant == "c") {
         trial.settings = [("x", "1"), ("y", "2")].map(|(k, v)| (k.into(), v.into())).into();
     }
     add(many, &["CONFOUNDED_PLAN"], &["CONFOUNDED_RUNS"]);
@@ -526,7 +527,7 @@ fn finished() -> Vec<(Findings, &'static [&'static str])> {
 fn made_up() -> Vec<AnswerSentence> {
     let mut all = Vec::new();
     let comparison = |verdict, more_blocks| MetricComparison {
-        way: "again".to_owned(),
+        variant: "again".to_owned(),
         base: "a".to_owned(),
         metric: "events_per_s".to_owned(),
         decides: true,
@@ -622,11 +623,11 @@ fn seen(change: impl FnOnce(&mut Findings), plan: &str) -> BTreeSet<&'static str
     let run = bench(|run| run.plan = plan.to_owned());
     let mut findings = analyse_run(&run);
     change(&mut findings);
-    let Findings { trials, ways, data, noise, timeline, .. } = &findings;
-    let case = CaveatInput { run: &run, trials, ways, data, noise };
-    let answer = super::super::answer::answer_sentences(ways, trials, &timeline.phases, 1.0);
+    let Findings { trials, variants, data, noise, timeline, .. } = &findings;
+    let input = CaveatInput { run: &run, trials, variants, data, noise };
+    let answer = super::super::answer::answer_sentences(variants, trials, &timeline.phases, 1.0);
     let answer = answer.iter().map(|said| said.id);
-    answer.chain(caveats::find_caveats(&case).iter().map(|caveat| caveat.sentence)).collect()
+    answer.chain(caveats::find_caveats(&input).iter().map(|caveat| caveat.sentence)).collect()
 }
 
 fn steady(verdict: SteadyVerdict) -> impl FnOnce(&mut Findings) {
@@ -710,8 +711,8 @@ fn every_text_is_whole_and_counts_right() {
     let made_up = made_up().into_iter().map(|said| said.text);
     let texts = everything().into_iter().flat_map(|findings| {
         let answer = findings.answer.into_iter().map(|said| said.text);
-        let doubts = findings.caveats.into_iter().flat_map(|c| [c.evidence, c.remedy]);
-        answer.chain(doubts).collect::<Vec<_>>()
+        let caveats = findings.caveats.into_iter().flat_map(|c| [c.evidence, c.remedy]);
+        answer.chain(caveats).collect::<Vec<_>>()
     });
     let wrong = texts.chain(made_up).filter_map(|text| Some((fault(&text)?, text)));
     assert_eq!(wrong.collect::<Vec<_>>(), []);
@@ -738,7 +739,7 @@ fn void_and_a_verdict_never_stand_together() {
         let classes = of_replays.filter_map(|class| class.change.as_ref());
         let changes = findings.replay_changes.iter().map(|one| &one.change);
         for one in findings.comparisons.iter().chain(classes).chain(changes) {
-            assert_eq!(one.verdict, ComparisonVerdict::Unsure, "{}", one.way);
+            assert_eq!(one.verdict, ComparisonVerdict::Unsure, "{}", one.variant);
         }
     }
     assert!(void > 5, "{void}");
@@ -767,10 +768,10 @@ fn every_row_says_when_and_names_its_gaps() {
         let parts = text.split('{').skip(1);
         parts.filter_map(|rest| Some(rest.split_once('}')?.0.to_owned())).collect()
     };
-    let doubts =
+    let caveats =
         caveat_texts::ALL.iter().map(|row| (row.name, row.when, [row.evidence, row.remedy]));
     let answers = answer_texts::ALL.iter().map(|row| (row.id, row.when, [row.text, row.if_void]));
-    for (name, when, texts) in doubts.chain(answers) {
+    for (name, when, texts) in caveats.chain(answers) {
         assert!(!when.is_empty(), "{name}");
         let all: Vec<String> = texts.iter().flat_map(|text| gaps(text)).collect();
         assert!(all.iter().all(|gap| !gap.is_empty()), "{name}: {all:?}");

@@ -93,18 +93,18 @@ pub(crate) fn mann_whitney_p(a: &[f64], b: &[f64]) -> f64 {
     }
     // ways[k][s]: in how many ways k of the values have ranks that sum to s.
     let total: usize = ranks.iter().sum();
-    let mut ways = vec![vec![0.0; total + 1]; a.len() + 1];
-    ways[0][0] = 1.0;
+    let mut variants = vec![vec![0.0; total + 1]; a.len() + 1];
+    variants[0][0] = 1.0;
     for rank in &ranks {
         for k in (1..=a.len()).rev() {
-            let (fewer, same) = ways.split_at_mut(k);
+            let (fewer, same) = variants.split_at_mut(k);
             for sum in *rank..=total {
                 same[0][sum] += fewer[k - 1][sum - rank];
             }
         }
     }
-    let all_ways: f64 = ways[a.len()].iter().sum();
-    let chances: Vec<f64> = ways[a.len()].iter().map(|w| w / all_ways).collect();
+    let all_ways: f64 = variants[a.len()].iter().sum();
+    let chances: Vec<f64> = variants[a.len()].iter().map(|w| w / all_ways).collect();
     two_tails(&chances, sum_a)
 }
 

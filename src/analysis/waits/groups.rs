@@ -9,10 +9,10 @@ use crate::archive::{RunRecord, Trial};
 /// Instruments by way, where there are several loads; in the order of the ways.
 pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -> Vec<WaitGroup> {
     let whole: Vec<&WaitFinding> = findings.iter().filter(|f| f.operation.is_empty()).collect();
-    let way = |f: &WaitFinding| run.trials[f.trial].way.clone();
+    let variant = |f: &WaitFinding| run.trials[f.trial].variant.clone();
     let mut keys: Vec<(String, String)> = Vec::new();
     for finding in &whole {
-        let key = (finding.instrument.clone(), way(finding));
+        let key = (finding.instrument.clone(), variant(finding));
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -25,18 +25,18 @@ pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -
         a.0.cmp(&b.0).then(variant_rank(run, &a.1).total_cmp(&variant_rank(run, &b.1)))
     });
     let of = |key: &(String, String)| -> Vec<&WaitFinding> {
-        whole.iter().copied().filter(|f| f.instrument == key.0 && way(f) == key.1).collect()
+        whole.iter().copied().filter(|f| f.instrument == key.0 && variant(f) == key.1).collect()
     };
     keys.iter()
         .map(|key| {
-            let ways = keys.iter().filter(|other| other.0 == key.0).count();
+            let variants = keys.iter().filter(|other| other.0 == key.0).count();
             let base = keys.iter().find(|other| other.0 == key.0).filter(|base| *base != key);
             let base = base.map(&of).unwrap_or_default();
             wait_group(
                 run,
                 key,
                 &of(key),
-                &GroupBase { loads: &base, comparisons: ways.max(2) - 1 },
+                &GroupBase { loads: &base, comparisons: variants.max(2) - 1 },
             )
         })
         .collect()
@@ -50,8 +50,8 @@ struct GroupBase<'a> {
 }
 
 /// Where a way stands: by its value, else by its first load.
-fn variant_rank(run: &RunRecord, way: &str) -> f64 {
-    let first = run.trials.iter().position(|trial| trial.way == way);
+fn variant_rank(run: &RunRecord, variant: &str) -> f64 {
+    let first = run.trials.iter().position(|trial| trial.variant == variant);
     first.map_or(0.0, |at| run.trials[at].value.unwrap_or(at as f64))
 }
 
@@ -66,7 +66,7 @@ fn wait_group(
     let middle = |of: &dyn Fn(&WaitFinding) -> Option<f64>| median_and_range(own, of).map(|s| s.0);
     let ratio = paired_ratio(run, own, base);
     WaitGroup {
-        way: key.1.clone(),
+        variant: key.1.clone(),
         value: own.first().map(|f| f.value.clone()).unwrap_or_default(),
         instrument: key.0.clone(),
         loads: u32::try_from(own.len()).unwrap_or(u32::MAX),

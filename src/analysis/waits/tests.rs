@@ -28,10 +28,10 @@ fn instrument(count: u64, parts: &[OperationRecord]) -> InstrumentRecord {
     }
 }
 
-fn trial(way: &str, block: u32, instrument: InstrumentRecord) -> Trial {
+fn trial(variant: &str, block: u32, instrument: InstrumentRecord) -> Trial {
     Trial {
-        id: format!("{way}-{block}"),
-        way: way.to_owned(),
+        id: format!("{variant}-{block}"),
+        variant: variant.to_owned(),
         block,
         began_ns: 0,
         ended_ns: 10_000_000_000,
@@ -138,8 +138,8 @@ fn ways_are_paired_by_block() {
     }
     let run = run(trials);
     let found = wait_groups(&run, &wait_findings(&run));
-    let ways: Vec<&str> = found.iter().map(|g| g.way.as_str()).collect();
-    assert_eq!(ways, ["x=1", "x=2"], "by value, not as they ran");
+    let variants: Vec<&str> = found.iter().map(|g| g.variant.as_str()).collect();
+    assert_eq!(variants, ["x=1", "x=2"], "by value, not as they ran");
     assert_eq!((found[0].ratio, found[0].words.as_str()), (None, ""));
     let ratio = found[1].ratio.unwrap();
     assert!((ratio.value.unwrap() - 0.5).abs() < 1e-9 && ratio.runs == 3);

@@ -55,5 +55,5 @@ pub(super) const COMMANDS: &[(&[u8], EventKind)] = &[
 
 /// What a command does; `None` for one that we don't know.
 pub(in super::super) fn command_kind(name: &[u8]) -> Option<EventKind> {
-    COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, deed)| *deed)
+    COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
 }

@@ -51,7 +51,7 @@ const MOST_SESSIONS: usize = 100_000;
 /// Where an argument ends.
 struct ArgumentEnd {
     at: usize,
-    doubt: Confidence,
+    confidence: Confidence,
     /// Whether what follows may be part of a literal.
     is_guess: bool,
     /// Whether more of it may come.
@@ -59,8 +59,8 @@ struct ArgumentEnd {
 }
 
 impl ArgumentEnd {
-    fn with_confidence(self, doubt: Confidence, is_guess: bool) -> ArgumentEnd {
-        ArgumentEnd { doubt, is_guess, ..self }
+    fn with_confidence(self, confidence: Confidence, is_guess: bool) -> ArgumentEnd {
+        ArgumentEnd { confidence, is_guess, ..self }
     }
 }
 
@@ -97,25 +97,31 @@ impl FormatParser for GeneralLog {
         self.was_early = false;
         let begin = at + found.length;
         let ended =
-            if matches!(found.deed, EventKind::Statement | EventKind::Execute | EventKind::Prepare)
+            if matches!(found.kind, EventKind::Statement | EventKind::Execute | EventKind::Prepare)
             {
                 self.find_end(text, begin, Some(found.session), ahead)
             } else {
-                let doubt = if found.is_known { Confidence::Clean } else { Confidence::Irregular };
-                Some(ArgumentEnd { at: at + first.len(), doubt, is_guess: false, is_early: false })
+                let confidence =
+                    if found.is_known { Confidence::Clean } else { Confidence::Irregular };
+                Some(ArgumentEnd {
+                    at: at + first.len(),
+                    confidence,
+                    is_guess: false,
+                    is_early: false,
+                })
             };
         let Some(ended) = ended else { return ParseStep::More };
         let next = (ended.at + 1).min(text.len());
         self.was_early = ended.is_early;
-        let doubt = match ended.doubt {
+        let confidence = match ended.confidence {
             Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
-            doubt => doubt,
+            confidence => confidence,
         };
         self.suspect_bytes = match ended.is_guess {
             true => SUSPECT_BYTES,
             false => self.suspect_bytes.saturating_sub(next - at),
         };
-        self.finish_record(&found, &text[begin.min(ended.at)..ended.at], line, doubt, next)
+        self.finish_record(&found, &text[begin.min(ended.at)..ended.at], line, confidence, next)
     }
 
     fn note_missing_start(&mut self) {
@@ -208,7 +214,7 @@ impl GeneralLog {
         found: &LinePrefix<'t>,
         argument: &'t [u8],
         line: u64,
-        doubt: Confidence,
+        confidence: Confidence,
         next: usize,
     ) -> ParseStep<'t> {
         self.way = self.way.or((!found.is_bare).then_some(found.way));
@@ -217,20 +223,20 @@ impl GeneralLog {
             self.clock.note_time(us);
         }
         self.note_session(found.session);
-        let argument = match found.deed {
+        let argument = match found.kind {
             EventKind::Prepare | EventKind::Execute => without_number(argument),
             _ => argument,
         };
         let mut recorded = LogRecord {
             line,
-            deed: found.deed,
-            text: if found.deed == EventKind::Other { found.command } else { argument },
+            kind: found.kind,
+            text: if found.kind == EventKind::Other { found.command } else { argument },
             session: Some(found.session),
             began_us: self.clock_us,
-            doubt,
+            confidence,
             ..LogRecord::default()
         };
-        if !matches!(doubt, Confidence::Suspect | Confidence::Unbalanced) {
+        if !matches!(confidence, Confidence::Suspect | Confidence::Unbalanced) {
             self.modes.note_record(&recorded);
         }
         self.databases.fill_record(&mut recorded, argument);
@@ -271,8 +277,9 @@ impl GeneralLog {
                     return Some(said);
                 }
                 let is_wide = mode.reading.wide.is_some();
-                let doubt = if is_wide { Confidence::Ambiguous } else { Confidence::NoEscapes };
-                return Some(said.with_confidence(doubt, !mode.is_sure));
+                let confidence =
+                    if is_wide { Confidence::Ambiguous } else { Confidence::NoEscapes };
+                return Some(said.with_confidence(confidence, !mode.is_sure));
             }
         }
         match plain {
@@ -306,8 +313,8 @@ impl GeneralLog {
                 return Some(end.with_confidence(Confidence::Imitates, true));
             }
         }
-        let doubt = Confidence::Unbalanced;
-        Some(ArgumentEnd { at: own, doubt, is_guess: true, is_early: false })
+        let confidence = Confidence::Unbalanced;
+        Some(ArgumentEnd { at: own, confidence, is_guess: true, is_early: false })
     }
 
     /// The first end in one reading, and whether a comment in it may end elsewhere. What looks like a record inside of
@@ -322,9 +329,9 @@ impl GeneralLog {
     ) -> Option<(ArgumentSearch, bool)> {
         let is_all = ahead.is_all();
         let mut lexer = LineLexer::new(text, begin, reading);
-        let end = |at, doubt| {
-            let is_early = doubt == Confidence::Early;
-            ArgumentSearch::End(ArgumentEnd { at, doubt, is_guess: false, is_early })
+        let end = |at, confidence| {
+            let is_early = confidence == Confidence::Early;
+            ArgumentSearch::End(ArgumentEnd { at, confidence, is_guess: false, is_early })
         };
         while let Some((inside, next)) = lexer.next_line() {
             let rest = &text[next..];
@@ -341,9 +348,9 @@ impl GeneralLog {
                 _ if !inside.may_end() => {
                     return Some((ArgumentSearch::Inside(next - 1), lexer.is_torn()));
                 }
-                doubt => {
-                    let doubt = doubt.unwrap_or_default();
-                    return Some((end(next - 1, doubt), lexer.is_torn()));
+                confidence => {
+                    let confidence = confidence.unwrap_or_default();
+                    return Some((end(next - 1, confidence), lexer.is_torn()));
                 }
             }
         }
@@ -372,7 +379,7 @@ impl GeneralLog {
     /// Whether a line is what this log would write next.
     fn is_own(&self, found: &LinePrefix<'_>) -> bool {
         let is_session = self.sessions.contains(&found.session)
-            || (found.session > self.newest_session && found.deed == EventKind::Connect);
+            || (found.session > self.newest_session && found.kind == EventKind::Connect);
         let fits = |us| self.clock.time_fit(us, true) != LogFit::No;
         found.is_known && is_session && found.time_us.is_none_or(fits)
     }

@@ -23,7 +23,7 @@ pub(super) struct LinePrefix<'t> {
     pub(super) way: LineFormat,
     pub(super) session: u64,
     pub(super) command: &'t [u8],
-    pub(super) deed: EventKind,
+    pub(super) kind: EventKind,
     /// Bytes before the argument.
     pub(super) length: usize,
     /// Whether nothing follows the command, not even a blank: then its way to write is not known.
@@ -74,12 +74,12 @@ pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
     at += digits;
     let rest = line.get(at..)?.strip_prefix(b" ")?;
     at += 1;
-    let found = |name: &'static [u8], deed, way, width: usize| LinePrefix {
+    let found = |name: &'static [u8], kind, way, width: usize| LinePrefix {
         time_us,
         way,
         session,
         command: name,
-        deed,
+        kind,
         length: (at + width + 1).min(line.len()),
         is_bare: rest.len() == name.len(),
         is_known: true,
@@ -93,14 +93,14 @@ pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
     };
     let begins = |name: &[u8]| rest.starts_with(name);
     let tabbed = COMMANDS.iter().find(|(name, _)| begins(name) && is_tab(name));
-    if let Some((name, deed)) = tabbed.filter(|_| way != LineFormat::Blanks) {
-        return Some(found(name, *deed, way, name.len()));
+    if let Some((name, kind)) = tabbed.filter(|_| way != LineFormat::Blanks) {
+        return Some(found(name, *kind, way, name.len()));
     }
     // Longer names stand behind those that they begin with.
     let padded = COMMANDS.iter().rfind(|(name, _)| begins(name) && is_padded(name));
-    if let Some((name, deed)) = padded.filter(|_| way != LineFormat::Iso) {
+    if let Some((name, kind)) = padded.filter(|_| way != LineFormat::Iso) {
         let way = if way == LineFormat::Tabs { LineFormat::Padded } else { way };
-        return Some(found(name, *deed, way, name.len().max(COMMAND_WIDTH)));
+        return Some(found(name, *kind, way, name.len().max(COMMAND_WIDTH)));
     }
     // A command of a server that we don't know. Without a time before it, it may as well be a line of a statement.
     if time_us.is_none() || way == LineFormat::Blanks {
@@ -114,7 +114,7 @@ pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
         way,
         session,
         command: &rest[..end],
-        deed: EventKind::Other,
+        kind: EventKind::Other,
         length: at + end + 1,
         is_bare: false,
         is_known: false,

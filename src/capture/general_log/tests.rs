@@ -52,9 +52,9 @@ fn prefixes() {
     let found = parse_prefix(b"261121  7:12:04\t    29 Query\tflush logs").unwrap();
     assert_eq!((found.session, found.command), (29, &b"Query"[..]));
     let found = parse_prefix(b"\t\t    29 Quit\t").unwrap();
-    assert_eq!((found.session, found.deed), (29, EventKind::Quit));
+    assert_eq!((found.session, found.kind), (29, EventKind::Quit));
     let found = parse_prefix(b"2026-11-21T07:12:06.312402Z\t   30 Init DB\tsbtest").unwrap();
-    assert_eq!((found.session, found.deed), (30, EventKind::InitDb));
+    assert_eq!((found.session, found.kind), (30, EventKind::InitDb));
     assert!(parse_prefix(b"select 1\t\t 3 Query").is_none());
 }
 
@@ -69,7 +69,7 @@ fn commands_of_all_servers_end_what_stands_before() {
         );
         let (found, tally) = all(log.as_bytes(), 1 << 20);
         assert_eq!((found.len(), found[0].text.as_str()), (3, "start slave"), "{command}");
-        assert_eq!((found[1].deed, tally.irregular), (EventKind::Other, 0));
+        assert_eq!((found[1].kind, tally.irregular), (EventKind::Other, 0));
     }
 }
 
@@ -82,7 +82,7 @@ fn a_command_that_nobody_knows_is_one_and_said() {
         let (found, tally) = all(log.as_bytes(), piece);
         let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["do 1", "Teleport now", "do 2"]);
-        assert_eq!((tally.irregular, found[2].doubt), (2, Confidence::Clean));
+        assert_eq!((tally.irregular, found[2].confidence), (2, Confidence::Clean));
     }
     // Without a time before it, it may be a line of a statement.
     let log = "261121 22:57:04\t     7 Query\tselect 1,\n\t\t     8 AS\tx\n";
@@ -100,7 +100,7 @@ fn a_line_of_yesterday_in_a_quote_is_text() {
         let log = [line(21, "Query\tdo 1"), line(21, &text), line(21, "Query\tdo 2")].concat();
         let (found, tally) = all(log.as_bytes(), 1 << 20);
         assert_eq!((found.len(), tally.unbalanced), (3, 0), "{found:?}");
-        assert!(found.iter().all(|r| r.doubt == Confidence::Clean), "{found:?}");
+        assert!(found.iter().all(|r| r.confidence == Confidence::Clean), "{found:?}");
     }
 }
 
@@ -112,7 +112,7 @@ fn mysql_logs_only_what_it_could_parse() {
     let (found, tally) = all(log.as_bytes(), 1 << 20);
     let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
     assert_eq!(texts, ["do 1", forged.as_str(), "do 2"]);
-    assert_eq!((tally.imitates, found[2].doubt), (1, Confidence::Suspect));
+    assert_eq!((tally.imitates, found[2].confidence), (1, Confidence::Suspect));
     // Where nothing ends it, it is taken for what it looks like.
     let log = [line("do 1"), line("select 'a"), line("do 2")].concat();
     let (found, tally) = all(log.as_bytes(), 1 << 20);

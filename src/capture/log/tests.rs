@@ -7,12 +7,12 @@ use crate::capture::{DefaultDatabase, EventKind};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::capture) struct Owned {
     pub line: u64,
-    pub deed: EventKind,
+    pub kind: EventKind,
     pub text: String,
     pub session: Option<u64>,
     pub database: Option<String>,
     pub began_us: Option<u64>,
-    pub doubt: Confidence,
+    pub confidence: Confidence,
 }
 
 /// Everything in a log, given to us in pieces of so many bytes.
@@ -30,7 +30,7 @@ pub(in crate::capture) fn all(text: &[u8], piece: usize) -> (Vec<Owned>, LogTall
     log.read_source(&mut Pieces(text, piece), &mut |r| {
         found.push(Owned {
             line: r.line,
-            deed: r.deed,
+            kind: r.kind,
             text: String::from_utf8_lossy(r.text).into_owned(),
             session: r.session,
             database: match r.database {
@@ -39,7 +39,7 @@ pub(in crate::capture) fn all(text: &[u8], piece: usize) -> (Vec<Owned>, LogTall
                 DefaultDatabase::Named(name) => Some(String::from_utf8_lossy(name).into_owned()),
             },
             began_us: r.began_us,
-            doubt: r.doubt,
+            confidence: r.confidence,
         });
         LogFlow::Continue(())
     })
@@ -51,7 +51,7 @@ pub(in crate::capture) fn all(text: &[u8], piece: usize) -> (Vec<Owned>, LogTall
 fn heard(mut log: LogParser, parts: &[&str]) -> (Vec<(String, Confidence)>, LogTally) {
     let mut found = Vec::new();
     let on = &mut |r: &LogRecord<'_>| {
-        found.push((String::from_utf8_lossy(r.text).into_owned(), r.doubt));
+        found.push((String::from_utf8_lossy(r.text).into_owned(), r.confidence));
         LogFlow::Continue(())
     };
     for part in parts {
@@ -81,7 +81,7 @@ fn what_looks_whole_is_given_in_a_quiet_while_and_once() {
     assert_eq!(found, [early("select 1"), early("select 2 -- end"), early("select 1")]);
     assert_eq!((tally.records, tally.early, tally.skipped_bytes), (3, 3, 0));
     let (found, _) = heard(LogParser::default().without_early(), &[&one, &two]);
-    assert!(found.iter().all(|(_, doubt)| *doubt == Confidence::Clean), "{found:?}");
+    assert!(found.iter().all(|(_, confidence)| *confidence == Confidence::Clean), "{found:?}");
     let line = "2026-11-21T07:12:06.155357Z\t   27 Query\tselect 1\n";
     let (found, tally) = heard(LogParser::default(), &[line, line]);
     assert_eq!(found, [early("select 1"), early("select 1")]);
@@ -133,7 +133,7 @@ fn what_comes_after_a_record_was_given_early_is_no_record() {
 fn bounded(text: &str, most: usize, piece: usize) -> (Vec<(String, u64, Confidence)>, LogTally) {
     let (mut log, mut found) = (LogParser::default().with_max_bytes(most), Vec::new());
     let on = &mut |r: &LogRecord<'_>| {
-        found.push((String::from_utf8_lossy(r.text).into_owned(), r.line, r.doubt));
+        found.push((String::from_utf8_lossy(r.text).into_owned(), r.line, r.confidence));
         LogFlow::Continue(())
     };
     for part in text.as_bytes().chunks(piece) {
@@ -156,7 +156,7 @@ fn a_record_that_is_too_long_is_left_out_and_said() {
         let whole = bounded(&text, 10_000, usize::MAX);
         let texts: Vec<&str> = whole.0.iter().map(|(text, ..)| text.as_str()).collect();
         assert_eq!(texts, ["do 1", "do 2", "do 3"]);
-        assert!(whole.0.iter().all(|(.., doubt)| *doubt == Confidence::Clean));
+        assert!(whole.0.iter().all(|(.., confidence)| *confidence == Confidence::Clean));
         assert_eq!((whole.1.too_long, whole.1.too_long_at[0].line), (1, at));
         assert_eq!(whole.1.skipped_bytes, 0);
         for piece in [1_000, 4_099, 100_000] {

@@ -119,10 +119,10 @@ impl SegmentReader {
 
     /// The stretch it is in; the number of those given up if that is one of them.
     fn current_segment(&mut self) -> Result<Segment, u64> {
-        let stretch = match self.before.front() {
+        let segment = match self.before.front() {
             Some(first) => first.clone(),
             None => match self.chain.segment_at(self.number) {
-                SegmentLookup::Stretch(stretch) => stretch,
+                SegmentLookup::Stretch(segment) => segment,
                 SegmentLookup::GivenUp(first) => {
                     let skipped = first.number.saturating_sub(self.number);
                     self.enter_segment(first.number);
@@ -131,16 +131,16 @@ impl SegmentReader {
             },
         };
         if std::mem::take(&mut self.is_new) {
-            let (inode, begin) = (stretch.inode, stretch.begin.clone());
+            let (inode, begin) = (segment.inode, segment.begin.clone());
             let (position, offset) = (self.position, self.offset);
             self.last =
-                stretch.file.as_ref().map_or_else(Vec::new, |file| bytes_before(file, offset));
+                segment.file.as_ref().map_or_else(Vec::new, |file| bytes_before(file, offset));
             let (first, last) = (self.last.clone(), Vec::new());
             self.parts.push_back(SegmentPart { position, inode, offset, begin, first, last });
         } else if let Some(part) = self.parts.back_mut() {
-            part.begin.clone_from(&stretch.begin);
+            part.begin.clone_from(&segment.begin);
         }
-        Ok(stretch)
+        Ok(segment)
     }
 
     fn enter_segment(&mut self, number: u64) {
@@ -174,20 +174,20 @@ impl SegmentReader {
         if let Some(gap) = self.gap.take() {
             return Ok(ReadEvent::Gap(gap));
         }
-        let stretch = match self.current_segment() {
-            Ok(stretch) => stretch,
+        let segment = match self.current_segment() {
+            Ok(segment) => segment,
             Err(skipped) => return Ok(ReadEvent::Gap(Gap::Behind(skipped))),
         };
-        let left = stretch.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
+        let left = segment.end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
-        let read = match &stretch.file {
-            Some(file) if left > 0 => self.read_file(file, &stretch, &mut out[..most])?,
+        let read = match &segment.file {
+            Some(file) if left > 0 => self.read_file(file, &segment, &mut out[..most])?,
             _ => 0,
         };
         if read > 0 {
             return Ok(ReadEvent::Bytes(read));
         }
-        match stretch.end {
+        match segment.end {
             None => Ok(ReadEvent::Idle),
             Some(_) => {
                 self.next_segment();
@@ -197,16 +197,16 @@ impl SegmentReader {
     }
 
     /// Reads, and makes sure that what was read is what stood behind what we read before.
-    fn read_file(&mut self, file: &File, stretch: &Segment, out: &mut [u8]) -> io::Result<usize> {
+    fn read_file(&mut self, file: &File, segment: &Segment, out: &mut [u8]) -> io::Result<usize> {
         let read = read_at(file, out, self.offset)?;
         if read == 0 {
             return Ok(0);
         }
         let mut before = vec![0; self.last.len()];
         read_at(file, &mut before, self.offset - self.last.len() as u64)?;
-        if before != self.last || !read_first_bytes(file)?.starts_with(&stretch.begin) {
+        if before != self.last || !read_first_bytes(file)?.starts_with(&segment.begin) {
             // It was cut and written anew meanwhile. Who watches finds out what became of it.
-            self.chain.suspect_last(stretch.number);
+            self.chain.suspect_last(segment.number);
             return Ok(0);
         }
         self.offset += read as u64;
@@ -229,7 +229,7 @@ impl SegmentReader {
 
     /// Bytes that it has not given yet, of the log as it was looked at last.
     pub fn bytes_behind(&self) -> u64 {
-        let of = |stretch: &Segment| stretch.end.unwrap_or(stretch.size);
+        let of = |segment: &Segment| segment.end.unwrap_or(segment.size);
         let before: u64 = self.before.iter().map(of).sum();
         match before {
             0 => self.chain.bytes_behind(self.number, self.offset),

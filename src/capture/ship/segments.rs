@@ -87,7 +87,7 @@ impl SegmentChain {
         let links = self.lock_state();
         let first = links.links[0].number;
         match number.checked_sub(first).and_then(|at| links.links.get(at as usize)) {
-            Some(stretch) => SegmentLookup::Stretch(stretch.clone()),
+            Some(segment) => SegmentLookup::Stretch(segment.clone()),
             None => SegmentLookup::GivenUp(links.links[0].clone()),
         }
     }
@@ -123,10 +123,10 @@ impl SegmentChain {
     }
 
     /// The next one, which has an end if others follow at once.
-    pub(super) fn push_segment(&self, mut stretch: Segment) {
+    pub(super) fn push_segment(&self, mut segment: Segment) {
         let mut links = self.lock_state();
-        stretch.number = links.last_segment().number + 1;
-        links.links.push_back(stretch);
+        segment.number = links.last_segment().number + 1;
+        links.links.push_back(segment);
         links.is_doubted = false;
         links.drop_read_segments();
         while links.held_bytes() > links.most_held_bytes {
@@ -173,7 +173,7 @@ impl SegmentChain {
     /// Bytes behind a place up to what the log has now.
     pub(super) fn bytes_behind(&self, number: u64, offset: u64) -> u64 {
         let links = self.lock_state();
-        let of = |stretch: &Segment| stretch.end.unwrap_or(stretch.size);
+        let of = |segment: &Segment| segment.end.unwrap_or(segment.size);
         let rest = links.links.iter().filter(|s| s.number >= number).map(of).sum::<u64>();
         rest.saturating_sub(offset)
     }

@@ -130,10 +130,10 @@ fn write_record(out: &mut Vec<u8>, recorded: &LogRecord<'_>, database: &mut Vec<
         }
     }
     let _ = writeln!(out, "SET timestamp={};", began_us / 1_000_000);
-    let is_command = !matches!(recorded.deed, EventKind::Statement | EventKind::Execute);
+    let is_command = !matches!(recorded.kind, EventKind::Statement | EventKind::Execute);
     if is_command {
         out.extend_from_slice(b"# administrator command: ");
-        let name: &[u8] = match recorded.deed {
+        let name: &[u8] = match recorded.kind {
             EventKind::Quit => b"Quit",
             EventKind::InitDb => b"Init DB",
             EventKind::Connect => b"Connect",

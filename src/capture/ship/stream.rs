@@ -235,13 +235,13 @@ impl StreamOutput {
         }
         let is_sampled = self.sessions != SessionSample::All;
         let is_doubtful = matches!(
-            recorded.doubt,
+            recorded.confidence,
             Confidence::Unbalanced
                 | Confidence::Suspect
                 | Confidence::Ambiguous
                 | Confidence::Irregular
         );
-        if recorded.doubt == Confidence::Cut || is_sampled && is_doubtful {
+        if recorded.confidence == Confidence::Cut || is_sampled && is_doubtful {
             self.shipped.dropped += 1;
             return LogFlow::Continue(());
         }
@@ -273,7 +273,7 @@ impl StreamOutput {
         };
         let (head, rest) = raw.split_at(at);
         let head_end = match rest {
-            _ if recorded.deed == EventKind::Statement => head.len(),
+            _ if recorded.kind == EventKind::Statement => head.len(),
             _ => memchr::memmem::rfind(head, b"# administrator command: ").unwrap_or(head.len()),
         };
         if is_slow && !raw.starts_with(TIME) && self.time != self.told_time {
@@ -295,7 +295,7 @@ impl StreamOutput {
         self.shipped.redacted += u64::from(has_secret);
         self.text.extend_from_slice(&hidden);
         self.text.extend_from_slice(rest.get(text.len()..).unwrap_or_default());
-        if recorded.doubt == Confidence::Early && self.text.last() != Some(&b'\n') {
+        if recorded.confidence == Confidence::Early && self.text.last() != Some(&b'\n') {
             self.text.push(b'\n');
         }
         self.shipped.bytes += (self.text.len() - before) as u64;

@@ -70,7 +70,7 @@ impl LogWatcher {
         if !meta.is_file() {
             return Err(io::Error::other("it is no file"));
         }
-        let stretch = Segment {
+        let segment = Segment {
             number: 0,
             inode: meta.ino(),
             begin: read_first_bytes(&file)?.into(),
@@ -84,7 +84,7 @@ impl LogWatcher {
             path: path.to_owned(),
             known: known.into_iter().map(|s| KnownFile::from_rotated(s, true)).collect(),
             home,
-            chain: SegmentChain::new(stretch, most_held_bytes),
+            chain: SegmentChain::new(segment, most_held_bytes),
             since_ns: written_ns(&meta),
             begins: VecDeque::new(),
         })
@@ -296,21 +296,21 @@ impl LogHandle {
     /// A reader at a mark, if its file is still there.
     fn reader_at_mark(&self, mark: &LogMark) -> io::Result<Option<SegmentReader>> {
         let all = self.chain.all_segments();
-        let fits = |stretch: &&Segment| {
-            let file = stretch.file.as_ref();
-            let is_within = stretch.end.is_none_or(|end| mark.offset <= end);
-            is_within && file.is_some_and(|file| mark.matches_file(file, &stretch.begin))
+        let fits = |segment: &&Segment| {
+            let file = segment.file.as_ref();
+            let is_within = segment.end.is_none_or(|end| mark.offset <= end);
+            is_within && file.is_some_and(|file| mark.matches_file(file, &segment.begin))
         };
-        let own = |stretch: &&Segment| stretch.inode == mark.inode;
+        let own = |segment: &&Segment| segment.inode == mark.inode;
         let found = all.iter().filter(own).find(fits).or_else(|| all.iter().find(fits));
-        if let Some(stretch) = found {
+        if let Some(segment) = found {
             let chain = self.chain.clone();
-            return Ok(Some(SegmentReader::new(chain, Vec::new(), stretch.number, mark.offset)));
+            return Ok(Some(SegmentReader::new(chain, Vec::new(), segment.number, mark.offset)));
         }
-        let inodes: Vec<u64> = all.iter().map(|stretch| stretch.inode).collect();
+        let inodes: Vec<u64> = all.iter().map(|segment| segment.inode).collect();
         let mut siblings = self.home.rotated_files(&inodes)?;
         siblings.retain(|s| {
-            s.size > 0 && !s.is_log && !all.iter().any(|stretch| s.is_copy(&stretch.begin))
+            s.size > 0 && !s.is_log && !all.iter().any(|segment| s.is_copy(&segment.begin))
         });
         let fits = |s: &&RotatedFile| mark.matches_file(&s.file, &s.begin);
         let best = siblings.iter().filter(fits).max_by_key(|s| (s.inode == mark.inode, s.size));
@@ -318,7 +318,7 @@ impl LogHandle {
         let at = siblings.iter().position(|s| s.inode == inode).expect("it was found there");
         let mut before: Vec<Segment> = Vec::new();
         for sibling in siblings.into_iter().skip(at) {
-            if before.iter().any(|stretch| sibling.is_copy(&stretch.begin)) {
+            if before.iter().any(|segment| sibling.is_copy(&segment.begin)) {
                 continue;
             }
             before.push(Segment {

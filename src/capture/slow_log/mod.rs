@@ -198,11 +198,11 @@ impl SlowLog {
         (bytes, after): (usize, Option<u64>),
     ) -> ParseStep<'t> {
         let body = &text[head.statement_at..end.statement];
-        let (deed, body) = match body.strip_prefix(ADMIN) {
+        let (kind, body) = match body.strip_prefix(ADMIN) {
             Some(command) => (command_kind(command), command),
             None => (EventKind::Statement, body),
         };
-        let doubt = match end.doubt {
+        let confidence = match end.confidence {
             Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
             Confidence::Clean | Confidence::Early
                 if head.has_free_text || self.free_text_bytes > 0 =>
@@ -214,15 +214,15 @@ impl SlowLog {
             {
                 Confidence::Irregular
             }
-            doubt => doubt,
+            confidence => confidence,
         };
-        let is_certain = self.suspect_bytes == 0 && doubt != Confidence::Unbalanced;
+        let is_certain = self.suspect_bytes == 0 && confidence != Confidence::Unbalanced;
         self.count_bytes(&head, bytes);
         if end.is_guess {
             self.suspect_bytes = SUSPECT_BYTES;
         }
         // Without the log's begin there is nothing better to learn from.
-        if is_certain || self.lacks_begin && doubt == Confidence::Suspect {
+        if is_certain || self.lacks_begin && confidence == Confidence::Suspect {
             self.learn_head(&head);
         }
         self.note_session(&head);
@@ -239,7 +239,7 @@ impl SlowLog {
         let began_us = self.record_start_us(&head);
         let recorded = LogRecord {
             line,
-            deed,
+            kind,
             text: body,
             session: head.session,
             user: head.user,
@@ -254,10 +254,10 @@ impl SlowLog {
             bytes_sent: head.bytes_sent,
             errno: head.errno,
             is_inner: head.is_inner,
-            doubt,
+            confidence,
             ..LogRecord::default()
         };
-        if is_certain && doubt != Confidence::Cut {
+        if is_certain && confidence != Confidence::Cut {
             self.modes.note_record(&recorded);
         }
         ParseStep::Recorded(recorded, end.next, after)
@@ -326,7 +326,9 @@ impl SlowLog {
                 return is_all.then_some(false);
             }
             if inside.may_end() {
-                return self.check_record_start(text, next, is_all).map(|doubt| doubt.is_some());
+                return self
+                    .check_record_start(text, next, is_all)
+                    .map(|confidence| confidence.is_some());
             }
             if !self.starts_own_record(rest) {
                 return Some(false);

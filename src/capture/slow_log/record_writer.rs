@@ -56,7 +56,7 @@ pub fn write_slow_record(recorded: &LogRecord<'_>, out: &mut Vec<u8>) {
     }
     let began_s = recorded.began_us.unwrap_or(0) / 1_000_000;
     write!(out, "\nSET timestamp={began_s};\n").expect(put);
-    let command: &[u8] = match recorded.deed {
+    let command: &[u8] = match recorded.kind {
         EventKind::Statement | EventKind::Execute => b"",
         EventKind::Connect => b"Connect",
         EventKind::InitDb => b"Init DB",
@@ -105,15 +105,15 @@ mod tests {
         fn what_is_written_is_read(
             texts in prop::collection::vec((statement(), number(), number(), number()), 1..6),
             names in prop::collection::vec("[a-z][a-z0-9_ ;]{0,8}[a-z]", 6),
-            deed in prop::sample::select(vec![EventKind::Statement, EventKind::Quit,
+            kind in prop::sample::select(vec![EventKind::Statement, EventKind::Quit,
             EventKind::InitDb]),
         ) {
             let all: Vec<LogRecord<'_>> = texts
                 .iter()
                 .zip(&names)
                 .map(|((text, a, b, c), name)| LogRecord {
-                    deed,
-                    text: match deed {
+                    kind,
+                    text: match kind {
                         EventKind::Statement => text.trim_ascii(),
                         EventKind::Quit => b"Quit",
                         _ => b"Init DB",

@@ -17,7 +17,7 @@ pub(super) struct StatementEnd {
     pub(super) statement: usize,
     /// Where the next record begins.
     pub(super) next: usize,
-    pub(super) doubt: Confidence,
+    pub(super) confidence: Confidence,
     /// Whether what follows may be part of a literal.
     pub(super) is_guess: bool,
     /// Whether more of it may come.
@@ -48,12 +48,12 @@ enum QuotedHeads {
 
 impl StatementEnd {
     /// At a line's end behind a semicolon.
-    fn at_line_end(next: usize, doubt: Confidence, lines: u64) -> StatementEnd {
-        let is_early = doubt == Confidence::Early;
+    fn at_line_end(next: usize, confidence: Confidence, lines: u64) -> StatementEnd {
+        let is_early = confidence == Confidence::Early;
         StatementEnd {
             statement: next - 2,
             next,
-            doubt,
+            confidence,
             is_guess: false,
             is_early,
             lines: Some(lines),
@@ -65,21 +65,21 @@ impl StatementEnd {
         StatementEnd::from_guess(own - 2, own, Confidence::Unbalanced)
     }
 
-    fn from_guess(statement: usize, next: usize, doubt: Confidence) -> StatementEnd {
-        StatementEnd { statement, next, doubt, is_guess: true, is_early: false, lines: None }
+    fn from_guess(statement: usize, next: usize, confidence: Confidence) -> StatementEnd {
+        StatementEnd { statement, next, confidence, is_guess: true, is_early: false, lines: None }
     }
 
     /// At the end of the log.
-    fn at_log_end(text: &[u8], begin: usize, doubt: Confidence) -> StatementEnd {
+    fn at_log_end(text: &[u8], begin: usize, confidence: Confidence) -> StatementEnd {
         let trimmed = text[begin..].trim_ascii_end().len();
-        StatementEnd::from_guess(begin + trimmed, text.len(), doubt)
+        StatementEnd::from_guess(begin + trimmed, text.len(), confidence)
     }
 
-    fn with_confidence(self, doubt: Confidence, is_guess: bool) -> StatementEnd {
+    fn with_confidence(self, confidence: Confidence, is_guess: bool) -> StatementEnd {
         // What is cut stays so.
-        match self.doubt {
+        match self.confidence {
             Confidence::Cut => self,
-            _ => StatementEnd { doubt, is_guess, ..self },
+            _ => StatementEnd { confidence, is_guess, ..self },
         }
     }
 }
@@ -125,8 +125,9 @@ impl SlowLog {
                     return Some(said);
                 }
                 let is_wide = mode.reading.wide.is_some();
-                let doubt = if is_wide { Confidence::Ambiguous } else { Confidence::NoEscapes };
-                return Some(said.with_confidence(doubt, !mode.is_sure));
+                let confidence =
+                    if is_wide { Confidence::Ambiguous } else { Confidence::NoEscapes };
+                return Some(said.with_confidence(confidence, !mode.is_sure));
             }
         }
         self.default_mode_end(text, begin, found, plain, ahead)
@@ -149,7 +150,7 @@ impl SlowLog {
             self.is_proven(found) && !has_wide_backslash(text) && !may_end_elsewhere(text)
         };
         match plain {
-            StatementSearch::End(end) if end.doubt == Confidence::Imitates => {
+            StatementSearch::End(end) if end.confidence == Confidence::Imitates => {
                 let is_guess = !is_proven(&end);
                 Some(StatementEnd { is_guess, ..end })
             }
@@ -179,9 +180,11 @@ impl SlowLog {
             StatementSearch::Cut(at) => Some(end_at_cut(text, begin, at)),
             StatementSearch::Open => {
                 match self.search_end(text, begin, without, QuotedHeads::Count, sure)?.0 {
-                    StatementSearch::End(end) => {
-                        Some(StatementEnd { doubt: Confidence::NoEscapes, is_guess: true, ..end })
-                    }
+                    StatementSearch::End(end) => Some(StatementEnd {
+                        confidence: Confidence::NoEscapes,
+                        is_guess: true,
+                        ..end
+                    }),
                     _ => Some(StatementEnd::at_log_end(text, begin, Confidence::Unbalanced)),
                 }
             }
@@ -238,8 +241,8 @@ impl SlowLog {
                 return None;
             }
             if inside.may_end() {
-                if let Some(doubt) = self.check_record_start(text, next, is_all)? {
-                    let end = StatementEnd::at_line_end(next, doubt, lines);
+                if let Some(confidence) = self.check_record_start(text, next, is_all)? {
+                    let end = StatementEnd::at_line_end(next, confidence, lines);
                     let end = match late {
                         Some(_) => end.with_confidence(Confidence::Imitates, true),
                         None => end,

@@ -54,7 +54,7 @@ fn a_head_in_a_literal_is_a_literal() {
         assert_eq!(hostile.len(), 1, "{name}");
         assert!(hostile[0].text.starts_with("select 'x;\n# Time: "), "{name}");
         assert!(hostile[0].text.ends_with("' as lit"), "{name}");
-        assert_eq!(hostile[0].doubt, Confidence::Clean);
+        assert_eq!(hostile[0].confidence, Confidence::Clean);
         assert!(found.iter().all(|r| r.session != Some(999)));
     }
 }
@@ -76,10 +76,10 @@ fn the_database_is_that_of_the_file_where_the_record_has_none() {
 #[test]
 fn commands_of_the_protocol_are_told_from_statements() {
     let (found, _) = all(&sample("mysql9.7_default"), 1 << 20);
-    assert!(found.iter().any(|r| r.deed == EventKind::Quit));
-    assert!(found.iter().any(|r| r.deed == EventKind::InitDb));
+    assert!(found.iter().any(|r| r.kind == EventKind::Quit));
+    assert!(found.iter().any(|r| r.kind == EventKind::InitDb));
     let (found, _) = all(&sample("mariadb10.11_default"), 1 << 20);
-    assert!(found.iter().all(|r| r.deed == EventKind::Statement));
+    assert!(found.iter().all(|r| r.kind == EventKind::Statement));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn doubts(log: &str) -> Vec<(String, Confidence)> {
     for piece in [1, 7, 61, 1000] {
         assert_eq!(all(log.as_bytes(), piece), whole, "in pieces of {piece}");
     }
-    whole.0.into_iter().map(|r| (r.text, r.doubt)).collect()
+    whole.0.into_iter().map(|r| (r.text, r.confidence)).collect()
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_perfect_head_in_a_literal_makes_what_follows_suspect() {
     let log = [at(0, 3, 1, "select 1"), at(0, 3, 0, &forged), at(0, 3, 1, "select 2")].concat();
     let found = doubts(&log);
     assert_eq!(found[0].1, Confidence::Clean);
-    assert!(found[1..].iter().all(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+    assert!(found[1..].iter().all(|(_, confidence)| !confidence.is_certain()), "{found:?}");
     assert_eq!(found.last().unwrap().0, "select 2");
 }
 
@@ -150,13 +150,14 @@ fn what_looks_like_no_escapes_may_be_an_imitation_too() {
     let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, &forged), at(0, 3, 1, "do 2")].concat();
     let found = doubts(&log);
     let delete = found.iter().find(|(text, _)| text == "delete from t");
-    assert!(delete.is_none_or(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+    assert!(delete.is_none_or(|(_, confidence)| !confidence.is_certain()), "{found:?}");
     // A session that said so is believed, as far as the log tells that this was no error.
     let ok = |text: &str| {
         at(0, 3, 0, text).replace("# Query_time", "# Thread_id: 3  Errno: 0\n# Query_time")
     };
     let log = [ok("set sql_mode='NO_BACKSLASH_ESCAPES'"), ok("select '\\'"), ok("do 2")].concat();
-    let found: Vec<Confidence> = doubts(&log).into_iter().map(|(_, doubt)| doubt).collect();
+    let found: Vec<Confidence> =
+        doubts(&log).into_iter().map(|(_, confidence)| confidence).collect();
     assert_eq!(found, [Confidence::Clean, Confidence::NoEscapes, Confidence::Clean]);
 }
 
@@ -197,7 +198,7 @@ fn a_session_says_which_characters_end_in_a_backslash() {
     assert_eq!((found.len(), tally.ambiguous), (3, 1), "{found:?}");
     assert!(found[1].text.ends_with("do 0;\n'"));
     // A client may say what is not so: what follows is not certain.
-    assert_eq!(found[2].doubt, Confidence::Suspect);
+    assert_eq!(found[2].confidence, Confidence::Suspect);
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn a_comment_that_servers_run_may_end_elsewhere() {
     assert_eq!(found[1], ("SELECT /*!50000 '*/' */ AS q".to_owned(), Confidence::Ambiguous));
     assert_eq!(found[2].1, Confidence::Suspect);
     let log = [at(0, 3, 1, "SELECT /*!50000 'a', */ 1"), at(0, 3, 1, "do 2")].concat();
-    assert!(doubts(&log).iter().all(|(_, doubt)| *doubt == Confidence::Clean));
+    assert!(doubts(&log).iter().all(|(_, confidence)| *confidence == Confidence::Clean));
 }
 
 #[test]
@@ -226,7 +227,7 @@ fn a_comment_that_servers_run_proves_nothing() {
     let log = [at(0, 3, 1, "do 1"), at(0, 3, 1, &forged), at(0, 3, 1, "do 2")].concat();
     let found = doubts(&log);
     let delete = found.iter().find(|(text, _)| text.starts_with("delete"));
-    assert!(delete.is_none_or(|(_, doubt)| !doubt.is_certain()), "{found:?}");
+    assert!(delete.is_none_or(|(_, confidence)| !confidence.is_certain()), "{found:?}");
 }
 
 #[test]
@@ -236,17 +237,19 @@ fn heads_without_accounts_are_read_where_a_log_has_no_others() {
     let log = [short("do 1"), short("select 'a;\n# Query_time: 1\n'"), short("do 2")].concat();
     let found = doubts(&log);
     assert_eq!(found.len(), 3);
-    assert!(found.iter().all(|(_, doubt)| *doubt == Confidence::Clean), "{found:?}");
+    assert!(found.iter().all(|(_, confidence)| *confidence == Confidence::Clean), "{found:?}");
     // In another log they are odd, and neither they nor what stands before are certain.
     let log = [at(0, 3, 1, "do 1"), short("do 2"), at(0, 3, 1, "do 3"), at(0, 3, 1, "do 4")];
     let found = doubts(&log.concat());
-    let odd: Vec<Confidence> = found.iter().map(|(_, doubt)| *doubt).collect();
+    let odd: Vec<Confidence> = found.iter().map(|(_, confidence)| *confidence).collect();
     use Confidence::{Clean, Irregular};
     assert_eq!(odd, [Irregular, Irregular, Clean, Clean], "{found:?}");
     // What a log begins in the midst of says nothing of the rest.
     let cut = [at(0, 3, 1, "do 1"), at(0, 3, 1, "do 2"), at(0, 3, 1, "do 3")].concat();
     let found = doubts(&cut[cut.find("# Query_time").unwrap()..]);
-    assert!(found.iter().all(|(_, doubt)| *doubt != Irregular || found[0].1 == Irregular));
+    assert!(
+        found.iter().all(|(_, confidence)| *confidence != Irregular || found[0].1 == Irregular)
+    );
     assert_eq!(found.len(), 3);
 }
 
@@ -273,7 +276,7 @@ fn a_head_without_a_statement_is_no_statement() {
         all([at(0, 3, 1, "do 1"), bare.clone(), at(0, 3, 1, "do 2")].concat().as_bytes(), 1 << 20);
     assert_eq!((found.len(), tally.skipped.len()), (2, 1));
     assert_eq!(tally.skipped[0].line, 6);
-    assert_eq!(found[1].doubt, Confidence::Suspect);
+    assert_eq!(found[1].confidence, Confidence::Suspect);
     // A statement that begins with comments like a head of another log keeps them.
     let text = "# User@Host: e[e] @ h []\n# Query_time: 1\nselect 1";
     let found = doubts(&[at(0, 3, 1, "do 1"), at(0, 3, 1, text)].concat());
@@ -300,9 +303,14 @@ fn a_server_that_died_in_a_record_cuts_no_other() {
         let (found, tally) = all(log.as_bytes(), 1 << 20);
         let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
         assert_eq!((texts.len(), texts[0], texts[2]), (3, "do 1", "do 2"), "{cut}");
-        assert_eq!((found[1].doubt, tally.banners), (Confidence::Cut, 1), "{cut}: {}", texts[1]);
         assert_eq!(
-            found[2].doubt,
+            (found[1].confidence, tally.banners),
+            (Confidence::Cut, 1),
+            "{cut}: {}",
+            texts[1]
+        );
+        assert_eq!(
+            found[2].confidence,
             Confidence::Suspect,
             "the banner may be in a literal, who knows"
         );
@@ -311,7 +319,7 @@ fn a_server_that_died_in_a_record_cuts_no_other() {
     let log =
         [record("select a from\n"), record("do 2 # x\n# User@Host: a[a] @ b []\n;\n")].concat();
     let (found, _) = all(log.as_bytes(), 1 << 20);
-    let doubts: Vec<Confidence> = found.iter().map(|r| r.doubt).collect();
+    let doubts: Vec<Confidence> = found.iter().map(|r| r.confidence).collect();
     assert_eq!(doubts, [Confidence::Cut, Confidence::Suspect]);
 }
 
@@ -330,8 +338,8 @@ fn texts_in_a_head_that_imitate_a_record_are_never_certain() {
             [head, stamp, "do 1;\n", head, &texts, stamp, "select 2;\n", head, stamp, "do 3;\n"];
         let (found, _) = all(log.concat().as_bytes(), 1 << 20);
         assert!(found.iter().any(|r| r.text == "drop table t"), "it can't be told from a record");
-        assert!(found[1..].iter().all(|r| !r.doubt.is_certain()), "{found:?}");
-        assert!(found[0].doubt.is_certain());
+        assert!(found[1..].iter().all(|r| !r.confidence.is_certain()), "{found:?}");
+        assert!(found[0].confidence.is_certain());
     }
 }
 

@@ -139,7 +139,7 @@ fn slow_record(row: &LogRow, is_mariadb: bool) -> LogRecord<'_> {
     let text = column_bytes(row, 7);
     let (user, host, _) = parse_account(column_bytes(row, 1));
     LogRecord {
-        deed: if !is_mariadb && COMMANDS.contains(&text) {
+        kind: if !is_mariadb && COMMANDS.contains(&text) {
             slow_command_kind(text)
         } else {
             EventKind::Statement
@@ -168,7 +168,7 @@ fn slow_command_kind(command: &[u8]) -> EventKind {
         Some(EventKind::Statement | EventKind::Prepare | EventKind::Execute) | None => {
             EventKind::Other
         }
-        Some(deed) => deed,
+        Some(kind) => kind,
     }
 }
 
@@ -179,11 +179,11 @@ pub(super) fn command_argument(row: &LogRow) -> &[u8] {
 
 fn general_record(row: &LogRow) -> LogRecord<'_> {
     let (command, argument) = (column_bytes(row, 3), command_argument(row));
-    let deed = command_kind(command).unwrap_or(EventKind::Other);
+    let kind = command_kind(command).unwrap_or(EventKind::Other);
     let (user, host, _) = parse_account(column_bytes(row, 1));
     LogRecord {
-        deed,
-        text: if deed == EventKind::Other { command } else { argument },
+        kind,
+        text: if kind == EventKind::Other { command } else { argument },
         session: column_number(row, 2),
         user,
         host,
@@ -243,12 +243,12 @@ mod tests {
         let columns = LogColumns::new(TableKind::Slow, &[]);
         let on_mysql = columns.to_record(&row, 5, false);
         assert_eq!(on_mysql.began_us, Some(1_795_245_129_637_423 - 61_200_173));
-        assert_eq!((on_mysql.deed, on_mysql.line), (EventKind::Quit, 5));
+        assert_eq!((on_mysql.kind, on_mysql.line), (EventKind::Quit, 5));
         assert_eq!((on_mysql.user, on_mysql.host), (&b"v"[..], &b"h"[..]));
         assert_eq!((on_mysql.database, on_mysql.rows_affected), (DefaultDatabase::None, None));
         let on_mariadb = columns.to_record(&row, 5, true);
         assert_eq!(on_mariadb.began_us, Some(1_795_245_129_637_423));
-        assert_eq!(on_mariadb.deed, EventKind::Statement, "MariaDB notes no commands");
+        assert_eq!(on_mariadb.kind, EventKind::Statement, "MariaDB notes no commands");
     }
 
     #[test]

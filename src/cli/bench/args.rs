@@ -66,7 +66,7 @@ pub(in super::super) fn move_workload_first(
 pub(in super::super) fn plan_from_args(
     workload: Option<&str>,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let mut plan = base_plan(workload, args)?;
@@ -114,7 +114,7 @@ pub(in super::super) fn plan_from_args(
         return Err(Mistakes(mistakes).into());
     }
     plan.target = if specs.needs_target() {
-        connection::resolve_target(args, desk, &plan.target)?
+        connection::resolve_target(args, context, &plan.target)?
     } else {
         TargetPlan::None
     };
@@ -165,7 +165,7 @@ fn base_plan(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> 
     let mut plan = match args.get_one::<String>("plan") {
         Some(path) => plan_file::read_plan(Path::new(path))?,
         None => Plan {
-            ways: vec![VariantPlan::default()],
+            variants: vec![VariantPlan::default()],
             passes: 1,
             runs_dir: PathBuf::from("runs"),
             ..Plan::default()

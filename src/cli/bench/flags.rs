@@ -147,6 +147,6 @@ fn value_name(kind: OptionKind) -> &'static str {
 }
 
 /// A progress line as the flags want it.
-pub(super) fn progress_line(args: &ArgMatches, desk: &CliContext) -> ProgressLine {
-    ProgressLine::new(desk.terminal, args.get_flag("quiet"), args.get_flag("plain"))
+pub(super) fn progress_line(args: &ArgMatches, context: &CliContext) -> ProgressLine {
+    ProgressLine::new(context.terminal, args.get_flag("quiet"), args.get_flag("plain"))
 }

@@ -18,13 +18,13 @@ use crate::workload::JobProgress;
 
 /// Shows a run on this terminal.
 pub(in super::super) struct TerminalListener<'a> {
-    desk: &'a CliContext,
+    context: &'a CliContext,
     plan: &'a Plan,
     pulse: LiveStats,
     progress: ProgressLine,
     /// Product and version, once known.
     server: String,
-    way: DisplayMode,
+    variant: DisplayMode,
     /// Loads begun so far.
     loads: u32,
     /// What was said while the view stood there; it is told when the view has gone.
@@ -50,42 +50,42 @@ impl<'a> TerminalListener<'a> {
     pub(in super::super) fn new(
         plan: &'a Plan,
         args: &ArgMatches,
-        desk: &'a CliContext,
+        context: &'a CliContext,
     ) -> TerminalListener<'a> {
         let flag = |name: &str| args.get_flag(name);
         let text = args.get_one::<String>("format").is_some_and(|f| f == "text");
-        let way = match () {
+        let variant = match () {
             () if is_stream(args) => DisplayMode::Stream,
             () if flag("quiet") => DisplayMode::Quiet,
-            () if desk.terminal.live && !flag("plain") => DisplayMode::Live(None),
+            () if context.terminal.live && !flag("plain") => DisplayMode::Live(None),
             () if text => DisplayMode::Lines,
             () => DisplayMode::Aside,
         };
-        let progress = flags::progress_line(args, desk);
+        let progress = flags::progress_line(args, context);
         let server = String::new();
         TerminalListener {
-            desk,
+            context,
             plan,
             pulse: LiveStats::default(),
             progress,
             server,
-            way,
+            variant,
             loads: 0,
             held: Vec::new(),
         }
     }
 
     fn is_quiet(&self) -> bool {
-        matches!(self.way, DisplayMode::Quiet | DisplayMode::Stream)
+        matches!(self.variant, DisplayMode::Quiet | DisplayMode::Stream)
     }
 
     /// Takes the view away and tells what was held back.
     fn end_view(&mut self) {
-        if let DisplayMode::Live(view) = &mut self.way {
+        if let DisplayMode::Live(view) = &mut self.variant {
             *view = None;
         }
         for line in std::mem::take(&mut self.held) {
-            self.desk.print_message(&line);
+            self.context.print_message(&line);
         }
     }
 }
@@ -108,7 +108,7 @@ impl RunListener for TerminalListener<'_> {
         self.progress.finish();
         self.end_view();
         if !self.is_quiet() && !step.is_load() {
-            self.desk.print_message(&format!("{step}: {}", format_time(seconds)));
+            self.context.print_message(&format!("{step}: {}", format_time(seconds)));
         }
     }
 
@@ -120,11 +120,11 @@ impl RunListener for TerminalListener<'_> {
         self.progress.finish();
         self.loads += 1;
         self.pulse = LiveStats::at_load_start(own_cpu());
-        if let DisplayMode::Live(view) = &mut self.way {
-            match LiveLoadView::open(self.plan, &self.server, self.desk.terminal.colour) {
+        if let DisplayMode::Live(view) = &mut self.variant {
+            match LiveLoadView::open(self.plan, &self.server, self.context.terminal.colour) {
                 Ok(live) => *view = Some(Box::new(live)),
                 // A terminal that can't tell where its cursor stands still takes lines.
-                Err(_) => self.way = DisplayMode::Lines,
+                Err(_) => self.variant = DisplayMode::Lines,
             }
         }
     }
@@ -132,28 +132,28 @@ impl RunListener for TerminalListener<'_> {
     fn interval_ended(&mut self, interval: &Interval) {
         self.pulse.add_interval(interval, own_cpu());
         let Some(beat) = self.pulse.last_interval() else { return };
-        match &mut self.way {
+        match &mut self.variant {
             DisplayMode::Quiet => {}
             // A closed stdout ends the program when the summary is printed; the load itself goes on.
             DisplayMode::Lines => {
-                drop(self.desk.print_output(&format!("{}\n", lines::interval_line(beat))))
+                drop(self.context.print_output(&format!("{}\n", lines::interval_line(beat))))
             }
             DisplayMode::Stream => {
-                self.desk.print_message(&stream::interval_json(beat, self.loads))
+                self.context.print_message(&stream::interval_json(beat, self.loads))
             }
-            DisplayMode::Aside => self.desk.print_message(&lines::interval_line(beat)),
+            DisplayMode::Aside => self.context.print_message(&lines::interval_line(beat)),
             DisplayMode::Live(Some(live)) => live.draw(&self.pulse),
             DisplayMode::Live(None) => {}
         }
     }
 
     fn outlook_changed(&mut self, outlook: &SteadyOutlook) {
-        match &mut self.way {
+        match &mut self.variant {
             DisplayMode::Quiet | DisplayMode::Stream | DisplayMode::Live(None) => {}
             DisplayMode::Lines => {
-                drop(self.desk.print_output(&format!("{}\n", lines::outlook_line(outlook))))
+                drop(self.context.print_output(&format!("{}\n", lines::outlook_line(outlook))))
             }
-            DisplayMode::Aside => self.desk.print_message(&lines::outlook_line(outlook)),
+            DisplayMode::Aside => self.context.print_message(&lines::outlook_line(outlook)),
             DisplayMode::Live(Some(live)) => live.set_outlook(outlook),
         }
     }
@@ -163,16 +163,16 @@ impl RunListener for TerminalListener<'_> {
     }
 
     fn note_added(&mut self, text: &str) {
-        if matches!(self.way, DisplayMode::Stream) {
-            self.desk.print_message(&stream::note_json(text));
+        if matches!(self.variant, DisplayMode::Stream) {
+            self.context.print_message(&stream::note_json(text));
         }
         if self.is_quiet() {
             return;
         }
-        if matches!(self.way, DisplayMode::Live(Some(_))) {
+        if matches!(self.variant, DisplayMode::Live(Some(_))) {
             self.held.push(format!("note: {text}"));
         } else {
-            self.desk.print_message(&format!("note: {text}"));
+            self.context.print_message(&format!("note: {text}"));
         }
     }
 }

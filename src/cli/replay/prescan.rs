@@ -21,7 +21,7 @@ const CUT: usize = 160;
 pub(super) fn print_prescan(
     options: &Options,
     args: &ArgMatches,
-    desk: &CliContext,
+    context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let format = args.get_one::<String>("format").map_or("text", String::as_str);
     if !["text", "json"].contains(&format) {
@@ -32,12 +32,12 @@ pub(super) fn print_prescan(
         }
         .into());
     }
-    let found = survey_logs(options, &desk.stop)?;
+    let found = survey_logs(options, &context.stop)?;
     match format {
-        "json" => desk.print_output(&format!("{:#}\n", to_json(&found)))?,
-        _ => desk.print_output(&to_text(&found))?,
+        "json" => context.print_output(&format!("{:#}\n", to_json(&found)))?,
+        _ => context.print_output(&to_text(&found))?,
     }
-    let interrupted = desk.stop.reason() == Some(StopReason::Interrupted);
+    let interrupted = context.stop.reason() == Some(StopReason::Interrupted);
     Ok(if interrupted { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
@@ -122,7 +122,7 @@ fn to_json(found: &LogSurvey) -> serde_json::Value {
         "records": told.records,
         "sessions": told.sessions,
         "sessions_at_once": told.sessions_at_once,
-        "workers": found.seats,
+        "workers": found.workers,
         "span_s": (told.span_us > 0).then(|| told.span_us as f64 / 1e6),
         "uncertainty_s": told.uncertainty_us as f64 / 1e6,
         "sent": told.sent,
@@ -159,7 +159,7 @@ mod tests {
             left_out: vec![left],
             ..ReplayTotals::default()
         };
-        LogSurvey { replayed, seats: 1 }
+        LogSurvey { replayed, workers: 1 }
     }
 
     #[test]

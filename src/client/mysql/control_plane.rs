@@ -239,7 +239,7 @@ impl Session {
             let count = match fill_buffer(data, &mut piece) {
                 Ok(count) => count,
                 Err(error) => {
-                    self.channel.link.close();
+                    self.channel.transport.close();
                     self.mark_broken(&ChannelError::Fault(TransportError::Closed));
                     return Err(Error::Lost { why: format!("read the data: {error}"), code: 0 });
                 }
@@ -266,7 +266,7 @@ impl Session {
 
     /// A blocking call on a reactor's session would never end.
     fn check_blocking(&self) -> Result<(), Error> {
-        match self.channel.link.is_attached() {
+        match self.channel.transport.is_attached() {
             true => Err(Error::Protocol("a reactor's session can't block".into())),
             false => Ok(()),
         }

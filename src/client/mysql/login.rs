@@ -43,7 +43,7 @@ pub(super) struct LoginOptions {
 pub(super) async fn log_in(
     channel: &mut PacketChannel,
     target: &Target,
-    wishes: LoginOptions,
+    options: LoginOptions,
 ) -> Result<LoginOutcome, Error> {
     let failed = |broken: ChannelError| target.connect_error(broken);
     let mut packet = Vec::new();
@@ -53,7 +53,7 @@ pub(super) async fn log_in(
     }
     let greeting = packet::parse_greeting(&packet).map_err(|m| failed(m.into()))?;
     let secure = wants_tls(target, &greeting)?;
-    let (can, extended) = common_capabilities(target, &greeting, wishes, secure);
+    let (can, extended) = common_capabilities(target, &greeting, options, secure);
     if secure {
         let mut ask = Vec::new();
         SslRequest::new(can, CHUNK as u32, CHARACTER_SET).serialize(&mut ask);
@@ -63,9 +63,9 @@ pub(super) async fn log_in(
         channel.send_payload(&ask).await.map_err(failed)?;
         let config = target.tls_setup().config.clone().expect("a mode that uses TLS has one");
         let name = tls::server_name(target.host_name())?;
-        channel.link.start_tls(config, name).await.map_err(|f| failed(f.into()))?;
+        channel.transport.start_tls(config, name).await.map_err(|f| failed(f.into()))?;
     }
-    let credentials = target.credentials(channel.link.is_secure());
+    let credentials = target.credentials(channel.transport.is_secure());
     // A method we can't answer to may not be the account's: the server will ask for that one.
     let (method, first) = match credentials.first_answer(&greeting.plugin, &greeting.nonce) {
         Ok(first) => (greeting.plugin.clone(), first),
@@ -180,7 +180,7 @@ fn wants_tls(target: &Target, greeting: &GreetingPacket) -> Result<bool, Error> 
 fn common_capabilities(
     target: &Target,
     greeting: &GreetingPacket,
-    wishes: LoginOptions,
+    options: LoginOptions,
     secure: bool,
 ) -> (Can, MariadbCapabilities) {
     let mut wanted = Can::CLIENT_LONG_FLAG
@@ -196,8 +196,8 @@ fn common_capabilities(
         | NOT_MARIADB;
     wanted.set(Can::CLIENT_SSL, secure);
     wanted.set(Can::CLIENT_CONNECT_WITH_DB, target.plan().database.is_some());
-    wanted.set(Can::CLIENT_MULTI_STATEMENTS, wishes.multi_statements);
-    wanted.set(Can::CLIENT_LOCAL_FILES, wishes.files);
+    wanted.set(Can::CLIENT_MULTI_STATEMENTS, options.multi_statements);
+    wanted.set(Can::CLIENT_LOCAL_FILES, options.files);
     let both = wanted & greeting.capabilities;
     // Columns of a statement run again need not be sent again.
     let mut extended = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;

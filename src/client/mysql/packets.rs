@@ -73,7 +73,7 @@ pub(super) enum ReplyEnd {
 
 /// A link that carries packets.
 pub(super) struct PacketChannel {
-    pub(super) link: Transport,
+    pub(super) transport: Transport,
     /// Bytes received and not yet understood, from `start` on.
     inbox: Vec<u8>,
     start: usize,
@@ -83,8 +83,8 @@ pub(super) struct PacketChannel {
 
 impl PacketChannel {
     /// Packets over this link.
-    pub(super) fn new(link: Transport) -> PacketChannel {
-        PacketChannel { link, inbox: Vec::new(), start: 0, sequence: 0 }
+    pub(super) fn new(transport: Transport) -> PacketChannel {
+        PacketChannel { transport, inbox: Vec::new(), start: 0, sequence: 0 }
     }
 
     /// Gives back memory that only whole packets needed.
@@ -110,7 +110,7 @@ impl PacketChannel {
         let (length, all) = with_buffer(&OUTPUT, |out| {
             out.clear();
             self.sequence = write(out)?;
-            let sent = self.link.send_bytes(out);
+            let sent = self.transport.send_bytes(out);
             let length = out.len();
             if out.capacity() > KEEP {
                 *out = Vec::new();
@@ -118,7 +118,7 @@ impl PacketChannel {
             Ok::<_, ChannelError>((length, sent?))
         })?;
         if !all {
-            poll_fn(|_| self.link.poll_flush()).await?;
+            poll_fn(|_| self.transport.poll_flush()).await?;
         }
         Ok(length)
     }
@@ -173,11 +173,11 @@ impl PacketChannel {
     async fn fill_inbox(&mut self) -> Result<(), ChannelError> {
         self.inbox.drain(..self.start);
         self.start = 0;
-        let PacketChannel { link, inbox, .. } = self;
+        let PacketChannel { transport, inbox, .. } = self;
         poll_fn(|_| {
             with_buffer(&INPUT, |input| {
                 input.resize(READ.max(input.len()), 0);
-                let polled = link.poll_recv(input);
+                let polled = transport.poll_recv(input);
                 if let Poll::Ready(Ok(count)) = &polled {
                     inbox.extend_from_slice(&input[..*count]);
                 }
@@ -206,7 +206,7 @@ impl PacketChannel {
                 if old > input.len() - 1024 {
                     return Poll::Ready(Err(ProtocolError("more bytes than a reply has").into()));
                 }
-                let count = match self.link.poll_recv(&mut input[old..]) {
+                let count = match self.transport.poll_recv(&mut input[old..]) {
                     Poll::Ready(Ok(count)) => count,
                     Poll::Ready(Err(fault)) => return Poll::Ready(Err(fault.into())),
                     Poll::Pending => return Poll::Pending,

@@ -97,15 +97,15 @@ impl Session {
     pub(super) fn new(
         channel: PacketChannel,
         target: Target,
-        welcome: &LoginOutcome,
+        outcome: &LoginOutcome,
         identity: Arc<ServerIdentity>,
     ) -> Session {
         Session {
             channel,
             target,
-            id: welcome.id,
+            id: outcome.id,
             identity,
-            no_eof: welcome.no_eof,
+            no_eof: outcome.no_eof,
             gone: None,
             abandoned: false,
             busy: false,
@@ -254,7 +254,7 @@ impl Session {
 
     /// Process id of whoever listens at the other end of a unix socket, as the kernel knows it.
     pub fn peer_pid(&self) -> Option<u32> {
-        self.channel.link.peer_pid()
+        self.channel.transport.peer_pid()
     }
 
     /// Product and version.
@@ -269,7 +269,7 @@ impl Session {
 
     /// Name of the cipher and version of TLS, if it is on.
     pub fn tls_cipher(&self) -> Option<(String, String)> {
-        self.channel.link.tls_cipher()
+        self.channel.transport.tls_cipher()
     }
 
     /// Whether the session can still be used.
@@ -279,12 +279,12 @@ impl Session {
 
     /// Gives the session another flag that ends its waiting, for what must still be done after a stop.
     pub fn set_abandon(&mut self, abandon: &Stop) {
-        self.channel.link.set_abandon(abandon);
+        self.channel.transport.set_abandon(abandon);
     }
 
     /// No statement of this session may take longer.
     pub fn limit_statements(&mut self, time: Duration) {
-        self.channel.link.set_limit(Some(WaitLimit::from_now(time)));
+        self.channel.transport.set_limit(Some(WaitLimit::from_now(time)));
     }
 
     /// Statements of this session may take as long as the server lives: data being made, indexes being read. Once nothing
@@ -293,7 +293,7 @@ impl Session {
         let target = self.target.clone();
         let witness = Arc::new(move |abandon: &Stop| target.is_answering(abandon));
         let limit = WaitLimit::with_liveness_check(self.target.asked_control_time(), witness);
-        self.channel.link.set_limit(Some(limit));
+        self.channel.transport.set_limit(Some(limit));
     }
 
     pub(super) fn set_identity(&mut self, identity: Arc<ServerIdentity>) {
@@ -313,21 +313,21 @@ impl Session {
         self.busy = true;
         if self.limited_once {
             self.limited_once = false;
-            self.channel.link.set_limit(None);
+            self.channel.transport.set_limit(None);
         }
         let Session { channel, target, .. } = self;
-        channel.link.restart_limit(|| target.control_time());
+        channel.transport.restart_limit(|| target.control_time());
         Ok(())
     }
 
     /// The same for a statement by which a worker gets ready. The load ends its events; nothing else would end this one.
     pub(super) fn start_limited_statement(&mut self) -> Result<(), EventError> {
         self.start_statement()?;
-        if !self.channel.link.has_limit() {
+        if !self.channel.transport.has_limit() {
             self.limited_once = true;
             let time = self.target.asked_control_time();
-            self.channel.link.set_limit(Some(WaitLimit::from_now(time)));
-            self.channel.link.restart_limit(|| self.target.control_time());
+            self.channel.transport.set_limit(Some(WaitLimit::from_now(time)));
+            self.channel.transport.restart_limit(|| self.target.control_time());
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ const PORT: u16 = 3306;
 #[derive(Clone, Debug)]
 pub struct Target {
     known: Arc<TargetState>,
-    wishes: LoginOptions,
+    options: LoginOptions,
 }
 
 #[derive(Debug)]
@@ -89,13 +89,13 @@ impl Target {
             is_silent,
             plan: plan.clone(),
         };
-        Ok(Target { known: Arc::new(known), wishes: LoginOptions::default() })
+        Ok(Target { known: Arc::new(known), options: LoginOptions::default() })
     }
 
     /// The same target, whose sessions may be given several statements in one text.
     #[must_use]
     pub fn with_multi_statements(mut self) -> Target {
-        self.wishes.multi_statements = true;
+        self.options.multi_statements = true;
         self
     }
 
@@ -143,10 +143,10 @@ impl Target {
     /// As [`ArchiveError`] tells apart.
     pub fn connect(&self, abandon: &Stop) -> Result<Session, Error> {
         check_not_reactor()?;
-        let wishes = LoginOptions { files: true, ..self.wishes };
+        let options = LoginOptions { files: true, ..self.options };
         let time = self.shorten_if_silent(self.connect_time());
         let mut session =
-            block_on(self.open_session_within(abandon, wishes, time)).inspect_err(|error| {
+            block_on(self.open_session_within(abandon, options, time)).inspect_err(|error| {
                 if is_silence(error) {
                     self.mark_silent();
                 }
@@ -169,7 +169,7 @@ impl Target {
     /// As [`ArchiveError`] tells apart.
     pub async fn open_session(&self, abandon: &Stop) -> Result<Session, Error> {
         // On the heap, so that a worker's future need not be as large as a login.
-        Box::pin(self.open_session_within(abandon, self.wishes, self.connect_time())).await
+        Box::pin(self.open_session_within(abandon, self.options, self.connect_time())).await
     }
 
     /// Ends the statement that session `id` is running, from a session of its own; the other lives on. A server that did
@@ -256,29 +256,29 @@ impl Target {
     async fn open_session_within(
         &self,
         abandon: &Stop,
-        wishes: LoginOptions,
+        options: LoginOptions,
         time: Duration,
     ) -> Result<Session, Error> {
         let mut failure = None;
         for endpoint in &self.known.endpoints {
             let silence = self.asked_control_time();
-            let link = match Transport::connect(endpoint, abandon, time, silence).await {
-                Ok(link) => link,
+            let transport = match Transport::connect(endpoint, abandon, time, silence).await {
+                Ok(transport) => transport,
                 Err(TransportError::Abandoned) => return Err(Error::Abandoned),
                 Err(fault) => {
                     failure = Some(fault);
                     continue;
                 }
             };
-            let mut channel = PacketChannel::new(link);
-            let welcome = login::log_in(&mut channel, self, wishes).await?;
-            channel.link.set_limit(None);
+            let mut channel = PacketChannel::new(transport);
+            let outcome = login::log_in(&mut channel, self, options).await?;
+            channel.transport.set_limit(None);
             channel.shrink_buffers();
             self.note_answer();
             let identity = self
-                .known_identity(&welcome.version)
-                .unwrap_or_else(|| Arc::new(ServerIdentity::from_greeting(&welcome.version)));
-            return Ok(Session::new(channel, self.clone(), &welcome, identity));
+                .known_identity(&outcome.version)
+                .unwrap_or_else(|| Arc::new(ServerIdentity::from_greeting(&outcome.version)));
+            return Ok(Session::new(channel, self.clone(), &outcome, identity));
         }
         Err(self.connect_error(failure.unwrap_or(TransportError::Closed).into()))
     }

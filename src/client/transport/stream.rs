@@ -17,7 +17,7 @@ use crate::base::Stop;
 
 /// The pipe as TLS wants it.
 struct TlsIo<'a> {
-    pipe: &'a mut StreamSocket,
+    socket: &'a mut StreamSocket,
     fault: Option<TransportError>,
 }
 
@@ -45,14 +45,14 @@ impl TlsIo<'_> {
 
 impl io::Read for TlsIo<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let polled = self.pipe.poll_recv(buffer);
+        let polled = self.socket.poll_recv(buffer);
         self.io_result(polled)
     }
 }
 
 impl io::Write for TlsIo<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let polled = self.pipe.poll_send(bytes);
+        let polled = self.socket.poll_send(bytes);
         self.io_result(polled)
     }
     fn flush(&mut self) -> io::Result<()> {
@@ -62,7 +62,7 @@ impl io::Write for TlsIo<'_> {
 
 /// A connection that carries bytes.
 pub(in crate::client) struct Transport {
-    pipe: StreamSocket,
+    socket: StreamSocket,
     tls: Option<Box<ClientConnection>>,
     /// What the socket did not take yet.
     unsent: Vec<u8>,
@@ -76,52 +76,52 @@ impl Transport {
         time: Duration,
         silence: Duration,
     ) -> Result<Transport, TransportError> {
-        let pipe = StreamSocket::connect(endpoint, abandon, time, silence).await?;
-        Ok(Transport { pipe, tls: None, unsent: Vec::new() })
+        let socket = StreamSocket::connect(endpoint, abandon, time, silence).await?;
+        Ok(Transport { socket, tls: None, unsent: Vec::new() })
     }
 
     /// What ends a wait from now on, besides the stop flag.
     pub(in crate::client) fn set_limit(&mut self, limit: Option<WaitLimit>) {
-        self.pipe.limit = limit;
+        self.socket.limit = limit;
         self.unsent = Vec::new();
     }
 
     /// A statement begins; where there is a limit it may wait so long.
     #[inline]
     pub(in crate::client) fn restart_limit(&mut self, time: impl FnOnce() -> Duration) {
-        self.pipe.restart_limit(time);
+        self.socket.restart_limit(time);
     }
 
     /// Whether waits end by themselves.
     pub(in crate::client) fn has_limit(&self) -> bool {
-        self.pipe.limit.is_some()
+        self.socket.limit.is_some()
     }
 
     /// Ends the connection at once, in both directions.
     pub(in crate::client) fn close(&mut self) {
         // Where that fails there is no connection any more.
-        let _ = net::shutdown(&self.pipe.socket, net::Shutdown::Both);
+        let _ = net::shutdown(&self.socket.socket, net::Shutdown::Both);
     }
 
     /// How long the kernel lets bytes go unconfirmed.
     #[cfg(all(test, target_os = "linux"))]
     pub(in crate::client) fn user_timeout_ms(&self) -> u32 {
-        net::sockopt::tcp_user_timeout(&self.pipe.socket).expect("it is TCP")
+        net::sockopt::tcp_user_timeout(&self.socket.socket).expect("it is TCP")
     }
 
     /// The process at the other end, where the kernel tells.
     pub(in crate::client) fn peer_pid(&self) -> Option<u32> {
-        super::peer::peer_pid(self.pipe.socket.as_fd())
+        super::peer::peer_pid(self.socket.socket.as_fd())
     }
 
     /// Whether the link belongs to a reactor.
     pub(in crate::client) fn is_attached(&self) -> bool {
-        self.pipe.attachment.is_some()
+        self.socket.attachment.is_some()
     }
 
     /// Replaces the flag that ends waiting.
     pub(in crate::client) fn set_abandon(&mut self, abandon: &Stop) {
-        self.pipe.abandon = abandon.clone();
+        self.socket.abandon = abandon.clone();
     }
 
     /// Puts TLS on the connection.
@@ -135,7 +135,7 @@ impl Transport {
         let mut tls = Box::new(tls);
         poll_fn(|_| {
             while tls.is_handshaking() || tls.wants_write() {
-                let mut tap = TlsIo { pipe: &mut self.pipe, fault: None };
+                let mut tap = TlsIo { socket: &mut self.socket, fault: None };
                 if tls.wants_write() {
                     if let Err(error) = tls.write_tls(&mut tap) {
                         return tap.into_poll_error(error);
@@ -149,11 +149,11 @@ impl Transport {
                 }
                 if let Err(error) = tls.process_new_packets() {
                     // The other side shall know why; whether it hears it does not matter.
-                    let _ = tls.write_tls(&mut TlsIo { pipe: &mut self.pipe, fault: None });
+                    let _ = tls.write_tls(&mut TlsIo { socket: &mut self.socket, fault: None });
                     return Poll::Ready(Err(TransportError::Tls(Box::new(error))));
                 }
             }
-            self.pipe.want_write(false)
+            self.socket.want_write(false)
         })
         .await?;
         self.tls = Some(tls);
@@ -180,13 +180,13 @@ impl Transport {
         let mut sent = 0;
         if self.tls.is_none() {
             while sent < bytes.len() {
-                match self.pipe.poll_send(&bytes[sent..]) {
+                match self.socket.poll_send(&bytes[sent..]) {
                     Poll::Ready(count) => sent += count?,
                     Poll::Pending => break,
                 }
             }
             if sent == bytes.len() {
-                self.pipe.fresh = true;
+                self.socket.fresh = true;
                 return Ok(true);
             }
         }
@@ -204,9 +204,9 @@ impl Transport {
         let polled = loop {
             let step = match &mut self.tls {
                 None if sent == self.unsent.len() => break Poll::Ready(Ok(())),
-                None => self.pipe.poll_send(&self.unsent[sent..]),
+                None => self.socket.poll_send(&self.unsent[sent..]),
                 Some(tls) if tls.wants_write() => {
-                    let mut tap = TlsIo { pipe: &mut self.pipe, fault: None };
+                    let mut tap = TlsIo { socket: &mut self.socket, fault: None };
                     match tls.write_tls(&mut tap) {
                         Ok(_) => Poll::Ready(Ok(0)),
                         Err(error) => tap.into_poll_error(error),
@@ -230,8 +230,8 @@ impl Transport {
         }
         self.unsent.clear();
         self.unsent.shrink_to(4096);
-        self.pipe.fresh = true;
-        if self.pipe.want_write(false).is_pending() {
+        self.socket.fresh = true;
+        if self.socket.want_write(false).is_pending() {
             return Poll::Pending;
         }
         polled
@@ -244,14 +244,14 @@ impl Transport {
         buffer: &mut [u8],
     ) -> Poll<Result<usize, TransportError>> {
         match &mut self.tls {
-            None => self.pipe.poll_recv(buffer),
-            Some(tls) => poll_recv_tls(&mut self.pipe, tls, buffer),
+            None => self.socket.poll_recv(buffer),
+            Some(tls) => poll_recv_tls(&mut self.socket, tls, buffer),
         }
     }
 }
 
 fn poll_recv_tls(
-    pipe: &mut StreamSocket,
+    socket: &mut StreamSocket,
     tls: &mut ClientConnection,
     buffer: &mut [u8],
 ) -> Poll<Result<usize, TransportError>> {
@@ -263,7 +263,7 @@ fn poll_recv_tls(
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(_) => return Poll::Ready(Err(TransportError::Closed)),
         }
-        let mut tap = TlsIo { pipe: &mut *pipe, fault: None };
+        let mut tap = TlsIo { socket: &mut *socket, fault: None };
         match tls.read_tls(&mut tap) {
             Ok(0) => return Poll::Ready(Err(TransportError::Closed)),
             Ok(_) => {}
@@ -274,7 +274,7 @@ fn poll_recv_tls(
         }
         if tls.wants_write() {
             // An answer of TLS itself (new keys); what does not go now goes with the next statement.
-            let _ = tls.write_tls(&mut TlsIo { pipe: &mut *pipe, fault: None });
+            let _ = tls.write_tls(&mut TlsIo { socket: &mut *socket, fault: None });
         }
     }
 }

@@ -57,7 +57,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
     let load = root.read_section("load");
     let probes = root.read_section("probes");
     let decide = root.read_section("decide");
-    let (sweep, ways) = read_variants(root, known);
+    let (sweep, variants) = read_variants(root, known);
     let mut plan = Plan {
         name: root.read_text("name").unwrap_or_else(|| "bench".to_owned()),
         question: root.read_text("question"),
@@ -69,7 +69,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
         reset: root.read_choice("reset", RESETS).unwrap_or_default(),
         cold: root.read_switch("cold").unwrap_or(false),
         settle: root.read_time("settle"),
-        ways,
+        variants,
         sweep,
         capacity: read_capacity(root),
         passes: root.read_count("passes", 1, 1000).map_or(1, |n| n as u32),
@@ -99,7 +99,7 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
     if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
         complain("until-clear", "it is no more than blocks", "the most blocks there may be");
     }
-    if plan.until_clear.is_some() && plan.ways.len() < 2 {
+    if plan.until_clear.is_some() && plan.variants.len() < 2 {
         complain("until-clear", "there is nothing to compare", "name two ways, or a sweep");
     }
     for word in plan.allow.iter().filter(|word| CONSENT.contains(&word.as_str())) {

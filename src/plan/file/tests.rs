@@ -59,7 +59,7 @@ fn full() -> Plan {
         prepare: true,
         cold: true,
         passes: 2,
-        ways: vec![
+        variants: vec![
             VariantPlan { name: "none".to_owned(), dump_after: true, ..VariantPlan::default() },
             VariantPlan {
                 name: "many".to_owned(),
@@ -148,8 +148,8 @@ fn a_sweep_survives_as_a_sweep() {
         doubles: false,
     };
     let template = VariantPlan { workers: Some(3), ..VariantPlan::default() };
-    let ways = sweep.to_variants(&template).unwrap();
-    let plan = Plan { sweep: Some(sweep), ways, ..full() };
+    let variants = sweep.to_variants(&template).unwrap();
+    let plan = Plan { sweep: Some(sweep), variants, ..full() };
     let text = to_toml(&plan);
     let again = from_toml(&text, &known()).unwrap_or_else(|m| panic!("{m:#?}\n{text}"));
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));

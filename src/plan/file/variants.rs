@@ -21,14 +21,14 @@ pub(super) fn read_variants(
     (None, if written.is_empty() { vec![VariantPlan::default()] } else { written })
 }
 
-fn check_variant_names(root: &PlanSection<'_>, ways: &[VariantPlan]) {
-    for (n, way) in ways.iter().enumerate() {
-        let is_taken = ways[..n].iter().any(|other| other.name == way.name);
-        if way.name.is_empty() || is_taken {
-            let why = if way.name.is_empty() {
+fn check_variant_names(root: &PlanSection<'_>, variants: &[VariantPlan]) {
+    for (n, variant) in variants.iter().enumerate() {
+        let is_taken = variants[..n].iter().any(|other| other.name == variant.name);
+        if variant.name.is_empty() || is_taken {
+            let why = if variant.name.is_empty() {
                 format!("way[{n}] has no name")
             } else {
-                format!("two ways are called `{}`", way.name)
+                format!("two ways are called `{}`", variant.name)
             };
             let hint = "give each way a name of its own".to_owned();
             root.add_mistake("way", &why, Some(hint));
@@ -57,13 +57,13 @@ fn read_sweep(
         SweepPlan { axis, values: vec!["1".to_owned()], doubles: false }
     });
     let template = written.first().cloned().unwrap_or_default();
-    let ways = sweep.to_variants(&template).unwrap_or_else(|wrong| {
+    let variants = sweep.to_variants(&template).unwrap_or_else(|wrong| {
         for why in wrong {
             section.add_mistake("values", &why, None);
         }
         vec![template]
     });
-    (Some(sweep), ways)
+    (Some(sweep), variants)
 }
 
 fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan {
@@ -77,7 +77,7 @@ fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan 
     if per_second.is_some_and(|rate| rate <= 0.0) {
         section.add_mistake("rate", "it must be above 0", Some("events per second".to_owned()));
     }
-    let way = VariantPlan {
+    let variant = VariantPlan {
         warm: warm.collect(),
         name: section.read_text("name").unwrap_or_default(),
         settings: section
@@ -92,5 +92,5 @@ fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan 
         dump_after: section.read_switch("dump-after").unwrap_or(false),
     };
     section.check_unknown_keys();
-    way
+    variant
 }

@@ -51,9 +51,11 @@ pub fn to_toml(plan: &Plan) -> String {
     root.insert_value("workload", workload.0);
     root.insert_value("load", write_load(&plan.load));
     match &plan.sweep {
-        None => root.insert_value("way", plan.ways.iter().map(write_variant).collect::<Vec<_>>()),
+        None => {
+            root.insert_value("way", plan.variants.iter().map(write_variant).collect::<Vec<_>>())
+        }
         Some(sweep) => {
-            root.insert_value("way", vec![write_variant(&sweep.variant_template(&plan.ways))]);
+            root.insert_value("way", vec![write_variant(&sweep.variant_template(&plan.variants))]);
             let mut lines = TableBuilder::default();
             lines.insert_text("axis", Some(&sweep.axis));
             lines.insert_value("values", sweep.value_texts());
@@ -171,23 +173,23 @@ fn write_load(load: &LoadPlan) -> Table {
     lines.0
 }
 
-fn write_variant(way: &VariantPlan) -> Table {
+fn write_variant(variant: &VariantPlan) -> Table {
     let mut lines = TableBuilder::default();
-    lines.insert_text("name", Some(&way.name));
-    if !way.settings.is_empty() {
-        lines.insert_value("set", write_settings(&way.settings));
+    lines.insert_text("name", Some(&variant.name));
+    if !variant.settings.is_empty() {
+        lines.insert_value("set", write_settings(&variant.settings));
     }
-    if let Some(workers) = way.workers {
+    if let Some(workers) = variant.workers {
         lines.insert_value("workers", i64::try_from(workers).unwrap_or(i64::MAX));
     }
-    if let Some(rate) = way.per_second {
+    if let Some(rate) = variant.per_second {
         lines.insert_value("rate", rate);
     }
-    if let Some(value) = way.value {
+    if let Some(value) = variant.value {
         lines.insert_value("value", value);
     }
-    lines.insert_value("dump-after", way.dump_after);
-    let warm = way.warm.iter().map(|warm| {
+    lines.insert_value("dump-after", variant.dump_after);
+    let warm = variant.warm.iter().map(|warm| {
         let mut lines = TableBuilder::default();
         lines.insert_text("strategy", Some(&warm.strategy));
         lines.insert_value("options", write_options(&warm.options));

@@ -73,35 +73,35 @@ pub struct NoiseContext<'a> {
 /// One look; keys are documented in docs/doctor.md. `told` hears what comes next. Ends early, with what there is,
 /// when `stop` is set.
 pub fn measure_noise(
-    care: &NoiseChecks,
-    scene: &NoiseContext<'_>,
+    checks: &NoiseChecks,
+    context: &NoiseContext<'_>,
     clock: RealClock,
     stop: &Stop,
     told: &mut dyn FnMut(NoiseStage),
 ) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
     told(NoiseStage::Quiet);
-    all.extend(measure_background(care, scene, clock));
+    all.extend(measure_background(checks, context, clock));
     if !stop.is_set() {
         told(NoiseStage::Gap);
-        let server = || scene.pid.map(cpu_seconds).unwrap_or_default();
+        let server = || context.pid.map(cpu_seconds).unwrap_or_default();
         let (before, stolen) = (server(), steal_seconds());
-        all.extend(gap::spin_all_cores(care.gap, clock));
+        all.extend(gap::spin_all_cores(checks.gap, clock));
         all.insert("gap.server_cpu_s".to_owned(), server() - before);
         all.insert("gap.steal_s".to_owned(), steal_seconds() - stolen);
     }
     if !stop.is_set() {
         told(NoiseStage::Cpu);
-        all.extend(sentinel::time_cpu_work(care, clock));
+        all.extend(sentinel::time_cpu_work(checks, clock));
     }
-    if let Some(dir) = scene.dir.filter(|_| !stop.is_set()) {
+    if let Some(dir) = context.dir.filter(|_| !stop.is_set()) {
         told(NoiseStage::Sync);
-        all.extend(sentinel::time_flushed_writes(care, dir, clock));
+        all.extend(sentinel::time_flushed_writes(checks, dir, clock));
         all.extend(machine::read_disk(dir));
     }
     all.extend(machine::read_facts());
     all.extend(cgroup::read_limits("self", ""));
-    if let Some(pid) = scene.pid {
+    if let Some(pid) = context.pid {
         all.extend(cgroup::read_limits(&pid.to_string(), "server."));
     }
     all.extend(cron::count_due_jobs(
@@ -112,18 +112,18 @@ pub fn measure_noise(
 
 /// What others do while we sit still: rises over the window of `measure_background.seconds`.
 fn measure_background(
-    care: &NoiseChecks,
-    scene: &NoiseContext<'_>,
+    checks: &NoiseChecks,
+    context: &NoiseContext<'_>,
     clock: RealClock,
 ) -> NamedNumbers {
     let edge = || {
         let mut edge = super::host::read_key_numbers(None);
-        edge.extend(scene.pid.map(process::read_counters).unwrap_or_default());
+        edge.extend(context.pid.map(process::read_counters).unwrap_or_default());
         edge
     };
     let own = || kernel::cpu_time();
     let (began, before, cpu) = (clock.now(), edge(), own());
-    clock.sleep_until(began + Nanos::from(care.quiet));
+    clock.sleep_until(began + Nanos::from(checks.quiet));
     let (after, later) = (edge(), own());
     let mut out = vec![
         ("quiet.seconds".to_owned(), clock.now().since(began).to_seconds()),
@@ -162,17 +162,18 @@ mod tests {
     #[test]
     fn a_short_look_sees_time_work_and_flushes() {
         let dir = tempfile::tempdir().unwrap();
-        let scene = NoiseContext { pid: Some(std::process::id()), dir: Some(dir.path()) };
-        let care = NoiseChecks {
+        let context = NoiseContext { pid: Some(std::process::id()), dir: Some(dir.path()) };
+        let checks = NoiseChecks {
             quiet: Duration::from_millis(5),
             gap: Duration::from_millis(20),
             repeats: 3,
             repeat: Duration::from_millis(2),
         };
         let mut stages = Vec::new();
-        let seen = measure_noise(&care, &scene, RealClock::start_now(), &Stop::new(), &mut |s| {
-            stages.push(s)
-        });
+        let seen =
+            measure_noise(&checks, &context, RealClock::start_now(), &Stop::new(), &mut |s| {
+                stages.push(s)
+            });
         assert_eq!(stages, [NoiseStage::Quiet, NoiseStage::Gap, NoiseStage::Cpu, NoiseStage::Sync]);
         assert!(seen["gap.span_ns"] >= 20e6 && seen["gap.lost_ns"] <= seen["gap.span_ns"]);
         assert!(seen["gap.cpus"] >= 1.0);
@@ -187,9 +188,9 @@ mod tests {
     fn a_look_that_is_stopped_ends() {
         let stop = Stop::new();
         stop.set(crate::base::StopReason::Interrupted);
-        let care = NoiseChecks { quiet: Duration::ZERO, ..NoiseChecks::FULL };
+        let checks = NoiseChecks { quiet: Duration::ZERO, ..NoiseChecks::FULL };
         let seen = measure_noise(
-            &care,
+            &checks,
             &NoiseContext::default(),
             RealClock::start_now(),
             &stop,

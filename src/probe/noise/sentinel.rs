@@ -19,9 +19,9 @@ const BLOCKS: u64 = 16;
 const PATIENCE: u32 = 3;
 
 /// Time of one unit of CPU work, nanoseconds, for each repeat.
-pub(super) fn time_cpu_work(care: &NoiseChecks, clock: RealClock) -> NamedNumbers {
+pub(super) fn time_cpu_work(checks: &NoiseChecks, clock: RealClock) -> NamedNumbers {
     let mut seed = 0x9E37_79B9_7F4A_7C15;
-    time_repeats("cpu", care, clock, || {
+    time_repeats("cpu", checks, clock, || {
         seed = std::hint::black_box(cpu_work_unit(seed));
         true
     })
@@ -41,7 +41,7 @@ fn cpu_work_unit(mut x: u64) -> u64 {
 /// Time of one write of 4 KiB with its `fdatasync`, nanoseconds, for each repeat. Nothing where the folder can't be
 /// written to.
 pub(super) fn time_flushed_writes(
-    care: &NoiseChecks,
+    checks: &NoiseChecks,
     dir: &Path,
     clock: RealClock,
 ) -> NamedNumbers {
@@ -53,7 +53,7 @@ pub(super) fn time_flushed_writes(
         return Vec::new();
     }
     let mut at = 0;
-    time_repeats("sync", care, clock, || {
+    time_repeats("sync", checks, clock, || {
         at = (at + 1) % BLOCKS;
         file.write_all_at(&block, at * BLOCK as u64).is_ok() && file.sync_data().is_ok()
     })
@@ -72,19 +72,19 @@ fn create_unlinked_file(dir: &Path, clock: RealClock) -> Option<File> {
 /// ends it.
 fn time_repeats(
     name: &str,
-    care: &NoiseChecks,
+    checks: &NoiseChecks,
     clock: impl Clock,
     mut unit: impl FnMut() -> bool,
 ) -> NamedNumbers {
     let began = clock.now();
-    let patience = Nanos::from(care.repeat * care.repeats * PATIENCE);
+    let patience = Nanos::from(checks.repeat * checks.repeats * PATIENCE);
     let mut found = Vec::new();
-    for repeat in 0..care.repeats {
+    for repeat in 0..checks.repeats {
         let start = clock.now();
         if start.since(began) > patience {
             break;
         }
-        let end = start + Nanos::from(care.repeat);
+        let end = start + Nanos::from(checks.repeat);
         let (mut units, mut now) = (0u32, start);
         while now < end || units == 0 {
             if !unit() {

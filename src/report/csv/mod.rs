@@ -122,7 +122,7 @@ fn row_cells(findings: &Findings, mark: &CsvRow<'_>) -> Vec<String> {
         format!("{unix:.3}"),
         format!("{:.3}", mark.at_s),
         interval(|i| format_number(Some(i.seconds))),
-        phase.map(|p| p.way.clone()).unwrap_or_default(),
+        phase.map(|p| p.variant.clone()).unwrap_or_default(),
         phase.map(|p| p.kind.clone()).unwrap_or_default(),
         trial.map(|t| t.pass.to_string()).unwrap_or_default(),
         phase.map(|p| p.temperature.as_str().to_owned()).unwrap_or_default(),
@@ -200,9 +200,9 @@ const SUMMARY_HEAD: &[&str] = &[
 ];
 
 fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
-    let way = findings.ways.iter().find(|w| w.way == trial.way);
+    let variant = findings.variants.iter().find(|w| w.variant == trial.variant);
     let place = findings.trials.iter().position(|t| t.id == trial.id);
-    let faster = way.and_then(|w| match place {
+    let faster = variant.and_then(|w| match place {
         p if p == w.first => w.times_faster.value,
         p if p == w.second => w.second_times_faster.value,
         _ => None,
@@ -210,7 +210,7 @@ fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
     let mut cells = vec![
         findings.head.id.clone(),
         trial.id.clone(),
-        trial.way.clone(),
+        trial.variant.clone(),
         trial.pass.to_string(),
         trial.temperature.as_str().to_owned(),
         trial.workload.clone(),
@@ -229,8 +229,8 @@ fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
         format_number(trial.lateness.p99_s),
         format_number(trial.disk_reads.map(|c| c.value)),
         format_number(trial.disk_bytes.map(|c| c.value)),
-        format_number(way.and_then(|w| w.warm_s)),
-        format_number(way.and_then(|w| w.warm_bytes)),
+        format_number(variant.and_then(|w| w.warm_s)),
+        format_number(variant.and_then(|w| w.warm_bytes)),
         format_number(faster),
         findings.void_caveat().is_some().to_string(),
         trial.unbegun.map_or(0, |u| u.arrivals).to_string(),

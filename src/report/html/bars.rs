@@ -20,37 +20,41 @@ type VariantBar = (&'static str, &'static str, &'static str, f64);
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
 pub(super) fn variants_svg(findings: &Findings) -> String {
-    let ways: Vec<(&str, String, Vec<VariantBar>)> = findings
-        .ways
+    let variants: Vec<(&str, String, Vec<VariantBar>)> = findings
+        .variants
         .iter()
-        .map(|way| {
+        .map(|variant| {
             let run = |t: Option<usize>| t.map(|t| findings.trials[t].seconds);
             let bars = [
-                ("warming", "warming", "#e69f00", way.warm_s),
-                ("first run", "first", "#0072b2", run(way.first)),
-                ("second run", "second", "#56b4e9", run(way.second)),
+                ("warming", "warming", "#e69f00", variant.warm_s),
+                ("first run", "first", "#0072b2", run(variant.first)),
+                ("second run", "second", "#56b4e9", run(variant.second)),
             ];
             let bars = bars.into_iter().filter_map(|(n, c, f, s)| Some((n, c, f, s?))).collect();
-            (way.way.as_str(), way.times_faster.value.map(format_ratio).unwrap_or_default(), bars)
+            (
+                variant.variant.as_str(),
+                variant.times_faster.value.map(format_ratio).unwrap_or_default(),
+                bars,
+            )
         })
         .collect();
-    if ways.iter().all(|(_, _, bars)| bars.is_empty()) {
+    if variants.iter().all(|(_, _, bars)| bars.is_empty()) {
         return String::new();
     }
-    draw_bars(&ways, 1000.0, 150.0, "wide") + &draw_bars(&ways, 400.0, 92.0, "narrow")
+    draw_bars(&variants, 1000.0, 150.0, "wide") + &draw_bars(&variants, 400.0, 92.0, "narrow")
 }
 
 fn draw_bars(
-    ways: &[(&str, String, Vec<VariantBar>)],
+    variants: &[(&str, String, Vec<VariantBar>)],
     width: f64,
     left: f64,
     form: &str,
 ) -> String {
-    let longest = ways.iter().flat_map(|w| &w.2).map(|b| b.3).fold(0.0, f64::max);
+    let longest = variants.iter().flat_map(|w| &w.2).map(|b| b.3).fold(0.0, f64::max);
     let axis = PlotAxis::linear(longest, AxisMeasure::Number);
     let inner = width - left - 118.0;
-    let rows: usize = ways.iter().map(|w| w.2.len()).sum();
-    let height = TOP + rows as f64 * BAR + ways.len() as f64 * GAP + BOTTOM;
+    let rows: usize = variants.iter().map(|w| w.2.len()).sum();
+    let height = TOP + rows as f64 * BAR + variants.len() as f64 * GAP + BOTTOM;
     let hidden = if form == "narrow" { " display=\"none\"" } else { "" };
     let mut svg = format!(
         "<svg class=\"bars {form}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -72,8 +76,8 @@ fn draw_bars(
         );
     }
     let mut y = TOP + GAP / 2.0;
-    for (way, faster, bars) in ways {
-        draw_variant_name(&mut svg, way, faster, left, y, bars.len());
+    for (variant, faster, bars) in variants {
+        draw_variant_name(&mut svg, variant, faster, left, y, bars.len());
         for (name, class, fill, seconds) in bars {
             let long = (axis.position_of(*seconds) * inner).max(1.0);
             let _ = write!(
@@ -97,11 +101,18 @@ fn draw_bars(
 }
 
 /// The name of the way, and how many times faster its first run was than the cold one.
-fn draw_variant_name(svg: &mut String, way: &str, faster: &str, left: f64, y: f64, rows: usize) {
+fn draw_variant_name(
+    svg: &mut String,
+    variant: &str,
+    faster: &str,
+    left: f64,
+    y: f64,
+    rows: usize,
+) {
     let most = ((left - 12.0) / 6.8) as usize;
-    let name: String = match way.chars().count() {
-        n if n > most => way.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
-        _ => way.to_owned(),
+    let name: String = match variant.chars().count() {
+        n if n > most => variant.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
+        _ => variant.to_owned(),
     };
     let middle = y + rows as f64 * BAR / 2.0;
     let _ = write!(

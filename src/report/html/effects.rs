@@ -20,9 +20,9 @@ const LABELS: &[f64] = &[
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
 pub(super) fn comparisons_svg(findings: &Findings) -> String {
-    let label = |c: &MetricComparison| match c.way.as_str() {
+    let label = |c: &MetricComparison| match c.variant.as_str() {
         "" => c.metric.clone(),
-        way => format!("{way} \u{b7} {}", c.metric),
+        variant => format!("{variant} \u{b7} {}", c.metric),
     };
     let rows: Vec<EffectRow<'_>> = findings.comparisons.iter().map(|c| (label(c), c)).collect();
     draw_both_widths(&rows, "change against the base", KeptEnd::Last)
@@ -64,7 +64,7 @@ fn axis_range(shown: &[&EffectRow<'_>]) -> (f64, f64) {
     for (_, comparison) in shown.iter().copied() {
         let (low, high) = comparison.ratio.ci95.unzip();
         let margin = [1.0 - comparison.margin, 1.0 + comparison.margin].map(Some);
-        let blocks = comparison.pairs.iter().map(|p| Some(p.way / p.base));
+        let blocks = comparison.pairs.iter().map(|p| Some(p.variant / p.base));
         for value in blocks.chain([comparison.ratio.value, low, high]).chain(margin) {
             if let Some(at) = log_ratio(value) {
                 ends = (ends.0.min(at), ends.1.max(at));
@@ -196,7 +196,7 @@ fn draw_row(svg: &mut String, comparison: &MetricComparison, x: &dyn Fn(f64) -> 
     let dots: String = comparison
         .pairs
         .iter()
-        .filter_map(|pair| log_ratio(Some(pair.way / pair.base)))
+        .filter_map(|pair| log_ratio(Some(pair.variant / pair.base)))
         .map(|at| format!("M{:.1} {:.1}h0", x(at), y - 5.0))
         .collect();
     let _ = write!(

@@ -62,7 +62,7 @@ pub(super) struct PlotBand {
     /// In words.
     pub(super) label: String,
     /// Its group.
-    pub(super) way: String,
+    pub(super) variant: String,
 }
 
 /// What stands behind the curves of every plot over time.
@@ -266,7 +266,7 @@ fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBa
             );
         }
     }
-    for (way, from, to) in group_bands(bands) {
+    for (variant, from, to) in group_bands(bands) {
         let (from, to) = (frame.x_position(x, from), frame.x_position(x, to));
         let _ = write!(
             svg,
@@ -274,13 +274,13 @@ fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBa
              stroke-dasharray=\"2 3\"/>",
             frame.top - 30.0
         );
-        if (way.chars().count() as f64) * 6.6 + 8.0 <= to - from {
+        if (variant.chars().count() as f64) * 6.6 + 8.0 <= to - from {
             let _ = write!(
                 svg,
                 "<text class=\"way\" x=\"{:.1}\" y=\"{:.1}\" font-weight=\"600\">{}</text>",
                 from + 5.0,
                 frame.top - 21.0,
-                escape_html(way)
+                escape_html(variant)
             );
         }
     }
@@ -324,10 +324,10 @@ fn draw_marks(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, marks: &[(f64, 
 /// Neighbouring bands of the same way: its name, where they begin and end.
 pub(super) fn group_bands(bands: &[PlotBand]) -> Vec<(&str, f64, f64)> {
     let mut groups: Vec<(&str, f64, f64)> = Vec::new();
-    for band in bands.iter().filter(|b| !b.way.is_empty()) {
-        match groups.last_mut().filter(|g| g.0 == band.way) {
+    for band in bands.iter().filter(|b| !b.variant.is_empty()) {
+        match groups.last_mut().filter(|g| g.0 == band.variant) {
             Some(group) => group.2 = band.to,
-            None => groups.push((&band.way, band.from, band.to)),
+            None => groups.push((&band.variant, band.from, band.to)),
         }
     }
     groups

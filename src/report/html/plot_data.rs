@@ -71,7 +71,9 @@ pub(super) fn plots_json(
     let bands: Vec<Value> = ground
         .bands
         .iter()
-        .map(|b| json!([round_to_ms(b.from), round_to_ms(b.to), b.kind, b.letter, b.label, b.way]))
+        .map(|b| {
+            json!([round_to_ms(b.from), round_to_ms(b.to), b.kind, b.letter, b.label, b.variant])
+        })
         .collect();
     json!({
         "time": [time.low, round_to_ms(time.high)],

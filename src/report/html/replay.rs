@@ -59,9 +59,9 @@ pub(super) fn replay_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
 pub(super) fn replay_sections(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
     let mut out = change_sections(&findings.replay_changes);
     for replay in &findings.replays {
-        let name = match replay.way.as_str() {
+        let name = match replay.variant.as_str() {
             "" => "Replayed against recorded".to_owned(),
-            way => format!("Replayed against recorded: {way}"),
+            variant => format!("Replayed against recorded: {variant}"),
         };
         let _ = write!(
             out,
@@ -368,16 +368,17 @@ fn left_out_table(replay: &ReplayFinding) -> String {
 
 /// Classes in one way, or run, against those in the base.
 fn change_sections(all: &[ReplayChange]) -> String {
-    let mut ways: Vec<(&str, &str)> = Vec::new();
+    let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {
-        let pair = (one.change.way.as_str(), one.change.base.as_str());
-        if !ways.contains(&pair) {
-            ways.push(pair);
+        let pair = (one.change.variant.as_str(), one.change.base.as_str());
+        if !variants.contains(&pair) {
+            variants.push(pair);
         }
     }
     let mut out = String::new();
-    for (way, base) in ways {
-        let own: Vec<&ReplayChange> = all.iter().filter(|one| one.change.way == way).collect();
+    for (variant, base) in variants {
+        let own: Vec<&ReplayChange> =
+            all.iter().filter(|one| one.change.variant == variant).collect();
         let numbered = own.iter().enumerate();
         let drawn: Vec<(String, &MetricComparison)> = numbered
             .clone()
@@ -388,8 +389,8 @@ fn change_sections(all: &[ReplayChange]) -> String {
             let notes = one.change.notes.clone();
             let told = ClassRow { place, digest: &one.digest, example: None, notes };
             let errors = [format_count(one.errors_new.0), format_count(one.errors_new.1)];
-            let sent = [format_count(one.way.events)];
-            told.to_html(&sent, (&one.base, &one.way), Some(&one.change), &errors)
+            let sent = [format_count(one.variant.events)];
+            told.to_html(&sent, (&one.base, &one.variant), Some(&one.change), &errors)
         };
         let rows: Vec<String> = numbered.map(row).collect();
         let head = [
@@ -410,7 +411,7 @@ fn change_sections(all: &[ReplayChange]) -> String {
             out,
             "<section class=\"replay\"><h2>Classes of statements: {} against {}</h2>\
              <figure>{}</figure>{}</section>",
-            escape_html(way),
+            escape_html(variant),
             escape_html(base),
             effects::classes_svg(&drawn, "change against the base"),
             classes_table(&head, &rows, "classes")

@@ -101,7 +101,7 @@ fn phase_bands(findings: &Findings) -> Vec<PlotBand> {
             kind: band_kind(phase),
             letter: band_letter(findings, phase),
             label: phase_name(findings, phase),
-            way: phase.way.clone(),
+            variant: phase.variant.clone(),
         })
         .collect()
 }
@@ -133,10 +133,10 @@ pub(super) fn phase_name(findings: &Findings, phase: &TimelineStep) -> String {
         None => phase.kind.replace('_', " "),
     };
     let cut = if phase.cut { ", cut" } else { "" };
-    if phase.way.is_empty() {
+    if phase.variant.is_empty() {
         format!("{what}{cut}")
     } else {
-        format!("{}: {what}{cut}", phase.way)
+        format!("{}: {what}{cut}", phase.variant)
     }
 }
 
@@ -290,16 +290,16 @@ pub(super) fn spectrum_from_curves(curves: Vec<PlotCurve>) -> Plot {
 
 /// Runs of one way share its colour.
 fn spectrum_colour(findings: &Findings, trial: usize) -> usize {
-    let mut ways: Vec<&str> = findings.trials.iter().map(|t| t.way.as_str()).collect();
-    ways.dedup();
-    let way = findings.trials[trial].way.as_str();
+    let mut variants: Vec<&str> = findings.trials.iter().map(|t| t.variant.as_str()).collect();
+    variants.dedup();
+    let variant = findings.trials[trial].variant.as_str();
     let mut seen: Vec<&str> = Vec::new();
-    for way in ways {
-        if !seen.contains(&way) {
-            seen.push(way);
+    for variant in variants {
+        if !seen.contains(&variant) {
+            seen.push(variant);
         }
     }
-    if seen.len() < 2 { trial } else { seen.iter().position(|w| *w == way).unwrap_or(trial) }
+    if seen.len() < 2 { trial } else { seen.iter().position(|w| *w == variant).unwrap_or(trial) }
 }
 
 /// log10 of 1/(1-q): 0.9 is 1, 0.99 is 2.
@@ -320,15 +320,15 @@ fn nines_label(nines: i32) -> String {
 /// A load in words: its way and run, or its folder's name.
 pub(super) fn trial_name(findings: &Findings, place: usize) -> String {
     let trial = &findings.trials[place];
-    match trial.way.as_str() {
+    match trial.variant.as_str() {
         "" => trial.id.clone(),
-        way if findings.trials.iter().all(|t| t.block <= 1) => {
-            format!("{way}, run\u{a0}{}", trial.pass)
+        variant if findings.trials.iter().all(|t| t.block <= 1) => {
+            format!("{variant}, run\u{a0}{}", trial.pass)
         }
-        way if findings.trials.iter().all(|t| t.pass <= 1) => {
-            format!("{way}, block\u{a0}{}", trial.block)
+        variant if findings.trials.iter().all(|t| t.pass <= 1) => {
+            format!("{variant}, block\u{a0}{}", trial.block)
         }
-        way => format!("{way}, block\u{a0}{}, run\u{a0}{}", trial.block, trial.pass),
+        variant => format!("{variant}, block\u{a0}{}, run\u{a0}{}", trial.block, trial.pass),
     }
 }
 

@@ -148,22 +148,22 @@ fn answer_tiles(findings: &Findings) -> Vec<(String, String)> {
         }
         return tiles;
     }
-    for way in &findings.ways {
-        if let (Some(first), Some(faster)) = (way.first, way.times_faster.value) {
+    for variant in &findings.variants {
+        if let (Some(first), Some(faster)) = (variant.first, variant.times_faster.value) {
             let first = &findings.trials[first];
-            let value = match way.warm_s {
+            let value = match variant.warm_s {
                 Some(_) => format_ratio(faster),
                 None => format_time(first.seconds),
             };
-            let name = match way.warm_s {
-                Some(_) => format!("{}: first run faster", way.way),
-                None => format!("{}: first run", way.way),
+            let name = match variant.warm_s {
+                Some(_) => format!("{}: first run faster", variant.variant),
+                None => format!("{}: first run", variant.variant),
             };
             // What is read repeats, seconds less so.
             match first.disk_reads {
                 Some(reads) => {
                     push(
-                        &format!("{}: page reads", way.way),
+                        &format!("{}: page reads", variant.variant),
                         format_count(reads.value.round() as u64),
                     );
                 }
@@ -213,7 +213,7 @@ fn caveats_section(findings: &Findings) -> String {
 
 fn variants_section(findings: &Findings) -> String {
     let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
-    if !findings.ways.iter().any(warmed) {
+    if !findings.variants.iter().any(warmed) {
         return String::new();
     }
     format!(
@@ -229,11 +229,15 @@ fn variants_section(findings: &Findings) -> String {
 
 /// What the steps noted: proof of coldness, what warming left out.
 fn variant_notes(findings: &Findings) -> String {
-    let of = |way: &VariantFinding| -> String {
-        let name = escape_html(&way.way);
-        way.notes.iter().map(|n| format!("<li><b>{name}</b>: {}</li>", sentence_html(n))).collect()
+    let of = |variant: &VariantFinding| -> String {
+        let name = escape_html(&variant.variant);
+        variant
+            .notes
+            .iter()
+            .map(|n| format!("<li><b>{name}</b>: {}</li>", sentence_html(n)))
+            .collect()
     };
-    let all: String = findings.ways.iter().map(of).collect();
+    let all: String = findings.variants.iter().map(of).collect();
     if all.is_empty() { all } else { format!("<ul class=\"small notes\">{all}</ul>") }
 }
 
@@ -385,7 +389,8 @@ fn server_section(
     if more.is_empty() {
         return String::new();
     }
-    let bare = |b: &PlotBand| PlotBand { way: String::new(), letter: String::new(), ..b.clone() };
+    let bare =
+        |b: &PlotBand| PlotBand { variant: String::new(), letter: String::new(), ..b.clone() };
     let bare = PlotBackground {
         bands: ground.bands.iter().map(bare).collect(),
         ..PlotBackground::default()

@@ -40,21 +40,21 @@ pub(super) fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
 /// The ways against each other.
 pub(super) fn variants_table(findings: &Findings) -> String {
     let rows: Vec<Vec<String>> = findings
-        .ways
+        .variants
         .iter()
-        .map(|way| {
+        .map(|variant| {
             let trial = |t: Option<usize>| t.map(|t| &findings.trials[t]);
-            let (first, second) = (trial(way.first), trial(way.second));
+            let (first, second) = (trial(variant.first), trial(variant.second));
             let mebibytes = |b: Option<f64>| number_or_dash(b.map(|b| b / 1_048_576.0));
             vec![
-                way.way.clone(),
-                number_or_dash(way.warm_s),
-                mebibytes(way.warm_bytes),
+                variant.variant.clone(),
+                number_or_dash(variant.warm_s),
+                mebibytes(variant.warm_bytes),
                 number_or_dash(first.map(|t| t.seconds)),
                 format_reads(first),
                 mebibytes(first.and_then(|t| t.disk_bytes).map(|c| c.value)),
-                way.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), format_ratio),
-                number_or_dash(way.until_first_done_s),
+                variant.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), format_ratio),
+                number_or_dash(variant.until_first_done_s),
                 number_or_dash(second.map(|t| t.seconds)),
                 format_reads(second),
             ]

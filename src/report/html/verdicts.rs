@@ -51,10 +51,10 @@ pub(super) fn comparisons_section(findings: &Findings) -> String {
         );
         let more = c.more_blocks.map_or_else(String::new, |n| format!("{n} more"));
         vec![
-            if c.way.is_empty() {
+            if c.variant.is_empty() {
                 c.metric.clone()
             } else {
-                format!("{} \u{b7} {}", c.way, c.metric)
+                format!("{} \u{b7} {}", c.variant, c.metric)
             },
             format_change(c.ratio.value),
             interval,
@@ -265,7 +265,7 @@ fn wait_groups_table(findings: &Findings) -> String {
             format!("{}{}", format_number(value), range.unwrap_or_default())
         });
         vec![
-            if g.way.is_empty() { g.value.clone() } else { g.way.clone() },
+            if g.variant.is_empty() { g.value.clone() } else { g.variant.clone() },
             g.instrument.clone(),
             g.loads.to_string(),
             middle(g.average),

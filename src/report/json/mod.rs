@@ -73,7 +73,7 @@ fn report_json(findings: &Findings) -> Value {
             "ratio_to_pool": findings.data.ratio,
             "class": findings.data.class.map(|c| c.as_str()),
         },
-        "ways": json_array(&findings.ways, |w| variant_json(findings, w)),
+        "ways": json_array(&findings.variants, |w| variant_json(findings, w)),
         "trials": json_array(&findings.trials, trial_json),
         "comparisons": json_array(&findings.comparisons, verdicts::comparison_json),
         "differences": json_array(&findings.differences, verdicts::difference_json),
@@ -122,7 +122,7 @@ fn phase_json(phase: &TimelineStep) -> Value {
     json!({
         "number": phase.number,
         "kind": phase.kind,
-        "way": phase.way,
+        "way": phase.variant,
         "label": phase.label,
         "began_s": phase.began_s,
         "ended_s": phase.ended_s,
@@ -184,19 +184,19 @@ fn latency_json(latency: &LatencySummary) -> Value {
     })
 }
 
-fn variant_json(findings: &Findings, way: &VariantFinding) -> Value {
+fn variant_json(findings: &Findings, variant: &VariantFinding) -> Value {
     let id = |trial: Option<usize>| trial.map(|t| findings.trials[t].id.clone());
     json!({
-        "way": way.way,
-        "warm_s": way.warm_s,
-        "warm_bytes": way.warm_bytes,
-        "warm_pages": way.warm_pages,
-        "first": id(way.first),
-        "second": id(way.second),
-        "times_faster": estimate_json(way.times_faster),
-        "second_times_faster": estimate_json(way.second_times_faster),
-        "until_first_done_s": way.until_first_done_s,
-        "notes": way.notes,
+        "way": variant.variant,
+        "warm_s": variant.warm_s,
+        "warm_bytes": variant.warm_bytes,
+        "warm_pages": variant.warm_pages,
+        "first": id(variant.first),
+        "second": id(variant.second),
+        "times_faster": estimate_json(variant.times_faster),
+        "second_times_faster": estimate_json(variant.second_times_faster),
+        "until_first_done_s": variant.until_first_done_s,
+        "notes": variant.notes,
     })
 }
 
@@ -224,7 +224,7 @@ fn trial_json(trial: &TrialFinding) -> Value {
         trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
     json!({
         "id": trial.id,
-        "way": trial.way,
+        "way": trial.variant,
         "pass": trial.pass,
         "block": trial.block,
         "value": trial.value,

@@ -17,7 +17,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
         })
     });
     json!({
-        "way": comparison.way,
+        "way": comparison.variant,
         "base": comparison.base,
         "metric": comparison.metric,
         "decides": comparison.decides,
@@ -33,7 +33,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
         "noise": comparison.noise.map(number_json),
         "within_noise": comparison.within_noise,
         "pairs": json_array(&comparison.pairs, |p| {
-            json!({ "block": p.block, "base": number_json(p.base), "way": number_json(p.way) })
+            json!({ "block": p.block, "base": number_json(p.base), "way": number_json(p.variant) })
         }),
         "notes": comparison.notes,
     })
@@ -41,7 +41,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
 
 pub(super) fn difference_json(difference: &SetupDifference) -> Value {
     json!({
-        "way": difference.way,
+        "way": difference.variant,
         "kind": difference.kind,
         "name": difference.name,
         "base": difference.base,
@@ -147,7 +147,7 @@ pub(super) fn wait_group_json(group: &WaitGroup) -> Value {
         })
     };
     json!({
-        "way": group.way,
+        "way": group.variant,
         "value": group.value,
         "instrument": group.instrument,
         "loads": group.loads,

@@ -113,7 +113,7 @@ fn write_comparisons(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
         );
         let verdict = c.verdict.as_str();
         vec![
-            escape_markdown(&c.way),
+            escape_markdown(&c.variant),
             escape_markdown(&c.metric),
             if c.decides { format!("**{verdict}**") } else { verdict.to_owned() },
             change(c.ratio.value),

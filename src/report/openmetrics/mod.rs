@@ -135,8 +135,8 @@ const GAUGES: &[LoadGauge] = &[
 
 fn write_loads(findings: &Findings, text: &mut MetricsText) {
     let of = |trial: &TrialFinding| {
-        let (id, way) = (trial.id.clone(), trial.way.clone());
-        [("load", id), ("way", way)]
+        let (id, variant) = (trial.id.clone(), trial.variant.clone());
+        [("load", id), ("way", variant)]
     };
     let borrowed =
         |labels: &[(&'static str, String); 2]| -> Vec<(&'static str, String)> { labels.to_vec() };
@@ -243,7 +243,7 @@ fn write_verdicts(findings: &Findings, text: &mut MetricsText) {
     );
     for comparison in &findings.comparisons {
         let labels = [
-            ("way", comparison.way.as_str()),
+            ("way", comparison.variant.as_str()),
             ("metric", comparison.metric.as_str()),
             ("verdict", comparison.verdict.as_str()),
         ];

@@ -52,7 +52,7 @@ pub(super) fn write_comparisons(
     } else {
         format!(
             "{} against {base}; can see: the difference shown in 8 of 10 experiments",
-            replace_controls(&first.way)
+            replace_controls(&first.variant)
         )
     };
     write_paragraph(out, "        ", "        ", &line)?;
@@ -74,14 +74,14 @@ fn comparison_row(
     several: bool,
     first: &MetricComparison,
 ) -> Vec<String> {
-    let way = replace_controls(&comparison.way);
+    let variant = replace_controls(&comparison.variant);
     let label = match several {
         false => comparison.metric.clone(),
         true if comparison.base != first.base => {
-            format!("{way} (best) : {}", replace_controls(&comparison.base))
+            format!("{variant} (best) : {}", replace_controls(&comparison.base))
         }
-        true if comparison.metric == first.metric => way,
-        true => format!("{way} {}", comparison.metric),
+        true if comparison.metric == first.metric => variant,
+        true => format!("{variant} {}", comparison.metric),
     };
     let mark = match (comparison.verdict, comparison.decides) {
         (verdict, true) => verdict.as_str().to_owned(),
@@ -147,11 +147,14 @@ fn write_details(
     several: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let way =
-        if several { format!("{}: ", replace_controls(&comparison.way)) } else { String::new() };
+    let variant = if several {
+        format!("{}: ", replace_controls(&comparison.variant))
+    } else {
+        String::new()
+    };
     if let Some(rank) = comparison.signed_rank {
         let text = format!(
-            "{way}signed ranks {} ({} .. {}), p {}",
+            "{variant}signed ranks {} ({} .. {}), p {}",
             format_change(rank.ratio),
             format_change(rank.ci95.0),
             format_change(rank.ci95.1),
@@ -163,7 +166,7 @@ fn write_details(
         let pairs: Vec<String> = comparison
             .pairs
             .iter()
-            .map(|p| format!("{} : {}", format_number(p.way), format_number(p.base)))
+            .map(|p| format!("{} : {}", format_number(p.variant), format_number(p.base)))
             .collect();
         let label = if comparison.paired { "Blocks  " } else { "Runs    " };
         let text = format!("{}, way : base: {}", comparison.metric, pairs.join(", "));
@@ -175,7 +178,7 @@ fn write_details(
             false => ("more run of each", "more runs of each"),
         };
         let more = format_plural(more.into(), one, many);
-        let text = format!("{way}{more} may decide, if runs vary as they did");
+        let text = format!("{variant}{more} may decide, if runs vary as they did");
         write_paragraph(out, "More    ", "More    ", &text)?;
     }
     Ok(())
@@ -204,13 +207,13 @@ fn write_differences(
     let mut ordered: Vec<&SetupDifference> = all.iter().filter(|d| !d.intended).collect();
     ordered.extend(all.iter().filter(|d| d.intended));
     for difference in ordered.iter().take(LISTED) {
-        let way = if difference.intended {
-            format!("{}: ", replace_controls(&difference.way))
+        let variant = if difference.intended {
+            format!("{}: ", replace_controls(&difference.variant))
         } else {
             String::new()
         };
         let text = format!(
-            "{way}{} {}: {} -> {}",
+            "{variant}{} {}: {} -> {}",
             difference.kind, difference.name, difference.base, difference.other
         );
         let painted = if difference.intended {

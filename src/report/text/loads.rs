@@ -29,10 +29,10 @@ const COLUMNS: &[LoadColumn] = &[
 
 /// The load's name: its way, block and run, or what its folder is called.
 pub(super) fn trial_name(trial: &TrialFinding) -> String {
-    match (trial.way.as_str(), trial.block) {
+    match (trial.variant.as_str(), trial.block) {
         ("", _) => replace_controls(&trial.id),
-        (way, 0 | 1) => format!("{} {}", replace_controls(way), trial.pass),
-        (way, block) => format!("{} {} (block {block})", replace_controls(way), trial.pass),
+        (variant, 0 | 1) => format!("{} {}", replace_controls(variant), trial.pass),
+        (variant, block) => format!("{} {} (block {block})", replace_controls(variant), trial.pass),
     }
 }
 
@@ -43,16 +43,17 @@ fn group_trials(findings: &Findings) -> Vec<VariantTrials<'_>> {
     let passes = findings.trials.iter().map(|t| t.pass).max().unwrap_or(1);
     let mut groups: Vec<(String, u32, Vec<&TrialFinding>)> = Vec::new();
     for trial in &findings.trials {
-        let same =
-            groups.iter_mut().find(|(way, pass, _)| *way == trial.way && *pass == trial.pass);
+        let same = groups
+            .iter_mut()
+            .find(|(variant, pass, _)| *variant == trial.variant && *pass == trial.pass);
         match same {
             Some((_, _, trials)) => trials.push(trial),
-            None => groups.push((trial.way.clone(), trial.pass, vec![trial])),
+            None => groups.push((trial.variant.clone(), trial.pass, vec![trial])),
         }
     }
-    let named = |(way, pass, trials): (String, u32, Vec<_>)| match passes {
-        1 => (way, trials),
-        _ => (format!("{way} {pass}"), trials),
+    let named = |(variant, pass, trials): (String, u32, Vec<_>)| match passes {
+        1 => (variant, trials),
+        _ => (format!("{variant} {pass}"), trials),
     };
     groups.into_iter().map(named).collect()
 }
@@ -83,12 +84,15 @@ pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Resul
         table.write(WIDTH, out)?;
         return write_unbegun(findings, out);
     }
-    for (way, trials) in &groups {
-        table.add_row(trials_row(format!("{} (x{})", replace_controls(way), trials.len()), trials));
+    for (variant, trials) in &groups {
+        table.add_row(trials_row(
+            format!("{} (x{})", replace_controls(variant), trials.len()),
+            trials,
+        ));
         let of = |metric: &str| {
-            findings.comparisons.iter().find(|c| c.way == *way && c.metric == metric)
+            findings.comparisons.iter().find(|c| c.variant == *variant && c.metric == metric)
         };
-        if let Some(any) = findings.comparisons.iter().find(|c| c.way == *way) {
+        if let Some(any) = findings.comparisons.iter().find(|c| c.variant == *variant) {
             let mut cells = vec![format!("  vs {}", replace_controls(&any.base))];
             cells.extend(COLUMNS.iter().map(|c| of(c.1).map(change_or_tilde).unwrap_or_default()));
             cells.push(String::new());

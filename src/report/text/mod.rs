@@ -52,7 +52,7 @@ impl ReportFormat for TextReport {
         // Levels and steps stand in the tables above, with all their loads.
         let is_told = findings.scaling.is_some() || findings.capacity.is_some();
         let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
-        if findings.ways.iter().any(warmed) {
+        if findings.variants.iter().any(warmed) {
             writeln!(out)?;
             variants_table(findings).write(WIDTH, out)?;
             write_warm_notes(findings, out)?;
@@ -193,8 +193,8 @@ fn variants_table(findings: &Findings) -> TextTable {
         ("2nd s", ColumnAlign::Right),
         ("reads", ColumnAlign::Right),
     ]);
-    for way in &findings.ways {
-        table.add_row(variant_row(findings, way));
+    for variant in &findings.variants {
+        table.add_row(variant_row(findings, variant));
     }
     table
 }
@@ -203,28 +203,28 @@ fn variants_table(findings: &Findings) -> TextTable {
 fn write_warm_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     for phase in &findings.timeline.phases {
         for note in phase.warmed.iter().flat_map(|w| &w.notes) {
-            let label = format!("{}: ", replace_controls(&phase.way));
+            let label = format!("{}: ", replace_controls(&phase.variant));
             write_paragraph(out, &label, &label, note)?;
         }
     }
     Ok(())
 }
 
-fn variant_row(findings: &Findings, way: &VariantFinding) -> Vec<String> {
+fn variant_row(findings: &Findings, variant: &VariantFinding) -> Vec<String> {
     let trial = |place: Option<usize>| place.map(|t| &findings.trials[t]);
-    let (first, second) = (trial(way.first), trial(way.second));
+    let (first, second) = (trial(variant.first), trial(variant.second));
     let seconds = |t: Option<&TrialFinding>| number_or_dash(t.map(|t| t.seconds));
     let reads = |t: Option<&TrialFinding>| {
         number_or_dash(t.and_then(|t| t.disk_reads).map(|c| c.value.round()))
     };
     vec![
-        replace_controls(&way.way),
-        number_or_dash(way.warm_s),
-        number_or_dash(way.warm_bytes.map(to_mebibytes)),
+        replace_controls(&variant.variant),
+        number_or_dash(variant.warm_s),
+        number_or_dash(variant.warm_bytes.map(to_mebibytes)),
         seconds(first),
         cut_decimals(reads(first)),
         number_or_dash(first.and_then(|t| t.disk_bytes).map(|c| to_mebibytes(c.value))),
-        way.times_faster.value.map_or_else(|| "-".to_owned(), format_ratio),
+        variant.times_faster.value.map_or_else(|| "-".to_owned(), format_ratio),
         seconds(second),
         cut_decimals(reads(second)),
     ]

@@ -30,7 +30,7 @@ pub(super) fn write_replays(findings: &Findings, out: &mut dyn Write) -> io::Res
     for replay in &findings.replays {
         let tells = replay.errors[1] > 0 || !replay.reasons.is_empty() || !replay.notes.is_empty();
         if findings.replays.len() > 1 && (tells || findings.replay_changes.is_empty()) {
-            writeln!(out, "\nReplay `{}`", replace_controls(&replay.way))?;
+            writeln!(out, "\nReplay `{}`", replace_controls(&replay.variant))?;
         }
         if findings.replay_changes.is_empty() {
             write_classes(replay, out)?;
@@ -236,21 +236,21 @@ fn write_left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()>
 
 /// Classes in one way, or run, against those in the base.
 fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
-    let mut ways: Vec<(&str, &str)> = Vec::new();
+    let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {
-        let pair = (one.change.way.as_str(), one.change.base.as_str());
-        if !ways.contains(&pair) {
-            ways.push(pair);
+        let pair = (one.change.variant.as_str(), one.change.base.as_str());
+        if !variants.contains(&pair) {
+            variants.push(pair);
         }
     }
-    for (way, base) in ways {
+    for (variant, base) in variants {
         writeln!(
             out,
             "\nClasses with {} against {}",
-            replace_controls(way),
+            replace_controls(variant),
             replace_controls(base)
         )?;
-        let own = all.iter().filter(|one| one.change.way == way).enumerate();
+        let own = all.iter().filter(|one| one.change.variant == variant).enumerate();
         let is_told = |one: &ReplayChange| {
             matches!(one.change.verdict, ComparisonVerdict::Worse | ComparisonVerdict::Better) || {
                 one.errors_new.1 > one.errors_new.0
@@ -260,20 +260,21 @@ fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
             own.filter(|(place, one)| *place < FIRST || is_told(one)).take(MOST).collect();
         let mut table = class_table("sent");
         for (place, one) in &shown {
-            let cells = latency_cells(&one.base, &one.way, Some(&one.change));
+            let cells = latency_cells(&one.base, &one.variant, Some(&one.change));
             let number = format!("#{}", place + 1);
-            table
-                .add_row([number, format_count(one.way.events)].into_iter().chain(cells).collect());
+            table.add_row(
+                [number, format_count(one.variant.events)].into_iter().chain(cells).collect(),
+            );
         }
         table.write(WIDTH, out)?;
         for (place, one) in &shown {
             let label = format!("#{:<8} ", place + 1);
             let mut parts = vec![truncate_text(&one.digest, 300)];
             if one.errors_new != (0, 0) {
-                let (base, way) = one.errors_new;
+                let (base, variant) = one.errors_new;
                 parts.push(format!(
                     "new errors {}, in the base {}",
-                    format_count(way),
+                    format_count(variant),
                     format_count(base)
                 ));
             }

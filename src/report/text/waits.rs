@@ -37,7 +37,7 @@ pub(super) fn write_waits(findings: &Findings, out: &mut dyn Write) -> io::Resul
 /// The value of a way, or its name.
 fn group_label(group: &WaitGroup) -> String {
     if group.value.is_empty() {
-        replace_controls(&group.way)
+        replace_controls(&group.variant)
     } else {
         replace_controls(&group.value)
     }

@@ -36,7 +36,7 @@ impl StatementFilter {
         counts: &mut FollowCounts,
     ) -> Vec<QueuedStatement> {
         counts.records += 1;
-        let is_statement = matches!(recorded.deed, EventKind::Statement | EventKind::Execute);
+        let is_statement = matches!(recorded.kind, EventKind::Statement | EventKind::Execute);
         let failed = recorded.errno.is_some_and(|errno| errno != 0);
         if !is_statement || recorded.is_inner || failed {
             counts.others += 1;
@@ -49,7 +49,7 @@ impl StatementFilter {
             counts.skipped += 1;
             return Vec::new();
         }
-        if is_uncertain(recorded.doubt) {
+        if is_uncertain(recorded.confidence) {
             counts.doubtful += 1;
             return Vec::new();
         }
@@ -105,8 +105,8 @@ impl StatementFilter {
 }
 
 /// Whether the text may not be what was sent.
-fn is_uncertain(doubt: Confidence) -> bool {
-    !matches!(doubt, Confidence::Clean | Confidence::Early)
+fn is_uncertain(confidence: Confidence) -> bool {
+    !matches!(confidence, Confidence::Clean | Confidence::Early)
 }
 
 /// Databases without rows of users.
@@ -160,11 +160,11 @@ mod tests {
     }
 
     fn pass(
-        sieve: &mut StatementFilter,
+        filter: &mut StatementFilter,
         recorded: &LogRecord<'_>,
         counts: &mut FollowCounts,
     ) -> Vec<String> {
-        let items = sieve.filter_record(recorded, Nanos(0), 1_000 * S, counts);
+        let items = filter.filter_record(recorded, Nanos(0), 1_000 * S, counts);
         let text = |item: QueuedStatement| {
             let database = String::from_utf8_lossy(&item.database).into_owned();
             format!("{database}: {}", String::from_utf8_lossy(&item.text))
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn reads_go_on_and_all_else_is_counted() {
-        let (mut sieve, mut counts) = (sieve(), FollowCounts::default());
-        let mut of = |recorded: &LogRecord<'_>| pass(&mut sieve, recorded, &mut counts);
+        let (mut filter, mut counts) = (sieve(), FollowCounts::default());
+        let mut of = |recorded: &LogRecord<'_>| pass(&mut filter, recorded, &mut counts);
         assert_eq!(of(&statement("SELECT a FROM t")), ["shop: SELECT a FROM t"]);
         assert!(of(&statement("SELECT a FROM t")).is_empty());
         let unknown =
@@ -198,9 +198,10 @@ mod tests {
         }
         assert!(of(&LogRecord { errno: Some(1064), ..statement("SELECT 7 FROM t") }).is_empty());
         assert!(of(&LogRecord { is_inner: true, ..statement("SELECT 8 FROM t") }).is_empty());
-        assert!(of(&LogRecord { deed: EventKind::Quit, ..statement("") }).is_empty());
+        assert!(of(&LogRecord { kind: EventKind::Quit, ..statement("") }).is_empty());
         assert!(
-            of(&LogRecord { doubt: Confidence::Unbalanced, ..statement("SELECT 9") }).is_empty()
+            of(&LogRecord { confidence: Confidence::Unbalanced, ..statement("SELECT 9") })
+                .is_empty()
         );
         assert_eq!((counts.records, counts.deduplicated, counts.writes), (17, 1, 1));
         assert_eq!((counts.others, counts.doubtful, counts.refused), (6, 1, 2));
@@ -210,24 +211,24 @@ mod tests {
 
     #[test]
     fn what_we_made_of_a_write_passes_the_filter_too() {
-        let (mut sieve, mut counts) = (sieve(), FollowCounts::default());
-        sieve.writes = WritesPlan::Where;
-        let found = pass(&mut sieve, &statement("DELETE FROM t WHERE id = 3"), &mut counts);
+        let (mut filter, mut counts) = (sieve(), FollowCounts::default());
+        filter.writes = WritesPlan::Where;
+        let found = pass(&mut filter, &statement("DELETE FROM t WHERE id = 3"), &mut counts);
         assert_eq!(found, ["shop: SELECT 1 FROM t WHERE id = 3"]);
         assert_eq!((counts.halved, counts.writes), (1, 0));
     }
 
     #[test]
     fn what_is_old_is_skipped_until_the_source_is_at_its_end() {
-        let (mut sieve, mut counts) = (sieve(), FollowCounts::default());
+        let (mut filter, mut counts) = (sieve(), FollowCounts::default());
         let at = |second: u64| LogRecord {
             began_us: Some((1_000 - second) * 1_000_000),
             ..statement("SELECT a FROM t")
         };
-        assert!(pass(&mut sieve, &at(60), &mut counts).is_empty());
-        assert!(pass(&mut sieve, &at(8), &mut counts).is_empty());
+        assert!(pass(&mut filter, &at(60), &mut counts).is_empty());
+        assert!(pass(&mut filter, &at(8), &mut counts).is_empty());
         assert_eq!(counts.skipped, 2);
-        sieve.behind.mark_caught_up();
-        assert_eq!(pass(&mut sieve, &at(8), &mut counts).len(), 1, "that is its now");
+        filter.behind.mark_caught_up();
+        assert_eq!(pass(&mut filter, &at(8), &mut counts).len(), 1, "that is its now");
     }
 }

@@ -86,15 +86,15 @@ pub fn run_follow(
         active: plan.active.clone(),
         standby: standby.clone(),
     };
-    let mut story = session::FollowHistory::default();
+    let mut history = session::FollowHistory::default();
     loop {
-        let end = session::run_session(plan, &sides, &marks, clock, stop, &mut story, on)?;
+        let end = session::run_session(plan, &sides, &marks, clock, stop, &mut history, on)?;
         marks.write_file()?;
         match end {
             session::SessionEnd::Through(view) => return Ok(*view),
             session::SessionEnd::Swap => {
                 sides.swap_roles();
-                story.swaps += 1;
+                history.swaps += 1;
             }
         }
     }

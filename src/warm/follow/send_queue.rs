@@ -297,113 +297,113 @@ mod tests {
     }
 
     fn open(allowed: u32) -> SendQueue {
-        let board = SendQueue::new(4, Nanos(10 * S), FollowCounts::default());
-        board.start_sending();
-        board.set_allowed(allowed);
-        board
+        let queue = SendQueue::new(4, Nanos(10 * S), FollowCounts::default());
+        queue.start_sending();
+        queue.set_allowed(allowed);
+        queue
     }
 
-    fn take(board: &SendQueue, at: u64) -> Option<String> {
+    fn take(queue: &SendQueue, at: u64) -> Option<String> {
         // A flag that is set ends a take that would wait.
         let stop = Stop::new();
         let ready = {
-            let state = board.lock_state();
+            let state = queue.lock_state();
             state.busy < state.allowed && state.waiting_count() > 0
         };
-        if !ready || !board.may_send() {
+        if !ready || !queue.may_send() {
             stop.set(StopReason::Done);
         }
-        let item = board.wait_for_statement(&stop, &|| Nanos(at * S))?;
+        let item = queue.wait_for_statement(&stop, &|| Nanos(at * S))?;
         Some(String::from_utf8(item.text.into()).unwrap())
     }
 
     #[test]
     fn only_so_many_at_once_and_in_order() {
-        let board = open(2);
+        let queue = open(2);
         for text in ["a", "b", "c"] {
-            board.push_statement(item(text, 0));
+            queue.push_statement(item(text, 0));
         }
-        assert_eq!(take(&board, 0).as_deref(), Some("a"));
-        assert_eq!(take(&board, 0).as_deref(), Some("b"));
-        assert_eq!(take(&board, 0), None);
-        board.finish_statement(|state| state.counts.sent += 1);
-        assert_eq!(take(&board, 0).as_deref(), Some("c"));
-        assert_eq!(board.lock_state().counts.sent, 1);
+        assert_eq!(take(&queue, 0).as_deref(), Some("a"));
+        assert_eq!(take(&queue, 0).as_deref(), Some("b"));
+        assert_eq!(take(&queue, 0), None);
+        queue.finish_statement(|state| state.counts.sent += 1);
+        assert_eq!(take(&queue, 0).as_deref(), Some("c"));
+        assert_eq!(queue.lock_state().counts.sent, 1);
     }
 
     #[test]
     fn behind_the_limit_we_go_on_near_to_now() {
-        let board = open(1);
+        let queue = open(1);
         for at in 0..14 {
-            board.push_statement(item(&at.to_string(), at));
+            queue.push_statement(item(&at.to_string(), at));
         }
         // 0 to 2 are older than ten seconds; then all up to five seconds are dropped.
-        assert_eq!(take(&board, 13).as_deref(), Some("8"));
-        assert_eq!(board.lock_state().counts.skipped, 8);
-        assert_eq!(board.lock_state().behind, Nanos(5 * S));
+        assert_eq!(take(&queue, 13).as_deref(), Some("8"));
+        assert_eq!(queue.lock_state().counts.skipped, 8);
+        assert_eq!(queue.lock_state().behind, Nanos(5 * S));
     }
 
     #[test]
     fn memory_is_bounded() {
-        let board = open(1);
+        let queue = open(1);
         for number in 0..MOST + 10 {
-            board.push_statement(item(&number.to_string(), 0));
+            queue.push_statement(item(&number.to_string(), 0));
         }
-        assert_eq!(board.lock_state().waiting_count(), MOST);
-        assert_eq!(take(&board, 0).as_deref(), Some("10"));
-        board.push_statement(item(&"x".repeat(LONGEST + 1), 0));
-        assert_eq!(board.lock_state().counts.overrun, 11);
+        assert_eq!(queue.lock_state().waiting_count(), MOST);
+        assert_eq!(take(&queue, 0).as_deref(), Some("10"));
+        queue.push_statement(item(&"x".repeat(LONGEST + 1), 0));
+        assert_eq!(queue.lock_state().counts.overrun, 11);
         for _ in 0..12 {
-            board.push_statement(item(&"x".repeat(LONGEST), 0));
+            queue.push_statement(item(&"x".repeat(LONGEST), 0));
         }
-        assert_eq!(board.lock_state().waiting_count(), MOST_BYTES / LONGEST);
-        assert!(board.lock_state().bytes <= MOST_BYTES);
+        assert_eq!(queue.lock_state().waiting_count(), MOST_BYTES / LONGEST);
+        assert!(queue.lock_state().bytes <= MOST_BYTES);
     }
 
     #[test]
     fn a_closed_board_gives_and_keeps_nothing() {
-        let board = open(1);
-        board.push_statement(item("a", 0));
-        board.stop_sending(FollowPhase::Promoted);
-        assert_eq!(take(&board, 0), None);
-        board.push_statement(item("b", 0));
-        assert_eq!(board.lock_state().waiting_count(), 0);
-        assert_eq!(board.lock_state().counts.unsent, 2);
-        board.start_sending();
-        assert_eq!(take(&board, 0), None, "it goes on at now");
-        board.push_statement(item("c", 0));
-        assert_eq!(take(&board, 0).as_deref(), Some("c"));
+        let queue = open(1);
+        queue.push_statement(item("a", 0));
+        queue.stop_sending(FollowPhase::Promoted);
+        assert_eq!(take(&queue, 0), None);
+        queue.push_statement(item("b", 0));
+        assert_eq!(queue.lock_state().waiting_count(), 0);
+        assert_eq!(queue.lock_state().counts.unsent, 2);
+        queue.start_sending();
+        assert_eq!(take(&queue, 0), None, "it goes on at now");
+        queue.push_statement(item("c", 0));
+        assert_eq!(take(&queue, 0).as_deref(), Some("c"));
     }
 
     #[test]
     fn how_hot_a_standby_was_is_forgotten_when_it_is_gone() {
-        let board = open(1);
-        board.lock_state().heat = Some(StandbyWarmth::default());
-        board.stop_sending(FollowPhase::Ended);
-        assert!(board.lock_state().heat.is_some(), "it is told at the end");
-        board.start_sending();
-        board.stop_sending(FollowPhase::StandbyGone("killed".to_owned()));
-        assert!(board.lock_state().heat.is_none());
+        let queue = open(1);
+        queue.lock_state().heat = Some(StandbyWarmth::default());
+        queue.stop_sending(FollowPhase::Ended);
+        assert!(queue.lock_state().heat.is_some(), "it is told at the end");
+        queue.start_sending();
+        queue.stop_sending(FollowPhase::StandbyGone("killed".to_owned()));
+        assert!(queue.lock_state().heat.is_none());
     }
 
     #[test]
     fn a_cut_lasts_until_the_board_opens_again() {
-        let board = open(1);
-        let flag = board.abort_flag();
-        board.abort_sessions();
+        let queue = open(1);
+        let flag = queue.abort_flag();
+        queue.abort_sessions();
         assert!(flag.is_set());
-        board.start_sending();
-        assert!(flag.is_set() && !board.abort_flag().is_set());
+        queue.start_sending();
+        assert!(flag.is_set() && !queue.abort_flag().is_set());
     }
 
     #[test]
     fn who_is_under_way_is_known() {
-        let board = open(2);
-        board.set_active_session(1, 77);
-        assert_eq!(board.active_sessions(), [77]);
-        board.set_active_session(1, 0);
-        assert!(board.active_sessions().is_empty());
-        board.report_suspect();
-        assert!(board.take_suspect() && !board.take_suspect());
+        let queue = open(2);
+        queue.set_active_session(1, 77);
+        assert_eq!(queue.active_sessions(), [77]);
+        queue.set_active_session(1, 0);
+        assert!(queue.active_sessions().is_empty());
+        queue.report_suspect();
+        assert!(queue.take_suspect() && !queue.take_suspect());
     }
 }

@@ -22,7 +22,7 @@ const NOWHERE: &[u8] = b"information_schema";
 /// What every worker needs.
 pub(super) struct Senders<'a> {
     pub target: &'a Target,
-    pub board: &'a SendQueue,
+    pub queue: &'a SendQueue,
     pub clock: RealClock,
     /// Ends it.
     pub stop: &'a Stop,
@@ -45,16 +45,16 @@ impl Senders<'_> {
     pub(super) fn run_sender(&self, worker: usize) {
         let mut open = None;
         let mut random = Rng::new(0, worker as u64, 0);
-        while let Some(item) = self.board.wait_for_statement(self.stop, &|| self.clock.now()) {
+        while let Some(item) = self.queue.wait_for_statement(self.stop, &|| self.clock.now()) {
             if open
                 .as_ref()
-                .is_none_or(|own: &SenderSession| own.openings != self.board.start_count())
+                .is_none_or(|own: &SenderSession| own.openings != self.queue.start_count())
             {
                 open = self.open_session().ok();
             }
             let Some(own) = &mut open else {
-                self.board.report_suspect();
-                self.board.finish_statement(|state| state.counts.lost += 1);
+                self.queue.report_suspect();
+                self.queue.finish_statement(|state| state.counts.lost += 1);
                 self.clock.sleep_until(self.clock.now() + PAUSE);
                 continue;
             };
@@ -62,7 +62,7 @@ impl Senders<'_> {
             let lives = self.send_statement(worker, own, &item, explains);
             if !lives {
                 open = None;
-                self.board.report_suspect();
+                self.queue.report_suspect();
             }
         }
     }
@@ -75,14 +75,14 @@ impl Senders<'_> {
         item: &QueuedStatement,
         explains: bool,
     ) -> bool {
-        self.board.set_active_session(worker, open.session.id());
+        self.queue.set_active_session(worker, open.session.id());
         let began = self.clock.now();
         let mut tally = Tally::default();
         let sent = self.execute_statement(open, item, explains, &mut tally);
         let took = self.clock.now().since(began);
-        self.board.set_active_session(worker, 0);
+        self.queue.set_active_session(worker, 0);
         let text = open.session.error_text().to_owned();
-        self.board.finish_statement(|state| record_outcome(state, sent, took, &tally, text));
+        self.queue.finish_statement(|state| record_outcome(state, sent, took, &tally, text));
         open.session.is_usable()
     }
 
@@ -105,7 +105,7 @@ impl Senders<'_> {
             *database = wanted.to_vec();
         }
         // The last look before it goes.
-        if !self.board.may_send() {
+        if !self.queue.may_send() {
             return Err(EventError { kind: EventErrorKind::Lost, code: 0 });
         }
         if explains {
@@ -118,7 +118,7 @@ impl Senders<'_> {
 
     /// Opens a session that can't write, on a server that does not.
     fn open_session(&self) -> Result<SenderSession, Error> {
-        let (openings, abandon) = (self.board.start_count(), self.board.abort_flag());
+        let (openings, abandon) = (self.queue.start_count(), self.queue.abort_flag());
         let mut session = self.target.connect(&abandon)?;
         guard_session(&mut session, self.time_limit)?;
         if !self.writable_too && !is_read_only(&mut session)? {

@@ -107,13 +107,13 @@ struct FollowSession<'a> {
     marks: &'a Checkpoint,
     clock: RealClock,
     stop: &'a Stop,
-    board: &'a SendQueue,
+    queue: &'a SendQueue,
     watchdog: &'a Watchdog,
-    story: &'a mut FollowHistory,
+    history: &'a mut FollowHistory,
     rates: StandbyRates,
     pace: Throttle,
-    felt: StandbyLoad,
-    brake: Option<ThrottleReason>,
+    load: StandbyLoad,
+    throttle: Option<ThrottleReason>,
     eye: Option<StandbyMonitor>,
     back_off: BackOff,
     /// No attempt to connect before.
@@ -129,25 +129,25 @@ pub(super) fn run_session(
     marks: &Checkpoint,
     clock: RealClock,
     stop: &Stop,
-    story: &mut FollowHistory,
+    history: &mut FollowHistory,
     on: &mut dyn FnMut(&FollowStatus),
 ) -> anyhow::Result<SessionEnd> {
-    let counts = std::mem::take(&mut story.counts);
-    let board = SendQueue::new(plan.limits.sessions.max(1), plan.behind, counts);
+    let counts = std::mem::take(&mut history.counts);
+    let queue = SendQueue::new(plan.limits.sessions.max(1), plan.behind, counts);
     let watchdog = Watchdog { since: AtomicU64::new(0), flag: Mutex::new(Stop::new()) };
     let (over, source_ended) = (Stop::new(), std::sync::atomic::AtomicBool::new(false));
-    let mut sieve = StatementFilter {
+    let mut filter = StatementFilter {
         writes: plan.writes,
-        allowed: read_half::learn_allowed(plan, &sides.standby, stop, &mut story.notes),
+        allowed: read_half::learn_allowed(plan, &sides.standby, stop, &mut history.notes),
         openings: 0,
-        halves: read_half::build_read_half_fn(plan, &sides.standby, stop, &mut story.notes),
+        halves: read_half::build_read_half_fn(plan, &sides.standby, stop, &mut history.notes),
         window: DedupWindow::new(plan.window),
         behind: AgeFilter::new(plan.behind),
         database: plan.database.clone().into_bytes(),
     };
-    let crew = Senders {
+    let pool = Senders {
         target: &sides.standby,
-        board: &board,
+        queue: &queue,
         clock,
         stop: &over,
         time_limit: plan.time_limit,
@@ -156,46 +156,46 @@ pub(super) fn run_session(
     let end = std::thread::scope(|scope| {
         let _over = StopOnDrop(&over);
         scope.spawn(|| watchdog.enforce_timeouts(clock, stop, &over));
-        let mut leg = FollowSession {
+        let mut session_run = FollowSession {
             plan,
             sides,
             marks,
             clock,
             stop,
-            board: &board,
+            queue: &queue,
             watchdog: &watchdog,
-            story: &mut *story,
+            history: &mut *history,
             rates: StandbyRates::default(),
             pace: Throttle::new(plan.limits),
-            felt: StandbyLoad::default(),
-            brake: None,
+            load: StandbyLoad::default(),
+            throttle: None,
             eye: None,
             back_off: BackOff::default(),
             not_before: Nanos(0),
             looked_at_other: Nanos(0),
             was_open: false,
         };
-        leg.check_first_status()?;
+        session_run.check_first_status()?;
         scope.spawn(|| {
             let _through = SetOnDrop(&source_ended);
             let source = &sides.source;
-            SourceReader { board: &board, clock, stop: &over, source, marks }
-                .run_reader(&mut sieve);
+            SourceReader { queue: &queue, clock, stop: &over, source, marks }
+                .run_reader(&mut filter);
         });
         if let (Some(active), true) = (&sides.active, plan.gauge_each > Nanos(0)) {
             let standby = &sides.standby;
-            let (board, stop) = (&board, &over);
+            let (queue, stop) = (&queue, &over);
             scope.spawn(move || {
-                WarmthProbe { plan, active, standby, board, clock, stop }.probe_until_stop();
+                WarmthProbe { plan, active, standby, queue, clock, stop }.probe_until_stop();
             });
         }
         for worker in 0..plan.limits.sessions.max(1) as usize {
-            let crew = &crew;
-            scope.spawn(move || crew.run_sender(worker));
+            let pool = &pool;
+            scope.spawn(move || pool.run_sender(worker));
         }
-        anyhow::Ok(leg.run_until_end(&source_ended, &over, on))
+        anyhow::Ok(session_run.run_until_end(&source_ended, &over, on))
     });
-    story.counts = board.lock_state().counts.clone();
+    history.counts = queue.lock_state().counts.clone();
     end
 }
 
@@ -214,7 +214,7 @@ impl FollowSession<'_> {
         let seen = match self.read_standby_status() {
             Ok(seen) => seen,
             // After a swap the standby was there a moment ago; it will be again.
-            Err(_) if self.story.swaps > 0 => return Ok(()),
+            Err(_) if self.history.swaps > 0 => return Ok(()),
             Err(error) => return Err(error.into()),
         };
         let may_wait = self.sides.mirror.is_some() || self.plan.writable_too;
@@ -239,7 +239,7 @@ impl FollowSession<'_> {
         loop {
             let began = self.clock.now();
             if self.stop.is_set() {
-                self.board.stop_sending(FollowPhase::Ended);
+                self.queue.stop_sending(FollowPhase::Ended);
                 self.shut_down(over);
                 return SessionEnd::Through(Box::new(self.build_status()));
             }
@@ -253,14 +253,14 @@ impl FollowSession<'_> {
                 return SessionEnd::Swap;
             }
             // Once the source has ended and all of it was sent.
-            let is_idle = self.board.lock_state().waiting_count() == 0
-                && self.board.active_sessions().is_empty();
+            let is_idle = self.queue.lock_state().waiting_count() == 0
+                && self.queue.active_sessions().is_empty();
             if source_ended.load(Ordering::SeqCst) && is_idle {
-                self.board.stop_sending(FollowPhase::Ended);
+                self.queue.stop_sending(FollowPhase::Ended);
                 return SessionEnd::Through(Box::new(self.build_status()));
             }
             let next = began + LOOK;
-            while self.clock.now() < next && !self.stop.is_set() && !self.board.take_suspect() {
+            while self.clock.now() < next && !self.stop.is_set() && !self.queue.take_suspect() {
                 self.clock.sleep_until(self.clock.now() + Nanos(10_000_000));
             }
         }
@@ -276,8 +276,8 @@ impl FollowSession<'_> {
             Err(error) => {
                 self.eye = None;
                 self.rates.restart_counters();
-                self.board.stop_sending(FollowPhase::StandbyGone(error.to_string()));
-                self.board.abort_sessions();
+                self.queue.stop_sending(FollowPhase::StandbyGone(error.to_string()));
+                self.queue.abort_sessions();
                 self.not_before = self.clock.now() + self.back_off.next_delay();
             }
         }
@@ -285,7 +285,7 @@ impl FollowSession<'_> {
 
     fn read_standby_status(&mut self) -> Result<StandbyStatus, Error> {
         let (clock, target) = (self.clock, &self.sides.standby);
-        let own = self.board.active_sessions().len() as u64;
+        let own = self.queue.active_sessions().len() as u64;
         if self.eye.is_none() {
             let flag = self.watchdog.fresh_flag();
             self.eye = Some(
@@ -302,18 +302,18 @@ impl FollowSession<'_> {
 
     fn apply_status(&mut self, seen: &StandbyStatus) {
         self.back_off.reset_delay();
-        self.felt = seen.felt;
+        self.load = seen.load;
         let (sent, service_ns, waiting) = {
-            let state = self.board.lock_state();
+            let state = self.queue.lock_state();
             (state.counts.sent, state.counts.service_ns, state.waiting_count())
         };
         let point = CounterSample { misses: seen.misses, asked: seen.asked, sent, service_ns };
         self.rates.add_sample(self.clock.now(), point);
-        self.felt.latency_ns = self.rates.latency_ns();
+        self.load.latency_ns = self.rates.latency_ns();
         if !seen.is_read_only && !self.plan.writable_too {
             // At once: no statement begins any more, and those under way are ended.
             let is_swapping = self.sides.mirror.is_some() && self.sides.active.is_some();
-            self.board.stop_sending(if is_swapping {
+            self.queue.stop_sending(if is_swapping {
                 FollowPhase::Swapping
             } else {
                 FollowPhase::Promoted
@@ -321,19 +321,19 @@ impl FollowSession<'_> {
             self.kill_statements();
             return;
         }
-        if !self.board.may_send() {
-            self.story.reconnects += u64::from(self.was_open);
+        if !self.queue.may_send() {
+            self.history.reconnects += u64::from(self.was_open);
             self.was_open = true;
             self.pace = Throttle::new(self.plan.limits);
-            self.board.start_sending();
+            self.queue.start_sending();
         }
-        let (allowed, brake) = self.pace.adjust_limit(&self.felt, waiting);
-        self.brake = brake;
-        self.board.set_allowed(allowed);
+        let (allowed, throttle) = self.pace.adjust_limit(&self.load, waiting);
+        self.throttle = throttle;
+        self.queue.set_allowed(allowed);
     }
 
     fn kill_statements(&self) {
-        for session in self.board.active_sessions() {
+        for session in self.queue.active_sessions() {
             // It may be through in the meantime; then there is nothing to end.
             let _ = self.sides.standby.kill_statement(session);
         }
@@ -346,10 +346,10 @@ impl FollowSession<'_> {
         if self.eye.is_some() {
             self.kill_statements();
         }
-        while !self.board.active_sessions().is_empty() && self.clock.now() < last {
+        while !self.queue.active_sessions().is_empty() && self.clock.now() < last {
             self.clock.sleep_until(self.clock.now() + Nanos(5_000_000));
         }
-        self.board.abort_sessions();
+        self.queue.abort_sessions();
     }
 
     /// Whether the standby is active now, and the former active server its standby.
@@ -357,7 +357,7 @@ impl FollowSession<'_> {
         let now = self.clock.now();
         let due = now.since(self.looked_at_other) >= LOOK_AT_OTHER;
         let Some(other) = &self.sides.active else { return false };
-        if self.board.lock_state().phase != FollowPhase::Swapping || !due {
+        if self.queue.lock_state().phase != FollowPhase::Swapping || !due {
             return false;
         }
         self.looked_at_other = now;
@@ -374,14 +374,14 @@ impl FollowSession<'_> {
 
     fn add_note(&mut self, note: String) {
         const MOST: usize = 20;
-        if !self.story.notes.contains(&note) && self.story.notes.len() < MOST {
-            self.story.notes.push(note);
+        if !self.history.notes.contains(&note) && self.history.notes.len() < MOST {
+            self.history.notes.push(note);
         }
     }
 
     fn build_status(&self) -> FollowStatus {
         let now = self.clock.now();
-        let state = self.board.lock_state();
+        let state = self.queue.lock_state();
         let mut reads = self.rates.disk_reads();
         let explained = state.explained;
         if explained.pages_asked > 0 {
@@ -396,15 +396,15 @@ impl FollowSession<'_> {
             source: self.sides.source.describe(),
             source_gone: state.source_gone.clone(),
             standby: self.sides.standby.address_text(),
-            swaps: self.story.swaps,
-            reconnects: self.story.reconnects,
+            swaps: self.history.swaps,
+            reconnects: self.history.reconnects,
             behind_s: state.send_delay(now).to_seconds(),
             waiting: state.waiting_count() as u64,
             sent_per_s: self.rates.sent_per_s(),
             allowed: state.allowed,
             sessions: self.plan.limits.sessions,
-            brake: self.brake,
-            felt: self.felt,
+            throttle: self.throttle,
+            load: self.load,
             counts: state.counts.clone(),
             reads,
             has_active: self.sides.active.is_some(),
@@ -412,7 +412,7 @@ impl FollowSession<'_> {
             notes: {
                 let more =
                     [&state.caveat, &state.no_heat, &state.source_note].into_iter().flatten();
-                self.story.notes.iter().chain(more).cloned().collect()
+                self.history.notes.iter().chain(more).cloned().collect()
             },
         }
     }

@@ -12,7 +12,7 @@ const NAP: Nanos = Nanos(50_000_000);
 
 /// What reads the source.
 pub(super) struct SourceReader<'a> {
-    pub board: &'a SendQueue,
+    pub queue: &'a SendQueue,
     pub clock: RealClock,
     pub stop: &'a Stop,
     pub source: &'a FollowSource,
@@ -21,16 +21,16 @@ pub(super) struct SourceReader<'a> {
 
 impl SourceReader<'_> {
     /// Reads until the stop, or the source's end.
-    pub(super) fn run_reader(&self, sieve: &mut StatementFilter) {
+    pub(super) fn run_reader(&self, filter: &mut StatementFilter) {
         let mut back_off = BackOff::default();
         let mut feed: Option<Box<dyn StatementSource>> = None;
         while !self.stop.is_set() {
             let got = match &mut feed {
-                Some(feed) => self.poll_source(feed.as_mut(), sieve),
+                Some(feed) => self.poll_source(feed.as_mut(), filter),
                 None => {
                     let mark = self.marks.last_mark(self.source);
                     self.source.open_at(mark.as_deref(), self.stop).map(|opened| {
-                        self.board.lock_state().caveat = opened.caveat();
+                        self.queue.lock_state().caveat = opened.caveat();
                         feed = Some(opened);
                         PollState::More
                     })
@@ -40,13 +40,13 @@ impl SourceReader<'_> {
                 Ok(PollState::End) => return,
                 Ok(got) => {
                     if got == PollState::Idle {
-                        sieve.behind.mark_caught_up();
+                        filter.behind.mark_caught_up();
                     }
                     back_off.reset_delay();
-                    self.board.lock_state().source_gone = None;
+                    self.queue.lock_state().source_gone = None;
                     if let Some(feed) = &mut feed {
                         if let Some(note) = feed.take_notes().pop() {
-                            self.board.lock_state().source_note = Some(note);
+                            self.queue.lock_state().source_note = Some(note);
                         }
                         self.marks.set_mark(self.source, feed.resume_mark());
                         if got == PollState::Idle {
@@ -56,7 +56,7 @@ impl SourceReader<'_> {
                 }
                 Err(error) => {
                     feed = None;
-                    self.board.lock_state().source_gone = Some(format!("{error:#}"));
+                    self.queue.lock_state().source_gone = Some(format!("{error:#}"));
                     self.sleep_for(back_off.next_delay());
                 }
             }
@@ -67,20 +67,20 @@ impl SourceReader<'_> {
     fn poll_source(
         &self,
         feed: &mut dyn StatementSource,
-        sieve: &mut StatementFilter,
+        filter: &mut StatementFilter,
     ) -> anyhow::Result<PollState> {
         feed.poll_records(&mut |recorded| {
             let now = self.clock.now();
             let wall_ns = self.clock.unix_ns(now);
-            let openings = self.board.start_count();
-            if std::mem::replace(&mut sieve.openings, openings) != openings {
-                sieve.window.clear();
+            let openings = self.queue.start_count();
+            if std::mem::replace(&mut filter.openings, openings) != openings {
+                filter.window.clear();
             }
             let items = {
-                let counts = &mut self.board.lock_state().counts;
-                sieve.filter_record(recorded, now, wall_ns, counts)
+                let counts = &mut self.queue.lock_state().counts;
+                filter.filter_record(recorded, now, wall_ns, counts)
             };
-            items.into_iter().for_each(|item| self.board.push_statement(item));
+            items.into_iter().for_each(|item| self.queue.push_statement(item));
             if self.stop.is_set() {
                 std::ops::ControlFlow::Break(())
             } else {

@@ -29,7 +29,7 @@ pub(super) struct StandbyMonitor {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StandbyStatus {
     pub is_read_only: bool,
-    pub felt: StandbyLoad,
+    pub load: StandbyLoad,
     pub misses: u64,
     pub asked: u64,
 }
@@ -64,8 +64,8 @@ impl StandbyMonitor {
             };
             match rows.text_value(row, 0).unwrap_or_default().to_ascii_lowercase().as_str() {
                 // Ours, and this look itself.
-                "threads_running" => seen.felt.running = Some(value.saturating_sub(own + 1)),
-                "innodb_data_pending_reads" => seen.felt.pending_reads = Some(value),
+                "threads_running" => seen.load.running = Some(value.saturating_sub(own + 1)),
+                "innodb_data_pending_reads" => seen.load.pending_reads = Some(value),
                 "innodb_buffer_pool_reads" => seen.misses = value,
                 "innodb_buffer_pool_read_requests" => seen.asked = value,
                 _ => {}
@@ -76,8 +76,8 @@ impl StandbyMonitor {
             self.lag_at = Some(now);
             self.lag_s = self.read_lag()?;
         }
-        seen.felt.lag_s = self.lag_s;
-        seen.felt.busy = self.disk.as_mut().and_then(|disk| disk.busy_share(now));
+        seen.load.lag_s = self.lag_s;
+        seen.load.busy = self.disk.as_mut().and_then(|disk| disk.busy_share(now));
         Ok(seen)
     }
 

@@ -155,9 +155,9 @@ pub struct FollowStatus {
     /// Most that may ever.
     pub sessions: u32,
     /// What holds them back.
-    pub brake: Option<ThrottleReason>,
+    pub throttle: Option<ThrottleReason>,
     /// What the standby felt last.
-    pub felt: StandbyLoad,
+    pub load: StandbyLoad,
     /// What became of statements.
     pub counts: FollowCounts,
     /// Disk reads.

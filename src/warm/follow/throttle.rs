@@ -91,21 +91,21 @@ impl Throttle {
     /// Statements at once from now on, and what holds them back, if anything.
     pub(super) fn adjust_limit(
         &mut self,
-        felt: &StandbyLoad,
+        load: &StandbyLoad,
         waiting: usize,
     ) -> (u32, Option<ThrottleReason>) {
-        let brake = self.throttle_reason(felt);
-        self.allowed = match brake {
+        let throttle = self.throttle_reason(load);
+        self.allowed = match throttle {
             Some(ThrottleReason::Lag) => 0,
             Some(_) => (self.allowed / 2).max(1),
             None if self.allowed == 0 => 1,
             None if waiting > 0 => (self.allowed + 1).min(self.limits.sessions.max(1)),
             None => self.allowed,
         };
-        (self.allowed, brake)
+        (self.allowed, throttle)
     }
 
-    fn throttle_reason(&self, felt: &StandbyLoad) -> Option<ThrottleReason> {
+    fn throttle_reason(&self, load: &StandbyLoad) -> Option<ThrottleReason> {
         let StandbyLimits {
             max_lag_s,
             max_running,
@@ -115,16 +115,16 @@ impl Throttle {
             ..
         } = self.limits;
         let signs = [
-            (felt.lag_s.is_some_and(|v| v > max_lag_s), ThrottleReason::Lag),
-            (felt.running.is_some_and(|v| v > max_running), ThrottleReason::Running),
+            (load.lag_s.is_some_and(|v| v > max_lag_s), ThrottleReason::Lag),
+            (load.running.is_some_and(|v| v > max_running), ThrottleReason::Running),
             (
-                felt.pending_reads.is_some_and(|v| v > max_pending_reads),
+                load.pending_reads.is_some_and(|v| v > max_pending_reads),
                 ThrottleReason::PendingReads,
             ),
-            (felt.busy.is_some_and(|v| v > max_busy), ThrottleReason::Disk),
-            (felt.latency_ns.is_some_and(|v| v > max_latency_ns), ThrottleReason::Latency),
+            (load.busy.is_some_and(|v| v > max_busy), ThrottleReason::Disk),
+            (load.latency_ns.is_some_and(|v| v > max_latency_ns), ThrottleReason::Latency),
         ];
-        signs.into_iter().find(|(is_on, _)| *is_on).map(|(_, brake)| brake)
+        signs.into_iter().find(|(is_on, _)| *is_on).map(|(_, throttle)| throttle)
     }
 }
 
@@ -217,8 +217,8 @@ mod tests {
         });
         let mut allowed = Vec::new();
         let trouble = StandbyLoad { running: Some(5), ..CALM };
-        for felt in [CALM, CALM, CALM, CALM, CALM, CALM, CALM, trouble, trouble, trouble, CALM] {
-            allowed.push(pace.adjust_limit(&felt, 10).0);
+        for load in [CALM, CALM, CALM, CALM, CALM, CALM, CALM, trouble, trouble, trouble, CALM] {
+            allowed.push(pace.adjust_limit(&load, 10).0);
         }
         assert_eq!(allowed, [2, 3, 4, 5, 6, 6, 6, 3, 1, 1, 2]);
         assert_eq!(pace.adjust_limit(&trouble, 10), (1, Some(ThrottleReason::Running)));
@@ -251,10 +251,10 @@ mod tests {
             (StandbyLoad { busy: Some(0.99), ..CALM }, ThrottleReason::Disk),
             (StandbyLoad { latency_ns: Some(S), ..CALM }, ThrottleReason::Latency),
         ];
-        for (felt, brake) in signs {
+        for (load, throttle) in signs {
             assert_eq!(
-                Throttle::new(StandbyLimits::default()).adjust_limit(&felt, 9),
-                (1, Some(brake))
+                Throttle::new(StandbyLimits::default()).adjust_limit(&load, 9),
+                (1, Some(throttle))
             );
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct WarmthProbe<'a> {
     pub plan: &'a FollowPlan,
     pub active: &'a Target,
     pub standby: &'a Target,
-    pub board: &'a SendQueue,
+    pub queue: &'a SendQueue,
     pub clock: RealClock,
     pub stop: &'a Stop,
 }
@@ -41,15 +41,15 @@ impl WarmthProbe<'_> {
     /// Looks again and again until the stop.
     pub(super) fn probe_until_stop(&self) {
         let mut next = self.clock.now();
-        let (mut busiest, mut openings) = (PeakAccessRate::default(), self.board.start_count());
+        let (mut busiest, mut openings) = (PeakAccessRate::default(), self.queue.start_count());
         while !self.stop.is_set() {
-            if self.board.start_count() != openings {
+            if self.queue.start_count() != openings {
                 // It came back, perhaps cold: what is known of it is of before.
-                openings = self.board.start_count();
+                openings = self.queue.start_count();
                 next = self.clock.now();
             }
             let is_due =
-                self.clock.now() >= next && self.board.lock_state().phase == FollowPhase::Following;
+                self.clock.now() >= next && self.queue.lock_state().phase == FollowPhase::Following;
             if !is_due {
                 self.clock.sleep_until(self.clock.now() + NAP);
                 continue;
@@ -58,8 +58,8 @@ impl WarmthProbe<'_> {
             let looked = with_abandon_flag(self.clock, self.stop, |abandon| {
                 self.measure_warmth(&mut busiest, abandon)
             });
-            let is_of_before = self.board.start_count() != openings;
-            let mut state = self.board.lock_state();
+            let is_of_before = self.queue.start_count() != openings;
+            let mut state = self.queue.lock_state();
             match looked {
                 _ if is_of_before || state.phase != FollowPhase::Following => {}
                 Ok(heat) => (state.heat, state.no_heat) = (heat.or(state.heat.take()), None),
@@ -84,14 +84,14 @@ impl WarmthProbe<'_> {
             watch: WATCH,
             ..SavePlan::default()
         };
-        let mut scene = WarmContext {
+        let mut context = WarmContext {
             target: self.active,
             control: None,
             clock: self.clock,
             stop: self.stop,
             progress: &mut |_| {},
         };
-        let saved = save_hot_set(&plan, &mut scene)?;
+        let saved = save_hot_set(&plan, &mut context)?;
         if saved.cut {
             return Ok(None);
         }

@@ -43,18 +43,18 @@ impl WarmStrategy for PoolLoadStrategy {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         _on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
-        if scene.control.is_none() && options.text("allow") != Some("load") {
+        if context.control.is_none() && options.text("allow") != Some("load") {
             bail!(RefusedError(
                 "a load changes what a server that sweat did not start is doing\n\
                  hint: say --allow load if that is meant"
                     .to_owned()
             ));
         }
-        let (clock, stop) = (scene.clock, scene.stop.clone());
-        with_abandon_flag(clock, &stop, |abandon| load_page_list(scene, abandon))
+        let (clock, stop) = (context.clock, context.stop.clone());
+        with_abandon_flag(clock, &stop, |abandon| load_page_list(context, abandon))
     }
 }
 
@@ -66,9 +66,9 @@ const STALE: Nanos = Nanos(1_500_000_000);
 const ABORTING: Nanos = Nanos(1_000_000_000);
 const STATUS: &str = "Innodb_buffer_pool_load_status";
 
-fn load_page_list(scene: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Result<WarmOutcome> {
-    let mut session = super::open_session(scene.target, abandon)?;
-    let file = find_server_file(&mut session, scene.target)?;
+fn load_page_list(context: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Result<WarmOutcome> {
+    let mut session = super::open_session(context.target, abandon)?;
+    let file = find_server_file(&mut session, context.target)?;
     let list = match &file.bytes {
         Some(bytes) => Some(
             PageList::from_bytes(bytes)
@@ -84,15 +84,15 @@ fn load_page_list(scene: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Result
         )));
     }
     let before = read_pool_status(&mut session)?;
-    let began = scene.clock.now();
+    let began = context.clock.now();
     let was = read_status_text(&mut session, STATUS)?;
     session.run_command("SET GLOBAL innodb_buffer_pool_load_now = ON").map_err(load_error)?;
-    let waited = wait_for_end(scene, &mut session, &was, &before, list.as_ref());
+    let waited = wait_for_end(context, &mut session, &was, &before, list.as_ref());
     let (state, after) = match waited {
         Ok(waited) => waited,
         Err(error) => return Err(error.context("watch the load")),
     };
-    let seconds = scene.clock.now().since(began).to_seconds();
+    let seconds = context.clock.now().since(began).to_seconds();
     let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     match state {
         DumpLoadState::Failed(text) => bail!("the server could not load its list: {text}"),
@@ -122,13 +122,13 @@ fn load_error(error: Error) -> anyhow::Error {
 
 /// Waits for the end; a stop has the server break off.
 fn wait_for_end(
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     session: &mut Session,
     was: &str,
     before: &PoolStatus,
     list: Option<&PageList>,
 ) -> anyhow::Result<(DumpLoadState, PoolStatus)> {
-    let clock = scene.clock;
+    let clock = context.clock;
     let asked = clock.now();
     let mut aborted = None;
     loop {
@@ -142,7 +142,7 @@ fn wait_for_end(
         if aborted.is_some_and(|at| clock.now().since(at) > ABORTING) {
             return Ok((DumpLoadState::Aborted, now));
         }
-        if scene.stop.is_set() && aborted.is_none() {
+        if context.stop.is_set() && aborted.is_none() {
             aborted = Some(clock.now());
             session
                 .run_command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
@@ -155,7 +155,7 @@ fn wait_for_end(
             _ if total > 0 => (grown.min(total), total),
             _ => (grown, 0),
         };
-        (scene.progress)(JobProgress { label: "load".to_owned(), done, total, unit: "pages" });
+        (context.progress)(JobProgress { label: "load".to_owned(), done, total, unit: "pages" });
         clock.sleep_until(clock.now() + LOOK);
     }
 }

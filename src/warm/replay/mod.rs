@@ -44,12 +44,12 @@ impl WarmStrategy for ReplayStrategy {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         _on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
         let mut given: Vec<(String, String)> =
             options.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        if scene.control.is_some() {
+        if context.control.is_some() {
             // A server of our own, on which nobody else is.
             given.extend(
                 ["may-write", "may-disturb"].map(|name| (name.to_owned(), "on".to_owned())),
@@ -65,50 +65,50 @@ impl WarmStrategy for ReplayStrategy {
             }
             .into());
         }
-        let workers = workload::replay::worker_count_on(&options, scene.target, scene.stop)?;
-        let workload = kind.build_workload(&options, Some(scene.target))?;
-        warm_by_replay(&*workload, workers, scene)
+        let workers = workload::replay::worker_count_on(&options, context.target, context.stop)?;
+        let workload = kind.build_workload(&options, Some(context.target))?;
+        warm_by_replay(&*workload, workers, context)
     }
 }
 
 fn warm_by_replay(
     workload: &dyn Workload,
     workers: usize,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
 ) -> anyhow::Result<WarmOutcome> {
     // A server that does not answer is found out here, where Ctrl-C is heard.
-    drop(scene.target.connect(scene.stop)?);
+    drop(context.target.connect(context.stop)?);
     // Before a session of ours could be taken for that of another.
-    workload.check_ready(scene.stop).context("look at the logs and the server")?;
-    let mut lead = super::open_session(scene.target, scene.stop)?;
+    workload.check_ready(context.stop).context("look at the logs and the server")?;
+    let mut lead = super::open_session(context.target, context.stop)?;
     let before = read_pool_status(&mut lead)?;
-    let began = scene.clock.now();
+    let began = context.clock.now();
     let load =
         LoadPlan { workers, engine: EnginePlan::Auto, reconnect: false, ..LoadPlan::default() };
     let mut done = 0;
-    let stop = scene.stop.child_stop();
-    let target = scene.target.clone();
+    let stop = context.stop.child_stop();
+    let target = context.target.clone();
     let patience = target.control_time();
     let mut silence =
         SilenceWatch::for_load(&load, patience, &stop, move |stop| target.is_answering(stop));
     let mut on_interval = |interval: &Interval| {
         silence.iter_mut().for_each(|watch| watch.note_interval(interval));
         done += interval.tally.reads;
-        (scene.progress)(JobProgress {
+        (context.progress)(JobProgress {
             label: "statements of the log".to_owned(),
             done,
             total: 0,
             unit: "statements",
         });
     };
-    let recording = driver::run_load(&load, 0, workload, scene.clock, &stop, &mut on_interval)?;
+    let recording = driver::run_load(&load, 0, workload, context.clock, &stop, &mut on_interval)?;
     if recording.reason == StopReason::TargetLost {
         anyhow::bail!("the server does not answer any more");
     }
     let after = read_pool_status(&mut lead)?;
-    let seconds = scene.clock.now().since(began).to_seconds();
+    let seconds = context.clock.now().since(began).to_seconds();
     let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
-    warmed.cut = scene.stop.is_set();
+    warmed.cut = context.stop.is_set();
     let replayed = workload.replay_totals().unwrap_or_default();
     if let Some(mistake) = workload.input_mistake() {
         return Err(mistake.into());

@@ -37,30 +37,30 @@ fn task(unit: usize, pages: u64) -> ReadTask {
 }
 
 /// Takes a unit and cuts it into `pieces` of 50 pages.
-fn cut(board: &mut WorkQueue, pieces: usize) -> usize {
-    let WorkItem::Cut(unit) = board.next_work(Nanos(0)) else {
+fn cut(queue: &mut WorkQueue, chunks: usize) -> usize {
+    let WorkItem::Cut(unit) = queue.next_work(Nanos(0)) else {
         panic!("a unit to cut was expected")
     };
-    board.add_tasks(unit, vec![task(unit, 50); pieces]);
+    queue.add_tasks(unit, vec![task(unit, 50); chunks]);
     unit
 }
 
-fn read(board: &mut WorkQueue) -> ReadTask {
-    let WorkItem::Read(task) = board.next_work(Nanos(0)) else { panic!("a piece was expected") };
+fn read(queue: &mut WorkQueue) -> ReadTask {
+    let WorkItem::Read(task) = queue.next_work(Nanos(0)) else { panic!("a piece was expected") };
     task
 }
 
 #[test]
 fn tables_and_databases_begin_and_end_once() {
-    let mut board = board(FREE);
+    let mut queue = board(FREE);
     for _ in 0..4 {
-        cut(&mut board, 2);
+        cut(&mut queue, 2);
         for _ in 0..2 {
-            let task = read(&mut board);
-            board.finish_task(&task);
+            let task = read(&mut queue);
+            queue.finish_task(&task);
         }
     }
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::End);
     let (db, a, b) = ("db".to_owned(), "a".to_owned(), "b".to_owned());
     let expected = [
         WarmEvent::DatabaseBegan(db.clone()),
@@ -70,111 +70,111 @@ fn tables_and_databases_begin_and_end_once() {
         WarmEvent::TableEnded(db.clone(), b),
         WarmEvent::DatabaseEnded(db),
     ];
-    assert_eq!(board.take_events(), expected);
-    assert!(board.unread_units().is_empty());
-    assert_eq!(board.pages_done(0), 400);
+    assert_eq!(queue.take_events(), expected);
+    assert!(queue.unread_units().is_empty());
+    assert_eq!(queue.pages_done(0), 400);
 }
 
 #[test]
 fn sessions_wait_while_another_cuts_the_last_unit() {
-    let mut board = board(FREE);
+    let mut queue = board(FREE);
     for _ in 0..3 {
-        cut(&mut board, 0);
+        cut(&mut queue, 0);
     }
-    let WorkItem::Cut(last) = board.next_work(Nanos(0)) else { panic!("one unit is left") };
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait);
-    board.add_tasks(last, vec![task(last, 1)]);
-    let piece = read(&mut board);
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
-    board.finish_task(&piece);
+    let WorkItem::Cut(last) = queue.next_work(Nanos(0)) else { panic!("one unit is left") };
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait);
+    queue.add_tasks(last, vec![task(last, 1)]);
+    let chunk = read(&mut queue);
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::End);
+    queue.finish_task(&chunk);
 }
 
 #[test]
 fn a_failed_piece_drops_the_rest_of_its_index_and_nothing_else() {
-    let mut board = board(FREE);
-    cut(&mut board, 3);
-    let (first, second) = (read(&mut board), read(&mut board));
-    board.fail_task(&first, "gone");
-    board.finish_task(&second);
-    assert_eq!(board.failures(), ["db.a.PRIMARY: gone"]);
-    let unit = cut(&mut board, 1);
-    let task = read(&mut board);
+    let mut queue = board(FREE);
+    cut(&mut queue, 3);
+    let (first, second) = (read(&mut queue), read(&mut queue));
+    queue.fail_task(&first, "gone");
+    queue.finish_task(&second);
+    assert_eq!(queue.failures(), ["db.a.PRIMARY: gone"]);
+    let unit = cut(&mut queue, 1);
+    let task = read(&mut queue);
     assert_eq!(task.unit, unit, "the dropped piece does not come back");
-    board.finish_task(&task);
+    queue.finish_task(&task);
     let (db, a) = ("db".to_owned(), "a".to_owned());
-    assert_eq!(board.take_events().last(), Some(&WarmEvent::TableFailed(db, a, "gone".to_owned())));
+    assert_eq!(queue.take_events().last(), Some(&WarmEvent::TableFailed(db, a, "gone".to_owned())));
 }
 
 #[test]
 fn a_closed_gate_ends_the_work_and_names_what_is_left() {
-    let mut board = board(FREE);
-    cut(&mut board, 2);
-    let done = read(&mut board);
-    board.finish_task(&done);
-    let running = read(&mut board);
-    board.gate = QueueGate::Closed;
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::End);
-    board.abort_task(&running);
+    let mut queue = board(FREE);
+    cut(&mut queue, 2);
+    let done = read(&mut queue);
+    queue.finish_task(&done);
+    let running = read(&mut queue);
+    queue.gate = QueueGate::Closed;
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::End);
+    queue.abort_task(&running);
     assert_eq!(
-        board.unread_units(),
+        queue.unread_units(),
         ["db.a.PRIMARY (read in part)", "db.a.k", "db.b.PRIMARY", "db.b.k"]
     );
-    assert_eq!(board.pages_done(1_000), 50);
+    assert_eq!(queue.pages_done(1_000), 50);
 }
 
 #[test]
 fn a_rate_makes_the_next_piece_wait_for_its_time() {
-    let mut board = board(PageRate { pages: 50.0 });
-    cut(&mut board, 2);
-    let first = read(&mut board);
-    board.finish_task(&first);
-    assert_eq!(board.next_work(Nanos(999_999_999)), WorkItem::Wait);
-    assert!(matches!(board.next_work(Nanos(1_000_000_000)), WorkItem::Read(_)));
+    let mut queue = board(PageRate { pages: 50.0 });
+    cut(&mut queue, 2);
+    let first = read(&mut queue);
+    queue.finish_task(&first);
+    assert_eq!(queue.next_work(Nanos(999_999_999)), WorkItem::Wait);
+    assert!(matches!(queue.next_work(Nanos(1_000_000_000)), WorkItem::Read(_)));
 }
 
 #[test]
 fn a_paused_gate_makes_everybody_wait() {
-    let mut board = board(FREE);
-    board.gate = QueueGate::Paused;
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait);
-    board.gate = QueueGate::Open;
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Cut(0));
+    let mut queue = board(FREE);
+    queue.gate = QueueGate::Paused;
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait);
+    queue.gate = QueueGate::Open;
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Cut(0));
 }
 
 #[test]
 fn no_more_begins_than_the_last_look_at_the_pool_allows() {
-    let mut board = board(FREE);
-    cut(&mut board, 3);
-    board.set_allowance(60);
-    read(&mut board);
-    read(&mut board);
-    assert!(!board.is_starved());
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "100 pages have begun where 60 may");
-    assert!(board.is_starved());
-    board.set_allowance(1);
-    assert!(!board.is_starved());
-    read(&mut board);
+    let mut queue = board(FREE);
+    cut(&mut queue, 3);
+    queue.set_allowance(60);
+    read(&mut queue);
+    read(&mut queue);
+    assert!(!queue.is_starved());
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait, "100 pages have begun where 60 may");
+    assert!(queue.is_starved());
+    queue.set_allowance(1);
+    assert!(!queue.is_starved());
+    read(&mut queue);
 }
 
 #[test]
 fn where_not_all_fits_an_index_is_read_to_its_end_before_the_next_begins() {
-    let mut board = board_for(FREE, 399);
-    cut(&mut board, 2);
-    let (first, second) = (read(&mut board), read(&mut board));
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "two pieces are under way");
-    board.finish_task(&first);
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "one is still");
-    board.fail_task(&second, "gone");
+    let mut queue = board_for(FREE, 399);
+    cut(&mut queue, 2);
+    let (first, second) = (read(&mut queue), read(&mut queue));
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait, "two pieces are under way");
+    queue.finish_task(&first);
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait, "one is still");
+    queue.fail_task(&second, "gone");
     for _ in 0..2 {
-        cut(&mut board, 1);
-        let piece = read(&mut board);
-        board.finish_task(&piece);
+        cut(&mut queue, 1);
+        let chunk = read(&mut queue);
+        queue.finish_task(&chunk);
     }
-    let WorkItem::Cut(last) = board.next_work(Nanos(0)) else { panic!("one unit is left") };
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::Wait, "the last unit is being cut");
-    board.add_tasks(last, vec![task(last, 50)]);
-    let piece = read(&mut board);
-    assert_eq!(board.next_work(Nanos(0)), WorkItem::End, "nothing is left to begin");
-    board.finish_task(&piece);
+    let WorkItem::Cut(last) = queue.next_work(Nanos(0)) else { panic!("one unit is left") };
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::Wait, "the last unit is being cut");
+    queue.add_tasks(last, vec![task(last, 50)]);
+    let chunk = read(&mut queue);
+    assert_eq!(queue.next_work(Nanos(0)), WorkItem::End, "nothing is left to begin");
+    queue.finish_task(&chunk);
     assert!(!board_for(FREE, 400).one_by_one);
 }

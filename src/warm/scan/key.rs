@@ -91,22 +91,22 @@ impl KeyKind {
         &self,
         low: &KeyBytes,
         high: &KeyBytes,
-        pieces: u64,
+        chunks: u64,
     ) -> Vec<KeyBytes> {
         match self {
-            KeyKind::Integer => split_integers(low, high, pieces).unwrap_or_default(),
-            KeyKind::Number => split_numbers(low, high, pieces).unwrap_or_default(),
-            KeyKind::Moment => split_times(low, high, pieces).unwrap_or_default(),
+            KeyKind::Integer => split_integers(low, high, chunks).unwrap_or_default(),
+            KeyKind::Number => split_numbers(low, high, chunks).unwrap_or_default(),
+            KeyKind::Moment => split_times(low, high, chunks).unwrap_or_default(),
             KeyKind::Text { charset, folded } => {
                 if charset.starts_with("utf8") {
-                    split_characters(low, high, pieces, *folded)
+                    split_characters(low, high, chunks, *folded)
                 } else {
-                    split_letters(low, high, pieces, *folded)
-                        .unwrap_or_else(|| split_bytes(low, high, pieces))
+                    split_letters(low, high, chunks, *folded)
+                        .unwrap_or_else(|| split_bytes(low, high, chunks))
                 }
             }
-            KeyKind::Bytes => split_bytes(low, high, pieces),
-            KeyKind::Uuid => split_uuids(low, pieces),
+            KeyKind::Bytes => split_bytes(low, high, chunks),
+            KeyKind::Uuid => split_uuids(low, chunks),
         }
     }
 }
@@ -132,22 +132,22 @@ fn parse_text<T: std::str::FromStr>(key: &KeyBytes) -> Option<T> {
     std::str::from_utf8(key).ok()?.trim().parse().ok()
 }
 
-fn split_integers(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
+fn split_integers(low: &KeyBytes, high: &KeyBytes, chunks: u64) -> Option<Vec<KeyBytes>> {
     let (low, high): (i128, i128) = (parse_text(low)?, parse_text(high)?);
-    let steps = i128::from(pieces.max(1)).min(high - low);
+    let steps = i128::from(chunks.max(1)).min(high - low);
     let at = |i: i128| (low + (high - low) * i / steps).to_string().into_bytes();
     Some((1..steps).map(at).collect())
 }
 
-fn split_numbers(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
+fn split_numbers(low: &KeyBytes, high: &KeyBytes, chunks: u64) -> Option<Vec<KeyBytes>> {
     let (low, high): (f64, f64) = (parse_text(low)?, parse_text(high)?);
     if !(high > low && high.is_finite() && low.is_finite()) {
         return None;
     }
-    let share = |i: u64| i as f64 / pieces as f64;
-    let values = (1..pieces).map(|i| low * (1.0 - share(i)) + high * share(i));
+    let share = |i: u64| i as f64 / chunks as f64;
+    let values = (1..chunks).map(|i| low * (1.0 - share(i)) + high * share(i));
     // Enough digits for the step, and never an exponent: those compare as floating point.
-    let step = (high - low) / pieces.max(1) as f64;
+    let step = (high - low) / chunks.max(1) as f64;
     let digits = (2.0 - step.log10().floor()).clamp(0.0, 30.0) as usize;
     let mut keys: Vec<KeyBytes> = values.map(|v| format!("{v:.digits$}").into_bytes()).collect();
     keys.dedup();
@@ -155,11 +155,11 @@ fn split_numbers(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<Key
 }
 
 /// Moments, counted in seconds: `2024-02-29`, `2024-02-29 12:30:00`.
-fn split_times(low: &KeyBytes, high: &KeyBytes, pieces: u64) -> Option<Vec<KeyBytes>> {
+fn split_times(low: &KeyBytes, high: &KeyBytes, chunks: u64) -> Option<Vec<KeyBytes>> {
     let only_date = low.len() <= 10 && high.len() <= 10;
     let unit = if only_date { 86_400 } else { 1 };
     let (low, high) = (parse_seconds(low)? / unit, parse_seconds(high)? / unit);
-    let steps = i64::try_from(pieces.max(1)).ok()?.min(high - low);
+    let steps = i64::try_from(chunks.max(1)).ok()?.min(high - low);
     let at = |i: i64| format_time((low + (high - low) * i / steps) * unit, only_date).into_bytes();
     Some((1..steps).map(at).collect())
 }
@@ -211,11 +211,11 @@ fn common_prefix_len<T: PartialEq>(low: &[T], high: &[T]) -> usize {
 }
 
 /// Between two byte strings, by the six bytes after what they share.
-fn split_bytes(low: &[u8], high: &[u8], pieces: u64) -> Vec<KeyBytes> {
+fn split_bytes(low: &[u8], high: &[u8], chunks: u64) -> Vec<KeyBytes> {
     let at = common_prefix_len(low, high);
     let number = |key: &[u8]| (at..at + 6).fold(0u64, |n, i| n << 8 | byte_at(key, i));
     let (from, to) = (number(low), number(high));
-    let steps = pieces.max(1).min(to.saturating_sub(from));
+    let steps = chunks.max(1).min(to.saturating_sub(from));
     let mut keys = Vec::new();
     for i in 1..steps {
         let value = from + ((u128::from(to - from) * u128::from(i)) / u128::from(steps)) as u64;
@@ -236,7 +236,7 @@ const FOLDED: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const EXACT: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Between two ASCII texts, by three letters or digits after what they share; `None` if they are not ASCII there.
-fn split_letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<Vec<KeyBytes>> {
+fn split_letters(low: &[u8], high: &[u8], chunks: u64, folded: bool) -> Option<Vec<KeyBytes>> {
     let (low, high) = if folded {
         (low.to_ascii_lowercase(), high.to_ascii_lowercase())
     } else {
@@ -262,7 +262,7 @@ fn split_letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<V
         // Signs, or an order unlike that of the bytes: try the whole alphabet.
         (from, to) = (0, size * size * size - 1);
     }
-    let steps = pieces.max(1).min(to - from);
+    let steps = chunks.max(1).min(to - from);
     let write = |value: u64| {
         let digits = [value / (size * size), value / size % size, value % size];
         let tail = digits.map(|d| alphabet[d as usize]);
@@ -272,8 +272,8 @@ fn split_letters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Option<V
 }
 
 /// Between two UTF-8 texts: letters if they are ASCII after what they share, else by the next character's number.
-fn split_characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<KeyBytes> {
-    if let Some(keys) = split_letters(low, high, pieces, folded) {
+fn split_characters(low: &[u8], high: &[u8], chunks: u64, folded: bool) -> Vec<KeyBytes> {
+    if let Some(keys) = split_letters(low, high, chunks, folded) {
         return keys;
     }
     let (Ok(low), Ok(high)) = (std::str::from_utf8(low), std::str::from_utf8(high)) else {
@@ -283,7 +283,7 @@ fn split_characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<K
     let at = common_prefix_len(&low, &high);
     let number = |key: &[char]| key.get(at).map_or(0x20, |c| u64::from(u32::from(*c)));
     let (from, to) = (number(&low), number(&high));
-    let steps = pieces.max(1).min(to.saturating_sub(from));
+    let steps = chunks.max(1).min(to.saturating_sub(from));
     let write = |value: u64| {
         let next = u32::try_from(value).ok().and_then(char::from_u32)?;
         let text: String = low[..at].iter().copied().chain([next]).collect();
@@ -293,11 +293,11 @@ fn split_characters(low: &[u8], high: &[u8], pieces: u64, folded: bool) -> Vec<K
 }
 
 /// MariaDB keeps UUIDs of versions below 6 with their last segment first, so that is what must vary.
-fn split_uuids(low: &KeyBytes, pieces: u64) -> Vec<KeyBytes> {
+fn split_uuids(low: &KeyBytes, chunks: u64) -> Vec<KeyBytes> {
     let last_first = low.get(14).is_none_or(|version| *version < b'6');
     let version = low.get(14).copied().map_or('4', char::from);
     let write = |i: u64| {
-        let part = i * 0x1_0000_0000 / pieces.max(1);
+        let part = i * 0x1_0000_0000 / chunks.max(1);
         let text = if last_first {
             format!("00000000-0000-{version}000-8000-{part:08x}0000")
         } else {
@@ -305,7 +305,7 @@ fn split_uuids(low: &KeyBytes, pieces: u64) -> Vec<KeyBytes> {
         };
         text.into_bytes()
     };
-    (1..pieces).map(write).collect()
+    (1..chunks).map(write).collect()
 }
 
 pub(in crate::warm) fn to_hex(bytes: &[u8]) -> String {

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn text(kind: &KeyKind, low: &str, high: &str, pieces: u64) -> Vec<String> {
-    let keys = kind.keys_between(&low.as_bytes().to_vec(), &high.as_bytes().to_vec(), pieces);
+fn text(kind: &KeyKind, low: &str, high: &str, chunks: u64) -> Vec<String> {
+    let keys = kind.keys_between(&low.as_bytes().to_vec(), &high.as_bytes().to_vec(), chunks);
     keys.into_iter().map(|k| String::from_utf8(k).unwrap()).collect()
 }
 
@@ -107,22 +107,22 @@ proptest! {
     }
 
     #[test]
-    fn byte_strings_in_between_lie_in_between(mut a: Vec<u8>, mut b: Vec<u8>, pieces in 2u64..40) {
+    fn byte_strings_in_between_lie_in_between(mut a: Vec<u8>, mut b: Vec<u8>, chunks in 2u64..40) {
         if a > b {
             std::mem::swap(&mut a, &mut b);
         }
-        let keys = KeyKind::Bytes.keys_between(&a, &b, pieces);
-        prop_assert!(keys.len() < pieces as usize);
+        let keys = KeyKind::Bytes.keys_between(&a, &b, chunks);
+        prop_assert!(keys.len() < chunks as usize);
         let pad = |k: &KeyBytes| { let mut k = k.clone(); k.resize(k.len() + 64, 0); k };
         prop_assert!(keys.windows(2).all(|w| w[0] < w[1]));
         prop_assert!(keys.iter().all(|k| pad(k) > a && *k <= b || pad(k) <= pad(&b)));
     }
 
     #[test]
-    fn no_text_makes_it_panic(a in "\\PC*", b in "\\PC*", pieces in 0u64..40) {
+    fn no_text_makes_it_panic(a in "\\PC*", b in "\\PC*", chunks in 0u64..40) {
         for kind in [utf8(), KeyKind::Integer, KeyKind::Number, KeyKind::Moment, KeyKind::Uuid,
         KeyKind::Bytes] {
-            let _ = kind.keys_between(&a.clone().into_bytes(), &b.clone().into_bytes(), pieces);
+            let _ = kind.keys_between(&a.clone().into_bytes(), &b.clone().into_bytes(), chunks);
         }
     }
 }

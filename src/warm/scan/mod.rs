@@ -61,23 +61,23 @@ impl WarmStrategy for ScanStrategy {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
         let asked = ScanOptions::from_options(options)?;
-        let (clock, stop) = (scene.clock, scene.stop.clone());
-        with_abandon_flag(clock, &stop, |abandon| run_scan(&asked, scene, on_event, abandon))
+        let (clock, stop) = (context.clock, context.stop.clone());
+        with_abandon_flag(clock, &stop, |abandon| run_scan(&asked, context, on_event, abandon))
     }
 }
 
 fn run_scan(
     asked: &ScanOptions,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     on_event: &mut dyn FnMut(&WarmEvent),
     abandon: &Stop,
 ) -> anyhow::Result<WarmOutcome> {
-    let began = scene.clock.now();
-    let mut lead = super::open_session(scene.target, abandon)?;
+    let began = context.clock.now();
+    let mut lead = super::open_session(context.target, abandon)?;
     let before = read_pool_status(&mut lead)?;
     let catalog = catalog::read_catalog(&mut lead, &asked.tables)?;
     let mut notes = catalog.notes;
@@ -95,12 +95,12 @@ fn run_scan(
     for unit in all.iter().filter(|u| u.first.is_none() && u.pages / 2 > rate.largest_piece()) {
         notes.push(format!("{} is read in one piece, faster than --rate", unit.index_label()));
     }
-    let board =
-        WorkQueue::new(all, rate, scene.clock.now(), asked.limits.fill.remaining_pages(&before));
-    let job = ScanJob { board, limits: &asked.limits, before, label: "scan", abandon };
-    let outcome = run_job(job, &mut lead, scene, on_event, &mut |_| Ok(()))?;
+    let queue =
+        WorkQueue::new(all, rate, context.clock.now(), asked.limits.fill.remaining_pages(&before));
+    let job = ScanJob { queue, limits: &asked.limits, before, label: "scan", abandon };
+    let outcome = run_job(job, &mut lead, context, on_event, &mut |_| Ok(()))?;
     let after = read_pool_status(&mut lead).unwrap_or(outcome.last);
-    let seconds = scene.clock.now().since(began).to_seconds();
+    let seconds = context.clock.now().since(began).to_seconds();
     let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     warmed.notes = notes;
     add_summary(&outcome, &asked.limits, &after, &mut warmed);

@@ -25,7 +25,7 @@ pub(in crate::warm) enum ScanEnd {
 
 /// What is to be read.
 pub(in crate::warm) struct ScanJob<'a> {
-    pub board: WorkQueue,
+    pub queue: WorkQueue,
     pub limits: &'a ReadLimits,
     /// The pool before.
     pub before: PoolStatus,
@@ -53,18 +53,18 @@ pub(in crate::warm) struct ScanOutcome {
 pub(in crate::warm) fn run_job(
     job: ScanJob<'_>,
     lead: &mut Session,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     on_event: &mut dyn FnMut(&WarmEvent),
     on_done: &mut dyn FnMut(&[u64]) -> anyhow::Result<()>,
 ) -> anyhow::Result<ScanOutcome> {
-    let ScanJob { mut board, limits, before, label, abandon } = job;
-    let sessions = limits.sessions.min(board.pages_total().div_ceil(64).max(1));
-    board.set_allowance(limits.fill.page_allowance(&before));
-    let crew = WorkerPool {
-        target: scene.target,
-        clock: scene.clock,
+    let ScanJob { mut queue, limits, before, label, abandon } = job;
+    let sessions = limits.sessions.min(queue.pages_total().div_ceil(64).max(1));
+    queue.set_allowance(limits.fill.page_allowance(&before));
+    let pool = WorkerPool {
+        target: context.target,
+        clock: context.clock,
         abandon,
-        board: Mutex::new(board),
+        queue: Mutex::new(queue),
         sessions,
         pool_pages: before.pages_total,
         rate: limits.page_rate(&before),
@@ -75,7 +75,7 @@ pub(in crate::warm) fn run_job(
     let mut watch = ScanMonitor {
         limits,
         label,
-        crew: &crew,
+        pool: &pool,
         before,
         last: before,
         mark: before,
@@ -84,23 +84,23 @@ pub(in crate::warm) fn run_job(
     };
     let noted = std::thread::scope(|scope| {
         for place in 0..sessions as usize {
-            let crew = &crew;
-            scope.spawn(move || crew.run_worker(place));
+            let pool = &pool;
+            scope.spawn(move || pool.run_worker(place));
         }
-        watch.run_monitor(lead, scene, on_event, on_done)
+        watch.run_monitor(lead, context, on_event, on_done)
     });
     let (end, last) = (watch.end, watch.last);
     noted?;
-    if let Some(error) = crew.broken.into_inner().expect("set without panic") {
+    if let Some(error) = pool.broken.into_inner().expect("set without panic") {
         if end != ScanEnd::Stopped {
             return Err(error);
         }
     }
-    let board = crew.board.into_inner().expect("no session panics while it holds the board");
+    let queue = pool.queue.into_inner().expect("no session panics while it holds the board");
     Ok(ScanOutcome {
         end,
-        left_out: board.unread_units(),
-        failures: board.failures().to_vec(),
+        left_out: queue.unread_units(),
+        failures: queue.failures().to_vec(),
         last,
     })
 }
@@ -109,7 +109,7 @@ pub(in crate::warm) fn run_job(
 struct ScanMonitor<'a, 'b> {
     limits: &'a ReadLimits,
     label: &'a str,
-    crew: &'a WorkerPool<'b>,
+    pool: &'a WorkerPool<'b>,
     before: PoolStatus,
     last: PoolStatus,
     /// The look by which to tell whether the pool still grows.
@@ -123,36 +123,36 @@ impl ScanMonitor<'_, '_> {
     fn run_monitor(
         &mut self,
         lead: &mut Session,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
         on_done: &mut dyn FnMut(&[u64]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let clock = scene.clock;
+        let clock = context.clock;
         let (mut next, mut looked) = (clock.now(), clock.now());
         loop {
-            let through = self.crew.working.load(Ordering::SeqCst) == 0;
+            let through = self.pool.working.load(Ordering::SeqCst) == 0;
             let (events, done) = {
-                let mut board = self.crew.lock_queue();
-                (board.take_events(), board.take_done())
+                let mut queue = self.pool.lock_queue();
+                (queue.take_events(), queue.take_done())
             };
             events.iter().for_each(&mut *on_event);
             let noted = if done.is_empty() { Ok(()) } else { on_done(&done) };
             if noted.is_err() {
-                self.crew.lock_queue().gate = QueueGate::Closed;
+                self.pool.lock_queue().gate = QueueGate::Closed;
                 return noted;
             }
             if through {
                 return Ok(());
             }
             let now = clock.now();
-            if scene.stop.is_set() {
+            if context.stop.is_set() {
                 self.end = ScanEnd::Stopped;
-                self.crew.lock_queue().gate = QueueGate::Closed;
+                self.pool.lock_queue().gate = QueueGate::Closed;
                 self.kill_queries(lead);
             } else if self.end == ScanEnd::Full {
                 // What is under way would push out what was read first.
                 self.kill_queries(lead);
-            } else if now >= next || self.crew.lock_queue().is_starved() {
+            } else if now >= next || self.pool.lock_queue().is_starved() {
                 let read = self.last.pages_read;
                 if let Err(error) = self.adjust_gate(lead) {
                     self.abort_scan(error);
@@ -164,7 +164,7 @@ impl ScanMonitor<'_, '_> {
                 // Where a look is dear, look less often.
                 let took = clock.now().since(now);
                 next = clock.now() + pause.max(Nanos(took.0.saturating_mul(10)));
-                (scene.progress)(self.current_progress());
+                (context.progress)(self.current_progress());
             }
             clock.sleep_until(clock.now() + Nanos(5_000_000));
         }
@@ -172,7 +172,7 @@ impl ScanMonitor<'_, '_> {
 
     /// Has the server break off what our sessions run.
     fn kill_queries(&self, lead: &mut Session) {
-        for busy in &self.crew.busy {
+        for busy in &self.pool.busy {
             let id = busy.load(Ordering::SeqCst);
             if id != 0 {
                 // It may be through in the meantime; then there is nothing to break off.
@@ -183,8 +183,8 @@ impl ScanMonitor<'_, '_> {
 
     /// Ends the work of all sessions for a cause of our own.
     fn abort_scan(&self, error: anyhow::Error) {
-        self.crew.lock_queue().gate = QueueGate::Closed;
-        let mut broken = self.crew.broken.lock().expect("set without panic");
+        self.pool.lock_queue().gate = QueueGate::Closed;
+        let mut broken = self.pool.broken.lock().expect("set without panic");
         broken.get_or_insert(error);
     }
 
@@ -192,8 +192,8 @@ impl ScanMonitor<'_, '_> {
     /// it may have been ended by itself.
     fn query_pool(&mut self, lead: &mut Session) -> anyhow::Result<Option<PoolStatus>> {
         let mut looked = read_pool_status(lead);
-        if looked.is_err() && !lead.is_usable() && !self.crew.abandon.is_set() {
-            *lead = crate::warm::open_session(self.crew.target, self.crew.abandon)?;
+        if looked.is_err() && !lead.is_usable() && !self.pool.abandon.is_set() {
+            *lead = crate::warm::open_session(self.pool.target, self.pool.abandon)?;
             looked = read_pool_status(lead);
         }
         match looked {
@@ -212,44 +212,44 @@ impl ScanMonitor<'_, '_> {
     /// Looks at the pool and the load, and opens or closes the gate accordingly. While the server refuses to say, nothing
     /// new begins.
     fn adjust_gate(&mut self, lead: &mut Session) -> anyhow::Result<()> {
-        if self.crew.lock_queue().gate == QueueGate::Closed {
+        if self.pool.lock_queue().gate == QueueGate::Closed {
             return Ok(());
         }
         let looked = self.query_pool(lead)?;
-        let mut board = self.crew.lock_queue();
-        if board.gate == QueueGate::Closed {
+        let mut queue = self.pool.lock_queue();
+        if queue.gate == QueueGate::Closed {
             return Ok(());
         }
         let Some(now) = looked else {
-            board.gate = QueueGate::Paused;
+            queue.gate = QueueGate::Paused;
             return Ok(());
         };
         let full = self.limits.fill.is_full(&self.mark, &now);
         if FillLimit::can_tell(&self.mark, &now) {
             self.mark = now;
         }
-        board.set_allowance(self.limits.fill.page_allowance(&now));
+        queue.set_allowance(self.limits.fill.page_allowance(&now));
         if full {
-            board.gate = QueueGate::Closed;
+            queue.gate = QueueGate::Closed;
             self.end = ScanEnd::Full;
             return Ok(());
         }
-        let ours = self.crew.busy.iter().filter(|b| b.load(Ordering::SeqCst) != 0).count() as u64;
+        let ours = self.pool.busy.iter().filter(|b| b.load(Ordering::SeqCst) != 0).count() as u64;
         let others = now.threads_running.saturating_sub(ours + 1);
         let calm = self.limits.max_running == 0 || others <= self.limits.max_running;
-        board.gate = if calm { QueueGate::Open } else { QueueGate::Paused };
+        queue.gate = if calm { QueueGate::Open } else { QueueGate::Paused };
         self.last = now;
         Ok(())
     }
 
     fn current_progress(&self) -> JobProgress {
-        let board = self.crew.lock_queue();
+        let queue = self.pool.lock_queue();
         let read = self.last.pages_read.saturating_sub(self.before.pages_read);
-        let paused = if board.gate == QueueGate::Paused { " (paused)" } else { "" };
+        let paused = if queue.gate == QueueGate::Paused { " (paused)" } else { "" };
         JobProgress {
             label: format!("{}{paused}", self.label),
-            done: board.pages_done(read),
-            total: board.pages_total(),
+            done: queue.pages_done(read),
+            total: queue.pages_total(),
             unit: "pages",
         }
     }

@@ -54,9 +54,9 @@ struct SplitRange {
 pub(super) fn split_index(
     kind: &KeyKind,
     scale: &mut dyn KeyStatistics,
-    pieces: u64,
+    chunks: u64,
 ) -> anyhow::Result<Vec<IndexPiece>> {
-    if pieces < 2 {
+    if chunks < 2 {
         return Ok(vec![IndexPiece::whole_index()]);
     }
     let Some((low, high)) = scale.min_max_keys()? else {
@@ -65,9 +65,9 @@ pub(super) fn split_index(
     let mut total = scale.estimate_rows(None, None)?;
     let mut ranges = vec![SplitRange { low, high, rows: total, last: true, atom: false }];
     // Where statistics know next to nothing, estimates are flat: then guesses are cut once and taken as even.
-    let weighed = total > pieces * 16;
+    let weighed = total > chunks * 16;
     for round in 0..6 {
-        let heavy = total / pieces + total / pieces / 2;
+        let heavy = total / chunks + total / chunks / 2;
         let mut next = Vec::with_capacity(ranges.len() * 2);
         let mut cut_any = false;
         for range in ranges {
@@ -75,8 +75,8 @@ pub(super) fn split_index(
                 next.push(range);
                 continue;
             }
-            let wanted = if weighed { range.rows * pieces / total.max(1) + 1 } else { pieces };
-            let wanted = wanted.clamp(2, pieces.max(2));
+            let wanted = if weighed { range.rows * chunks / total.max(1) + 1 } else { chunks };
+            let wanted = wanted.clamp(2, chunks.max(2));
             let before = next.len();
             split_range(kind, scale, range, wanted, &mut next)?;
             cut_any |= next.len() > before + 1;
@@ -88,7 +88,7 @@ pub(super) fn split_index(
             break;
         }
     }
-    Ok(merge_ranges(&ranges, pieces, weighed))
+    Ok(merge_ranges(&ranges, chunks, weighed))
 }
 
 /// Cuts one range at up to `wanted - 1` values.
@@ -123,10 +123,10 @@ fn guess_cuts(
     kind: &KeyKind,
     scale: &mut dyn KeyStatistics,
     range: &SplitRange,
-    pieces: u64,
+    chunks: u64,
 ) -> anyhow::Result<Vec<KeyBytes>> {
     let mut cuts: Vec<KeyBytes> = Vec::new();
-    for guess in kind.keys_between(&range.low, &range.high, pieces) {
+    for guess in kind.keys_between(&range.low, &range.high, chunks) {
         let value =
             if kind.wants_real_values() { scale.first_key_from(&guess)? } else { Some(guess) };
         let fresh = |v: &KeyBytes| *v != range.low && *v != range.high && cuts.last() != Some(v);
@@ -138,10 +138,10 @@ fn guess_cuts(
 }
 
 /// Joins light neighbours until pieces have about the wanted weight; the first and last are open.
-fn merge_ranges(ranges: &[SplitRange], pieces: u64, weighed: bool) -> Vec<IndexPiece> {
+fn merge_ranges(ranges: &[SplitRange], chunks: u64, weighed: bool) -> Vec<IndexPiece> {
     let weight = |range: &SplitRange| if weighed { range.rows.max(1) as f64 } else { 1.0 };
     let total: f64 = ranges.iter().map(weight).sum();
-    let wanted = total / pieces as f64;
+    let wanted = total / chunks as f64;
     let mut found: Vec<IndexPiece> = Vec::new();
     let mut sum = 0.0;
     let mut low = None;
@@ -212,21 +212,21 @@ mod tests {
     }
 
     /// Sizes of the pieces, after checking that they join without gap.
-    fn sizes(fake: &Fake, pieces: &[IndexPiece]) -> Vec<usize> {
-        assert_eq!(pieces.first().unwrap().low, None);
-        assert_eq!(pieces.last().unwrap().high, None);
-        assert!(pieces.windows(2).all(|w| w[0].high.is_some() && w[0].high == w[1].low));
+    fn sizes(fake: &Fake, chunks: &[IndexPiece]) -> Vec<usize> {
+        assert_eq!(chunks.first().unwrap().low, None);
+        assert_eq!(chunks.last().unwrap().high, None);
+        assert!(chunks.windows(2).all(|w| w[0].high.is_some() && w[0].high == w[1].low));
         let place = |key: &Option<KeyBytes>, or| key.as_ref().map_or(or, |k| fake.place(k));
         let all = fake.keys.len();
-        pieces.iter().map(|p| place(&p.high, all) - place(&p.low, 0)).collect()
+        chunks.iter().map(|p| place(&p.high, all) - place(&p.low, 0)).collect()
     }
 
     fn check(kind: &KeyKind, mut fake: Fake, wanted: u64) -> Vec<usize> {
-        let pieces = split_index(kind, &mut fake, wanted).unwrap();
-        let shares: f64 = pieces.iter().map(|p| p.share).sum();
+        let chunks = split_index(kind, &mut fake, wanted).unwrap();
+        let shares: f64 = chunks.iter().map(|p| p.share).sum();
         assert!((shares - 1.0).abs() < 1e-9);
         assert!(u64::from(fake.asked) < wanted * 12 + 40, "{} questions", fake.asked);
-        let sizes = sizes(&fake, &pieces);
+        let sizes = sizes(&fake, &chunks);
         assert_eq!(sizes.iter().sum::<usize>(), fake.keys.len());
         sizes
     }

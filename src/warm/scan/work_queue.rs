@@ -136,17 +136,17 @@ impl WorkQueue {
         rate: PageRate,
         began: Nanos,
     ) -> WorkQueue {
-        let mut board = WorkQueue::new(units, rate, began, u64::MAX);
+        let mut queue = WorkQueue::new(units, rate, began, u64::MAX);
         for unit in 0..planned {
-            board.start_unit(unit);
-            board.states[unit].cut = true;
+            queue.start_unit(unit);
+            queue.states[unit].cut = true;
         }
         for task in &tasks {
-            board.states[task.unit].tasks_left += 1;
+            queue.states[task.unit].tasks_left += 1;
         }
-        board.next = planned;
-        board.tasks = tasks.into();
-        board
+        queue.next = planned;
+        queue.tasks = tasks.into();
+        queue
     }
 
     pub(super) fn unit_at(&self, unit: usize) -> &ScanUnit {

@@ -21,7 +21,7 @@ pub(super) struct WorkerPool<'a> {
     pub clock: RealClock,
     /// Set when sessions shall give up waiting for the server.
     pub abandon: &'a Stop,
-    pub board: Mutex<WorkQueue>,
+    pub queue: Mutex<WorkQueue>,
     pub sessions: u64,
     pub pool_pages: u64,
     pub rate: PageRate,
@@ -38,7 +38,7 @@ const NAP: Duration = Duration::from_millis(5);
 
 impl WorkerPool<'_> {
     pub(super) fn lock_queue(&self) -> MutexGuard<'_, WorkQueue> {
-        self.board.lock().expect("no session panics while it holds the board")
+        self.queue.lock().expect("no session panics while it holds the board")
     }
 
     /// One session's whole life.
@@ -79,9 +79,9 @@ impl WorkerPool<'_> {
 
     fn split_unit(&self, index: usize, session: &mut Session) -> anyhow::Result<()> {
         let unit = self.lock_queue().unit_at(index).clone();
-        let pieces = self.split_conditions(&unit, session);
-        let mut board = self.lock_queue();
-        match pieces {
+        let chunks = self.split_conditions(&unit, session);
+        let mut queue = self.lock_queue();
+        match chunks {
             Ok(conditions) => {
                 let task = |(condition, share): (String, f64)| ReadTask {
                     unit: index,
@@ -89,12 +89,12 @@ impl WorkerPool<'_> {
                     pages: (unit.pages as f64 * share).ceil() as u64,
                     mark: None,
                 };
-                board.add_tasks(index, conditions.into_iter().map(task).collect());
+                queue.add_tasks(index, conditions.into_iter().map(task).collect());
             }
             Err(error) => {
                 let why = self.server_error_text(error)?;
-                if board.gate == QueueGate::Closed {
-                    board.add_tasks(
+                if queue.gate == QueueGate::Closed {
+                    queue.add_tasks(
                         index,
                         vec![ReadTask {
                             unit: index,
@@ -104,7 +104,7 @@ impl WorkerPool<'_> {
                         }],
                     );
                 } else {
-                    board.fail_split(index, &why);
+                    queue.fail_split(index, &why);
                 }
             }
         }
@@ -125,18 +125,18 @@ impl WorkerPool<'_> {
             return Ok(whole());
         }
         let mut scale = ServerKeyStatistics { session, unit, column, kind };
-        let mut pieces = split_index(kind, &mut scale, wanted)?;
-        if pieces == [IndexPiece::whole_index()] {
+        let mut chunks = split_index(kind, &mut scale, wanted)?;
+        if chunks == [IndexPiece::whole_index()] {
             if !unit.cut {
                 return Ok(whole());
             }
             // Only a range has such an index read.
-            pieces[0].low = scale.min_max_keys()?.map(|(low, _)| low);
+            chunks[0].low = scale.min_max_keys()?.map(|(low, _)| low);
         }
         let condition = |p: &IndexPiece| {
             super::key::key_condition(kind, column, p.low.as_ref(), p.high.as_ref())
         };
-        let mut found: Vec<_> = pieces.iter().map(|p| (condition(p), p.share)).collect();
+        let mut found: Vec<_> = chunks.iter().map(|p| (condition(p), p.share)).collect();
         if unit.nullable {
             found.insert(0, (format!("{} IS NULL", quote_identifier(column)), 0.0));
         }
@@ -146,16 +146,16 @@ impl WorkerPool<'_> {
     fn run_task(&self, task: &ReadTask, session: &mut Session) -> anyhow::Result<()> {
         let sql = self.lock_queue().unit_at(task.unit).read_statement(&task.condition);
         let result = session.query_rows(&sql);
-        let mut board = self.lock_queue();
+        let mut queue = self.lock_queue();
         match result {
-            Ok(_) => board.finish_task(task),
+            Ok(_) => queue.finish_task(task),
             Err(error) => {
-                let closed = board.gate == QueueGate::Closed;
+                let closed = queue.gate == QueueGate::Closed;
                 if closed {
-                    board.abort_task(task);
+                    queue.abort_task(task);
                 } else {
                     let why = self.server_error_text(error.into())?;
-                    board.fail_task(task, &why);
+                    queue.fail_task(task, &why);
                 }
             }
         }

@@ -30,13 +30,13 @@ impl WarmStrategy for ClassicScanStrategy {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
         let chosen = chosen_tables(options)?;
-        let (clock, stop) = (scene.clock, scene.stop.clone());
+        let (clock, stop) = (context.clock, context.stop.clone());
         with_abandon_flag(clock, &stop, |abandon| {
-            run_classic_scan(&chosen, scene, on_event, abandon)
+            run_classic_scan(&chosen, context, on_event, abandon)
         })
     }
 }
@@ -46,12 +46,12 @@ type TableJob = (String, Vec<String>);
 
 fn run_classic_scan(
     chosen: &[TableChoice],
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     on_event: &mut dyn FnMut(&WarmEvent),
     abandon: &Stop,
 ) -> anyhow::Result<WarmOutcome> {
-    let began = scene.clock.now();
-    let mut lead = super::open_session(scene.target, abandon)?;
+    let began = context.clock.now();
+    let mut lead = super::open_session(context.target, abandon)?;
     let before = read_pool_status(&mut lead)?;
     let mut jobs: Vec<(String, Vec<TableJob>)> = Vec::new();
     let mut notes = Vec::new();
@@ -66,19 +66,19 @@ fn run_classic_scan(
         jobs.push((database, list));
     }
     let total: usize = jobs.iter().flat_map(|(_, list)| list).map(|(_, sql)| sql.len()).sum();
-    let mut session = scene.target.connect(abandon).context("open the one connection")?;
+    let mut session = context.target.connect(abandon).context("open the one connection")?;
     session.allow_long_statements();
     let id = session.id();
     let mut reader = ClassicReader { session, done: 0, total: total as u64 };
-    let (target, clock, stop) = (scene.target, scene.clock, scene.stop.clone());
+    let (target, clock, stop) = (context.target, context.clock, context.stop.clone());
     let failed = with_kill_on_stop(target, clock, &stop, id, || {
-        reader.read_databases(scene, &jobs, on_event, &mut notes)
+        reader.read_databases(context, &jobs, on_event, &mut notes)
     })?;
     let (done, total) = (reader.done, reader.total);
     let after = read_pool_status(&mut lead)?;
-    let seconds = scene.clock.now().since(began).to_seconds();
+    let seconds = context.clock.now().since(began).to_seconds();
     let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
-    warmed.cut = scene.stop.is_set();
+    warmed.cut = context.stop.is_set();
     if warmed.cut {
         notes.push(format!("stopped after {done} of {total} statements"));
     }
@@ -173,25 +173,25 @@ impl ClassicReader {
     /// Works off all tables; gives how many the server refused to read.
     fn read_databases(
         &mut self,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         jobs: &[(String, Vec<TableJob>)],
         on_event: &mut dyn FnMut(&WarmEvent),
         notes: &mut Vec<String>,
     ) -> anyhow::Result<u64> {
         let mut failed = 0;
         for (database, list) in jobs {
-            if scene.stop.is_set() {
+            if context.stop.is_set() {
                 break;
             }
             on_event(&WarmEvent::DatabaseBegan(database.clone()));
             for (table, statements) in list {
-                if scene.stop.is_set() {
+                if context.stop.is_set() {
                     break;
                 }
                 on_event(&WarmEvent::TableBegan(database.clone(), table.clone()));
-                match self.read_table(scene, database, statements) {
+                match self.read_table(context, database, statements) {
                     Ok(()) => on_event(&WarmEvent::TableEnded(database.clone(), table.clone())),
-                    Err(_) if scene.stop.is_set() => {}
+                    Err(_) if context.stop.is_set() => {}
                     Err(error @ Error::Server { .. }) => {
                         failed += 1;
                         notes.push(format!("{database}.{table}: {error}"));
@@ -201,7 +201,7 @@ impl ClassicReader {
                     Err(error) => return Err(error).context("read a table"),
                 }
             }
-            if !scene.stop.is_set() {
+            if !context.stop.is_set() {
                 on_event(&WarmEvent::DatabaseEnded(database.clone()));
             }
         }
@@ -210,18 +210,18 @@ impl ClassicReader {
 
     fn read_table(
         &mut self,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         database: &str,
         statements: &[String],
     ) -> Result<(), Error> {
         self.session.run_command(&format!("USE {}", quote_identifier(database)))?;
         for sql in statements {
-            if scene.stop.is_set() {
+            if context.stop.is_set() {
                 return Err(Error::Abandoned);
             }
             self.session.query_rows(sql)?;
             self.done += 1;
-            (scene.progress)(JobProgress {
+            (context.progress)(JobProgress {
                 label: "scan_classic".to_owned(),
                 done: self.done,
                 total: self.total,

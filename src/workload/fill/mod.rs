@@ -59,7 +59,7 @@ pub(crate) trait FillSource: Sync {
         false
     }
     /// Writes one row; the same for the same arguments, whoever asks.
-    fn write_row(&self, table: usize, row: u64, sheet: &mut RowBuffer);
+    fn write_row(&self, table: usize, row: u64, row_buffer: &mut RowBuffer);
 }
 
 /// Makes the tables and their rows; what is there already is kept.

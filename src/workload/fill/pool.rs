@@ -33,7 +33,7 @@ struct FillTable {
     /// Whether it was there before, so that pieces may be there in part.
     existed: bool,
     /// Pieces to send, the next one last.
-    pieces: Vec<u64>,
+    chunks: Vec<u64>,
     /// Sessions that send a piece of it.
     busy: usize,
 }
@@ -42,7 +42,7 @@ struct FillTable {
 #[derive(Debug)]
 enum FillTask {
     Open { table: usize, existed: bool },
-    Send { table: usize, piece: u64, existed: bool },
+    Send { table: usize, chunk: u64, existed: bool },
 }
 
 struct PoolState<'a> {
@@ -92,10 +92,10 @@ impl<'a> FillPool<'a> {
 
     /// Fills all tables; `exists` tells which were there before.
     pub(super) fn run(self, exists: Vec<bool>) -> anyhow::Result<()> {
-        let pieces = self.source.rows_per_table().div_ceil(CHUNK_ROWS).max(1) as usize;
-        let threads = self.threads.clamp(1, pieces.saturating_mul(exists.len()).max(1));
+        let chunks = self.source.rows_per_table().div_ceil(CHUNK_ROWS).max(1) as usize;
+        let threads = self.threads.clamp(1, chunks.saturating_mul(exists.len()).max(1));
         let new =
-            |existed| FillTable { stage: FillStage::New, existed, pieces: Vec::new(), busy: 0 };
+            |existed| FillTable { stage: FillStage::New, existed, chunks: Vec::new(), busy: 0 };
         self.lock_state().tables = exists.into_iter().map(new).collect();
         std::thread::scope(|scope| {
             for _ in 1..threads {
@@ -134,9 +134,9 @@ impl<'a> FillPool<'a> {
                 FillTask::Open { table, existed } => {
                     self.open_table(&mut sender.session, table, existed)?
                 }
-                FillTask::Send { table, piece, existed } => {
-                    sender.send_chunk(table, piece, existed)?;
-                    let (_, length) = self.chunk_rows(piece);
+                FillTask::Send { table, chunk, existed } => {
+                    sender.send_chunk(table, chunk, existed)?;
+                    let (_, length) = self.chunk_rows(chunk);
                     if self.note_sent(table, length) {
                         self.create_index(&mut sender.session, table)?;
                     }
@@ -147,8 +147,8 @@ impl<'a> FillPool<'a> {
     }
 
     /// First row of a piece, and how many it has.
-    fn chunk_rows(&self, piece: u64) -> (u64, u64) {
-        chunk_rows(piece, self.source.rows_per_table())
+    fn chunk_rows(&self, chunk: u64) -> (u64, u64) {
+        chunk_rows(chunk, self.source.rows_per_table())
     }
 
     /// The next thing to do; waits while others make tables that will have pieces for us.
@@ -173,22 +173,22 @@ impl<'a> FillPool<'a> {
     fn open_table(&self, session: &mut Session, table: usize, existed: bool) -> anyhow::Result<()> {
         let name = &self.source.table_names()[table];
         let count = self.source.rows_per_table().div_ceil(CHUNK_ROWS);
-        let mut pieces: Vec<u64> = (0..count).collect();
+        let mut chunks: Vec<u64> = (0..count).collect();
         if existed {
             let present = self.present_chunks(session, name, count)?;
-            pieces.retain(|piece| !present[*piece as usize]);
+            chunks.retain(|chunk| !present[*chunk as usize]);
         } else {
             let sql = self.source.create_table_sql(table);
             session.run_command(&sql).with_context(|| format!("make table {name}"))?;
         }
-        let missing: u64 = pieces.iter().map(|piece| self.chunk_rows(*piece).1).sum();
+        let missing: u64 = chunks.iter().map(|chunk| self.chunk_rows(*chunk).1).sum();
         if self.source.is_shuffled() {
-            shuffle(&mut pieces, &mut Rng::new(self.seed, table as u64, u64::MAX));
+            shuffle(&mut chunks, &mut Rng::new(self.seed, table as u64, u64::MAX));
         }
-        pieces.reverse();
-        let empty = pieces.is_empty();
+        chunks.reverse();
+        let empty = chunks.is_empty();
         let mut state = self.lock_state();
-        state.tables[table].pieces = pieces;
+        state.tables[table].chunks = chunks;
         state.tables[table].stage = if empty { FillStage::Closed } else { FillStage::Filling };
         self.report_progress(&mut state, table, self.source.rows_per_table() - missing);
         drop(state);
@@ -204,8 +204,8 @@ impl<'a> FillPool<'a> {
         count: u64,
     ) -> anyhow::Result<Vec<bool>> {
         let mut present = vec![false; count as usize];
-        let last = |piece: u64| {
-            let (first, length) = self.chunk_rows(piece);
+        let last = |chunk: u64| {
+            let (first, length) = self.chunk_rows(chunk);
             first + length - 1
         };
         for some in (0..count).collect::<Vec<_>>().chunks(1000) {
@@ -230,7 +230,7 @@ impl<'a> FillPool<'a> {
         self.report_progress(&mut state, table, rows);
         let entry = &mut state.tables[table];
         entry.busy -= 1;
-        let last = entry.busy == 0 && entry.pieces.is_empty() && entry.stage == FillStage::Filling;
+        let last = entry.busy == 0 && entry.chunks.is_empty() && entry.stage == FillStage::Filling;
         if last {
             entry.stage = FillStage::Closed;
         }
@@ -277,8 +277,8 @@ fn is_lost(error: &anyhow::Error) -> bool {
 }
 
 /// First row of a piece, and how many it has, in a table of `rows`.
-pub(super) fn chunk_rows(piece: u64, rows: u64) -> (u64, u64) {
-    let first = piece * CHUNK_ROWS + 1;
+pub(super) fn chunk_rows(chunk: u64, rows: u64) -> (u64, u64) {
+    let first = chunk * CHUNK_ROWS + 1;
     (first, CHUNK_ROWS.min(rows + 1 - first))
 }
 
@@ -286,7 +286,7 @@ pub(super) fn chunk_rows(piece: u64, rows: u64) -> (u64, u64) {
 /// `most` altogether.
 fn choose_task(tables: &mut [FillTable], most: usize) -> Option<FillTask> {
     let open =
-        |t: &FillTable| t.stage == FillStage::Filling && !t.pieces.is_empty() && t.busy < most;
+        |t: &FillTable| t.stage == FillStage::Filling && !t.chunks.is_empty() && t.busy < most;
     let alone = tables.iter().position(|t| open(t) && t.busy == 0);
     let new = || tables.iter().position(|t| t.stage == FillStage::New);
     let least = || {
@@ -299,9 +299,9 @@ fn choose_task(tables: &mut [FillTable], most: usize) -> Option<FillTask> {
         entry.stage = FillStage::Opening;
         return Some(FillTask::Open { table, existed: entry.existed });
     }
-    let piece = entry.pieces.pop()?;
+    let chunk = entry.chunks.pop()?;
     entry.busy += 1;
-    Some(FillTask::Send { table, piece, existed: entry.existed })
+    Some(FillTask::Send { table, chunk, existed: entry.existed })
 }
 
 /// Puts a list in an order of chance.
@@ -315,14 +315,14 @@ pub(super) fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
 mod tests {
     use super::*;
 
-    fn table(stage: FillStage, pieces: &[u64], busy: usize) -> FillTable {
-        FillTable { stage, existed: false, pieces: pieces.to_vec(), busy }
+    fn table(stage: FillStage, chunks: &[u64], busy: usize) -> FillTable {
+        FillTable { stage, existed: false, chunks: chunks.to_vec(), busy }
     }
 
     fn next(tables: &mut [FillTable]) -> String {
         choose_task(tables, 2).map_or("nothing".to_owned(), |task| match task {
             FillTask::Open { table, .. } => format!("open {table}"),
-            FillTask::Send { table, piece, .. } => format!("send {table}.{piece}"),
+            FillTask::Send { table, chunk: piece, .. } => format!("send {table}.{piece}"),
         })
     }
 
@@ -347,8 +347,8 @@ mod tests {
     fn pieces_cover_a_table_without_gap_or_overlap() {
         for rows in [1, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 5 * CHUNK_ROWS + 7] {
             let mut expected = 1;
-            for piece in 0..rows.div_ceil(CHUNK_ROWS) {
-                let (first, length) = chunk_rows(piece, rows);
+            for chunk in 0..rows.div_ceil(CHUNK_ROWS) {
+                let (first, length) = chunk_rows(chunk, rows);
                 assert_eq!(first, expected);
                 assert!(length > 0 && length <= CHUNK_ROWS);
                 expected = first + length;

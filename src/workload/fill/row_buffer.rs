@@ -53,15 +53,15 @@ mod tests {
 
     #[test]
     fn values_come_in_order_and_old_ones_are_gone() {
-        let mut sheet = RowBuffer::default();
+        let mut row_buffer = RowBuffer::default();
         for row in 1..=2 {
-            sheet.clear();
-            sheet.push_number(row);
-            sheet.push_text(3, |out| out.copy_from_slice(b"abc"));
-            sheet.push_text(1, |out| out[0] = b'0' + row as u8);
+            row_buffer.clear();
+            row_buffer.push_number(row);
+            row_buffer.push_text(3, |out| out.copy_from_slice(b"abc"));
+            row_buffer.push_text(1, |out| out[0] = b'0' + row as u8);
         }
         assert_eq!(
-            sheet.to_values(),
+            row_buffer.to_values(),
             [ParameterValue::Uint(2), ParameterValue::Bytes(b"abc"), ParameterValue::Bytes(b"2")]
         );
     }

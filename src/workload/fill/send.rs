@@ -28,7 +28,7 @@ pub(super) struct ChunkSender<'a> {
     batch: usize,
     /// The statement at hand, its table and how many rows it takes.
     insert: Option<(usize, usize, PreparedStatement)>,
-    sheet: RowBuffer,
+    row_buffer: RowBuffer,
     order: Vec<u32>,
 }
 
@@ -42,29 +42,29 @@ impl<'a> ChunkSender<'a> {
         let packet = packet.and_then(|text| text.parse::<u64>().ok()).unwrap_or(1 << 20);
         let batch = BATCH.min(packet / LONGEST_ROW).max(1) as usize;
         session.run_command("SET NAMES binary").context("set the session's character set")?;
-        let sheet = RowBuffer::default();
-        Ok(ChunkSender { session, source, batch, insert: None, sheet, order: Vec::new() })
+        let row_buffer = RowBuffer::default();
+        Ok(ChunkSender { session, source, batch, insert: None, row_buffer, order: Vec::new() })
     }
 
     /// Sends a piece; `existed` means that a part of it may be there.
     pub(super) fn send_chunk(
         &mut self,
         table: usize,
-        piece: u64,
+        chunk: u64,
         existed: bool,
     ) -> anyhow::Result<()> {
         let name = &self.source.table_names()[table];
-        let (first, length) = chunk_rows(piece, self.source.rows_per_table());
-        self.arrange_rows(table, piece, length as usize);
+        let (first, length) = chunk_rows(chunk, self.source.rows_per_table());
+        self.arrange_rows(table, chunk, length as usize);
         self.insert_chunk(table, first, length, existed).with_context(|| format!("fill {name}"))
     }
 
     /// Sets the order in which the rows of a piece are sent; its highest id always comes last.
-    fn arrange_rows(&mut self, table: usize, piece: u64, length: usize) {
+    fn arrange_rows(&mut self, table: usize, chunk: u64, length: usize) {
         self.order.clear();
         self.order.extend(0..length as u32);
         if self.source.is_shuffled() {
-            let rng = &mut Rng::new(table as u64, piece, CHUNK_ROWS);
+            let rng = &mut Rng::new(table as u64, chunk, CHUNK_ROWS);
             shuffle(&mut self.order[..length - 1], rng);
         }
     }
@@ -106,11 +106,11 @@ impl<'a> ChunkSender<'a> {
     /// Inserts the rows at these offsets; gives how many the server took.
     fn insert_rows(&mut self, table: usize, first: u64, offsets: &[u32]) -> Result<u64, Error> {
         let statement = self.prepare_insert(table, offsets.len())?;
-        self.sheet.clear();
+        self.row_buffer.clear();
         for offset in offsets {
-            self.source.write_row(table, first + u64::from(*offset), &mut self.sheet);
+            self.source.write_row(table, first + u64::from(*offset), &mut self.row_buffer);
         }
-        let values = self.sheet.to_values();
+        let values = self.row_buffer.to_values();
         let done =
             block_on(self.session.execute_prepared(&mut Tally::default(), &statement, &values));
         Ok(done.map_err(|event| self.session.error_from_event(event))?.affected)

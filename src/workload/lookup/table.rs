@@ -138,11 +138,11 @@ impl FillSource for LookupTable {
     fn is_shuffled(&self) -> bool {
         self.aged
     }
-    fn write_row(&self, _: usize, row: u64, sheet: &mut RowBuffer) {
-        sheet.push_number(row);
-        sheet.push_text(VALUE_LENGTH, |out| out.copy_from_slice(&row_value(self.seed, row)));
+    fn write_row(&self, _: usize, row: u64, row_buffer: &mut RowBuffer) {
+        row_buffer.push_number(row);
+        row_buffer.push_text(VALUE_LENGTH, |out| out.copy_from_slice(&row_value(self.seed, row)));
         let mut rng = Rng::new(self.seed, 2, row);
-        sheet.push_text(OTHER_LENGTH, |out| {
+        row_buffer.push_text(OTHER_LENGTH, |out| {
             out.chunks_mut(16).for_each(|chunk| write_hex(rng.next_u64(), chunk));
         });
     }

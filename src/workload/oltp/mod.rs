@@ -240,8 +240,8 @@ mod tests {
         OltpWorkload::new(&oltp.0, &options, target)
     }
 
-    fn statements(plot: &OltpWorkload) -> Vec<(usize, u64)> {
-        plot.actions.iter().map(|a| (a.statements.len(), a.times)).collect()
+    fn statements(workload: &OltpWorkload) -> Vec<(usize, u64)> {
+        workload.actions.iter().map(|a| (a.statements.len(), a.times)).collect()
     }
 
     #[test]
@@ -274,12 +274,12 @@ mod tests {
 
     #[test]
     fn too_many_prepared_statements_are_refused_before_the_load() {
-        let plot = plot("oltp_read_write", &[("tables", "100")]).unwrap();
-        assert_eq!(plot.statements_per_worker(), 900);
-        assert!(plot.check_prepared(1000).is_ok(), "nothing is known before the check");
-        plot.allowed.set((16_382, 0)).unwrap();
-        assert!(plot.check_prepared(18).is_ok());
-        let mistake = plot.check_prepared(19).unwrap_err();
+        let workload = plot("oltp_read_write", &[("tables", "100")]).unwrap();
+        assert_eq!(workload.statements_per_worker(), 900);
+        assert!(workload.check_prepared(1000).is_ok(), "nothing is known before the check");
+        workload.allowed.set((16_382, 0)).unwrap();
+        assert!(workload.check_prepared(18).is_ok());
+        let mistake = workload.check_prepared(19).unwrap_err();
         assert!(mistake.why.contains("17100 prepared statements"), "{mistake}");
     }
 

@@ -67,32 +67,32 @@ impl FillSource for OltpTables<'_> {
         let sql = format!("CREATE INDEX {name} ON {} (k)", self.names[table]);
         self.settings.create_secondary.then_some((name, sql))
     }
-    fn write_row(&self, table: usize, row: u64, sheet: &mut RowBuffer) {
+    fn write_row(&self, table: usize, row: u64, row_buffer: &mut RowBuffer) {
         let rng = &mut Rng::new(self.seed, table as u64, row);
-        sheet.push_number(row);
-        sheet.push_number(self.settings.ids.next_key(rng));
-        sheet.push_text(C_LENGTH, |out| write_groups(rng, out));
-        sheet.push_text(PAD_LENGTH, |out| write_groups(rng, out));
+        row_buffer.push_number(row);
+        row_buffer.push_number(self.settings.ids.next_key(rng));
+        row_buffer.push_text(C_LENGTH, |out| write_groups(rng, out));
+        row_buffer.push_text(PAD_LENGTH, |out| write_groups(rng, out));
     }
 }
 
 /// Looks before the load whether the tables serve, and how many statements may be prepared.
-pub(super) fn check_tables(plot: &OltpWorkload, stop: &Stop) -> anyhow::Result<()> {
-    let mut session = plot.target.connect(stop)?;
+pub(super) fn check_tables(workload: &OltpWorkload, stop: &Stop) -> anyhow::Result<()> {
+    let mut session = workload.target.connect(stop)?;
     fill::current_database(&mut session)?;
-    let names = table_names(plot.settings.tables);
+    let names = table_names(workload.settings.tables);
     let found = fill::read_columns(&mut session, &names)?;
     let (mut mistakes, mut sizes) = (Vec::new(), Vec::new());
     for name in &names {
         let mistake = match found.get(name) {
-            None => Some(table_mistake(plot, name, "does not exist".to_owned())),
+            None => Some(table_mistake(workload, name, "does not exist".to_owned())),
             Some(columns) if !fill::columns_match(columns, COLUMNS) => {
                 Some(fill::column_mismatch(name, columns, COLUMNS))
             }
             Some(_) => {
                 let rows = highest_id(&mut session, name)?;
                 sizes.push(rows);
-                lacks_rows(plot, name, rows)
+                lacks_rows(workload, name, rows)
             }
         };
         mistakes.extend(mistake);
@@ -100,14 +100,14 @@ pub(super) fn check_tables(plot: &OltpWorkload, stop: &Stop) -> anyhow::Result<(
     if !mistakes.is_empty() {
         return Err(Mistakes(truncate_mistakes(mistakes)).into());
     }
-    settle_size(plot, &names, &sizes);
+    settle_size(workload, &names, &sizes);
     let number = |text: Option<String>| text.and_then(|t| t.parse().ok());
     let most = number(session.query_scalar("SELECT @@max_prepared_stmt_count")?);
     let taken = session.query_rows("SHOW GLOBAL STATUS LIKE 'Prepared_stmt_count'")?;
     let taken = taken.rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
     let taken = number(taken.map(|v| String::from_utf8_lossy(&v).into_owned()));
     if let (Some(most), Some(taken)) = (most, taken) {
-        let _ = plot.allowed.set((most, taken));
+        let _ = workload.allowed.set((most, taken));
     }
     Ok(())
 }
@@ -121,39 +121,39 @@ fn highest_id(session: &mut Session, name: &str) -> anyhow::Result<u64> {
 }
 
 /// Whether a table has about the rows asked for.
-fn lacks_rows(plot: &OltpWorkload, name: &str, rows: u64) -> Option<Mistake> {
-    let changes_rows = plot.texts.iter().any(|(s, _)| {
-        matches!(s, OltpStatement::Delete | OltpStatement::InsertNew) && plot.texts.len() == 1
+fn lacks_rows(workload: &OltpWorkload, name: &str, rows: u64) -> Option<Mistake> {
+    let changes_rows = workload.texts.iter().any(|(s, _)| {
+        matches!(s, OltpStatement::Delete | OltpStatement::InsertNew) && workload.texts.len() == 1
     });
-    let asked = plot.settings.table_size;
-    let enough = match plot.settings.is_size_told {
+    let asked = workload.settings.table_size;
+    let enough = match workload.settings.is_size_told {
         true => rows >= asked - asked / 10,
         false => rows > 0,
     };
     (!changes_rows && !enough)
-        .then(|| table_mistake(plot, name, format!("has {rows} rows, not {asked}")))
+        .then(|| table_mistake(workload, name, format!("has {rows} rows, not {asked}")))
 }
 
 /// Takes the size from the tables unless it was told, and notes what part of them the load reaches. A load that only adds
 /// rows looks for none.
-fn settle_size(plot: &OltpWorkload, names: &[String], sizes: &[u64]) {
-    let only_adds = plot.texts.iter().all(|(s, _)| *s == OltpStatement::InsertNew);
+fn settle_size(workload: &OltpWorkload, names: &[String], sizes: &[u64]) {
+    let only_adds = workload.texts.iter().all(|(s, _)| *s == OltpStatement::InsertNew);
     let smallest = sizes.iter().copied().min().unwrap_or(0);
     let largest = sizes.iter().copied().zip(names).max_by_key(|(rows, _)| *rows);
     let Some((rows_there, table)) = largest.filter(|_| smallest > 0 && !only_adds) else { return };
-    if !plot.settings.is_size_told {
-        let _ = plot.as_found.set(plot.settings.with_size(smallest));
+    if !workload.settings.is_size_told {
+        let _ = workload.as_found.set(workload.settings.with_size(smallest));
     }
-    let rows = plot.effective_settings().table_size;
+    let rows = workload.effective_settings().table_size;
     let reached: u64 = sizes.iter().map(|there| rows.min(*there)).sum();
     let share = reached as f64 / sizes.iter().sum::<u64>() as f64;
-    let _ = plot.reach.set(DataReach { table: table.clone(), rows, rows_there, share });
+    let _ = workload.reach.set(DataReach { table: table.clone(), rows, rows_there, share });
 }
 
-fn table_mistake(plot: &OltpWorkload, table: &str, why: String) -> Mistake {
+fn table_mistake(workload: &OltpWorkload, table: &str, why: String) -> Mistake {
     let hint = format!(
         "sweat bench {} prepare --tables={} --table-size={}",
-        plot.name, plot.settings.tables, plot.settings.table_size
+        workload.name, workload.settings.tables, workload.settings.table_size
     );
     Mistake { place: format!("table {table}"), why, hint: Some(hint) }
 }

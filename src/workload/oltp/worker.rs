@@ -15,7 +15,7 @@ const PREPARED_AHEAD: usize = 100;
 
 /// Draws what goes into statements.
 struct KeyGenerator<'a> {
-    plot: &'a OltpWorkload,
+    workload: &'a OltpWorkload,
     rng: Rng,
     worker: u64,
     workers: u64,
@@ -31,7 +31,7 @@ struct KeyGenerator<'a> {
 
 /// The session and what is prepared on it.
 struct StatementRunner<'a> {
-    plot: &'a OltpWorkload,
+    workload: &'a OltpWorkload,
     session: Option<Session>,
     /// By table and statement.
     prepared: Vec<Option<PreparedStatement>>,
@@ -41,7 +41,7 @@ struct StatementRunner<'a> {
 
 /// One worker.
 pub(super) struct OltpWorker<'a> {
-    dice: KeyGenerator<'a>,
+    keys: KeyGenerator<'a>,
     line: StatementRunner<'a>,
     part: WorkerContext,
     /// Values of statements with a list.
@@ -50,39 +50,40 @@ pub(super) struct OltpWorker<'a> {
 }
 
 impl<'a> OltpWorker<'a> {
-    pub(super) fn new(plot: &'a OltpWorkload, part: WorkerContext) -> OltpWorker<'a> {
-        let seed = if plot.settings.seed == 0 { part.seed } else { plot.settings.seed };
+    pub(super) fn new(workload: &'a OltpWorkload, part: WorkerContext) -> OltpWorker<'a> {
+        let seed = if workload.settings.seed == 0 { part.seed } else { workload.settings.seed };
         let (worker, workers) = (part.worker as u64, part.workers.max(1) as u64);
-        let dice = KeyGenerator {
-            plot,
+        let keys = KeyGenerator {
+            workload,
             rng: Rng::new(seed, worker, 0),
             worker,
             workers,
-            own: plot.effective_settings().worker_distribution(worker, workers),
+            own: workload.effective_settings().worker_distribution(worker, workers),
             new_ids: 0,
             deleted: 1,
             c: [b'0'; C_LENGTH],
             pad: [b'0'; PAD_LENGTH],
         };
-        let line = StatementRunner { plot, session: None, prepared: Vec::new(), text: Vec::new() };
-        OltpWorker { dice, line, part, list: Vec::new(), error_text: String::new() }
+        let line =
+            StatementRunner { workload, session: None, prepared: Vec::new(), text: Vec::new() };
+        OltpWorker { keys, line, part, list: Vec::new(), error_text: String::new() }
     }
 
     /// All steps of an event.
     async fn run_steps(&mut self, tally: &mut Tally) -> Result<(), EventError> {
-        let plot = self.dice.plot;
-        if plot.transaction {
+        let workload = self.keys.workload;
+        if workload.transaction {
             self.line.run_text(tally, b"BEGIN").await?;
         }
-        for action in &plot.actions {
-            let table = self.dice.draw_table();
+        for action in &workload.actions {
+            let table = self.keys.draw_table();
             for _ in 0..action.times {
                 for statement in action.statements {
                     self.send_statement(tally, *statement, table).await?;
                 }
             }
         }
-        if plot.transaction {
+        if workload.transaction {
             self.line.run_text(tally, b"COMMIT").await?;
         }
         Ok(())
@@ -95,18 +96,18 @@ impl<'a> OltpWorker<'a> {
         statement: OltpStatement,
         table: u64,
     ) -> Result<(), EventError> {
-        let OltpWorker { dice, line, list, .. } = self;
+        let OltpWorker { keys, line, list, .. } = self;
         match statement {
             OltpStatement::PointSelect | OltpStatement::IndexUpdate => {
-                let id = dice.draw_id();
+                let id = keys.draw_id();
                 line.run_statement(tally, statement, table, &[ParameterValue::Uint(id)]).await
             }
             OltpStatement::SimpleRange
             | OltpStatement::SumRange
             | OltpStatement::OrderRange
             | OltpStatement::DistinctRange => {
-                let id = dice.draw_id();
-                let last = id + dice.plot.settings.range_size - 1;
+                let id = keys.draw_id();
+                let last = id + keys.workload.settings.range_size - 1;
                 line.run_statement(
                     tally,
                     statement,
@@ -116,41 +117,41 @@ impl<'a> OltpWorker<'a> {
                 .await
             }
             OltpStatement::NonIndexUpdate => {
-                write_groups(&mut dice.rng, &mut dice.c);
-                let id = dice.draw_id();
-                let values = [ParameterValue::Bytes(&dice.c), ParameterValue::Uint(id)];
+                write_groups(&mut keys.rng, &mut keys.c);
+                let id = keys.draw_id();
+                let values = [ParameterValue::Bytes(&keys.c), ParameterValue::Uint(id)];
                 line.run_statement(tally, statement, table, &values).await
             }
             OltpStatement::Delete => {
-                dice.deleted = dice.draw_id();
-                line.run_statement(tally, statement, table, &[ParameterValue::Uint(dice.deleted)])
+                keys.deleted = keys.draw_id();
+                line.run_statement(tally, statement, table, &[ParameterValue::Uint(keys.deleted)])
                     .await
             }
             OltpStatement::Insert | OltpStatement::InsertNew => {
                 let id = match statement {
-                    OltpStatement::Insert => ParameterValue::Uint(dice.deleted),
-                    _ => dice.new_id(),
+                    OltpStatement::Insert => ParameterValue::Uint(keys.deleted),
+                    _ => keys.new_id(),
                 };
-                let k = ParameterValue::Uint(dice.draw_id());
-                write_groups(&mut dice.rng, &mut dice.c);
-                write_groups(&mut dice.rng, &mut dice.pad);
+                let k = ParameterValue::Uint(keys.draw_id());
+                write_groups(&mut keys.rng, &mut keys.c);
+                write_groups(&mut keys.rng, &mut keys.pad);
                 let values =
-                    [id, k, ParameterValue::Bytes(&dice.c), ParameterValue::Bytes(&dice.pad)];
+                    [id, k, ParameterValue::Bytes(&keys.c), ParameterValue::Bytes(&keys.pad)];
                 line.run_statement(tally, statement, table, &values).await
             }
             OltpStatement::RandomPoints => {
                 list.clear();
-                for _ in 0..dice.plot.settings.random_points {
-                    list.push(ParameterValue::Uint(dice.own.next_key(&mut dice.rng)));
+                for _ in 0..keys.workload.settings.random_points {
+                    list.push(ParameterValue::Uint(keys.own.next_key(&mut keys.rng)));
                 }
                 line.run_statement(tally, statement, table, list).await
             }
             OltpStatement::RandomRanges => {
                 list.clear();
-                for _ in 0..dice.plot.settings.random_ranges {
-                    let low = dice.own.next_key(&mut dice.rng);
+                for _ in 0..keys.workload.settings.random_ranges {
+                    let low = keys.own.next_key(&mut keys.rng);
                     list.push(ParameterValue::Uint(low));
-                    list.push(ParameterValue::Uint(low + dice.plot.settings.delta));
+                    list.push(ParameterValue::Uint(low + keys.workload.settings.delta));
                 }
                 line.run_statement(tally, statement, table, list).await
             }
@@ -162,7 +163,7 @@ impl<'a> OltpWorker<'a> {
         let Some(session) = &mut self.line.session else { return error };
         self.error_text.clear();
         self.error_text.push_str(session.error_text());
-        if error.kind == EventErrorKind::Server && self.line.plot.transaction {
+        if error.kind == EventErrorKind::Server && self.line.workload.transaction {
             let undone = session.execute(&mut Tally::default(), b"ROLLBACK").await;
             if let Err(worse) = undone {
                 if worse.kind != EventErrorKind::Server {
@@ -178,7 +179,7 @@ impl<'a> OltpWorker<'a> {
 impl Worker for OltpWorker<'_> {
     async fn open(&mut self) -> Result<(), client::Error> {
         self.line.session = None;
-        let session = self.line.plot.target.open_session(&self.part.abandon).await?;
+        let session = self.line.workload.target.open_session(&self.part.abandon).await?;
         self.line.session = Some(session);
         self.line.prepare_ahead().await
     }
@@ -206,7 +207,7 @@ impl KeyGenerator<'_> {
     /// A table's number.
     #[inline]
     fn draw_table(&mut self) -> u64 {
-        match self.plot.settings.tables {
+        match self.workload.settings.tables {
             1 => 1,
             tables => self.rng.uniform_between(1, tables),
         }
@@ -215,12 +216,12 @@ impl KeyGenerator<'_> {
     /// An id of a row that should be there.
     #[inline]
     fn draw_id(&mut self) -> u64 {
-        self.plot.effective_settings().ids.next_key(&mut self.rng)
+        self.workload.effective_settings().ids.next_key(&mut self.rng)
     }
 
     /// An id for a new row: the server's to choose, or one that no other worker gives out.
     fn new_id(&mut self) -> ParameterValue<'static> {
-        if self.plot.settings.auto_inc {
+        if self.workload.settings.auto_inc {
             return ParameterValue::Null;
         }
         let number = self.new_ids * self.workers + self.worker;
@@ -239,16 +240,16 @@ impl StatementRunner<'_> {
     /// Prepares everything, unless there are so many tables that most may never be used.
     async fn prepare_ahead(&mut self) -> Result<(), client::Error> {
         self.prepared.clear();
-        if self.plot.settings.as_text {
+        if self.workload.settings.as_text {
             return Ok(());
         }
-        let count = self.plot.statements_per_worker();
+        let count = self.workload.statements_per_worker();
         self.prepared.resize(count, None);
         if count > PREPARED_AHEAD {
             return Ok(());
         }
-        for table in 1..=self.plot.settings.tables {
-            for (statement, _) in &self.plot.texts {
+        for table in 1..=self.workload.settings.tables {
+            for (statement, _) in &self.workload.texts {
                 self.prepared_statement(*statement, table).await?;
             }
         }
@@ -261,12 +262,12 @@ impl StatementRunner<'_> {
         statement: OltpStatement,
         table: u64,
     ) -> Result<PreparedStatement, client::Error> {
-        let place = self.plot.text_index(statement);
-        let slot = (table - 1) as usize * self.plot.texts.len() + place;
+        let place = self.workload.text_index(statement);
+        let slot = (table - 1) as usize * self.workload.texts.len() + place;
         if let Some(prepared) = self.prepared[slot] {
             return Ok(prepared);
         }
-        fill_in(&self.plot.texts[place].1, table, &[], &mut self.text);
+        fill_in(&self.workload.texts[place].1, table, &[], &mut self.text);
         let sql = std::str::from_utf8(&self.text).expect("our own texts are ASCII");
         let session = self.session.as_mut().expect("open comes before any event");
         let prepared = session.prepare(sql).await?;
@@ -283,9 +284,9 @@ impl StatementRunner<'_> {
         table: u64,
         values: &[ParameterValue<'_>],
     ) -> Result<(), EventError> {
-        if self.plot.settings.as_text {
-            let place = self.plot.text_index(statement);
-            fill_in(&self.plot.texts[place].1, table, values, &mut self.text);
+        if self.workload.settings.as_text {
+            let place = self.workload.text_index(statement);
+            fill_in(&self.workload.texts[place].1, table, values, &mut self.text);
             let session = self.session.as_mut().expect("open comes before any event");
             let reply = session.execute(tally, &self.text).await?;
             count_statement(tally, statement, &reply);

@@ -161,11 +161,11 @@ impl Workload for QueriesWorkload {
     fn check_ready(&self, stop: &Stop) -> anyhow::Result<()> {
         let mut session = self.target.connect(stop)?;
         let mut mistakes = Vec::new();
-        for piece in &self.script.samples {
-            let Ok(sql) = std::str::from_utf8(self.script.sample_bytes(piece)) else { continue };
+        for chunk in &self.script.samples {
+            let Ok(sql) = std::str::from_utf8(self.script.sample_bytes(chunk)) else { continue };
             let said = self.check_statement(&mut session, sql).context("check the statements")?;
             mistakes.extend(said.map(|why| Mistake {
-                place: format!("{} line {}", self.name, piece.line),
+                place: format!("{} line {}", self.name, chunk.line),
                 why,
                 hint: None,
             }));

@@ -54,35 +54,35 @@ impl StatementScript {
             let why = "is no text: there are bytes in it that no statement has";
             return Err(mistake(format!("{name} line {line}"), why));
         }
-        let pieces = split_statements(&text, delimiter).map_err(|unclosed| {
+        let chunks = split_statements(&text, delimiter).map_err(|unclosed| {
             let why = format!("{} begins here and has no end", unclosed.what);
             mistake(format!("{name} line {}", unclosed.line), &why)
         })?;
-        if pieces.is_empty() {
+        if chunks.is_empty() {
             return Err(mistake(name.to_owned(), "holds no statement"));
         }
         let mut script = StatementScript {
             text,
-            statements: Vec::with_capacity(pieces.len()),
+            statements: Vec::with_capacity(chunks.len()),
             classes: Vec::new(),
             samples: Vec::new(),
             builds: false,
         };
-        script.classify_statements(pieces, name)?;
+        script.classify_statements(chunks, name)?;
         Ok(script)
     }
 
     fn classify_statements(
         &mut self,
-        pieces: Vec<StatementSpan>,
+        chunks: Vec<StatementSpan>,
         name: &str,
     ) -> Result<(), Mistake> {
         let mut known: HashMap<Vec<u8>, u16> = HashMap::new();
         let mut key = Vec::new();
-        for piece in pieces {
-            let bytes = &self.text[piece.range.clone()];
+        for chunk in chunks {
+            let bytes = &self.text[chunk.range.clone()];
             let length = u32::try_from(bytes.len()).map_err(|_| Mistake {
-                place: format!("{name} line {}", piece.line),
+                place: format!("{name} line {}", chunk.line),
                 why: "is longer than any server takes".to_owned(),
                 hint: Some("is the --delimiter right?".to_owned()),
             })?;
@@ -97,14 +97,14 @@ impl StatementScript {
                         self.classes.push("other".to_owned());
                     }
                     if known.len() < MOST_SAMPLES {
-                        self.samples.push(piece.clone());
+                        self.samples.push(chunk.clone());
                         known.insert(key.clone(), class);
                     }
                     self.builds |= is_prerequisite(&key);
                     class
                 }
             };
-            let start = piece.range.start;
+            let start = chunk.range.start;
             self.statements.push(ScriptStatement { start, length, class, reads: is_read(&key) });
         }
         Ok(())
@@ -117,8 +117,8 @@ impl StatementScript {
     }
 
     /// The bytes of a sample.
-    pub(super) fn sample_bytes(&self, piece: &StatementSpan) -> &[u8] {
-        &self.text[piece.range.clone()]
+    pub(super) fn sample_bytes(&self, chunk: &StatementSpan) -> &[u8] {
+        &self.text[chunk.range.clone()]
     }
 }
 

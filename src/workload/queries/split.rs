@@ -32,11 +32,11 @@ pub(super) fn split_statements(
     delimiter: &[u8],
 ) -> Result<Vec<StatementSpan>, UnclosedError> {
     let mut cutter =
-        StatementSplitter { text, delimiter, at: 0, begun: None, end: 0, pieces: Vec::new() };
+        StatementSplitter { text, delimiter, at: 0, begun: None, end: 0, chunks: Vec::new() };
     cutter.run()?;
-    let mut pieces = cutter.pieces;
-    number_lines(text, &mut pieces);
-    Ok(pieces)
+    let mut chunks = cutter.chunks;
+    number_lines(text, &mut chunks);
+    Ok(chunks)
 }
 
 struct StatementSplitter<'a> {
@@ -47,7 +47,7 @@ struct StatementSplitter<'a> {
     begun: Option<usize>,
     /// Behind its last byte that is neither blank nor comment.
     end: usize,
-    pieces: Vec<StatementSpan>,
+    chunks: Vec<StatementSpan>,
 }
 
 impl<'a> StatementSplitter<'a> {
@@ -118,7 +118,7 @@ impl<'a> StatementSplitter<'a> {
 
     fn finish_statement(&mut self) {
         if let Some(begun) = self.begun.take() {
-            self.pieces.push(StatementSpan { range: begun..self.end, line: 0 });
+            self.chunks.push(StatementSpan { range: begun..self.end, line: 0 });
         }
     }
 
@@ -170,12 +170,12 @@ fn find_bytes(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-fn number_lines(text: &[u8], pieces: &mut [StatementSpan]) {
+fn number_lines(text: &[u8], chunks: &mut [StatementSpan]) {
     let (mut line, mut seen) = (1, 0);
-    for piece in pieces {
-        line += text[seen..piece.range.start].iter().filter(|b| **b == b'\n').count() as u64;
-        seen = piece.range.start;
-        piece.line = line;
+    for chunk in chunks {
+        line += text[seen..chunk.range.start].iter().filter(|b| **b == b'\n').count() as u64;
+        seen = chunk.range.start;
+        chunk.line = line;
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn texts<'a>(text: &'a str, delimiter: &str) -> Vec<&'a str> {
-        let pieces = split_statements(text.as_bytes(), delimiter.as_bytes()).unwrap();
-        pieces.into_iter().map(|p| &text[p.range]).collect()
+        let chunks = split_statements(text.as_bytes(), delimiter.as_bytes()).unwrap();
+        chunks.into_iter().map(|p| &text[p.range]).collect()
     }
 
     #[test]
@@ -290,8 +290,8 @@ mod tests {
             let statements: Vec<String> =
                 parts.iter().map(|p| format!("select {} end", p.join(" "))).collect();
             let text = statements.join(" ;\n");
-            let pieces = split_statements(text.as_bytes(), b";").unwrap();
-            let back: Vec<&str> = pieces.iter().map(|p| &text[p.range.clone()]).collect();
+            let chunks = split_statements(text.as_bytes(), b";").unwrap();
+            let back: Vec<&str> = chunks.iter().map(|p| &text[p.range.clone()]).collect();
             prop_assert_eq!(back, statements);
         }
 
@@ -301,13 +301,13 @@ mod tests {
                 prop::sample::select(b" \n;$'\"`#-/*\\aD!".to_vec()), 0..60
             )
         ) {
-            if let Ok(pieces) = split_statements(&text, b";") {
+            if let Ok(chunks) = split_statements(&text, b";") {
                 let mut end = 0;
-                for piece in pieces {
-                    prop_assert!(piece.range.start >= end && piece.range.end > piece.range.start);
-                    let bytes = &text[piece.range.clone()];
+                for chunk in chunks {
+                    prop_assert!(chunk.range.start >= end && chunk.range.end > chunk.range.start);
+                    let bytes = &text[chunk.range.clone()];
                     prop_assert_eq!(bytes.trim_ascii(), bytes);
-                    end = piece.range.end;
+                    end = chunk.range.end;
                 }
             }
         }

@@ -38,96 +38,96 @@ fn bell() -> (Arc<Bell>, Waker) {
 
 #[test]
 fn a_seat_gets_the_first_session_and_its_statements_in_order() {
-    let hall = SessionQueues::new(1, true, QueueBounds::default());
+    let queues = SessionQueues::new(1, true, QueueBounds::default());
     let (rung, waker) = bell();
-    assert!(hall.poll_session(0, &waker).is_pending());
-    hall.push_statement(7, item(1, 1));
-    hall.push_statement(3, item(2, 1));
-    hall.push_statement(7, item(3, 1));
+    assert!(queues.poll_session(0, &waker).is_pending());
+    queues.push_statement(7, item(1, 1));
+    queues.push_statement(3, item(2, 1));
+    queues.push_statement(7, item(3, 1));
     assert_eq!(rung.0.load(SeqCst), 1);
     let taken = SessionAssignment { session: 7, begins_us: 1, number: 1 };
-    assert_eq!(hall.poll_session(0, &waker), Poll::Ready(Some(taken)));
+    assert_eq!(queues.poll_session(0, &waker), Poll::Ready(Some(taken)));
     let mut items = VecDeque::new();
-    assert_eq!(hall.poll_statements(7, &waker, &mut items), Poll::Ready(SessionPoll::Items));
+    assert_eq!(queues.poll_statements(7, &waker, &mut items), Poll::Ready(SessionPoll::Items));
     assert!(items.drain(..).map(|item| item.number).eq([1, 3]));
-    assert!(hall.poll_statements(7, &waker, &mut items).is_pending());
-    hall.end_session(7);
+    assert!(queues.poll_statements(7, &waker, &mut items).is_pending());
+    queues.end_session(7);
     assert_eq!(rung.0.load(SeqCst), 2);
-    assert_eq!(hall.poll_statements(7, &waker, &mut items), Poll::Ready(SessionPoll::Ended));
-    assert!(hall.poll_session(0, &waker).is_ready());
-    hall.close();
-    assert_eq!(hall.poll_statements(3, &waker, &mut items), Poll::Ready(SessionPoll::Items));
-    assert_eq!(hall.poll_statements(3, &waker, &mut items), Poll::Ready(SessionPoll::Ended));
-    assert_eq!(hall.poll_session(0, &waker), Poll::Ready(None));
+    assert_eq!(queues.poll_statements(7, &waker, &mut items), Poll::Ready(SessionPoll::Ended));
+    assert!(queues.poll_session(0, &waker).is_ready());
+    queues.close();
+    assert_eq!(queues.poll_statements(3, &waker, &mut items), Poll::Ready(SessionPoll::Items));
+    assert_eq!(queues.poll_statements(3, &waker, &mut items), Poll::Ready(SessionPoll::Ended));
+    assert_eq!(queues.poll_session(0, &waker), Poll::Ready(None));
     assert_eq!(
-        hall.queue_counts(),
+        queues.queue_counts(),
         QueueCounts { sessions: 2, at_once: 1, given_up: 0, dropped: 0 }
     );
 }
 
 #[test]
 fn the_session_idle_for_longest_gives_up_its_seat_where_ends_are_not_known() {
-    let hall = SessionQueues::new(2, false, QueueBounds::default());
+    let queues = SessionQueues::new(2, false, QueueBounds::default());
     let (_, waker) = bell();
     let mut items = VecDeque::new();
     for session in [1, 2] {
-        hall.push_statement(session, item(session, 1));
-        assert!(hall.poll_session(session as usize, &waker).is_ready());
-        assert!(hall.poll_statements(session, &waker, &mut items).is_ready());
-        assert!(hall.poll_statements(session, &waker, &mut items).is_pending());
+        queues.push_statement(session, item(session, 1));
+        assert!(queues.poll_session(session as usize, &waker).is_ready());
+        assert!(queues.poll_statements(session, &waker, &mut items).is_ready());
+        assert!(queues.poll_statements(session, &waker, &mut items).is_pending());
     }
     // Session 1 speaks again, so 2 has been idle for longer.
-    hall.push_statement(1, item(3, 1));
-    assert!(hall.poll_statements(1, &waker, &mut items).is_ready());
-    assert!(hall.poll_statements(1, &waker, &mut items).is_pending());
-    hall.push_statement(9, item(4, 1));
-    assert!(hall.poll_statements(1, &waker, &mut items).is_pending());
-    assert_eq!(hall.poll_statements(2, &waker, &mut items), Poll::Ready(SessionPoll::GivenUp));
-    assert_eq!(hall.poll_session(2, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(9)));
+    queues.push_statement(1, item(3, 1));
+    assert!(queues.poll_statements(1, &waker, &mut items).is_ready());
+    assert!(queues.poll_statements(1, &waker, &mut items).is_pending());
+    queues.push_statement(9, item(4, 1));
+    assert!(queues.poll_statements(1, &waker, &mut items).is_pending());
+    assert_eq!(queues.poll_statements(2, &waker, &mut items), Poll::Ready(SessionPoll::GivenUp));
+    assert_eq!(queues.poll_session(2, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(9)));
     // It speaks again: a session like a new one.
-    hall.push_statement(2, item(5, 1));
-    assert_eq!(hall.poll_statements(1, &waker, &mut items), Poll::Ready(SessionPoll::GivenUp));
-    assert_eq!(hall.poll_session(1, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(2)));
-    assert_eq!(hall.queue_counts().given_up, 2);
+    queues.push_statement(2, item(5, 1));
+    assert_eq!(queues.poll_statements(1, &waker, &mut items), Poll::Ready(SessionPoll::GivenUp));
+    assert_eq!(queues.poll_session(1, &waker).map(|t| t.map(|t| t.session)), Poll::Ready(Some(2)));
+    assert_eq!(queues.queue_counts().given_up, 2);
 }
 
 #[test]
 fn where_ends_are_known_nobody_gives_up_before_the_hall_is_full() {
-    let hall = SessionQueues::new(1, true, QueueBounds::default());
+    let queues = SessionQueues::new(1, true, QueueBounds::default());
     let (_, waker) = bell();
     let mut items = VecDeque::new();
-    hall.push_statement(1, item(1, 1));
-    assert!(hall.poll_session(0, &waker).is_ready());
-    assert!(hall.poll_statements(1, &waker, &mut items).is_ready());
-    assert!(hall.poll_statements(1, &waker, &mut items).is_pending());
-    hall.push_statement(2, item(2, 1));
-    assert!(hall.poll_statements(1, &waker, &mut items).is_pending());
+    queues.push_statement(1, item(1, 1));
+    assert!(queues.poll_session(0, &waker).is_ready());
+    assert!(queues.poll_statements(1, &waker, &mut items).is_ready());
+    assert!(queues.poll_statements(1, &waker, &mut items).is_pending());
+    queues.push_statement(2, item(2, 1));
+    assert!(queues.poll_statements(1, &waker, &mut items).is_pending());
 }
 
 /// A reader that puts statements of interleaved sessions into a hall that is far too small, and seats that play them on
 /// threads of their own: all come through, each session's in order, whatever waits for whom.
-fn crowd(sessions: u64, each: u64, seats: usize, knows_ends: bool, pause: bool) -> QueueCounts {
+fn crowd(sessions: u64, each: u64, workers: usize, knows_ends: bool, pause: bool) -> QueueCounts {
     let bounds = QueueBounds { bytes: 2_000, items: 20 };
-    let hall = SessionQueues::new(seats, knows_ends, bounds);
+    let queues = SessionQueues::new(workers, knows_ends, bounds);
     let played = Mutex::new(HashMap::<u64, Vec<u64>>::new());
     let clock = RealClock::start_now();
     std::thread::scope(|scope| {
-        for seat in 0..seats {
-            let (hall, played) = (&hall, &played);
+        for worker in 0..workers {
+            let (queues, played) = (&queues, &played);
             scope.spawn(move || {
                 while let Some(taken) = block_on(std::future::poll_fn(|cx: &mut Context<'_>| {
-                    hall.poll_session(seat, cx.waker())
+                    queues.poll_session(worker, cx.waker())
                 })) {
                     let mut items = VecDeque::new();
                     while block_on(std::future::poll_fn(|cx: &mut Context<'_>| {
-                        hall.poll_statements(taken.session, cx.waker(), &mut items)
+                        queues.poll_statements(taken.session, cx.waker(), &mut items)
                     })) == SessionPoll::Items
                     {
                         for item in items.drain(..) {
                             if pause {
                                 clock.sleep_until(clock.now() + Nanos(20_000));
                             }
-                            hall.finish_statement(&item);
+                            queues.finish_statement(&item);
                             played
                                 .lock()
                                 .unwrap()
@@ -137,7 +137,7 @@ fn crowd(sessions: u64, each: u64, seats: usize, knows_ends: bool, pause: bool) 
                         }
                     }
                 }
-                hall.remove_worker(seat);
+                queues.remove_worker(worker);
             });
         }
         let mut number = 0;
@@ -146,13 +146,13 @@ fn crowd(sessions: u64, each: u64, seats: usize, knows_ends: bool, pause: bool) 
                 number += 1;
                 // Some are longer than the hall is large.
                 let bytes = if number % 50 == 0 { 5_000 } else { 100 };
-                assert!(hall.push_statement(session, item(number, bytes)));
+                assert!(queues.push_statement(session, item(number, bytes)));
                 if knows_ends && round + 1 == each {
-                    hall.end_session(session);
+                    queues.end_session(session);
                 }
             }
         }
-        hall.close();
+        queues.close();
     });
     let played = played.into_inner().unwrap();
     assert_eq!(played.len() as u64, sessions);
@@ -160,8 +160,8 @@ fn crowd(sessions: u64, each: u64, seats: usize, knows_ends: bool, pause: bool) 
         assert_eq!(numbers.len() as u64, each);
         assert!(numbers.is_sorted(), "{numbers:?}");
     }
-    assert_eq!((hall.bytes.load(SeqCst), hall.items.load(SeqCst)), (0, 0));
-    hall.queue_counts()
+    assert_eq!((queues.bytes.load(SeqCst), queues.items.load(SeqCst)), (0, 0));
+    queues.queue_counts()
 }
 
 #[test]
@@ -180,27 +180,27 @@ fn a_crowd_of_sessions_passes_through_few_seats_and_little_room() {
 
 #[test]
 fn a_reader_that_waits_for_room_ends_with_the_last_seat() {
-    let hall = SessionQueues::new(1, true, QueueBounds { bytes: 10, items: 10 });
+    let queues = SessionQueues::new(1, true, QueueBounds { bytes: 10, items: 10 });
     std::thread::scope(|scope| {
-        let reader = scope.spawn(|| hall.push_statement(1, item(1, 1000)));
+        let reader = scope.spawn(|| queues.push_statement(1, item(1, 1000)));
         RealClock::start_now().sleep_until(Nanos(5_000_000));
-        hall.remove_worker(0);
+        queues.remove_worker(0);
         assert!(!reader.join().unwrap());
     });
 }
 
 #[test]
 fn a_session_that_is_dropped_takes_nothing_more() {
-    let hall = SessionQueues::new(2, true, QueueBounds::default());
+    let queues = SessionQueues::new(2, true, QueueBounds::default());
     let (_, waker) = bell();
-    hall.push_statement(1, item(1, 1));
-    hall.push_statement(1, item(2, 1));
-    assert!(hall.poll_session(0, &waker).is_ready());
-    assert_eq!(hall.drop_session(1, &mut VecDeque::new()), 2);
-    hall.push_statement(1, item(3, 1));
-    assert_eq!((hall.items.load(SeqCst), hall.queue_counts().dropped), (0, 1));
-    hall.end_session(1);
+    queues.push_statement(1, item(1, 1));
+    queues.push_statement(1, item(2, 1));
+    assert!(queues.poll_session(0, &waker).is_ready());
+    assert_eq!(queues.drop_session(1, &mut VecDeque::new()), 2);
+    queues.push_statement(1, item(3, 1));
+    assert_eq!((queues.items.load(SeqCst), queues.queue_counts().dropped), (0, 1));
+    queues.end_session(1);
     // The number is free for another.
-    hall.push_statement(1, item(4, 1));
-    assert!(hall.poll_session(0, &waker).is_ready());
+    queues.push_statement(1, item(4, 1));
+    assert!(queues.poll_session(0, &waker).is_ready());
 }

@@ -77,7 +77,7 @@ pub struct LogSurvey {
     /// What a replay of it would have to tell: `sent` is what would be sent, classes have only what was recorded.
     pub replayed: ReplayTotals,
     /// Workers that the load needs for as many sessions at once.
-    pub seats: usize,
+    pub workers: usize,
 }
 
 /// Looks through the logs that the options name, as a replay would, and sends nothing. A stream is read to its end.
@@ -94,8 +94,8 @@ pub fn survey_logs(options: &Options, stop: &Stop) -> anyhow::Result<LogSurvey> 
     {
         return Err(mistake.into());
     }
-    let seats = setup.worker_count(ends.as_ref().map(|ends| ends.at_once));
-    Ok(LogSurvey { replayed: account.replay_totals(), seats })
+    let workers = setup.worker_count(ends.as_ref().map(|ends| ends.at_once));
+    Ok(LogSurvey { replayed: account.replay_totals(), workers })
 }
 
 /// Whether the end of the logs can't be known before it is there: a pipe, or what `sweat ship` serves.
@@ -130,12 +130,12 @@ pub fn worker_count(options: &Options, stop: &Stop) -> anyhow::Result<usize> {
 /// # Errors
 /// Those of [`worker_count`]; when the server can't be asked.
 pub fn worker_count_on(options: &Options, target: &Target, stop: &Stop) -> anyhow::Result<usize> {
-    let seats = worker_count(options, stop)?;
+    let workers = worker_count(options, stop)?;
     if options.count("sessions") > 0 || !is_stream(options)? {
-        return Ok(seats);
+        return Ok(workers);
     }
     let offered = ConnectionLimits::from_session(&mut target.connect(stop)?)?.max_workers();
-    Ok(seats.min((offered - offered / 10) as usize))
+    Ok(workers.min((offered - offered / 10) as usize))
 }
 
 /// Counts what would be sent.
@@ -203,7 +203,7 @@ impl Workload for ReplayWorkload {
     fn new_worker(&self, part: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
         let mut current = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         let round = match &*current {
-            Some(round) if round.seats.load(Ordering::Relaxed) < part.workers => round.clone(),
+            Some(round) if round.workers.load(Ordering::Relaxed) < part.workers => round.clone(),
             _ => {
                 let round = ReplayRun::start_reader(
                     &self.shared_setup(&Stop::new())?,
@@ -215,7 +215,7 @@ impl Workload for ReplayWorkload {
                 round
             }
         };
-        round.seats.fetch_add(1, Ordering::Relaxed);
+        round.workers.fetch_add(1, Ordering::Relaxed);
         Ok(Box::new(ReplayWorker::new(round, self.target.clone(), part)))
     }
 

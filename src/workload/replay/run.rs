@@ -38,7 +38,7 @@ struct LogOrigin {
 /// One load.
 pub(super) struct ReplayRun {
     pub(super) setup: Arc<ReplaySetup>,
-    pub(super) hall: Arc<SessionQueues>,
+    pub(super) queues: Arc<SessionQueues>,
     pub(super) turn: StartOrder,
     /// When the load began.
     start: OnceLock<Nanos>,
@@ -47,7 +47,7 @@ pub(super) struct ReplayRun {
     reader: Mutex<Option<JoinHandle<ReadStats>>>,
     account: Mutex<Option<ReadStats>>,
     /// Seats given out.
-    pub(super) seats: AtomicUsize,
+    pub(super) workers: AtomicUsize,
     sent: AtomicU64,
     first_us: AtomicU64,
     last_us: AtomicU64,
@@ -94,10 +94,10 @@ impl ReplayRun {
     pub(super) fn start_reader(
         setup: &Arc<ReplaySetup>,
         ends: Option<Arc<LogPrescan>>,
-        seats: usize,
+        workers: usize,
     ) -> std::io::Result<ReplayRun> {
-        let hall = Arc::new(SessionQueues::new(seats, ends.is_some(), QueueBounds::default()));
-        let (reads, into) = (setup.clone(), hall.clone());
+        let queues = Arc::new(SessionQueues::new(workers, ends.is_some(), QueueBounds::default()));
+        let (reads, into) = (setup.clone(), queues.clone());
         let is_stream = ends.is_none();
         let read = move || {
             let _close = CloseGuard(&into);
@@ -106,14 +106,14 @@ impl ReplayRun {
         let reader = Builder::new().name("reader of the log".to_owned()).spawn(read)?;
         Ok(ReplayRun {
             setup: setup.clone(),
-            hall,
+            queues,
             turn: StartOrder::default(),
             start: OnceLock::new(),
             origin: Mutex::default(),
             is_stream,
             reader: Mutex::new(Some(reader)),
             account: Mutex::new(None),
-            seats: AtomicUsize::new(0),
+            workers: AtomicUsize::new(0),
             sent: AtomicU64::new(0),
             first_us: AtomicU64::new(u64::MAX),
             last_us: AtomicU64::new(0),
@@ -204,14 +204,14 @@ impl ReplayRun {
 
     /// What there is to tell after the load.
     pub(super) fn replay_totals(&self) -> ReplayTotals {
-        self.hall.stop.set(StopReason::Done);
+        self.queues.stop.set(StopReason::Done);
         if let Some(reader) = lock_mutex(&self.reader).take() {
             // One that panicked has closed the hall, and has nothing to tell.
             *lock_mutex(&self.account) = reader.join().ok();
         }
         let account = lock_mutex(&self.account);
         let read = account.as_ref().map(ReadStats::replay_totals).unwrap_or_default();
-        let counts = self.hall.queue_counts();
+        let counts = self.queues.queue_counts();
         let lag = lock_mutex(&self.lag);
         let mut notes = read.notes.clone();
         if account.is_none() {
@@ -256,6 +256,6 @@ fn merge_left_out(mut all: Vec<LeftOut>, more: &LeftOutCounts) -> Vec<LeftOut> {
 
 impl Drop for ReplayRun {
     fn drop(&mut self) {
-        self.hall.stop.set(StopReason::Done);
+        self.queues.stop.set(StopReason::Done);
     }
 }

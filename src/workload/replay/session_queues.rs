@@ -75,7 +75,7 @@ struct QueuedSession {
     taken: SessionAssignment,
     has_ended: bool,
     /// The seat that plays it.
-    seat: Option<usize>,
+    worker: Option<usize>,
     /// Its place among the idle, while its seat waits for more.
     idle: Option<u64>,
     is_given_up: bool,
@@ -94,7 +94,7 @@ struct QueueState {
     idle: BTreeMap<u64, (u64, Waker)>,
     ticks: u64,
     /// Seats that have not gone.
-    seats: usize,
+    workers: usize,
     has_seat: u64,
     is_over: bool,
     counts: QueueCounts,
@@ -116,9 +116,9 @@ pub(super) struct SessionQueues {
 }
 
 impl SessionQueues {
-    pub(super) fn new(seats: usize, knows_ends: bool, bounds: QueueBounds) -> SessionQueues {
+    pub(super) fn new(workers: usize, knows_ends: bool, bounds: QueueBounds) -> SessionQueues {
         SessionQueues {
-            state: Mutex::new(QueueState { seats, ..QueueState::default() }),
+            state: Mutex::new(QueueState { workers, ..QueueState::default() }),
             room: Condvar::new(),
             bytes: AtomicUsize::new(0),
             items: AtomicUsize::new(0),
@@ -150,7 +150,7 @@ impl SessionQueues {
             queue: VecDeque::new(),
             taken,
             has_ended: false,
-            seat: None,
+            worker: None,
             idle: None,
             is_given_up: false,
             is_gone: false,
@@ -236,7 +236,7 @@ impl SessionQueues {
     fn give_up_idle(&self, state: &mut QueueState) {
         let must = !self.knows_ends || self.is_full.load(SeqCst);
         // A seat without a session is on its way to take one.
-        let has_free = state.has_seat < state.seats as u64;
+        let has_free = state.has_seat < state.workers as u64;
         if !must || state.waiting.is_empty() || has_free {
             return;
         }
@@ -252,23 +252,23 @@ impl SessionQueues {
     /// The next session for a seat; `None` when there will be none.
     pub(super) fn poll_session(
         &self,
-        seat: usize,
+        worker: usize,
         waker: &Waker,
     ) -> Poll<Option<SessionAssignment>> {
         let mut state = self.lock_state();
         if let Some((_, session)) = state.waiting.pop_first() {
-            state.free.remove(&seat);
+            state.free.remove(&worker);
             state.has_seat += 1;
             state.counts.sessions += 1;
             state.counts.at_once = state.counts.at_once.max(state.has_seat);
             let line = state.lines.get_mut(&session).expect("who waits is there");
-            line.seat = Some(seat);
+            line.worker = Some(worker);
             return Poll::Ready(Some(line.taken));
         }
         if state.is_over {
             return Poll::Ready(None);
         }
-        state.free.insert(seat, waker.clone());
+        state.free.insert(worker, waker.clone());
         Poll::Pending
     }
 
@@ -349,11 +349,11 @@ impl SessionQueues {
     }
 
     /// A seat is gone. After the last one nothing more is read.
-    pub(super) fn remove_worker(&self, seat: usize) {
+    pub(super) fn remove_worker(&self, worker: usize) {
         let mut state = self.lock_state();
-        state.free.remove(&seat);
-        state.seats -= 1;
-        if state.seats == 0 {
+        state.free.remove(&worker);
+        state.workers -= 1;
+        if state.workers == 0 {
             self.stop.set(crate::base::StopReason::Done);
         } else if !state.waiting.is_empty() {
             // It may have been woken for a session that it did not take.

@@ -24,19 +24,19 @@ impl StartOrder {
     }
 
     /// Resolves when it is this seat's turn with the statement of this number.
-    pub(super) fn poll_turn(&self, number: u64, seat: usize, waker: &Waker) -> Poll<()> {
+    pub(super) fn poll_turn(&self, number: u64, worker: usize, waker: &Waker) -> Poll<()> {
         let mut state = self.lock_state();
-        if state.holder == Some((number, seat)) {
+        if state.holder == Some((number, worker)) {
             return Poll::Ready(());
         }
-        state.ready.insert((number, seat), waker.clone());
+        state.ready.insert((number, worker), waker.clone());
         if state.holder.is_some() {
             return Poll::Pending;
         }
         let first = *state.ready.keys().next().expect("one was just put there");
         let waker = state.ready.remove(&first);
         state.holder = Some(first);
-        if first == (number, seat) {
+        if first == (number, worker) {
             return Poll::Ready(());
         }
         if let Some(waker) = waker {
@@ -46,10 +46,10 @@ impl StartOrder {
     }
 
     /// A seat has begun, or is gone: it waits no more, and if it had the turn, the next one has it.
-    pub(super) fn pass_turn(&self, number: u64, seat: usize) {
+    pub(super) fn pass_turn(&self, number: u64, worker: usize) {
         let mut state = self.lock_state();
-        state.ready.remove(&(number, seat));
-        if state.holder != Some((number, seat)) {
+        state.ready.remove(&(number, worker));
+        if state.holder != Some((number, worker)) {
             return;
         }
         state.holder = None;

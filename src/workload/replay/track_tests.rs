@@ -46,13 +46,13 @@ fn writes_are_executed_only_where_the_log_tells_that_they_were_done() {
     let call = LogRecord { text: b"call p()", errno: None, ..write(0) };
     let table = LogRecord { text: b"create temporary table x (a int)", errno: None, ..write(0) };
     assert_eq!(fates(&[call, table]), [NO_OUTCOME, "sent"]);
-    let early = LogRecord { doubt: Confidence::Early, ..write(0) };
+    let early = LogRecord { confidence: Confidence::Early, ..write(0) };
     assert_eq!(fates(&[early]), ["doubtful: early"]);
 }
 
 #[test]
 fn no_write_is_executed_behind_a_guess_until_it_can_be_no_part_of_it() {
-    let guess = LogRecord { doubt: Confidence::Unbalanced, ..write(1000) };
+    let guess = LogRecord { confidence: Confidence::Unbalanced, ..write(1000) };
     let read = LogRecord { text: b"select 1 from t", ..write(5 << 20) };
     let told = fates(&[
         write(0),
@@ -65,7 +65,7 @@ fn no_write_is_executed_behind_a_guess_until_it_can_be_no_part_of_it() {
     assert_eq!(told, ["sent", "doubtful: unbalanced", BEHIND_GUESS, "sent", BEHIND_GUESS, "sent"]);
     let setup = ReplaySetup { from_start: true, ..executing() };
     let mut tracker = Tracker::new(&setup, None);
-    let guess = LogRecord { doubt: Confidence::Suspect, ..write(0) };
+    let guess = LogRecord { confidence: Confidence::Suspect, ..write(0) };
     tracker.track_record(&guess);
     assert!(matches!(tracker.track_record(&write(9)).fate, ReplayDecision::Left(_)));
     tracker.next_log();

@@ -139,7 +139,7 @@ impl<'a> Tracker<'a> {
     /// Takes the next record of the log.
     pub(super) fn track_record<'t>(&mut self, recorded: &LogRecord<'t>) -> TrackedRecord<'t> {
         self.records += 1;
-        if matches!(recorded.doubt, Confidence::Unbalanced | Confidence::Suspect) {
+        if matches!(recorded.confidence, Confidence::Unbalanced | Confidence::Suspect) {
             self.sure_from = recorded.offset.saturating_add(LONGEST_STATEMENT);
         }
         let (id, before_ended) = self.find_session(recorded);
@@ -177,7 +177,7 @@ impl<'a> Tracker<'a> {
             has_own_clock: open.has_own_clock,
             is_default_names: !open.has_names,
         };
-        let is_quit = recorded.deed == EventKind::Quit || is_reset(recorded);
+        let is_quit = recorded.kind == EventKind::Quit || is_reset(recorded);
         let is_inferred = self.ends.is_some_and(|ends| ends.is_last(session, self.records));
         if is_quit || is_inferred {
             self.ends_inferred += u64::from(!is_quit);
@@ -192,7 +192,7 @@ impl<'a> Tracker<'a> {
         let account = account_hash(recorded);
         // Logs of old tell no session: then an account is one.
         let id = recorded.session.or(account).unwrap_or(0);
-        let connects = recorded.deed == EventKind::Connect;
+        let connects = recorded.kind == EventKind::Connect;
         let is_other = |open: &OpenSession| {
             connects || matches!((open.account, account), (Some(then), Some(now)) if then != now)
         };
@@ -252,14 +252,14 @@ fn account_hash(recorded: &LogRecord<'_>) -> Option<u64> {
 }
 
 fn is_statement(recorded: &LogRecord<'_>) -> bool {
-    matches!(recorded.deed, EventKind::Statement | EventKind::Execute)
+    matches!(recorded.kind, EventKind::Statement | EventKind::Execute)
         && !recorded.is_inner
-        && matches!(recorded.doubt, Confidence::Clean | Confidence::Early)
+        && matches!(recorded.confidence, Confidence::Clean | Confidence::Early)
 }
 
 /// Whether a session begins anew with it, on the connection that it has.
 fn is_reset(recorded: &LogRecord<'_>) -> bool {
-    recorded.deed == EventKind::Other
+    recorded.kind == EventKind::Other
         && matches!(recorded.text, b"Reset Connection" | b"Change user")
 }
 
@@ -293,7 +293,7 @@ impl OpenSession {
         setup: &ReplaySetup,
         is_known: bool,
     ) -> ReplayDecision<'t> {
-        match recorded.deed {
+        match recorded.kind {
             EventKind::Statement | EventKind::Execute => {}
             EventKind::Connect => return ReplayDecision::Opens,
             EventKind::Prepare => {
@@ -306,9 +306,11 @@ impl OpenSession {
         if recorded.is_inner {
             return ReplayDecision::Left("inside a stored program".into());
         }
-        match recorded.doubt {
+        match recorded.confidence {
             Confidence::Clean | Confidence::Early => {}
-            doubt => return ReplayDecision::Left(format!("doubtful: {}", doubt.as_str()).into()),
+            confidence => {
+                return ReplayDecision::Left(format!("doubtful: {}", confidence.as_str()).into());
+            }
         }
         if is_known && !self.is_settled {
             return ReplayDecision::Left(CUT.into());
@@ -460,8 +462,8 @@ fn decide_executed<'t>(recorded: &LogRecord<'t>) -> ReplayDecision<'t> {
         Some(errno) => errno == 0,
         None => recorded.rows_affected.is_some_and(|rows| rows > 0),
     };
-    if !recorded.doubt.is_certain() {
-        return ReplayDecision::Left(format!("doubtful: {}", recorded.doubt.as_str()).into());
+    if !recorded.confidence.is_certain() {
+        return ReplayDecision::Left(format!("doubtful: {}", recorded.confidence.as_str()).into());
     }
     if was_done {
         ReplayDecision::Sent(ReplayEventKind::Write, Cow::Borrowed(recorded.text))

@@ -55,7 +55,7 @@ pub(super) struct ReplayWorker {
     round: Arc<ReplayRun>,
     target: Target,
     part: WorkerContext,
-    seat: usize,
+    worker: usize,
     session: Option<Session>,
     playing: Option<ReplayedSession>,
     items: VecDeque<ReplayStatement>,
@@ -75,7 +75,7 @@ pub(super) struct ReplayWorker {
 impl ReplayWorker {
     pub(super) fn new(round: Arc<ReplayRun>, target: Target, part: WorkerContext) -> ReplayWorker {
         ReplayWorker {
-            seat: part.worker,
+            worker: part.worker,
             round,
             target,
             part,
@@ -140,7 +140,7 @@ impl ReplayWorker {
         loop {
             if self.playing.is_none() {
                 let taken =
-                    poll_fn(|cx| self.round.hall.poll_session(self.seat, cx.waker())).await?;
+                    poll_fn(|cx| self.round.queues.poll_session(self.worker, cx.waker())).await?;
                 self.playing = Some(ReplayedSession {
                     taken,
                     attempts: 0,
@@ -159,8 +159,8 @@ impl ReplayWorker {
             let Some(item) = self.items.pop_front() else {
                 let Some(playing) = &self.playing else { continue };
                 let session = playing.taken.session;
-                let (hall, items) = (&self.round.hall, &mut self.items);
-                match poll_fn(|cx| hall.poll_statements(session, cx.waker(), items)).await {
+                let (queues, items) = (&self.round.queues, &mut self.items);
+                match poll_fn(|cx| queues.poll_statements(session, cx.waker(), items)).await {
                     SessionPoll::Items => {}
                     SessionPoll::Ended | SessionPoll::GivenUp => self.close_connection().await,
                 }
@@ -168,7 +168,7 @@ impl ReplayWorker {
             };
             if self.is_left_out(&item) {
                 self.round.leave_out("its connection was lost inside a transaction", &item.text, 1);
-                self.round.hall.finish_statement(&item);
+                self.round.queues.finish_statement(&item);
                 continue;
             }
             return Some(NextEvent::Play(item));
@@ -279,7 +279,7 @@ impl ReplayWorker {
     fn give_up_session(&mut self) {
         if let Some(playing) = self.playing.take() {
             let text = self.items.front().map(|item| item.text.clone()).unwrap_or_default();
-            let count = self.round.hall.drop_session(playing.taken.session, &mut self.items);
+            let count = self.round.queues.drop_session(playing.taken.session, &mut self.items);
             self.round.leave_out("no connection could be had for its session", &text, count);
         }
         self.session = None;
@@ -360,8 +360,8 @@ impl Worker for ReplayWorker {
                 }
                 if self.round.setup.when == StatementTiming::Arrival {
                     self.turn = Some(item.number);
-                    let (turn, seat) = (&self.round.turn, self.seat);
-                    poll_fn(|cx| turn.poll_turn(item.number, seat, cx.waker())).await;
+                    let (turn, worker) = (&self.round.turn, self.worker);
+                    poll_fn(|cx| turn.poll_turn(item.number, worker, cx.waker())).await;
                 }
                 Some(NextEvent::Play(item))
             }
@@ -371,7 +371,7 @@ impl Worker for ReplayWorker {
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
         if let Some(number) = self.turn.take() {
-            self.round.turn.pass_turn(number, self.seat);
+            self.round.turn.pass_turn(number, self.worker);
         }
         let (sort, result) = match &self.next {
             Some(NextEvent::Play(item)) => (item.sort, self.run_statement(tally).await),
@@ -427,7 +427,7 @@ impl Worker for ReplayWorker {
                     let rows = (item.sort == ReplayEventKind::Read).then_some(self.rows);
                     class.note_sent(&item.before, took_ns, rows, error);
                 }
-                self.round.hall.finish_statement(&item);
+                self.round.queues.finish_statement(&item);
             }
         }
     }
@@ -444,18 +444,18 @@ impl Worker for ReplayWorker {
 impl Drop for ReplayWorker {
     fn drop(&mut self) {
         if let Some(number) = self.turn.take() {
-            self.round.turn.pass_turn(number, self.seat);
+            self.round.turn.pass_turn(number, self.worker);
         }
         if self.claims_origin {
             self.round.unclaim_origin();
         }
         if let Some(NextEvent::Play(item)) = self.next.take() {
-            self.round.hall.finish_statement(&item);
+            self.round.queues.finish_statement(&item);
         }
         if let Some(playing) = self.playing.take() {
-            self.round.hall.drop_session(playing.taken.session, &mut self.items);
+            self.round.queues.drop_session(playing.taken.session, &mut self.items);
         }
-        self.round.hall.remove_worker(self.seat);
+        self.round.queues.remove_worker(self.worker);
     }
 }
 

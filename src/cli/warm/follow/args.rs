@@ -182,13 +182,13 @@ pub(super) fn command() -> Command {
 ///
 /// # Errors
 /// All mistakes together.
-pub(super) fn parse_args(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<FollowArgs> {
-    let mut standby = connection::resolve_address(args, desk)?;
+pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Result<FollowArgs> {
+    let mut standby = connection::resolve_address(args, context)?;
     if let Some(name) = text_arg(args, "target") {
         standby = other_address(&standby, name);
     }
     let mut wrong = Vec::new();
-    let access = read_access(args, desk)?;
+    let access = read_access(args, context)?;
     let from = parse_source(text_arg(args, "from").unwrap_or_default(), &standby, &access)?;
     let active = match (text_arg(args, "active"), &from) {
         (Some(name), _) => Some(Target::new(&other_address(&standby, name))?),
@@ -309,9 +309,9 @@ fn other_address(plan: &AddressPlan, name: &str) -> AddressPlan {
 }
 
 /// What is needed to open a log behind a URL. Tokens stand in no list of processes.
-fn read_access(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<RemoteAccess> {
+fn read_access(args: &ArgMatches, context: &CliContext) -> anyhow::Result<RemoteAccess> {
     let token = match text_arg(args, "token-file") {
-        Some(path) => Some(read_token_file(Path::new(path), desk)?),
+        Some(path) => Some(read_token_file(Path::new(path), context)?),
         None => std::env::var("SWEAT_SHIP_TOKEN").ok(),
     };
     let token = token.map(|token| Secret::new(token.trim())).filter(|token| !token.is_empty());

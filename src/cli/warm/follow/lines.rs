@@ -29,7 +29,7 @@ pub(super) fn phase_text(view: &FollowStatus) -> String {
 /// What holds it back, if anything.
 pub(super) fn throttle_text(view: &FollowStatus) -> String {
     let mut text = format!("{} of {} at once", view.allowed, view.sessions);
-    if let Some(brake) = view.brake {
+    if let Some(brake) = view.throttle {
         text += &format!(", held back by {}", brake.to_text());
     }
     text
@@ -108,7 +108,7 @@ pub(super) fn view_line(view: &FollowStatus) -> String {
         throttle_text(view),
         reads_text(view)
     );
-    if let Some(lag) = view.felt.lag_s {
+    if let Some(lag) = view.load.lag_s {
         text += &format!("  lag {lag:.0} s");
     }
     if let Some(found) = &view.heat {
@@ -123,7 +123,7 @@ pub(super) fn view_json(view: &FollowStatus) -> String {
 }
 
 fn view_value(view: &FollowStatus) -> Value {
-    let (felt, reads) = (&view.felt, &view.reads);
+    let (felt, reads) = (&view.load, &view.reads);
     let why = match &view.phase {
         FollowPhase::StandbyGone(why) => Some(why),
         _ => None,
@@ -142,7 +142,7 @@ fn view_value(view: &FollowStatus) -> Value {
         "sent_per_s": view.sent_per_s,
         "allowed": view.allowed,
         "sessions": view.sessions,
-        "brake": view.brake.map(|b| b.to_text()),
+        "brake": view.throttle.map(|b| b.to_text()),
         "felt": {
             "lag_s": felt.lag_s,
             "running": felt.running,

@@ -194,7 +194,7 @@ fn sent_text(view: &FollowStatus) -> String {
 }
 
 fn standby_text(view: &FollowStatus) -> String {
-    let felt = &view.felt;
+    let felt = &view.load;
     let parts = [
         felt.lag_s.map(|v| format!("lag {v:.0} s")),
         felt.running.map(|v| format!("others running {v}")),

@@ -23,7 +23,7 @@ pub(super) fn metrics_text(view: &FollowStatus) -> String {
     write_phases(view, &mut text);
     write_statements(view, &mut text);
     let reads = &view.reads;
-    let felt = &view.felt;
+    let felt = &view.load;
     let latency_s = felt.latency_ns.map(|ns| ns as f64 / 1e9);
     let number = |value: u64| Some(value as f64);
     let gauges: [(&str, &str, &str, Option<f64>); 12] = [

@@ -26,7 +26,7 @@ pub(super) fn command() -> Command {
 
 /// Where a follow is shown.
 struct FollowDisplay<'a> {
-    desk: &'a CliContext,
+    context: &'a CliContext,
     asked: &'a FollowArgs,
     live: Option<LiveFollowView>,
     server: Option<&'a MetricsServer>,
@@ -37,8 +37,8 @@ struct FollowDisplay<'a> {
     broken: Option<anyhow::Error>,
 }
 
-pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<CommandOutcome> {
-    let asked = args::parse_args(args, desk)?;
+pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
+    let asked = args::parse_args(args, context)?;
     let standby = Target::new(&asked.standby)?;
     let server = asked
         .listen
@@ -51,16 +51,16 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
         })
         .transpose()?;
     if let Some(server) = &server {
-        desk.print_message(&format!("metrics: http://{}/metrics", server.local_address()?));
+        context.print_message(&format!("metrics: http://{}/metrics", server.local_address()?));
     }
     let clock = RealClock::start_now();
-    let is_live = desk.terminal.live && !asked.quiet && !asked.json;
-    let (over, stop) = (Stop::new(), desk.stop.child_stop());
+    let is_live = context.terminal.live && !asked.quiet && !asked.json;
+    let (over, stop) = (Stop::new(), context.stop.child_stop());
     let mut show = FollowDisplay {
-        desk,
+        context,
         asked: &asked,
         live: is_live
-            .then(|| LiveFollowView::open(desk.terminal.colour))
+            .then(|| LiveFollowView::open(context.terminal.colour))
             .transpose()
             .unwrap_or(None),
         server: server.as_ref(),
@@ -89,12 +89,12 @@ pub(super) fn run(args: &ArgMatches, desk: &CliContext) -> anyhow::Result<Comman
     if let Some(error) = broken {
         return Err(error);
     }
-    desk.print_output(&if asked.json {
+    context.print_output(&if asked.json {
         lines::view_json(&last)
     } else {
         lines::summary_text(&last)
     })?;
-    Ok(if desk.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
+    Ok(if context.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
 impl FollowDisplay<'_> {
@@ -117,9 +117,9 @@ impl FollowDisplay<'_> {
         self.shown_at = Some(now);
         self.told = Some(view.phase.clone());
         if self.asked.json {
-            self.broken = self.desk.print_output(&lines::view_json(view)).err();
+            self.broken = self.context.print_output(&lines::view_json(view)).err();
         } else if !self.asked.quiet || is_news {
-            self.desk.print_message(&lines::view_line(view));
+            self.context.print_message(&lines::view_line(view));
         }
     }
 }

@@ -257,5 +257,5 @@ fn what_a_server_says_is_one_short_line_that_no_terminal_obeys() {
 fn the_kernel_gives_up_a_way_that_is_cut() {
     let plan = stages(vec![mute(None)]);
     let session = control(&plan, &Stop::new());
-    assert_eq!(session.channel.link.user_timeout_ms(), 300);
+    assert_eq!(session.channel.transport.user_timeout_ms(), 300);
 }

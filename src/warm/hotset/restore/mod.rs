@@ -65,14 +65,14 @@ impl WarmStrategy for HotSetStrategy {
     fn warm_with(
         &self,
         options: &Options,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
         let asked = RestoreOptions::from_options(options)?;
         let hot = read_hot_set(&asked.file)?;
-        let (clock, stop) = (scene.clock, scene.stop.clone());
+        let (clock, stop) = (context.clock, context.stop.clone());
         with_abandon_flag(clock, &stop, |abandon| {
-            restore_hot_set(&asked, &hot, scene, on_event, abandon)
+            restore_hot_set(&asked, &hot, context, on_event, abandon)
         })
     }
 }
@@ -132,29 +132,29 @@ struct RestoreContext<'a> {
 fn restore_hot_set(
     asked: &RestoreOptions,
     hot: &HotSet,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     on_event: &mut dyn FnMut(&WarmEvent),
     abandon: &Stop,
 ) -> anyhow::Result<WarmOutcome> {
-    let began = scene.clock.now();
-    let mut lead = open_session(scene.target, abandon)?;
+    let began = context.clock.now();
+    let mut lead = open_session(context.target, abandon)?;
     let before = read_pool_status(&mut lead)?;
     let mut notes = Vec::new();
     // In this order: a server that has just started knows nothing of files of tables that nobody has opened.
     let catalog = read_tables(&mut lead, hot)?;
     let places = read_index_locations(&mut lead, hot, &mut notes)?;
     let mut found = match_indexes(hot, &catalog, &places, before.page_bytes, &mut notes);
-    let start = read_server_start(&mut lead, scene)?;
+    let start = read_server_start(&mut lead, context)?;
     let record = ProgressFile::open_or_create(&asked.file, &start, asked.resume, &mut notes);
     let mut ground = RestoreContext { asked, lead, before, record, notes, abandon };
-    let mut journal = ground.open_journal(scene)?;
-    let result = ground.restore_indexes(&mut found, journal.as_mut(), scene, on_event);
+    let mut journal = ground.open_journal(context)?;
+    let result = ground.restore_indexes(&mut found, journal.as_mut(), context, on_event);
     // What was changed is put back before anything else is said.
     let undone = journal.take().map_or(Ok(Default::default()), Journal::undo);
     let mut warmed = result?;
     let after = read_pool_status(&mut ground.lead).unwrap_or(before);
     let counts =
-        WarmOutcome::from_counters(&before, &after, scene.clock.now().since(began).to_seconds());
+        WarmOutcome::from_counters(&before, &after, context.clock.now().since(began).to_seconds());
     warmed = WarmOutcome { notes: warmed.notes, cut: warmed.cut, failed: warmed.failed, ..counts };
     warmed.notes.extend(undone?.left);
     if !warmed.cut && warmed.failed == 0 {
@@ -164,12 +164,12 @@ fn restore_hot_set(
 }
 
 /// Which start of which server this is.
-fn read_server_start(lead: &mut Session, scene: &WarmContext<'_>) -> anyhow::Result<ServerStart> {
+fn read_server_start(lead: &mut Session, context: &WarmContext<'_>) -> anyhow::Result<ServerStart> {
     let server = lead
         .query_scalar("SELECT CONCAT_WS(' ', @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir)")
         .context("ask which server it is")?;
     let up = crate::warm::pool_status::read_status_text(lead, "Uptime")?;
-    let now = scene.clock.unix_ns(scene.clock.now()) / 1_000_000_000;
+    let now = context.clock.unix_ns(context.clock.now()) / 1_000_000_000;
     let unix_s = now.saturating_sub(up.parse().unwrap_or(0));
     Ok(ServerStart { server: server.unwrap_or_default(), unix_s })
 }
@@ -179,8 +179,8 @@ const OLD_PART: (&str, &str) = ("innodb_old_blocks_pct", "5");
 
 impl RestoreContext<'_> {
     /// With consent: a journal, and the setting that keeps the order of heat. An account that may not set it reads keys.
-    fn open_journal(&mut self, scene: &WarmContext<'_>) -> anyhow::Result<Option<Journal>> {
-        let consent = match scene.control.as_deref() {
+    fn open_journal(&mut self, context: &WarmContext<'_>) -> anyhow::Result<Option<Journal>> {
+        let consent = match context.control.as_deref() {
             Some(control) => Consent::from_control(control),
             None if self.asked.allowed => Consent::from_flag("--allow load"),
             None if self.asked.by == RestoreMethod::Pages => anyhow::bail!(RefusedError(
@@ -190,7 +190,7 @@ impl RestoreContext<'_> {
             )),
             None => return Ok(None),
         };
-        let mut journal = Journal::open_standalone(scene.target, &consent, self.abandon)?;
+        let mut journal = Journal::open_standalone(context.target, &consent, self.abandon)?;
         match journal.set_variable(OLD_PART.0, OLD_PART.1) {
             Ok(_) => Ok(Some(journal)),
             Err(error) if self.asked.by != RestoreMethod::Pages => {
@@ -205,7 +205,7 @@ impl RestoreContext<'_> {
         &mut self,
         found: &mut [IndexMatch<'_>],
         journal: Option<&mut Journal>,
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
     ) -> anyhow::Result<WarmOutcome> {
         let mut served = HashSet::new();
@@ -213,8 +213,9 @@ impl RestoreContext<'_> {
         if let (Some(journal), true) = (journal, self.asked.by != RestoreMethod::Keys) {
             if found.iter().any(|m| m.is_same) {
                 match DumpFile::prepare_file(&mut self.lead, journal) {
-                    Ok(shelf) => {
-                        warmed.cut = self.restore_by_pages(found, &shelf, scene, &mut served)?
+                    Ok(dump_file) => {
+                        warmed.cut =
+                            self.restore_by_pages(found, &dump_file, context, &mut served)?
                     }
                     Err(error) if self.asked.by == RestoreMethod::Auto => {
                         self.notes.push(format!("pages are read by their keys: {error:#}"));
@@ -226,7 +227,7 @@ impl RestoreContext<'_> {
         if !warmed.cut {
             let rest: Vec<&IndexMatch<'_>> =
                 (0..found.len()).filter(|at| !served.contains(at)).map(|at| &found[at]).collect();
-            self.restore_by_keys(&rest, scene, on_event, &mut warmed)?;
+            self.restore_by_keys(&rest, context, on_event, &mut warmed)?;
         }
         let mut notes = std::mem::take(&mut self.notes);
         notes.append(&mut warmed.notes);
@@ -239,8 +240,8 @@ impl RestoreContext<'_> {
     fn restore_by_pages(
         &mut self,
         found: &mut [IndexMatch<'_>],
-        shelf: &DumpFile,
-        scene: &mut WarmContext<'_>,
+        dump_file: &DumpFile,
+        context: &mut WarmContext<'_>,
         served: &mut HashSet<usize>,
     ) -> anyhow::Result<bool> {
         let (pages, all) = self.rank_pages(found);
@@ -257,8 +258,14 @@ impl RestoreContext<'_> {
         let record = &mut self.record;
         let mut on_list = |list: &[PageId]| record.record_done(&[list_mark(list)]);
         let limits = &self.asked.limits;
-        let done =
-            page_lists::load_into_pool(&lists, shelf, limits, &mut self.lead, scene, &mut on_list)?;
+        let done = page_lists::load_into_pool(
+            &lists,
+            dump_file,
+            limits,
+            &mut self.lead,
+            context,
+            &mut on_list,
+        )?;
         let read = read_pool_status(&mut self.lead)?.pages_read.saturating_sub(before.pages_read);
         served.extend((0..found.len()).filter(|at| found[*at].is_same));
         if done.cut {
@@ -348,7 +355,7 @@ impl RestoreContext<'_> {
     fn restore_by_keys(
         &mut self,
         found: &[&IndexMatch<'_>],
-        scene: &mut WarmContext<'_>,
+        context: &mut WarmContext<'_>,
         on_event: &mut dyn FnMut(&WarmEvent),
         warmed: &mut WarmOutcome,
     ) -> anyhow::Result<()> {
@@ -371,12 +378,12 @@ impl RestoreContext<'_> {
         if all.is_empty() {
             return Ok(());
         }
-        let board = WorkQueue::from_plan(all, ranges.len(), tasks, rate, scene.clock.now());
+        let queue = WorkQueue::from_plan(all, ranges.len(), tasks, rate, context.clock.now());
         let before = read_pool_status(&mut self.lead)?;
-        let job = ScanJob { board, limits, before, label: "hotset", abandon: self.abandon };
+        let job = ScanJob { queue, limits, before, label: "hotset", abandon: self.abandon };
         let record = &mut self.record;
         let mut on_done = |marks: &[u64]| record.record_done(marks);
-        let outcome = run_job(job, &mut self.lead, scene, on_event, &mut on_done)?;
+        let outcome = run_job(job, &mut self.lead, context, on_event, &mut on_done)?;
         add_summary(
             &outcome,
             limits,

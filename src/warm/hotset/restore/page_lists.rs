@@ -97,20 +97,20 @@ pub(super) fn split_into_lists(
 /// When the server refuses, or the list can't be written.
 pub(super) fn load_into_pool(
     lists: &[&[PageId]],
-    shelf: &DumpFile,
+    dump_file: &DumpFile,
     limits: &ReadLimits,
     session: &mut Session,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     on_list: &mut dyn FnMut(&[PageId]) -> anyhow::Result<()>,
 ) -> anyhow::Result<PageLoadOutcome> {
-    let clock = scene.clock;
+    let clock = context.clock;
     let mut done = PageLoadOutcome::default();
     let total = lists.iter().map(|list| list.len() as u64).sum();
     let mut now = read_pool_status(session)?;
     let rate = limits.page_rate(&now);
     let began = clock.now();
     for list in lists {
-        while !scene.stop.is_set() {
+        while !context.stop.is_set() {
             let calm = limits.max_running == 0 || now.threads_running <= limits.max_running + 1;
             if calm && rate.due_time(began, done.pages_listed) <= clock.now() {
                 break;
@@ -118,32 +118,32 @@ pub(super) fn load_into_pool(
             clock.sleep_until(clock.now() + Nanos(5_000_000));
             now = read_pool_status(session)?;
         }
-        if scene.stop.is_set() {
+        if context.stop.is_set() {
             done.cut = true;
             return Ok(done);
         }
-        write_list(shelf, list)?;
-        now = load_list(session, scene, list.len() as u64, now.pages_read)?;
-        if scene.stop.is_set() {
+        write_list(dump_file, list)?;
+        now = load_list(session, context, list.len() as u64, now.pages_read)?;
+        if context.stop.is_set() {
             done.cut = true;
             return Ok(done);
         }
         done.pages_listed += list.len() as u64;
         on_list(list)?;
         let label = "hotset".to_owned();
-        (scene.progress)(JobProgress { label, done: done.pages_listed, total, unit: "pages" });
+        (context.progress)(JobProgress { label, done: done.pages_listed, total, unit: "pages" });
     }
     Ok(done)
 }
 
-fn write_list(shelf: &DumpFile, list: &[PageId]) -> anyhow::Result<()> {
+fn write_list(dump_file: &DumpFile, list: &[PageId]) -> anyhow::Result<()> {
     let mut lines = String::with_capacity(list.len() * 12);
     for (space, page) in list {
         let _ = writeln!(lines, "{space},{page}");
     }
     // In place: the file must stay the one that the journal knows.
-    std::fs::write(&shelf.path, lines)
-        .with_context(|| format!("write the list {}", shelf.path.display()))
+    std::fs::write(&dump_file.path, lines)
+        .with_context(|| format!("write the list {}", dump_file.path.display()))
 }
 
 /// How long to wait for a list of which nothing seems to come.
@@ -154,11 +154,11 @@ const LOOK: Nanos = Nanos(2_000_000);
 /// one that reads none (all there, or none to be found) is taken for done after a quiet while.
 fn load_list(
     session: &mut Session,
-    scene: &WarmContext<'_>,
+    context: &WarmContext<'_>,
     listed: u64,
     read_before: u64,
 ) -> anyhow::Result<PoolStatus> {
-    let clock = scene.clock;
+    let clock = context.clock;
     let was = read_status_text(session, STATUS)?;
     session
         .run_command("SET GLOBAL innodb_buffer_pool_load_now = ON")
@@ -179,7 +179,7 @@ fn load_list(
         if state.has_ended() && (seen || all || clock.now().since(moved) > QUIET) {
             return Ok(now);
         }
-        if scene.stop.is_set() {
+        if context.stop.is_set() {
             session
                 .run_command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
                 .context("break off the load of a list")?;

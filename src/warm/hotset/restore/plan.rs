@@ -173,11 +173,11 @@ pub(super) fn build_tasks(matches: &[&IndexMatch<'_>], largest_piece: u64) -> Ve
     let (mut open, mut of_slice) = (HashMap::<usize, RangeBatch>::new(), 0);
     for (_, unit, range) in all {
         let found = matches[unit];
-        let piece = open.entry(unit).or_default();
-        piece.add_range(found, range);
-        if piece.conditions.len() >= RANGES || piece.pages >= most {
-            let piece = std::mem::take(piece);
-            tasks.push(piece.into_task(unit));
+        let chunk = open.entry(unit).or_default();
+        chunk.add_range(found, range);
+        if chunk.conditions.len() >= RANGES || chunk.pages >= most {
+            let chunk = std::mem::take(chunk);
+            tasks.push(chunk.into_task(unit));
             open.remove(&unit);
         }
         of_slice += range.pages.max(1);
@@ -219,7 +219,7 @@ impl RangeBatch {
 fn flush_batches(open: &mut HashMap<usize, RangeBatch>, tasks: &mut Vec<ReadTask>) {
     let mut left: Vec<_> = open.drain().collect();
     left.sort_by_key(|(unit, _)| *unit);
-    tasks.extend(left.into_iter().map(|(unit, piece)| piece.into_task(unit)));
+    tasks.extend(left.into_iter().map(|(unit, chunk)| chunk.into_task(unit)));
 }
 
 /// Places that are looked at to see whether a load did what it should.

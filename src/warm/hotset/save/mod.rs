@@ -78,34 +78,35 @@ pub struct SaveOutcome {
 ///
 /// # Errors
 /// When the server is gone or refuses: its LRU lists are shown to accounts with the privilege PROCESS only.
-pub fn save_hot_set(plan: &SavePlan, scene: &mut WarmContext<'_>) -> anyhow::Result<SaveOutcome> {
-    let (clock, stop) = (scene.clock, scene.stop.clone());
-    with_abandon_flag(clock, &stop, |abandon| run_save(plan, scene, abandon))
+pub fn save_hot_set(plan: &SavePlan, context: &mut WarmContext<'_>) -> anyhow::Result<SaveOutcome> {
+    let (clock, stop) = (context.clock, context.stop.clone());
+    with_abandon_flag(clock, &stop, |abandon| run_save(plan, context, abandon))
 }
 
 fn run_save(
     plan: &SavePlan,
-    scene: &mut WarmContext<'_>,
+    context: &mut WarmContext<'_>,
     abandon: &Stop,
 ) -> anyhow::Result<SaveOutcome> {
-    let mut session = open_session(scene.target, abandon)?;
+    let mut session = open_session(context.target, abandon)?;
     let warmth = read_pool_status(&mut session)?;
-    let clock = scene.clock;
-    let accesses_per_s = measure_access_rate(&mut session, plan.watch, clock, scene.stop)?;
+    let clock = context.clock;
+    let accesses_per_s = measure_access_rate(&mut session, plan.watch, clock, context.stop)?;
     let began = clock.now();
     let pages = warmth.pages_data;
-    (scene.progress)(JobProgress {
+    (context.progress)(JobProgress {
         label: "look".to_owned(),
         done: 0,
         total: pages,
         unit: "pages",
     });
     let id = session.id();
-    let looked =
-        with_kill_on_stop(scene.target, clock, scene.stop, id, || pool::read_pool(&mut session));
+    let looked = with_kill_on_stop(context.target, clock, context.stop, id, || {
+        pool::read_pool(&mut session)
+    });
     let pool = match looked {
         Ok(pool) => pool,
-        Err(Error::Server { .. } | Error::Abandoned) if scene.stop.is_set() => {
+        Err(Error::Server { .. } | Error::Abandoned) if context.stop.is_set() => {
             return Ok(SaveOutcome { cut: true, ..SaveOutcome::default() });
         }
         Err(error) => return Err(pool_access_error(error)),
@@ -114,7 +115,7 @@ fn run_save(
     // Not before the look: it has the server read the first page of every index.
     let catalog = catalog::read_catalog(&mut session, &plan.tables)?;
     let places = InnodbCatalog::read_catalog(&mut session)?;
-    let files = DataFiles::locate_datadir(&mut session, scene.target, plan.datadir.as_deref())?;
+    let files = DataFiles::locate_datadir(&mut session, context.target, plan.datadir.as_deref())?;
     let origin = HotSetOrigin { accesses_per_s, ..read_origin(&mut session, &warmth, clock)? };
     let mut notes = catalog.notes;
     let groups = PagesByIndex::from_pool(&pool, &catalog.tables, plan.most, &mut notes);
@@ -123,7 +124,7 @@ fn run_save(
         places: &places,
         files: &files,
         range_leaves: plan.range_leaves,
-        stop: scene.stop,
+        stop: context.stop,
         clock,
         saved: SaveOutcome { look_seconds, pages_in_pool: groups.pages, ..SaveOutcome::default() },
     };
@@ -132,15 +133,15 @@ fn run_save(
     let mut indexes = Vec::new();
     for (done, group) in groups.all.iter().enumerate() {
         let label = format!("{}.{}", group.database, group.table);
-        (scene.progress)(JobProgress { label, done: done as u64, total, unit: "indexes" });
-        if scene.stop.is_set() {
+        (context.progress)(JobProgress { label, done: done as u64, total, unit: "indexes" });
+        if context.stop.is_set() {
             return Ok(SaveOutcome { cut: true, ..taker.saved });
         }
         indexes.push(taker.build_index(group));
     }
     let mut saved = taker.saved;
     saved.keys_seconds = clock.now().since(began).to_seconds();
-    saved.cut = scene.stop.is_set();
+    saved.cut = context.stop.is_set();
     saved.hot = HotSet { format_version: FORMAT_VERSION, origin, indexes, notes };
     Ok(saved)
 }
