@@ -315,6 +315,20 @@ fn parts(name: &str) -> impl Iterator<Item = String> {
     parts.into_iter()
 }
 
+/// A comment that sends the reader to a file that is not there is worse than none.
+#[test]
+fn files_that_comments_name_exist() {
+    let all = sources(&["src", "tests", "benches"]);
+    let file = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let names: std::collections::BTreeSet<String> = all.iter().map(|s| file(&s.path)).collect();
+    check_lines(&all, |_, line| {
+        let comment = line.trim_start().strip_prefix("//")?;
+        let named = comment.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs"));
+        let lost = named.map(file).find(|name| !names.contains(name))?;
+        Some(format!("there is no `{lost}`"))
+    });
+}
+
 #[test]
 fn nothing_is_left_unfinished() {
     check_lines(&sources(&["src"]), |_, line| {

@@ -1,6 +1,6 @@
 //! Numbers from runs: rates, percentiles, comparisons, costs, and the doubts about them. Pure.
 //! Never knows: files, clocks, servers, formats.
-//! Start reading at [`analyse_run`]. To add a doubt: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
+//! Start reading at [`analyse_run`]. To add a caveat: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
 
 mod answer;
 pub mod capacity;

@@ -1,4 +1,4 @@
-//! `manifest.to_json`: sizes and SHA-256 of a run's files, written last, so that a later change shows.
+//! `manifest.json`: sizes and SHA-256 of a run's files, written last, so that a later change shows.
 
 use std::collections::BTreeMap;
 use std::io;

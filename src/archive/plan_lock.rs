@@ -1,4 +1,4 @@
-//! `plan.read_plan_lock`: what a plan came to when it ran: versions, hashes, seed, variables. Whoever repeats the run sees what
+//! `plan.lock`: what a plan came to when it ran: versions, hashes, seed, variables. Whoever repeats the run sees what
 //! is not the same any more.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub fn file_sha256(path: &Path) -> io::Result<String> {
     manifest::hash_file(path).map(|(_, sha256)| sha256)
 }
 
-/// Reads a run's `plan.read_plan_lock`; `None` where it has none.
+/// Reads a run's `plan.lock`; `None` where it has none.
 ///
 /// # Errors
 /// When it can't be read or understood.

@@ -36,7 +36,7 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
     Ok(RunRecord { meta, plan, steps, trials, samples, variables, damage })
 }
 
-/// Reads only `read_meta.to_json`: cheap enough for lists.
+/// Reads only `meta.json`: cheap enough for lists.
 ///
 /// # Errors
 /// As [`read_run`].

@@ -1,4 +1,4 @@
-//! `replay.to_json` of a load: what a replay has to tell beyond its events. Times are nanoseconds unless named otherwise.
+//! `replay.json` of a load: what a replay has to tell beyond its events. Times are nanoseconds unless named otherwise.
 
 use std::path::Path;
 

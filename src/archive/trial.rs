@@ -1,4 +1,4 @@
-//! Files of one load: `trial.to_json`, `intervals.jsonl`, `histograms.hlog`.
+//! Files of one load: `trial.json`, `intervals.jsonl`, `histograms.hlog`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedReco
 use super::{replay, waits};
 use crate::recorder::{Histogram, SparseHistogram, new_histogram};
 
-/// `trial.to_json`: written when the load begins, and again with totals when it has ended. The
+/// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]

@@ -15,17 +15,17 @@ pub type Counters = BTreeMap<String, f64>;
 /// Everything in a run folder, loaded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunRecord {
-    /// `read_meta.to_json`.
+    /// `meta.json`.
     pub meta: RunMeta,
     /// `plan.toml`, as text.
     pub plan: String,
-    /// `read_steps.jsonl`.
+    /// `steps.jsonl`.
     pub steps: Vec<StepRecord>,
     /// `trials/`.
     pub trials: Vec<Trial>,
     /// `raw/`.
     pub samples: Vec<SampleRecord>,
-    /// `variables.to_json`.
+    /// `variables.json`.
     pub variables: Vec<VariableRecord>,
     /// What could not be read, in words; empty for a whole folder.
     pub damage: Vec<String>,

@@ -1,4 +1,4 @@
-//! `write_waits.to_json` of a load: what the server waited for meanwhile, raw. Times are picoseconds, as the server gives them.
+//! `waits.json` of a load: what the server waited for meanwhile, raw. Times are picoseconds, as the server gives them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -44,8 +44,8 @@ struct OpenTrial {
 }
 
 impl RunWriter {
-    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `read_meta.to_json` and `plan.toml`, after a
-    /// look at the room on the disk. `read_meta.id`, `format` and `tool_version` are filled in here;
+    /// Makes the folder `<runs_dir>/<UTC time>_<name>/` with `meta.json` and `plan.toml`, after a
+    /// look at the room on the disk. `meta.id`, `format` and `tool_version` are filled in here;
     /// `plan` must hold no password.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl RunWriter {
         &self.dir
     }
 
-    /// What `read_meta.to_json` says now.
+    /// What `meta.json` says now.
     pub fn meta(&self) -> &RunMeta {
         &self.meta
     }
@@ -85,7 +85,7 @@ impl RunWriter {
         self.trouble.as_ref()
     }
 
-    /// Changes `read_meta.to_json`.
+    /// Changes `meta.json`.
     pub fn update_meta(&mut self, change: impl FnOnce(&mut RunMeta)) {
         change(&mut self.meta);
         let result = replace_file(&self.dir.join("meta.json"), &to_json(&self.meta));

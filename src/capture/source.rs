@@ -23,7 +23,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const LONGEST_MARK: usize = 4;
 
 /// Files of these paths; of folders all that are in them and not hidden. What was rotated stands together, where the
-/// first of it is named, the oldest first: `slow.log.2`, `slow.log.1.gz`, `slow_record.log`. `-` stands for standard input.
+/// first of it is named, the oldest first: `slow.log.2`, `slow.log.1.gz`, `slow.log`. `-` stands for standard input.
 ///
 /// # Errors
 /// When a path is not there or a folder can't be listed.

@@ -1,4 +1,4 @@
-//! What a plan comes to on this day and machine, for `to_plan.plan_resolved`.
+//! What a plan comes to on this day and machine, for `plan.lock`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

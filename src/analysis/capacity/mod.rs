@@ -1,7 +1,7 @@
 //! What a server holds under an objective: the verdict on each step, the search from step to step, and what came of it.
 //! The search is replayed from the run's loads, so a report says what the search knew.
 //! Never knows: plans, how a step is run.
-//! Start reading at [`replay_search()`]; `replay_search.rs` decides the next step, `judge.rs` says whether one was passed.
+//! Start reading at [`replay_search()`]; `search.rs` decides the next step, `judge.rs` says whether one was passed.
 
 mod judge;
 mod search;

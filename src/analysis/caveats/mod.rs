@@ -1,5 +1,5 @@
 //! Doubts as data: each named check looks at a run and says what would make its numbers mean less.
-//! To add one: a function here, its line in `CHECKS`, its text in `sentences/doubts.rs`, and its row in
+//! To add one: a function here, its line in `CHECKS`, its text in `sentences/caveat_texts.rs`, and its row in
 //! `docs/reading-results.md`.
 
 mod backlog;

@@ -1,7 +1,7 @@
 //! One way against another. The unit is a whole way in a block, never a second or an event of it: what happens within a
 //! run is alike in a way that the next run is not.
 //! Never knows: files, formats.
-//! Start reading at [`compare_variants`]. To add a metric: a row in `find_metric::METRICS`, and its value in `units.rs`.
+//! Start reading at [`compare_variants`]. To add a metric: a row in `metric::METRICS`, and its value in `units.rs`.
 
 mod across_runs;
 mod answer;

@@ -1,7 +1,7 @@
 //! All that can be said about a run, as data: when a sentence may be said, and its text. What is worth saying is found
 //! elsewhere; the words stand here, so that they can be read, tested and mended in one place.
 //! Never knows: how anything is found.
-//! To change the English: `answers.rs` and `doubts.rs`. To add a sentence: a row there, and a situation in
+//! To change the English: `answer_texts.rs` and `caveat_texts.rs`. To add a sentence: a row there, and a situation in
 //! `tests.rs` in which it is said.
 
 pub(super) mod answer_texts;

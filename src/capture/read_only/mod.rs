@@ -3,7 +3,7 @@
 //! Executable comments are code here; a WITH is followed to its verb. Where sql_mode or a server's version decides how a
 //! statement is read, it is judged in every reading, and all must agree.
 //! Start reading at `filter_statement`; the tokens are in `tokens.rs`, what a statement's first word leads to in `verbs.rs`.
-//! To let more through: a name in `functions.rs` or `is_set_statement.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
+//! To let more through: a name in `functions.rs` or `sets.rs`, a verb in `verbs.rs`, and its case in `tests.rs`.
 
 mod functions;
 mod sets;

@@ -164,7 +164,7 @@ impl<'t> TokenizedStatement<'t> {
         String::from_utf8_lossy(&bytes[..bytes.len().min(32)]).to_ascii_uppercase()
     }
 
-    /// Whether a word right behind a name and a point is a name itself, whatever it says: `t.parse_update`.
+    /// Whether a word right behind a name and a point is a name itself, whatever it says: `t.update`.
     pub(in crate::capture) fn is_member(&self, at: usize) -> bool {
         at >= 2
             && self.follows_sign(at, b'.')

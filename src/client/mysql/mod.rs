@@ -1,7 +1,7 @@
 //! A server we may talk to: address, identity, session, wire, dialect, error classes.
 //! Never knows: workloads, load, reports.
-//! Start reading at `Target::open_session` in `address.rs`, then `Session::run` in `session.rs`, down through
-//! `channel.rs` (packets) and `link.rs` (bytes), `pipe.rs` (the socket). What packets mean is in `wire/`, as pure functions.
+//! Start reading at `Target::open_session` in `target.rs`, then `Session::run` in `session.rs`, down through
+//! `packets.rs` to `client::transport` (bytes). What packets mean is in `wire/`, as pure functions.
 //! To add a login method: an arm in `auth.rs`. To add a server version: a row in `dialect.rs`.
 
 mod auth;

@@ -1,5 +1,5 @@
 //! What carries bytes to a server and back: a TCP or unix socket, with TLS or without, on a reactor's thread or blocking.
-//! Never knows: any protocol above it, so nothing of `mysql`. Start reading at `Transport` in `open_stream_socket.rs`, down to `socket.rs`.
+//! Never knows: any protocol above it, so nothing of `mysql`. Start reading at `Transport` in `stream.rs`, down to `socket.rs`.
 
 mod peer;
 mod socket;

@@ -1,5 +1,5 @@
 //! Limits that a container puts on a process: CPUs and memory that `/proc` does not show, and how often they hurt.
-//! Both hierarchies: v2 (`time_cpu_work.max`) and v1 (`time_cpu_work.cfs_quota_us`).
+//! Both hierarchies: v2 (`cpu.max`) and v1 (`cpu.cfs_quota_us`).
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::probe::host::NamedNumbers;
 /// Where the hierarchies are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// The tightest limits of a process and the groups above it: `cgroup.cpu_limit`, `cgroup.memory_bytes`. `who` is a process
+/// The tightest limits of a process and the groups above it: `cgroup.cpus`, `cgroup.memory_bytes`. `who` is a process
 /// id or `self`.
 pub(super) fn read_limits(who: &str, prefix: &str) -> NamedNumbers {
     let groups = group_folders(who);

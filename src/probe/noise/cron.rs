@@ -9,7 +9,7 @@ use crate::probe::host::NamedNumbers;
 /// How far ahead to look, minutes.
 const AHEAD: u64 = 15;
 
-/// `cron.count_due_jobs`: jobs of the machine's own tables that start within a quarter of an hour. Nothing where there are no
+/// `cron.due`: jobs of the machine's own tables that start within a quarter of an hour. Nothing where there are no
 /// tables.
 pub(super) fn count_due_jobs(unix_s: u64) -> NamedNumbers {
     let mut tables: Vec<String> = read_to_string("/etc/crontab").into_iter().collect();

@@ -110,7 +110,7 @@ pub fn measure_noise(
     all
 }
 
-/// What others do while we sit still: rises over the window of `measure_background.seconds`.
+/// What others do while we sit still: rises over the window of `background.seconds`.
 fn measure_background(
     checks: &NoiseChecks,
     context: &NoiseContext<'_>,

@@ -1,6 +1,6 @@
 //! Keys from InnoDB's files: which key each leaf of an index begins with, read from the levels above the leaves.
 //! Never knows: sessions, what is hot for whom.
-//! Start reading at `find_ranges.rs`, then `tree.rs`.
+//! Start reading at `ranges.rs`, then `tree.rs`.
 
 mod checksum;
 mod kind;
