@@ -19,7 +19,7 @@ import time
 
 import side_by_side as s
 
-MYSQLD = os.environ.get("SWEAT_MYSQLD") or str(s.CACHE / "mysql9" / "mysqld")
+MYSQLD = os.environ.get("SWEAT_MYSQLD") or str(s.CACHE / "sweat" / "servers" / "mysql-9" / "mysqld")
 
 
 def quietly(words):
