@@ -1,6 +1,9 @@
+# shellcheck shell=bash
 # Sourced by ./demo and ./test: installs what is missing, by the distribution's own means, and nothing twice.
 # Oldest Rust that builds sweat; the same number stands in Cargo.toml.
 rust_needed=1.85
+# Asking for a version must not make rustup download one.
+export RUSTUP_AUTO_INSTALL=0
 
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "error: $1"; [ $# -lt 2 ] || say "hint: $2"; exit "${3:-3}"; }
@@ -21,35 +24,63 @@ package_tool() {
   echo none
 }
 
+# What installs packages here, in words.
+installer() {
+  local tool
+  tool=$(package_tool)
+  if [ "$tool" = none ] || [ "$tool" = brew ] || [ "$(id -u)" = 0 ]; then echo "$tool"
+  else echo "sudo $tool"
+  fi
+}
+
 apt_updated=no
 # install_packages APT DNF BREW: each a list of that tool's package names
 install_packages() {
-  case $(package_tool) in
+  local apt=$1 dnf=$2 brew=$3 tool
+  tool=$(package_tool)
+  if [ "$(installer)" = "sudo $tool" ] && ! command -v sudo >/dev/null; then
+    if [ "$tool" = dnf ]; then apt=$dnf; fi
+    fail "installing needs root, and there is no sudo" "as root, run: $tool install $apt"
+  fi
+  # The lists are split at spaces.
+  # shellcheck disable=SC2086
+  case $tool in
     apt-get)
       if [ $apt_updated = no ]; then as_root apt-get -q update >&2; apt_updated=yes; fi
-      say "installing: $1"
-      # shellcheck disable=SC2086
-      as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $1 >&2 ||
-        fail "apt-get could not install: $1" "see its messages above" ;;
-    # shellcheck disable=SC2086
-    dnf) say "installing: $2"; as_root dnf -q -y install $2 >&2 || fail "dnf could not install: $2" ;;
-    # shellcheck disable=SC2086
-    brew) say "installing: $3"; brew install $3 >&2 || fail "brew could not install: $3" ;;
-    none) fail "found no apt-get, dnf or brew to install with" "install by hand: $1" ;;
+      say "installing: $apt"
+      as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends $apt >&2 ||
+        fail "apt-get could not install: $apt" "see its messages above" ;;
+    dnf) say "installing: $dnf"; as_root dnf -q -y install $dnf >&2 || fail "dnf could not install: $dnf" ;;
+    brew) say "installing: $brew"; brew install $brew >&2 || fail "brew could not install: $brew" ;;
+    none) fail "found no apt-get, dnf or brew to install with" "install by hand: $apt" ;;
   esac
 }
 
 have_rust() {
   local found
-  command -v cargo >/dev/null && command -v rustc >/dev/null || return 1
-  found=$(rustc --version 2>/dev/null | awk '{print $2}')
-  [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$rust_needed" "$found" | sort -V | head -n 1)" = "$rust_needed" ]
+  found=$(rustc --version 2>/dev/null | awk '{print $2}') || return 1
+  cargo --version >/dev/null 2>&1 &&
+    [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$rust_needed" "$found" | sort -V | head -n 1)" = "$rust_needed" ]
 }
 
 # A C compiler is needed too: the TLS library brings a little C and assembly.
+have_c_compiler() { command -v cc >/dev/null; }
+
+# Where rustup is, its cargo stands before any other in PATH, so a toolchain from elsewhere would not be used.
+install_rust_by_rustup() {
+  say "installing: Rust's stable toolchain, by rustup"
+  rustup toolchain install stable --profile minimal >&2 ||
+    fail "rustup could not install Rust's stable toolchain" "see its messages above"
+  # A default that works, and is only too old, stays the user's own.
+  cargo --version >/dev/null 2>&1 || rustup default stable >&2
+  have_rust || export RUSTUP_TOOLCHAIN=stable
+}
+
 need_rust() {
-  [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
-  if ! command -v cc >/dev/null; then install_packages "gcc libc6-dev" gcc ""; fi
+  find_rustup
+  have_c_compiler || install_packages "gcc libc6-dev" gcc ""
+  have_rust && return
+  if command -v rustup >/dev/null; then install_rust_by_rustup; fi
   have_rust && return
   case $(package_tool) in
     apt-get)
@@ -65,7 +96,8 @@ need_rust() {
       done
       if ! have_rust && apt-cache show rustup >/dev/null 2>&1; then
         install_packages rustup "" ""
-        rustup default stable >&2
+        hash -r
+        install_rust_by_rustup
       fi ;;
     dnf) install_packages "" "cargo rust" "" ;;
     brew) install_packages "" "" rust ;;
@@ -75,9 +107,16 @@ need_rust() {
     "install it with rustup (https://rustup.rs), then run this again"
 }
 
+# rustup's own folder is in PATH only after the next login.
+find_rustup() {
+  # shellcheck disable=SC1091 # rustup writes this file
+  [ ! -f "$HOME/.cargo/env" ] || . "$HOME/.cargo/env"
+}
+
+# The folders where sweat itself looks for a server.
+server_folders=/usr/sbin:/usr/libexec:/usr/local/sbin:/usr/local/mysql/bin:/usr/local/libexec:/usr/local/bin:/opt/homebrew/bin
 have_server() {
-  PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin command -v mariadbd >/dev/null ||
-    PATH=$PATH:/usr/sbin:/usr/libexec:/usr/local/sbin command -v mysqld >/dev/null
+  PATH=$PATH:$server_folders type -P mariadbd >/dev/null || PATH=$PATH:$server_folders type -P mysqld >/dev/null
 }
 
 # Whether MariaDB's folder of plugins holds this file: a program in PATH does not say which of its packages are there.
@@ -90,4 +129,24 @@ have_plugin() {
 # The server's programs. Debian and Ubuntu have them in a package of their own, without the system service.
 need_server() {
   have_server || install_packages mariadb-server-core mariadb-server mariadb
+}
+
+# plan_installation WHAT...: puts into the array `planned`, in words, what `need_rust` and `need_server` would install.
+plan_installation() {
+  local what by
+  by=$(installer)
+  if [ "$by" = none ]; then by="but there is no apt-get, dnf or brew to install it with"; else by="by $by"; fi
+  planned=()
+  for what in "$@"; do
+    case $what in
+      rust)
+        find_rustup
+        have_c_compiler || planned+=("a C compiler, $by")
+        if have_rust; then :
+        elif command -v rustup >/dev/null; then planned+=("Rust's stable toolchain, by rustup")
+        else planned+=("Rust $rust_needed or newer, $by")
+        fi ;;
+      server) have_server || planned+=("MariaDB's server program, $by") ;;
+    esac
+  done
 }
