@@ -1,6 +1,7 @@
 //! Servers for tests: each test gets its own, in a private folder; templates are shared so that a start takes moments.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -49,20 +50,30 @@ pub(crate) fn mysql_listening(settings: &[(&str, &str)]) -> Option<Fixture> {
 
 /// MySQL's program, where `SWEAT_MYSQLD` names it.
 pub(crate) fn mysqld() -> Option<PathBuf> {
-    let program = std::env::var_os("SWEAT_MYSQLD").filter(|path| !path.is_empty());
-    if program.is_none() {
-        println!("skipped: no MySQL (set SWEAT_MYSQLD to a mysqld)");
-    }
-    program.map(PathBuf::from)
+    program_named_by("SWEAT_MYSQLD", "MySQL 9")
 }
 
 /// MariaDB 11.4 or later, where `SWEAT_MARIADB11` names its program.
 pub(crate) fn mariadb11() -> Option<PathBuf> {
-    let program = std::env::var_os("SWEAT_MARIADB11").filter(|path| !path.is_empty());
+    program_named_by("SWEAT_MARIADB11", "MariaDB 11")
+}
+
+fn program_named_by(variable: &str, server: &str) -> Option<PathBuf> {
+    let program = std::env::var_os(variable).filter(|path| !path.is_empty());
     if program.is_none() {
-        println!("skipped: no MariaDB 11 (set SWEAT_MARIADB11 to a mariadbd of 11.4 or later)");
+        record_skipped_test(server);
     }
     program.map(PathBuf::from)
+}
+
+/// Says that this test, or a part of it, does not run for want of something; `./test` counts such tests.
+pub(crate) fn record_skipped_test(missing: &str) {
+    println!("skipped: no {missing}");
+    let Some(list) = std::env::var_os("SWEAT_SKIPPED_TESTS") else { return };
+    let thread = std::thread::current();
+    let line = format!("{missing}\t{}\n", thread.name().unwrap_or("?"));
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(list);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list can be written");
 }
 
 /// MariaDB 11, listening on a loopback port too.

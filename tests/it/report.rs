@@ -121,7 +121,7 @@ fn browse(page: &Path) -> Option<String> {
         .output();
     match result {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: no chromium");
+            crate::fixture::record_skipped_test("chromium");
             None
         }
         result => {

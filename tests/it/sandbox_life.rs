@@ -334,7 +334,7 @@ fn a_stopped_sandbox_starts_again_with_the_same_words() {
     let (dir, home) = home();
     let server = std::fs::canonicalize("/usr/sbin/mariadbd").unwrap_or_else(|_| "none".into());
     if !server.exists() {
-        return println!("skipped: no /usr/sbin/mariadbd");
+        return fixture::record_skipped_test("/usr/sbin/mariadbd");
     }
     let words = |server: &Path| {
         let words = ["sandbox", "start", "--name", "x", "--detach", "--server"];
@@ -448,10 +448,10 @@ fn where_no_server_is_installed_the_package_is_named() {
         .arg(env!("CARGO_BIN_EXE_sweat"))
         .env("SWEAT_HOME", dir.path())
         .output();
-    let Ok(output) = output else { return println!("skipped: no unshare") };
+    let Ok(output) = output else { return fixture::record_skipped_test("unshare") };
     let said = text(&output);
     if said.contains("unshare:") || said.contains("mount:") {
-        return println!("skipped: no namespaces here: {said}");
+        return fixture::record_skipped_test("namespaces that a user may make");
     }
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("no MariaDB or MySQL server is installed"), "{said}");
@@ -482,7 +482,7 @@ fn a_user_who_is_not_root_may_have_one() {
             .output()
     };
     let Ok(started) = as_nobody(&["sandbox", "start", "--name", "n", "--detach"]) else {
-        return println!("skipped: no setpriv");
+        return fixture::record_skipped_test("setpriv");
     };
     assert_eq!(started.status.code(), Some(0), "{}", text(&started));
     let asked = as_nobody(&["sandbox", "connect", "--", "-N", "-B", "-e", "select user()"]);

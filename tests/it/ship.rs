@@ -321,7 +321,7 @@ fn tls_and_token_guard_the_log() {
     let log = dir.path().join("slow.log");
     std::fs::write(&log, "").unwrap();
     let Some((cert, key)) = certificate(dir.path()) else {
-        println!("skipped: no openssl");
+        fixture::record_skipped_test("openssl");
         return;
     };
     let token = dir.path().join("token");
@@ -395,7 +395,7 @@ fn readers_that_are_gone_or_never_begin_leave_their_place_on_a_quiet_log() {
     let log = dir.path().join("slow.log");
     std::fs::write(&log, "").unwrap();
     let Some((cert, key)) = certificate(dir.path()) else {
-        println!("skipped: no openssl");
+        fixture::record_skipped_test("openssl");
         return;
     };
     let path = |path: &Path| path.display().to_string();
