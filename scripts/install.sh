@@ -66,6 +66,11 @@ have_rust() {
 # A C compiler is needed too: the TLS library brings a little C and assembly.
 have_c_compiler() { command -v cc >/dev/null; }
 
+# What cargo downloads comes over HTTPS. A minimal Debian can't tell whom to trust.
+have_certificates() {
+  [ "$(package_tool)" != apt-get ] || [ -s "${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}" ]
+}
+
 # Where rustup is, its cargo stands before any other in PATH, so a toolchain from elsewhere would not be used.
 install_rust_by_rustup() {
   say "installing: Rust's stable toolchain, by rustup"
@@ -79,6 +84,7 @@ install_rust_by_rustup() {
 need_rust() {
   find_rustup
   have_c_compiler || install_packages "gcc libc6-dev" gcc ""
+  have_certificates || install_packages ca-certificates "" ""
   have_rust && return
   if command -v rustup >/dev/null; then install_rust_by_rustup; fi
   have_rust && return
@@ -105,6 +111,18 @@ need_rust() {
   hash -r
   have_rust || fail "sweat needs Rust $rust_needed or newer; this distribution offers none" \
     "install it with rustup (https://rustup.rs), then run this again"
+}
+
+# What `cargo fmt` and `cargo clippy` need, from where the compiler came.
+need_rust_lints() {
+  ! cargo fmt --version >/dev/null 2>&1 || ! cargo clippy --version >/dev/null 2>&1 || return 0
+  if command -v rustup >/dev/null; then
+    rustup component add rustfmt clippy >&2 || fail "rustup could not install rustfmt and clippy" "see its messages above"
+  elif dpkg-query -W -f '${Status}' rustc-web 2>/dev/null | grep -q ' installed'; then
+    install_packages "rustfmt-web rust-web-clippy" "" ""
+  else
+    install_packages "rustfmt rust-clippy" "rustfmt clippy" ""
+  fi
 }
 
 # rustup's own folder is in PATH only after the next login.
@@ -142,6 +160,7 @@ plan_installation() {
       rust)
         find_rustup
         have_c_compiler || planned+=("a C compiler, $by")
+        have_certificates || planned+=("certificates of the web's authorities, $by")
         if have_rust; then :
         elif command -v rustup >/dev/null; then planned+=("Rust's stable toolchain, by rustup")
         else planned+=("Rust $rust_needed or newer, $by")
