@@ -331,10 +331,14 @@ fn the_login_method_parsec() {
             open(&plan)?.query_scalar("SELECT CURRENT_USER()")
         };
         assert_eq!(log_in("sec", password).unwrap().as_deref(), Some("sec@%"));
-        assert_eq!(log_in("either", password).unwrap().as_deref(), Some("either@%"));
+        // Over TLS, MariaDB 11.8 hangs up after a wrong signature and doesn't ask for the next method.
+        let plan = AddressPlan { database: None, ..way(&server, "either", password) };
+        let plan = with_tls(&plan, SslMode::Disabled, None);
+        let user = open(&plan).unwrap().query_scalar("SELECT CURRENT_USER()").unwrap();
+        assert_eq!(user.as_deref(), Some("either@%"));
         assert_eq!(log_in("either", "another").unwrap().as_deref(), Some("either@%"));
         assert_eq!(log_in("empty", "").unwrap().as_deref(), Some("empty@%"));
-        // Over TLS the server may hang up instead of refusing where the second method fails too.
+        // For the same reason it may hang up here instead of refusing.
         assert!(log_in("either", "x").is_err());
         for (user, wrong) in [("sec", "x"), ("sec", ""), ("empty", "x")] {
             let error = log_in(user, wrong).unwrap_err();
