@@ -10,7 +10,7 @@ use super::super::findings::{
 use super::super::number_format::format_number;
 use super::super::statistics::correction::{ALPHA, holm_adjust};
 use super::super::statistics::power;
-use super::super::statistics::rank_tests;
+use super::super::statistics::ranks;
 use super::super::statistics::welch::{MeanEstimate, one_sample, welch_difference};
 use super::best_of;
 use super::metric::{ComparedMetric, METRICS};
@@ -287,12 +287,11 @@ fn check_signed_ranks(
     if differences.len() < RANKED_BLOCKS {
         return;
     }
-    let Some((centre, Some((low, high)))) = rank_tests::hodges_lehmann(differences, rule.alpha)
-    else {
+    let Some((centre, Some((low, high)))) = ranks::hodges_lehmann(differences, rule.alpha) else {
         return;
     };
     found.signed_rank = Some(SignedRank {
-        p: rank_tests::signed_rank_p(differences),
+        p: ranks::signed_rank_p(differences),
         ratio: centre.exp(),
         ci95: (low.exp(), high.exp()),
     });
@@ -309,7 +308,7 @@ fn check_signed_ranks(
             found.verdict.as_str(),
             signed_percent(low),
             signed_percent(high),
-            format_number(rank_tests::signed_rank_p(differences)),
+            format_number(ranks::signed_rank_p(differences)),
         ));
         found.verdict = ComparisonVerdict::Unsure;
     }
@@ -322,8 +321,8 @@ fn signed_percent(log: f64) -> String {
 
 fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut MetricComparison) {
     let (base, variant) = (log_values(&values.base_values), log_values(&values.way_values));
-    let p = rank_tests::mann_whitney_p(&base, &variant);
-    let least = rank_tests::least_mann_whitney_p(base.len(), variant.len());
+    let p = ranks::mann_whitney_p(&base, &variant);
+    let least = ranks::least_mann_whitney_p(base.len(), variant.len());
     found.notes.push(format!(
         "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller \
          one than {} is possible with so many runs)",

@@ -8,7 +8,7 @@ pub(crate) mod correction;
 pub(crate) mod least_squares;
 pub(crate) mod order_statistics;
 pub(crate) mod power;
-pub(crate) mod rank_tests;
+pub(crate) mod ranks;
 pub mod robust;
 pub(crate) mod student;
 pub mod time_series;

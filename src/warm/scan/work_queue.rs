@@ -331,5 +331,5 @@ impl WorkQueue {
 }
 
 #[cfg(test)]
-#[path = "board_tests.rs"]
+#[path = "work_queue_tests.rs"]
 mod tests;

@@ -366,5 +366,5 @@ impl SessionQueues {
 }
 
 #[cfg(test)]
-#[path = "hall_tests.rs"]
+#[path = "session_queues_tests.rs"]
 mod tests;

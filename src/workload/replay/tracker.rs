@@ -496,5 +496,5 @@ pub(super) fn statement_words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 #[cfg(test)]
-#[path = "track_tests.rs"]
+#[path = "tracker_tests.rs"]
 mod tests;

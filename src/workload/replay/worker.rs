@@ -460,5 +460,5 @@ impl Drop for ReplayWorker {
 }
 
 #[cfg(test)]
-#[path = "seat_tests.rs"]
+#[path = "worker_tests.rs"]
 mod tests;
