@@ -222,8 +222,11 @@ fn one_word_for_one_thing() {
     });
 }
 
-/// What a file defines outside its tests: whether it is a function, its name, and whether it is a type of an impl.
-fn definitions(source: &Source) -> Vec<(bool, String, bool)> {
+/// What a file defines: whether it is a function, its name, and whether it is a type of an impl.
+type Definition = (bool, String, bool);
+
+/// What a file defines outside its tests.
+fn definitions(source: &Source) -> Vec<Definition> {
     let mut found = Vec::new();
     for line in source.without_tests().lines() {
         let indent = line.len() - line.trim_start().len();
@@ -249,7 +252,8 @@ fn definitions(source: &Source) -> Vec<(bool, String, bool)> {
     found
 }
 
-fn production() -> Vec<(String, Vec<(bool, String, bool)>)> {
+/// The files that are no tests, with what each defines.
+fn production() -> Vec<(String, Vec<Definition>)> {
     let sources = sources(&["src"]).into_iter().filter(|source| !source.is_test());
     sources.map(|source| (source.path.clone(), definitions(&source))).collect()
 }
@@ -272,8 +276,7 @@ fn a_type_exists_once() {
 /// Prints the shares, so that they can be lowered.
 #[test]
 fn names_have_two_words() {
-    let all: Vec<(bool, String, bool)> =
-        production().into_iter().flat_map(|(_, all)| all).collect();
+    let all: Vec<Definition> = production().into_iter().flat_map(|(_, all)| all).collect();
     for (what, most) in ONE_WORD_PERCENT {
         let names: Vec<&str> = all
             .iter()

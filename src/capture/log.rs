@@ -13,7 +13,7 @@ const PIECE: usize = 128 << 10;
 const BEGIN: usize = 64 << 10;
 /// Places that are kept of what could not be understood.
 const MOST_PLACES: usize = 100;
-/// Longest record that is given, unless a log is [told otherwise](Log::bounded). Memory is bounded by it.
+/// Longest record that is given, unless a log is [told otherwise](LogParser::with_max_bytes). Memory is bounded by it.
 pub const MOST_RECORD_BYTES: usize = 64 << 20;
 /// So much more is waited for before a record counts as too long: enough to see the head of the next one.
 const SLACK_BYTES: usize = 64 << 10;
@@ -99,8 +99,8 @@ pub enum LogUpdate<'r, 't> {
 /// What becomes of each record.
 type LogRecordHandler<'a> = &'a mut dyn FnMut(&LogRecord<'_>) -> LogFlow;
 
-/// One log. A file is [read](Log::read), a source that is still being written is [listened to](Log::listen); what comes
-/// in another way is [pushed](Log::push).
+/// One log. A file is [read](LogParser::read_source), a source that is still being written is [listened to](LogParser::follow_source); what comes
+/// in another way is [pushed](LogParser::push).
 pub struct LogParser {
     format: Option<(&'static str, Box<dyn FormatParser>)>,
     text: Vec<u8>,
@@ -192,7 +192,7 @@ impl LogParser {
 
     /// Reads a source that is still being written until it ends or `on` says so. The source gives
     /// `ErrorKind::WouldBlock` or `TimedOut` when nothing came for a while (some 200 ms): then a last record that looks
-    /// whole is given, [early](Doubt::Early), and after it `Idle`. May be called again after `on` ended it.
+    /// whole is given, [early](Confidence::Early), and after it `Idle`. May be called again after `on` ended it.
     ///
     /// # Errors
     /// When the source can't be read, or is no log.

@@ -109,7 +109,7 @@ pub fn decompress_source(source: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
 }
 
 /// Opens one that is still being written: standard input, a named pipe, or what `sweat ship` serves at a URL. It gives `ErrorKind::WouldBlock` when nothing
-/// came for 200 ms, as [`LogParser::follow_source`](super::Log::listen) wants it. A plain file ends where it ends.
+/// came for 200 ms, as [`LogParser::follow_source`](super::LogParser::follow_source) wants it. A plain file ends where it ends.
 ///
 /// # Errors
 /// When it can't be opened.

@@ -1,5 +1,5 @@
 //! What shall hold, in words: `p99 < 20ms`, `errors < 0.1%`, `events_per_s > 5000`.
-//! To add a metric: a variant of [`ComparedMetric`], its words in `METRICS`, and its unit in `ComparedMetric::unit`.
+//! To add a metric: a variant of [`Metric`], its words in `METRICS`, and its unit in `Metric::unit`.
 
 use std::fmt;
 

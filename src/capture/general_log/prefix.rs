@@ -41,9 +41,10 @@ pub(super) const LONGEST_BEGIN: usize = 128;
 /// Blanks before a session's number where a line has neither date nor tab.
 pub(super) const FEWEST_BLANKS: usize = 16;
 
-pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
+/// The time before a session's number, how such a line is written, and where the number may begin.
+fn parse_start_time(line: &[u8]) -> Option<(Option<u64>, LineFormat, usize)> {
     let is_blank = line.len() > SHORT_DATE && line[SHORT_DATE] == b' ';
-    let (time_us, way, from) = match *line.first()? {
+    Some(match *line.first()? {
         b'\t' => (None, LineFormat::Tabs, 1 + usize::from(line.get(1) == Some(&b'\t'))),
         b' ' if line.iter().take(FEWEST_BLANKS).all(|b| *b == b' ') => {
             (None, LineFormat::Blanks, 0)
@@ -67,7 +68,11 @@ pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
             )
         }
         _ => return None,
-    };
+    })
+}
+
+pub(super) fn parse_prefix(line: &[u8]) -> Option<LinePrefix<'_>> {
+    let (time_us, way, from) = parse_start_time(line)?;
     let mut at = from + line[from..].iter().take_while(|b| **b == b' ').count();
     let digits = line[at..].iter().take_while(|b| b.is_ascii_digit()).count();
     let session = std::str::from_utf8(&line[at..at + digits]).ok()?.parse().ok()?;

@@ -11,7 +11,7 @@ const SYSTEM: &str = "('mysql', 'information_schema', 'performance_schema', 'sys
 /// for one that calls something.
 ///
 /// # Errors
-/// As [`ArchiveError`] tells apart.
+/// As [`crate::client::Error`] tells apart.
 pub fn read_target_objects(session: &mut Session, allowed: &mut AllowList) -> Result<(), Error> {
     let views = session.query_rows(&format!(
         "SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS \

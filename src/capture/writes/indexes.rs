@@ -43,7 +43,7 @@ impl IndexCatalog {
     /// Asks the catalog, blocking.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`crate::client::Error`] tells apart.
     pub fn read_catalog(session: &mut Session) -> Result<IndexCatalog, Error> {
         let columns = session.query_rows(&format!(
             "SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS \

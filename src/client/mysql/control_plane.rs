@@ -51,7 +51,7 @@ impl Session {
     /// Control plane, blocking: rows of one statement; of several results, the first that has columns.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn query_rows(&mut self, sql: &str) -> Result<ResultSet, Error> {
         self.check_blocking()?;
         let result = block_on(self.fetch_rows(sql));
@@ -61,7 +61,7 @@ impl Session {
     /// Control plane, blocking: tells each row of one statement as it comes, and keeps none.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn for_each_row(
         &mut self,
         sql: &str,
@@ -75,7 +75,7 @@ impl Session {
     /// Control plane, blocking: first column of the first row.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn query_scalar(&mut self, sql: &str) -> Result<Option<String>, Error> {
         Ok(self.query_rows(sql)?.text_value(0, 0))
     }
@@ -83,7 +83,7 @@ impl Session {
     /// Control plane, blocking: a statement without rows.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn run_command(&mut self, sql: &str) -> Result<StatementReply, Error> {
         self.check_blocking()?;
         let result = block_on(self.execute(&mut Tally::default(), sql.as_bytes()));
@@ -95,7 +95,7 @@ impl Session {
     /// Only sessions from `Target::connect` may; others get a server error.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart. If `data` can't be read the connection is given up, so that
+    /// As [`Error`] tells apart. If `data` can't be read the connection is given up, so that
     /// the server keeps nothing of the half that it got.
     pub fn load_local(&mut self, sql: &str, data: &mut dyn Read) -> Result<StatementReply, Error> {
         self.check_blocking()?;
@@ -106,7 +106,7 @@ impl Session {
     /// Rows of one statement, for a worker too; not for the hot path.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub async fn fetch_rows(&mut self, sql: &str) -> Result<ResultSet, Error> {
         self.fetch_into(sql, None).await
     }

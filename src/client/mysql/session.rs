@@ -173,7 +173,7 @@ impl Session {
     /// Prepares a statement.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub async fn prepare(&mut self, sql: &str) -> Result<PreparedStatement, Error> {
         self.start_limited_statement().map_err(|e| self.error_from_event(e))?;
         match self.exchange_prepare(sql).await {
@@ -214,7 +214,7 @@ impl Session {
     /// Lets the server forget a prepared statement. It sends no answer.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub async fn close_statement(&mut self, statement: PreparedStatement) -> Result<(), Error> {
         self.start_statement().map_err(|e| self.error_from_event(e))?;
         let write = |out: &mut Vec<u8>| {

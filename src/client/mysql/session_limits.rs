@@ -64,7 +64,7 @@ impl SessionLimits {
     /// Sets up a new session. One that could not be set up is of no use.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart; also where the server knows no read-only transactions.
+    /// As [`Error`] tells apart; also where the server knows no read-only transactions.
     pub async fn set_up(&self, session: &mut Session) -> Result<(), Error> {
         let Some(all) = self.setup_statements(session.identity()) else {
             let server = session.identity().to_string();

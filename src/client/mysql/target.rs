@@ -140,7 +140,7 @@ impl Target {
     /// statement may take. It may `load_local`, and knows a Percona server from a MySQL.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn connect(&self, abandon: &Stop) -> Result<Session, Error> {
         check_not_reactor()?;
         let options = LoginOptions { files: true, ..self.options };
@@ -166,7 +166,7 @@ impl Target {
     /// Opens a session for a worker: on a reactor's thread it attaches itself, elsewhere it blocks.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub async fn open_session(&self, abandon: &Stop) -> Result<Session, Error> {
         // On the heap, so that a worker's future need not be as large as a login.
         Box::pin(self.open_session_within(abandon, self.options, self.connect_time())).await

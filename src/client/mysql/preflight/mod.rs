@@ -52,7 +52,7 @@ impl PreflightFacts {
     /// Asks the server, blocking.
     ///
     /// # Errors
-    /// As [`ArchiveError`] tells apart.
+    /// As [`Error`] tells apart.
     pub fn from_session(session: &mut Session) -> Result<PreflightFacts, Error> {
         let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({NAMES})");
         let variables = session.query_rows(&sql)?;
