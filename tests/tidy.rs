@@ -442,6 +442,50 @@ fn every_plugin_is_in_its_list() {
     }
 }
 
+/// Words that are the name of a plugin or an option, and of something else: where they may stand, and as what.
+const OTHER_MEANINGS: &[(&str, &str)] = &[
+    ("host", "a flag, a key of a plan, a word of logs"),
+    ("innodb", "the storage engine"),
+    ("load", "a step, a section of plans"),
+    ("null", "a word of SQL"),
+    ("variables", "a key of reports"),
+];
+
+/// A plugin says what others must know of it; nobody else asks for it by its name, or by the name of an option.
+#[test]
+fn plugins_are_named_in_their_room_and_on_the_command_line_only() {
+    let mut names: Vec<(&str, String)> = Vec::new();
+    for kind in sweat::workload::KINDS {
+        names.push(("workload", kind.name().to_owned()));
+        let options = kind.option_specs().into_iter().map(|spec| spec.name.to_owned());
+        names.extend(options.filter(|name| name.contains('-')).map(|name| ("workload", name)));
+    }
+    names.extend(sweat::warm::STRATEGIES.iter().map(|one| ("warm", one.name().to_owned())));
+    names.extend(sweat::probe::PROBES.iter().map(|one| ("probe", one.name().to_owned())));
+    let mut complaints = Vec::new();
+    for source in sources(&["src"]) {
+        let is_outer = source.path.starts_with("src/cli/");
+        if is_outer || source.is_test() || source.path.contains("fixture_") {
+            continue;
+        }
+        for (number, line) in source.without_tests().lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let is_named = |name: &str| code.contains(&format!("\"{name}\""));
+            for (room, name) in names.iter().filter(|(_, name)| is_named(name)) {
+                let known = OTHER_MEANINGS.iter().any(|(word, _)| word == name);
+                let inside = source.path.starts_with(&format!("src/{room}/"));
+                if !known && !inside {
+                    complaints.push(format!("{}:{}: names `{name}`", source.path, number + 1));
+                }
+            }
+            if code.contains("\"oltp_") && !source.path.starts_with("src/workload/") {
+                complaints.push(format!("{}:{}: names the mixes", source.path, number + 1));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
 #[test]
 fn every_plugin_is_in_the_docs() {
     let mut docs = read("README.md");

@@ -1,6 +1,7 @@
 //! Differences of counters. A counter that went backwards (restart, `FLUSH STATUS`) gives a gap, never a number.
 
 use crate::archive::{Counters, RunRecord, StepRecord, Trial};
+use crate::recorder::WorkloadFacts;
 
 use super::findings::CountedValue;
 
@@ -39,6 +40,11 @@ pub(super) fn step_of_trial<'a>(run: &'a RunRecord, trial: &Trial) -> Option<&'a
 /// A server variable at the start of the run.
 pub(super) fn server_variable<'a>(run: &'a RunRecord, name: &str) -> Option<&'a str> {
     run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name)).map(|v| v.start.as_str())
+}
+
+/// What the load's workload declares of itself.
+pub(super) fn declared_facts(trial: &Trial) -> WorkloadFacts {
+    trial.facts.clone().unwrap_or_default()
 }
 
 /// A fact of the experiment as a number, also if it was kept as text.

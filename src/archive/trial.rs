@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::hlog::{self, HistogramKind};
 use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
-use crate::recorder::{Histogram, SparseHistogram, new_histogram};
+use crate::recorder::{Histogram, SparseHistogram, WorkloadFacts, new_histogram};
 
 /// `trial.json`: written when the load begins, and again with totals when it has ended. The
 /// histograms of the whole load are not in it: they are the sum of those in `histograms.hlog`.
@@ -27,6 +27,8 @@ pub(super) struct TrialFile {
     step: u32,
     workload: String,
     options: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<WorkloadFacts>,
     arrival: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     offered_per_s: Option<f64>,
@@ -149,6 +151,7 @@ impl TrialFile {
             step: t.step,
             workload: t.workload.clone(),
             options: t.options.clone(),
+            facts: t.facts.clone(),
             arrival: t.arrival.clone(),
             offered_per_s: t.offered_per_s,
             workers: t.workers,
@@ -170,6 +173,7 @@ impl TrialFile {
             step: self.step,
             workload: self.workload.clone(),
             options: self.options.clone(),
+            facts: self.facts.clone(),
             arrival: self.arrival.clone(),
             offered_per_s: self.offered_per_s,
             workers: self.workers,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
-use crate::recorder::{Histogram, ReplayTotals, SparseHistogram, new_histogram};
+use crate::recorder::{Histogram, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
 /// values carry a prefix: `process.read_bytes`, `disk.vda.sectors_read`; names without a dot are
@@ -222,6 +222,8 @@ pub struct Trial {
     pub workload: String,
     /// The workload's options.
     pub options: BTreeMap<String, String>,
+    /// What the workload declares of itself; absent in folders that know no facts yet.
+    pub facts: Option<WorkloadFacts>,
     /// The load in words: `closed`, `poisson 4000/s`.
     pub arrival: String,
     /// Open loop: events per second offered.
@@ -286,6 +288,7 @@ impl Default for Trial {
             step: 0,
             workload: String::new(),
             options: BTreeMap::new(),
+            facts: None,
             arrival: String::new(),
             offered_per_s: None,
             workers: 0,

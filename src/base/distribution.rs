@@ -10,10 +10,13 @@
 //! so it is here: results stay comparable.
 //! Never knows: tables.
 
+use serde::{Deserialize, Serialize};
+
 use super::random::Rng;
 
 /// Options of the distributions; the defaults are sysbench's.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct DistributionOptions {
     /// `--rand-spec-iter`: uniform numbers per draw of `gaussian` and `special`.
     pub spec_iter: u32,

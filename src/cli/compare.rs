@@ -10,14 +10,14 @@ use crate::analysis::{
     CaveatLevel, ComparisonOptions, ComparisonVerdict, Findings, SetupDifference, compare_runs,
     differences_of, metric_name, metric_names,
 };
-use crate::archive::{self, RunRecord};
+use crate::archive::RunRecord;
 use crate::base::units::parse_share;
 use crate::plan::{Mistake, Mistakes, nearest_name};
 use crate::report::{self as formats, FORMATS, ReportStyle};
 
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::report;
+use super::report::{self, load_run};
 
 pub(super) fn command() -> Command {
     let command = Command::new("compare")
@@ -188,7 +188,7 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
         mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
     };
     for dir in dirs {
-        let run = match archive::read_run(dir) {
+        let run = match load_run(dir) {
             Ok(run) => run,
             Err(e) => {
                 mistake(e.to_string(), e.hint());

@@ -1,5 +1,7 @@
 //! `sweat demo`: what a warm buffer pool is worth on this machine, from nothing to a page.
 
+mod plan;
+
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -9,10 +11,12 @@ use super::exit::CommandOutcome;
 use super::present;
 use super::progress::ProgressLine;
 use crate::base::units::{self, ByteSize, UnitError};
-use crate::experiment::{self, PlanStep, RunListener, demo::DemoOptions};
+use crate::experiment::{self, PlanStep, RunListener};
 use crate::plan::{Mistake, Mistakes, Plan};
 use crate::recorder::Interval;
 use crate::workload::JobProgress;
+
+use self::plan::DemoOptions;
 
 /// Buffer pool and data if nothing else is said: in general, and with `--quick`.
 const USUAL: (&str, &str) = ("256M", "2x-pool");

@@ -12,6 +12,7 @@ use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
 use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
+use crate::workload;
 
 use super::check;
 use super::context::CliContext;
@@ -211,12 +212,25 @@ fn run_mistake(error: &archive::ArchiveError) -> anyhow::Error {
     Mistake { place: "RUN".to_owned(), why, hint }.into()
 }
 
+/// A run folder's contents. Loads of folders that keep no facts of their workload get today's, by its name and options.
+///
+/// # Errors
+/// When it is no run folder, or a newer sweat wrote it.
+pub(super) fn load_run(dir: &Path) -> Result<RunRecord, archive::ArchiveError> {
+    let mut run = archive::read_run(dir)?;
+    for trial in run.trials.iter_mut().filter(|trial| trial.facts.is_none()) {
+        let options = trial.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        trial.facts = Some(workload::declare_facts(&trial.workload, options));
+    }
+    Ok(run)
+}
+
 /// Everything there is to say about a run folder.
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
 pub(super) fn read_run(dir: &Path) -> anyhow::Result<(RunRecord, Findings)> {
-    let run = archive::read_run(dir).map_err(|e| run_mistake(&e))?;
+    let run = load_run(dir).map_err(|e| run_mistake(&e))?;
     let mut findings = analyse_run(&run);
     findings.folder = Some(dir.display().to_string());
     list_files(dir, dir, &mut findings.files);

@@ -5,17 +5,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::system::SystemUnderTest;
-use super::{machine, trial};
+use super::machine;
 use crate::analysis::noise::ServerFacts;
 use crate::base::{RealClock, Stop};
 use crate::client::Session;
 use crate::driver;
-use crate::plan::{ArrivalPlan, LoadPlan, Plan, TargetPlan, WorkloadPlan};
+use crate::plan::{ArrivalPlan, LoadPlan, Plan, TargetPlan};
 use crate::probe::noise::{NoiseChecks, NoiseContext, NoiseStage, measure_noise};
-use crate::probe::server_pid;
+use crate::probe::{PROBES, server_pid};
+use crate::workload;
 
-/// The workload that does nothing.
-const NULL: &str = "null";
 /// Events per second of the open loop that shows our own lateness.
 const PACE: f64 = 2000.0;
 
@@ -91,8 +90,7 @@ fn measure_own_limits(
     clock: RealClock,
     stop: &Stop,
 ) -> anyhow::Result<Vec<(String, f64)>> {
-    let workload = WorkloadPlan { kind: NULL.to_owned(), ..WorkloadPlan::default() };
-    let workload = trial::build_workload(&workload, None)?;
+    let workload = workload::idle_workload();
     let closed = LoadPlan { time: Some(time), ..LoadPlan::default() };
     let arrival = ArrivalPlan::Constant { per_second: PACE };
     let open = LoadPlan { arrival, ..closed.clone() };
@@ -113,15 +111,11 @@ const DATA: &str = "SELECT SUM(data_length + index_length) FROM information_sche
                     WHERE table_schema NOT IN \
                     ('mysql', 'sys', 'information_schema', 'performance_schema')";
 
-/// What each probe needs, and a statement that fails without it.
-const NEEDS: &[(&str, &str, &str)] = &[
-    ("innodb, processlist", "grant PROCESS", "SHOW ENGINE INNODB STATUS"),
-    (
-        "waits",
-        "grant SELECT on performance_schema.*",
-        "SELECT COUNT(*) FROM performance_schema.setup_consumers",
-    ),
-];
+/// What the watch of waits needs, and a statement that fails without it.
+const WAITS_NEED: (&str, &str) = (
+    "grant SELECT on performance_schema.*",
+    "SELECT COUNT(*) FROM performance_schema.setup_consumers",
+);
 
 /// Everything the server says about itself.
 fn server_facts(session: &mut Session, pid: Option<u32>) -> ServerFacts {
@@ -144,9 +138,9 @@ fn server_facts(session: &mut Session, pid: Option<u32>) -> ServerFacts {
     facts.status = status.into_iter().filter_map(|(n, v)| Some((n, v.parse().ok()?))).collect();
     facts.data_bytes =
         session.query_scalar(DATA).ok().flatten().and_then(|text| text.parse::<f64>().ok());
-    for (probe, needs, sql) in NEEDS {
+    for (probes, (needs, sql)) in probe_needs() {
         if session.query_rows(sql).is_err() {
-            facts.missing.push(((*probe).to_owned(), (*needs).to_owned()));
+            facts.missing.push((probes, needs.to_owned()));
         }
     }
     let unreadable = |pid: u32| std::fs::read(format!("/proc/{pid}/io")).is_err();
@@ -155,4 +149,17 @@ fn server_facts(session: &mut Session, pid: Option<u32>) -> ServerFacts {
         facts.missing.push(("process (I/O)".to_owned(), needs.to_owned()));
     }
     facts
+}
+
+/// What must be granted for probes, with a statement that fails without it: those that need the same together.
+fn probe_needs() -> Vec<(String, (&'static str, &'static str))> {
+    let mut needs: Vec<(String, (&str, &str))> = Vec::new();
+    let kinds = PROBES.iter().filter_map(|kind| Some((kind.name(), kind.needed_grant()?)));
+    for (name, grant) in kinds.chain([("waits", WAITS_NEED)]) {
+        match needs.iter_mut().find(|(_, known)| *known == grant) {
+            Some((names, _)) => *names = format!("{names}, {name}"),
+            None => needs.push((name.to_owned(), grant)),
+        }
+    }
+    needs
 }

@@ -8,7 +8,7 @@ use super::system::SystemUnderTest;
 use crate::archive::{CapacityRequest, ExperimentRequest, ServerRecord};
 use crate::base::{Clock as _, RealClock, Stop};
 use crate::plan::{CapacityPlan, Objective, Plan};
-use crate::workload::Workload;
+use crate::workload::{self, Workload};
 
 /// The server, from its own words.
 ///
@@ -122,16 +122,12 @@ pub(super) fn write_reach(run: &RunContext<'_>, workload: &dyn Workload) {
     });
 }
 
-/// Adds the sizes of pool and data, in bytes, once the data are there, and of the workload's options those that say
-/// how much there is. What the server does not tell is left out.
+/// Adds the sizes of pool and data, in bytes, once the data are there, and the amounts that the workload was asked for. What the server does not tell is left out.
 pub(super) fn write_data_sizes(run: &RunContext<'_>, plan: &Plan, environment: &SystemUnderTest) {
-    for name in ["rows", "lookups"] {
-        let count = plan.workload.options.count(name);
-        if count > 0 {
-            run.lock_writer().update_meta(|meta| {
-                meta.facts.insert(name.to_owned(), json!(count));
-            });
-        }
+    let declared = workload::declare_facts(&plan.workload.kind, plan.workload.options.iter());
+    if !declared.amounts.is_empty() {
+        let amounts = declared.amounts.into_iter().map(|(name, amount)| (name, json!(amount)));
+        run.lock_writer().update_meta(|meta| meta.facts.extend(amounts));
     }
     let session = environment.target().map(|t| t.connect(run.stop));
     let Some(Ok(mut session)) = session else { return };

@@ -4,7 +4,6 @@
 
 mod capacity;
 mod change;
-pub mod demo;
 pub mod doctor;
 mod dry_run;
 mod error_log;

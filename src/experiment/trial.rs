@@ -15,7 +15,7 @@ use crate::base::{Clock, StopReason, kernel};
 use crate::client::Target;
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
-use crate::recorder::{EventErrorKind, Recording};
+use crate::recorder::{EventErrorKind, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Workload};
 
@@ -81,6 +81,7 @@ pub(super) fn run_trial(
 ) -> anyhow::Result<Recording> {
     let classes = workload.class_names();
     let load = apply_overrides(&plan.load, &place.over);
+    let options = recorded_options(&plan.workload, workload);
     run.lock_writer().start_trial(Trial {
         id: trial_id(place),
         variant: place.variant.clone(),
@@ -90,7 +91,8 @@ pub(super) fn run_trial(
         settings: place.settings.iter().cloned().collect(),
         step: place.step,
         workload: plan.workload.kind.clone(),
-        options: recorded_options(&plan.workload, workload),
+        facts: Some(declare_facts(&plan.workload.kind, &options)),
+        options,
         arrival: arrival_text(&load),
         offered_per_s: offered_rate(&load),
         workers: load.workers,
@@ -202,12 +204,16 @@ pub(super) fn trial_id(place: &TrialPosition) -> String {
     format!("{:02}-{variant}{}", place.step, place.pass)
 }
 
-/// The workload's options, with the size of tables that was found where none was told.
+/// The workload's options, with what its data were found to be where nothing was told.
 fn recorded_options(plan: &WorkloadPlan, workload: &dyn Workload) -> BTreeMap<String, String> {
-    let found =
-        workload.data_reach().map(|reach| ("table-size".to_owned(), reach.rows.to_string()));
+    let found = workload.data_reach().map(|reach| reach.options).unwrap_or_default();
     let told = plan.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
     found.into_iter().chain(told).collect()
+}
+
+/// What the workload of this name declares of itself under these options.
+pub(super) fn declare_facts(kind: &str, options: &BTreeMap<String, String>) -> WorkloadFacts {
+    workload::declare_facts(kind, options.iter().map(|(name, value)| (&**name, &**value)))
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.

@@ -35,6 +35,9 @@ pub fn server_pid(session: &mut Session, local: bool) -> Option<u32> {
     process::find_server_pid(session, local)
 }
 
+/// What probes need that look at all sessions: see [`ProbeKind::needed_grant`].
+const PROCESS_GRANT: (&str, &str) = ("grant PROCESS", "SHOW ENGINE INNODB STATUS");
+
 /// All probes.
 pub const PROBES: &[&dyn ProbeKind] = &[
     &status::StatusProbe,
@@ -61,6 +64,11 @@ pub trait ProbeKind: Sync {
     /// Whether it is about the server: left out where there is none.
     fn needs_server(&self) -> bool {
         self.asks_server()
+    }
+    /// What must be granted for it to see all it can see, in words, and a statement that fails without; `None` where a
+    /// session is enough.
+    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
+        None
     }
     /// Builds it, on the thread that will sample it.
     fn build_probe(&self) -> Box<dyn Probe>;

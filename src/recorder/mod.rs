@@ -6,6 +6,7 @@
 
 mod atomic_histogram;
 mod collect;
+mod facts;
 mod replay_totals;
 mod shard;
 mod slots;
@@ -15,6 +16,7 @@ mod tests;
 mod types;
 
 pub use collect::{LoadEnding, Recorder};
+pub use facts::{KeyChoice, ReplayFacts, ReplayTiming, StatementRepeats, WorkloadFacts};
 pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};
 pub use shard::ShardWriter;
 pub use sparse::SparseHistogram;

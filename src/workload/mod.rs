@@ -16,7 +16,9 @@ use std::task::{Context, Poll};
 use crate::base::{Nanos, Stop};
 use crate::client::{self, Target};
 use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
-use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally};
+use crate::recorder::{
+    EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally, WorkloadFacts,
+};
 
 pub use crate::client::Error as OpenError;
 
@@ -79,6 +81,26 @@ pub fn build_workload(
     kind.build_workload(options, target)
 }
 
+/// What the workload of this name declares of itself under these options; nothing where the name or an option is none of
+/// today's, as in the folder of an old run.
+pub fn declare_facts<'a>(
+    name: &str,
+    options: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> WorkloadFacts {
+    let given: Vec<(String, String)> =
+        options.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let facts = |kind: &dyn WorkloadKind| {
+        let options = Options::from_given(&kind.option_specs(), &given).ok()?;
+        Some(kind.facts(&options))
+    };
+    find_kind(name).ok().and_then(facts).unwrap_or_default()
+}
+
+/// The workload that does nothing: what it measures is the driver.
+pub fn idle_workload() -> Box<dyn Workload> {
+    Box::new(null::NullWorkload)
+}
+
 /// What a workload would send, in words that are SQL where they can be: for a dry run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatementPreview {
@@ -96,6 +118,10 @@ pub trait WorkloadKind: Sync {
     fn help_line(&self) -> &'static str;
     /// What it can be told.
     fn option_specs(&self) -> Vec<OptionSpec>;
+    /// What findings must know of a load with these options, which are as [`Workload::data_reach`] completes them.
+    fn facts(&self, _options: &Options) -> WorkloadFacts {
+        WorkloadFacts::default()
+    }
     /// Whether it talks to a server at all.
     fn needs_target(&self) -> bool {
         true
@@ -192,6 +218,8 @@ pub struct DataReach {
     pub rows_there: u64,
     /// Share of the rows of all tables, 0 to 1.
     pub share: f64,
+    /// Options that say as much, for those that nobody gave.
+    pub options: Vec<(String, String)>,
 }
 
 /// Which of the workers this is.
@@ -361,11 +389,32 @@ async fn reopen_session<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::{KeyChoice, StatementRepeats};
 
     #[test]
     fn an_unknown_workload_is_named_with_the_nearest() {
         let mistake = find_kind("nul").err().unwrap();
         assert_eq!(mistake.hint.as_deref(), Some("did you mean null?"));
+    }
+
+    #[test]
+    fn facts_come_from_name_and_options_as_a_run_folder_keeps_them() {
+        let point = [("table-size", "2k"), ("tables", "3"), ("rand-type", "uniform")];
+        let facts = declare_facts(point_select_name(), point);
+        assert!(facts.one_row_per_read);
+        assert_eq!(facts.rows, Some(6_000));
+        assert!(matches!(facts.keys, Some(KeyChoice::Drawn { rows: 2_000, .. })), "{facts:?}");
+        assert_eq!(declare_facts(oltp::INSERT.name(), [("table-size", "9")]), Default::default());
+        let repeats = declare_facts(queries::QueriesKind.name(), [("passes", "0")]).repeats;
+        assert_eq!(repeats, Some(StatementRepeats { passes: None, shared: false }));
+        let lookups = declare_facts(lookup::LookupKind.name(), [("lookups", "5")]);
+        assert_eq!(lookups.amounts, [("lookups".to_owned(), 5)].into());
+        assert_eq!(declare_facts("of another sweat", []), WorkloadFacts::default());
+        assert_eq!(declare_facts(point_select_name(), [("of-another", "1")]), Default::default());
+    }
+
+    fn point_select_name() -> &'static str {
+        oltp::POINT_SELECT.name()
     }
 
     #[test]

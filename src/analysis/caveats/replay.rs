@@ -66,7 +66,8 @@ pub(super) fn part_load(input: &CaveatInput<'_>) -> Option<Caveat> {
     }
     let trial = replayed_trials(input).next()?;
     let share = left_out as f64 / records.max(1) as f64;
-    let writes = trial.options.get("writes").map_or("drop", String::as_str);
+    let facts = super::super::counters::declared_facts(trial).replay;
+    let writes = facts.as_ref().map_or("drop", |replay| replay.writes.as_str());
     if left_out == 0 && matches!(writes, "drop" | "execute") {
         return None;
     }

@@ -1,12 +1,13 @@
 //! Doubts about what the server answered: errors, nothing, from a cache, from memory that was still filling.
 
-use super::super::counters::{counter_rise, server_variable, step_of_trial};
+use super::super::counters::{counter_rise, declared_facts, server_variable, step_of_trial};
 use super::super::findings::{PoolTemperature, TrialFinding};
 use super::super::number_format::{
     format_bytes, format_number, format_percent, format_plural, format_time,
 };
 use super::super::sentences::caveat_texts;
 use super::{Caveat, CaveatInput};
+use crate::archive::Trial;
 
 /// Cached answers above this share of the reads make a load one of the cache.
 const CACHED: f64 = 0.01;
@@ -40,27 +41,24 @@ fn cached_answers(input: &CaveatInput<'_>) -> Option<Caveat> {
 }
 
 fn repeated_statements(input: &CaveatInput<'_>) -> Option<Caveat> {
-    let trial = input.run.trials.iter().find(|t| t.workload == "queries")?;
-    let passes = trial.options.get("passes").map_or("1", String::as_str);
-    let shared = trial.options.get("shared").is_some_and(|s| s == "on");
-    let times = match passes {
-        "0" => "again and again".to_owned(),
-        "1" if shared || trial.workers <= 1 => return None,
-        "1" => format!("{} times, once by each worker", trial.workers),
-        passes if shared || trial.workers <= 1 => format!("{passes} times"),
-        passes => format!("{passes} times by each of {} workers", trial.workers),
+    let repeats = |trial: &Trial| declared_facts(trial).repeats;
+    let (trial, repeats) = input.run.trials.iter().find_map(|t| Some((t, repeats(t)?)))?;
+    let is_single = repeats.shared || trial.workers <= 1;
+    let times = match repeats.passes {
+        None => "again and again".to_owned(),
+        Some(1) if is_single => return None,
+        Some(1) => format!("{} times, once by each worker", trial.workers),
+        Some(passes) if is_single => format!("{passes} times"),
+        Some(passes) => format!("{passes} times by each of {} workers", trial.workers),
     };
     Some(caveat_texts::SAME_QUERY_REPEATED.to_caveat(&[("times", &times)]))
 }
-
-/// Workloads whose every read finds exactly one row.
-const ONE_ROW: &[&str] = &["lookup", "oltp_point_select"];
 
 /// EMPTY: reads that found nothing.
 pub(super) fn empty_reads(input: &CaveatInput<'_>) -> Option<Caveat> {
     let shares = input.run.trials.iter().filter_map(|trial| {
         let (reads, rows) = (trial.tally.reads, trial.tally.rows);
-        let missing = match ONE_ROW.contains(&trial.workload.as_str()) {
+        let missing = match declared_facts(trial).one_row_per_read {
             true => 1.0 - rows as f64 / reads.max(1) as f64,
             false => f64::from(u8::from(rows == 0)),
         };

@@ -1,10 +1,13 @@
 //! Doubts about what was asked: which keys, how many users, in which order, with which settings.
 
 use crate::archive::Trial;
-use crate::base::distribution::{Distribution, DistributionOptions};
+use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
+use crate::recorder::KeyChoice;
 
-use super::super::counters::{counter_rise, numeric_fact, server_variable, step_of_trial};
+use super::super::counters::{
+    counter_rise, declared_facts, numeric_fact, server_variable, step_of_trial,
+};
 use super::super::findings::TrialFinding;
 use super::super::number_format::{
     format_bytes, format_number, format_percent, format_plural, format_time,
@@ -31,25 +34,11 @@ pub(super) fn key_distribution(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 /// Share of the draws that the hottest 1 % of the keys take, by drawing from the load's own distribution.
 fn hottest_share(trial: &Trial) -> Option<f64> {
-    let option = |name: &str| trial.options.get(name).map(String::as_str);
-    let number = |name: &str| option(name)?.parse::<f64>().ok();
-    if trial.workload == "lookup" {
-        return Some(HOTTEST);
-    }
-    if !trial.workload.starts_with("oltp_") || trial.workload == "oltp_insert" {
-        return None;
-    }
-    let base = DistributionOptions::default();
-    let shape = DistributionOptions {
-        spec_iter: number("rand-spec-iter").map_or(base.spec_iter, |v| v as u32),
-        spec_pct: number("rand-spec-pct").unwrap_or(base.spec_pct),
-        spec_res: number("rand-spec-res").unwrap_or(base.spec_res),
-        pareto_h: number("rand-pareto-h").unwrap_or(base.pareto_h),
-        zipfian_exp: number("rand-zipfian-exp").unwrap_or(base.zipfian_exp),
+    let (name, shape, rows) = match declared_facts(trial).keys? {
+        KeyChoice::Even => return Some(HOTTEST),
+        KeyChoice::Drawn { distribution, shape, rows } => (distribution, shape, rows.max(1)),
     };
-    let rows = number("table-size").unwrap_or(10_000.0).max(1.0) as u64;
-    let name = option("rand-type").unwrap_or("special");
-    let distribution = Distribution::new(name, &shape, 0, rows - 1).ok()?;
+    let distribution = Distribution::new(&name, &shape, 0, rows - 1).ok()?;
     // A bucket is a key where there are few, else a run of neighbours.
     let buckets = rows.min(BUCKETS);
     let mut rng = Rng::new(1, 0, 0);
@@ -76,10 +65,8 @@ const TOUCHED: f64 = 0.5;
 /// PARAM-DIST: a load too small to have asked for more than a part of the keys.
 pub(super) fn touched_rows(input: &CaveatInput<'_>) -> Option<Caveat> {
     let longest = input.run.trials.iter().max_by_key(|t| t.tally.reads + t.tally.writes)?;
-    let rows = numeric_fact(input.run, "rows").or_else(|| {
-        let number = |name: &str| longest.options.get(name)?.parse::<f64>().ok();
-        Some(number("table-size")? * number("tables").unwrap_or(1.0))
-    });
+    let declared = || declared_facts(longest).rows.map(|rows| rows as f64);
+    let rows = numeric_fact(input.run, "rows").or_else(declared);
     let rows = rows.filter(|rows| *rows > 0.0)?;
     let drawn = (longest.tally.reads + longest.tally.writes) as f64;
     // Of n draws from N equal keys 1 - e^(-n/N) of the keys are there; uneven ones touch fewer.

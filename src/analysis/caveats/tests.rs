@@ -3,6 +3,7 @@
 use super::*;
 use crate::analysis::{analyse_run, fixture_runs};
 use crate::archive::{RunState, SampleRecord, UnopenedRecord, VariableRecord};
+use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
 /// What the run's caveat of this name says; `None` if it has none.
 fn found(run: &RunRecord, id: &str) -> Option<Caveat> {
@@ -288,9 +289,10 @@ fn with_rise(run: &RunRecord, name: &str, rise: f64) -> RunRecord {
     run
 }
 
-fn with_option(run: &RunRecord, name: &str, value: &str) -> RunRecord {
+/// The run with a workload that declares this.
+fn with_facts(run: &RunRecord, facts: WorkloadFacts) -> RunRecord {
     let mut run = run.clone();
-    run.trials[0].options.insert(name.to_owned(), value.to_owned());
+    run.trials[0].facts = Some(facts);
     run
 }
 
@@ -344,16 +346,17 @@ fn memory_limits_and_clocks_of_the_machine() {
 
 #[test]
 fn keys_that_come_equally_often() {
-    let mut run = fixture_runs::bench_run();
+    let run = fixture_runs::bench_run();
     check_none(&run, "DATA-DIST");
-    run.trials[0].workload = "oltp_point_select".to_owned();
-    let typed = |name: &str| with_option(&run, "rand-type", name);
-    check(&typed("uniform"), "DATA-DIST", CaveatLevel::Note, ": uniform");
-    let special = found(&typed("special"), "DATA-DIST").unwrap().evidence;
+    let keys = |keys| with_facts(&run, WorkloadFacts { keys: Some(keys), ..Default::default() });
+    let drawn = |distribution: &str| {
+        let distribution = distribution.to_owned();
+        keys(KeyChoice::Drawn { distribution, shape: Default::default(), rows: 10_000 })
+    };
+    check(&drawn("uniform"), "DATA-DIST", CaveatLevel::Note, ": uniform");
+    let special = found(&drawn("special"), "DATA-DIST").unwrap().evidence;
     assert!(special.contains("7") && !special.contains("uniform"), "{special}");
-    let mut lookup = run.clone();
-    lookup.trials[0].workload = "lookup".to_owned();
-    check(&lookup, "DATA-DIST", CaveatLevel::Note, "take 1.00 %");
+    check(&keys(KeyChoice::Even), "DATA-DIST", CaveatLevel::Note, "take 1.00 %");
 }
 
 #[test]
@@ -364,6 +367,9 @@ fn a_load_that_touches_few_keys() {
     check(&run, "PARAM-DIST", CaveatLevel::Note, "at most 9.52 %");
     run.meta.facts.insert("rows".to_owned(), 100_000.into());
     check_none(&run, "PARAM-DIST");
+    run.meta.facts.remove("rows");
+    let declared = WorkloadFacts { rows: Some(1_200_000), ..WorkloadFacts::default() };
+    check(&with_facts(&run, declared), "PARAM-DIST", CaveatLevel::Note, "at most 9.52 %");
 }
 
 #[test]
@@ -465,7 +471,9 @@ fn answers_from_caches() {
     check_none(&with_rise(&on, "Qcache_hits", 100.0), "SAME-QUERY");
     let cached = with_rise(&on, "Qcache_hits", 60_000.0);
     check(&cached, "SAME-QUERY", CaveatLevel::Warn, "50.0 % of the reads of 01-load");
-    check(&with_option(&run, "passes", "7"), "SAME-QUERY", CaveatLevel::Note, "ran 7 times, with");
+    let repeats = Some(StatementRepeats { passes: Some(7), shared: false });
+    let repeated = with_facts(&run, WorkloadFacts { repeats, ..WorkloadFacts::default() });
+    check(&repeated, "SAME-QUERY", CaveatLevel::Note, "ran 7 times, with");
     let read = with_rise(&with_rise(&run, "Innodb_data_read", 200e6), "process.read_bytes", 10e6);
     check(&read, "PAGE-CACHE", CaveatLevel::Warn, "the page cache served the rest");
     let device = with_rise(&with_rise(&run, "Innodb_data_read", 2e8), "process.read_bytes", 2e8);
@@ -476,11 +484,12 @@ fn answers_from_caches() {
 fn reads_that_find_nothing() {
     let mut run = fixture_runs::bench_run();
     check_none(&run, "EMPTY");
-    run.trials[0].workload = "oltp_point_select".to_owned();
+    run.trials[0].facts =
+        Some(WorkloadFacts { one_row_per_read: true, ..WorkloadFacts::default() });
     check_none(&run, "EMPTY");
     run.trials[0].tally.rows /= 2;
     check(&run, "EMPTY", CaveatLevel::Warn, "50.0 % of 120 000 reads");
-    run.trials[0].workload = "queries".to_owned();
+    run.trials[0].facts = None;
     check_none(&run, "EMPTY");
     run.trials[0].tally.rows = 0;
     check(&run, "EMPTY", CaveatLevel::Warn, "100 % of");

@@ -2,7 +2,9 @@
 
 use crate::archive::RunRecord;
 use crate::base::random::Rng;
-use crate::recorder::{LeftOut, ReplayTotals, ReplayedClass, SparseHistogram};
+use crate::recorder::{
+    LeftOut, ReplayFacts, ReplayTiming, ReplayTotals, ReplayedClass, SparseHistogram, WorkloadFacts,
+};
 
 use super::super::fixture_runs;
 
@@ -115,6 +117,9 @@ pub(crate) fn replay_run() -> RunRecord {
     for (name, value) in [("log", "slow.log"), ("timing", "recorded"), ("writes", "drop")] {
         trial.options.insert(name.to_owned(), value.to_owned());
     }
+    let timing = ReplayTiming::Recorded { speed: 1.0 };
+    let replay = Some(ReplayFacts { timing, writes: "drop".to_owned() });
+    trial.facts = Some(WorkloadFacts { replay, ..WorkloadFacts::default() });
     trial.replayed = Some(replayed_log());
     run
 }

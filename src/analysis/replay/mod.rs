@@ -11,9 +11,11 @@ pub(crate) mod fixture_replays;
 mod tests;
 
 use crate::archive::{RunRecord, Trial};
-use crate::recorder::{LeftOut, ReplayTotals, ReplayedClass, SparseHistogram};
+use crate::recorder::{
+    LeftOut, ReplayFacts, ReplayTiming, ReplayTotals, ReplayedClass, SparseHistogram,
+};
 
-use super::counters::numeric_fact;
+use super::counters::{declared_facts, numeric_fact};
 use super::findings::{LeftOutFinding, NoiseItem, ReplayChange, ReplayFinding, ScheduleLag};
 use super::latency;
 use super::noise::{self, NoiseSlowdown};
@@ -94,6 +96,7 @@ fn variant_replay(run: &RunRecord, variant: &str, places: Vec<usize>) -> ReplayF
     let late_s = late.p90_s.or(late.max_s).unwrap_or(0.0);
     let classes = classes::replayed_class_findings(&told, asked_margin(run), round_trip_s, late_s);
     let sum = |of: fn(&ReplayedClass) -> u64| told.classes.iter().map(of).sum();
+    let facts = declared_facts(first).replay;
     let reason = |left: &LeftOut| LeftOutFinding {
         reason: left.reason.clone(),
         count: left.count,
@@ -108,11 +111,11 @@ fn variant_replay(run: &RunRecord, variant: &str, places: Vec<usize>) -> ReplayF
         ends_inferred: told.ends_inferred,
         span_s: (told.span_us > 0).then(|| us_to_seconds(told.span_us)),
         uncertainty_s: us_to_seconds(told.uncertainty_us),
-        timing: timing_text(first).unwrap_or_else(|| match first.options.get("timing") {
-            Some(fast) if fast == "fast" => "as fast as it goes".to_owned(),
+        timing: timing_text(first).unwrap_or_else(|| match &facts {
+            Some(ReplayFacts { timing: ReplayTiming::Fast, .. }) => "as fast as it goes".to_owned(),
             _ => first.arrival.clone(),
         }),
-        writes: first.options.get("writes").cloned().unwrap_or_default(),
+        writes: facts.map(|facts| facts.writes).unwrap_or_default(),
         lag: latency::summarize_sparse(&told.lag_ns),
         lag_bins: lag_histogram(&told.lag_ns),
         lag_by_second: told.lag_by_second_ns.iter().map(|ns| *ns as f64 / 1e9).collect(),
@@ -132,9 +135,10 @@ fn variant_replay(run: &RunRecord, variant: &str, places: Vec<usize>) -> ReplayF
 /// How the statements of a replay that follows the log's schedule are timed: `as recorded, 2x`.
 pub(super) fn timing_text(trial: &Trial) -> Option<String> {
     trial.replayed.as_ref().filter(|told| !told.lag_ns.is_empty())?;
-    let speed = trial.options.get("speed").map(|text| text.trim_start_matches('x'));
-    let speed = speed.and_then(|text| text.parse::<f64>().ok()).filter(|speed| *speed != 1.0);
-    Some(speed.map_or_else(|| "as recorded".to_owned(), |speed| format!("as recorded, {speed}x")))
+    Some(match declared_facts(trial).replay.map(|facts| facts.timing) {
+        Some(ReplayTiming::Recorded { speed }) if speed != 1.0 => format!("as recorded, {speed}x"),
+        _ => "as recorded".to_owned(),
+    })
 }
 
 /// The histogram of lags, from the first edge that has something to the last.

@@ -76,7 +76,8 @@ fn the_schedule_is_a_histogram_and_the_moment_it_was_left() {
     assert!((behind.share - 40.0 / 7240.0).abs() < 1e-9);
     assert_eq!(findings.trials[0].arrival, "as recorded");
     let mut run = fixture_replays::replay_run();
-    run.trials[0].options.insert("speed".to_owned(), "2".to_owned());
+    let facts = run.trials[0].facts.as_mut().unwrap();
+    facts.replay.as_mut().unwrap().timing = ReplayTiming::Recorded { speed: 2.0 };
     let told = run.trials[0].replayed.as_mut().unwrap();
     told.lag_ns = SparseHistogram::default();
     told.lag_ns.record_n(100_000_000, 5);

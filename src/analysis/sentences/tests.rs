@@ -15,6 +15,7 @@ use super::super::{
 };
 use super::{AnswerSentence, NOT_RELIABLE, answer_texts, caveat_texts};
 use crate::archive::{Counters, RunRecord, RunState, SampleRecord, UnopenedRecord, VariableRecord};
+use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
 /// Words that a void run has no right to.
 const PRAISE: &[&str] = &[
@@ -72,8 +73,12 @@ fn set(run: &mut RunRecord, name: &str, value: &str, end: &str) {
     });
 }
 
-fn option(run: &mut RunRecord, name: &str, value: &str) {
-    run.trials[0].options.insert(name.to_owned(), value.to_owned());
+fn declare(run: &mut RunRecord, facts: WorkloadFacts) {
+    run.trials[0].facts = Some(facts);
+}
+
+fn draw_keys(run: &mut RunRecord, keys: KeyChoice) {
+    declare(run, WorkloadFacts { keys: Some(keys), ..WorkloadFacts::default() });
 }
 
 fn lose_time(run: &mut RunRecord, step: usize, ns: f64) {
@@ -259,11 +264,15 @@ fn loads() -> Vec<Situation> {
         &["CLOSED_LOOP", "ONE_USER"],
     );
     add(
-        &|run| run.trials[0].workload = "oltp_point_select".to_owned(),
+        &|run| {
+            let (distribution, rows) = ("special".to_owned(), 10_000);
+            let shape = Default::default();
+            draw_keys(run, KeyChoice::Drawn { distribution, shape, rows });
+        },
         &["DATA_DIST"],
         &["DATA_DIST_EVEN"],
     );
-    add(&|run| run.trials[0].workload = "lookup".to_owned(), &["DATA_DIST_EVEN"], &["DATA_DIST"]);
+    add(&|run| draw_keys(run, KeyChoice::Even), &["DATA_DIST_EVEN"], &["DATA_DIST"]);
     add(
         &|run| {
             run.meta.facts.insert("rows".to_owned(), 1_200_000.into());
@@ -299,7 +308,14 @@ fn loads() -> Vec<Situation> {
         &["THINK_OFF"],
     );
     add(&|run| raise(run, "Qcache_hits", 60_000.0), &["SAME_QUERY_CACHED"], &[]);
-    add(&|run| option(run, "passes", "7"), &["SAME_QUERY_REPEATED"], &["SAME_QUERY_CACHED"]);
+    add(
+        &|run| {
+            let repeats = Some(StatementRepeats { passes: Some(7), shared: false });
+            declare(run, WorkloadFacts { repeats, ..WorkloadFacts::default() });
+        },
+        &["SAME_QUERY_REPEATED"],
+        &["SAME_QUERY_CACHED"],
+    );
     add(
         &|run| {
             set(run, "query_cache_type", "ON", "ON");

@@ -21,6 +21,9 @@ impl ProbeKind for InnodbProbe {
     fn asks_server(&self) -> bool {
         true
     }
+    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
+        Some(super::PROCESS_GRANT)
+    }
     fn build_probe(&self) -> Box<dyn Probe> {
         Box::new(InnodbProbe)
     }

@@ -17,6 +17,9 @@ impl ProbeKind for ProcesslistKind {
     fn asks_server(&self) -> bool {
         true
     }
+    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
+        Some(super::PROCESS_GRANT)
+    }
     fn build_probe(&self) -> Box<dyn Probe> {
         Box::new(ProcesslistProbe { source: None })
     }

@@ -17,7 +17,7 @@ use crate::base::units::ByteSize;
 use crate::base::{Nanos, Stop};
 use crate::client::{self, ParameterValue, PreparedStatement, Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, EventOutcome, Tally};
+use crate::recorder::{ClassId, EventOutcome, KeyChoice, Tally, WorkloadFacts};
 
 use super::{
     BoxedWorker, DataJob, StatementPreview, Worker, WorkerContext, Workload, WorkloadKind, fill,
@@ -57,6 +57,16 @@ impl WorkloadKind for LookupKind {
                 "prepare also writes the statements of --lookups to this file",
             ),
         ]
+    }
+    fn facts(&self, options: &Options) -> WorkloadFacts {
+        let amounts = ["rows", "lookups"].map(|name| (name.to_owned(), options.count(name)));
+        WorkloadFacts {
+            one_row_per_read: true,
+            keys: Some(KeyChoice::Even),
+            rows: Some(options.count("rows")).filter(|rows| *rows > 0),
+            amounts: amounts.into_iter().filter(|(_, amount)| *amount > 0).collect(),
+            ..WorkloadFacts::default()
+        }
     }
     fn ends_by_itself(&self) -> bool {
         true

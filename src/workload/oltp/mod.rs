@@ -17,6 +17,7 @@ use anyhow::{Context as _, bail};
 use crate::base::Stop;
 use crate::client::Target;
 use crate::plan::{Mistake, OptionSpec, Options};
+use crate::recorder::WorkloadFacts;
 
 use super::{
     BoxedWorker, DataJob, DataReach, StatementPreview, WorkerContext, Workload, WorkloadKind,
@@ -45,6 +46,9 @@ impl WorkloadKind for OltpKind {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         options::option_specs()
+    }
+    fn facts(&self, options: &Options) -> WorkloadFacts {
+        options::mix_facts(&self.0, options)
     }
     fn build_workload(
         &self,

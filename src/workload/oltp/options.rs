@@ -2,6 +2,7 @@
 
 use crate::base::distribution::{Distribution, DistributionOptions};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
+use crate::recorder::{KeyChoice, WorkloadFacts};
 
 use super::mix::StatementMix;
 use super::statement::OltpStatement;
@@ -54,6 +55,8 @@ impl Default for OltpSettings {
     }
 }
 
+/// The option that says how many rows a table has.
+pub(super) const SIZE_OPTION: &str = "table-size";
 const MOST_HOLES: u64 = 65_535;
 /// Rows of a table that `prepare` makes if nobody says how many.
 const TABLE_SIZE: u64 = 10_000;
@@ -65,7 +68,7 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
     vec![
         spec("tables", Count, "1", "tables, sbtest1 and so on"),
-        spec("table-size", Count, "", "rows of each table [prepare: 10000, load: all there are]"),
+        spec(SIZE_OPTION, Count, "", "rows of each table [prepare: 10000, load: all there are]"),
         spec("range-size", Count, "100", "rows of a range that is read"),
         spec("point-selects", Count, "10", "reads by key in a transaction"),
         spec("simple-ranges", Count, "1", "ranges read in a transaction"),
@@ -104,10 +107,10 @@ impl OltpSettings {
     /// All mistakes together.
     pub(super) fn from_options(options: &Options) -> Result<OltpSettings, Mistakes> {
         let mut mistakes = Vec::new();
-        let is_size_told = options.text("table-size").is_some();
+        let is_size_told = options.text(SIZE_OPTION).is_some();
         let mut ranged = |name: &str, least: u64, most: u64| {
             let value = match name {
-                "table-size" if !is_size_told => TABLE_SIZE,
+                SIZE_OPTION if !is_size_told => TABLE_SIZE,
                 name => options.count(name),
             };
             if !(least..=most).contains(&value) {
@@ -117,7 +120,7 @@ impl OltpSettings {
             value.clamp(least, most)
         };
         let tables = ranged("tables", 1, 1_000_000);
-        let table_size = ranged("table-size", 1, MOST_ROWS);
+        let table_size = ranged(SIZE_OPTION, 1, MOST_ROWS);
         let range_size = ranged("range-size", 1, MOST_ROWS);
         let random_points = ranged("random-points", 1, MOST_HOLES);
         let other_name = options.text("random-ranges").is_some();
@@ -178,6 +181,28 @@ impl OltpSettings {
         let (low, high) = worker_range(self.table_size, worker, workers);
         let own = Distribution::new(&self.rand_type, &self.shape, low, high);
         own.expect("its name and shape were checked, and no part is empty")
+    }
+}
+
+/// What findings must know of a mix under these options.
+pub(super) fn mix_facts(mix: &StatementMix, options: &Options) -> WorkloadFacts {
+    let Ok(settings) = OltpSettings::from_options(options) else { return WorkloadFacts::default() };
+    let actions = mix_actions(mix, options);
+    let all_are = |statement: OltpStatement| {
+        actions.iter().flat_map(|action| action.statements).all(|one| *one == statement)
+    };
+    if all_are(OltpStatement::InsertNew) {
+        return WorkloadFacts::default();
+    }
+    WorkloadFacts {
+        one_row_per_read: all_are(OltpStatement::PointSelect),
+        rows: settings.is_size_told.then(|| settings.table_size.saturating_mul(settings.tables)),
+        keys: Some(KeyChoice::Drawn {
+            distribution: settings.rand_type,
+            shape: settings.shape,
+            rows: settings.table_size,
+        }),
+        ..WorkloadFacts::default()
     }
 }
 

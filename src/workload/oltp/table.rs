@@ -11,7 +11,7 @@ use crate::workload::{DataJob, DataReach, JobProgress};
 
 use super::OltpWorkload;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
-use super::options::OltpSettings;
+use super::options::{OltpSettings, SIZE_OPTION};
 use super::statement::OltpStatement;
 
 /// Columns of a table.
@@ -147,7 +147,9 @@ fn settle_size(workload: &OltpWorkload, names: &[String], sizes: &[u64]) {
     let rows = workload.effective_settings().table_size;
     let reached: u64 = sizes.iter().map(|there| rows.min(*there)).sum();
     let share = reached as f64 / sizes.iter().sum::<u64>() as f64;
-    let _ = workload.reach.set(DataReach { table: table.clone(), rows, rows_there, share });
+    let options = vec![(SIZE_OPTION.to_owned(), rows.to_string())];
+    let table = table.clone();
+    let _ = workload.reach.set(DataReach { table, rows, rows_there, share, options });
 }
 
 fn table_mistake(workload: &OltpWorkload, table: &str, why: String) -> Mistake {

@@ -12,7 +12,7 @@ use crate::base::reactor::block_on;
 use crate::base::{Nanos, Stop};
 use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
-use crate::recorder::{ClassId, EventOutcome, Tally};
+use crate::recorder::{ClassId, EventOutcome, StatementRepeats, Tally, WorkloadFacts};
 
 use super::{BoxedWorker, Worker, WorkerContext, Workload, WorkloadKind};
 
@@ -41,6 +41,11 @@ impl WorkloadKind for QueriesKind {
             spec("passes", Count, "1", "how often the statements are run through; 0 for ever"),
             spec("shared", Switch, "off", "workers share one pass instead of one each"),
         ]
+    }
+    fn facts(&self, options: &Options) -> WorkloadFacts {
+        let passes = Some(options.count("passes")).filter(|passes| *passes > 0);
+        let repeats = StatementRepeats { passes, shared: options.switch("shared") };
+        WorkloadFacts { repeats: Some(repeats), ..WorkloadFacts::default() }
     }
     fn ends_by_itself(&self) -> bool {
         true

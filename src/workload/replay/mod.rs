@@ -27,7 +27,7 @@ use crate::base::Stop;
 use crate::client::Target;
 use crate::client::preflight::ConnectionLimits;
 use crate::plan::{Mistake, OptionSpec, Options};
-use crate::recorder::ReplayTotals;
+use crate::recorder::{ReplayTotals, WorkloadFacts};
 
 use super::{BoxedWorker, WorkerContext, Workload, WorkloadKind};
 
@@ -51,6 +51,10 @@ impl WorkloadKind for ReplayKind {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         setup::option_specs()
+    }
+    fn facts(&self, options: &Options) -> WorkloadFacts {
+        let replay = Some(setup::replay_facts(options));
+        WorkloadFacts { replay, ..WorkloadFacts::default() }
     }
     fn ends_by_itself(&self) -> bool {
         true

@@ -8,14 +8,16 @@ use std::thread::{Builder, JoinHandle};
 use super::log_reader::{ReadStats, ReplayLogReader, StatementSink};
 use super::prescan::LogPrescan;
 use super::session_queues::{QueueBounds, SessionAssignment, SessionQueues};
-use super::setup::{ReplaySetup, StatementTiming};
+use super::setup::ReplaySetup;
 use super::source;
 use super::start_order::StartOrder;
 use super::statement::ReplayStatement;
 use super::stats::LeftOutCounts;
 use crate::base::{Nanos, StopReason};
 use crate::plan::Mistake;
-use crate::recorder::{EventRecord, Histogram, LeftOut, ReplayTotals, new_histogram};
+use crate::recorder::{
+    EventRecord, Histogram, LeftOut, ReplayTiming, ReplayTotals, new_histogram,
+};
 
 /// Seconds of a load for which the longest lag is kept.
 const MOST_SECONDS: usize = 100_000;
@@ -163,8 +165,8 @@ impl ReplayRun {
     /// From the begin of the log to something, as fast as it is replayed.
     pub(super) fn replay_offset(&self, at_us: u64) -> Nanos {
         match self.setup.when {
-            StatementTiming::Recorded { speed } => Nanos((at_us as f64 * 1000.0 / speed) as u64),
-            StatementTiming::Fast | StatementTiming::Arrival => Nanos(0),
+            ReplayTiming::Recorded { speed } => Nanos((at_us as f64 * 1000.0 / speed) as u64),
+            ReplayTiming::Fast | ReplayTiming::Arrival => Nanos(0),
         }
     }
 
@@ -173,7 +175,7 @@ impl ReplayRun {
         self.sent.fetch_add(1, Relaxed);
         self.first_us.fetch_min(at_us, Relaxed);
         self.last_us.fetch_max(at_us, Relaxed);
-        if !matches!(self.setup.when, StatementTiming::Recorded { .. }) {
+        if !matches!(self.setup.when, ReplayTiming::Recorded { .. }) {
             return;
         }
         let start = self.start.get().copied().unwrap_or_default();

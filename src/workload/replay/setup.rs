@@ -8,6 +8,7 @@ use crate::capture::source;
 use crate::capture::writes::IndexCatalog;
 use crate::client::SessionLimits;
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan};
+use crate::recorder::{ReplayFacts, ReplayTiming};
 
 /// Seats for a log whose end is not known.
 const STREAM_SEATS: u64 = 1_000;
@@ -15,17 +16,6 @@ const STREAM_SEATS: u64 = 1_000;
 const MOST_SEATS: u64 = 20_000;
 /// Most classes told apart.
 const MOST_CLASSES: u64 = 10_000;
-
-/// When statements begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum StatementTiming {
-    /// As far apart as recorded, so many times as fast.
-    Recorded { speed: f64 },
-    /// Each session's statements one right after the other.
-    Fast,
-    /// When the load's arrival says, in the order of the file.
-    Arrival,
-}
 
 /// Longest wait for a lock where writes are executed: the servers' own default.
 const LOCK_WAIT: Duration = Duration::from_secs(50);
@@ -46,7 +36,7 @@ pub(super) struct TargetClaims {
 pub(super) struct ReplaySetup {
     /// Logs, in order.
     pub(super) logs: Vec<PathBuf>,
-    pub(super) when: StatementTiming,
+    pub(super) when: ReplayTiming,
     pub(super) writes: WritesPlan,
     /// Seats asked for; `None` for as many as the log needs.
     pub(super) sessions: Option<u64>,
@@ -112,6 +102,20 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     ]
 }
 
+fn replay_timing(options: &Options) -> ReplayTiming {
+    match options.text("timing") {
+        Some("fast") => ReplayTiming::Fast,
+        Some("arrival") => ReplayTiming::Arrival,
+        _ => ReplayTiming::Recorded { speed: options.number("speed") },
+    }
+}
+
+/// What findings must know of a replay under these options.
+pub(super) fn replay_facts(options: &Options) -> ReplayFacts {
+    let writes = options.text("writes").unwrap_or_default().to_owned();
+    ReplayFacts { timing: replay_timing(options), writes }
+}
+
 impl ReplaySetup {
     /// Reads the options.
     ///
@@ -138,12 +142,8 @@ impl ReplaySetup {
         if speed <= 0.0 {
             wrong("--speed", "must be above 0", "as in 2 for twice as fast");
         }
-        let when = match options.text("timing") {
-            Some("fast") => StatementTiming::Fast,
-            Some("arrival") => StatementTiming::Arrival,
-            _ => StatementTiming::Recorded { speed },
-        };
-        if !matches!(when, StatementTiming::Recorded { .. })
+        let when = replay_timing(options);
+        if !matches!(when, ReplayTiming::Recorded { .. })
             && options.text("speed").is_some_and(|s| s != "1")
         {
             wrong(
@@ -269,7 +269,7 @@ mod tests {
         let setup = setup(&[("log", "a.log, b.log")]).unwrap();
         assert_eq!(setup.logs, [PathBuf::from("a.log"), PathBuf::from("b.log")]);
         assert_eq!(setup.writes, WritesPlan::Drop);
-        assert_eq!(setup.when, StatementTiming::Recorded { speed: 1.0 });
+        assert_eq!(setup.when, ReplayTiming::Recorded { speed: 1.0 });
         assert!(setup.allowed.functions.is_empty() && !setup.from_start && !setup.recorded_now);
         assert_eq!((setup.worker_count(Some(7)), setup.worker_count(None)), (7, 1000));
         assert!(!setup.is_stream());

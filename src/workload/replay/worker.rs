@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use super::run::ReplayRun;
 use super::session_queues::{SessionAssignment, SessionPoll};
-use super::setup::StatementTiming;
 use super::statement::{ReplayEventKind, ReplayStatement};
 use super::tracker::statement_words;
 use crate::base::Nanos;
 use crate::client::{self, Session, Target};
 use crate::plan::WritesPlan;
-use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, Tally};
+use crate::recorder::{
+    EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTiming, Tally,
+};
 use crate::workload::{Worker, WorkerContext};
 
 /// Attempts to connect before a session is left out.
@@ -177,7 +178,7 @@ impl ReplayWorker {
 
     /// Whether connecting is an event of its own, and due.
     fn must_connect(&self) -> bool {
-        self.session.is_none() && self.round.setup.when != StatementTiming::Arrival
+        self.session.is_none() && self.round.setup.when != ReplayTiming::Arrival
     }
 
     /// Where a transaction lost its begin, nothing of it is sent on.
@@ -262,8 +263,8 @@ impl ReplayWorker {
             None => return now,
         };
         match self.round.setup.when {
-            StatementTiming::Fast | StatementTiming::Arrival => now,
-            StatementTiming::Recorded { .. } => {
+            ReplayTiming::Fast | ReplayTiming::Arrival => now,
+            ReplayTiming::Recorded { .. } => {
                 match poll_fn(|cx| self.round.poll_origin(cx.waker())).await {
                     Some(origin) => origin + self.round.replay_offset(at_us),
                     None => {
@@ -358,7 +359,7 @@ impl Worker for ReplayWorker {
                 if let (Some(_), Some(session)) = (self.failure, &self.session) {
                     self.error_text = session.error_text().to_owned();
                 }
-                if self.round.setup.when == StatementTiming::Arrival {
+                if self.round.setup.when == ReplayTiming::Arrival {
                     self.turn = Some(item.number);
                     let (turn, worker) = (&self.round.turn, self.worker);
                     poll_fn(|cx| turn.poll_turn(item.number, worker, cx.waker())).await;

@@ -15,21 +15,21 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What can be chosen.
 #[derive(Clone, Debug)]
-pub struct DemoOptions {
+pub(super) struct DemoOptions {
     /// Buffer pool, in bytes.
-    pub pool_bytes: u64,
+    pub(super) pool_bytes: u64,
     /// Data with their index.
-    pub size: ByteSize,
+    pub(super) size: ByteSize,
     /// Rows, instead of a size.
-    pub rows: Option<u64>,
+    pub(super) rows: Option<u64>,
     /// How many different rows are looked up.
-    pub lookups: u64,
+    pub(super) lookups: u64,
     /// The server program; found if not given.
-    pub server: Option<PathBuf>,
+    pub(super) server: Option<PathBuf>,
     /// Seed of data and lookups.
-    pub seed: u64,
+    pub(super) seed: u64,
     /// Where the run folder goes.
-    pub runs_dir: PathBuf,
+    pub(super) runs_dir: PathBuf,
 }
 
 impl DemoOptions {
@@ -37,7 +37,7 @@ impl DemoOptions {
     ///
     /// # Errors
     /// When an option does not fit.
-    pub fn to_plan(&self) -> Result<Plan, Vec<Mistake>> {
+    pub(super) fn to_plan(&self) -> Result<Plan, Vec<Mistake>> {
         let bytes = match self.size {
             ByteSize::Bytes(bytes) => bytes,
             ByteSize::TimesPool(times) => (self.pool_bytes as f64 * times) as u64,
