@@ -30,7 +30,8 @@ fn primitives() -> (f64, f64) {
     let read = measure("clock read", 2_000_000, |_| {
         black_box(clock.now());
     });
-    let (_recorder, writers) = Recorder::new(vec!["null".to_owned()], 1);
+    let (_recorder, writers) =
+        Recorder::new(vec!["null".to_owned()], sweat::workload::sql::COUNTERS, 1);
     let outcome = EventOutcome { class: ClassId(0), error: None };
     let record = measure("record: response, service, tally", 2_000_000, |n| {
         let ended = Nanos(1_000_000 + (n & 0xffff));

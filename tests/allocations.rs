@@ -101,6 +101,7 @@ fn interval(second: u64) -> Interval {
         }],
         lateness: sweat::recorder::new_histogram(),
         unbegun: sweat::recorder::new_histogram(),
+        counters: sweat::workload::sql::COUNTERS,
         tally: sweat::recorder::Tally::default(),
         reconnects: 0,
         in_flight: 1,

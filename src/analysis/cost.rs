@@ -94,8 +94,8 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
         push(source.id, source.title, source.unit, amount, names);
     }
     let tally = &trial.tally;
-    let bytes = (tally.bytes_received as f64, tally.bytes_sent as f64);
-    push("rows", "rows received", "", Some(tally.rows as f64), ours("our own count"));
+    let bytes = (tally.count("bytes_received") as f64, tally.count("bytes_sent") as f64);
+    push("rows", "rows received", "", Some(tally.count("rows") as f64), ours("our own count"));
     push("received_bytes", "network received", "B", Some(bytes.0), ours("our own count"));
     push("sent_bytes", "network sent", "B", Some(bytes.1), ours("our own count"));
     items

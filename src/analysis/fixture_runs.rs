@@ -335,17 +335,20 @@ impl ServerSimulator {
         self.run_for(length, misses, events);
         let mut by_class = vec![0; self.classes.len()];
         by_class[class] = events;
-        trial.tally.reads += events;
-        trial.tally.rows += events;
-        trial.tally.bytes_received += events * 330;
-        trial.tally.bytes_sent += events * 52;
+        let mut tally = TallyRecord::default();
+        for name in ["reads", "rows"] {
+            *tally.count_mut(name) = events;
+            *trial.tally.count_mut(name) += events;
+        }
+        *trial.tally.count_mut("bytes_received") += events * 330;
+        *trial.tally.count_mut("bytes_sent") += events * 52;
         trial.intervals.push(IntervalRecord {
             began_ns,
             ended_ns: self.now,
             errors: vec![0; by_class.len()],
             events: by_class,
             response: (&response).into(),
-            tally: TallyRecord { reads: events, rows: events, ..TallyRecord::default() },
+            tally,
             reconnects: 0,
             in_flight: 1,
             backlog: 0,

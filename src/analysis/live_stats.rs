@@ -206,6 +206,7 @@ mod tests {
             ended: Nanos(ended_s * 1_000_000_000),
             classes: vec![class],
             lateness: new_histogram(),
+            counters: &[],
             tally: Tally::default(),
             reconnects: 1,
             in_flight: 0,

@@ -266,8 +266,7 @@ fn mean_above_p99_note(run: &RunRecord, trial: &Trial, finding: &WaitFinding) ->
 /// Threads of the server that were ready and had no CPU, the mean over the load.
 fn threads_waiting_for_cpu(run: &RunRecord, trial: &Trial) -> Option<f64> {
     let name = "process.threads_waited_for_cpu_s";
-    let of_load =
-        |s: &&SampleRecord| s.began_ns >= trial.began_ns && s.began_ns <= trial.ended_ns;
+    let of_load = |s: &&SampleRecord| s.began_ns >= trial.began_ns && s.began_ns <= trial.ended_ns;
     let points: Vec<(u64, f64)> = run
         .samples
         .iter()

@@ -10,16 +10,17 @@ use crate::base::StopReason;
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{EventErrorKind, Interval, Recording, Tally, new_histogram};
 
-impl From<&Tally> for TallyRecord {
-    fn from(t: &Tally) -> TallyRecord {
-        TallyRecord {
-            reads: t.reads,
-            writes: t.writes,
-            other: t.other,
-            rows: t.rows,
-            bytes_received: t.bytes_received,
-            bytes_sent: t.bytes_sent,
+/// What an interval counted, by name.
+impl From<&Interval> for TallyRecord {
+    fn from(interval: &Interval) -> TallyRecord {
+        let Tally { counts, bytes_received, bytes_sent } = interval.tally;
+        let mut record = TallyRecord::default();
+        for (counter, count) in interval.counters.iter().zip(counts) {
+            *record.count_mut(counter.name) = count;
         }
+        *record.count_mut("bytes_received") = bytes_received;
+        *record.count_mut("bytes_sent") = bytes_sent;
+        record
     }
 }
 
@@ -31,7 +32,7 @@ impl From<&Interval> for IntervalRecord {
             events: i.classes.iter().map(|c| c.response.len()).collect(),
             errors: i.classes.iter().map(|c| c.failed.len()).collect(),
             response: (&i.response_times()).into(),
-            tally: (&i.tally).into(),
+            tally: i.into(),
             reconnects: i.reconnects,
             in_flight: i.in_flight,
             backlog: i.backlog,
@@ -74,7 +75,7 @@ impl Trial {
         self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
         self.lateness = total.lateness.clone();
         self.unbegun = total.unbegun.clone();
-        self.tally = (&total.tally).into();
+        self.tally = total.into();
         self.reconnects = total.reconnects;
         self.clipped = recording.clipped;
         self.abandoned = recording.abandoned;

@@ -9,8 +9,8 @@ use super::*;
 use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
-    ClassId, ClassTotals, ErrorCount, EventError, EventErrorKind, Histogram, Interval, Recording,
-    Tally, UnopenedWorker, new_histogram,
+    ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
+    Recording, Tally, UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -20,6 +20,11 @@ fn histogram(values: &[u64]) -> Histogram {
     }
     h
 }
+
+const COUNTERS: &[CounterSpec] = &[
+    CounterSpec { name: "reads", unit: "statements" },
+    CounterSpec { name: "pages", unit: "pages" },
+];
 
 fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
     let class = |[response, service, failed]: &[Vec<u64>; 3]| ClassTotals {
@@ -32,14 +37,8 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
         ended: Nanos((second + 1) * 1_000_000_007),
         classes: classes.iter().map(class).collect(),
         lateness: histogram(late),
-        tally: Tally {
-            reads: second,
-            writes: 2,
-            other: 3,
-            rows: 4,
-            bytes_received: 5,
-            bytes_sent: 6,
-        },
+        counters: COUNTERS,
+        tally: Tally { counts: [second, 2, 0, 0, 0, 0], bytes_received: 5, bytes_sent: 6 },
         reconnects: second,
         in_flight: 7,
         backlog: 8,
@@ -286,7 +285,7 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
     assert_eq!(trial.response[0], sum.classes[0].response);
     assert_eq!(trial.failed[1], sum.classes[1].failed);
     assert_eq!(trial.lateness, sum.lateness);
-    assert_eq!(trial.tally, (&sum.tally).into());
+    assert_eq!(trial.tally, (&sum).into());
     assert_eq!(trial.ended_ns, sum.ended.0);
     assert_eq!(run.steps, [step(1, None)]);
     // Flushed every three seconds of the run: at most the last three samples are lost.

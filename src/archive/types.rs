@@ -250,7 +250,7 @@ pub struct Trial {
     pub lateness: Histogram,
     /// Open loop: how long the arrivals that were due and never began had waited at the end.
     pub unbegun: Histogram,
-    /// Statements, rows, bytes.
+    /// What was counted.
     pub tally: TallyRecord,
     /// Errors by class and code.
     pub errors: Vec<ErrorRecord>,
@@ -331,7 +331,7 @@ pub struct IntervalRecord {
     pub errors: Vec<u64>,
     /// Response times of good events, all classes together.
     pub response: SparseHistogram,
-    /// Statements, rows, bytes.
+    /// What was counted.
     pub tally: TallyRecord,
     /// Sessions opened anew.
     pub reconnects: u64,
@@ -353,32 +353,28 @@ pub struct UnopenedRecord {
     pub why: String,
 }
 
-/// Statements, rows, bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TallyRecord {
-    /// Statements that read.
-    pub reads: u64,
-    /// Statements that changed data.
-    pub writes: u64,
-    /// Other statements.
-    pub other: u64,
-    /// Rows received.
-    pub rows: u64,
-    /// Bytes received.
-    pub bytes_received: u64,
-    /// Bytes sent.
-    pub bytes_sent: u64,
-}
+/// What a load counted: `bytes_received` and `bytes_sent`, and the workload's counters by the names that it gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TallyRecord(BTreeMap<String, u64>);
 
 impl TallyRecord {
+    /// What was counted under this name; 0 if nothing was.
+    pub fn count(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+
+    /// The same to be changed.
+    pub fn count_mut(&mut self, name: &str) -> &mut u64 {
+        self.0.entry(name.to_owned()).or_insert(0)
+    }
+
     /// Adds another tally.
     pub fn add(&mut self, other: &TallyRecord) {
-        self.reads = self.reads.saturating_add(other.reads);
-        self.writes = self.writes.saturating_add(other.writes);
-        self.other = self.other.saturating_add(other.other);
-        self.rows = self.rows.saturating_add(other.rows);
-        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
-        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        for (name, count) in &other.0 {
+            let sum = self.count_mut(name);
+            *sum = sum.saturating_add(*count);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
 use crate::plan::{OptionSpec, Plan, TargetPlan};
-use crate::workload::{DataJob, KINDS, WorkloadKind};
+use crate::workload::{DataJob, EndpointKind, KINDS, WorkloadKind};
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, plan_from_args as plan_of};
@@ -35,7 +35,7 @@ pub(super) fn command() -> Command {
              sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \
              sweat bench null --threads=2 --time=5",
         );
-    for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
+    for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {
         command = command.subcommand(workload_subcommand(*kind));
     }
     command
@@ -53,7 +53,7 @@ pub(super) fn with_workloads(
         .subcommand_help_heading("Workloads")
         .subcommand_negates_reqs(true)
         .disable_help_subcommand(true);
-    for kind in KINDS.iter().filter(|kind| !kind.has_command()) {
+    for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {
         let sub = Command::new(kind.name()).about(kind.help_line());
         let sub = add_all_flags(flags::add_workload_flags(sub, &kind.option_specs()));
         let words = format!("Examples:\n  {}", example(kind.name()));
@@ -76,9 +76,23 @@ pub(super) fn option_id(option: &str) -> String {
 
 /// Everything but the workload's own options.
 fn add_all_flags(command: Command) -> Command {
-    let command = flags::add_load_flags(command);
-    let command = flags::add_output_flags(command);
-    connection::add_sandbox_flags(connection::add_address_flags(command))
+    add_endpoint_flags(add_own_flags(command), EndpointKind::MySql)
+}
+
+fn add_own_flags(command: Command) -> Command {
+    flags::add_output_flags(flags::add_load_flags(command))
+}
+
+/// Adds the flags that say where the endpoint is. Who needs none may be given some all the same, so that one line of words
+/// does for several workloads, but does not show them.
+fn add_endpoint_flags(command: Command, endpoint: EndpointKind) -> Command {
+    let own: Vec<_> = command.get_arguments().map(|arg| arg.get_id().clone()).collect();
+    let command = connection::add_sandbox_flags(connection::add_address_flags(command));
+    let is_shown = endpoint == EndpointKind::MySql;
+    command.mut_args(|arg| match own.contains(arg.get_id()) {
+        true => arg,
+        false => arg.hide(!is_shown),
+    })
 }
 
 /// The workload named, if any, and the words that belong to it.
@@ -99,7 +113,8 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
             .hide_possible_values(true)
             .help("Make the data, run the load, or remove the data"),
     );
-    let examples = if kind.needs_target() {
+    let has_server = kind.endpoint_kind() == EndpointKind::MySql;
+    let examples = if has_server {
         format!(
             "Examples:\n  \
              sweat bench {name} --sandbox --threads=4 --time=10\n  \
@@ -109,7 +124,8 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     } else {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")
     };
-    add_all_flags(flags::add_workload_flags(command, &kind.option_specs())).after_help(examples)
+    let command = add_own_flags(flags::add_workload_flags(command, &kind.option_specs()));
+    add_endpoint_flags(command, kind.endpoint_kind()).after_help(examples)
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -152,8 +168,11 @@ fn prepare_or_cleanup(
             .into());
         }
     };
-    let workload =
-        workload::build_workload(&plan.workload.kind, &plan.workload.options, target.as_ref())?;
+    let workload = workload::build_workload(
+        &plan.workload.kind,
+        &plan.workload.options,
+        target.as_ref().into(),
+    )?;
     let mut line = flags::progress_line(args, context);
     let mut progress = |p| line.show(&p);
     // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.

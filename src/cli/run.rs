@@ -14,7 +14,7 @@ use crate::base::RealClock;
 use crate::base::units::parse_count;
 use crate::experiment::{self, DryRunStep};
 use crate::plan::{LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
-use crate::workload;
+use crate::workload::{self, EndpointKind};
 
 /// Flags with a value: name, value, help.
 const FLAGS: &[(&str, &str, &str)] = &[
@@ -92,8 +92,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 pub(super) fn apply_workload_workers(plan: &mut Plan, context: &CliContext) -> anyhow::Result<()> {
     if plan.load.workers == LoadPlan::default().workers {
         let kind = workload::find_kind(&plan.workload.kind)?;
-        let own = kind.worker_count(&plan.workload.options, &context.stop)?;
-        plan.load.workers = own.unwrap_or(plan.load.workers);
+        if let Some(recorded) = kind.as_recorded() {
+            plan.load.workers = recorded.worker_count(&plan.workload.options, &context.stop)?;
+        }
     }
     Ok(())
 }
@@ -185,7 +186,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
     if plan.seed == 0 {
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }
-    if kind.needs_target() {
+    if kind.endpoint_kind() == EndpointKind::MySql {
         plan.target = connection::overlay_target(args, context, &plan.target)?;
     }
     if let (TargetPlan::Sandbox(sandbox), Some(path)) = (&mut plan.target, text("server")) {

@@ -112,8 +112,8 @@ pub fn run_load(
         return Err(mistake("load.engine", "the reactor needs Linux", hint).into());
     }
     let shared = SharedLoad::new(load);
-    let (recorder, writers) =
-        Recorder::new(workload.class_names(), engine.thread_count(load.workers));
+    let threads = engine.thread_count(load.workers);
+    let (recorder, writers) = Recorder::new(workload.class_names(), workload.counters(), threads);
     let setting = EngineContext { load: &shared, workload, clock, seed, precise: load.precise };
     let mut watch = LoadMonitor {
         plan: load,

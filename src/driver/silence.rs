@@ -68,6 +68,7 @@ mod tests {
             ended: Nanos((second + 1) * 1_000_000_000),
             classes: Vec::new(),
             lateness: new_histogram(),
+            counters: &[],
             tally: Tally::default(),
             reconnects: 0,
             in_flight,

@@ -149,7 +149,7 @@ impl Worker for ToyWorker<'_> {
             }
             self.script.halt_at.set(Some((at, stop)));
         }
-        tally.reads += 1;
+        tally.counts[0] += 1;
         EventOutcome { class: ClassId(0), error: None }
     }
 }
@@ -167,7 +167,7 @@ fn simulate_load(
         script.halt_at.set(Some((at, load.halt.clone())));
     }
     let arrival = ArrivalMode::new(plan.arrival, seed).unwrap();
-    let (mut recorder, writers) = Recorder::new(vec!["toy".to_owned()], 1);
+    let (mut recorder, writers) = Recorder::new(vec!["toy".to_owned()], &[], 1);
     recorder.start_recording(START);
     let task = |worker| {
         let pacer = Pacer::new(&load, &writers[0], SimulatedWaiter(world), arrival.clone(), worker);
@@ -263,7 +263,7 @@ fn a_constant_schedule_begins_every_event_at_its_time() {
     assert_eq!(*script.started.borrow(), expected);
     assert_eq!(recording.total.lateness.len(), 499, "all but the first had to be waited for");
     assert_eq!(recording.total.ended, START + Nanos(2000 * MS), "the load lasts as long as asked");
-    assert_eq!(recording.total.tally.reads, 500);
+    assert_eq!(recording.total.tally.counts[0], 500);
 }
 
 #[test]

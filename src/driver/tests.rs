@@ -116,9 +116,12 @@ impl Worker for Hand<'_> {
         let passed = self.pass(time).await;
         self.toy.open.fetch_sub(1, Relaxed);
         self.opened += 1;
-        let lost = |why: &str| Err(OpenError::Lost { why: why.to_owned(), code: 111 });
+        let lost = |why: &str| {
+            let text = format!("connection lost: {why}");
+            Err(OpenError { kind: EventErrorKind::Lost, code: 111, text })
+        };
         match self.deed {
-            _ if passed.is_err() => Err(OpenError::Abandoned),
+            _ if passed.is_err() => lost("given up"),
             Deed::Refused => lost("refused"),
             Deed::Lose if self.opened == 2 => lost("not yet"),
             _ => Ok(()),
@@ -133,7 +136,7 @@ impl Worker for Hand<'_> {
             (Deed::Panic, 3) => panic!("a toy broke"),
             _ => Nanos(1_000_000),
         };
-        tally.writes += 1;
+        tally.counts[0] += 1;
         let error = match (self.deed, self.pass(time).await) {
             (_, Err(error)) => Some(error),
             (Deed::Lose | Deed::LoseForGood, _) if self.events == 5 => Some(LOST),
@@ -166,12 +169,12 @@ fn run_toy(toy: &Toy, plan: &LoadPlan, stop: &Stop) -> anyhow::Result<Recording>
     let mut sums = (0, 0, 0);
     let mut ended = None;
     let recording = run_load(plan, 1, toy, toy.clock, stop, &mut |i| {
-        sums = (sums.0 + i.event_count(), sums.1 + i.error_count(), sums.2 + i.tally.writes);
+        sums = (sums.0 + i.event_count(), sums.1 + i.error_count(), sums.2 + i.tally.counts[0]);
         assert!(ended.is_none_or(|ended| ended == i.began));
         ended = Some(i.ended);
     })?;
     let total = &recording.total;
-    assert_eq!(sums, (total.event_count(), total.error_count(), total.tally.writes));
+    assert_eq!(sums, (total.event_count(), total.error_count(), total.tally.counts[0]));
     assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), total.error_count());
     Ok(recording)
 }

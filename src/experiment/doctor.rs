@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::system::SystemUnderTest;
 use super::machine;
+use super::system::SystemUnderTest;
 use crate::analysis::noise::ServerFacts;
 use crate::base::{RealClock, Stop};
 use crate::client::Session;

@@ -36,7 +36,7 @@ pub fn dry_run_steps(plan: &Plan) -> anyhow::Result<Vec<DryRunStep>> {
         TargetPlan::None => None,
         _ => Some(Target::new(&nowhere)?),
     };
-    let workload = trial::build_workload(&plan.workload, target.as_ref())?;
+    let workload = trial::build_workload(&plan.workload, target.as_ref().into())?;
     let described = workload.describe_statements();
     let mut loads = 0;
     let mut all = vec![describe_background(plan)];

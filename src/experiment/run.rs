@@ -98,7 +98,7 @@ pub fn run_schedule(
     preflight::check_server_limits(plan, &environment, stop)?;
     waits::check_pattern(plan, &environment, stop)?;
     let record = facts::server_record(&environment, stop)?;
-    let workload = trial::build_workload(&plan.workload, environment.target())?;
+    let workload = trial::build_workload(&plan.workload, environment.target().into())?;
     if !plan.prepare {
         workload.check_ready(stop)?;
     }

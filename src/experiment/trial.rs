@@ -12,12 +12,11 @@ use crate::analysis::SteadyWatcher;
 use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
-use crate::client::Target;
 use crate::driver::{self, SilenceWatch};
 use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
 use crate::recorder::{EventErrorKind, Recording, WorkloadFacts};
 use crate::server::Settings;
-use crate::workload::{self, DataJob, Workload};
+use crate::workload::{self, DataJob, Endpoint, Workload};
 
 /// Which load of a run this is.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +38,12 @@ pub(super) struct TrialPosition {
 /// Builds the workload of a plan.
 ///
 /// # Errors
-/// When there is none of that name, or it doesn't fit the target.
+/// When there is none of that name, or it doesn't fit the endpoint.
 pub(super) fn build_workload(
     plan: &WorkloadPlan,
-    target: Option<&Target>,
+    endpoint: Endpoint<'_>,
 ) -> anyhow::Result<Box<dyn Workload>> {
-    workload::build_workload(&plan.kind, &plan.options, target)
+    workload::build_workload(&plan.kind, &plan.options, endpoint)
         .with_context(|| format!("workload {}", plan.kind))
 }
 
@@ -126,14 +125,12 @@ pub(super) fn run_trial(
     *run.lock_watcher() = None;
     let recording = recording?;
     run.lock_writer().end_trial(&recording);
-    if let Some(replayed) = workload.replay_totals() {
+    let Some(recorded) = workload.as_recorded() else { return Ok(recording) };
+    if let Some(replayed) = recorded.replay_totals() {
         run.lock_writer().write_replay(&trial_id(place), &replayed);
         facts::write_round_trip(run, environment);
     }
-    if let Some(mistake) = workload.input_mistake() {
-        return Err(mistake.into());
-    }
-    Ok(recording)
+    recorded.input_mistake().map_or(Ok(recording), |mistake| Err(mistake.into()))
 }
 
 /// The plan's load with what is different in this one.

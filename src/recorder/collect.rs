@@ -9,7 +9,8 @@ use super::atomic_histogram::{AtomicHistogram, CELLS, GROUP, lowest_cell_value};
 use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
 use super::slots::CompletionSlots;
 use super::types::{
-    ClassTotals, ErrorCount, Histogram, Interval, Recording, Tally, UnopenedWorker, new_histogram,
+    ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording, Tally,
+    UnopenedWorker, new_histogram,
 };
 use crate::base::{Nanos, StopReason};
 
@@ -46,6 +47,7 @@ pub struct Recorder {
     classes: Vec<CollectedClass>,
     lateness: CollectedCounts,
     slots: CompletionSlots,
+    counters: &'static [CounterSpec],
     tally: Tally,
     reconnects: u64,
 }
@@ -130,7 +132,15 @@ fn set_bit_indexes(touched: u64) -> impl Iterator<Item = usize> {
 
 impl Recorder {
     /// A recorder and the writers of its lanes, one for each thread of the driver.
-    pub fn new(class_names: Vec<String>, lanes: usize) -> (Recorder, Vec<ShardWriter>) {
+    ///
+    /// # Panics
+    /// When the workload names more than [`MOST_COUNTERS`] counters.
+    pub fn new(
+        class_names: Vec<String>,
+        counters: &'static [CounterSpec],
+        lanes: usize,
+    ) -> (Recorder, Vec<ShardWriter>) {
+        assert!(counters.len() <= MOST_COUNTERS, "at most {MOST_COUNTERS} counters");
         let shard = |_| Arc::new(RecorderShard::new(class_names.len(), lanes));
         let lanes: Vec<_> = (0..lanes).map(shard).collect();
         let texts = ErrorTexts::default();
@@ -147,6 +157,7 @@ impl Recorder {
             first_began: Nanos(0),
             began: Nanos(0),
             lateness: CollectedCounts::default(),
+            counters,
             tally: Tally::default(),
             reconnects: 0,
         };
@@ -202,6 +213,7 @@ impl Recorder {
             ended: now,
             classes,
             lateness,
+            counters: self.counters,
             tally: tally_difference(&tally, &self.tally),
             reconnects: reconnects - self.reconnects,
             in_flight: in_flight(lanes),
@@ -235,6 +247,7 @@ impl Recorder {
             ended: last.ended,
             classes,
             lateness: self.lateness.to_histogram(),
+            counters: self.counters,
             tally: self.tally,
             reconnects: self.reconnects,
             in_flight: 0,
@@ -298,10 +311,7 @@ fn in_flight(lanes: &[Arc<RecorderShard>]) -> u64 {
 
 fn tally_difference(now: &Tally, before: &Tally) -> Tally {
     Tally {
-        reads: now.reads - before.reads,
-        writes: now.writes - before.writes,
-        other: now.other - before.other,
-        rows: now.rows - before.rows,
+        counts: std::array::from_fn(|index| now.counts[index] - before.counts[index]),
         bytes_received: now.bytes_received - before.bytes_received,
         bytes_sent: now.bytes_sent - before.bytes_sent,
     }

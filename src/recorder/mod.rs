@@ -21,7 +21,7 @@ pub use replay_totals::{LeftOut, ReplayTotals, ReplayedClass};
 pub use shard::ShardWriter;
 pub use sparse::SparseHistogram;
 pub use types::{
-    ClassId, ClassTotals, DIGITS, ErrorCount, EventError, EventErrorKind, EventOutcome,
-    EventRecord, HIGHEST_NS, Histogram, Interval, LOWEST_NS, Recording, Tally, UnopenedWorker,
-    new_histogram,
+    ClassId, ClassTotals, CounterSpec, DIGITS, ErrorCount, EventError, EventErrorKind,
+    EventOutcome, EventRecord, HIGHEST_NS, Histogram, Interval, LOWEST_NS, MOST_COUNTERS,
+    Recording, Tally, UnopenedWorker, new_histogram,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::atomic_histogram::{AtomicHistogram, bump_counter};
 use super::slots::CompletionRing;
-use super::types::{ClassId, EventError, EventErrorKind, EventRecord, Tally};
+use super::types::{ClassId, EventError, EventErrorKind, EventRecord, MOST_COUNTERS, Tally};
 use crate::base::Nanos;
 
 /// Different errors (class, kind, code) that one lane tells apart.
@@ -36,7 +36,9 @@ pub(super) struct RecorderShard {
     pub(super) classes: Box<[ClassHistograms]>,
     pub(super) lateness: AtomicHistogram,
     pub(super) ended_at: CompletionRing,
-    tally: [AtomicU64; 6],
+    counts: [AtomicU64; MOST_COUNTERS],
+    bytes_received: AtomicU64,
+    bytes_sent: AtomicU64,
     pub(super) began: AtomicU64,
     pub(super) ended: AtomicU64,
     pub(super) reconnects: AtomicU64,
@@ -60,7 +62,9 @@ impl RecorderShard {
             classes: (0..classes).map(class).collect(),
             lateness: AtomicHistogram::new(),
             ended_at: CompletionRing::new(lanes),
-            tally: Default::default(),
+            counts: Default::default(),
+            bytes_received: AtomicU64::new(0),
+            bytes_sent: AtomicU64::new(0),
             began: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             reconnects: AtomicU64::new(0),
@@ -70,11 +74,13 @@ impl RecorderShard {
         }
     }
 
-    /// Statements, rows and bytes so far.
+    /// What was counted so far.
     pub(super) fn read_tally(&self) -> Tally {
-        let [reads, writes, other, rows, bytes_received, bytes_sent] =
-            self.tally.each_ref().map(|cell| cell.load(Relaxed));
-        Tally { reads, writes, other, rows, bytes_received, bytes_sent }
+        Tally {
+            counts: self.counts.each_ref().map(|cell| cell.load(Relaxed)),
+            bytes_received: self.bytes_received.load(Relaxed),
+            bytes_sent: self.bytes_sent.load(Relaxed),
+        }
     }
 
     /// Errors so far.
@@ -86,12 +92,12 @@ impl RecorderShard {
     }
 
     fn add_tally(&self, tally: &Tally) {
-        let Tally { reads, writes, other, rows, bytes_received, bytes_sent } = *tally;
-        for (cell, by) in
-            self.tally.iter().zip([reads, writes, other, rows, bytes_received, bytes_sent])
-        {
+        let Tally { counts, bytes_received, bytes_sent } = *tally;
+        for (cell, by) in self.counts.iter().zip(counts) {
             bump_counter(cell, by);
         }
+        bump_counter(&self.bytes_received, bytes_received);
+        bump_counter(&self.bytes_sent, bytes_sent);
     }
 
     /// Counts an error; gives true if this lane sees it for the first time.

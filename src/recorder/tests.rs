@@ -70,7 +70,7 @@ proptest! {
     fn intervals_add_up_to_the_total_and_both_to_what_the_crate_counts(
         acts in prop::collection::vec(act(), 0..200)
     ) {
-        let (mut recorder, writers) = Recorder::new(names(2), 3);
+        let (mut recorder, writers) = Recorder::new(names(2), &[], 3);
         let expected = || [new_histogram(), new_histogram(), new_histogram()];
         let mut expected = [expected(), expected()];
         let (mut lateness, mut clipped, mut failures) = (new_histogram(), 0, 0);
@@ -79,7 +79,7 @@ proptest! {
             match *act {
                 Act::Event { shard, class, failed, response, service } => {
                     let error = failed.then(|| server(response as u16));
-                    let tally = Tally { rows: service, ..Tally::default() };
+                    let tally = Tally { counts: [service, 0, 0, 0, 0, 0], ..Tally::default() };
                     writers[shard].start_event();
                     writers[shard].end_event(&record(class, error, response, service), &tally);
                     let of = &mut expected[usize::from(class)];
@@ -120,8 +120,8 @@ proptest! {
         let mut late = new_histogram();
         intervals.iter().for_each(|i| late.add(&i.lateness).unwrap());
         prop_assert_eq!(digest(late), digest(lateness));
-        let rows: u64 = intervals.iter().map(|i| i.tally.rows).sum();
-        prop_assert_eq!(rows, total.tally.rows);
+        let rows: u64 = intervals.iter().map(|i| i.tally.counts[0]).sum();
+        prop_assert_eq!(rows, total.tally.counts[0]);
         prop_assert_eq!(recording.clipped, clipped);
         prop_assert_eq!(recording.errors.iter().map(|e| e.count).sum::<u64>(), failures);
         let slots: u64 = intervals.iter().flat_map(|i| &i.slots).map(|n| u64::from(*n)).sum();
@@ -135,7 +135,7 @@ proptest! {
 #[test]
 fn a_thread_that_writes_while_another_reads_loses_nothing() {
     const EVENTS: u64 = 300_000;
-    let (mut recorder, writers) = Recorder::new(names(1), 2);
+    let (mut recorder, writers) = Recorder::new(names(1), &[], 2);
     let (mut events, mut slots) = (0, 0);
     std::thread::scope(|scope| {
         let lives: Vec<_> = writers
@@ -146,7 +146,7 @@ fn a_thread_that_writes_while_another_reads_loses_nothing() {
                         writer.start_event();
                         writer.end_event(
                             &record(0, None, n, n),
-                            &Tally { reads: 1, ..Tally::default() },
+                            &Tally { counts: [1, 0, 0, 0, 0, 0], ..Tally::default() },
                         );
                     }
                 })
@@ -163,12 +163,12 @@ fn a_thread_that_writes_while_another_reads_loses_nothing() {
     assert_eq!(events + last.event_count(), 2 * EVENTS);
     assert_eq!(u64::from(slots + last.slots.iter().sum::<u32>()), 2 * EVENTS);
     assert_eq!(recording.total.event_count(), 2 * EVENTS);
-    assert_eq!(recording.total.tally.reads, 2 * EVENTS);
+    assert_eq!(recording.total.tally.counts[0], 2 * EVENTS);
 }
 
 #[test]
 fn the_first_text_of_each_code_is_kept_up_to_a_hundred() {
-    let (recorder, writers) = Recorder::new(names(2), 2);
+    let (recorder, writers) = Recorder::new(names(2), &[], 2);
     for (shard, writer) in writers.iter().enumerate() {
         for class in 0..2 {
             for repeat in 0..3 {
@@ -195,7 +195,7 @@ fn the_first_text_of_each_code_is_kept_up_to_a_hundred() {
 
 #[test]
 fn more_codes_than_the_table_holds_are_still_counted() {
-    let (recorder, writers) = Recorder::new(names(1), 1);
+    let (recorder, writers) = Recorder::new(names(1), &[], 1);
     for code in 1..=1000 {
         writers[0].end_event(&record(0, Some(server(code)), 5, 5), &Tally::default());
     }
@@ -214,7 +214,7 @@ fn untouched_lanes_and_classes_take_no_memory() {
     }
     let Some(before) = resident_kib() else { return };
     // 2,000 lanes of 2 classes: 3.4 GiB of cells, if they were used.
-    let (mut recorder, writers) = Recorder::new(names(2), 2000);
+    let (mut recorder, writers) = Recorder::new(names(2), &[], 2000);
     for writer in &writers {
         writer.start_event();
         writer.end_event(&record(0, None, 100_000, 100_000), &Tally::default());
@@ -227,7 +227,7 @@ fn untouched_lanes_and_classes_take_no_memory() {
 
 #[test]
 fn an_event_under_way_is_in_flight_and_at_the_end_abandoned() {
-    let (mut recorder, writers) = Recorder::new(names(1), 1);
+    let (mut recorder, writers) = Recorder::new(names(1), &[], 1);
     writers[0].start_event();
     writers[0].start_event();
     writers[0].end_event(&record(0, None, 1, 1), &Tally::default());

@@ -63,17 +63,23 @@ pub struct EventRecord {
     pub ended: Nanos,
 }
 
+/// Most counters that a workload may name.
+pub const MOST_COUNTERS: usize = 6;
+
+/// Something that a workload counts: its place in the workload's list is its index in [`Tally::counts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CounterSpec {
+    /// Name in run folders and reports.
+    pub name: &'static str,
+    /// What is counted: `statements`, `rows`.
+    pub unit: &'static str,
+}
+
 /// What an event did besides taking time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Statements that read.
-    pub reads: u64,
-    /// Statements that changed data.
-    pub writes: u64,
-    /// Other statements (BEGIN, COMMIT, SET).
-    pub other: u64,
-    /// Rows received.
-    pub rows: u64,
+    /// By the workload's list of counters; what is beyond its end stays 0.
+    pub counts: [u64; MOST_COUNTERS],
     /// Bytes received.
     pub bytes_received: u64,
     /// Bytes sent.
@@ -83,10 +89,9 @@ pub struct Tally {
 impl Tally {
     /// Adds another tally.
     pub fn add(&mut self, other: &Tally) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.other += other.other;
-        self.rows += other.rows;
+        for (count, by) in self.counts.iter_mut().zip(other.counts) {
+            *count += by;
+        }
         self.bytes_received += other.bytes_received;
         self.bytes_sent += other.bytes_sent;
     }
@@ -127,7 +132,9 @@ pub struct Interval {
     pub classes: Vec<ClassTotals>,
     /// How late events began for reasons of our own: a session was free and the arrival was due.
     pub lateness: Histogram,
-    /// Statements, rows, bytes.
+    /// What the workload counts.
+    pub counters: &'static [CounterSpec],
+    /// How often, and bytes.
     pub tally: Tally,
     /// Sessions opened anew after a lost connection.
     pub reconnects: u64,

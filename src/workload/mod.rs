@@ -2,25 +2,29 @@
 //! Never knows: threads, arrival, clocks, reports.
 //! To add one: a folder here with a `WorkloadKind`, and its line in `KINDS`. `null/` is the example to copy.
 
+mod endpoint;
 mod fill;
 pub mod lookup;
 pub mod null;
 pub mod oltp;
 pub mod queries;
+mod recorded;
 pub mod replay;
+pub mod sql;
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
-use crate::client::{self, Target};
+use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
 use crate::recorder::{
-    EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally, WorkloadFacts,
+    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, Tally, WorkloadFacts,
 };
 
-pub use crate::client::Error as OpenError;
+pub use endpoint::{Endpoint, EndpointKind};
+pub use recorded::{RecordedKind, RecordedLoad};
 
 /// All kinds of workload, in the order of `sweat bench --help`.
 pub const KINDS: &[&dyn WorkloadKind] = &[
@@ -58,27 +62,29 @@ pub fn find_kind(name: &str) -> Result<&'static dyn WorkloadKind, Mistake> {
     })
 }
 
-/// Builds the workload of this name; the one place where it is asked whether it has the server that it needs.
+/// Builds the workload of this name; the one place where it is asked whether it has the endpoint that it needs. One that
+/// needs none gets none.
 ///
 /// # Errors
-/// When there is none of that name, it lacks a server, or the options don't fit.
+/// When there is none of that name, it lacks its endpoint, or the options don't fit.
 pub fn build_workload(
     name: &str,
     options: &Options,
-    target: Option<&Target>,
+    endpoint: Endpoint<'_>,
 ) -> anyhow::Result<Box<dyn Workload>> {
     let kind = find_kind(name)?;
-    if kind.needs_target() && target.is_none() {
-        return Err(Mistake {
-            place: name.to_owned(),
-            why: "needs a server".to_owned(),
-            hint: Some(
-                "say where it is with -h HOST -P PORT or -S SOCKET, or use a sandbox".to_owned(),
-            ),
+    match kind.endpoint_kind().missing_hint() {
+        None => kind.build_workload(options, Endpoint::None),
+        Some(_) if kind.endpoint_kind() == endpoint.kind() => {
+            kind.build_workload(options, endpoint)
         }
-        .into());
+        Some((why, hint)) => Err(Mistake {
+            place: name.to_owned(),
+            why: why.to_owned(),
+            hint: Some(hint.to_owned()),
+        }
+        .into()),
     }
-    kind.build_workload(options, target)
 }
 
 /// What the workload of this name declares of itself under these options; nothing where the name or an option is none of
@@ -122,33 +128,26 @@ pub trait WorkloadKind: Sync {
     fn facts(&self, _options: &Options) -> WorkloadFacts {
         WorkloadFacts::default()
     }
-    /// Whether it talks to a server at all.
-    fn needs_target(&self) -> bool {
-        true
+    /// What it talks to.
+    fn endpoint_kind(&self) -> EndpointKind {
+        EndpointKind::MySql
     }
     /// Whether its workers come to an end of their own, as a list of statements does.
     fn ends_by_itself(&self) -> bool {
         false
     }
-    /// Whether it has a command of its own, and is none of the loads that `bench` and its like know.
-    fn has_command(&self) -> bool {
-        false
+    /// What it has beside the others if it sends recorded traffic again.
+    fn as_recorded(&self) -> Option<&dyn RecordedKind> {
+        None
     }
-    /// How many workers its options ask for by themselves, as a log asks for its sessions; `None` leaves that to the load.
+    /// Builds it for an endpoint of the kind that it asks for: see [`build_workload`].
     ///
     /// # Errors
-    /// When the options don't fit, or what they name can't be read.
-    fn worker_count(&self, _options: &Options, _stop: &Stop) -> anyhow::Result<Option<usize>> {
-        Ok(None)
-    }
-    /// Builds it; `target` is `None` only for workloads that need none: see [`build_workload`].
-    ///
-    /// # Errors
-    /// When the options or the target don't fit.
+    /// When the options or the endpoint don't fit.
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>>;
 }
 
@@ -156,6 +155,10 @@ pub trait WorkloadKind: Sync {
 pub trait Workload: Send + Sync {
     /// Names of the classes of events; `ClassId` indexes them.
     fn class_names(&self) -> Vec<String>;
+    /// What its events count; [`sql::COUNTERS`] unless it says otherwise. At most as many as a `Tally` has room for.
+    fn counters(&self) -> &'static [CounterSpec] {
+        sql::COUNTERS
+    }
     /// Makes one worker; called on the thread that will run it.
     ///
     /// # Errors
@@ -190,12 +193,8 @@ pub trait Workload: Send + Sync {
     fn describe_statements(&self) -> StatementPreview {
         StatementPreview::default()
     }
-    /// After a load: what a replay has to tell of it beyond its events. `None` where nothing was replayed.
-    fn replay_totals(&self) -> Option<ReplayTotals> {
-        None
-    }
-    /// After a load: what was wrong with what it was given, where that could not be known before.
-    fn input_mistake(&self) -> Option<Mistake> {
+    /// What it has to tell beside the others if it sends recorded traffic again.
+    fn as_recorded(&self) -> Option<&dyn RecordedLoad> {
         None
     }
     /// Removes what `prepare_data` made.
@@ -260,11 +259,30 @@ pub struct JobProgress {
     pub unit: &'static str,
 }
 
+/// Why a worker could not open its session, whatever it talks to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct OpenError {
+    /// Who said so.
+    pub kind: EventErrorKind,
+    /// The server's number, or the operating system's for a connection that could not be made; 0 where there is none.
+    pub code: u16,
+    /// In words.
+    pub text: String,
+}
+
+impl From<client::Error> for OpenError {
+    fn from(error: client::Error) -> OpenError {
+        let EventError { kind, code } = error.to_event_error();
+        OpenError { kind, code, text: error.to_string() }
+    }
+}
+
 /// Executes events. Owns its session; lives on one thread.
 #[expect(async_fn_in_trait, reason = "futures stay on their thread, so no Send bound is wanted")]
 pub trait Worker {
     /// Connects and prepares statements; called again after a lost connection.
-    async fn open(&mut self) -> Result<(), client::Error>;
+    async fn open(&mut self) -> Result<(), OpenError>;
     /// Runs one event.
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome;
     /// When the worker itself wants its next event: at once (`now` as it was given), at a recorded time, or never
@@ -287,7 +305,7 @@ pub trait WorkerPace {
     /// Resolves when the worker may open its session; `false` if the run ended before.
     fn poll_open(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The session is open, or could not be opened.
-    fn note_opened(&mut self, result: Result<(), client::Error>);
+    fn note_opened(&mut self, result: Result<(), OpenError>);
     /// Resolves when the load begins, once all sessions are open; `false` if it never does.
     fn poll_load_start(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// The time at the end of the last event; before the first one, when the load began.
@@ -303,7 +321,7 @@ pub trait WorkerPace {
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
     fn poll_reopen(&mut self, cx: &mut Context<'_>) -> Poll<bool>;
     /// Whether the session could be opened again.
-    fn note_reopened(&mut self, result: &Result<(), client::Error>);
+    fn note_reopened(&mut self, result: &Result<(), OpenError>);
 }
 
 /// A worker behind a pointer: one allocation per worker, none per event.
@@ -419,9 +437,9 @@ mod tests {
 
     #[test]
     fn whoever_needs_a_server_says_so() {
-        for kind in KINDS.iter().filter(|kind| kind.needs_target()) {
+        for kind in KINDS.iter().filter(|kind| kind.endpoint_kind() == EndpointKind::MySql) {
             let options = Options::from_given(&kind.option_specs(), &[]).unwrap();
-            let error = build_workload(kind.name(), &options, None).err().unwrap();
+            let error = build_workload(kind.name(), &options, Endpoint::None).err().unwrap();
             assert!(error.to_string().ends_with("needs a server"), "{error:#}");
         }
     }

@@ -12,7 +12,7 @@ use sweat::driver;
 use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan, Options};
 use sweat::recorder::{Recording, ReplayTotals};
 use sweat::server::ServerControl as _;
-use sweat::workload::{WorkloadKind as _, replay};
+use sweat::workload::{Endpoint, WorkloadKind as _, replay};
 
 use crate::fixture::{self, Fixture};
 
@@ -61,12 +61,19 @@ fn play_until(
     all.extend(given);
     let options = options(&all);
     let workers = replay::worker_count(&options, stop).unwrap();
-    let workload = replay::ReplayKind.build_workload(&options, Some(target)).unwrap();
+    let workload = replay::ReplayKind.build_workload(&options, Endpoint::MySql(target)).unwrap();
     workload.check_ready(&Stop::new()).unwrap();
     let plan = LoadPlan { workers, ..plan.clone() };
     let clock = RealClock::start_now();
     let recording = driver::run_load(&plan, 1, &*workload, clock, stop, &mut |_| {}).unwrap();
-    Played { recording, replayed: workload.replay_totals().expect("a replay tells of itself") }
+    Played {
+        recording,
+        replayed: workload
+            .as_recorded()
+            .unwrap()
+            .replay_totals()
+            .expect("a replay tells of itself"),
+    }
 }
 
 fn reactor() -> LoadPlan {
@@ -379,7 +386,8 @@ fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
     let log = log_of((0..200).map(|at| (at % 3, at, read(at))), dir.path());
     let given = [("log", log.to_str().unwrap()), ("timing", "fast"), ("may-write", "on")];
     let options = options(&given);
-    let workload = replay::ReplayKind.build_workload(&options, Some(server.target())).unwrap();
+    let workload =
+        replay::ReplayKind.build_workload(&options, Endpoint::MySql(server.target())).unwrap();
     workload.check_ready(&Stop::new()).unwrap();
     let length = std::fs::metadata(&log).unwrap().len();
     std::fs::File::options().write(true).open(&log).unwrap().set_len(length / 2 + 70).unwrap();
@@ -388,7 +396,7 @@ fn a_log_cut_meanwhile_is_played_to_where_it_ends_and_that_is_said() {
         let clock = RealClock::start_now();
         let recording =
             driver::run_load(&plan, 1, &*workload, clock, &Stop::new(), &mut |_| {}).unwrap();
-        (recording.reason, workload.replay_totals().unwrap())
+        (recording.reason, workload.as_recorded().unwrap().replay_totals().unwrap())
     };
     let (reason, replayed) = run();
     assert_eq!(reason, StopReason::Done);
@@ -524,7 +532,8 @@ fn a_pool_is_warmed_by_what_a_log_read() {
 /// What is wrong with sending a log to a server, in words.
 fn why(log: &Path, given: &[(&str, &str)], target: &Target) -> String {
     let all = [&[("log", log.to_str().unwrap())], given].concat();
-    let workload = replay::ReplayKind.build_workload(&options(&all), Some(target)).unwrap();
+    let workload =
+        replay::ReplayKind.build_workload(&options(&all), Endpoint::MySql(target)).unwrap();
     workload.check_ready(&Stop::new()).err().map(|error| format!("{error:#}")).unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ use sweat::driver;
 use sweat::plan::{AddressPlan, ArrivalPlan, LoadPlan, Options, ProbePlan};
 use sweat::probe::Sampler;
 use sweat::server::ServerControl;
-use sweat::workload::{DataJob, KINDS, Workload};
+use sweat::workload::{DataJob, Endpoint, KINDS, Workload};
 
 use crate::fixture::{self, Fixture};
 
@@ -30,7 +30,7 @@ fn point_select(server: &Fixture) -> Box<dyn Workload> {
     let given = [("tables", "1"), ("table-size", "1000")];
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let options = Options::from_given(&kind.option_specs(), &given).unwrap();
-    let workload = kind.build_workload(&options, Some(&target)).unwrap();
+    let workload = kind.build_workload(&options, Endpoint::MySql(&target)).unwrap();
     let stop = Stop::new();
     workload
         .prepare_data(&mut DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use sweat::base::reactor::{Reactor, WorkerTask, block_on};
 use sweat::base::{RealClock, Secret, Stop, StopReason};
-use sweat::client::{Error, Feature, FeatureKind, ParameterValue, Session, Target};
+use sweat::client::{Error, Feature, FeatureKind, ParameterValue, ROWS_COUNTER, Session, Target};
 use sweat::plan::{AddressPlan, Protocol};
 use sweat::recorder::{EventErrorKind, Tally};
 
@@ -72,7 +72,7 @@ pub(crate) fn on_reactor<'a>(future: impl Future<Output = ()> + 'a) {
 pub(crate) async fn works(session: &mut Session) {
     let mut tally = Tally::default();
     let reply = session.execute(&mut tally, b"SELECT seq FROM seq_1_to_1000").await.unwrap();
-    assert_eq!((reply.rows, tally.rows), (1000, 1000));
+    assert_eq!((reply.rows, tally.counts[ROWS_COUNTER]), (1000, 1000));
     assert!(tally.bytes_received > 1000 * 5 && tally.bytes_sent == 5 + 29);
     let statement =
         session.prepare("SELECT ?, seq FROM seq_1_to_100 WHERE seq <= ?").await.unwrap();

@@ -9,7 +9,7 @@ use sweat::client::Target;
 use sweat::driver;
 use sweat::plan::{AddressPlan, EnginePlan, LoadPlan, Options};
 use sweat::recorder::Recording;
-use sweat::workload::{DataJob, JobProgress, KINDS, Workload};
+use sweat::workload::{DataJob, Endpoint, JobProgress, KINDS, Workload, sql};
 
 use crate::fixture::{self, Fixture};
 
@@ -26,7 +26,7 @@ fn build(kind: &str, given: &[(&str, &str)], target: &Target) -> anyhow::Result<
     let kind = KINDS.iter().find(|k| k.name() == kind).expect("the kind is listed");
     let given: Vec<_> = given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let options = Options::from_given(&kind.option_specs(), &given).expect("the options exist");
-    kind.build_workload(&options, Some(target))
+    kind.build_workload(&options, Endpoint::MySql(target))
 }
 
 fn prepare(workload: &dyn Workload, threads: usize) -> anyhow::Result<()> {
@@ -103,21 +103,36 @@ fn tables_of_sysbench_serve_every_mix() {
         let tally = record.total.tally;
         match name {
             "oltp_read_only" => {
-                assert_eq!((tally.reads, tally.other, tally.writes), (14 * events, 2 * events, 0));
-                assert!(tally.rows > 100 * events, "ranges were read: {tally:?}");
+                assert_eq!(
+                    (tally.counts[sql::READS], tally.counts[sql::OTHER], tally.counts[sql::WRITES]),
+                    (14 * events, 2 * events, 0)
+                );
+                assert!(tally.counts[sql::ROWS] > 100 * events, "ranges were read: {tally:?}");
             }
             "oltp_read_write" if record.errors.is_empty() => {
-                assert_eq!(tally.reads + tally.writes + tally.other, 20 * events);
-                assert_eq!(tally.reads, 14 * events);
+                assert_eq!(
+                    tally.counts[sql::READS] + tally.counts[sql::WRITES] + tally.counts[sql::OTHER],
+                    20 * events
+                );
+                assert_eq!(tally.counts[sql::READS], 14 * events);
                 // A row that another session is just putting in again may not be found.
-                assert!((38 * events..=40 * events).contains(&(10 * tally.writes)), "{tally:?}");
+                assert!(
+                    (38 * events..=40 * events).contains(&(10 * tally.counts[sql::WRITES])),
+                    "{tally:?}"
+                );
             }
             "oltp_point_select" => {
-                assert_eq!((tally.reads, tally.rows), (events, events), "every id is there");
+                assert_eq!(
+                    (tally.counts[sql::READS], tally.counts[sql::ROWS]),
+                    (events, events),
+                    "every id is there"
+                );
             }
-            "select_random_ranges" => assert_eq!((tally.reads, tally.rows), (events, events)),
-            "oltp_insert" => assert_eq!(tally.writes, events),
-            "oltp_update_index" => assert_eq!(tally.writes, events),
+            "select_random_ranges" => {
+                assert_eq!((tally.counts[sql::READS], tally.counts[sql::ROWS]), (events, events))
+            }
+            "oltp_insert" => assert_eq!(tally.counts[sql::WRITES], events),
+            "oltp_update_index" => assert_eq!(tally.counts[sql::WRITES], events),
             _ => {}
         }
     }
@@ -363,7 +378,7 @@ fn many_tables_are_cheap_to_begin_with() {
     prepare(&*workload, 4).unwrap();
     let record = load(&*workload, Some(Duration::from_millis(400)), EnginePlan::Threads);
     assert!(record.errors.is_empty(), "{:?}", record.errors);
-    assert_eq!(record.total.tally.rows, record.total.event_count());
+    assert_eq!(record.total.tally.counts[sql::ROWS], record.total.event_count());
     cleanup(&*workload).unwrap();
     assert_eq!(server.sql("SHOW TABLES FROM many"), "");
 }
@@ -378,7 +393,7 @@ fn bulk_insert_fills_a_table_for_each_worker() {
     for round in 1..=2 {
         let record = load(&*workload, Some(Duration::from_millis(300)), EnginePlan::Threads);
         assert!(record.errors.is_empty(), "round {round}: {:?}", record.errors);
-        assert_eq!(record.total.tally.writes, record.total.event_count());
+        assert_eq!(record.total.tally.counts[sql::WRITES], record.total.event_count());
     }
     for table in 1..=4 {
         let gaps = format!("SELECT COUNT(*) > 1000, MAX(id) - COUNT(*) FROM bulk.sbtest{table}");
@@ -452,7 +467,11 @@ fn a_file_runs_as_it_stands() {
     let inserts = &record.total.classes[1].response;
     assert_eq!(inserts.len(), 2);
     let tally = record.total.tally;
-    assert_eq!((tally.reads, tally.writes, tally.rows), (1, 2, 4), "all results of the call too");
+    assert_eq!(
+        (tally.counts[sql::READS], tally.counts[sql::WRITES], tally.counts[sql::ROWS]),
+        (1, 2, 4),
+        "all results of the call too"
+    );
     assert_eq!(server.sql("SELECT b FROM runs.t WHERE a = 1"), "a;b");
     // Four workers, each from the start, twice.
     let file = script(&server, b"insert into t (b) values ('x'); select 1");
@@ -486,12 +505,18 @@ fn lookups_find_their_rows() {
         let workload = build("queries", &[("file", &file), ("shared", "")], &target).unwrap();
         assert_eq!(workload.class_names(), ["select * from test_data where random_str=?"]);
         let record = load(&*workload, None, EnginePlan::Reactor);
-        assert_eq!((record.total.event_count(), record.total.tally.rows), (2000, 2000));
+        assert_eq!(
+            (record.total.event_count(), record.total.tally.counts[sql::ROWS]),
+            (2000, 2000)
+        );
         let record = load(&*listed, None, EnginePlan::Threads);
-        assert_eq!((record.total.event_count(), record.total.tally.rows), (2000, 2000));
+        assert_eq!(
+            (record.total.event_count(), record.total.tally.counts[sql::ROWS]),
+            (2000, 2000)
+        );
         let kind = build("lookup", &given[..2], &target).unwrap();
         let record = load(&*kind, Some(Duration::from_millis(200)), EnginePlan::Threads);
-        assert_eq!(record.total.tally.rows, record.total.event_count());
+        assert_eq!(record.total.tally.counts[sql::ROWS], record.total.event_count());
         let other = build("lookup", &[("rows", "40000"), ("data-seed", "6")], &target).unwrap();
         assert!(why(other.check_ready(&Stop::new())).contains("another --data-seed"));
         cleanup(&*kind).unwrap();

@@ -31,7 +31,8 @@ fn cached_answers(input: &CaveatInput<'_>) -> Option<Caveat> {
     let shares = input.run.trials.iter().filter_map(|trial| {
         let step = step_of_trial(input.run, trial)?;
         let hits = counter_rise(&step.before, &step.after, "Qcache_hits")?;
-        (trial.tally.reads > 0).then(|| (hits / trial.tally.reads as f64, &trial.id))
+        let reads = trial.tally.count("reads");
+        (reads > 0).then(|| (hits / reads as f64, &trial.id))
     });
     let (share, id) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|s| s.0 > CACHED)?;
     Some(
@@ -57,7 +58,7 @@ fn repeated_statements(input: &CaveatInput<'_>) -> Option<Caveat> {
 /// EMPTY: reads that found nothing.
 pub(super) fn empty_reads(input: &CaveatInput<'_>) -> Option<Caveat> {
     let shares = input.run.trials.iter().filter_map(|trial| {
-        let (reads, rows) = (trial.tally.reads, trial.tally.rows);
+        let (reads, rows) = (trial.tally.count("reads"), trial.tally.count("rows"));
         let missing = match declared_facts(trial).one_row_per_read {
             true => 1.0 - rows as f64 / reads.max(1) as f64,
             false => f64::from(u8::from(rows == 0)),
@@ -67,7 +68,7 @@ pub(super) fn empty_reads(input: &CaveatInput<'_>) -> Option<Caveat> {
     let (missing, trial) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(caveat_texts::EMPTY.to_caveat(&[
         ("share", &format_percent(missing)),
-        ("reads", &format_plural(trial.tally.reads, "read", "reads")),
+        ("reads", &format_plural(trial.tally.count("reads"), "read", "reads")),
         ("load", &trial.id),
     ]))
 }

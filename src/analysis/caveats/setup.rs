@@ -64,11 +64,12 @@ const TOUCHED: f64 = 0.5;
 
 /// PARAM-DIST: a load too small to have asked for more than a part of the keys.
 pub(super) fn touched_rows(input: &CaveatInput<'_>) -> Option<Caveat> {
-    let longest = input.run.trials.iter().max_by_key(|t| t.tally.reads + t.tally.writes)?;
+    let statements = |trial: &Trial| trial.tally.count("reads") + trial.tally.count("writes");
+    let longest = input.run.trials.iter().max_by_key(|trial| statements(trial))?;
     let declared = || declared_facts(longest).rows.map(|rows| rows as f64);
     let rows = numeric_fact(input.run, "rows").or_else(declared);
     let rows = rows.filter(|rows| *rows > 0.0)?;
-    let drawn = (longest.tally.reads + longest.tally.writes) as f64;
+    let drawn = statements(longest) as f64;
     // Of n draws from N equal keys 1 - e^(-n/N) of the keys are there; uneven ones touch fewer.
     let touched = 1.0 - (-drawn / rows).exp();
     (drawn > 0.0 && touched < TOUCHED).then(|| {

@@ -487,11 +487,11 @@ fn reads_that_find_nothing() {
     run.trials[0].facts =
         Some(WorkloadFacts { one_row_per_read: true, ..WorkloadFacts::default() });
     check_none(&run, "EMPTY");
-    run.trials[0].tally.rows /= 2;
+    *run.trials[0].tally.count_mut("rows") /= 2;
     check(&run, "EMPTY", CaveatLevel::Warn, "50.0 % of 120 000 reads");
     run.trials[0].facts = None;
     check_none(&run, "EMPTY");
-    run.trials[0].tally.rows = 0;
+    *run.trials[0].tally.count_mut("rows") = 0;
     check(&run, "EMPTY", CaveatLevel::Warn, "100 % of");
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::archive::{RunRecord, RunWriter, Trial};
+use crate::archive::{RunRecord, RunWriter, TallyRecord, Trial};
 use crate::base::{Nanos, StopReason};
-use crate::recorder::{ClassTotals, Interval, Recording, Tally, new_histogram};
+use crate::recorder::{ClassTotals, CounterSpec, Interval, Recording, Tally, new_histogram};
 
 /// Writes a run of one class as a run folder below `runs`, and says which.
 pub(crate) fn write_run(run: &RunRecord, runs: &Path) -> PathBuf {
@@ -23,6 +23,23 @@ pub(crate) fn write_run(run: &RunRecord, runs: &Path) -> PathBuf {
     dir
 }
 
+const COUNTERS: &[CounterSpec] = &[
+    CounterSpec { name: "reads", unit: "statements" },
+    CounterSpec { name: "rows", unit: "rows" },
+];
+
+fn to_tally(record: &TallyRecord) -> Tally {
+    let mut tally = Tally {
+        bytes_received: record.count("bytes_received"),
+        bytes_sent: record.count("bytes_sent"),
+        ..Tally::default()
+    };
+    for (counter, count) in COUNTERS.iter().zip(&mut tally.counts) {
+        *count = record.count(counter.name);
+    }
+    tally
+}
+
 fn write_trial(writer: &mut RunWriter, trial: &Trial) {
     let mut begun = trial.clone();
     begun.intervals.clear();
@@ -37,6 +54,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
         ended: Nanos(ended),
         classes: vec![totals],
         lateness: new_histogram(),
+        counters: COUNTERS,
         tally: Tally::default(),
         reconnects: 0,
         in_flight: 1,
@@ -51,20 +69,13 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
             totals.service = trial.service[0].clone();
         }
         let mut interval = interval(record.began_ns, record.ended_ns, totals);
-        interval.tally = Tally { reads: record.tally.reads, ..Tally::default() };
-        interval.tally.rows = record.tally.rows;
+        interval.tally = to_tally(&record.tally);
         writer.write_interval(&interval);
     }
     let (response, service) = (trial.response[0].clone(), trial.service[0].clone());
     let totals = ClassTotals { response, service, ..empty() };
     let mut total = interval(trial.began_ns, trial.ended_ns, totals);
-    total.tally = Tally {
-        reads: trial.tally.reads,
-        rows: trial.tally.rows,
-        bytes_received: trial.tally.bytes_received,
-        bytes_sent: trial.tally.bytes_sent,
-        ..Tally::default()
-    };
+    total.tally = to_tally(&trial.tally);
     writer.end_trial(&Recording {
         class_names: trial.classes.clone(),
         total,

@@ -216,7 +216,7 @@ fn loads() -> Vec<Situation> {
         &["ERRLOG_WARNINGS"],
         &["ERRLOG_ERRORS"],
     );
-    add(&|run| run.trials[0].tally.rows = 0, &["EMPTY"], &[]);
+    add(&|run| *run.trials[0].tally.count_mut("rows") = 0, &["EMPTY"], &[]);
     add(
         &|run| {
             run.samples.clear();

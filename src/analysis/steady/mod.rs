@@ -44,7 +44,7 @@ pub(super) fn assess_steady(run: &RunRecord, trial: &Trial) -> Option<SteadyStat
                 ended_ns: interval.ended_ns,
                 events: interval.events.iter().sum(),
             },
-            interval.tally,
+            &interval.tally,
         );
     }
     let to_ns = course.spans.last()?.ended_ns;
@@ -75,9 +75,9 @@ struct LoadHistory {
 }
 
 impl LoadHistory {
-    fn add_span(&mut self, span: EventSpan, tally: TallyRecord) {
+    fn add_span(&mut self, span: EventSpan, tally: &TallyRecord) {
         self.spans.push(span);
-        self.tally.add(&tally);
+        self.tally.add(tally);
     }
 
     fn seconds(&self) -> f64 {
@@ -86,7 +86,7 @@ impl LoadHistory {
     }
 
     fn is_writing(&self) -> bool {
-        let TallyRecord { reads, writes, other, .. } = self.tally;
+        let [reads, writes, other] = ["reads", "writes", "other"].map(|n| self.tally.count(n));
         writes as f64 > WRITES * (reads + writes + other) as f64
     }
 

@@ -43,7 +43,7 @@ fn course(rates: impl IntoIterator<Item = f64>) -> LoadHistory {
     for (second, rate) in (0..).zip(rates) {
         let (began_ns, ended_ns) = (second * SECOND, (second + 1) * SECOND);
         let events = rate.max(0.0).round() as u64;
-        course.add_span(EventSpan { began_ns, ended_ns, events }, TallyRecord::default());
+        course.add_span(EventSpan { began_ns, ended_ns, events }, &TallyRecord::default());
     }
     course
 }
@@ -231,7 +231,7 @@ fn few_events_per_second_are_not_taken_for_stalls() {
 #[test]
 fn a_writing_load_must_outlast_its_redo_log() {
     let mut course = course([5000.0; 120]);
-    course.tally.writes = 10;
+    *course.tally.count_mut("writes") = 10;
     let look = |second: u64| {
         let numbers =
             [("Innodb_os_log_written", second as f64 * 1e6), ("Innodb_checkpoint_max_age", 8e7)];
@@ -246,7 +246,7 @@ fn a_writing_load_must_outlast_its_redo_log() {
     let steady = course.assess_so_far(&SteadyRules::default()).unwrap();
     assert_eq!(steady.verdict, SteadyVerdict::TooShort);
     assert!(steady.why[0].contains("once in 80.0 s"), "{:?}", steady.why);
-    course.tally.writes = 0;
+    *course.tally.count_mut("writes") = 0;
     assert_eq!(
         course.assess_so_far(&SteadyRules::default()).unwrap().verdict,
         SteadyVerdict::Steady

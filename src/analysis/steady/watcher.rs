@@ -71,10 +71,10 @@ impl SteadyWatcher {
             ended_ns: interval.ended.0,
             events: interval.event_count(),
         };
-        self.add_span(span, TallyRecord::from(&interval.tally))
+        self.add_span(span, &TallyRecord::from(interval))
     }
 
-    fn add_span(&mut self, span: EventSpan, tally: TallyRecord) -> Option<SteadyOutlook> {
+    fn add_span(&mut self, span: EventSpan, tally: &TallyRecord) -> Option<SteadyOutlook> {
         self.course.add_span(span, tally);
         let at_s = self.course.seconds();
         // An interval that ended a little early is a whole one.
@@ -115,7 +115,7 @@ mod tests {
                 ended_ns: (second + 1) * 1_000_000_000,
                 events: (rate(second as f64) * noise) as u64,
             };
-            let Some(outlook) = watcher.add_span(span, TallyRecord::default()) else { continue };
+            let Some(outlook) = watcher.add_span(span, &TallyRecord::default()) else { continue };
             said.push((outlook.at_s as u64, outlook.steady.verdict, outlook.enough));
             if outlook.enough {
                 break;

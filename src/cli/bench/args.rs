@@ -19,7 +19,7 @@ use crate::plan::{
     Options, Plan, TargetPlan, VariantPlan, nearest_name,
 };
 use crate::probe::PROBES;
-use crate::workload::{KINDS, find_kind};
+use crate::workload::{EndpointKind, KINDS, find_kind};
 
 /// Commands that take a workload.
 const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
@@ -113,10 +113,9 @@ pub(in super::super) fn plan_from_args(
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
-    plan.target = if specs.needs_target() {
-        connection::resolve_target(args, context, &plan.target)?
-    } else {
-        TargetPlan::None
+    plan.target = match specs.endpoint_kind() {
+        EndpointKind::MySql => connection::resolve_target(args, context, &plan.target)?,
+        EndpointKind::None | EndpointKind::Url => TargetPlan::None,
     };
     plan.prepare = matches!(plan.target, TargetPlan::Sandbox(_)) || plan.prepare;
     Ok(plan)

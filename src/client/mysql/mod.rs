@@ -26,6 +26,6 @@ pub use dialect::{Feature, FeatureKind};
 pub use error::{Error, is_retryable};
 pub use identity::{ServerIdentity, ServerProduct, ServerVersion};
 pub use removed_instruments::{RemovedInstrument, quote_instruments};
-pub use session::{ParameterValue, PreparedStatement, Session, StatementReply};
+pub use session::{ParameterValue, PreparedStatement, ROWS_COUNTER, Session, StatementReply};
 pub use session_limits::SessionLimits;
 pub use target::Target;

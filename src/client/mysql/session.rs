@@ -20,6 +20,9 @@ use crate::recorder::{EventError, EventErrorKind, Tally};
 /// Errors by which a server says that it closes the session.
 const PARTING: [u16; 4] = [1053, 1927, 4031, 3169];
 
+/// Where a session counts the rows that it receives, in `Tally::counts`: workloads that use sessions name it so.
+pub const ROWS_COUNTER: usize = 3;
+
 /// One connection. After a lost connection or a protocol error it refuses further use; open another.
 pub struct Session {
     pub(super) channel: PacketChannel,
@@ -375,7 +378,7 @@ impl Session {
             let mut note = |packet: &[u8]| refusal = Some(copy_error_packet(packet, text, state));
             poll_fn(|_| channel.poll_reply(scan, &mut tally.bytes_received, &mut note)).await
         };
-        tally.rows += scan.reply().rows - before;
+        tally.counts[ROWS_COUNTER] += scan.reply().rows - before;
         match end {
             Ok(ReplyEnd::Done) => {
                 self.busy = false;

@@ -7,7 +7,7 @@ use super::send_queue::{QueuedStatement, SendQueue, SendState};
 use crate::base::random::Rng;
 use crate::base::reactor::block_on;
 use crate::base::{Clock, Nanos, RealClock, Stop};
-use crate::client::{Error, Session, SessionLimits, Target};
+use crate::client::{Error, ROWS_COUNTER, Session, SessionLimits, Target};
 use crate::recorder::{EventError, EventErrorKind, Tally};
 
 /// How long a worker waits before it opens another session.
@@ -157,7 +157,7 @@ fn record_outcome(
         Ok(None) => {}
     }
     counts.sent += 1;
-    counts.rows += tally.rows;
+    counts.rows += tally.counts[ROWS_COUNTER];
     counts.service_ns += took.0;
 }
 

@@ -10,7 +10,7 @@ use crate::plan::{
     EnginePlan, LoadPlan, Mistake, Mistakes, OptionKind, OptionSpec, Options, WritesPlan,
 };
 use crate::recorder::{Interval, ReplayTotals, ReplayedClass};
-use crate::workload::{self, JobProgress, Workload, WorkloadKind as _};
+use crate::workload::{self, Endpoint, JobProgress, Workload, WorkloadKind as _};
 
 /// The strategy.
 pub struct ReplayStrategy;
@@ -66,7 +66,7 @@ impl WarmStrategy for ReplayStrategy {
             .into());
         }
         let workers = workload::replay::worker_count_on(&options, context.target, context.stop)?;
-        let workload = kind.build_workload(&options, Some(context.target))?;
+        let workload = kind.build_workload(&options, Endpoint::MySql(context.target))?;
         warm_by_replay(&*workload, workers, context)
     }
 }
@@ -93,7 +93,7 @@ fn warm_by_replay(
         SilenceWatch::for_load(&load, patience, &stop, move |stop| target.is_answering(stop));
     let mut on_interval = |interval: &Interval| {
         silence.iter_mut().for_each(|watch| watch.note_interval(interval));
-        done += interval.tally.reads;
+        done += interval.tally.counts[workload::sql::READS];
         (context.progress)(JobProgress {
             label: "statements of the log".to_owned(),
             done,
@@ -109,8 +109,9 @@ fn warm_by_replay(
     let seconds = context.clock.now().since(began).to_seconds();
     let mut warmed = WarmOutcome::from_counters(&before, &after, seconds);
     warmed.cut = context.stop.is_set();
-    let replayed = workload.replay_totals().unwrap_or_default();
-    if let Some(mistake) = workload.input_mistake() {
+    let told = workload.as_recorded();
+    let replayed = told.and_then(|told| told.replay_totals()).unwrap_or_default();
+    if let Some(mistake) = told.and_then(|told| told.input_mistake()) {
         return Err(mistake.into());
     }
     warmed.failed = replayed.classes.iter().map(|class| class.errors_new).sum();

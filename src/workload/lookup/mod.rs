@@ -15,12 +15,13 @@ use anyhow::Context as _;
 use crate::base::random::Rng;
 use crate::base::units::ByteSize;
 use crate::base::{Nanos, Stop};
-use crate::client::{self, ParameterValue, PreparedStatement, Session, Target};
+use crate::client::{ParameterValue, PreparedStatement, Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, EventOutcome, KeyChoice, Tally, WorkloadFacts};
 
 use super::{
-    BoxedWorker, DataJob, StatementPreview, Worker, WorkerContext, Workload, WorkloadKind, fill,
+    BoxedWorker, DataJob, Endpoint, OpenError, StatementPreview, Worker, WorkerContext, Workload,
+    WorkloadKind, fill, sql,
 };
 
 const NAME: &str = "lookup";
@@ -74,9 +75,9 @@ impl WorkloadKind for LookupKind {
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let target = target.cloned().context("lookup was built without a server")?;
+        let target = endpoint.require_mysql()?.clone();
         let rows = options.text("rows").map(|_| options.count("rows"));
         if let Some(rows) = rows {
             if !(1..=i32::MAX as u64).contains(&rows) {
@@ -258,7 +259,7 @@ struct LookupWorker<'a> {
 }
 
 impl Worker for LookupWorker<'_> {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         self.session = None;
         let mut session = self.searches.target.open_session(&self.part.abandon).await?;
         let highest = session.fetch_rows(&format!("SELECT MAX(id) FROM {TABLE}")).await?;
@@ -280,7 +281,7 @@ impl Worker for LookupWorker<'_> {
         );
         let result =
             session.execute_prepared(tally, prepared, &[ParameterValue::Bytes(&value)]).await;
-        tally.reads += u64::from(result.is_ok());
+        tally.counts[sql::READS] += u64::from(result.is_ok());
         EventOutcome { class: ClassId(0), error: result.err() }
     }
 
@@ -299,7 +300,7 @@ impl Worker for LookupWorker<'_> {
 struct LookupListWorker<'a>(LookupWorker<'a>);
 
 impl Worker for LookupListWorker<'_> {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         self.0.open().await
     }
 
@@ -310,7 +311,7 @@ impl Worker for LookupListWorker<'_> {
         *done += 1;
         table::write_lookup(searches.seed, row, statement);
         let result = session.execute(tally, statement).await;
-        tally.reads += u64::from(result.is_ok());
+        tally.counts[sql::READS] += u64::from(result.is_ok());
         EventOutcome { class: ClassId(0), error: result.err() }
     }
 

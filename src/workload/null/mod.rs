@@ -1,9 +1,10 @@
 //! Does nothing: measures the ceiling of the driver itself. The example to copy for a new workload.
 
-use crate::client::{self, Target};
 use crate::plan::{OptionSpec, Options};
 use crate::recorder::{ClassId, EventOutcome, Tally};
-use crate::workload::{BoxedWorker, Worker, WorkerContext, Workload, WorkloadKind};
+use crate::workload::{
+    BoxedWorker, Endpoint, EndpointKind, OpenError, Worker, WorkerContext, Workload, WorkloadKind,
+};
 
 /// The kind `null`.
 pub struct NullWorkload;
@@ -18,10 +19,10 @@ impl WorkloadKind for NullWorkload {
     fn option_specs(&self) -> Vec<OptionSpec> {
         Vec::new()
     }
-    fn needs_target(&self) -> bool {
-        false
+    fn endpoint_kind(&self) -> EndpointKind {
+        EndpointKind::None
     }
-    fn build_workload(&self, _: &Options, _: Option<&Target>) -> anyhow::Result<Box<dyn Workload>> {
+    fn build_workload(&self, _: &Options, _: Endpoint<'_>) -> anyhow::Result<Box<dyn Workload>> {
         Ok(Box::new(NullWorkload))
     }
 }
@@ -38,7 +39,7 @@ impl Workload for NullWorkload {
 struct NullWorker;
 
 impl Worker for NullWorker {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         Ok(())
     }
     async fn run_event(&mut self, _: &mut Tally) -> EventOutcome {

@@ -5,16 +5,16 @@ use std::io::Write as _;
 use anyhow::Context as _;
 
 use crate::base::Stop;
-use crate::client::{self, Session, Target};
+use crate::client::{Session, Target};
 use crate::plan::{Mistake, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, EventOutcome, Tally};
 use crate::workload::fill::{self, ExpectedColumn};
 use crate::workload::{
-    BoxedWorker, DataJob, JobProgress, StatementPreview, Worker, WorkerContext, Workload,
-    WorkloadKind,
+    BoxedWorker, DataJob, Endpoint, JobProgress, OpenError, StatementPreview, Worker,
+    WorkerContext, Workload, WorkloadKind, sql,
 };
 
-use super::{require_target, table};
+use super::table;
 
 const NAME: &str = "bulk_insert";
 const COLUMNS: &[ExpectedColumn] = &[("id", "int", None), ("k", "int", None)];
@@ -42,7 +42,7 @@ impl WorkloadKind for BulkInsertKind {
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
         let length = options.size("statement-size").map_or(512 << 10, |size| size.resolve_bytes(0));
         let length = usize::try_from(length).unwrap_or(usize::MAX);
@@ -53,7 +53,7 @@ impl WorkloadKind for BulkInsertKind {
                 hint: Some("as in 512KiB".to_owned()),
             }));
         }
-        Ok(Box::new(BulkInsertWorkload { target: require_target(target, NAME)?, length }))
+        Ok(Box::new(BulkInsertWorkload { target: endpoint.require_mysql()?.clone(), length }))
     }
 }
 
@@ -148,7 +148,7 @@ impl BulkInsertWorker<'_> {
 }
 
 impl Worker for BulkInsertWorker<'_> {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         self.session = None;
         let mut session = self.bulk.target.open_session(&self.part.abandon).await?;
         let table = self.part.worker + 1;
@@ -164,7 +164,7 @@ impl Worker for BulkInsertWorker<'_> {
         let session = self.session.as_mut().expect("open comes before any event");
         let error = match session.execute(tally, &self.text).await {
             Ok(_) => {
-                tally.writes += 1;
+                tally.counts[sql::WRITES] += 1;
                 self.next = next;
                 None
             }

@@ -12,7 +12,7 @@ mod worker;
 
 use std::sync::OnceLock;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use crate::base::Stop;
 use crate::client::Target;
@@ -20,7 +20,8 @@ use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::WorkloadFacts;
 
 use super::{
-    BoxedWorker, DataJob, DataReach, StatementPreview, WorkerContext, Workload, WorkloadKind,
+    BoxedWorker, DataJob, DataReach, Endpoint, StatementPreview, WorkerContext, Workload,
+    WorkloadKind,
 };
 
 use self::options::{MixAction, OltpSettings};
@@ -53,15 +54,11 @@ impl WorkloadKind for OltpKind {
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        Ok(Box::new(OltpWorkload::new(&self.0, options, require_target(target, self.0.name)?)?))
+        let target = endpoint.require_mysql()?.clone();
+        Ok(Box::new(OltpWorkload::new(&self.0, options, target)?))
     }
-}
-
-/// The target of a workload that can't do without one.
-fn require_target(target: Option<&Target>, name: &str) -> anyhow::Result<Target> {
-    target.cloned().with_context(|| format!("{name} was built without a server"))
 }
 
 /// A mix with its options: what all workers share.

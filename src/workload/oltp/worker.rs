@@ -4,7 +4,7 @@ use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
 use crate::client::{self, ParameterValue, PreparedStatement, Session, StatementReply};
 use crate::recorder::{ClassId, EventError, EventErrorKind, EventOutcome, Tally};
-use crate::workload::{Worker, WorkerContext};
+use crate::workload::{OpenError, Worker, WorkerContext, sql};
 
 use super::OltpWorkload;
 use super::content::{C_LENGTH, PAD_LENGTH, write_groups};
@@ -177,11 +177,11 @@ impl<'a> OltpWorker<'a> {
 }
 
 impl Worker for OltpWorker<'_> {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         self.line.session = None;
         let session = self.line.workload.target.open_session(&self.part.abandon).await?;
         self.line.session = Some(session);
-        self.line.prepare_ahead().await
+        Ok(self.line.prepare_ahead().await?)
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
@@ -304,7 +304,7 @@ impl StatementRunner<'_> {
     async fn run_text(&mut self, tally: &mut Tally, sql: &[u8]) -> Result<(), EventError> {
         let session = self.session.as_mut().expect("open comes before any event");
         session.execute(tally, sql).await?;
-        tally.other += 1;
+        tally.counts[sql::OTHER] += 1;
         Ok(())
     }
 }
@@ -313,11 +313,11 @@ impl StatementRunner<'_> {
 #[inline]
 fn count_statement(tally: &mut Tally, statement: OltpStatement, reply: &StatementReply) {
     if statement.is_read() {
-        tally.reads += 1;
+        tally.counts[sql::READS] += 1;
     } else if reply.affected > 0 {
-        tally.writes += 1;
+        tally.counts[sql::WRITES] += 1;
     } else {
-        tally.other += 1;
+        tally.counts[sql::OTHER] += 1;
     }
 }
 

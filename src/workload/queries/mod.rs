@@ -14,7 +14,7 @@ use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, Mistakes, OptionKind, OptionSpec, Options};
 use crate::recorder::{ClassId, EventOutcome, StatementRepeats, Tally, WorkloadFacts};
 
-use super::{BoxedWorker, Worker, WorkerContext, Workload, WorkloadKind};
+use super::{BoxedWorker, Endpoint, OpenError, Worker, WorkerContext, Workload, WorkloadKind, sql};
 
 use self::script::{ScriptStatement, StatementScript};
 
@@ -53,9 +53,9 @@ impl WorkloadKind for QueriesKind {
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let target = target.cloned().context("queries was built without a server")?;
+        let target = endpoint.require_mysql()?.clone();
         Ok(Box::new(QueriesWorkload::new(options, target)?))
     }
 }
@@ -226,7 +226,7 @@ impl QueriesWorker<'_> {
 }
 
 impl Worker for QueriesWorker<'_> {
-    async fn open(&mut self) -> Result<(), client::Error> {
+    async fn open(&mut self) -> Result<(), OpenError> {
         self.session = None;
         self.session = Some(self.reading.target.open_session(&self.part.abandon).await?);
         Ok(())
@@ -248,11 +248,11 @@ impl Worker for QueriesWorker<'_> {
         let error = match session.execute(tally, sql).await {
             Ok(reply) => {
                 if self.next.reads {
-                    tally.reads += 1;
+                    tally.counts[sql::READS] += 1;
                 } else if reply.affected > 0 {
-                    tally.writes += 1;
+                    tally.counts[sql::WRITES] += 1;
                 } else {
-                    tally.other += 1;
+                    tally.counts[sql::OTHER] += 1;
                 }
                 None
             }

@@ -29,7 +29,9 @@ use crate::client::preflight::ConnectionLimits;
 use crate::plan::{Mistake, OptionSpec, Options};
 use crate::recorder::{ReplayTotals, WorkloadFacts};
 
-use super::{BoxedWorker, WorkerContext, Workload, WorkloadKind};
+use super::{
+    BoxedWorker, Endpoint, RecordedKind, RecordedLoad, WorkerContext, Workload, WorkloadKind,
+};
 
 use self::log_reader::{ReplayLogReader, StatementSink};
 use self::prescan::LogPrescan;
@@ -59,19 +61,22 @@ impl WorkloadKind for ReplayKind {
     fn ends_by_itself(&self) -> bool {
         true
     }
-    fn has_command(&self) -> bool {
-        true
-    }
-    fn worker_count(&self, options: &Options, stop: &Stop) -> anyhow::Result<Option<usize>> {
-        worker_count(options, stop).map(Some)
+    fn as_recorded(&self) -> Option<&dyn RecordedKind> {
+        Some(self)
     }
     fn build_workload(
         &self,
         options: &Options,
-        target: Option<&Target>,
+        endpoint: Endpoint<'_>,
     ) -> anyhow::Result<Box<dyn Workload>> {
-        let target = target.cloned().context("replay was built without a server")?;
+        let target = endpoint.require_mysql()?.clone();
         Ok(Box::new(ReplayWorkload::new(ReplaySetup::new(options)?, target)))
+    }
+}
+
+impl RecordedKind for ReplayKind {
+    fn worker_count(&self, options: &Options, stop: &Stop) -> anyhow::Result<usize> {
+        worker_count(options, stop)
     }
 }
 
@@ -233,6 +238,12 @@ impl Workload for ReplayWorkload {
         mistake.map_or(Ok(()), |mistake| Err(mistake.into()))
     }
 
+    fn as_recorded(&self) -> Option<&dyn RecordedLoad> {
+        Some(self)
+    }
+}
+
+impl RecordedLoad for ReplayWorkload {
     fn replay_totals(&self) -> Option<ReplayTotals> {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
         round.map(|round| round.replay_totals())

@@ -15,9 +15,7 @@ use super::statement::ReplayStatement;
 use super::stats::LeftOutCounts;
 use crate::base::{Nanos, StopReason};
 use crate::plan::Mistake;
-use crate::recorder::{
-    EventRecord, Histogram, LeftOut, ReplayTiming, ReplayTotals, new_histogram,
-};
+use crate::recorder::{EventRecord, Histogram, LeftOut, ReplayTiming, ReplayTotals, new_histogram};
 
 /// Seconds of a load for which the longest lag is kept.
 const MOST_SECONDS: usize = 100_000;

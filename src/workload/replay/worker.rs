@@ -11,10 +11,8 @@ use super::tracker::statement_words;
 use crate::base::Nanos;
 use crate::client::{self, Session, Target};
 use crate::plan::WritesPlan;
-use crate::recorder::{
-    EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTiming, Tally,
-};
-use crate::workload::{Worker, WorkerContext};
+use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTiming, Tally};
+use crate::workload::{OpenError, Worker, WorkerContext, sql};
 
 /// Attempts to connect before a session is left out.
 const MOST_ATTEMPTS: u32 = 20;
@@ -299,12 +297,12 @@ impl ReplayWorker {
                 self.rows = reply.rows;
                 match item.sort {
                     ReplayEventKind::Read | ReplayEventKind::ReadHalf | ReplayEventKind::Probe => {
-                        tally.reads += 1
+                        tally.counts[sql::READS] += 1
                     }
-                    ReplayEventKind::Write => tally.writes += 1,
+                    ReplayEventKind::Write => tally.counts[sql::WRITES] += 1,
                     ReplayEventKind::Connect
                     | ReplayEventKind::Set
-                    | ReplayEventKind::Transaction => tally.other += 1,
+                    | ReplayEventKind::Transaction => tally.counts[sql::OTHER] += 1,
                 }
                 Ok(())
             }
@@ -344,8 +342,11 @@ impl ReplayWorker {
 impl Worker for ReplayWorker {
     /// A session connects when it begins, not when the load does; so there is something to do only for one that has lost
     /// its connection.
-    async fn open(&mut self) -> Result<(), client::Error> {
-        if self.is_begun && self.playing.is_some() { self.open_connection().await } else { Ok(()) }
+    async fn open(&mut self) -> Result<(), OpenError> {
+        if self.is_begun && self.playing.is_some() {
+            self.open_connection().await?;
+        }
+        Ok(())
     }
 
     async fn next_event_time(&mut self, now: Nanos) -> Option<Nanos> {
@@ -377,7 +378,7 @@ impl Worker for ReplayWorker {
         let (sort, result) = match &self.next {
             Some(NextEvent::Play(item)) => (item.sort, self.run_statement(tally).await),
             _ => {
-                tally.other += 1;
+                tally.counts[sql::OTHER] += 1;
                 let result = self.open_connection().await;
                 (ReplayEventKind::Connect, result.map_err(|error| self.connect_error(&error)))
             }

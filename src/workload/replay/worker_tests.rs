@@ -13,7 +13,9 @@ use crate::base::{Nanos, Stop};
 use crate::client::Target;
 use crate::plan::{AddressPlan, Options, Protocol, SslMode, SslPlan};
 use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally};
-use crate::workload::{OpenError, WorkerContext, WorkerPace, Workload as _, WorkloadKind as _};
+use crate::workload::{
+    OpenError, RecordedLoad as _, WorkerContext, WorkerPace, Workload as _, WorkloadKind as _,
+};
 
 const MS: u64 = 1_000_000;
 const START: Nanos = Nanos(5_000 * MS);
