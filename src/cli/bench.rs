@@ -2,6 +2,7 @@
 //! The options of each workload come from the workload itself; they stand in its own `--help`.
 
 mod args;
+mod declared;
 mod flags;
 mod lines;
 mod listener;
@@ -18,6 +19,7 @@ use crate::workload::{DataJob, EndpointKind, KINDS, WorkloadKind};
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, plan_from_args as plan_of};
+pub(super) use declared::add_declared_options;
 pub(super) use listener::TerminalListener;
 
 pub(super) fn command() -> Command {

@@ -78,7 +78,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     bench::move_workload_first(&mut words.args, &takes_value);
     let context = CliContext::from_process(words.password);
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
-        let matches = root_command().try_get_matches_from(words.args)?;
+        let program = bench::add_declared_options(root_command(), &words.args);
+        let matches = program.try_get_matches_from(words.args)?;
         run_command(&matches, &context)
     });
     let told = result.as_ref().err().and_then(|error| error.downcast_ref::<RestoreError>());

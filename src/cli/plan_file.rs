@@ -6,7 +6,7 @@ use crate::analysis;
 use crate::plan::{self, KnownPlugins, Mistake, Mistakes, Plan};
 use crate::probe::PROBES;
 use crate::warm::STRATEGIES;
-use crate::workload::KINDS;
+use crate::workload::{KINDS, find_kind};
 
 /// The plugins that a plan may name.
 pub(super) fn known_plugins() -> KnownPlugins {
@@ -15,6 +15,7 @@ pub(super) fn known_plugins() -> KnownPlugins {
         strategies: STRATEGIES.iter().map(|s| (s.name(), s.option_specs())).collect(),
         probes: PROBES.iter().map(|probe| probe.name()).collect(),
         metrics: analysis::metric_names(),
+        declare: Some(|name, given| find_kind(name)?.option_specs_for(given)),
     }
 }
 

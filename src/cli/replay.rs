@@ -10,7 +10,7 @@ use super::exit::CommandOutcome;
 use super::{present, warm};
 use crate::client::Target;
 use crate::experiment;
-use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Options, Plan, TargetPlan};
+use crate::plan::{ArrivalPlan, Mistake, Mistakes, OptionSpec, Plan, TargetPlan};
 use crate::workload::{self, replay};
 
 /// The workload.
@@ -68,7 +68,7 @@ pub(super) fn command() -> Command {
 /// Options of the workload that are flags as they are.
 fn flag_specs() -> Vec<OptionSpec> {
     let all = workload::find_kind(KIND).map(|kind| kind.option_specs()).unwrap_or_default();
-    all.into_iter().filter(|spec| !OWN.contains(&spec.name)).collect()
+    all.into_iter().filter(|spec| !OWN.contains(&spec.name.as_str())).collect()
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -93,7 +93,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 /// All mistakes together.
 fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     let mut mistakes = Vec::new();
-    let specs = workload::find_kind(KIND)?.option_specs();
+    let kind = workload::find_kind(KIND)?;
     let mut given: Vec<(String, String)> =
         plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
     let logs: Vec<&String> = args.get_many("log").into_iter().flatten().collect();
@@ -136,7 +136,7 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         }),
         (false, _) => {}
     }
-    match Options::from_given(&specs, &given) {
+    match workload::check_options(kind, &given) {
         Ok(options) => plan.workload.options = options,
         Err(list) => mistakes.extend(list),
     }
@@ -148,7 +148,8 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
 /// # Errors
 /// When the options were wrong before.
 pub(super) fn consent_on_sandbox(plan: &mut Plan) -> anyhow::Result<()> {
-    let specs = workload::find_kind(&plan.workload.kind)?.option_specs();
+    let kind = workload::find_kind(&plan.workload.kind)?;
+    let specs = kind.option_specs();
     let words = CONSENTS.iter().filter(|word| specs.iter().any(|spec| spec.name == **word));
     let words: Vec<(String, String)> =
         words.map(|word| ((*word).to_owned(), "on".to_owned())).collect();
@@ -157,7 +158,7 @@ pub(super) fn consent_on_sandbox(plan: &mut Plan) -> anyhow::Result<()> {
     }
     let given = plan.workload.options.iter().map(|(k, v)| (k.to_owned(), v.to_owned()));
     let given: Vec<(String, String)> = given.chain(words).collect();
-    plan.workload.options = Options::from_given(&specs, &given).map_err(Mistakes)?;
+    plan.workload.options = workload::check_options(kind, &given).map_err(Mistakes)?;
     Ok(())
 }
 

@@ -97,11 +97,12 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
     }
     // Which database is a word of all clients.
     for spec in specs.iter().filter(|spec| spec.name != "database") {
-        let mut arg = Arg::new(spec.name).long(spec.name).help(spec.help);
+        let name = || spec.name.clone();
+        let mut arg = Arg::new(name()).long(name()).help(spec.help.clone());
         if spec.kind == OptionKind::Switch {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");
         }
-        let shown = match spec.kind {
+        let shown = match &spec.kind {
             OptionKind::Choice(words) => words.join("|"),
             OptionKind::Switch => "on|off".to_owned(),
             _ => spec.name.to_uppercase(),
@@ -110,8 +111,8 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
             arg = arg.help(format!("{} [default: {}]", spec.help, spec.default));
         }
         // What a strategy is about needs no flag.
-        if matches!(spec.name, "file" | "log") {
-            arg = Arg::new(spec.name).required(true).help(spec.help);
+        if matches!(spec.name.as_str(), "file" | "log") {
+            arg = Arg::new(name()).required(true).help(spec.help.clone());
         }
         command = command.arg(arg.value_name(shown));
     }
@@ -227,9 +228,9 @@ pub(super) fn warm_pool(
 }
 
 /// The word by which a strategy is allowed to change a server, if it ever does.
-fn consent_word(specs: &[OptionSpec]) -> Option<&'static str> {
-    match specs.iter().find(|s| s.name == "allow")?.kind {
-        OptionKind::Choice(words) => words.first().copied(),
+fn consent_word(specs: &[OptionSpec]) -> Option<&str> {
+    match &specs.iter().find(|s| s.name == "allow")?.kind {
+        OptionKind::Choice(words) => words.first().map(String::as_str),
         _ => None,
     }
 }
@@ -257,8 +258,8 @@ fn given_options(
 ) -> Vec<(String, String)> {
     let mut given = Vec::new();
     for spec in specs {
-        if let Some(value) = args.get_one::<String>(spec.name) {
-            given.push((spec.name.to_owned(), value.clone()));
+        if let Some(value) = args.get_one::<String>(&spec.name) {
+            given.push((spec.name.clone(), value.clone()));
         }
     }
     if !reads_tables(specs) {

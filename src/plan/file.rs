@@ -6,7 +6,7 @@ mod read;
 mod variants;
 mod write;
 
-pub use read::{KnownPlugins, from_toml};
+pub use read::{DeclareOptions, KnownPlugins, from_toml};
 pub use write::to_toml;
 
 use super::{ArrivalPlan, EnginePlan, OrderPlan, Protocol, ResetPlan, SslMode};

@@ -13,7 +13,7 @@ mod replay;
 pub use capacity::CapacityPlan;
 pub use check::{Check, CheckCondition, checks_in};
 pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
-pub use file::{CONSENT, KnownPlugins, from_toml, to_toml};
+pub use file::{CONSENT, DeclareOptions, KnownPlugins, from_toml, to_toml};
 pub use nearest::nearest_name;
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};

@@ -7,7 +7,7 @@ use super::{Mistake, nearest_name};
 use crate::base::units::{ByteSize, parse_count, parse_time};
 
 /// What kind of value an option takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionKind {
     /// `on`/`off`; given without a value it is `on`.
     Switch,
@@ -22,12 +22,17 @@ pub enum OptionKind {
     /// Any text.
     Text,
     /// One of these words.
-    Choice(&'static [&'static str]),
+    Choice(Vec<String>),
 }
 
 impl OptionKind {
+    /// One of these words.
+    pub fn one_of(words: &[&str]) -> OptionKind {
+        OptionKind::Choice(words.iter().map(|word| (*word).to_owned()).collect())
+    }
+
     /// Why `value` is none of this kind, and what would be; `None` if it is.
-    pub(super) fn reject_reason(self, value: &str) -> Option<(String, String)> {
+    pub(super) fn reject_reason(&self, value: &str) -> Option<(String, String)> {
         let (what, example) = match self {
             OptionKind::Text => return None,
             OptionKind::Switch if parse_switch(value).is_some() => return None,
@@ -46,9 +51,9 @@ impl OptionKind {
             OptionKind::Time => {
                 return parse_time(value).err().map(|e| (e.to_string(), "as in 5s".to_owned()));
             }
-            OptionKind::Choice(words) if words.contains(&value) => return None,
+            OptionKind::Choice(words) if words.iter().any(|word| word == value) => return None,
             OptionKind::Choice(words) => {
-                let near = nearest_name(value, words.iter().copied());
+                let near = nearest_name(value, words.iter().map(String::as_str));
                 let hint = near.map_or(words.join(", "), |n| format!("did you mean {n}?"));
                 ("not one of the words it takes", hint)
             }
@@ -66,17 +71,25 @@ pub(super) fn parse_switch(value: &str) -> Option<bool> {
     }
 }
 
-/// One option that a plugin accepts; help, checks and plan files come from it.
-#[derive(Clone, Debug)]
+/// One option that a plugin accepts, or a script that a plugin was told to run; help, checks and plan files come from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
     /// Name as written on the command line without dashes, and in plans.
-    pub name: &'static str,
+    pub name: String,
     /// What it takes.
     pub kind: OptionKind,
     /// Default, as one would write it; empty if there is none.
-    pub default: &'static str,
+    pub default: String,
     /// One line for the help.
-    pub help: &'static str,
+    pub help: String,
+}
+
+impl OptionSpec {
+    /// An option; an empty default is none.
+    pub fn new(name: &str, kind: OptionKind, default: &str, help: &str) -> OptionSpec {
+        let [name, default, help] = [name, default, help].map(str::to_owned);
+        OptionSpec { name, kind, default, help }
+    }
 }
 
 /// What was given, checked against the specs; absent ones have their default.
@@ -96,14 +109,14 @@ impl Options {
         let mut values: BTreeMap<String, String> = specs
             .iter()
             .filter(|s| !s.default.is_empty())
-            .map(|s| (s.name.to_owned(), s.default.to_owned()))
+            .map(|s| (s.name.clone(), s.default.clone()))
             .collect();
         let mut mistakes = Vec::new();
         for (name, value) in given {
-            match specs.iter().find(|s| same_name(s.name, name)) {
+            match specs.iter().find(|s| same_name(&s.name, name)) {
                 Some(spec) => match spec.kind.reject_reason(value) {
                     None => {
-                        values.insert(spec.name.to_owned(), value.clone());
+                        values.insert(spec.name.clone(), value.clone());
                     }
                     Some((why, hint)) => {
                         mistakes.push(Mistake { place: format!("--{name}"), why, hint: Some(hint) })
@@ -112,7 +125,7 @@ impl Options {
                 None => mistakes.push(Mistake {
                     place: format!("--{name}"),
                     why: "no such option".to_owned(),
-                    hint: nearest_name(name, specs.iter().map(|s| s.name))
+                    hint: nearest_name(name, specs.iter().map(|s| s.name.as_str()))
                         .map(|near| format!("did you mean --{near}?")),
                 }),
             }
@@ -167,8 +180,8 @@ fn same_name(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn spec(name: &'static str, kind: OptionKind, default: &'static str) -> OptionSpec {
-        OptionSpec { name, kind, default, help: "" }
+    fn spec(name: &str, kind: OptionKind, default: &str) -> OptionSpec {
+        OptionSpec::new(name, kind, default, "")
     }
 
     fn specs() -> Vec<OptionSpec> {
@@ -179,7 +192,7 @@ mod tests {
             spec("chunk", OptionKind::Size, "16MiB"),
             spec("pause", OptionKind::Time, "0s"),
             spec("file", OptionKind::Text, ""),
-            spec("order", OptionKind::Choice(&["given", "random"]), "given"),
+            spec("order", OptionKind::one_of(&["given", "random"]), "given"),
         ]
     }
 

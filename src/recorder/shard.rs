@@ -93,11 +93,13 @@ impl RecorderShard {
 
     fn add_tally(&self, tally: &Tally) {
         let Tally { counts, bytes_received, bytes_sent } = *tally;
-        for (cell, by) in self.counts.iter().zip(counts) {
-            bump_counter(cell, by);
+        let bytes = [(&self.bytes_received, bytes_received), (&self.bytes_sent, bytes_sent)];
+        for (cell, by) in self.counts.iter().zip(counts).chain(bytes) {
+            // Most events count only some of them.
+            if by > 0 {
+                bump_counter(cell, by);
+            }
         }
-        bump_counter(&self.bytes_received, bytes_received);
-        bump_counter(&self.bytes_sent, bytes_sent);
     }
 
     /// Counts an error; gives true if this lane sees it for the first time.

@@ -100,12 +100,8 @@ fn choice_from_parts(
 
 /// The option of all strategies that read tables.
 pub(super) fn tables_option() -> OptionSpec {
-    OptionSpec {
-        name: TABLES,
-        kind: OptionKind::Text,
-        default: "",
-        help: "DATABASE or DATABASE.TABLE, separated by commas; all if not given",
-    }
+    let help = "DATABASE or DATABASE.TABLE, separated by commas; all if not given";
+    OptionSpec::new(TABLES, OptionKind::Text, "", help)
 }
 
 /// What was given with it.

@@ -87,6 +87,17 @@ pub fn build_workload(
     }
 }
 
+/// What was given to a kind, checked against all that it can be told.
+///
+/// # Errors
+/// All mistakes together.
+pub fn check_options(
+    kind: &dyn WorkloadKind,
+    given: &[(String, String)],
+) -> Result<Options, Vec<Mistake>> {
+    Options::from_given(&kind.option_specs_for(given).map_err(|mistake| vec![mistake])?, given)
+}
+
 /// What the workload of this name declares of itself under these options; nothing where the name or an option is none of
 /// today's, as in the folder of an old run.
 pub fn declare_facts<'a>(
@@ -96,8 +107,7 @@ pub fn declare_facts<'a>(
     let given: Vec<(String, String)> =
         options.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let facts = |kind: &dyn WorkloadKind| {
-        let options = Options::from_given(&kind.option_specs(), &given).ok()?;
-        Some(kind.facts(&options))
+        check_options(kind, &given).ok().map(|options| kind.facts(&options))
     };
     find_kind(name).ok().and_then(facts).unwrap_or_default()
 }
@@ -124,6 +134,13 @@ pub trait WorkloadKind: Sync {
     fn help_line(&self) -> &'static str;
     /// What it can be told.
     fn option_specs(&self) -> Vec<OptionSpec>;
+    /// What it can be told once it was told this: a script that is named in it may declare options of its own.
+    ///
+    /// # Errors
+    /// When the script can't be read.
+    fn option_specs_for(&self, _given: &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake> {
+        Ok(self.option_specs())
+    }
     /// What findings must know of a load with these options, which are as [`Workload::data_reach`] completes them.
     fn facts(&self, _options: &Options) -> WorkloadFacts {
         WorkloadFacts::default()

@@ -16,13 +16,13 @@ use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
 use crate::plan::{
     ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes,
-    Options, Plan, TargetPlan, VariantPlan, nearest_name,
+    Plan, TargetPlan, VariantPlan, nearest_name,
 };
 use crate::probe::PROBES;
-use crate::workload::{EndpointKind, KINDS, find_kind};
+use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
 
 /// Commands that take a workload.
-const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
+pub(super) const COMMANDS: &[&str] = &["bench", "capacity", "sweep", "waits"];
 /// The option that says how often a file of statements is run through.
 const PASSES: &str = "passes";
 /// Percentiles that the summary shows; 0 is sysbench's word for none.
@@ -81,7 +81,7 @@ pub(in super::super) fn plan_from_args(
             // Whoever says when the load ends does not want it to end with the file.
             given.push((PASSES.to_owned(), "0".to_owned()));
         }
-        match Options::from_given(&specs.option_specs(), &given) {
+        match check_options(specs, &given) {
             Ok(options) => plan.workload.options = options,
             Err(list) => mistakes.extend(list),
         }

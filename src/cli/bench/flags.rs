@@ -113,7 +113,7 @@ pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> 
         let mut arg = Arg::new(format!("{OWN}{}", spec.name))
             .long(long)
             .help(option_help(spec))
-            .value_name(value_name(spec.kind))
+            .value_name(value_name(&spec.kind))
             .action(ArgAction::Append)
             .help_heading("Workload");
         if spec.kind == OptionKind::Switch {
@@ -125,8 +125,8 @@ pub(super) fn add_workload_flags(mut command: Command, specs: &[OptionSpec]) -> 
 }
 
 fn option_help(spec: &OptionSpec) -> String {
-    let mut text = spec.help.to_owned();
-    if let OptionKind::Choice(choices) = spec.kind {
+    let mut text = spec.help.clone();
+    if let OptionKind::Choice(choices) = &spec.kind {
         text += &format!(" ({})", choices.join(", "));
     }
     if !spec.default.is_empty() {
@@ -135,7 +135,7 @@ fn option_help(spec: &OptionSpec) -> String {
     text
 }
 
-fn value_name(kind: OptionKind) -> &'static str {
+fn value_name(kind: &OptionKind) -> &'static str {
     match kind {
         OptionKind::Switch => "on|off",
         OptionKind::Count | OptionKind::Number => "N",

@@ -30,7 +30,12 @@ pub struct KnownPlugins {
     pub probes: Vec<&'static str>,
     /// Metrics that may decide.
     pub metrics: Vec<&'static str>,
+    /// Options of a workload that are known only once some were given; see [`DeclareOptions`].
+    pub declare: Option<DeclareOptions>,
 }
+
+/// All options of the workload of this name, once these are given: a script that is named among them may declare more.
+pub type DeclareOptions = fn(&str, &[(String, String)]) -> Result<Vec<OptionSpec>, Mistake>;
 
 /// Reads a plan.
 ///
@@ -200,7 +205,7 @@ fn read_workload(section: &PlanSection<'_>, known: &KnownPlugins) -> WorkloadPla
         section.add_mistake("kind", "no workload is named", Some(plugin_names(&known.workloads)));
         return WorkloadPlan::default();
     };
-    let options = read_options(section, "kind", &kind, &known.workloads);
+    let options = read_options(section, "kind", &kind, (&known.workloads, known.declare));
     WorkloadPlan { kind, options }
 }
 
@@ -209,7 +214,7 @@ pub(super) fn read_options(
     section: &PlanSection<'_>,
     key: &'static str,
     name: &str,
-    known: &[(&'static str, Vec<OptionSpec>)],
+    (known, declare): (&[(&'static str, Vec<OptionSpec>)], Option<DeclareOptions>),
 ) -> Options {
     let options = section.read_section("options");
     let Some((_, specs)) = known.iter().find(|(known, _)| *known == name) else {
@@ -220,7 +225,12 @@ pub(super) fn read_options(
     };
     let pairs = options.read_pairs();
     let given: Vec<_> = pairs.iter().map(|(k, v, _)| (k.clone(), v.clone())).collect();
-    Options::from_given(specs, &given).unwrap_or_else(|mistakes| {
+    let declared = declare.map_or_else(|| Ok(specs.clone()), |declare| declare(name, &given));
+    let specs = declared.unwrap_or_else(|mistake| {
+        section.add_mistake(key, &mistake.why, mistake.hint);
+        specs.clone()
+    });
+    Options::from_given(&specs, &given).unwrap_or_else(|mistakes| {
         options.add_pair_mistakes(&pairs, mistakes);
         Options::default()
     })

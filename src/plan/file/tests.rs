@@ -11,7 +11,7 @@ use crate::plan::{
 };
 
 fn known() -> KnownPlugins {
-    let spec = |name, kind, default| OptionSpec { name, kind, default, help: "" };
+    let spec = |name, kind, default| OptionSpec::new(name, kind, default, "");
     KnownPlugins {
         workloads: vec![
             ("null", vec![]),
@@ -20,6 +20,7 @@ fn known() -> KnownPlugins {
         strategies: vec![("scan", vec![spec("chunk", OptionKind::Size, "")])],
         probes: vec!["status", "host"],
         metrics: vec!["events_per_s", "p50_s", "p99_s", "fsyncs"],
+        declare: None,
     }
 }
 

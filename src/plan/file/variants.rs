@@ -69,7 +69,7 @@ fn read_sweep(
 fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan {
     let warm = section.read_sections("warm").into_iter().map(|warm| {
         let strategy = warm.read_text("strategy").unwrap_or_default();
-        let options = read_options(&warm, "strategy", &strategy, &known.strategies);
+        let options = read_options(&warm, "strategy", &strategy, (&known.strategies, None));
         warm.check_unknown_keys();
         WarmPlan { strategy, options }
     });

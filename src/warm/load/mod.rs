@@ -33,12 +33,8 @@ impl WarmStrategy for PoolLoadStrategy {
         "Have the server read the pages in its own list, as it does at startup"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        vec![OptionSpec {
-            name: "allow",
-            kind: OptionKind::Choice(&["load"]),
-            default: "",
-            help: "Consent to starting a load on a server that sweat did not start: load",
-        }]
+        let help = "Consent to starting a load on a server that sweat did not start: load";
+        vec![OptionSpec::new("allow", OptionKind::one_of(&["load"]), "", help)]
     }
     fn warm_with(
         &self,

@@ -30,12 +30,12 @@ impl WarmStrategy for ReplayStrategy {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let mut specs = workload::replay::ReplayKind.option_specs();
-        specs.retain(|spec| !NOT_HERE.contains(&spec.name));
+        specs.retain(|spec| !NOT_HERE.contains(&spec.name.as_str()));
         for spec in &mut specs {
-            match spec.name {
-                "timing" => spec.default = "fast",
-                "once" => spec.default = "on",
-                "writes" => spec.kind = OptionKind::Choice(&["drop", "where", "probe"]),
+            match spec.name.as_str() {
+                "timing" => spec.default = "fast".to_owned(),
+                "once" => spec.default = "on".to_owned(),
+                "writes" => spec.kind = OptionKind::one_of(&["drop", "where", "probe"]),
                 _ => {}
             }
         }

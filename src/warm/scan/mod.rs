@@ -39,12 +39,12 @@ impl WarmStrategy for ScanStrategy {
         "Read all indexes of chosen tables, in key ranges over several sessions"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+        let spec = OptionSpec::new;
         let mut specs = vec![
             tables_option(),
             spec(
                 "order",
-                OptionKind::Choice(&["use", "size", "name"]),
+                OptionKind::one_of(&["use", "size", "name"]),
                 "use",
                 "What comes first: indexes most read per page, small indexes, or by name",
             ),

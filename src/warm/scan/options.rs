@@ -56,7 +56,7 @@ impl ScanOptions {
 
 /// The options that [`ReadLimits::from_options`] reads.
 pub(in crate::warm) fn limit_options() -> Vec<OptionSpec> {
-    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+    let spec = OptionSpec::new;
     vec![
         spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
         spec("rate", OptionKind::Text, "", "Most to read per second: 50MiB, or 3000 pages"),

@@ -38,7 +38,7 @@ impl WorkloadKind for LookupKind {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Size, Switch, Text};
-        let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+        let spec = OptionSpec::new;
         vec![
             spec("rows", Count, "", "rows of the table, instead of a size"),
             spec("size", Size, "2x-pool", "size of the table on disk"),

@@ -32,12 +32,8 @@ impl WorkloadKind for BulkInsertKind {
         "long INSERT statements, each worker into its own table"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        vec![OptionSpec {
-            name: "statement-size",
-            kind: OptionKind::Size,
-            default: "512KiB",
-            help: "length of an INSERT statement",
-        }]
+        let help = "length of an INSERT statement";
+        vec![OptionSpec::new("statement-size", OptionKind::Size, "512KiB", help)]
     }
     fn build_workload(
         &self,

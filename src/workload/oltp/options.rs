@@ -64,8 +64,8 @@ const MOST_ROWS: u64 = i32::MAX as u64;
 
 /// What all kinds accept.
 pub(super) fn option_specs() -> Vec<OptionSpec> {
-    use OptionKind::{Choice, Count, Number, Switch, Text};
-    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+    use OptionKind::{Count, Number, Switch, Text};
+    let spec = OptionSpec::new;
     vec![
         spec("tables", Count, "1", "tables, sbtest1 and so on"),
         spec(SIZE_OPTION, Count, "", "rows of each table [prepare: 10000, load: all there are]"),
@@ -89,8 +89,18 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
         spec("create-secondary", Switch, "on", "an index on k"),
         spec("mysql-storage-engine", Text, "innodb", "storage engine of the tables"),
         spec("create-table-options", Text, "", "what else CREATE TABLE shall say"),
-        spec("db-ps-mode", Choice(&["auto", "disable"]), "auto", "prepared statements, or text"),
-        spec("rand-type", Choice(&Distribution::NAMES), "special", "which rows come more often"),
+        spec(
+            "db-ps-mode",
+            OptionKind::one_of(&["auto", "disable"]),
+            "auto",
+            "prepared statements, or text",
+        ),
+        spec(
+            "rand-type",
+            OptionKind::one_of(&Distribution::NAMES),
+            "special",
+            "which rows come more often",
+        ),
         spec("rand-seed", Count, "0", "seed of all random numbers; 0 for the run's"),
         spec("rand-spec-iter", Count, "12", "numbers averaged into one, for special"),
         spec("rand-spec-pct", Count, "1", "percent of rows that are special"),

@@ -33,7 +33,7 @@ impl WorkloadKind for QueriesKind {
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Switch, Text};
-        let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+        let spec = OptionSpec::new;
         vec![
             spec("file", Text, "", "file of statements"),
             spec("queries", Text, "", "the statements themselves"),

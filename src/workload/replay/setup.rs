@@ -58,9 +58,9 @@ pub(super) struct ReplaySetup {
 }
 
 pub(super) fn option_specs() -> Vec<OptionSpec> {
-    use OptionKind::{Choice, Count, Number, Switch, Text, Time};
-    let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
-    let choice = |words| Choice(words);
+    use OptionKind::{Count, Number, Switch, Text, Time};
+    let spec = OptionSpec::new;
+    let choice = OptionKind::one_of;
     vec![
         spec("log", Text, "", "logs: files, folders, - for standard input; several by commas"),
         spec(

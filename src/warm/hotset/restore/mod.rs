@@ -42,18 +42,18 @@ impl WarmStrategy for HotSetStrategy {
         "Bring the hot set that was saved from this server or another, the hottest first"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        let spec = |name, kind, default, help| OptionSpec { name, kind, default, help };
+        let spec = OptionSpec::new;
         let mut specs = vec![
             spec("file", OptionKind::Text, "", "The hot set, as `sweat warm hotset save` wrote it"),
             spec(
                 "by",
-                OptionKind::Choice(&["auto", "pages", "keys"]),
+                OptionKind::one_of(&["auto", "pages", "keys"]),
                 "auto",
                 "By the server's own load of page lists, by ranges of keys, or what fits",
             ),
             spec(
                 "allow",
-                OptionKind::Choice(&["load"]),
+                OptionKind::one_of(&["load"]),
                 "",
                 "Consent to loads, and to a smaller old part of the LRU list meanwhile: load",
             ),
