@@ -2,9 +2,8 @@
 
 use std::io::Read;
 
-use mysql_common::constants::Command;
-
 use super::packets::ChannelError;
+use super::wire::constants::CommandByte;
 use super::wire::packet::{self, FieldReader, MORE_RESULTS};
 use super::wire::reply::ReplyScanner;
 use super::wire::{ProtocolError, encode};
@@ -134,7 +133,7 @@ impl Session {
         mut sink: Option<RowSink<'_>>,
     ) -> Result<Result<ResultSet, EventError>, ChannelError> {
         let write =
-            |out: &mut Vec<u8>| Ok(encode::write_command(out, Command::COM_QUERY, sql.as_bytes()));
+            |out: &mut Vec<u8>| Ok(encode::write_command(out, CommandByte::Query, sql.as_bytes()));
         self.channel.send_packets(write).await?;
         let mut rows = ResultSet::default();
         let mut packet = Vec::new();
@@ -221,7 +220,7 @@ impl Session {
     ) -> Result<StatementReply, Error> {
         self.start_statement().map_err(|event| self.error_from_event(event))?;
         let write =
-            |out: &mut Vec<u8>| Ok(encode::write_command(out, Command::COM_QUERY, sql.as_bytes()));
+            |out: &mut Vec<u8>| Ok(encode::write_command(out, CommandByte::Query, sql.as_bytes()));
         let mut tally = Tally::default();
         if let Err(broken) = self.channel.send_packets(write).await {
             let event = self.mark_broken(&broken);

@@ -1,24 +1,18 @@
 //! From a fresh connection to a session: greeting, TLS, login.
 
-use std::collections::HashMap;
-
-use mysql_common::constants::{CapabilityFlags as Can, MariadbCapabilities};
-use mysql_common::packets::{AuthPlugin, HandshakeResponse, SslRequest};
-use mysql_common::proto::MySerialize;
-
 use super::auth::Credentials;
 use super::packets::{ChannelError, PacketChannel};
+use super::wire::constants::{CapabilityFlags as Can, MariadbCapabilities};
+use super::wire::login_packets::{LoginPacket, write_login, write_tls_request};
 use super::wire::packet::{self, GreetingPacket};
-use super::wire::{CHUNK, ProtocolError, to_shown_text};
+use super::wire::{ProtocolError, to_shown_text};
 use super::{Error, Target};
 use crate::client::transport::TransportError;
 use crate::client::transport::tls;
 use crate::plan::SslMode;
 
-/// Character set of every session: utf8mb4_general_ci, which every server has.
-const CHARACTER_SET: u8 = 45;
 /// Bit of SslRequest and response that MariaDB's own clients leave out.
-const NOT_MARIADB: Can = Can::CLIENT_LONG_PASSWORD;
+const NOT_MARIADB: Can = Can::LONG_PASSWORD;
 
 /// What a login found out.
 pub(super) struct LoginOutcome {
@@ -56,10 +50,7 @@ pub(super) async fn log_in(
     let (can, extended) = common_capabilities(target, &greeting, options, secure);
     if secure {
         let mut ask = Vec::new();
-        SslRequest::new(can, CHUNK as u32, CHARACTER_SET).serialize(&mut ask);
-        // The last four bytes are MariaDB's.
-        ask.truncate(ask.len() - 4);
-        ask.extend_from_slice(&extended.bits().to_le_bytes());
+        write_tls_request(&mut ask, can, extended);
         channel.send_payload(&ask).await.map_err(failed)?;
         let config = target.tls_setup().config.clone().expect("a mode that uses TLS has one");
         let name = tls::server_name(target.host_name())?;
@@ -71,22 +62,21 @@ pub(super) async fn log_in(
         Ok(first) => (greeting.plugin.clone(), first),
         Err(_) => (String::from("mysql_native_password"), Vec::new()),
     };
+    let pid = std::process::id().to_string();
+    let login = LoginPacket {
+        capabilities: can,
+        extended,
+        user: target.user(),
+        proof: &first,
+        database: target.plan().database.as_deref(),
+        method: &method,
+        attributes: &connect_attributes(&pid),
+    };
     let mut response = Vec::new();
-    HandshakeResponse::new(
-        Some(first),
-        (8, 0, 0),
-        Some(target.user().as_bytes()),
-        target.plan().database.as_deref().map(str::as_bytes),
-        Some(AuthPlugin::Other(method.as_bytes().into())),
-        can,
-        can.contains(Can::CLIENT_CONNECT_ATTRS).then(connect_attributes),
-        1 << 30,
-    )
-    .with_mariadb_ext_capabilities(extended)
-    .serialize(&mut response);
+    write_login(&mut response, &login);
     channel.send_payload(&response).await.map_err(failed)?;
     exchange_auth_packets(channel, target, &credentials, method, greeting.nonce, packet).await?;
-    let no_eof = can.contains(Can::CLIENT_DEPRECATE_EOF);
+    let no_eof = can.contains(Can::DEPRECATE_EOF);
     Ok(LoginOutcome { id: greeting.id, version: greeting.version, no_eof })
 }
 
@@ -163,7 +153,7 @@ fn refusal_error(target: &Target, packet: &[u8], cannot: &[String]) -> Error {
 
 /// Whether to speak TLS with this server.
 fn wants_tls(target: &Target, greeting: &GreetingPacket) -> Result<bool, Error> {
-    let offered = greeting.capabilities.contains(Can::CLIENT_SSL);
+    let offered = greeting.capabilities.contains(Can::SSL);
     match target.tls_setup().mode {
         SslMode::Disabled => Ok(false),
         // Nobody listens on a socket of this machine, so TLS must be asked for there.
@@ -183,41 +173,38 @@ fn common_capabilities(
     options: LoginOptions,
     secure: bool,
 ) -> (Can, MariadbCapabilities) {
-    let mut wanted = Can::CLIENT_LONG_FLAG
-        | Can::CLIENT_PROTOCOL_41
-        | Can::CLIENT_TRANSACTIONS
-        | Can::CLIENT_SECURE_CONNECTION
-        | Can::CLIENT_MULTI_RESULTS
-        | Can::CLIENT_PS_MULTI_RESULTS
-        | Can::CLIENT_PLUGIN_AUTH
-        | Can::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA
-        | Can::CLIENT_CONNECT_ATTRS
-        | Can::CLIENT_DEPRECATE_EOF
+    let mut wanted = Can::LONG_FLAG
+        | Can::PROTOCOL_41
+        | Can::TRANSACTIONS
+        | Can::SECURE_CONNECTION
+        | Can::MULTI_RESULTS
+        | Can::PS_MULTI_RESULTS
+        | Can::PLUGIN_AUTH
+        | Can::PLUGIN_AUTH_LENENC_CLIENT_DATA
+        | Can::CONNECT_ATTRS
+        | Can::DEPRECATE_EOF
         | NOT_MARIADB;
-    wanted.set(Can::CLIENT_SSL, secure);
-    wanted.set(Can::CLIENT_CONNECT_WITH_DB, target.plan().database.is_some());
-    wanted.set(Can::CLIENT_MULTI_STATEMENTS, options.multi_statements);
-    wanted.set(Can::CLIENT_LOCAL_FILES, options.files);
+    wanted.set(Can::SSL, secure);
+    wanted.set(Can::CONNECT_WITH_DB, target.plan().database.is_some());
+    wanted.set(Can::MULTI_STATEMENTS, options.multi_statements);
+    wanted.set(Can::LOCAL_FILES, options.files);
     let both = wanted & greeting.capabilities;
     // Columns of a statement run again need not be sent again.
-    let mut extended = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
-    if !both.contains(Can::CLIENT_DEPRECATE_EOF) {
+    let mut extended = MariadbCapabilities::CACHE_METADATA;
+    if !both.contains(Can::DEPRECATE_EOF) {
         extended = MariadbCapabilities::empty();
     }
     (both, extended & greeting.extended)
 }
 
 /// How the server's own lists shall name us.
-fn connect_attributes() -> HashMap<String, String> {
-    let pairs = [
+fn connect_attributes(pid: &str) -> [(&str, &str); 6] {
+    [
         ("program_name", "sweat"),
         ("_client_name", "sweat"),
         ("_client_version", env!("CARGO_PKG_VERSION")),
         ("_os", std::env::consts::OS),
         ("_platform", std::env::consts::ARCH),
-    ];
-    let mut all: HashMap<String, String> =
-        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    all.insert("_pid".into(), std::process::id().to_string());
-    all
+        ("_pid", pid),
+    ]
 }

@@ -2,7 +2,7 @@
 //! Never knows: workloads, load, reports.
 //! Start reading at `Target::open_session` in `target.rs`, then `Session::run` in `session.rs`, down through
 //! `packets.rs` to `client::transport` (bytes). What packets mean is in `wire/`, as pure functions.
-//! To add a login method: an arm in `auth.rs`. To add a server version: a row in `dialect.rs`.
+//! To add a login method: an arm in `auth.rs`, what it computes in `scrambles.rs`. To add a server version: a row in `dialect.rs`.
 
 mod auth;
 mod control_plane;
@@ -14,6 +14,8 @@ mod packets;
 mod parsec;
 pub mod preflight;
 mod removed_instruments;
+mod rsa_encryption;
+mod scrambles;
 mod session;
 mod session_limits;
 mod target;

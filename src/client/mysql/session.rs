@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use mysql_common::constants::Command;
-
 use super::login::LoginOutcome;
 use super::packets::{ChannelError, PacketChannel, ReplyEnd};
+use super::wire::constants::CommandByte;
 use super::wire::reply::ReplyScanner;
 use super::wire::{ProtocolError, encode, packet, push_shown_text};
 use super::{Error, ServerIdentity, Target};
@@ -133,7 +132,7 @@ impl Session {
         self.start_statement()?;
         let sent = self
             .channel
-            .send_packets(|out| Ok(encode::write_command(out, Command::COM_QUERY, sql)));
+            .send_packets(|out| Ok(encode::write_command(out, CommandByte::Query, sql)));
         let sent = sent.await;
         self.receive_reply(tally, sent).await
     }
@@ -150,7 +149,7 @@ impl Session {
         self.start_statement()?;
         let sent = self
             .channel
-            .send_packets(|out| Ok(encode::write_command(out, Command::COM_INIT_DB, database)));
+            .send_packets(|out| Ok(encode::write_command(out, CommandByte::InitDb, database)));
         let sent = sent.await;
         self.receive_reply(tally, sent).await
     }
@@ -196,7 +195,7 @@ impl Session {
         sql: &str,
     ) -> Result<Result<PreparedStatement, EventError>, ChannelError> {
         let write = |out: &mut Vec<u8>| {
-            Ok(encode::write_command(out, Command::COM_STMT_PREPARE, sql.as_bytes()))
+            Ok(encode::write_command(out, CommandByte::Prepare, sql.as_bytes()))
         };
         self.channel.send_packets(write).await?;
         let mut packet = Vec::new();
@@ -221,7 +220,7 @@ impl Session {
     pub async fn close_statement(&mut self, statement: PreparedStatement) -> Result<(), Error> {
         self.start_statement().map_err(|e| self.error_from_event(e))?;
         let write = |out: &mut Vec<u8>| {
-            Ok(encode::write_command(out, Command::COM_STMT_CLOSE, &statement.id.to_le_bytes()))
+            Ok(encode::write_command(out, CommandByte::ClosePrepared, &statement.id.to_le_bytes()))
         };
         match self.channel.send_packets(write).await {
             Ok(_) => {
@@ -238,7 +237,7 @@ impl Session {
     /// Says good-bye.
     pub async fn quit(&mut self) {
         if self.start_statement().is_ok() {
-            let write = |out: &mut Vec<u8>| Ok(encode::write_command(out, Command::COM_QUIT, &[]));
+            let write = |out: &mut Vec<u8>| Ok(encode::write_command(out, CommandByte::Quit, &[]));
             let _ = self.channel.send_packets(write).await;
             self.mark_broken(&ChannelError::Fault(TransportError::Closed));
             self.text = String::from("we said good-bye");

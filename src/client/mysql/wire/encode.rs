@@ -1,7 +1,6 @@
 //! How statements are written: each into an empty buffer, header included.
 
-use mysql_common::constants::{ColumnType, Command};
-
+use super::constants::{CommandByte, ParameterType};
 use super::{CHUNK, ProtocolError};
 use crate::client::mysql::{ParameterValue, PreparedStatement};
 
@@ -11,7 +10,7 @@ const UNSIGNED: u8 = 0x80;
 /// Writes a command with its argument as packets numbered from 0; gives the number behind the last.
 pub(in crate::client::mysql) fn write_command(
     out: &mut Vec<u8>,
-    command: Command,
+    command: CommandByte,
     argument: &[u8],
 ) -> u8 {
     out.extend_from_slice(&[0, 0, 0, 0, command as u8]);
@@ -79,7 +78,7 @@ pub(in crate::client::mysql) fn write_execute(
         ));
     }
     let [a, b, c, d] = statement.id.to_le_bytes();
-    let command = Command::COM_STMT_EXECUTE as u8;
+    let command = CommandByte::Execute as u8;
     out.extend_from_slice(&[0, 0, 0, 0, command, a, b, c, d, 0, 1, 0, 0, 0]);
     if !values.is_empty() {
         let nulls = out.len();
@@ -89,12 +88,12 @@ pub(in crate::client::mysql) fn write_execute(
             let (kind, sign) = match value {
                 ParameterValue::Null => {
                     out[nulls + index / 8] |= 1 << (index % 8);
-                    (ColumnType::MYSQL_TYPE_NULL, 0)
+                    (ParameterType::Null, 0)
                 }
-                ParameterValue::Int(_) => (ColumnType::MYSQL_TYPE_LONGLONG, 0),
-                ParameterValue::Uint(_) => (ColumnType::MYSQL_TYPE_LONGLONG, UNSIGNED),
-                ParameterValue::Double(_) => (ColumnType::MYSQL_TYPE_DOUBLE, 0),
-                ParameterValue::Bytes(_) => (ColumnType::MYSQL_TYPE_VAR_STRING, 0),
+                ParameterValue::Int(_) => (ParameterType::Longlong, 0),
+                ParameterValue::Uint(_) => (ParameterType::Longlong, UNSIGNED),
+                ParameterValue::Double(_) => (ParameterType::Double, 0),
+                ParameterValue::Bytes(_) => (ParameterType::VarString, 0),
             };
             out.extend_from_slice(&[kind as u8, sign]);
         }

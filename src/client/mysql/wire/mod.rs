@@ -1,7 +1,9 @@
 //! The protocol as pure functions on slices: what packets mean, how statements are written.
 //! Never knows: sockets, sessions, waiting. Whatever a server sends, nothing here panics or allocates by its claims.
 
+pub(super) mod constants;
 pub(super) mod encode;
+pub(super) mod login_packets;
 pub(super) mod packet;
 pub(super) mod reply;
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Packets that are read whole: greeting, OK, error, switch of the login method, column.
 
-use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
-
+use super::constants::{CapabilityFlags, MariadbCapabilities};
 use super::{ProtocolError, to_shown_text};
 
 type ParseResult<T> = Result<T, ProtocolError>;
@@ -100,15 +99,15 @@ pub(in crate::client::mysql) fn parse_greeting(payload: &[u8]) -> ParseResult<Gr
     let capabilities = CapabilityFlags::from_bits_retain(bits);
     let nonce_length = usize::from(fields.read_u8()?);
     fields.read_bytes(6)?;
-    let extended = match capabilities.contains(CapabilityFlags::CLIENT_LONG_PASSWORD) {
+    let extended = match capabilities.contains(CapabilityFlags::LONG_PASSWORD) {
         true => fields.read_u32().map(|_| MariadbCapabilities::empty())?,
         false => MariadbCapabilities::from_bits_retain(fields.read_u32()?),
     };
-    if capabilities.contains(CapabilityFlags::CLIENT_SECURE_CONNECTION) {
+    if capabilities.contains(CapabilityFlags::SECURE_CONNECTION) {
         let rest = fields.read_bytes(nonce_length.saturating_sub(8).max(13))?;
         nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
     }
-    let plugin = match capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH) {
+    let plugin = match capabilities.contains(CapabilityFlags::PLUGIN_AUTH) {
         true => to_shown_text(fields.read_until_zero()),
         false => String::from("mysql_native_password"),
     };
