@@ -12,6 +12,7 @@ pub mod secret;
 pub mod stop;
 pub mod terminal;
 pub mod units;
+pub mod zstd_codec;
 
 pub use clock::{Clock, Nanos, RealClock, SimClock};
 pub use secret::Secret;

@@ -14,12 +14,13 @@ use rustix::fs::OFlags;
 
 use super::ship;
 use crate::base::Stop;
+use crate::base::zstd_codec::{ZSTD_MARK, ZstdReader};
 
 /// First bytes of a gzip file.
 const GZIP: &[u8] = &[0x1f, 0x8b];
-/// First bytes of a zstd file.
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes of the longest of these.
+/// Most bytes of one block of zstd, as it likes to read them.
+const PACKED_BLOCK: usize = 128 << 10;
+/// Bytes of the longest mark.
 const LONGEST_MARK: usize = 4;
 
 /// Files of these paths; of folders all that are in them and not hidden. What was rotated stands together, where the
@@ -191,12 +192,13 @@ impl Read for DecompressedSource {
 }
 
 fn open_decoder(source: Box<dyn Read + Send>, begin: Vec<u8>) -> io::Result<Box<dyn Read + Send>> {
-    let (is_gzip, is_zstd) = (begin.starts_with(GZIP), begin.starts_with(ZSTD));
+    let (is_gzip, is_zstd) = (begin.starts_with(GZIP), begin.starts_with(ZSTD_MARK));
     let whole = io::Cursor::new(begin).chain(source);
     Ok(if is_gzip {
         Box::new(CheckedDecoder { name: "gzip", source: MultiGzDecoder::new(whole) })
     } else if is_zstd {
-        Box::new(CheckedDecoder { name: "zstd", source: zstd::stream::read::Decoder::new(whole)? })
+        let source = ZstdReader::with_buffer(io::BufReader::with_capacity(PACKED_BLOCK, whole))?;
+        Box::new(CheckedDecoder { name: "zstd", source })
     } else {
         Box::new(whole)
     })
@@ -284,12 +286,20 @@ mod tests {
         pack.finish().unwrap()
     }
 
+    #[cfg(feature = "zstd")]
     fn zstd(text: &[u8]) -> Vec<u8> {
         let mut pack = zstd::Encoder::new(Vec::new(), 1).unwrap();
         pack.include_checksum(true).unwrap();
         pack.write_all(text).unwrap();
         pack.finish().unwrap()
     }
+
+    /// What this build can unpack.
+    const PACKERS: &[fn(&[u8]) -> Vec<u8>] = &[
+        gzip,
+        #[cfg(feature = "zstd")]
+        zstd,
+    ];
 
     /// Reads to the end or the error.
     fn unpacked(bytes: Vec<u8>) -> (Vec<u8>, Option<io::Error>) {
@@ -306,7 +316,7 @@ mod tests {
 
     #[test]
     fn packed_parts_that_follow_each_other_are_one() {
-        for pack in [gzip, zstd] {
+        for pack in PACKERS {
             let (text, error) = unpacked([pack(b"one "), pack(b""), pack(b"two")].concat());
             assert_eq!((text, error.is_none()), (b"one two".to_vec(), true));
         }
@@ -319,7 +329,7 @@ mod tests {
     fn what_was_cut_gives_what_is_there_and_says_so() {
         let text: Vec<u8> =
             (0..200_000_u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
-        for pack in [gzip, zstd] {
+        for pack in PACKERS {
             let packed = pack(&text);
             let (found, error) = unpacked(packed[..packed.len() / 2].to_vec());
             assert!(error.unwrap().to_string().ends_with("was cut: its end is missing"));
@@ -381,7 +391,7 @@ mod tests {
                 }
             }
         };
-        for part in zstd(b"hello").chunks(5) {
+        for part in PACKERS[PACKERS.len() - 1](b"hello").chunks(5) {
             assert!(!drain(&mut text));
             writer.write_all(part).unwrap();
         }

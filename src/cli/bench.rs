@@ -6,6 +6,7 @@ mod declared;
 mod flags;
 mod lines;
 mod listener;
+#[cfg(feature = "live-view")]
 pub(super) mod live;
 mod stream;
 

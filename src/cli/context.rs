@@ -1,4 +1,4 @@
-//! What every command finds on its desk: the stop flag, the password typed, the terminal.
+//! What every command gets: the stop flag, the password typed, the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -19,7 +19,7 @@ pub(super) struct CliContext {
 }
 
 impl CliContext {
-    /// A desk for this process.
+    /// The context of this process.
     pub(super) fn from_process(password: TypedPassword) -> CliContext {
         CliContext { stop: Stop::new(), password, terminal: TerminalFeatures::from_environment() }
     }

@@ -19,6 +19,8 @@ mod exit;
 mod hotset;
 mod hotset_save;
 mod login_path;
+#[cfg(not(feature = "live-view"))]
+mod no_live_view;
 mod option_file;
 mod plan_file;
 mod present;

@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use super::http::StreamRequest;
+use crate::base::zstd_codec::ZstdEncoder;
 
 /// Text of one chunk, bytes; a longer record is a longer chunk.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -12,14 +13,14 @@ const LINE_END: &[u8] = b"\r\n";
 
 /// What makes chunks for one reader.
 pub(super) struct ChunkEncoder {
-    packer: Option<zstd::stream::write::Encoder<'static, Vec<u8>>>,
+    packer: Option<ZstdEncoder<Vec<u8>>>,
     head: Vec<u8>,
 }
 
 impl ChunkEncoder {
     pub(super) fn new(wanted: &StreamRequest) -> io::Result<ChunkEncoder> {
         let packer = match wanted.is_packed {
-            true => Some(zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?),
+            true => Some(ZstdEncoder::new(Vec::new(), LEVEL)?),
             false => None,
         };
         Ok(ChunkEncoder { packer, head: Vec::new() })

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use super::mark::{LogMark, percent_decode};
 use super::stream::SessionSample;
 use super::watcher::StartPosition;
+use crate::base::zstd_codec::{HAS_ZSTD, WITHOUT_ZSTD};
 use crate::base::{Clock, Nanos, Secret};
 
 /// Bytes of the longest head.
@@ -148,7 +149,7 @@ pub(super) fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpR
     let (path, words) = path.split_once('?').unwrap_or((path, ""));
     match path {
         "/slow" => {
-            let takes_zstd = field("accept-encoding").is_some_and(accepts_zstd);
+            let takes_zstd = HAS_ZSTD && field("accept-encoding").is_some_and(accepts_zstd);
             Ok(HttpRequest::Slow(parse_query(words, takes_zstd)?))
         }
         "/status" => Ok(HttpRequest::Status),
@@ -210,7 +211,12 @@ fn parse_query(words: &str, takes_zstd: bool) -> Result<StreamRequest, HttpError
                 wanted.from = mark.ok_or_else(|| wrong("a mark, as chunks have them, or begin"))?;
             }
             "marks" => wanted.has_marks = is_yes()?,
-            "zstd" => wanted.is_packed = is_yes()?,
+            "zstd" => {
+                wanted.is_packed = is_yes()?;
+                if wanted.is_packed && !HAS_ZSTD {
+                    return Err(http_error(400, WITHOUT_ZSTD));
+                }
+            }
             // Others may be told apart by those who read the words elsewhere.
             _ => {}
         }
@@ -262,7 +268,7 @@ mod tests {
         );
         assert_eq!(slow("?rate_limit=10").unwrap().sessions, SessionSample::OneOf(10));
         assert_eq!(slow("?rate_limit=1&sample=0.25").unwrap().sessions, SessionSample::Share(0.25));
-        assert_eq!(slow("?from=begin&marks=1&zstd").unwrap().from, StartPosition::Begin);
+        assert_eq!(slow("?from=begin&marks=1").unwrap().from, StartPosition::Begin);
         for wrong in ["rate_limit=0", "rate_limit=x", "sample=2", "sample=0", "from=1", "zstd=2"] {
             assert_eq!(slow(&format!("?{wrong}")), Err(400), "{wrong}");
         }
@@ -270,7 +276,8 @@ mod tests {
             Ok(HttpRequest::Slow(wanted)) => wanted.is_packed,
             other => panic!("{other:?}"),
         };
-        assert!(packed("Accept-Encoding: gzip, zstd\r\n"));
+        assert_eq!(packed("Accept-Encoding: gzip, zstd\r\n"), HAS_ZSTD);
+        assert_eq!(slow("?zstd").is_ok_and(|wanted| wanted.is_packed), HAS_ZSTD);
         assert!(!packed("Accept-Encoding: gzip, zstd;q=0\r\n"));
     }
 

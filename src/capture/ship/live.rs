@@ -8,6 +8,7 @@ use super::mark::LogMark;
 use super::remote::RemoteLog;
 use super::stream::{LogStream, SessionSample};
 use super::watcher::{LogWatcher, MOST_HELD_BYTES, StartPosition};
+use crate::base::zstd_codec::HAS_ZSTD;
 use crate::base::{Clock as _, Nanos, RealClock, Secret, Stop};
 use crate::capture::LogError;
 
@@ -51,7 +52,7 @@ impl RemoteAccess {
     pub fn from_environment() -> RemoteAccess {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let token = set(TOKEN).map(|token| Secret::new(token.to_string_lossy().trim()));
-        RemoteAccess { token, authority: set(AUTHORITY).map(PathBuf::from), is_packed: true }
+        RemoteAccess { token, authority: set(AUTHORITY).map(PathBuf::from), is_packed: HAS_ZSTD }
     }
 }
 

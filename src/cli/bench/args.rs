@@ -15,8 +15,8 @@ use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_time};
 use crate::plan::{
-    ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes,
-    Plan, TargetPlan, VariantPlan, nearest_name,
+    ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Plan,
+    TargetPlan, VariantPlan, nearest_name,
 };
 use crate::probe::PROBES;
 use crate::workload::{EndpointKind, KINDS, check_options, find_kind};

@@ -1,9 +1,14 @@
 //! Listens to a run and shows it: progress of the steps before the load, then a full view or a line per interval.
 
+use std::io::ErrorKind;
+
 use clap::ArgMatches;
 
 use super::super::context::CliContext;
+#[cfg(not(feature = "live-view"))]
+use super::super::no_live_view::AbsentLoadView as LiveLoadView;
 use super::super::progress::ProgressLine;
+#[cfg(feature = "live-view")]
 use super::live::LiveLoadView;
 use super::{flags, lines, stream};
 use crate::analysis::number_format::format_time;
@@ -124,7 +129,12 @@ impl RunListener for TerminalListener<'_> {
             match LiveLoadView::open(self.plan, &self.server, self.context.terminal.colour) {
                 Ok(live) => *view = Some(Box::new(live)),
                 // A terminal that can't tell where its cursor stands still takes lines.
-                Err(_) => self.variant = DisplayMode::Lines,
+                Err(error) => {
+                    self.variant = DisplayMode::Lines;
+                    if error.kind() == ErrorKind::Unsupported {
+                        self.context.print_message(&format!("note: {error}"));
+                    }
+                }
             }
         }
     }

@@ -11,13 +11,12 @@ use serde::{Deserialize, Serialize};
 use super::literal::MOST_COLUMNS;
 use super::{HotIndex, HotSet, HotSetOrigin};
 use crate::base::private;
+use crate::base::zstd_codec::{HAS_ZSTD, WITHOUT_ZSTD, ZSTD_MARK, ZstdEncoder, ZstdReader};
 use crate::plan::{Mistake, Mistakes};
 
 /// Version of the form that we write; we read all up to it.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// First bytes of what zstd packs.
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// zstd's own default; more takes longer and saves little.
 const LEVEL: i32 = 3;
 
@@ -40,7 +39,7 @@ struct HotSetFooter {
 /// # Errors
 /// When it can't be written.
 pub fn write_hot_set(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
-    let packed = path.extension().is_some_and(|e| e == "zst");
+    let packed = is_packed_name(path);
     let made = private::create_beside(path);
     let written = made.and_then(|(beside, file)| {
         let written = write_to_file(hot, &file, packed)
@@ -65,15 +64,21 @@ pub fn write_hot_set(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
 /// When it could not.
 pub fn check_writable(path: &Path) -> anyhow::Result<()> {
     anyhow::ensure!(!path.is_dir(), "write {}: it is a folder", path.display());
+    let can_pack = HAS_ZSTD || !is_packed_name(path);
+    anyhow::ensure!(can_pack, "write {}: {WITHOUT_ZSTD}", path.display());
     let (beside, _) =
         private::create_beside(path).with_context(|| format!("write {}", path.display()))?;
     std::fs::remove_file(&beside).with_context(|| format!("remove {}", beside.display()))
 }
 
+fn is_packed_name(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "zst")
+}
+
 fn write_to_file(hot: &HotSet, file: &File, packed: bool) -> io::Result<u64> {
     let buffered = BufWriter::new(file);
     if packed {
-        let mut pack = zstd::Encoder::new(buffered, LEVEL)?;
+        let mut pack = ZstdEncoder::new(buffered, LEVEL)?;
         write_lines(hot, &mut pack)?;
         pack.finish()?.flush()?;
     } else {
@@ -113,9 +118,9 @@ pub fn read_hot_set(path: &Path) -> anyhow::Result<HotSet> {
     let meta = file.metadata().with_context(of)?;
     let bytes = if meta.is_file() { meta.len() } else { MOST_STREAM_BYTES };
     let mut file = BufReader::new(file);
-    let packed = file.fill_buf().with_context(of)?.starts_with(ZSTD);
+    let packed = file.fill_buf().with_context(of)?.starts_with(ZSTD_MARK);
     let read = if packed {
-        let mut unpack = zstd::Decoder::with_buffer(file).with_context(of)?;
+        let mut unpack = ZstdReader::with_buffer(file).with_context(of)?;
         unpack.window_log_max(MOST_WINDOW_LOG).with_context(of)?;
         let most = LEAST_UNPACKED_BYTES.saturating_add(bytes.saturating_mul(MOST_RATIO));
         parse_hot_set(&mut BufReader::new(unpack), most)
@@ -424,6 +429,7 @@ mod tests {
         assert!(refused(|i| i.key = vec![KeyColumn::default(); 65]).contains("more columns"));
     }
 
+    #[cfg(feature = "zstd")]
     #[test]
     fn a_bomb_is_refused_before_it_is_large() {
         let dir = tempfile::tempdir().unwrap();

@@ -116,7 +116,7 @@ fn readers_get_each_record_once_plain_and_packed_while_one_of_them_sleeps() {
         let access = RemoteAccess { is_packed, ..RemoteAccess::default() };
         open_live(&shipping.url(""), &access, None, &stop).unwrap()
     };
-    let (mut plain, mut packed) = (open(false), open(true));
+    let (mut plain, mut packed) = (open(false), open(HAS_ZSTD));
     let clock = RealClock::start_now();
     clock.sleep_until(Nanos(300_000_000));
     add(&path, 3..2000);
@@ -211,7 +211,7 @@ fn a_cut_of_the_net_a_killed_server_and_a_killed_reader_lose_and_double_nothing(
     let proxy = Proxy::start(shipping.address);
     let stop = Stop::new();
     let url = format!("http://{}/slow", proxy.address);
-    let access = RemoteAccess { is_packed: true, ..RemoteAccess::default() };
+    let access = RemoteAccess { is_packed: HAS_ZSTD, ..RemoteAccess::default() };
     let mut live = open_live(&url, &access, None, &stop).unwrap();
     let mut log = LogParser::default();
     let clock = RealClock::start_now();

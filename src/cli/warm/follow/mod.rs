@@ -2,18 +2,24 @@
 
 mod args;
 mod lines;
+#[cfg(feature = "live-view")]
 mod live;
 mod metrics;
+
+use std::io::ErrorKind;
 
 use clap::{ArgMatches, Command};
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::cli::context::CliContext;
 use crate::cli::exit::CommandOutcome;
+#[cfg(not(feature = "live-view"))]
+use crate::cli::no_live_view::AbsentFollowView as LiveFollowView;
 use crate::client::Target;
 use crate::plan::RefusedError;
 use crate::warm::follow::{FollowPhase, FollowStatus, run_follow};
 use args::FollowArgs;
+#[cfg(feature = "live-view")]
 use live::LiveFollowView;
 use metrics::MetricsServer;
 
@@ -59,10 +65,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let mut show = FollowDisplay {
         context,
         asked: &asked,
-        live: is_live
-            .then(|| LiveFollowView::open(context.terminal.colour))
-            .transpose()
-            .unwrap_or(None),
+        live: if is_live { open_view(context) } else { None },
         server: server.as_ref(),
         shown_at: None,
         told: None,
@@ -95,6 +98,19 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         lines::summary_text(&last)
     })?;
     Ok(if context.stop.is_set() { CommandOutcome::Interrupted } else { CommandOutcome::Done })
+}
+
+/// The view; `None` where there can be none, then lines are printed.
+fn open_view(context: &CliContext) -> Option<LiveFollowView> {
+    match LiveFollowView::open(context.terminal.colour) {
+        Ok(view) => Some(view),
+        Err(error) => {
+            if error.kind() == ErrorKind::Unsupported {
+                context.print_message(&format!("note: {error}"));
+            }
+            None
+        }
+    }
 }
 
 impl FollowDisplay<'_> {

@@ -1,0 +1,45 @@
+//! Stands for the live views in a build without the feature `live-view`: says so, and lines are printed instead.
+
+use std::convert::Infallible;
+use std::io;
+
+use crate::analysis::{LiveStats, SteadyOutlook};
+use crate::plan::Plan;
+use crate::warm::follow::FollowStatus;
+
+/// What to tell those who would see a view.
+const WITHOUT_VIEW: &str = "this build has no live view: build with --features live-view";
+
+fn refuse<T>() -> io::Result<T> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, WITHOUT_VIEW))
+}
+
+/// In place of the view of a load.
+pub(super) struct AbsentLoadView(Infallible);
+
+impl AbsentLoadView {
+    pub(super) fn open(_: &Plan, _server: &str, _colour: bool) -> io::Result<AbsentLoadView> {
+        refuse()
+    }
+
+    pub(super) fn set_outlook(&mut self, _: &SteadyOutlook) {
+        match self.0 {}
+    }
+
+    pub(super) fn draw(&mut self, _: &LiveStats) {
+        match self.0 {}
+    }
+}
+
+/// In place of the view of a follow.
+pub(super) struct AbsentFollowView(Infallible);
+
+impl AbsentFollowView {
+    pub(super) fn open(_colour: bool) -> io::Result<AbsentFollowView> {
+        refuse()
+    }
+
+    pub(super) fn draw(&mut self, _: &FollowStatus) {
+        match self.0 {}
+    }
+}
