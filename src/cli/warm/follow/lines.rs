@@ -87,6 +87,7 @@ pub(super) fn warmth_text(heat: &StandbyWarmth) -> String {
 }
 
 /// What the last look at the hot set cost.
+#[cfg(feature = "live-view")]
 pub(super) fn cost_text(view: &FollowStatus, heat: &StandbyWarmth) -> String {
     format!(
         "looked {} ago; it took {} on the active server, {} on the standby",
