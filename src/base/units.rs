@@ -131,7 +131,24 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// When it is no rate above 0.
 pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
-    let wrong = || UnitError { text: text.to_owned(), what: "a rate like 500, 20k/s or 300/m" };
+    let rate = parse_rate_from_zero(text)?;
+    if rate > 0.0 { Ok(rate) } else { Err(rate_error(text)) }
+}
+
+fn rate_error(text: &str) -> UnitError {
+    UnitError { text: text.to_owned(), what: "a rate like 500, 20k/s or 300/m" }
+}
+
+/// The same, where 0 is a rate too.
+///
+/// # Errors
+/// When it is no rate of at least 0.
+pub fn parse_rate_from_zero(text: &str) -> Result<f64, UnitError> {
+    let wrong = || rate_error(text);
+    // As files write numbers: 2e3.
+    if let Some(rate) = text.trim().parse().ok().filter(|r: &f64| *r >= 0.0 && r.is_finite()) {
+        return Ok(rate);
+    }
     let (amount, per) = text.split_once('/').unwrap_or((text, "s"));
     let (number, unit) = split_unit(amount).ok_or_else(wrong)?;
     let scale = match unit.trim_end() {
@@ -148,7 +165,7 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
         _ => return Err(wrong()),
     };
     let rate = number * scale / seconds;
-    if rate > 0.0 && rate.is_finite() { Ok(rate) } else { Err(wrong()) }
+    if rate.is_finite() { Ok(rate) } else { Err(wrong()) }
 }
 
 /// A rate as one would type it: `20000/s`.
@@ -256,12 +273,15 @@ mod tests {
         assert_eq!(parse_rate("500"), Ok(500.0));
         assert_eq!(parse_rate("20k/s"), Ok(20_000.0));
         assert_eq!(parse_rate("0.5"), Ok(0.5));
+        assert_eq!(parse_rate("2e3"), Ok(2000.0));
         assert_eq!(parse_rate("300/m"), Ok(5.0));
         assert_eq!(parse_rate("1.5 M / sec"), Ok(1_500_000.0));
-        for wrong in ["", "0", "-5", "k", "5/x", "5//s", "5s"] {
+        for wrong in ["", "0", "-5", "k", "5/x", "5//s", "5s", "inf", "nan"] {
             let message = parse_rate(wrong).unwrap_err().to_string();
             assert!(message.contains("a rate like"), "{message}");
         }
+        assert_eq!(parse_rate_from_zero("0/s"), Ok(0.0));
+        assert!(parse_rate_from_zero("-1").is_err());
     }
 
     #[test]

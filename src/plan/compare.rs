@@ -1,7 +1,7 @@
 //! What a comparison of several ways is asked to do.
 
 use super::{MOST_WORKERS, VariantPlan};
-use crate::base::units::{ByteSize, parse_count};
+use crate::base::units::{ByteSize, parse_count, parse_rate};
 
 /// How the data come back to the same state before each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,12 +122,14 @@ impl SweepPlan {
     /// Why a value is none of this axis, all of them.
     pub fn to_variants(&self, template: &VariantPlan) -> Result<Vec<VariantPlan>, Vec<String>> {
         let (mut variants, mut wrong) = (Vec::new(), Vec::new());
-        for (n, value) in self.values.iter().enumerate() {
-            if self.values[..n].contains(value) {
-                wrong.push(format!("`{value}` stands there twice"));
-            }
+        for value in &self.values {
             match self.build_variant(template, value) {
-                Ok(variant) => variants.push(variant),
+                Ok(variant) => {
+                    if variants.iter().any(|other: &VariantPlan| other.name == variant.name) {
+                        wrong.push(format!("`{value}` stands there twice"));
+                    }
+                    variants.push(variant);
+                }
                 Err(why) => wrong.push(why),
             }
         }
@@ -148,8 +150,9 @@ impl SweepPlan {
                 variant.value = Some(count as f64);
             }
             RATE => {
-                let rate = value.parse().ok().filter(|r: &f64| *r > 0.0 && r.is_finite());
-                let rate = rate.ok_or_else(|| format!("`{value}` is no rate of events"))?;
+                let rate = parse_rate(value).map_err(|e| e.to_string())?;
+                // However it was typed: `20k/s` and `20000` are one rate.
+                variant.name = format!("{}={rate}", self.axis);
                 variant.per_second = Some(rate);
                 variant.value = Some(rate);
             }
@@ -249,6 +252,10 @@ mod tests {
     fn values_that_are_none_are_all_told() {
         let wrong = sweep("threads", &["0", "four", "2", "2"]).to_variants(&VariantPlan::default());
         assert_eq!(wrong.unwrap_err().len(), 3);
+        let rates =
+            sweep("rate", &["1.5k/s", "300/m"]).to_variants(&VariantPlan::default()).unwrap();
+        assert_eq!((rates[0].name.as_str(), rates[0].per_second), ("rate=1500", Some(1500.0)));
+        assert_eq!((rates[1].name.as_str(), rates[1].value), ("rate=5", Some(5.0)));
         assert!(sweep("rate", &["-1"]).to_variants(&VariantPlan::default()).is_err());
         assert!(sweep("rate", &[]).to_variants(&VariantPlan::default()).is_err());
     }

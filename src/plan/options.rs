@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Mistake, nearest_name};
-use crate::base::units::{ByteSize, parse_count, parse_time};
+use crate::base::units::{ByteSize, parse_count, parse_rate, parse_time};
 
 /// What kind of value an option takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum OptionKind {
     Size,
     /// Time: `5s`, `200ms`.
     Time,
+    /// Per second, above 0: `500`, `20k/s`, `300/m`.
+    Rate,
     /// Any text.
     Text,
     /// One of these words.
@@ -50,6 +52,9 @@ impl OptionKind {
             }
             OptionKind::Time => {
                 return parse_time(value).err().map(|e| (e.to_string(), "as in 5s".to_owned()));
+            }
+            OptionKind::Rate => {
+                return parse_rate(value).err().map(|e| (e.to_string(), "as in 20k/s".to_owned()));
             }
             OptionKind::Choice(words) if words.iter().any(|word| word == value) => return None,
             OptionKind::Choice(words) => {

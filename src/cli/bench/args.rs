@@ -13,7 +13,7 @@ use super::super::plan_file;
 use super::super::present;
 use super::flags::OWN;
 use crate::base::RealClock;
-use crate::base::units::{parse_count, parse_time};
+use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
 use crate::plan::{
     ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Plan,
     TargetPlan, VariantPlan, nearest_name,
@@ -249,27 +249,25 @@ fn apply_load_flags(
 }
 
 fn apply_arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
-    let rate = args.get_one::<String>("rate").map(|text| text.parse::<f64>());
+    let rate = args.get_one::<String>("rate").map(|text| parse_rate_from_zero(text));
     let kind = args.get_one::<String>("arrival").map(String::as_str);
     let think = parse_time_flag(args, "think", mistakes);
     match (rate, kind) {
-        (Some(Ok(rate)), Some("constant")) if rate > 0.0 && rate.is_finite() => {
+        (Some(Ok(rate)), Some("constant")) if rate > 0.0 => {
             load.arrival = ArrivalPlan::Constant { per_second: rate };
         }
-        (Some(Ok(rate)), None | Some("poisson")) if rate > 0.0 && rate.is_finite() => {
+        (Some(Ok(rate)), None | Some("poisson")) if rate > 0.0 => {
             load.arrival = ArrivalPlan::Poisson { per_second: rate };
         }
         // As in sysbench, rate 0 is a closed loop.
         (Some(Ok(0.0)), None) => load.arrival = ArrivalPlan::default(),
-        (Some(Ok(rate)), _) if !(rate > 0.0 && rate.is_finite()) => {
-            mistakes.push(flag_mistake(
-                "rate",
-                "it must be above 0",
-                "events per second, as in 1000",
-            ));
+        (Some(Ok(0.0)), Some("constant" | "poisson")) => {
+            let hint = "leave out --arrival for a closed loop, or name a rate as in 20k/s";
+            mistakes.push(flag_mistake("rate", "an open loop has a rate above 0", hint));
         }
-        (Some(Err(_)), _) => {
-            mistakes.push(flag_mistake("rate", "it is no number", "events per second, as in 1000"));
+        (Some(Err(e)), _) => {
+            let hint = "events per second, as in 1000 or 20k/s";
+            mistakes.push(flag_mistake("rate", &e.to_string(), hint));
         }
         (_, Some("poisson" | "constant")) => {
             mistakes.push(flag_mistake("arrival", "an open loop needs a rate", "add --rate=1000"));

@@ -20,7 +20,12 @@ const LOAD: &[(&str, &[&str], &str, &str)] = &[
         "Ends it after this time; 0 for never [default: 10s, if nothing else ends it]",
     ),
     ("events", &[], "N", "Ends it after this many events; 0 for never [default: 0]"),
-    ("rate", &[], "N", "Events per second, whether the server keeps up or not (open loop)"),
+    (
+        "rate",
+        &[],
+        "RATE",
+        "Events per second, as 500 or 20k/s, whether the server keeps up or not (open loop)",
+    ),
     ("arrival", &[], "KIND", "With --rate: poisson or constant [default: poisson]"),
     ("think", &[], "TIME", "Without --rate: pause between two events of a session"),
     ("interval", &["report-interval"], "TIME", "Length of an interval [default: 1s]"),
@@ -141,6 +146,7 @@ fn value_name(kind: &OptionKind) -> &'static str {
         OptionKind::Count | OptionKind::Number => "N",
         OptionKind::Size => "SIZE",
         OptionKind::Time => "TIME",
+        OptionKind::Rate => "RATE",
         OptionKind::Text => "TEXT",
         OptionKind::Choice(_) => "WORD",
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::base::units::{ByteSize, parse_count, parse_time};
+use crate::base::units::{ByteSize, parse_count, parse_rate, parse_time};
 use crate::plan::options::parse_switch;
 use crate::plan::{Mistake, OptionKind, nearest_name};
 
@@ -131,6 +131,11 @@ impl<'d> PlanSection<'d> {
 
     pub(super) fn read_number(&self, key: &'static str) -> Option<f64> {
         self.read_scalar(key, OptionKind::Number).and_then(|v| v.parse().ok())
+    }
+
+    /// Events per second, above 0.
+    pub(super) fn read_rate(&self, key: &'static str) -> Option<f64> {
+        self.read_scalar(key, OptionKind::Rate).and_then(|v| parse_rate(&v).ok())
     }
 
     /// A whole number within bounds.

@@ -275,10 +275,7 @@ fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
     let words: Vec<(&str, &str)> = ARRIVALS.iter().map(|w| (*w, *w)).collect();
     let kind = section.read_choice("arrival", &words);
     let think = section.read_time("think");
-    let rate = section.read_number("rate");
-    if rate.is_some_and(|r| r <= 0.0) {
-        section.add_mistake("rate", "it must be above 0", Some("events per second".to_owned()));
-    }
+    let rate = section.read_rate("rate");
     let (kind, per_second) = match (kind, rate) {
         (None | Some("closed"), None) => {
             return ArrivalPlan::Closed { think: think.unwrap_or_default() };

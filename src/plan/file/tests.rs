@@ -197,7 +197,7 @@ rate = 0
         ("line 8: decide.margin", "it is out of range", "a share, as in 0.02 for 2 %"),
         ("line 13: way", "two ways are called `a`", "give each way a name of its own"),
         ("line 19: way[1].wokers", "no such key", "did you mean workers?"),
-        ("line 20: way[1].rate", "it must be above 0", "events per second"),
+        ("line 20: way[1].rate", "`0` is not a rate like 500, 20k/s or 300/m", "as in 20k/s"),
     ];
     let expected: Vec<_> = expected
         .iter()
@@ -254,7 +254,7 @@ names = ["statos"]
         ("line 14: load.workers", "0 is out of range", "1 to 100000"),
         ("line 15: load.workrs", "no such key", "did you mean workers?"),
         ("line 16: load.time", "`soon` is not a time like 5s, 200ms or 2m", "as in 5s"),
-        ("line 17: load.rate", "it must be above 0", "events per second"),
+        ("line 17: load.rate", "`-1` is not a rate like 500, 20k/s or 300/m", "as in 20k/s"),
         ("line 18: load.interval", "it is out of range", "10ms to 1h"),
         ("line 19: load.engine", "an array where a single value belongs", ""),
         ("line 22: way[0].warm[0].options.chnk", "no such option", "did you mean chunk?"),

@@ -73,10 +73,6 @@ fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan 
         warm.check_unknown_keys();
         WarmPlan { strategy, options }
     });
-    let per_second = section.read_number("rate");
-    if per_second.is_some_and(|rate| rate <= 0.0) {
-        section.add_mistake("rate", "it must be above 0", Some("events per second".to_owned()));
-    }
     let variant = VariantPlan {
         warm: warm.collect(),
         name: section.read_text("name").unwrap_or_default(),
@@ -87,7 +83,7 @@ fn read_variant(section: &PlanSection<'_>, known: &KnownPlugins) -> VariantPlan 
             .map(|(k, v, _)| (k, v))
             .collect(),
         workers: section.read_count("workers", 1, MOST_WORKERS).map(|n| n as usize),
-        per_second,
+        per_second: section.read_rate("rate"),
         value: section.read_number("value"),
         dump_after: section.read_switch("dump-after").unwrap_or(false),
     };

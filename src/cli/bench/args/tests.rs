@@ -41,6 +41,22 @@ fn sysbench_words_mean_what_they_mean_there() {
 }
 
 #[test]
+fn a_rate_has_its_units() {
+    for (text, per_second) in
+        [("20k/s", 20_000.0), ("20k", 20_000.0), ("1.5k/s", 1500.0), ("20000", 20_000.0)]
+    {
+        let load = plan_of(&format!("bench null --rate={text}")).unwrap();
+        assert_eq!(load.arrival, ArrivalPlan::Poisson { per_second });
+    }
+    let constant = plan_of("bench null --rate=300/m --arrival=constant").unwrap();
+    assert_eq!(constant.arrival, ArrivalPlan::Constant { per_second: 5.0 });
+    for text in ["20q/s", "5/x", "nan"] {
+        let mistakes = plan_of(&format!("bench null --rate={text}")).unwrap_err();
+        assert_eq!(mistakes, [format!("--rate: `{text}` is not a rate like 500, 20k/s or 300/m")]);
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_together() {
     let words = "bench null --threads=0 --time=soon --rate=-1 --engine=steam --interval=1ms";
     let mistakes = plan_of(words).unwrap_err();
@@ -51,7 +67,7 @@ fn all_mistakes_are_told_together() {
             "--time: `soon` is not a time like 5s, 200ms or 2m",
             "--interval: it is too short",
             "--engine: no such engine",
-            "--rate: it must be above 0",
+            "--rate: `-1` is not a rate like 500, 20k/s or 300/m",
         ]
     );
     let open = plan_of("bench null --rate=5 --think=1s").unwrap_err();
