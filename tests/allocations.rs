@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use sweat::archive::{RunMeta, RunWriter, Trial};
 use sweat::base::{Nanos, RealClock, Stop};
-use sweat::plan::{ArrivalPlan, EnginePlan, LoadPlan};
+use sweat::plan::{ArrivalPlan, ArrivalSpacing, EnginePlan, LoadPlan, RateStages};
 use sweat::recorder::{ClassTotals, Interval};
+use sweat::workload::Workload;
 use sweat::workload::null::NullWorkload;
 
 /// The system's allocator, counted.
@@ -61,22 +62,38 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// Allocations of a whole load of so many events.
-fn allocations(arrival: ArrivalPlan, engine: EnginePlan, events: u64) -> u64 {
+fn allocations(arrival: &ArrivalPlan, engine: EnginePlan, events: u64) -> u64 {
+    allocations_of(&NullWorkload, arrival, engine, events)
+}
+
+/// The same of another workload.
+fn allocations_of(
+    workload: &dyn Workload,
+    arrival: &ArrivalPlan,
+    engine: EnginePlan,
+    events: u64,
+) -> u64 {
     let interval = Duration::from_secs(3600);
-    let events = Some(events);
+    let (events, arrival) = (Some(events), arrival.clone());
     let plan = LoadPlan { workers: 2, events, arrival, engine, interval, ..LoadPlan::default() };
     let before = ALLOCATIONS.load(Relaxed);
     let recording = sweat::driver::run_load(
         &plan,
         1,
-        &NullWorkload,
+        workload,
         RealClock::start_now(),
         &Stop::new(),
         &mut |_| {},
     );
     let counted = ALLOCATIONS.load(Relaxed) - before;
-    assert_eq!(Some(recording.expect("null needs no server").total.event_count()), events);
+    assert_eq!(Some(recording.expect("it needs no server").total.event_count()), events);
     counted
+}
+
+/// A rate that rises and stays.
+fn staged(spacing: ArrivalSpacing) -> ArrivalPlan {
+    let stages = RateStages::parse("1ms:0..500k, 1m:500k").expect("it is well formed");
+    ArrivalPlan::Stages { stages, spacing }
 }
 
 /// What a piece of work takes of memory at most, beyond what was there before it, bytes.
@@ -147,12 +164,14 @@ fn an_event_allocates_nothing() {
             (ArrivalPlan::Closed { think: Duration::ZERO }, 0),
             (ArrivalPlan::Closed { think: Duration::from_micros(1) }, 0),
             (ArrivalPlan::Constant { per_second: 500_000.0 }, 0),
+            (staged(ArrivalSpacing::Constant), 0),
+            (staged(ArrivalSpacing::Poisson), 2 * (EVENTS / 4096)),
             // A random schedule is made in blocks of 4,096 due times: two allocations each.
             (ArrivalPlan::Poisson { per_second: 500_000.0 }, 2 * (EVENTS / 4096)),
         ] {
-            allocations(arrival, engine, EVENTS);
-            let once = allocations(arrival, engine, EVENTS);
-            let twice = allocations(arrival, engine, 2 * EVENTS);
+            allocations(&arrival, engine, EVENTS);
+            let once = allocations(&arrival, engine, EVENTS);
+            let twice = allocations(&arrival, engine, 2 * EVENTS);
             // How far lists of woken tasks and timers grow depends on the moment: some allocations, not per event.
             let more = twice.saturating_sub(once);
             assert!(more <= blocks + 20, "{arrival:?}, {engine:?}: {more} more allocations");

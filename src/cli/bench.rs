@@ -36,6 +36,7 @@ pub(super) fn command() -> Command {
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
              sweat bench oltp_point_select prepare -h db1 -u bench -p -D sbtest --table-size=1M\n  \
              sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \
+             sweat bench oltp_read_only --sandbox --threads=16 --stages '10s:0..2k, 1m:2k'\n  \
              sweat bench null --threads=2 --time=5",
         );
     for kind in KINDS.iter().filter(|kind| kind.as_recorded().is_none()) {

@@ -16,7 +16,7 @@ use crate::plan::{CapacityPlan, Metric, Mistake, Mistakes, Objective, Plan};
 /// Sessions if nothing else is said: enough that the server is the limit and not their number.
 const THREADS: usize = 32;
 /// Flags of a load that the search sets itself.
-const OWN: &[&str] = &["rate", "arrival", "think", "time", "events"];
+const OWN: &[&str] = &["rate", "stages", "arrival", "think", "time", "events"];
 /// A step shorter than this is one interval.
 const SHORTEST: Duration = Duration::from_secs(1);
 
@@ -113,6 +113,11 @@ fn plan_from_args(
         return Err(Mistakes(mistakes).into());
     }
     let mut plan = bench::plan_of(kind, args, context)?;
+    if plan.load.arrival.stages().is_some() {
+        let why = "the search sets the rate itself".to_owned();
+        let hint = Some("leave out load.stages in the plan".to_owned());
+        return Err(Mistake { place: "--plan".to_owned(), why, hint }.into());
+    }
     if args.get_one::<String>("threads").is_none() {
         plan.load.workers = THREADS;
     }

@@ -127,7 +127,7 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         (true, Some(timing)) => mistakes.push(Mistake {
             place: format!("--timing {timing}"),
             why: "a rate says itself when statements begin".to_owned(),
-            hint: Some("leave out --rate, or --timing".to_owned()),
+            hint: Some("leave out --rate or --stages, or --timing".to_owned()),
         }),
         (false, Some(AT_RATE)) => mistakes.push(Mistake {
             place: "--timing arrival".to_owned(),

@@ -106,6 +106,13 @@ fn plan_from_args(
             }
         }
         mistakes.extend(axis_conflict(&sweep.axis, args));
+        if sweep.axis == RATE && plan.load.arrival.stages().is_some() {
+            mistakes.push(Mistake {
+                place: "--stages".to_owned(),
+                why: "rate is what is varied".to_owned(),
+                hint: Some("leave out the stages, or vary something else".to_owned()),
+            });
+        }
     }
     plan.order = OrderPlan::Shuffled;
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }

@@ -59,7 +59,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn backlog(arrival: ArrivalPlan, plan: &LoadPlan) -> Backlog {
+    fn backlog(arrival: &ArrivalPlan, plan: &LoadPlan) -> Backlog {
         Backlog::new(
             ArrivalMode::new(arrival, 3).unwrap().open_schedule().unwrap(),
             &SharedLoad::new(plan),
@@ -71,7 +71,7 @@ mod tests {
         let arrival = ArrivalPlan::Constant { per_second: 1000.0 };
         let plan =
             LoadPlan { time: Some(std::time::Duration::from_secs(2)), ..LoadPlan::default() };
-        let mut waiting = backlog(arrival, &plan);
+        let mut waiting = backlog(&arrival, &plan);
         assert_eq!(waiting.count_waiting(Nanos(1000 * MS), 400), 601);
         // Events under way kept the load for half a second more; nothing could begin in it.
         let ages = waiting.waiting_times(Nanos(2500 * MS), 500);
@@ -85,10 +85,10 @@ mod tests {
     fn a_load_by_events_or_cut_short_leaves_what_was_due() {
         let arrival = ArrivalPlan::Constant { per_second: 1000.0 };
         let by_events = LoadPlan { events: Some(600), ..LoadPlan::default() };
-        assert_eq!(backlog(arrival, &by_events).waiting_times(Nanos(5000 * MS), 600).len(), 0);
-        assert_eq!(backlog(arrival, &by_events).waiting_times(Nanos(5000 * MS), 590).len(), 10);
+        assert_eq!(backlog(&arrival, &by_events).waiting_times(Nanos(5000 * MS), 600).len(), 0);
+        assert_eq!(backlog(&arrival, &by_events).waiting_times(Nanos(5000 * MS), 590).len(), 10);
         assert_eq!(
-            backlog(arrival, &LoadPlan::default()).waiting_times(Nanos(99 * MS), 60).len(),
+            backlog(&arrival, &LoadPlan::default()).waiting_times(Nanos(99 * MS), 60).len(),
             40
         );
     }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn of_many_a_neighbour_stands_for_some_and_none_is_lost() {
         let mut waiting =
-            backlog(ArrivalPlan::Poisson { per_second: 1_000_000.0 }, &LoadPlan::default());
+            backlog(&ArrivalPlan::Poisson { per_second: 1_000_000.0 }, &LoadPlan::default());
         let all = waiting.count_waiting(Nanos(3500 * MS), 7);
         let ages = waiting.waiting_times(Nanos(3500 * MS), 7);
         assert_eq!(ages.len(), all);

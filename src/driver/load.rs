@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::base::{Nanos, Stop, StopReason};
-use crate::plan::LoadPlan;
+use crate::plan::{LoadPlan, RateStages};
 use crate::recorder::UnopenedWorker;
 
 /// When the load begins.
@@ -76,7 +76,7 @@ impl SharedLoad {
     pub(super) fn new(plan: &LoadPlan) -> SharedLoad {
         SharedLoad {
             events: plan.events,
-            time: plan.time.map(Nanos::from),
+            time: plan.time.or(plan.arrival.stages().map(RateStages::total_time)).map(Nanos::from),
             reconnect: plan.reconnect,
             workers: plan.workers,
             halt: Stop::new(),

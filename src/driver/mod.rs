@@ -11,7 +11,7 @@ mod pace;
 mod reactor;
 mod silence;
 #[cfg(test)]
-mod simulated;
+mod simulated_tests;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -105,7 +105,7 @@ pub fn run_load(
     if load.interval.is_zero() {
         return Err(mistake("load.interval", "an interval needs a length", None).into());
     }
-    let arrival = ArrivalMode::new(load.arrival, seed)?;
+    let arrival = ArrivalMode::new(&load.arrival, seed)?;
     let engine = Engine::from_plan(load);
     if engine == Engine::Reactor && cfg!(not(target_os = "linux")) {
         let hint = Some("the engine `threads` runs everywhere");

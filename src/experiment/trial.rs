@@ -13,7 +13,7 @@ use crate::archive::{RunState, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
-use crate::plan::{ArrivalPlan, LoadPlan, Plan, WorkloadPlan};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, WorkloadPlan};
 use crate::recorder::{EventErrorKind, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Endpoint, Workload};
@@ -140,19 +140,24 @@ pub(super) fn apply_overrides(plan: &LoadPlan, over: &LoadOverrides) -> LoadPlan
     load.time = over.time.or(load.time);
     load.arrival = match (over.per_second, load.arrival) {
         (None, arrival) => arrival,
-        (Some(per_second), ArrivalPlan::Constant { .. }) => ArrivalPlan::Constant { per_second },
+        (
+            Some(per_second),
+            ArrivalPlan::Constant { .. }
+            | ArrivalPlan::Stages { spacing: ArrivalSpacing::Constant, .. },
+        ) => ArrivalPlan::Constant { per_second },
         (Some(per_second), _) => ArrivalPlan::Poisson { per_second },
     };
     load
 }
 
-/// Events per second that an open loop offers.
+/// Events per second that an open loop offers, over all of the load.
 fn offered_rate(load: &LoadPlan) -> Option<f64> {
-    match load.arrival {
+    match &load.arrival {
         ArrivalPlan::Closed { .. } => None,
         ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second } => {
-            Some(per_second)
+            Some(*per_second)
         }
+        ArrivalPlan::Stages { stages, .. } => Some(stages.mean_rate()),
     }
 }
 
@@ -213,11 +218,15 @@ pub(super) fn declare_facts(kind: &str, options: &BTreeMap<String, String>) -> W
     workload::declare_facts(kind, options.iter().map(|(name, value)| (&**name, &**value)))
 }
 
-/// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`.
+/// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`,
+/// `poisson, stages 10s:0..500, 1m:500`.
 pub(super) fn arrival_text(load: &LoadPlan) -> String {
-    match load.arrival {
+    match &load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => "closed".to_owned(),
-        ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(think)),
+        ArrivalPlan::Closed { think } => format!("closed, {} think time", show_time(*think)),
+        ArrivalPlan::Stages { stages, spacing } => {
+            format!("{}, stages {stages}", spacing.as_str())
+        }
         ArrivalPlan::Constant { per_second } => format!("constant {per_second}/s"),
         ArrivalPlan::Poisson { per_second } => format!("poisson {per_second}/s"),
     }

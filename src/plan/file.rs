@@ -53,6 +53,7 @@ fn arrival_word(arrival: &ArrivalPlan) -> &'static str {
         ArrivalPlan::Closed { .. } => ARRIVALS[0],
         ArrivalPlan::Constant { .. } => ARRIVALS[1],
         ArrivalPlan::Poisson { .. } => ARRIVALS[2],
+        ArrivalPlan::Stages { spacing, .. } => spacing.as_str(),
     }
 }
 

@@ -9,6 +9,7 @@ mod nearest;
 mod objective;
 mod options;
 mod replay;
+mod stages;
 
 pub use capacity::CapacityPlan;
 pub use check::{Check, CheckCondition, checks_in};
@@ -18,6 +19,7 @@ pub use nearest::nearest_name;
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
+pub use stages::{ArrivalSpacing, RateStage, RateStages};
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -231,7 +233,7 @@ impl Default for LoadPlan {
 }
 
 /// When events begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ArrivalPlan {
     /// Each worker starts its next event when the last has ended and it has thought for a while.
     Closed {
@@ -248,6 +250,23 @@ pub enum ArrivalPlan {
         /// Events per second, all workers together.
         per_second: f64,
     },
+    /// Open loop whose rate changes. The load's `time` is then that of all stages.
+    Stages {
+        /// Rates, all workers together.
+        stages: RateStages,
+        /// How events are spread within them.
+        spacing: ArrivalSpacing,
+    },
+}
+
+impl ArrivalPlan {
+    /// The stages of a rate that changes.
+    pub fn stages(&self) -> Option<&RateStages> {
+        match self {
+            ArrivalPlan::Stages { stages, .. } => Some(stages),
+            _ => None,
+        }
+    }
 }
 
 /// Which engine runs the workers.

@@ -76,7 +76,7 @@ fn load(
         intervals.push(IntervalRecord::from(i));
     })
     .unwrap();
-    let words = match arrival {
+    let words = match plan.arrival {
         ArrivalPlan::Closed { .. } => "closed",
         _ => "poisson",
     };

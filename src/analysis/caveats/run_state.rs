@@ -134,7 +134,8 @@ fn is_fixed_work(plan: &str) -> bool {
         .filter_map(|line| Some(line.split_once('=')?.0.trim()))
         .collect();
     let has = |key: &str| keys.contains(&key);
-    has("events") || (!keys.is_empty() && !has("time") && !has("until-steady"))
+    has("events")
+        || !(keys.is_empty() || ["time", "stages", "until-steady"].iter().any(|key| has(key)))
 }
 
 /// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.

@@ -15,8 +15,8 @@ use super::flags::OWN;
 use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
 use crate::plan::{
-    ArrivalPlan, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake, Mistakes, Plan,
-    TargetPlan, VariantPlan, nearest_name,
+    ArrivalPlan, ArrivalSpacing, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
+    Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_name,
 };
 use crate::probe::PROBES;
 use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
@@ -221,8 +221,21 @@ fn apply_load_flags(
     let told_events = parse_count_flag(args, "events", 0, u64::MAX, mistakes);
     load.time = told_time.or(load.time).filter(|t| !t.is_zero());
     load.events = told_events.or(load.events).filter(|n| *n > 0);
-    let endless = load.time.is_none() && load.events.is_none() && !ends;
     load.until_steady |= args.get_flag("until-steady");
+    apply_arrival(load, args, mistakes);
+    if let Some(stages) = load.arrival.stages() {
+        if told_time.is_some() {
+            let hint = "leave out --time; the load lasts as long as its stages";
+            mistakes.push(flag_mistake("time", "the stages have times of their own", hint));
+        }
+        if load.until_steady {
+            let hint = "leave it out, or give a rate instead of stages";
+            let why = "a rate that changes is not steady";
+            mistakes.push(flag_mistake("until-steady", why, hint));
+        }
+        load.time = Some(stages.total_time());
+    }
+    let endless = load.time.is_none() && load.events.is_none() && !ends;
     if endless && told_time.is_none() {
         load.time = Some(if load.until_steady { LONGEST_UNTIL_STEADY } else { TIME });
     }
@@ -245,10 +258,16 @@ fn apply_load_flags(
             mistakes.push(flag_mistake("engine", "no such engine", "auto, threads or reactor"))
         }
     }
-    apply_arrival(load, args, mistakes);
 }
 
 fn apply_arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mistake>) {
+    if let Some(text) = args.get_one::<String>("stages") {
+        match stages_arrival(text, args) {
+            Ok(arrival) => load.arrival = arrival,
+            Err(list) => mistakes.extend(list),
+        }
+        return;
+    }
     let rate = args.get_one::<String>("rate").map(|text| parse_rate_from_zero(text));
     let kind = args.get_one::<String>("arrival").map(String::as_str);
     let think = parse_time_flag(args, "think", mistakes);
@@ -286,6 +305,35 @@ fn apply_arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mist
                 "leave out --rate, or --think",
             )),
         }
+    }
+}
+
+/// What `--stages` and `--arrival` say together.
+fn stages_arrival(text: &str, args: &ArgMatches) -> Result<ArrivalPlan, Vec<Mistake>> {
+    let mut mistakes = Vec::new();
+    for (name, why, hint) in [
+        ("rate", "both a rate and stages", "leave out --rate, or --stages"),
+        ("think", "only a closed loop has think time", "leave out --stages, or --think"),
+    ] {
+        if args.contains_id(name) {
+            mistakes.push(flag_mistake(name, why, hint));
+        }
+    }
+    let spacing = match args.get_one::<String>("arrival").map(String::as_str) {
+        None | Some("poisson") => ArrivalSpacing::Poisson,
+        Some("constant") => ArrivalSpacing::Constant,
+        Some(_) => {
+            mistakes.push(flag_mistake("arrival", "no such arrival", "poisson or constant"));
+            ArrivalSpacing::Poisson
+        }
+    };
+    let stages = RateStages::parse(text);
+    let hint = "as in --stages '10s:0..500, 1m:500, 10s:500..0'";
+    let wrong = stages.as_ref().err().into_iter().flatten();
+    mistakes.extend(wrong.map(|why| flag_mistake("stages", why, hint)));
+    match stages {
+        Ok(stages) if mistakes.is_empty() => Ok(ArrivalPlan::Stages { stages, spacing }),
+        _ => Err(mistakes),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::analysis::number_format::{
 };
 use crate::analysis::{LiveInterval, LiveStats, SteadyOutlook, SystemStats, steady_in_words};
 use crate::base::{Clock, Nanos, RealClock, units};
-use crate::plan::{ArrivalPlan, Plan};
+use crate::plan::{ArrivalPlan, Plan, RateStages};
 
 /// Least time between two drawings: 4 a second.
 const REDRAW: Nanos = Nanos(250_000_000);
@@ -36,6 +36,7 @@ pub(super) struct LiveLoadView {
     drawn: Option<Nanos>,
     title: String,
     until: String,
+    stages: Option<RateStages>,
     /// How steady the load is, if that is to end it.
     outlook: Option<String>,
     style: Style,
@@ -59,6 +60,7 @@ impl LiveLoadView {
             drawn: None,
             title: title_text(plan, server),
             until: end_text(plan),
+            stages: plan.load.arrival.stages().cloned(),
             outlook: plan.load.until_steady.then(|| FIRST_OUTLOOK.to_owned()),
             style: if colour { Style::new().fg(Color::Cyan) } else { Style::new() },
             colour,
@@ -98,7 +100,9 @@ impl LiveLoadView {
         let tails = pulse.recent_intervals().map(|b| b.p99_s);
         let around = pulse.system_stats();
         let room_for_parts = width.saturating_sub(NAMES);
-        let clock = format!("{} {}", format_clock(beat.at_s), self.until);
+        let stage = self.stages.as_ref().map(|stages| stage_text(stages, beat.at_s));
+        let clock = [format!("{} {}", format_clock(beat.at_s), self.until)];
+        let clock = clock.into_iter().chain(stage).collect::<Vec<_>>().join(", ");
         let room = width.saturating_sub(self.title.chars().count() + clock.chars().count() + 1);
         let title = format!("{}{:room$}{clock}", self.title, "");
         let mut lines = vec![
@@ -178,13 +182,16 @@ impl Drop for LiveLoadView {
 }
 
 fn title_text(plan: &Plan, server: &str) -> String {
-    let arrival = match plan.load.arrival {
+    let arrival = match &plan.load.arrival {
         ArrivalPlan::Closed { think } if think.is_zero() => String::new(),
-        ArrivalPlan::Closed { think } => format!(", think {}", units::show_time(think)),
+        ArrivalPlan::Closed { think } => format!(", think {}", units::show_time(*think)),
         ArrivalPlan::Constant { per_second } => {
-            format!(", constant {}/s", format_number(per_second))
+            format!(", constant {}/s", format_number(*per_second))
         }
-        ArrivalPlan::Poisson { per_second } => format!(", poisson {}/s", format_number(per_second)),
+        ArrivalPlan::Poisson { per_second } => {
+            format!(", poisson {}/s", format_number(*per_second))
+        }
+        ArrivalPlan::Stages { spacing, .. } => format!(", {}", spacing.as_str()),
     };
     let sessions = format_plural(plan.load.workers as u64, "session", "sessions");
     let server = if server.is_empty() { String::new() } else { format!("  {server}") };
@@ -201,6 +208,17 @@ fn end_text(plan: &Plan) -> String {
         (None, None) if plan.load.until_steady => "until steady".to_owned(),
         (None, None) => "until Ctrl-C".to_owned(),
     }
+}
+
+/// `stage 2 of 3: 500/s`, `stage 1 of 3: 0 to 500/s`
+fn stage_text(stages: &RateStages, at_s: f64) -> String {
+    let count = stages.as_slice().len();
+    let (number, stage) = stages.stage_at(at_s);
+    let rate = match (format_number(stage.from), format_number(stage.to)) {
+        (from, to) if from == to => format!("{to}/s"),
+        (from, to) => format!("{from} to {to}/s"),
+    };
+    format!("stage {number} of {count}: {rate}")
 }
 
 /// `01:05`; `1:00:00` from an hour on.
@@ -325,6 +343,19 @@ mod tests {
         assert_eq!(sparkline(values.into_iter(), 6), "▁▅ █  ");
         assert_eq!(sparkline(values.into_iter(), 2), " █");
         assert_eq!(sparkline(std::iter::empty(), 2), "  ");
+    }
+
+    #[test]
+    fn the_stage_under_way_is_named() {
+        let stages = RateStages::parse("10s:0..500, 1m:500, 10s:500..0").unwrap();
+        for (at_s, text) in [
+            (0.0, "stage 1 of 3: 0 to 500/s"),
+            (10.0, "stage 2 of 3: 500/s"),
+            (69.9, "stage 2 of 3: 500/s"),
+            (99.0, "stage 3 of 3: 500 to 0/s"),
+        ] {
+            assert_eq!(stage_text(&stages, at_s), text);
+        }
     }
 
     #[test]

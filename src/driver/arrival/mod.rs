@@ -3,11 +3,13 @@
 //! Never knows: clocks, threads, workers.
 
 mod poisson;
+mod staged;
 
 use poisson::PoissonSchedule;
+use staged::{RateIntegral, StagedSchedule};
 
 use crate::base::Nanos;
-use crate::plan::{ArrivalPlan, Mistake};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, Mistake};
 
 /// When the events of one worker shall begin.
 #[derive(Clone)]
@@ -23,6 +25,8 @@ pub(super) enum ArrivalMode {
 pub(super) enum ArrivalSchedule {
     /// Evenly spaced.
     Constant(ConstantSchedule),
+    /// The same where the rate changes.
+    Staged(StagedSchedule),
     /// Exponential gaps.
     Poisson(PoissonSchedule),
 }
@@ -55,7 +59,7 @@ impl ArrivalMode {
     ///
     /// # Errors
     /// When the rate is not a number of events per second that can be kept.
-    pub(super) fn new(plan: ArrivalPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
+    pub(super) fn new(plan: &ArrivalPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
         let checked = |per_second: f64| {
             if !(1e-6..=1e9).contains(&per_second) {
                 return Err(Mistake {
@@ -66,7 +70,7 @@ impl ArrivalMode {
             }
             Ok(per_second)
         };
-        Ok(match plan {
+        Ok(match *plan {
             ArrivalPlan::Closed { think } => ArrivalMode::Closed(think.into()),
             ArrivalPlan::Constant { per_second } => {
                 ArrivalMode::Open(ArrivalSchedule::Constant(ConstantSchedule {
@@ -76,6 +80,15 @@ impl ArrivalMode {
             ArrivalPlan::Poisson { per_second } => ArrivalMode::Open(ArrivalSchedule::Poisson(
                 PoissonSchedule::new(checked(per_second)?, seed),
             )),
+            ArrivalPlan::Stages { ref stages, spacing } => {
+                let rate = RateIntegral::new(stages);
+                ArrivalMode::Open(match spacing {
+                    ArrivalSpacing::Constant => ArrivalSchedule::Staged(StagedSchedule(rate)),
+                    ArrivalSpacing::Poisson => {
+                        ArrivalSchedule::Poisson(PoissonSchedule::from_stages(rate, seed))
+                    }
+                })
+            }
         })
     }
 
@@ -93,6 +106,7 @@ impl ArrivalSchedule {
     pub(super) fn due_time(&mut self, ticket: u64) -> Nanos {
         match self {
             ArrivalSchedule::Constant(constant) => constant.due_time(ticket),
+            ArrivalSchedule::Staged(staged) => staged.due_time(ticket),
             ArrivalSchedule::Poisson(poisson) => poisson.due_time(ticket),
         }
     }
@@ -101,6 +115,7 @@ impl ArrivalSchedule {
     pub(super) fn tickets_due_by(&mut self, time: Nanos) -> u64 {
         match self {
             ArrivalSchedule::Constant(constant) => constant.tickets_due_by(time),
+            ArrivalSchedule::Staged(staged) => staged.tickets_due_by(time),
             ArrivalSchedule::Poisson(poisson) => poisson.tickets_due_by(time),
         }
     }
@@ -113,7 +128,7 @@ mod tests {
     #[test]
     fn a_constant_schedule_is_exact_for_days() {
         let ArrivalMode::Open(mut schedule) =
-            ArrivalMode::new(ArrivalPlan::Constant { per_second: 3.0 }, 0).unwrap()
+            ArrivalMode::new(&ArrivalPlan::Constant { per_second: 3.0 }, 0).unwrap()
         else {
             panic!("a constant arrival is open")
         };
@@ -129,8 +144,8 @@ mod tests {
     #[test]
     fn rates_that_cannot_be_kept_are_refused() {
         for per_second in [0.0, -1.0, f64::NAN, f64::INFINITY, 2e9] {
-            assert!(ArrivalMode::new(ArrivalPlan::Constant { per_second }, 0).is_err());
-            assert!(ArrivalMode::new(ArrivalPlan::Poisson { per_second }, 0).is_err());
+            assert!(ArrivalMode::new(&ArrivalPlan::Constant { per_second }, 0).is_err());
+            assert!(ArrivalMode::new(&ArrivalPlan::Poisson { per_second }, 0).is_err());
         }
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Blocks form a chain. Each worker holds the block of its last ticket; whoever first needs the next block makes it.
 //! A block that all workers have left behind is freed. So the times depend on nothing but rate and seed.
+//! Where the rate changes, the gaps are those of one arrival in the mean, and their sum is taken through the inverse of the
+//! integrated rate.
 
 use std::sync::{Arc, OnceLock};
 
+use super::staged::RateIntegral;
 use crate::base::Nanos;
 use crate::base::random::Rng;
 
@@ -19,31 +22,52 @@ pub(in crate::driver) struct PoissonSchedule {
     block: Arc<DueTimeBlock>,
 }
 
+/// What sums of gaps stand for.
+#[derive(Clone)]
+enum GapScale {
+    /// Nanoseconds, so many to a gap in the mean.
+    Constant(f64),
+    /// Arrivals: the times are where the integral of a rate reaches them.
+    Staged(RateIntegral),
+}
+
+impl GapScale {
+    /// Moves the sum on by a gap, and gives the due time there.
+    fn next_due(&self, rng: &mut Rng, sum: &mut f64) -> u64 {
+        match self {
+            GapScale::Constant(mean_ns) => {
+                *sum += rng.exponential(*mean_ns);
+                *sum as u64
+            }
+            GapScale::Staged(integral) => {
+                *sum += rng.exponential(1.0);
+                integral.time_of(*sum).0
+            }
+        }
+    }
+}
+
 struct DueTimeBlock {
     /// Ticket of the first due time.
     first: u64,
     due: Box<[u64]>,
-    /// Generator, mean gap and last due time (with its fraction of a nanosecond) for the next block.
+    /// Generator, scale and sum of all gaps (with its fraction) for the next block.
     rng: Rng,
-    mean_gap_ns: f64,
-    last: f64,
+    scale: GapScale,
+    sum: f64,
     next: OnceLock<Arc<DueTimeBlock>>,
 }
 
 impl DueTimeBlock {
-    fn new(first: u64, mut rng: Rng, mean_gap_ns: f64, mut last: f64) -> DueTimeBlock {
-        let next = |_| {
-            last += rng.exponential(mean_gap_ns);
-            last as u64
-        };
-        let due = (0..TICKETS).map(next).collect();
-        DueTimeBlock { first, due, rng, mean_gap_ns, last, next: OnceLock::new() }
+    fn new(first: u64, mut rng: Rng, scale: GapScale, mut sum: f64) -> DueTimeBlock {
+        let due = (0..TICKETS).map(|_| scale.next_due(&mut rng, &mut sum)).collect();
+        DueTimeBlock { first, due, rng, scale, sum, next: OnceLock::new() }
     }
 
     fn next_block(&self) -> &Arc<DueTimeBlock> {
         self.next.get_or_init(|| {
             let first = self.first + TICKETS as u64;
-            Arc::new(DueTimeBlock::new(first, self.rng.clone(), self.mean_gap_ns, self.last))
+            Arc::new(DueTimeBlock::new(first, self.rng.clone(), self.scale.clone(), self.sum))
         })
     }
 }
@@ -60,8 +84,16 @@ impl Drop for DueTimeBlock {
 
 impl PoissonSchedule {
     pub(super) fn new(per_second: f64, seed: u64) -> PoissonSchedule {
+        PoissonSchedule::from_scale(GapScale::Constant(1e9 / per_second), seed)
+    }
+
+    pub(super) fn from_stages(rate: RateIntegral, seed: u64) -> PoissonSchedule {
+        PoissonSchedule::from_scale(GapScale::Staged(rate), seed)
+    }
+
+    fn from_scale(scale: GapScale, seed: u64) -> PoissonSchedule {
         let rng = Rng::new(seed, STREAM, 0);
-        PoissonSchedule { block: Arc::new(DueTimeBlock::new(0, rng, 1e9 / per_second, 0.0)) }
+        PoissonSchedule { block: Arc::new(DueTimeBlock::new(0, rng, scale, 0.0)) }
     }
 
     fn advance_block(&mut self) {
@@ -127,6 +159,28 @@ mod tests {
             }
             assert!(counter.tickets_due_by(due) > ticket);
         }
+    }
+
+    #[test]
+    fn stages_bend_the_times_of_one_process() {
+        // The same gaps at one event per second: a ramp has its n-th event where the integral reaches it.
+        let stages = crate::plan::RateStages::parse("100s:0..400, 50s:400, 1s:0").unwrap();
+        let mut staged = PoissonSchedule::from_stages(RateIntegral::new(&stages), 5);
+        let mut counter = staged.clone();
+        let mut even = PoissonSchedule::new(1.0, 5);
+        let mut in_ramp = 0;
+        for ticket in 0..38_000 {
+            let (due, sum) = (staged.due_time(ticket).0, even.due_time(ticket).to_seconds());
+            let expected = match sum {
+                s if s < 20_000.0 => (s / 2.0).sqrt(),
+                s => 100.0 + (s - 20_000.0) / 400.0,
+            };
+            in_ramp += u64::from(sum < 20_000.0);
+            assert!((due as f64 / 1e9 - expected).abs() < 1e-6, "{ticket}: {due} {expected}");
+        }
+        assert_eq!(counter.tickets_due_by(Nanos(99_999_999_999)), in_ramp);
+        assert!((19_500..20_500).contains(&in_ramp), "{in_ramp}");
+        assert_eq!(staged.due_time(42_000), Nanos(u64::MAX), "nothing is due after the last stage");
     }
 
     #[test]

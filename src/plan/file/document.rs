@@ -176,6 +176,13 @@ impl<'d> PlanSection<'d> {
         Some(list.iter().filter_map(|item| scalar_text(item.get_ref())).collect())
     }
 
+    /// A text, or a list of texts that is one with commas.
+    pub(super) fn read_text_list(&self, key: &'static str) -> Option<String> {
+        let is_list =
+            self.table.is_some_and(|table| table.get(key).is_some_and(|f| f.get_ref().is_array()));
+        if is_list { self.read_texts(key).map(|list| list.join(", ")) } else { self.read_text(key) }
+    }
+
     /// A table below this one.
     pub(super) fn read_section(&self, key: &'static str) -> PlanSection<'d> {
         let field = self.take_field(key);

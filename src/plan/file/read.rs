@@ -11,9 +11,9 @@ use super::document::{MistakeCollector, PlanSection};
 use super::variants::read_variants;
 use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
-    AddressPlan, ArrivalPlan, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
-    OptionSpec, Options, Plan, ProbePlan, ResetPlan, SandboxPlan, SslPlan, TargetPlan,
-    WorkloadPlan, nearest_name,
+    AddressPlan, ArrivalPlan, ArrivalSpacing, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan,
+    MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages, ResetPlan,
+    SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_name,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -106,6 +106,15 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
     }
     if plan.until_clear.is_some() && plan.variants.len() < 2 {
         complain("until-clear", "there is nothing to compare", "name two ways, or a sweep");
+    }
+    if plan.load.arrival.stages().is_some() {
+        if plan.capacity.is_some() {
+            complain("capacity", "the search sets the rate itself", "leave out load.stages");
+        }
+        if plan.variants.iter().any(|variant| variant.per_second.is_some()) {
+            let place = if plan.sweep.is_some() { "sweep" } else { "way" };
+            complain(place, "both a rate and load.stages", "leave out one of them");
+        }
     }
     for word in plan.allow.iter().filter(|word| CONSENT.contains(&word.as_str())) {
         let hint = format!("leave it out, and type --allow {word} where you run the plan");
@@ -245,12 +254,25 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
     let until_steady = section.read_switch("until-steady").unwrap_or(default.until_steady);
     let events = section.read_count("events", 0, u64::MAX).filter(|n| *n > 0);
     let longest = || (until_steady && events.is_none()).then_some(LONGEST_UNTIL_STEADY);
-    let time = section.read_time("time").or_else(longest).filter(|t| !t.is_zero());
+    let arrival = read_arrival(section);
+    let told_time = section.read_time("time");
+    if arrival.stages().is_some() {
+        if told_time.is_some() {
+            let hint = "leave it out; the load lasts as long as its stages".to_owned();
+            section.add_mistake("time", "the stages have times of their own", Some(hint));
+        }
+        if until_steady {
+            let hint = "leave it out, or give a rate instead of stages".to_owned();
+            section.add_mistake("until-steady", "a rate that changes is not steady", Some(hint));
+        }
+    }
+    let of_stages = arrival.stages().map(RateStages::total_time);
+    let time = of_stages.or(told_time).or_else(longest).filter(|t| !t.is_zero());
     LoadPlan {
         workers: section
             .read_count("workers", 1, MOST_WORKERS)
             .map_or(default.workers, |n| n as usize),
-        arrival: read_arrival(section),
+        arrival,
         time,
         events,
         interval: read_interval(section).unwrap_or(default.interval),
@@ -276,6 +298,9 @@ fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
     let kind = section.read_choice("arrival", &words);
     let think = section.read_time("think");
     let rate = section.read_rate("rate");
+    if let Some(text) = section.read_text_list("stages") {
+        return read_stages(section, &text, kind, think.is_some(), rate.is_some());
+    }
     let (kind, per_second) = match (kind, rate) {
         (None | Some("closed"), None) => {
             return ArrivalPlan::Closed { think: think.unwrap_or_default() };
@@ -299,6 +324,39 @@ fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
     match kind {
         Some("constant") => ArrivalPlan::Constant { per_second },
         _ => ArrivalPlan::Poisson { per_second },
+    }
+}
+
+fn read_stages(
+    section: &PlanSection<'_>,
+    text: &str,
+    kind: Option<&str>,
+    has_think: bool,
+    has_rate: bool,
+) -> ArrivalPlan {
+    let complain =
+        |key, why: &str, hint: &str| section.add_mistake(key, why, Some(hint.to_owned()));
+    if has_rate {
+        complain("rate", "both a rate and stages", "keep one");
+    }
+    if has_think {
+        complain("think", "only a closed loop has think time", "leave out think, or stages");
+    }
+    let spacing = match kind {
+        Some("closed") => {
+            complain("arrival", "a closed loop has no stages", "poisson or constant");
+            return ArrivalPlan::default();
+        }
+        Some("constant") => ArrivalSpacing::Constant,
+        _ => ArrivalSpacing::Poisson,
+    };
+    match RateStages::parse(text) {
+        Ok(stages) => ArrivalPlan::Stages { stages, spacing },
+        Err(wrong) => {
+            let hint = "as in stages = \"10s:0..500, 1m:500, 10s:500..0\"";
+            wrong.iter().for_each(|why| complain("stages", why, hint));
+            ArrivalPlan::default()
+        }
     }
 }
 

@@ -95,6 +95,21 @@ fn a_plan_survives_being_written() {
 }
 
 #[test]
+fn stages_are_a_text_or_a_list_and_survive_being_written() {
+    let read = |lines: &str| {
+        from_toml(&format!("[workload]\nkind = \"null\"\n[load]\n{lines}\n"), &known()).unwrap()
+    };
+    let plan = read("arrival = \"constant\"\nstages = [\"10s:0..500\", \"90s:500\"]");
+    assert_eq!(plan.load.time, Some(Duration::from_secs(100)));
+    let again = from_toml(&to_toml(&plan), &known()).unwrap();
+    assert_eq!(again.load.arrival, plan.load.arrival);
+    assert_eq!(again.load.time, plan.load.time);
+    let text = read("arrival = \"constant\"\nstages = \"10s:0..500, 1m 30s:500\"");
+    assert_eq!(text.load.arrival, plan.load.arrival);
+    assert_eq!(read("rate = \"20k/s\"").load.arrival, ArrivalPlan::Poisson { per_second: 2e4 });
+}
+
+#[test]
 fn an_address_survives_without_its_password() {
     let address = AddressPlan {
         host: Some("db1".to_owned()),
@@ -273,6 +288,20 @@ fn arrivals_that_make_no_sense_are_mistakes() {
     assert_eq!(load("arrival = \"constant\"")[0].1, "an open loop needs a rate");
     assert_eq!(load("arrival = \"closed\"\nrate = 5")[0].1, "a closed loop has no rate");
     assert_eq!(load("think = \"1s\"\nrate = 5")[0].1, "only a closed loop has think time");
+    let stages = "stages = \"1s:5, 2s:0..5\"\n";
+    for (line, place, why) in [
+        ("rate = 5", "line 5: load.rate", "both a rate and stages"),
+        ("think = \"1s\"", "line 5: load.think", "only a closed loop has think time"),
+        ("arrival = \"closed\"", "line 5: load.arrival", "a closed loop has no stages"),
+        ("time = \"3s\"", "line 5: load.time", "the stages have times of their own"),
+        ("until-steady = true", "line 5: load.until-steady", "a rate that changes is not steady"),
+    ] {
+        let found = load(&format!("{stages}{line}"));
+        assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (place, why));
+    }
+    let found = load("stages = [\"1s:5\", \"2q:5\"]");
+    assert_eq!(found[0].0, "line 4: load.stages");
+    assert!(found[0].1.starts_with("stage 2, `2q:5`: `2q` is not a time"), "{found:?}");
     assert_eq!(
         mistakes("[workload]\nkind = \"null\"\n[target]\n[sandbox]")[0].0,
         "line 4: sandbox"

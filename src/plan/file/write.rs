@@ -154,13 +154,17 @@ fn write_load(load: &LoadPlan) -> Table {
     let mut lines = TableBuilder::default();
     lines.insert_value("workers", i64::try_from(load.workers).unwrap_or(i64::MAX));
     lines.insert_text("arrival", Some(arrival_word(&load.arrival)));
-    match load.arrival {
-        ArrivalPlan::Closed { think } => lines.insert_time("think", Some(think)),
+    match &load.arrival {
+        ArrivalPlan::Closed { think } => lines.insert_time("think", Some(*think)),
         ArrivalPlan::Constant { per_second } | ArrivalPlan::Poisson { per_second } => {
-            lines.insert_value("rate", per_second);
+            lines.insert_value("rate", *per_second);
+        }
+        ArrivalPlan::Stages { stages, .. } => {
+            lines.insert_text("stages", Some(&stages.to_string()));
         }
     }
-    lines.insert_time("time", load.time);
+    // Stages say it themselves.
+    lines.insert_time("time", load.time.filter(|_| load.arrival.stages().is_none()));
     if let Some(events) = load.events {
         lines.insert_value("events", i64::try_from(events).unwrap_or(i64::MAX));
     }

@@ -57,6 +57,33 @@ fn a_rate_has_its_units() {
 }
 
 #[test]
+fn stages_say_when_events_begin_and_when_the_load_ends() {
+    let words = |line: &str| plan_of(&format!("bench null {line}"));
+    let load = words("--stages=10s:0..500,1m:0.5k/s,10s:500..0 --arrival=constant").unwrap();
+    let stages = RateStages::parse("10s:0..500, 1m:500, 10s:500..0").unwrap();
+    let spacing = ArrivalSpacing::Constant;
+    assert_eq!(load.arrival, ArrivalPlan::Stages { stages, spacing });
+    assert_eq!(load.time, Some(Duration::from_secs(80)));
+    assert_eq!(words("--stages=1s:5 --events=3").unwrap().events, Some(3));
+    for (line, expected) in [
+        ("--stages=1s:5 --time=9", "--time: the stages have times of their own"),
+        ("--stages=1s:5 --time=0", "--time: the stages have times of their own"),
+        ("--stages=1s:5 --rate=5", "--rate: both a rate and stages"),
+        ("--stages=1s:5 --think=5ms", "--think: only a closed loop has think time"),
+        ("--stages=1s:5 --until-steady", "--until-steady: a rate that changes is not steady"),
+        ("--stages=1s:5 --arrival=bus", "--arrival: no such arrival"),
+        ("--stages=", "--stages: there are no stages"),
+        ("--stages=1s:5,", "--stages: stage 2 is empty"),
+        (
+            "--stages=1s:0..x",
+            "--stages: stage 1, `1s:0..x`: `x` is not a rate like 500, 20k/s or 300/m",
+        ),
+    ] {
+        assert_eq!(words(line).unwrap_err(), [expected], "{line}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_together() {
     let words = "bench null --threads=0 --time=soon --rate=-1 --engine=steam --interval=1ms";
     let mistakes = plan_of(words).unwrap_err();
@@ -65,9 +92,9 @@ fn all_mistakes_are_told_together() {
         [
             "--threads: 0 is out of range",
             "--time: `soon` is not a time like 5s, 200ms or 2m",
+            "--rate: `-1` is not a rate like 500, 20k/s or 300/m",
             "--interval: it is too short",
             "--engine: no such engine",
-            "--rate: `-1` is not a rate like 500, 20k/s or 300/m",
         ]
     );
     let open = plan_of("bench null --rate=5 --think=1s").unwrap_err();

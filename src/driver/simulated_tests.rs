@@ -13,7 +13,7 @@ use super::load::SharedLoad;
 use super::pace::{Pacer, Waiter};
 use crate::base::reactor::WorkerTask;
 use crate::base::{Clock, Nanos, SimClock, Stop, StopReason};
-use crate::plan::{ArrivalPlan, LoadPlan};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, RateStages};
 use crate::recorder::{
     ClassId, EventOutcome, LoadEnding, Recorder, Recording, Tally, new_histogram,
 };
@@ -166,7 +166,7 @@ fn simulate_load(
     if let Some((at, _)) = script.halt_at.take() {
         script.halt_at.set(Some((at, load.halt.clone())));
     }
-    let arrival = ArrivalMode::new(plan.arrival, seed).unwrap();
+    let arrival = ArrivalMode::new(&plan.arrival, seed).unwrap();
     let (mut recorder, writers) = Recorder::new(vec!["toy".to_owned()], &[], 1);
     recorder.start_recording(START);
     let task = |worker| {
@@ -282,6 +282,64 @@ fn think_time_lies_between_events() {
         1,
         "thinking is no response time"
     );
+}
+
+fn staged_plan(text: &str, spacing: ArrivalSpacing) -> LoadPlan {
+    let stages = RateStages::parse(text).unwrap();
+    LoadPlan { arrival: ArrivalPlan::Stages { stages, spacing }, ..LoadPlan::default() }
+}
+
+#[test]
+fn stages_begin_every_event_at_the_time_that_the_integral_of_the_rate_says() {
+    let text = "10s:0..500, 20s:500, 5s:0, 1s:200, 10s:500..0";
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    let plan = LoadPlan { workers: 4, ..staged_plan(text, ArrivalSpacing::Constant) };
+    let recording = simulate_load(&world, &script, &plan, 0);
+    let started = script.started.borrow();
+    let begun = |from: u64, to: u64| {
+        let inside = |at: &&Nanos| (from * 1000 * MS..to * 1000 * MS).contains(&at.0);
+        started.iter().filter(inside).count()
+    };
+    let per_stage = [(0, 10), (10, 30), (30, 35), (35, 36), (36, 46)].map(|(a, b)| begun(a, b));
+    assert_eq!(per_stage, [2500, 10_000, 0, 200, 2500]);
+    assert_eq!(recording.total.event_count(), 15_200);
+    // 25 t^2 have begun after t seconds of the first ramp.
+    for second in 0..10u64 {
+        assert_eq!(started[25 * (second * second) as usize], Nanos(second * 1000 * MS));
+    }
+    assert_eq!(started[2500 + 7], Nanos(10_014 * MS));
+    assert!(recording.total.ended <= START + Nanos(46_000 * MS), "the load ends with its stages");
+    assert!(recording.total.unbegun.is_empty() && recording.total.lateness.max() == 0);
+}
+
+#[test]
+fn poisson_stages_are_the_same_for_any_number_of_workers_and_leave_what_was_due() {
+    let started = |workers, seed| {
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+        *script.service.borrow_mut() = Some(Box::new(|_| Nanos(0)));
+        let plan = LoadPlan {
+            workers,
+            ..staged_plan("10s:0..500, 5s:0, 10s:500", ArrivalSpacing::Poisson)
+        };
+        simulate_load(&world, &script, &plan, seed);
+        script.started.into_inner()
+    };
+    let one = started(1, 9);
+    let begun = |from: u64, to: u64| {
+        one.iter().filter(|at| (from * 1000 * MS..to * 1000 * MS).contains(&at.0)).count()
+    };
+    // Five times the root of what is due in the mean.
+    assert!(begun(0, 10).abs_diff(2500) < 250 && begun(15, 25).abs_diff(5000) < 350);
+    assert_eq!(begun(10, 15), 0);
+    assert_eq!(one, started(100, 9));
+    assert_ne!(one, started(1, 10));
+    // One worker does 100 of 200 events per second; what never began is known at the end of the stages.
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    *script.service.borrow_mut() = Some(Box::new(|_| Nanos(10 * MS)));
+    let plan = staged_plan("2s:200, 1s:0", ArrivalSpacing::Constant);
+    let recording = simulate_load(&world, &script, &plan, 0);
+    assert_eq!((recording.total.event_count(), recording.total.backlog), (300, 100));
+    assert_eq!(rounded_ms(recording.total.unbegun.max()), 1500);
 }
 
 #[test]
