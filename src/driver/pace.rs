@@ -57,6 +57,8 @@ pub(super) struct Pacer<'a, W: Waiter> {
     /// What the worker was told of the time, if it had to wait before it could say when its next event is due.
     told: Option<Nanos>,
     turn: u32,
+    /// The pause that the worker wants before its next event, if not the load's.
+    own_think: Option<Nanos>,
     lost: bool,
     /// The workload has no event left.
     exhausted: bool,
@@ -90,6 +92,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             resumed: true,
             told: None,
             turn: 0,
+            own_think: None,
             lost: false,
             exhausted: false,
             attempt: None,
@@ -120,7 +123,8 @@ impl<'a, W: Waiter> Pacer<'a, W> {
                     self.load.take_ticket()?;
                 }
                 // The first event needs no thought before it.
-                let pause = if std::mem::take(&mut self.first) { Nanos(0) } else { *think };
+                let think = self.own_think.take().unwrap_or(*think);
+                let pause = if std::mem::take(&mut self.first) { Nanos(0) } else { think };
                 let at = own + pause;
                 // A worker that wants to begin now does so now, however late it got its turn.
                 Some(if at == stale { self.now } else { at })
@@ -250,6 +254,10 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         }
         self.writer.end_event(&record, tally);
         record
+    }
+
+    fn set_think_time(&mut self, think: Nanos) {
+        self.own_think = Some(think);
     }
 
     fn error_text(&mut self, error: EventError, text: &str) {

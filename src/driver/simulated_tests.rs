@@ -124,6 +124,8 @@ struct ToyScript {
     events: Cell<u64>,
     started: RefCell<Vec<Nanos>>,
     halt_at: Cell<Option<(u64, Stop)>>,
+    /// The pause that the worker wants after an event of this number, if any.
+    think: RefCell<Option<ServiceTimes>>,
 }
 
 impl Worker for ToyWorker<'_> {
@@ -151,6 +153,10 @@ impl Worker for ToyWorker<'_> {
         }
         tally.counts[0] += 1;
         EventOutcome { class: ClassId(0), error: None }
+    }
+    fn think_time(&self) -> Option<Nanos> {
+        let ended = self.script.events.get() - 1;
+        self.script.think.borrow().as_ref().map(|think| think(ended))
     }
 }
 
@@ -281,6 +287,30 @@ fn think_time_lies_between_events() {
         rounded_ms(recording.total.classes[0].response.max()),
         1,
         "thinking is no response time"
+    );
+}
+
+#[test]
+fn an_event_may_have_a_think_time_of_its_own() {
+    // As in TPC-C: after even events the worker thinks for 19 ms, after odd ones for 4 ms; each takes 1 ms.
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    *script.think.borrow_mut() =
+        Some(Box::new(|number| Nanos(if number % 2 == 0 { 19 * MS } else { 4 * MS })));
+    let plan = LoadPlan {
+        arrival: ArrivalPlan::Closed { think: Duration::from_secs(3) },
+        events: Some(6),
+        ..LoadPlan::default()
+    };
+    let recording = simulate_load(&world, &script, &plan, 0);
+    let expected = [0, 20, 25, 45, 50, 70].map(|ms| Nanos(ms * MS));
+    assert_eq!(*script.started.borrow(), expected);
+    assert_eq!(rounded_ms(recording.total.classes[0].response.max()), 1);
+    // In an open loop the schedule says when.
+    let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+    *script.think.borrow_mut() = Some(Box::new(|_| Nanos(100 * MS)));
+    assert_eq!(
+        simulate_load(&world, &script, &constant_plan(100.0, 1), 0).total.event_count(),
+        100
     );
 }
 

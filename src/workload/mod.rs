@@ -309,6 +309,11 @@ pub trait Worker {
     }
     /// Hears of the times of the event that has just ended.
     fn note_record(&mut self, _record: &EventRecord) {}
+    /// In a closed loop: the pause after the event that has just ended, where the kind of event decides it; `None` for that
+    /// of the load. In an open loop nobody thinks.
+    fn think_time(&self) -> Option<Nanos> {
+        None
+    }
     /// Text of the last server error, for the first of each code.
     fn error_text(&self) -> &str {
         ""
@@ -333,6 +338,8 @@ pub trait WorkerPace {
     fn poll_event_start(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
     /// Notes the end of the event; gives its times.
     fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord;
+    /// In a closed loop: the pause before the next event, instead of the load's.
+    fn set_think_time(&mut self, think: Nanos);
     /// Notes the text of an error; the first of each code is kept.
     fn error_text(&mut self, error: EventError, text: &str);
     /// After a lost connection: resolves when to open again; `false` if the load shall not go on.
@@ -387,6 +394,10 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         let mut tally = Tally::default();
         let outcome = worker.run_event(&mut tally).await;
         worker.note_record(&pace.end_event(outcome, &tally));
+        // Workers that have none are compiled without this.
+        if let Some(think) = worker.think_time() {
+            pace.set_think_time(think);
+        }
         if let Some(error) = outcome.error {
             pace.error_text(error, worker.error_text());
             if error.kind != EventErrorKind::Server && !reopen_session(worker, pace).await {

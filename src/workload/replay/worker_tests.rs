@@ -143,6 +143,7 @@ impl WorkerPace for Sim<'_> {
         self.seen.lock().unwrap().push(seen);
         EventRecord { outcome, intended: self.intended, started: self.started, ended: self.now }
     }
+    fn set_think_time(&mut self, _: Nanos) {}
     fn error_text(&mut self, _: EventError, _: &str) {}
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
         Poll::Ready(false)
