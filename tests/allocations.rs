@@ -10,9 +10,9 @@ use std::time::Duration;
 use sweat::archive::{RunMeta, RunWriter, Trial};
 use sweat::base::{Nanos, RealClock, Stop};
 use sweat::plan::{ArrivalPlan, ArrivalSpacing, EnginePlan, LoadPlan, RateStages};
-use sweat::recorder::{ClassTotals, Interval};
-use sweat::workload::Workload;
+use sweat::recorder::{ClassId, ClassTotals, EventOutcome, Interval, StepId, StepLatency, Tally};
 use sweat::workload::null::NullWorkload;
+use sweat::workload::{BoxedWorker, OpenError, Worker, WorkerContext, Workload};
 
 /// The system's allocator, counted.
 struct Counting;
@@ -116,6 +116,7 @@ fn interval(second: u64) -> Interval {
             response,
             failed: sweat::recorder::new_histogram(),
         }],
+        steps: Vec::new(),
         lateness: sweat::recorder::new_histogram(),
         unbegun: sweat::recorder::new_histogram(),
         counters: sweat::workload::sql::COUNTERS,
@@ -150,6 +151,49 @@ fn the_length_of_a_load_is_not_in_memory() {
     });
     // An interval's filled cells, its slots and its text; three full histograms of each would be 250 MiB.
     assert!(loaded < 320 * 64 * 1024 + 8 * MIB, "loading 320 s takes {loaded} bytes");
+}
+
+/// Events of three steps each.
+struct Stepped;
+
+struct SteppedWorker([StepLatency; 3]);
+
+impl Workload for Stepped {
+    fn class_names(&self) -> Vec<String> {
+        vec!["event".to_owned()]
+    }
+    fn step_names(&self) -> Vec<String> {
+        ["begin", "statement", "commit"].map(str::to_owned).to_vec()
+    }
+    fn new_worker(&self, _: WorkerContext) -> anyhow::Result<Box<dyn BoxedWorker + '_>> {
+        let step = |n| StepLatency { step: StepId(n), time: Nanos(0), failed: false };
+        Ok(Box::new(SteppedWorker([0, 1, 2].map(step))))
+    }
+}
+
+impl Worker for SteppedWorker {
+    async fn open(&mut self) -> Result<(), OpenError> {
+        Ok(())
+    }
+    async fn run_event(&mut self, _: &mut Tally) -> EventOutcome {
+        for step in &mut self.0 {
+            step.time = step.time + Nanos(1 + u64::from(step.step.0));
+        }
+        EventOutcome { class: ClassId(0), error: None }
+    }
+    fn step_latencies(&self) -> &[StepLatency] {
+        &self.0
+    }
+}
+
+#[test]
+fn a_step_inside_an_event_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let closed = ArrivalPlan::Closed { think: Duration::ZERO };
+    let of_events = |events| allocations_of(&Stepped, &closed, EnginePlan::Threads, events);
+    of_events(8192);
+    let (once, twice) = (of_events(8192), of_events(2 * 8192));
+    assert!(twice <= once + 20, "{} more allocations", twice - once);
 }
 
 #[test]

@@ -205,6 +205,7 @@ mod tests {
             began: Nanos(began_s * 1_000_000_000),
             ended: Nanos(ended_s * 1_000_000_000),
             classes: vec![class],
+            steps: Vec::new(),
             lateness: new_histogram(),
             counters: &[],
             tally: Tally::default(),

@@ -22,6 +22,7 @@ mod scaling;
 mod sentences;
 mod series;
 mod settings;
+mod stages;
 mod stalls;
 pub mod statistics;
 mod steady;
@@ -44,9 +45,10 @@ pub use findings::{
     CostItem, CountedValue, DataSize, Estimate, Findings, InsideOutside, IntervalFinding,
     LatencyHeatmap, LatencySummary, MetricComparison, NoiseItem, PoolTemperature, ProbeSeries,
     RateSpread, RawFile, RunHeader, RunTimeline, ScalabilityLaw, ScalingFinding, ScalingPoint,
-    SeriesUnit, SetupDifference, SignedRank, SizeClass, SpectrumPoint, Stall, StallCause,
-    StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, TimelineStep, TrialFinding,
-    UnbegunArrivals, VariableFinding, VariantFinding, WaitFinding, WaitGroup, WaitTracingCost,
+    SeriesUnit, SetupDifference, SignedRank, SizeClass, SpectrumPoint, StageFinding, Stall,
+    StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, TimelineStep,
+    TrialFinding, UnbegunArrivals, VariableFinding, VariantFinding, WaitFinding, WaitGroup,
+    WaitTracingCost,
 };
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

@@ -1,12 +1,13 @@
 //! One finding per load: rate, latency, errors, what the server read meanwhile, what an event cost.
 
 use crate::archive::{self, IntervalRecord, RunRecord, Trial};
+use crate::recorder::Histogram;
 
 use super::findings::{
     ClassFinding, Estimate, PoolTemperature, RateSpread, StallFindings, SteadyState, TrialFinding,
     UnbegunArrivals,
 };
-use super::{cost, counters, latency, replay, stalls, steady};
+use super::{cost, counters, latency, replay, stages, stalls, steady};
 
 /// Counters of pages read one by one on a miss.
 const DISK_READS: &[&str] = &["Innodb_buffer_pool_reads"];
@@ -54,7 +55,9 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         unbegun: unbegun_arrivals(trial, tried),
         service: latency::summarize_histogram(&latency::sum_histograms(&trial.service)),
         lateness: latency::summarize_histogram(&trial.lateness),
-        classes: class_findings(trial),
+        classes: class_findings(&trial.classes, &trial.response, &trial.failed),
+        stages: stages::stage_findings(trial),
+        steps: class_findings(&trial.event_steps, &trial.step_latency, &trial.step_failed),
         failed,
         failed_as_recorded: failed_as_recorded(trial).min(failed),
         failed_share: (tried > 0).then(|| failed as f64 / tried as f64),
@@ -93,6 +96,10 @@ fn steady_and_stalls(
         // The log's own quiet moments are no stalls, and its traffic is as steady as it was.
         return (None, None);
     }
+    if !trial.stages.is_empty() {
+        // A rate that moves on purpose is not steady, and its slow parts are no stalls.
+        return (None, None);
+    }
     let mut steady = steady::assess_steady(run, trial);
     let t0_s = steady.as_ref().filter(|s| s.verdict.is_steady()).and_then(|s| s.t0_s);
     let stalls = stalls::find_stalls(run, trial, t0_s);
@@ -108,16 +115,20 @@ fn failed_as_recorded(trial: &Trial) -> u64 {
     classes.map(|class| class.errors_in_both).sum()
 }
 
-fn class_findings(trial: &Trial) -> Vec<ClassFinding> {
-    let summary = |histograms: &[crate::recorder::Histogram], class: usize| {
+fn class_findings(
+    names: &[String],
+    response: &[Histogram],
+    failed: &[Histogram],
+) -> Vec<ClassFinding> {
+    let summary = |histograms: &[Histogram], class: usize| {
         histograms.get(class).map(latency::summarize_histogram).unwrap_or_default()
     };
     let found = |(class, name): (usize, &String)| ClassFinding {
         name: name.clone(),
-        response: summary(&trial.response, class),
-        failed: summary(&trial.failed, class),
+        response: summary(response, class),
+        failed: summary(failed, class),
     };
-    trial.classes.iter().enumerate().map(found).collect()
+    names.iter().enumerate().map(found).collect()
 }
 
 /// Length of an interval, nanoseconds.

@@ -73,6 +73,9 @@ impl Trial {
         self.response = total.classes.iter().map(|c| c.response.clone()).collect();
         self.service = total.classes.iter().map(|c| c.service.clone()).collect();
         self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
+        self.event_steps = recording.step_names.clone();
+        self.step_latency = total.steps.iter().map(|s| s.latency.clone()).collect();
+        self.step_failed = total.steps.iter().map(|s| s.failed.clone()).collect();
         self.lateness = total.lateness.clone();
         self.unbegun = total.unbegun.clone();
         self.tally = total.into();
@@ -104,6 +107,8 @@ impl Trial {
     pub(super) fn clear_histograms(&mut self) {
         let empty = || self.classes.iter().map(|_| new_histogram()).collect();
         (self.response, self.service, self.failed) = (empty(), empty(), empty());
+        let empty = || self.event_steps.iter().map(|_| new_histogram()).collect();
+        (self.step_latency, self.step_failed) = (empty(), empty());
         (self.lateness, self.unbegun) = (new_histogram(), new_histogram());
     }
 }

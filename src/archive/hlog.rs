@@ -1,6 +1,6 @@
 //! Histograms of intervals in HdrHistogram's interval log, format V2, so that other HDR tools read
 //! them. One line per interval, class and kind, empty ones left out; tags are `<class>/response`,
-//! `/service`, `/failed`, and `lateness` and `unbegun`. Values are nanoseconds.
+//! `/service`, `/failed`, `<step>/step` and `/failed-step` of steps inside events, and `lateness` and `unbegun`. Values are nanoseconds.
 
 use std::iter::Enumerate;
 use std::slice::SplitInclusive;
@@ -19,6 +19,8 @@ pub(super) enum HistogramKind {
     Response(usize),
     Service(usize),
     Failed(usize),
+    Step(usize),
+    FailedStep(usize),
     Lateness,
     Unbegun,
 }
@@ -63,7 +65,11 @@ const LEGEND: &[u8] =
     b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
 /// The lines of one interval, and how many they are.
-pub(super) fn encode_interval(classes: &[String], interval: &Interval) -> (Vec<u8>, usize) {
+pub(super) fn encode_interval(
+    classes: &[String],
+    steps: &[String],
+    interval: &Interval,
+) -> (Vec<u8>, usize) {
     let (mut out, mut count) = (Vec::new(), 0);
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
@@ -84,6 +90,11 @@ pub(super) fn encode_interval(classes: &[String], interval: &Interval) -> (Vec<u
         put(format!("{name}/response"), &class.response);
         put(format!("{name}/service"), &class.service);
         put(format!("{name}/failed"), &class.failed);
+    }
+    for (name, step) in steps.iter().zip(&interval.steps) {
+        let name = escape_tag(name);
+        put(format!("{name}/step"), &step.latency);
+        put(format!("{name}/failed-step"), &step.failed);
     }
     put("lateness".to_owned(), &interval.lateness);
     put("unbegun".to_owned(), &interval.unbegun);
@@ -108,6 +119,7 @@ type SplitLines<'a> = SplitInclusive<'a, u8, fn(&u8) -> bool>;
 /// thousands. Ends early where a line makes no sense.
 pub(super) struct HistogramLines<'a> {
     names: Vec<String>,
+    steps: Vec<String>,
     rest: Enumerate<SplitLines<'a>>,
     deserializer: Deserializer,
     damage: Option<String>,
@@ -115,10 +127,12 @@ pub(super) struct HistogramLines<'a> {
 
 impl<'a> HistogramLines<'a> {
     /// Of a log's text.
-    pub(super) fn new(classes: &[String], text: &'a [u8]) -> HistogramLines<'a> {
+    pub(super) fn new(classes: &[String], steps: &[String], text: &'a [u8]) -> HistogramLines<'a> {
         let is_end: fn(&u8) -> bool = |b| *b == b'\n';
+        let escape = |names: &[String]| names.iter().map(|name| escape_tag(name)).collect();
         HistogramLines {
-            names: classes.iter().map(|c| escape_tag(c)).collect(),
+            names: escape(classes),
+            steps: escape(steps),
             rest: text.split_inclusive(is_end).enumerate(),
             deserializer: Deserializer::new(),
             damage: None,
@@ -142,7 +156,7 @@ impl Iterator for HistogramLines<'_> {
         let is_said = |line: &[u8]| matches!(line.first(), Some(b'#' | b'"')) || line == b"\n";
         let (number, line) = self.rest.by_ref().find(|(_, line)| !is_said(line))?;
         let found = match line.last() {
-            Some(b'\n') => parse_entry(&self.names, line, &mut self.deserializer),
+            Some(b'\n') => parse_entry([&self.names, &self.steps], line, &mut self.deserializer),
             _ => Err("cut"),
         };
         found
@@ -154,7 +168,7 @@ impl Iterator for HistogramLines<'_> {
 }
 
 fn parse_entry(
-    classes: &[String],
+    names: [&[String]; 2],
     line: &[u8],
     deserializer: &mut Deserializer,
 ) -> Result<HistogramEntry, &'static str> {
@@ -162,7 +176,7 @@ fn parse_entry(
         return Err("no interval");
     };
     let tag = entry.tag().ok_or("no tag")?;
-    let part = parse_tag(classes, tag.as_str()).ok_or("unknown tag")?;
+    let part = parse_tag(names, tag.as_str()).ok_or("unknown tag")?;
     let bytes = decode_base64(entry.encoded_histogram()).ok_or("not base64")?;
     // The length inside says how much memory is taken: believe it only if it can be true.
     if bytes.len() < 8 || bytes[4..8] != ((bytes.len() - 8) as u32).to_be_bytes() {
@@ -177,14 +191,20 @@ fn parse_entry(
     Ok(HistogramEntry { part, histogram })
 }
 
-fn parse_tag(classes: &[String], tag: &str) -> Option<HistogramKind> {
+fn parse_tag([classes, steps]: [&[String]; 2], tag: &str) -> Option<HistogramKind> {
     match tag {
         "lateness" => return Some(HistogramKind::Lateness),
         "unbegun" => return Some(HistogramKind::Unbegun),
         _ => {}
     }
     let (name, kind) = tag.rsplit_once('/')?;
-    let class = classes.iter().position(|c| c == name)?;
+    let place_in = |names: &[String]| names.iter().position(|known| known == name);
+    if let "step" | "failed-step" = kind {
+        let step = place_in(steps)?;
+        let of = if kind == "step" { HistogramKind::Step } else { HistogramKind::FailedStep };
+        return Some(of(step));
+    }
+    let class = place_in(classes)?;
     match kind {
         "response" => Some(HistogramKind::Response(class)),
         "service" => Some(HistogramKind::Service(class)),
@@ -244,7 +264,7 @@ mod tests {
     proptest! {
         #[test]
         fn junk_is_refused_without_a_panic(junk in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let mut lines = HistogramLines::new(&["a".to_owned()], &junk);
+            let mut lines = HistogramLines::new(&["a".to_owned()], &[], &junk);
             prop_assert_eq!(lines.by_ref().count(), 0);
             let _ = lines.into_damage();
         }

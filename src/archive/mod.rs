@@ -38,7 +38,7 @@ pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
 pub use reader::{latest_run, list_runs, read_meta, read_run};
 pub use types::{
     CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, RunMeta, RunRecord,
-    RunState, SIDE_EFFECT, SampleRecord, ServerRecord, StepRecord, TallyRecord, Trial,
+    RunState, SIDE_EFFECT, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord, Trial,
     UnopenedRecord, VariableRecord, WarmedRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};

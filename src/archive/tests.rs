@@ -10,7 +10,7 @@ use crate::base::{Nanos, StopReason};
 use crate::probe::{ProbeSample, SampleValues};
 use crate::recorder::{
     ClassId, ClassTotals, CounterSpec, ErrorCount, EventError, EventErrorKind, Histogram, Interval,
-    Recording, Tally, UnopenedWorker, new_histogram,
+    Recording, StepTotals, Tally, UnopenedWorker, new_histogram,
 };
 
 fn histogram(values: &[u64]) -> Histogram {
@@ -36,6 +36,7 @@ fn interval(second: u64, classes: &[[Vec<u64>; 3]], late: &[u64]) -> Interval {
         began: Nanos(second * 1_000_000_007),
         ended: Nanos((second + 1) * 1_000_000_007),
         classes: classes.iter().map(class).collect(),
+        steps: Vec::new(),
         lateness: histogram(late),
         counters: COUNTERS,
         tally: Tally { counts: [second, 2, 0, 0, 0, 0], bytes_received: 5, bytes_sent: 6 },
@@ -66,6 +67,7 @@ fn recording(names: &[&str], intervals: &[Interval]) -> Recording {
     }
     Recording {
         class_names: names.iter().map(|n| (*n).to_owned()).collect(),
+        step_names: Vec::new(),
         total,
         errors: vec![ErrorCount {
             class: ClassId(1),
@@ -431,4 +433,42 @@ fn a_full_disk_is_told_at_the_end_and_what_was_written_stays() {
     assert_eq!(run.trials[0].intervals.len(), 2);
     assert_eq!(run.trials[0].response[0].len(), 4);
     assert!(run.damage.iter().any(|d| d.contains("hold 4 good")), "{:?}", run.damage);
+}
+
+#[test]
+fn steps_inside_events_and_stages_are_kept() {
+    let runs = tempfile::tempdir().unwrap();
+    let mut writer = RunWriter::create(runs.path(), meta(), "").unwrap();
+    let stage = StageRecord { seconds: 2.5, from_per_s: 0.0, to_per_s: 100.0 };
+    writer.start_trial(Trial {
+        event_steps: vec!["new/order, 2".to_owned()],
+        stages: vec![stage],
+        ..head()
+    });
+    let none = [vec![], vec![], vec![]];
+    let mut intervals = [1, 2].map(|second| interval(second, &[none.clone(), none.clone()], &[]));
+    for (n, interval) in intervals.iter_mut().enumerate() {
+        let latency = histogram(&[1000 * (n as u64 + 1), 7]);
+        interval.steps = vec![StepTotals { latency, failed: histogram(&[5]) }];
+        writer.write_interval(interval);
+    }
+    let mut whole = recording(&NAMES, &intervals);
+    whole.step_names = vec!["new/order, 2".to_owned()];
+    let latency = histogram(&[1000, 7, 2000, 7]);
+    whole.total.steps = vec![StepTotals { latency: latency.clone(), failed: histogram(&[5, 5]) }];
+    let dir = writer.dir().to_owned();
+    // Before the end, and after it.
+    for ended in [false, true] {
+        if ended {
+            writer.end_trial(&whole);
+        }
+        let trial = &read_run(&dir).unwrap().trials[0];
+        assert_eq!(
+            (&trial.event_steps[..], &trial.stages[..]),
+            (&["new/order, 2".to_owned()][..], &[stage][..])
+        );
+        assert_eq!(trial.step_latency, [latency.clone()]);
+        assert_eq!(trial.step_failed[0].len(), 2);
+        assert_eq!(trial.response.iter().map(|h| h.len()).sum::<u64>(), 0, "steps are no events");
+    }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::hlog::{self, HistogramKind};
-use super::types::{ErrorRecord, IntervalRecord, TallyRecord, Trial, UnopenedRecord};
+use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{Histogram, SparseHistogram, WorkloadFacts, new_histogram};
 
@@ -32,9 +32,14 @@ pub(super) struct TrialFile {
     arrival: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     offered_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stages: Vec<StageRecord>,
     workers: usize,
     engine: String,
     classes: Vec<String>,
+    /// Steps inside events: classes of kind `step`, whose events are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    event_steps: Vec<String>,
     began_ns: u64,
     /// Absent while the load runs, and for good if it was cut.
     totals: Option<TrialTotals>,
@@ -154,9 +159,11 @@ impl TrialFile {
             facts: t.facts.clone(),
             arrival: t.arrival.clone(),
             offered_per_s: t.offered_per_s,
+            stages: t.stages.clone(),
             workers: t.workers,
             engine: t.engine.clone(),
             classes: t.classes.clone(),
+            event_steps: t.event_steps.clone(),
             began_ns: t.began_ns,
             totals,
         }
@@ -176,9 +183,11 @@ impl TrialFile {
             facts: self.facts.clone(),
             arrival: self.arrival.clone(),
             offered_per_s: self.offered_per_s,
+            stages: self.stages.clone(),
             workers: self.workers,
             engine: self.engine.clone(),
             classes: self.classes.clone(),
+            event_steps: self.event_steps.clone(),
             began_ns: self.began_ns,
             ended_ns: self.began_ns,
             ..Trial::default()
@@ -202,7 +211,7 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     let mut trial = file.to_trial();
     trial.clear_histograms();
     let text = read_file(dir, "histograms.hlog", &mut note);
-    let mut lines = hlog::HistogramLines::new(&trial.classes.clone(), &text);
+    let mut lines = hlog::HistogramLines::new(&trial.classes, &trial.event_steps, &text);
     let text = read_file(dir, "intervals.jsonl", &mut note);
     let (intervals, why) = super::reader::parse_json_lines::<IntervalLine>(&text);
     why.into_iter().for_each(|w| note(format!("intervals.jsonl {w}")));
@@ -245,6 +254,8 @@ fn add_interval(trial: &mut Trial, line: IntervalLine, histograms: Vec<hlog::His
             }
             HistogramKind::Service(class) => &mut trial.service[class],
             HistogramKind::Failed(class) => &mut trial.failed[class],
+            HistogramKind::Step(step) => &mut trial.step_latency[step],
+            HistogramKind::FailedStep(step) => &mut trial.step_failed[step],
             HistogramKind::Lateness => &mut trial.lateness,
             HistogramKind::Unbegun => &mut trial.unbegun,
         };

@@ -201,6 +201,18 @@ pub struct WarmedRecord {
     pub notes: Vec<String>,
 }
 
+/// A stage of an open loop whose rate changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageRecord {
+    /// How long it lasts.
+    pub seconds: f64,
+    /// Events per second at its begin.
+    pub from_per_s: f64,
+    /// Events per second at its end.
+    pub to_per_s: f64,
+}
+
 /// One load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
@@ -226,8 +238,10 @@ pub struct Trial {
     pub facts: Option<WorkloadFacts>,
     /// The load in words: `closed`, `poisson 4000/s`.
     pub arrival: String,
-    /// Open loop: events per second offered.
+    /// Open loop: events per second offered, in the mean of the load.
     pub offered_per_s: Option<f64>,
+    /// Open loop whose rate changed: its stages in their order.
+    pub stages: Vec<StageRecord>,
     /// Workers.
     pub workers: usize,
     /// `threads` or `reactor`.
@@ -246,6 +260,12 @@ pub struct Trial {
     pub service: Vec<Histogram>,
     /// Per class: response times of failed events.
     pub failed: Vec<Histogram>,
+    /// Names of the steps inside events that were timed.
+    pub event_steps: Vec<String>,
+    /// Per step inside events: how long good ones took.
+    pub step_latency: Vec<Histogram>,
+    /// Per step inside events: how long failed ones took.
+    pub step_failed: Vec<Histogram>,
     /// Lateness of our own making.
     pub lateness: Histogram,
     /// Open loop: how long the arrivals that were due and never began had waited at the end.
@@ -291,6 +311,7 @@ impl Default for Trial {
             facts: None,
             arrival: String::new(),
             offered_per_s: None,
+            stages: Vec::new(),
             workers: 0,
             engine: String::new(),
             began_ns: 0,
@@ -300,6 +321,9 @@ impl Default for Trial {
             response: Vec::new(),
             service: Vec::new(),
             failed: Vec::new(),
+            event_steps: Vec::new(),
+            step_latency: Vec::new(),
+            step_failed: Vec::new(),
             lateness: new_histogram(),
             unbegun: new_histogram(),
             tally: TallyRecord::default(),

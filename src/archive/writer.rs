@@ -235,7 +235,8 @@ impl OpenTrial {
     /// in memory: a load may last for days.
     fn append_interval(&mut self, interval: &Interval) -> Result<(), ArchiveError> {
         let record = IntervalRecord::from(interval);
-        let (lines, count) = hlog::encode_interval(&self.trial.classes, interval);
+        let (lines, count) =
+            hlog::encode_interval(&self.trial.classes, &self.trial.event_steps, interval);
         let line = to_json_line(&IntervalLine::new(&record, count));
         self.histograms.append(&lines)?;
         self.intervals.append(&line).inspect_err(|_| self.histograms.undo_append(lines.len()))

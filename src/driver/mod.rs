@@ -112,8 +112,12 @@ pub fn run_load(
         return Err(mistake("load.engine", "the reactor needs Linux", hint).into());
     }
     let shared = SharedLoad::new(load);
-    let threads = engine.thread_count(load.workers);
-    let (recorder, writers) = Recorder::new(workload.class_names(), workload.counters(), threads);
+    let (recorder, writers) = Recorder::with_steps(
+        workload.class_names(),
+        workload.step_names(),
+        workload.counters(),
+        engine.thread_count(load.workers),
+    );
     let setting = EngineContext { load: &shared, workload, clock, seed, precise: load.precise };
     let mut watch = LoadMonitor {
         plan: load,

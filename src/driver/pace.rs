@@ -7,7 +7,9 @@ use std::task::{Context, Poll, ready};
 use super::arrival::ArrivalMode;
 use super::load::{LoadStart, SharedLoad};
 use crate::base::Nanos;
-use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ShardWriter, Tally};
+use crate::recorder::{
+    EventError, EventErrorKind, EventOutcome, EventRecord, ShardWriter, StepLatency, Tally,
+};
 use crate::workload::{OpenError, WorkerPace};
 
 /// How a worker waits: blocking its thread, pending on a reactor, or in simulated time.
@@ -59,6 +61,8 @@ pub(super) struct Pacer<'a, W: Waiter> {
     turn: u32,
     /// The pause that the worker wants before its next event, if not the load's.
     own_think: Option<Nanos>,
+    /// The last event was given up and counts nowhere.
+    given_up: bool,
     lost: bool,
     /// The workload has no event left.
     exhausted: bool,
@@ -93,6 +97,7 @@ impl<'a, W: Waiter> Pacer<'a, W> {
             told: None,
             turn: 0,
             own_think: None,
+            given_up: false,
             lost: false,
             exhausted: false,
             attempt: None,
@@ -244,9 +249,11 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         self.now = self.waiter.now();
         let (intended, started, ended) = (self.intended, self.started, self.now);
         let record = EventRecord { outcome, intended, started, ended };
+        self.given_up = false;
         if outcome.error.is_some_and(|e| e.kind != EventErrorKind::Server) {
             if self.load.abandon.is_set() {
                 self.writer.note_abandoned();
+                self.given_up = true;
                 return record;
             }
         } else {
@@ -254,6 +261,12 @@ impl<W: Waiter> WorkerPace for Pacer<'_, W> {
         }
         self.writer.end_event(&record, tally);
         record
+    }
+
+    fn note_steps(&mut self, steps: &[StepLatency]) {
+        if !self.given_up {
+            self.writer.note_steps(steps);
+        }
     }
 
     fn set_think_time(&mut self, think: Nanos) {

@@ -67,6 +67,7 @@ mod tests {
             began: Nanos(second * 1_000_000_000),
             ended: Nanos((second + 1) * 1_000_000_000),
             classes: Vec::new(),
+            steps: Vec::new(),
             lateness: new_histogram(),
             counters: &[],
             tally: Tally::default(),

@@ -15,7 +15,8 @@ use crate::base::reactor::WorkerTask;
 use crate::base::{Clock, Nanos, SimClock, Stop, StopReason};
 use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, RateStages};
 use crate::recorder::{
-    ClassId, EventOutcome, LoadEnding, Recorder, Recording, Tally, new_histogram,
+    ClassId, EventOutcome, LoadEnding, Recorder, Recording, StepId, StepLatency, Tally,
+    new_histogram,
 };
 use crate::workload::{BoxedWorker, OpenError, Worker};
 
@@ -111,12 +112,12 @@ impl Waiter for SimulatedWaiter<'_> {
 struct ToyWorker<'a> {
     world: &'a SimulatedWorld,
     script: &'a ToyScript,
+    steps: [StepLatency; 2],
 }
 
 /// How long the event of this number takes.
 type ServiceTimes = Box<dyn Fn(u64) -> Nanos>;
 
-#[derive(Default)]
 struct ToyScript {
     service: RefCell<Option<ServiceTimes>>,
     due: RefCell<std::collections::VecDeque<Nanos>>,
@@ -126,6 +127,26 @@ struct ToyScript {
     halt_at: Cell<Option<(u64, Stop)>>,
     /// The pause that the worker wants after an event of this number, if any.
     think: RefCell<Option<ServiceTimes>>,
+    /// Whether each event is two steps: the first fifth of it, and the rest, which fails in each second event.
+    timed: Cell<bool>,
+    steps: Cell<[StepLatency; 2]>,
+}
+
+impl Default for ToyScript {
+    fn default() -> ToyScript {
+        let step = |n| StepLatency { step: StepId(n), time: Nanos(0), failed: false };
+        ToyScript {
+            service: RefCell::default(),
+            due: RefCell::default(),
+            recorded: Cell::default(),
+            events: Cell::default(),
+            started: RefCell::default(),
+            halt_at: Cell::default(),
+            think: RefCell::default(),
+            timed: Cell::default(),
+            steps: Cell::new([step(0), step(1)]),
+        }
+    }
 }
 
 impl Worker for ToyWorker<'_> {
@@ -152,7 +173,14 @@ impl Worker for ToyWorker<'_> {
             self.script.halt_at.set(Some((at, stop)));
         }
         tally.counts[0] += 1;
+        self.steps = self.script.steps.get();
+        self.steps[0].time = Nanos(time.0 / 5);
+        self.steps[1].time = Nanos(time.0 / 5 * 4);
+        self.steps[1].failed = number % 2 == 1;
         EventOutcome { class: ClassId(0), error: None }
+    }
+    fn step_latencies(&self) -> &[StepLatency] {
+        if self.script.timed.get() { &self.steps } else { &[] }
     }
     fn think_time(&self) -> Option<Nanos> {
         let ended = self.script.events.get() - 1;
@@ -173,11 +201,17 @@ fn simulate_load(
         script.halt_at.set(Some((at, load.halt.clone())));
     }
     let arrival = ArrivalMode::new(&plan.arrival, seed).unwrap();
-    let (mut recorder, writers) = Recorder::new(vec!["toy".to_owned()], &[], 1);
+    let (mut recorder, writers) = Recorder::with_steps(
+        vec!["toy".to_owned()],
+        vec!["begin".to_owned(), "rest".to_owned()],
+        &[],
+        1,
+    );
     recorder.start_recording(START);
     let task = |worker| {
         let pacer = Pacer::new(&load, &writers[0], SimulatedWaiter(world), arrival.clone(), worker);
-        let seat: Box<dyn BoxedWorker> = Box::new(ToyWorker { world, script });
+        let seat: Box<dyn BoxedWorker> =
+            Box::new(ToyWorker { world, script, steps: script.steps.get() });
         Some(seat.run(Box::new(pacer)))
     };
     world.run_tasks((0..plan.workers).map(task).collect());
@@ -312,6 +346,31 @@ fn an_event_may_have_a_think_time_of_its_own() {
         simulate_load(&world, &script, &constant_plan(100.0, 1), 0).total.event_count(),
         100
     );
+}
+
+#[test]
+fn steps_inside_events_are_no_events() {
+    let run = |timed: bool, plan: &LoadPlan| {
+        let (world, script) = (SimulatedWorld::default(), ToyScript::default());
+        script.timed.set(timed);
+        *script.service.borrow_mut() = Some(Box::new(|_| Nanos(5 * MS)));
+        simulate_load(&world, &script, plan, 0)
+    };
+    let closed = LoadPlan { workers: 2, events: Some(100), ..LoadPlan::default() };
+    for plan in [closed, constant_plan(50.0, 2)] {
+        let (plain, timed) = (run(false, &plan), run(true, &plan));
+        assert_eq!(plain.total.event_count(), 100);
+        assert_eq!(timed.total.event_count(), 100);
+        assert_eq!(timed.total.error_count(), 0);
+        assert_eq!(timed.total.response_times(), plain.total.response_times());
+        assert_eq!(timed.total.ended, plain.total.ended);
+        assert_eq!(timed.total.tally, plain.total.tally);
+        let [begin, rest] = &timed.total.steps[..] else { panic!("two steps have names") };
+        assert_eq!((begin.latency.len(), begin.failed.len()), (100, 0));
+        assert_eq!((rest.latency.len(), rest.failed.len()), (50, 50));
+        assert_eq!([begin.latency.max(), rest.failed.max()].map(rounded_ms), [1, 4]);
+        assert!(plain.total.steps.iter().all(|step| step.latency.is_empty()));
+    }
 }
 
 fn staged_plan(text: &str, spacing: ArrivalSpacing) -> LoadPlan {

@@ -9,11 +9,11 @@ use super::run_context::{RunContext, RunEnd};
 use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
-use crate::archive::{RunState, Trial};
+use crate::archive::{RunState, StageRecord, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
-use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, WorkloadPlan};
+use crate::plan::{ArrivalPlan, ArrivalSpacing, LoadPlan, Plan, RateStage, WorkloadPlan};
 use crate::recorder::{EventErrorKind, Recording, WorkloadFacts};
 use crate::server::Settings;
 use crate::workload::{self, DataJob, Endpoint, Workload};
@@ -95,7 +95,9 @@ pub(super) fn run_trial(
         arrival: arrival_text(&load),
         offered_per_s: offered_rate(&load),
         workers: load.workers,
+        stages: stage_records(&load),
         classes: classes.clone(),
+        event_steps: workload.step_names(),
         began_ns: run.clock.now().0,
         ..Trial::default()
     });
@@ -159,6 +161,16 @@ fn offered_rate(load: &LoadPlan) -> Option<f64> {
         }
         ArrivalPlan::Stages { stages, .. } => Some(stages.mean_rate()),
     }
+}
+
+/// The stages of a rate that changes, for the record.
+fn stage_records(load: &LoadPlan) -> Vec<StageRecord> {
+    let record = |stage: &RateStage| StageRecord {
+        seconds: stage.time.as_secs_f64(),
+        from_per_s: stage.from,
+        to_per_s: stage.to,
+    };
+    load.arrival.stages().map_or_else(Vec::new, |s| s.as_slice().iter().map(record).collect())
 }
 
 /// How far a run came whose load ended like this. Events that were given up may have been long ones, or a server that does

@@ -9,8 +9,8 @@ use super::atomic_histogram::{AtomicHistogram, CELLS, GROUP, lowest_cell_value};
 use super::shard::{ErrorTexts, RecorderShard, ShardWriter};
 use super::slots::CompletionSlots;
 use super::types::{
-    ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording, Tally,
-    UnopenedWorker, new_histogram,
+    ClassTotals, CounterSpec, ErrorCount, Histogram, Interval, MOST_COUNTERS, Recording,
+    StepTotals, Tally, UnopenedWorker, new_histogram,
 };
 use crate::base::{Nanos, StopReason};
 
@@ -40,11 +40,13 @@ pub struct LoadEnding {
 /// Collects what the lanes' writers note.
 pub struct Recorder {
     class_names: Vec<String>,
+    step_names: Vec<String>,
     lanes: Vec<Arc<RecorderShard>>,
     texts: ErrorTexts,
     first_began: Nanos,
     began: Nanos,
     classes: Vec<CollectedClass>,
+    steps: Vec<CollectedStep>,
     lateness: CollectedCounts,
     slots: CompletionSlots,
     counters: &'static [CounterSpec],
@@ -57,6 +59,13 @@ pub struct Recorder {
 struct CollectedClass {
     response: CollectedCounts,
     service: CollectedCounts,
+    failed: CollectedCounts,
+}
+
+/// What was seen of one step inside events.
+#[derive(Default)]
+struct CollectedStep {
+    latency: CollectedCounts,
     failed: CollectedCounts,
 }
 
@@ -140,8 +149,21 @@ impl Recorder {
         counters: &'static [CounterSpec],
         lanes: usize,
     ) -> (Recorder, Vec<ShardWriter>) {
+        Recorder::with_steps(class_names, Vec::new(), counters, lanes)
+    }
+
+    /// The same for events inside which steps are timed.
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn with_steps(
+        class_names: Vec<String>,
+        step_names: Vec<String>,
+        counters: &'static [CounterSpec],
+        lanes: usize,
+    ) -> (Recorder, Vec<ShardWriter>) {
         assert!(counters.len() <= MOST_COUNTERS, "at most {MOST_COUNTERS} counters");
-        let shard = |_| Arc::new(RecorderShard::new(class_names.len(), lanes));
+        let shard = |_| Arc::new(RecorderShard::new(class_names.len(), step_names.len(), lanes));
         let lanes: Vec<_> = (0..lanes).map(shard).collect();
         let texts = ErrorTexts::default();
         let writers = lanes
@@ -151,7 +173,9 @@ impl Recorder {
         let recorder = Recorder {
             slots: CompletionSlots::new(lanes.len()),
             classes: class_names.iter().map(|_| CollectedClass::default()).collect(),
+            steps: step_names.iter().map(|_| CollectedStep::default()).collect(),
             class_names,
+            step_names,
             lanes,
             texts,
             first_began: Nanos(0),
@@ -205,6 +229,13 @@ impl Recorder {
                 failed: seen.failed.take_new(lanes.iter().map(|l| &l.classes[class].failed)),
             })
             .collect();
+        let steps = self.steps.iter_mut().enumerate();
+        let steps = steps
+            .map(|(step, seen)| StepTotals {
+                latency: seen.latency.take_new(lanes.iter().map(|l| &l.steps[step].latency)),
+                failed: seen.failed.take_new(lanes.iter().map(|l| &l.steps[step].failed)),
+            })
+            .collect();
         let lateness = self.lateness.take_new(lanes.iter().map(|l| &l.lateness));
         let tally = sum_tally(lanes);
         let reconnects = sum_counter(lanes, |l| &l.reconnects);
@@ -212,6 +243,7 @@ impl Recorder {
             began: self.began,
             ended: now,
             classes,
+            steps,
             lateness,
             counters: self.counters,
             tally: tally_difference(&tally, &self.tally),
@@ -242,10 +274,15 @@ impl Recorder {
                 failed: seen.failed.to_histogram(),
             })
             .collect();
+        let steps = self.steps.iter().map(|seen| StepTotals {
+            latency: seen.latency.to_histogram(),
+            failed: seen.failed.to_histogram(),
+        });
         let total = Interval {
             began: self.first_began,
             ended: last.ended,
             classes,
+            steps: steps.collect(),
             lateness: self.lateness.to_histogram(),
             counters: self.counters,
             tally: self.tally,
@@ -268,6 +305,7 @@ impl Recorder {
             cpu_user_ns: ending.cpu_user_ns,
             cpu_system_ns: ending.cpu_system_ns,
             class_names: self.class_names,
+            step_names: self.step_names,
         };
         (last, recording)
     }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use super::atomic_histogram::{AtomicHistogram, bump_counter};
 use super::slots::CompletionRing;
-use super::types::{ClassId, EventError, EventErrorKind, EventRecord, MOST_COUNTERS, Tally};
+use super::types::{
+    ClassId, EventError, EventErrorKind, EventRecord, MOST_COUNTERS, StepLatency, Tally,
+};
 use crate::base::Nanos;
 
 /// Different errors (class, kind, code) that one lane tells apart.
@@ -23,6 +25,12 @@ pub(super) struct ClassHistograms {
     pub(super) failed: AtomicHistogram,
 }
 
+/// Histograms of one step inside events.
+pub(super) struct StepHistograms {
+    pub(super) latency: AtomicHistogram,
+    pub(super) failed: AtomicHistogram,
+}
+
 /// How often one error happened; `key` 0 means that the slot is free.
 #[derive(Default)]
 struct ErrorSlot {
@@ -34,6 +42,7 @@ struct ErrorSlot {
 #[repr(align(128))]
 pub(super) struct RecorderShard {
     pub(super) classes: Box<[ClassHistograms]>,
+    pub(super) steps: Box<[StepHistograms]>,
     pub(super) lateness: AtomicHistogram,
     pub(super) ended_at: CompletionRing,
     counts: [AtomicU64; MOST_COUNTERS],
@@ -52,14 +61,17 @@ pub(super) type ErrorTexts = Arc<Mutex<BTreeMap<EventError, String>>>;
 
 impl RecorderShard {
     /// One of so many lanes.
-    pub(super) fn new(classes: usize, lanes: usize) -> RecorderShard {
+    pub(super) fn new(classes: usize, steps: usize, lanes: usize) -> RecorderShard {
         let class = |_| ClassHistograms {
             response: AtomicHistogram::new(),
             service: AtomicHistogram::new(),
             failed: AtomicHistogram::new(),
         };
+        let step =
+            |_| StepHistograms { latency: AtomicHistogram::new(), failed: AtomicHistogram::new() };
         RecorderShard {
             classes: (0..classes).map(class).collect(),
+            steps: (0..steps).map(step).collect(),
             lateness: AtomicHistogram::new(),
             ended_at: CompletionRing::new(lanes),
             counts: Default::default(),
@@ -183,6 +195,16 @@ impl ShardWriter {
         self.histogram.ended_at.count_end(record.ended);
         self.histogram.add_tally(tally);
         bump_counter(&self.histogram.ended, 1);
+    }
+
+    /// Steps inside an event that has ended. They count in histograms of their own and nowhere else.
+    #[inline]
+    pub fn note_steps(&self, steps: &[StepLatency]) {
+        for step in steps {
+            let histograms = &self.histogram.steps[usize::from(step.step.0)];
+            let into = if step.failed { &histograms.failed } else { &histograms.latency };
+            into.count_value(step.time.0);
+        }
     }
 
     /// How late an event began for reasons of our own.

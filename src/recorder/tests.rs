@@ -240,3 +240,34 @@ fn an_event_under_way_is_in_flight_and_at_the_end_abandoned() {
     let (last, recording) = recorder.finish_recording(ending(Nanos(2)));
     assert_eq!((last.in_flight, recording.abandoned), (0, 2));
 }
+
+#[test]
+fn steps_inside_events_have_histograms_of_their_own_and_are_no_events() {
+    let steps = vec!["statement".to_owned(), "commit".to_owned()];
+    let (mut recorder, writers) = Recorder::with_steps(names(1), steps, &[], 2);
+    let step = |step, ns, failed| StepLatency { step: StepId(step), time: Nanos(ns), failed };
+    let run_event = |shard: usize, steps: &[StepLatency]| {
+        writers[shard].start_event();
+        writers[shard].end_event(&record(0, None, 1000, 1000), &Tally::default());
+        writers[shard].note_steps(steps);
+    };
+    run_event(0, &[step(0, 100, false), step(0, 300, true), step(1, 50, false)]);
+    run_event(1, &[step(0, 200, false)]);
+    let first = recorder.collect_interval(Nanos(1), 0);
+    run_event(0, &[step(1, u64::MAX, false)]);
+    let (last, recording) = recorder.finish_recording(ending(Nanos(2)));
+    let counts = |i: &Interval| -> Vec<(u64, u64)> {
+        i.steps.iter().map(|s| (s.latency.len(), s.failed.len())).collect()
+    };
+    assert_eq!(counts(&first), [(2, 1), (1, 0)]);
+    assert_eq!(counts(&last), [(0, 0), (1, 0)]);
+    assert_eq!(counts(&recording.total), [(2, 1), (2, 0)]);
+    assert_eq!(recording.total.steps[0].latency.max(), 200);
+    assert_eq!(recording.step_names, ["statement", "commit"]);
+    // Of events there are three, none failed, and all took 1,000 ns.
+    let total = &recording.total;
+    assert_eq!((total.event_count(), total.error_count(), recording.clipped), (3, 0, 0));
+    let response = total.response_times();
+    assert_eq!((response.len(), response.min(), response.max()), (3, 1000, 1000));
+    assert!(recording.errors.is_empty());
+}

@@ -121,6 +121,30 @@ pub struct ClassTotals {
     pub failed: Histogram,
 }
 
+/// A step inside events (a statement, a connect, a first byte): an index into the names that the workload gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepId(pub u16);
+
+/// How long one step inside an event took. It is no event: rates, totals and percentiles of events don't know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepLatency {
+    /// Which step.
+    pub step: StepId,
+    /// How long it took.
+    pub time: Nanos,
+    /// Whether it ended in an error.
+    pub failed: bool,
+}
+
+/// Histograms of one step inside events.
+#[derive(Clone, Debug)]
+pub struct StepTotals {
+    /// Steps that ended without an error.
+    pub latency: Histogram,
+    /// Steps that failed: never mixed with the others.
+    pub failed: Histogram,
+}
+
 /// What happened between two looks of the collector; intervals add up to the recording.
 #[derive(Clone, Debug)]
 pub struct Interval {
@@ -130,6 +154,8 @@ pub struct Interval {
     pub ended: Nanos,
     /// One entry per class of the workload.
     pub classes: Vec<ClassTotals>,
+    /// One entry per step inside events that the workload names.
+    pub steps: Vec<StepTotals>,
     /// How late events began for reasons of our own: a session was free and the arrival was due.
     pub lateness: Histogram,
     /// What the workload counts.
@@ -187,6 +213,8 @@ pub struct UnopenedWorker {
 pub struct Recording {
     /// Names of the classes; `ClassId` indexes them.
     pub class_names: Vec<String>,
+    /// Names of the steps inside events; `StepId` indexes them.
+    pub step_names: Vec<String>,
     /// Sum of all intervals, with the first start and the last end.
     pub total: Interval,
     /// Errors by class and code.

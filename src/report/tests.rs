@@ -115,6 +115,42 @@ fn json_is_golden_and_as_the_schema_says() {
 }
 
 #[test]
+fn steps_inside_events_stand_under_the_events() {
+    let mut run = fixture_runs::bench_run();
+    let (trial, events) = (&mut run.trials[0], written("json", &fixture_runs::bench_run()));
+    let mut latency = crate::recorder::new_histogram();
+    (1..=100).for_each(|ms| latency.saturating_record(ms * 1_000_000));
+    trial.event_steps = vec!["COMMIT".to_owned()];
+    trial.step_latency = vec![latency];
+    trial.step_failed = vec![crate::recorder::new_histogram()];
+    let text = written("text", &run);
+    let lines: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("steps inside")).collect();
+    let row: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(row[..3], ["COMMIT", "100", "50.0"], "{text}");
+    let mut with_steps: Value = serde_json::from_str(&written("json", &run)).unwrap();
+    let load = with_steps["trials"][0].as_object_mut().unwrap();
+    let steps = load.remove("event_steps").unwrap();
+    assert_eq!((&steps[0]["name"], &steps[0]["latency"]["n"]), (&"COMMIT".into(), &100.into()));
+    let without: Value = serde_json::from_str(&events).unwrap();
+    assert_eq!(with_steps["trials"], without["trials"], "nothing about events changes");
+}
+
+#[test]
+fn stages_stand_under_the_load() {
+    let mut run = fixture_runs::bench_run();
+    let stage = crate::archive::StageRecord { seconds: 3600.0, from_per_s: 0.0, to_per_s: 500.0 };
+    run.trials[0].stages = vec![stage];
+    let text = written("text", &run);
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("stage, ")).collect();
+    let row: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(row[..2], ["1h:0..500", "250"], "{text}");
+    assert!(!text.contains("Steady "), "a rate that moves is not judged:\n{text}");
+    let json: Value = serde_json::from_str(&written("json", &run)).unwrap();
+    assert_eq!(json["trials"][0]["stages"][0]["offered_per_s"], 250.0);
+    assert_eq!(json["trials"][0]["steady"], Value::Null);
+}
+
+#[test]
 fn the_schema_check_can_fail() {
     let schema = serde_json::json!({
         "type": "object", "required": ["a"], "properties": { "a": { "type": ["number", "null"] } },

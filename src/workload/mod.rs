@@ -20,7 +20,8 @@ use crate::base::{Nanos, Stop};
 use crate::client;
 use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
 use crate::recorder::{
-    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, Tally, WorkloadFacts,
+    CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, StepLatency, Tally,
+    WorkloadFacts,
 };
 
 pub use endpoint::{Endpoint, EndpointKind};
@@ -176,6 +177,10 @@ pub trait Workload: Send + Sync {
     fn counters(&self) -> &'static [CounterSpec] {
         sql::COUNTERS
     }
+    /// Names of the steps inside events that its workers time; `StepId` indexes them.
+    fn step_names(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Makes one worker; called on the thread that will run it.
     ///
     /// # Errors
@@ -309,6 +314,11 @@ pub trait Worker {
     }
     /// Hears of the times of the event that has just ended.
     fn note_record(&mut self, _record: &EventRecord) {}
+    /// How long the steps inside the event that has just ended took, in memory that the worker keeps: none are allocated
+    /// per event.
+    fn step_latencies(&self) -> &[StepLatency] {
+        &[]
+    }
     /// In a closed loop: the pause after the event that has just ended, where the kind of event decides it; `None` for that
     /// of the load. In an open loop nobody thinks.
     fn think_time(&self) -> Option<Nanos> {
@@ -338,6 +348,8 @@ pub trait WorkerPace {
     fn poll_event_start(&mut self, cx: &mut Context<'_>, own: Option<Nanos>) -> Poll<bool>;
     /// Notes the end of the event; gives its times.
     fn end_event(&mut self, outcome: EventOutcome, tally: &Tally) -> EventRecord;
+    /// Notes how long steps inside the event that has just ended took.
+    fn note_steps(&mut self, steps: &[StepLatency]);
     /// In a closed loop: the pause before the next event, instead of the load's.
     fn set_think_time(&mut self, think: Nanos);
     /// Notes the text of an error; the first of each code is kept.
@@ -394,7 +406,11 @@ async fn run_events<W: Worker>(worker: &mut W, pace: &mut dyn WorkerPace) {
         let mut tally = Tally::default();
         let outcome = worker.run_event(&mut tally).await;
         worker.note_record(&pace.end_event(outcome, &tally));
-        // Workers that have none are compiled without this.
+        // Workers that have neither are compiled without these.
+        let steps = worker.step_latencies();
+        if !steps.is_empty() {
+            pace.note_steps(steps);
+        }
         if let Some(think) = worker.think_time() {
             pace.set_think_time(think);
         }

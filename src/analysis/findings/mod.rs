@@ -303,6 +303,10 @@ pub struct TrialFinding {
     pub response_hdr: String,
     /// By class.
     pub classes: Vec<ClassFinding>,
+    /// Stages of an open loop whose rate changes.
+    pub stages: Vec<StageFinding>,
+    /// Steps inside events, which are no events: `response` is how long they took.
+    pub steps: Vec<ClassFinding>,
     /// Events that failed.
     pub failed: u64,
     /// Those of them that failed in the recording too; 0 for what is no replay.
@@ -361,6 +365,21 @@ pub struct ClassFinding {
     pub response: LatencySummary,
     /// Response times of failed events.
     pub failed: LatencySummary,
+}
+
+/// A stage of an open loop whose rate changes.
+#[derive(Clone, Debug)]
+pub struct StageFinding {
+    /// As one would type it: `10s:0..500`.
+    pub name: String,
+    /// Events per second offered, in the mean of the stage.
+    pub offered_per_s: f64,
+    /// Good events per second; `None` where the load ended before.
+    pub events_per_s: Option<f64>,
+    /// Response times of good events.
+    pub response: LatencySummary,
+    /// Events that failed.
+    pub failed: u64,
 }
 
 /// One cost per event.

@@ -53,6 +53,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
         began: Nanos(began),
         ended: Nanos(ended),
         classes: vec![totals],
+        steps: Vec::new(),
         lateness: new_histogram(),
         counters: COUNTERS,
         tally: Tally::default(),
@@ -78,6 +79,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
     total.tally = to_tally(&trial.tally);
     writer.end_trial(&Recording {
         class_names: trial.classes.clone(),
+        step_names: Vec::new(),
         total,
         errors: Vec::new(),
         reason: StopReason::Done,

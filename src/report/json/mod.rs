@@ -207,6 +207,12 @@ fn trial_json(trial: &TrialFinding) -> Value {
             "first_text": e.first_text,
         })
     });
+    let steps = json_array(&trial.steps, |s| {
+        json!({
+            "name": s.name, "latency": latency_json(&s.response),
+            "failed": latency_json(&s.failed),
+        })
+    });
     let classes = json_array(&trial.classes, |c| {
         json!({
             "name": c.name, "response": latency_json(&c.response),
@@ -222,7 +228,7 @@ fn trial_json(trial: &TrialFinding) -> Value {
     let spectrum = json_array(&trial.spectrum, |p| json!([p.quantile, p.latency_s]));
     let cost: Map<String, Value> =
         trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
-    json!({
+    let mut found = json!({
         "id": trial.id,
         "way": trial.variant,
         "pass": trial.pass,
@@ -262,7 +268,19 @@ fn trial_json(trial: &TrialFinding) -> Value {
         "cost_per_event": cost,
         "steady": trial.steady.as_ref().map(verdicts::steady_json),
         "stalls": trial.stalls.as_ref().map(verdicts::stalls_json),
-    })
+    });
+    if !trial.stages.is_empty() {
+        found["stages"] = json_array(&trial.stages, |s| {
+            json!({
+                "name": s.name, "offered_per_s": s.offered_per_s, "events_per_s": s.events_per_s,
+                "response": latency_json(&s.response), "failed": s.failed,
+            })
+        });
+    }
+    if !trial.steps.is_empty() {
+        found["event_steps"] = steps;
+    }
+    found
 }
 
 fn interval_json(findings: &Findings, interval: &IntervalFinding) -> Value {

@@ -6,7 +6,9 @@ use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_plural, format_time,
     number_or_dash,
 };
-use crate::analysis::{ComparisonVerdict, Findings, MetricComparison, TrialFinding};
+use crate::analysis::{
+    ComparisonVerdict, Findings, LatencySummary, MetricComparison, TrialFinding,
+};
 
 use super::table::{ColumnAlign, TextTable};
 use super::{WIDTH, replace_controls, write_paragraph};
@@ -82,6 +84,8 @@ pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Resul
             table.add_row(trials_row(trial_name(trial), &[trial]));
         }
         table.write(WIDTH, out)?;
+        write_stages(findings, out)?;
+        write_steps(findings, out)?;
         return write_unbegun(findings, out);
     }
     for (variant, trials) in &groups {
@@ -101,6 +105,65 @@ pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Resul
     }
     table.write(WIDTH, out)?;
     write_unbegun(findings, out)
+}
+
+/// A name as it stands in a table of all loads.
+fn row_name(findings: &Findings, trial: &TrialFinding, name: &str) -> String {
+    match findings.trials.len() {
+        1 => replace_controls(name),
+        _ => format!("{}: {}", trial_name(trial), replace_controls(name)),
+    }
+}
+
+/// Percentiles in milliseconds.
+fn latency_cells(latency: &LatencySummary) -> [String; 4] {
+    [latency.p50_s, latency.p95_s, latency.p99_s, latency.max_s]
+        .map(|time| number_or_dash(time.map(|s| s * 1e3)))
+}
+
+/// What was offered and done in each stage of loads whose rate changes.
+fn write_stages(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let rows = findings.trials.iter().flat_map(|trial| {
+        trial.stages.iter().map(move |stage| {
+            let rates = [Some(stage.offered_per_s), stage.events_per_s].map(number_or_dash);
+            let name = row_name(findings, trial, &stage.name);
+            let cells = [name].into_iter().chain(rates).chain(latency_cells(&stage.response));
+            cells.chain([format_count(stage.failed)]).collect()
+        })
+    });
+    write_parts("stage, response ms", &["offered/s", "events/s"], rows.collect(), out)
+}
+
+/// Steps inside the events of each load. They are no events, so they have no rate.
+fn write_steps(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    let rows = findings.trials.iter().flat_map(|trial| {
+        trial.steps.iter().map(move |step| {
+            let name = row_name(findings, trial, &step.name);
+            let cells = [name, format_count(step.response.events)].into_iter();
+            let cells = cells.chain(latency_cells(&step.response));
+            cells.chain([format_count(step.failed.events)]).collect()
+        })
+    });
+    write_parts("steps inside an event, ms", &["steps"], rows.collect(), out)
+}
+
+/// A table of parts of loads, if there are any.
+fn write_parts(
+    corner: &'static str,
+    columns: &[&'static str],
+    rows: Vec<Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut head = vec![(corner, ColumnAlign::Left)];
+    let latencies = ["p50", "p95", "p99", "max", "err"];
+    head.extend(columns.iter().chain(&latencies).map(|name| (*name, ColumnAlign::Right)));
+    let mut table = TextTable::new(&head);
+    rows.into_iter().for_each(|row| table.add_row(row));
+    writeln!(out)?;
+    table.write(WIDTH, out)
 }
 
 /// What was due and never began, the most of it.

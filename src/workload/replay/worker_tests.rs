@@ -12,7 +12,9 @@ use crate::base::reactor::block_on;
 use crate::base::{Nanos, Stop};
 use crate::client::Target;
 use crate::plan::{AddressPlan, Options, Protocol, SslMode, SslPlan};
-use crate::recorder::{EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, Tally};
+use crate::recorder::{
+    EventError, EventErrorKind, EventOutcome, EventRecord, ReplayTotals, StepLatency, Tally,
+};
 use crate::workload::{
     OpenError, RecordedLoad as _, WorkerContext, WorkerPace, Workload as _, WorkloadKind as _,
 };
@@ -143,6 +145,7 @@ impl WorkerPace for Sim<'_> {
         self.seen.lock().unwrap().push(seen);
         EventRecord { outcome, intended: self.intended, started: self.started, ended: self.now }
     }
+    fn note_steps(&mut self, _: &[StepLatency]) {}
     fn set_think_time(&mut self, _: Nanos) {}
     fn error_text(&mut self, _: EventError, _: &str) {}
     fn poll_reopen(&mut self, _: &mut Context<'_>) -> Poll<bool> {
