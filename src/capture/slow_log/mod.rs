@@ -221,8 +221,10 @@ impl SlowLog {
         if end.is_guess {
             self.suspect_bytes = SUSPECT_BYTES;
         }
-        // Without the log's begin there is nothing better to learn from.
-        if is_certain || self.lacks_begin && confidence == Confidence::Suspect {
+        // Without the log's begin there is nothing better to learn from, however the next record begins: what is given
+        // early can't tell that, and must learn the same.
+        let is_usable = matches!(confidence, Confidence::Suspect | Confidence::Irregular);
+        if is_certain || self.lacks_begin && is_usable {
             self.learn_head(&head);
         }
         self.note_session(&head);
@@ -361,22 +363,22 @@ impl SlowLog {
     /// outside its quotes. It must not become a record of its own. `None` where the next record begins.
     fn skip_early_rest(&self, text: &[u8], at: usize, is_all: bool) -> Option<ParseStep<'static>> {
         let rest = &text[at..];
-        if self.starts_own_record(rest) {
-            return None;
-        }
         if rest.len() < LONGEST_START && may_start_head(rest) && !is_all {
             return Some(ParseStep::More);
         }
-        match starts_banner(rest, is_all) {
-            Some(true) => return None,
-            Some(false) => {}
+        // By the test that would have ended that record: with another, its rest would be nobody's.
+        match self.check_record_start(text, at, is_all) {
+            Some(Some(_)) => return None,
+            Some(None) => {}
             None => return Some(ParseStep::More),
         }
         let ahead = if is_all { Lookahead::Nothing } else { Lookahead::More };
-        Some(match self.find_end(text, at, None, ahead) {
-            Some(end) => ParseStep::Skipped(end.next, SkipReason::Rest),
-            None => ParseStep::More,
-        })
+        match self.find_end(text, at, None, ahead) {
+            // A head that a dying server began, and the banner of the next one behind it: no more of that record.
+            Some(end) if end.next == at => None,
+            Some(end) => Some(ParseStep::Skipped(end.next, SkipReason::Rest)),
+            None => Some(ParseStep::More),
+        }
     }
 
     /// Takes note of what this log's heads look like.

@@ -1,5 +1,5 @@
 use crate::capture::log::tests::{Owned, all};
-use crate::capture::{Confidence, EventKind};
+use crate::capture::{Confidence, EventKind, LogFlow, LogParser, LogRecord, LogTally};
 
 fn sample(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/logs/{name}.slow.log", env!("CARGO_MANIFEST_DIR"));
@@ -376,4 +376,59 @@ fn a_name_too_long_for_a_database_is_none_however_the_log_comes() {
     for piece in [61, 118, 1_024, 1_100] {
         assert_eq!(all(log.as_bytes(), piece), whole, "in pieces of {piece}");
     }
+}
+
+/// Texts and tally of a log that comes in parts, with a quiet while behind each.
+fn heard_in_parts(parts: &[&str]) -> (Vec<String>, LogTally) {
+    let (mut log, mut texts) = (LogParser::default(), Vec::new());
+    let on = &mut |r: &LogRecord<'_>| {
+        texts.push(r.text.escape_ascii().to_string());
+        LogFlow::Continue(())
+    };
+    for part in parts {
+        assert!(log.push(part.as_bytes(), on).unwrap().is_continue());
+        assert!(log.flush_quiet(on).unwrap().is_continue());
+    }
+    assert!(log.finish(on).unwrap().is_continue());
+    (texts, log.tally().clone())
+}
+
+#[test]
+fn more_of_what_was_given_early_is_said_whatever_it_looks_like() {
+    let short = "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n\
+                 SET timestamp=1795245129;\n";
+    let usual = format!("# User@Host: u[u] @ localhost []  Id: 7\n{short}");
+    // A comment behind a semicolon: of a banner's words, and of a key's where heads begin with keys.
+    for (head, comment) in [
+        (usual.as_str(), "# mysqld, Version: 9.7.0. started with:"),
+        (short, "# Schema: of the shop, and more of it"),
+    ] {
+        let begin = format!("{head}select 1;\n");
+        let rest = format!("{comment}\nfrom t;\n");
+        let (whole, _) = all(format!("{begin}{rest}").as_bytes(), 1 << 20);
+        assert_eq!(whole.len(), 1, "one statement: {whole:?}");
+        let (texts, tally) = heard_in_parts(&[&begin, &rest]);
+        assert_eq!(texts, ["select 1"], "{comment}");
+        assert_eq!((tally.early, tally.continued), (1, 1), "{comment}");
+    }
+}
+
+#[test]
+fn a_server_that_dies_in_a_head_behind_a_quiet_while_takes_no_record_with_it() {
+    let banner = "# Time:mysqld, Version: 9.7.0 (MySQL). started with:\n\
+                  Tcp port: 3306  Unix socket: /tmp/s\nTime  Id Command    Argument\n";
+    let next = format!("{banner}{}{}", at(1, 1, 1, "select 2"), at(2, 1, 1, "select 3"));
+    let (texts, tally) = heard_in_parts(&[&at(0, 1, 1, "select 1"), &next]);
+    assert_eq!(texts, ["select 1", "select 2", "select 3"], "{:?}", tally.skipped);
+}
+
+#[test]
+fn what_is_learned_from_a_record_does_not_depend_on_a_quiet_while() {
+    let begin = "lost;\n# Time: 2026-11-21T08:25:10.324468Z\nselect 1;\n";
+    let keys = "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0\n";
+    let rest = format!("{keys}{keys}select 2;\n");
+    let (whole, _) = all(format!("{begin}{rest}").as_bytes(), 1 << 20);
+    let (texts, tally) = heard_in_parts(&[begin, &rest]);
+    assert_eq!((texts.len(), tally.continued), (2, 0));
+    assert_eq!(texts, whole.into_iter().map(|r| r.text).collect::<Vec<_>>());
 }

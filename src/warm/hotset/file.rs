@@ -165,7 +165,7 @@ fn parse_hot_set(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet
     next(&mut text)?;
     let head: HotSetHeader =
         serde_json::from_str(&text).map_err(|_| "it is no hot set".to_owned())?;
-    if head.sweat_hot_set > FORMAT_VERSION {
+    if !(1..=FORMAT_VERSION).contains(&head.sweat_hot_set) {
         return Err(format!(
             "its form is version {}, this sweat reads up to {FORMAT_VERSION}",
             head.sweat_hot_set
@@ -393,8 +393,10 @@ mod tests {
         assert_eq!(why(&[lines[0], lines[1], lines[3]].join("\n")), "lines are missing in it");
         assert_eq!(why("1,2\n3,4\n"), "it is no hot set");
         assert_eq!(why(""), "it is no hot set");
-        let newer = text.replace("\"sweat_hot_set\":1", "\"sweat_hot_set\":9");
-        assert!(why(&newer).contains("version 9"));
+        for other in [9, 0] {
+            let text = text.replace("\"sweat_hot_set\":1", &format!("\"sweat_hot_set\":{other}"));
+            assert!(why(&text).contains(&format!("version {other}, ")), "{}", why(&text));
+        }
         let wild = text.replace("\"numbers\":\"1\"", "\"numbers\":\"1*99999999999\"");
         assert!(why(&wild).starts_with("line 2"), "{}", why(&wild));
     }
