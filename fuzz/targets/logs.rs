@@ -1,10 +1,10 @@
 //! What must be true of every log, whatever is in it.
 
-use sweat::capture::{LogParser, LogFlow, LogRecord, Tally};
+use sweat::capture::{LogFlow, LogParser, LogRecord, LogTally};
 
 /// What matters of a record.
 #[derive(Debug, PartialEq)]
-pub struct Kept {
+pub struct KeptRecord {
     line: u64,
     offset: u64,
     text: Vec<u8>,
@@ -14,8 +14,8 @@ pub struct Kept {
     raw: usize,
 }
 
-fn keep(kept: &mut Vec<Kept>, r: &LogRecord<'_>) -> LogFlow {
-    kept.push(Kept {
+fn keep_record(kept: &mut Vec<KeptRecord>, r: &LogRecord<'_>) -> LogFlow {
+    kept.push(KeptRecord {
         line: r.line,
         offset: r.offset,
         text: r.text.to_vec(),
@@ -28,26 +28,43 @@ fn keep(kept: &mut Vec<Kept>, r: &LogRecord<'_>) -> LogFlow {
 }
 
 /// Reads it in pieces, with a quiet while behind each if so asked.
-fn read(mut log: LogParser, text: &[u8], piece: usize, pauses: bool) -> Option<(Vec<Kept>, Tally)> {
+fn read_pieces(
+    mut log: LogParser,
+    text: &[u8],
+    piece: usize,
+    has_pauses: bool,
+) -> Option<(Vec<KeptRecord>, LogTally)> {
     let mut kept = Vec::new();
     for part in text.chunks(piece) {
-        let _ = log.push(part, &mut |r| keep(&mut kept, r)).ok()?;
-        if pauses {
-            let _ = log.flush_quiet(&mut |r| keep(&mut kept, r)).ok()?;
+        let _ = log.push(part, &mut |r| keep_record(&mut kept, r)).ok()?;
+        if has_pauses {
+            let _ = log.flush_quiet(&mut |r| keep_record(&mut kept, r)).ok()?;
         }
     }
-    let _ = log.finish(&mut |r| keep(&mut kept, r)).ok()?;
+    let _ = log.finish(&mut |r| keep_record(&mut kept, r)).ok()?;
     // Nothing but blanks is no log, and is not done with.
     assert!(log.offset() == text.len() as u64 || text.iter().all(u8::is_ascii_whitespace));
     Some((kept, log.tally().clone()))
 }
 
-/// A log, its first byte saying how it comes.
+/// A log, its first byte saying how it comes: the lowest two bits in which way, the others in which pieces. One way for
+/// each input: the others are for other inputs, and there are more of them in the same time.
 pub fn check(data: &[u8]) {
     let Some((how, text)) = data.split_first() else { return };
-    // Byte by byte where it is short: thousands of tiny pieces take the time that more inputs need.
-    let piece = (1 + usize::from(how >> 1) * 3).max(text.len() / 256);
-    let whole = read(LogParser::default(), text, usize::MAX, false);
+    // Byte by byte where it is short: a hundred tiny pieces take the time that more inputs need.
+    let piece = (1 + usize::from(how >> 2) * 4).max(text.len() / 48);
+    match how & 3 {
+        0 => check_pieces(text, piece),
+        1 | 2 => check_quiet(text, piece),
+        _ => {
+            let _ = read_pieces(LogParser::new_attached(), text, piece, how & 4 == 4);
+        }
+    }
+}
+
+/// Records don't overlap; pieces make no difference.
+fn check_pieces(text: &[u8], piece: usize) {
+    let whole = read_pieces(LogParser::default(), text, usize::MAX, false);
     let Some((records, tally)) = &whole else { return };
     let mut end = 0;
     for record in records {
@@ -57,18 +74,23 @@ pub fn check(data: &[u8]) {
         assert!(raw.len() >= record.text.len());
     }
     assert_eq!(tally.records, records.len() as u64);
-    let parts = read(LogParser::default(), text, piece, false);
+    let parts = read_pieces(LogParser::default(), text, piece, false);
     assert_eq!(parts, whole, "in pieces of {piece}");
-    // With quiet whiles, no text is given that is not given without them, unless it is said to go on.
-    let Some((quiet, early)) = read(LogParser::default(), text, piece, true) else { return };
-    if early.continued == 0 {
-        // Blanks and ends of statements that follow what was given early say nothing, so they are not said to go on.
-        let bare = |text: &[u8]| {
-            let end = text.iter().rposition(|b| *b != b';' && !b.is_ascii_whitespace());
-            text[..end.map_or(0, |end| end + 1)].to_vec()
-        };
-        let texts = |all: &[Kept]| all.iter().map(|r| bare(&r.text)).collect::<Vec<_>>();
-        assert_eq!(texts(&quiet), texts(records), "in quiet whiles, pieces of {piece}");
+}
+
+/// With quiet whiles, no text is given that is not given without them, unless it is said to go on.
+fn check_quiet(text: &[u8], piece: usize) {
+    let Some((quiet, early)) = read_pieces(LogParser::default(), text, piece, true) else { return };
+    if early.continued > 0 {
+        return;
     }
-    let _ = read(LogParser::new_attached(), text, piece, how & 1 == 1);
+    let whole = read_pieces(LogParser::default(), text, usize::MAX, false);
+    let Some((records, _)) = &whole else { return };
+    // Blanks and ends of statements that follow what was given early say nothing, so they are not said to go on.
+    let bare = |text: &[u8]| {
+        let end = text.iter().rposition(|b| *b != b';' && !b.is_ascii_whitespace());
+        text[..end.map_or(0, |end| end + 1)].escape_ascii().to_string()
+    };
+    let texts = |all: &[KeptRecord]| all.iter().map(|r| bare(&r.text)).collect::<Vec<_>>();
+    assert_eq!(texts(&quiet), texts(records), "in quiet whiles, pieces of {piece}");
 }

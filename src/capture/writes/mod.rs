@@ -19,9 +19,8 @@ use clauses::WriteClauses;
 /// The SELECT that finds the rows which a write would change, or which it would take: for UPDATE and DELETE of all
 /// forms, INSERT and REPLACE of a SELECT. `None` where there is none, or it may not be sent.
 pub fn read_half(statement: &[u8], allowed: &AllowList) -> Option<Vec<u8>> {
-    in_every_reading(statement, |s| {
-        build_read_half(s).and_then(|half| filtered_statement(half, allowed))
-    })
+    // Filtered once, as the filter goes over all readings again: in each it would be the square of them.
+    filtered_statement(in_every_reading(statement, build_read_half)?, allowed)
 }
 
 /// What all readings of a statement agree on.
