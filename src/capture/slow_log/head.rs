@@ -123,8 +123,13 @@ pub(super) fn read_head(text: &[u8], at: usize, is_all: bool) -> HeadMatch<'_> {
             // A database's name with a line's end in it.
             head.has_free_text = true;
             head.read_keys(line, false);
-        } else if head.has_warnings && is_warning(rest) {
-            // A warning's text with a line's end in it.
+        } else if head.has_warnings {
+            // A warning's text with a line's end in it?
+            match is_warning(rest, is_all) {
+                None => return HeadMatch::Incomplete,
+                Some(true) => {}
+                Some(false) => break,
+            }
         } else {
             break;
         }
@@ -148,11 +153,15 @@ fn is_user_line(line: &[u8]) -> bool {
     line.starts_with(b"# User@Host:") || line.starts_with(b"# User: ")
 }
 
-/// Whether the rest of a head follows, and no other one before.
-fn is_warning(rest: &[u8]) -> bool {
-    let rest = &rest[..rest.len().min(LONGEST_USE)];
-    let stamp = memchr::memmem::find(rest, b"\nSET timestamp=");
-    stamp.is_some_and(|at| memchr::memmem::find(&rest[..at], b"\n# User@Host").is_none())
+/// Whether the rest of a head follows, and no other one before. `None` where the text ends too soon to tell.
+fn is_warning(rest: &[u8], is_all: bool) -> Option<bool> {
+    let near = &rest[..rest.len().min(LONGEST_USE)];
+    let find = |words: &[u8]| memchr::memmem::find(near, words);
+    let other = [&b"\n# User@Host"[..], b"\n# User: "].into_iter().filter_map(find).min();
+    match find(b"\nSET timestamp=") {
+        Some(stamp) => Some(other.is_none_or(|other| other > stamp)),
+        None => (is_all || other.is_some() || rest.len() >= LONGEST_USE).then_some(false),
+    }
 }
 
 fn holds_key(line: &[u8]) -> bool {

@@ -432,3 +432,23 @@ fn what_is_learned_from_a_record_does_not_depend_on_a_quiet_while() {
     assert_eq!((texts.len(), tally.continued), (2, 0));
     assert_eq!(texts, whole.into_iter().map(|r| r.text).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_list_of_warnings_takes_no_record_with_it_in_pieces_of_any_size() {
+    let keys = "# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\n";
+    let head = format!("# User@Host: u[u] @ localhost []\n{keys}# Warnings\n# Warning 1 it\n");
+    let next = format!("# User: u[u] @ h [10.0.0.5]\n{keys}SET timestamp=1795245129;\ndo 2;\n");
+    // The warning goes on, or the statement follows, as old servers write no stamp.
+    for between in ["is\nSET timestamp=1795245129;\ndo 1;\n", "do 1;\n"] {
+        let log = format!("{head}{between}{next}");
+        for piece in [1, 7, 61, 1 << 20] {
+            let (found, _) = all(log.as_bytes(), piece);
+            let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
+            assert_eq!(texts, ["do 1", "do 2"], "in pieces of {piece}");
+        }
+        for cut in 0..log.len() {
+            let (texts, _) = heard_in_parts(&[&log[..cut], &log[cut..]]);
+            assert_eq!(texts, ["do 1", "do 2"], "cut at {cut}");
+        }
+    }
+}
