@@ -97,8 +97,7 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
     }
     // Which database is a word of all clients.
     for spec in specs.iter().filter(|spec| spec.name != "database") {
-        let name = || spec.name.clone();
-        let mut arg = Arg::new(name()).long(name()).help(spec.help.clone());
+        let mut arg = Arg::new(spec.name.clone()).long(spec.name.clone()).help(spec.help.clone());
         if spec.kind == OptionKind::Switch {
             arg = arg.num_args(0..=1).require_equals(true).default_missing_value("on");
         }
@@ -112,7 +111,7 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
         }
         // What a strategy is about needs no flag.
         if matches!(spec.name.as_str(), "file" | "log") {
-            arg = Arg::new(name()).required(true).help(spec.help.clone());
+            arg = Arg::new(spec.name.clone()).required(true).help(spec.help.clone());
         }
         command = command.arg(arg.value_name(shown));
     }
