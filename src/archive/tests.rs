@@ -467,7 +467,7 @@ fn steps_inside_events_and_stages_are_kept() {
             (&trial.event_steps[..], &trial.stages[..]),
             (&["new/order, 2".to_owned()][..], &[stage][..])
         );
-        assert_eq!(trial.step_latency, [latency.clone()]);
+        assert_eq!(trial.step_latency, std::slice::from_ref(&latency));
         assert_eq!(trial.step_failed[0].len(), 2);
         assert_eq!(trial.response.iter().map(|h| h.len()).sum::<u64>(), 0, "steps are no events");
     }

@@ -294,8 +294,10 @@ mod tests {
         pack.finish().unwrap()
     }
 
+    type Packer = fn(&[u8]) -> Vec<u8>;
+
     /// What this build can unpack.
-    const PACKERS: &[fn(&[u8]) -> Vec<u8>] = &[
+    const PACKERS: &[Packer] = &[
         gzip,
         #[cfg(feature = "zstd")]
         zstd,

@@ -428,7 +428,8 @@ fn poisson_stages_are_the_same_for_any_number_of_workers_and_leave_what_was_due(
     let plan = staged_plan("2s:200, 1s:0", ArrivalSpacing::Constant);
     let recording = simulate_load(&world, &script, &plan, 0);
     assert_eq!((recording.total.event_count(), recording.total.backlog), (300, 100));
-    assert_eq!(rounded_ms(recording.total.unbegun.max()), 1500);
+    // As a histogram knows it, to a thousandth.
+    assert!((1500..=1502).contains(&rounded_ms(recording.total.unbegun.max())));
 }
 
 #[test]

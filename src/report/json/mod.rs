@@ -207,12 +207,6 @@ fn trial_json(trial: &TrialFinding) -> Value {
             "first_text": e.first_text,
         })
     });
-    let steps = json_array(&trial.steps, |s| {
-        json!({
-            "name": s.name, "latency": latency_json(&s.response),
-            "failed": latency_json(&s.failed),
-        })
-    });
     let classes = json_array(&trial.classes, |c| {
         json!({
             "name": c.name, "response": latency_json(&c.response),
@@ -269,6 +263,12 @@ fn trial_json(trial: &TrialFinding) -> Value {
         "steady": trial.steady.as_ref().map(verdicts::steady_json),
         "stalls": trial.stalls.as_ref().map(verdicts::stalls_json),
     });
+    add_stages_and_steps(&mut found, trial);
+    found
+}
+
+/// Adds what only some loads have.
+fn add_stages_and_steps(found: &mut Value, trial: &TrialFinding) {
     if !trial.stages.is_empty() {
         found["stages"] = json_array(&trial.stages, |s| {
             json!({
@@ -278,9 +278,13 @@ fn trial_json(trial: &TrialFinding) -> Value {
         });
     }
     if !trial.steps.is_empty() {
-        found["event_steps"] = steps;
+        found["event_steps"] = json_array(&trial.steps, |s| {
+            json!({
+                "name": s.name, "latency": latency_json(&s.response),
+                "failed": latency_json(&s.failed),
+            })
+        });
     }
-    found
 }
 
 fn interval_json(findings: &Findings, interval: &IntervalFinding) -> Value {
