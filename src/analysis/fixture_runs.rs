@@ -8,7 +8,8 @@ use crate::archive::{
     Counters, ErrorRecord, IntervalRecord, RunMeta, RunRecord, RunState, SampleRecord,
     ServerRecord, StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
 };
-use crate::recorder::{Histogram, new_histogram};
+use crate::recorder::Histogram;
+pub(crate) use crate::recorder::new_histogram;
 
 const PAGE: f64 = 16_384.0;
 const SECOND: u64 = 1_000_000_000;

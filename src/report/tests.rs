@@ -118,11 +118,11 @@ fn json_is_golden_and_as_the_schema_says() {
 fn steps_inside_events_stand_under_the_events() {
     let mut run = fixture_runs::bench_run();
     let (trial, events) = (&mut run.trials[0], written("json", &fixture_runs::bench_run()));
-    let mut latency = crate::recorder::new_histogram();
+    let mut latency = fixture_runs::new_histogram();
     (1..=100).for_each(|ms| latency.saturating_record(ms * 1_000_000));
     trial.event_steps = vec!["COMMIT".to_owned()];
     trial.step_latency = vec![latency];
-    trial.step_failed = vec![crate::recorder::new_histogram()];
+    trial.step_failed = vec![fixture_runs::new_histogram()];
     let text = written("text", &run);
     let lines: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("steps inside")).collect();
     let row: Vec<&str> = lines[1].split_whitespace().collect();
