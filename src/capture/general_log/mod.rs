@@ -114,7 +114,11 @@ impl FormatParser for GeneralLog {
         let next = (ended.at + 1).min(text.len());
         self.was_early = ended.is_early;
         let confidence = match ended.confidence {
-            Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
+            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
+                if self.suspect_bytes > 0 =>
+            {
+                Confidence::Suspect
+            }
             confidence => confidence,
         };
         self.suspect_bytes = match ended.is_guess {

@@ -7,9 +7,10 @@ fn sample(name: &str) -> Vec<u8> {
 }
 
 /// Lines of each log that a server began, counted by their beginnings.
+/// Then those unbalanced, and those read without escapes behind nothing unbalanced.
 const COUNTS: &[(&str, usize, u64, u64)] = &[
     ("mariadb10.11_default", 112, 0, 0),
-    ("mdb_unbalanced", 31, 3, 1),
+    ("mdb_unbalanced", 31, 3, 0),
     ("my_unbalanced", 23, 0, 1),
     ("mysql9.7_default", 118, 0, 0),
 ];

@@ -203,13 +203,17 @@ impl SlowLog {
             None => (EventKind::Statement, body),
         };
         let confidence = match end.confidence {
-            Confidence::Clean | Confidence::Early if self.suspect_bytes > 0 => Confidence::Suspect,
-            Confidence::Clean | Confidence::Early
+            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
+                if self.suspect_bytes > 0 =>
+            {
+                Confidence::Suspect
+            }
+            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
                 if head.has_free_text || self.free_text_bytes > 0 =>
             {
                 Confidence::FreeText
             }
-            Confidence::Clean | Confidence::Early
+            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
                 if head.is_odd || head.has_user == self.is_short =>
             {
                 Confidence::Irregular

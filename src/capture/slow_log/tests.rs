@@ -7,13 +7,14 @@ fn sample(name: &str) -> Vec<u8> {
 }
 
 /// Records in each log of the servers' own, as counted by the scripts that drove them.
+/// Then those unbalanced, and those read without escapes behind nothing unbalanced.
 const COUNTS: &[(&str, usize, u64, u64)] = &[
     ("mariadb10.11_default", 85, 0, 0),
     ("mariadb10.11_verbose", 88, 0, 0),
     ("mdb_after_rotate", 5, 0, 0),
     ("mdb_before_rotate", 6, 0, 0),
     ("mdb_completion_order", 4, 0, 0),
-    ("mdb_unbalanced", 26, 3, 1),
+    ("mdb_unbalanced", 26, 3, 0),
     ("my_after_rotate", 5, 0, 0),
     ("my_before_rotate", 6, 0, 0),
     ("my_completion_order", 5, 0, 0),
@@ -159,6 +160,27 @@ fn what_looks_like_no_escapes_may_be_an_imitation_too() {
     let found: Vec<Confidence> =
         doubts(&log).into_iter().map(|(_, confidence)| confidence).collect();
     assert_eq!(found, [Confidence::Clean, Confidence::NoEscapes, Confidence::Clean]);
+}
+
+#[test]
+fn a_write_behind_something_unbalanced_is_not_certain_whatever_its_session_said() {
+    let ok = |text: &str| {
+        at(0, 3, 0, text).replace("# Query_time", "# Thread_id: 3  Errno: 0\n# Query_time")
+    };
+    let unbalanced = at(0, 4, 0, "select 'a").replace("Rows_sent: 0", "Rows_sent: 1");
+    let log = [
+        ok("set sql_mode='NO_BACKSLASH_ESCAPES'"),
+        ok("delete from t where a = '\\'"),
+        unbalanced,
+        ok("delete from t where a = '\\'"),
+    ];
+    let found = doubts(&log.concat());
+    let of_deletes: Vec<Confidence> = found
+        .iter()
+        .filter(|(text, _)| text.starts_with("delete"))
+        .map(|(_, confidence)| *confidence)
+        .collect();
+    assert_eq!(of_deletes, [Confidence::NoEscapes, Confidence::Suspect], "{found:?}");
 }
 
 #[test]
