@@ -26,7 +26,7 @@ use threads::EngineContext;
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason, kernel};
 use crate::plan::{EnginePlan, LoadPlan, Mistake};
 use crate::recorder::{Interval, LoadEnding, Recorder, Recording, new_histogram};
-use crate::workload::Workload;
+use crate::workload::{RecordedLoad, Workload};
 
 /// How often the driver's own thread looks whether the user wants to stop.
 const LOOK: Nanos = Nanos(50_000_000);
@@ -125,6 +125,7 @@ pub fn run_load(
         clock,
         stop,
         backlog: arrival.open_schedule().map(|schedule| Backlog::new(schedule, &shared)),
+        recorded: workload.as_recorded(),
         over: None,
         recorder,
         interval: on_interval,
@@ -183,6 +184,8 @@ struct LoadMonitor<'a> {
     clock: RealClock,
     stop: &'a Stop,
     backlog: Option<Backlog>,
+    /// A load that has arrivals of its own tells itself which of them never began.
+    recorded: Option<&'a dyn RecordedLoad>,
     /// When no event could begin any more.
     over: Option<Nanos>,
     recorder: Recorder,
@@ -294,11 +297,15 @@ impl LoadMonitor<'_> {
         let state = std::mem::take(&mut *self.load.lock_state());
         let LoadState { opened, unopened, lost, exhausted, failure, .. } = state;
         let over = self.over.map_or(ended, |over| over.min(ended));
+        let over = self.load.time.map_or(over, |time| over.min(began + time));
         let begun = self.recorder.started_events();
         let unbegun = match &mut self.backlog {
             // What would be due next is nothing if there is nothing left to do.
             Some(backlog) if exhausted < opened => backlog.waiting_times(over.since(began), begun),
-            _ => new_histogram(),
+            Some(_) => new_histogram(),
+            None => {
+                self.recorded.map_or_else(new_histogram, |recorded| recorded.unbegun_ages(over))
+            }
         };
         if opened == 0 && !self.stop.is_set() && failure.is_none() {
             let why = unopened.first().map(|u| u.why.clone()).unwrap_or_default();

@@ -501,6 +501,35 @@ fn a_network_that_is_cut_for_a_while_makes_a_replay_late_and_loses_nothing() {
 }
 
 #[test]
+fn what_was_due_and_never_began_is_told_with_its_age() {
+    let server = target_with(&[]);
+    let dir = tempfile::tempdir().unwrap();
+    // The statements of one session wait for its first, which waits for a lock; the other goes on.
+    let blocked = (0..8)
+        .map(|n| (10, 50 + 100 * n, if n == 0 { "select c from b.t".to_owned() } else { read(n) }));
+    let free = (0..8).map(|n| (11, 60 + 100 * n, read(n)));
+    let mut lines: Vec<Line> = blocked.chain(free).collect();
+    lines.sort_by_key(|(_, at_ms, _)| *at_ms);
+    let log = log_of(lines, dir.path());
+    let mut blocker = server.target().connect(&Stop::new()).unwrap();
+    blocker.run_command("LOCK TABLES b.t WRITE").unwrap();
+    for engine in [EnginePlan::Reactor, EnginePlan::Threads] {
+        let (time, grace) = (Some(Duration::from_millis(600)), Duration::from_millis(200));
+        let plan = LoadPlan { engine, time, grace, ..LoadPlan::default() };
+        let played = play(&log, &[("may-disturb", "on")], server.target(), &plan);
+        let ages = &played.recording.total.unbegun;
+        // Due at 100, 200 .. 500 ms behind the first of the session that waits.
+        let seen = (ages.len(), played.recording.total.backlog, played.recording.abandoned);
+        assert_eq!(seen, (5, 5, 1), "{engine:?}: {:?}", played.replayed.left_out);
+        let oldest_ms = ages.max() / 1_000_000;
+        assert!((490..=510).contains(&oldest_ms), "{oldest_ms} ms");
+    }
+    drop(blocker);
+    let whole = play(&log, &[("may-disturb", "on")], server.target(), &reactor());
+    assert_eq!(whole.recording.total.unbegun.len(), 0, "late, and all begun");
+}
+
+#[test]
 fn a_pool_is_warmed_by_what_a_log_read() {
     use sweat::warm::{WarmContext, WarmStrategy as _, replay::ReplayStrategy};
     let server = target_with(&[("general_log", "ON"), ("general_log_file", "general.log")]);

@@ -91,13 +91,14 @@ caveat_texts! {
         "{differing} of {compared} gave another number of rows than recorded ({share})",
         "the data are not those of the recording: give the target a copy from when the log \
          begins, or heed only classes whose rows agree";
-    BACKLOG_VOID = "BACKLOG" Void, "more than 1 % of what was due in an open loop never began",
+    BACKLOG_VOID = "BACKLOG" Void, "more than 1 % of what was due (open loop, replay at recorded \
+         times) never began",
         "{share} of what was due{where} never began: {arrivals}, the oldest after waiting for \
          {oldest}{more}",
         "the percentiles count them as long as they waited, which is a lower bound: offer less, \
          give more sessions, or ask `sweat capacity` what the server holds";
-    BACKLOG_SOME = "BACKLOG" Warn, "more than 0.1 % of what was due in an open loop never began, \
-         or less that waited for more than 100 ms",
+    BACKLOG_SOME = "BACKLOG" Warn, "more than 0.1 % of what was due (open loop, replay at recorded \
+         times) never began, or less that waited for more than 100 ms",
         "{share} of what was due{where} never began: {arrivals}, the oldest after waiting for \
          {oldest}{more}",
         "the percentiles count them as long as they waited, which is a lower bound";

@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use anyhow::Context as _;
 
-use crate::base::Stop;
+use crate::base::{Nanos, Stop};
 use crate::client::Target;
 use crate::client::preflight::ConnectionLimits;
 use crate::plan::{Mistake, OptionSpec, Options};
-use crate::recorder::{ReplayTotals, WorkloadFacts};
+use crate::recorder::{Histogram, ReplayTotals, WorkloadFacts, new_histogram};
 
 use super::{
     BoxedWorker, Endpoint, RecordedKind, RecordedLoad, WorkerContext, Workload, WorkloadKind,
@@ -252,5 +252,10 @@ impl RecordedLoad for ReplayWorkload {
     fn input_mistake(&self) -> Option<Mistake> {
         let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
         round.and_then(|round| round.input_mistake())
+    }
+
+    fn unbegun_ages(&self, ended: Nanos) -> Histogram {
+        let round = self.round.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        round.map_or_else(new_histogram, |round| round.unbegun_ages(ended))
     }
 }

@@ -53,6 +53,8 @@ pub(super) struct ReplayRun {
     last_us: AtomicU64,
     lag: Mutex<ReplayLag>,
     left: Mutex<LeftOutCounts>,
+    /// Statements that workers took and never began: when they began in the log, microseconds from its begin.
+    unbegun_us: Mutex<Vec<u64>>,
 }
 
 fn lock_mutex<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -119,6 +121,7 @@ impl ReplayRun {
             last_us: AtomicU64::new(0),
             lag: Mutex::new(ReplayLag { all: new_histogram(), by_second: Vec::new() }),
             left: Mutex::default(),
+            unbegun_us: Mutex::default(),
         })
     }
 
@@ -187,6 +190,28 @@ impl ReplayRun {
             }
             lag.by_second[second] = lag.by_second[second].max(late);
         }
+    }
+
+    /// A worker that goes leaves statements that it has not begun.
+    pub(super) fn note_unbegun(&self, at_us: impl IntoIterator<Item = u64>) {
+        lock_mutex(&self.unbegun_us).extend(at_us);
+    }
+
+    /// How long statements had waited that were due at a moment of the load's clock and never began. Those that were not
+    /// read from the log by then are not among them.
+    pub(super) fn unbegun_ages(&self, ended: Nanos) -> Histogram {
+        let mut ages = new_histogram();
+        let origin = lock_mutex(&self.origin).at;
+        if let (ReplayTiming::Recorded { .. }, Some(origin)) = (self.setup.when, origin) {
+            let queued = self.queues.queued_times_us();
+            for at_us in lock_mutex(&self.unbegun_us).iter().chain(&queued) {
+                let due = origin + self.replay_offset(*at_us);
+                if due < ended {
+                    ages.saturating_record(ended.since(due).0);
+                }
+            }
+        }
+        ages
     }
 
     /// Leaves out statements that were read and can't be sent.

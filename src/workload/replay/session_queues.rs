@@ -326,8 +326,13 @@ impl SessionQueues {
         }
     }
 
-    /// A session can't be played any more: what it still has is dropped; gives how many statements that are.
-    pub(super) fn drop_session(&self, session: u64, items: &mut VecDeque<ReplayStatement>) -> u64 {
+    /// A session can't be played any more: what it still has is dropped; gives when each of those statements began,
+    /// microseconds from the begin of the log.
+    pub(super) fn drop_session(
+        &self,
+        session: u64,
+        items: &mut VecDeque<ReplayStatement>,
+    ) -> Vec<u64> {
         let mut state = self.lock_state();
         if let Some(line) = state.lines.get_mut(&session) {
             items.append(&mut line.queue);
@@ -343,9 +348,15 @@ impl SessionQueues {
             state.has_seat -= 1;
         }
         drop(state);
-        let dropped = items.len() as u64;
+        let dropped = items.iter().map(|item| item.at_us).collect();
         items.drain(..).for_each(|item| self.finish_statement(&item));
         dropped
+    }
+
+    /// When each statement that no worker has taken began, microseconds from the begin of the log.
+    pub(super) fn queued_times_us(&self) -> Vec<u64> {
+        let state = self.lock_state();
+        state.lines.values().flat_map(|line| line.queue.iter().map(|item| item.at_us)).collect()
     }
 
     /// A seat is gone. After the last one nothing more is read.

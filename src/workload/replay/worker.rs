@@ -67,6 +67,8 @@ pub(super) struct ReplayWorker {
     turn: Option<u64>,
     claims_origin: bool,
     is_begun: bool,
+    /// The next event is under way.
+    is_running: bool,
     rows: u64,
     error_text: String,
 }
@@ -87,6 +89,7 @@ impl ReplayWorker {
             turn: None,
             claims_origin: false,
             is_begun: false,
+            is_running: false,
             rows: 0,
             error_text: String::new(),
         }
@@ -278,7 +281,8 @@ impl ReplayWorker {
     fn give_up_session(&mut self) {
         if let Some(playing) = self.playing.take() {
             let text = self.items.front().map(|item| item.text.clone()).unwrap_or_default();
-            let count = self.round.queues.drop_session(playing.taken.session, &mut self.items);
+            let dropped = self.round.queues.drop_session(playing.taken.session, &mut self.items);
+            let count = dropped.len() as u64;
             self.round.leave_out("no connection could be had for its session", &text, count);
         }
         self.session = None;
@@ -372,6 +376,7 @@ impl Worker for ReplayWorker {
     }
 
     async fn run_event(&mut self, tally: &mut Tally) -> EventOutcome {
+        self.is_running = true;
         if let Some(number) = self.turn.take() {
             self.round.turn.pass_turn(number, self.worker);
         }
@@ -400,6 +405,7 @@ impl Worker for ReplayWorker {
 
     fn note_record(&mut self, record: &EventRecord) {
         let error = record.outcome.error;
+        self.is_running = false;
         if std::mem::take(&mut self.claims_origin) {
             let at_us = match (&self.next, &self.playing) {
                 (Some(NextEvent::Play(item)), _) => item.at_us,
@@ -452,11 +458,17 @@ impl Drop for ReplayWorker {
             self.round.unclaim_origin();
         }
         if let Some(NextEvent::Play(item)) = self.next.take() {
+            if !self.is_running {
+                self.round.note_unbegun([item.at_us]);
+            }
             self.round.queues.finish_statement(&item);
         }
         if let Some(playing) = self.playing.take() {
-            self.round.queues.drop_session(playing.taken.session, &mut self.items);
+            let session = playing.taken.session;
+            self.round.note_unbegun(self.round.queues.drop_session(session, &mut self.items));
         }
+        // One whose connection was closed has let its session go, and may still hold statements of it.
+        self.round.note_unbegun(self.items.iter().map(|item| item.at_us));
         self.round.queues.remove_worker(self.worker);
     }
 }
