@@ -9,10 +9,17 @@ use std::time::Duration;
 
 use sweat::archive::{RunMeta, RunWriter, Trial};
 use sweat::base::{Nanos, RealClock, Stop};
-use sweat::plan::{ArrivalPlan, ArrivalSpacing, EnginePlan, LoadPlan, RateStages};
+use sweat::client::Target;
+use sweat::plan::{ArrivalPlan, ArrivalSpacing, EnginePlan, LoadPlan, Options, RateStages};
 use sweat::recorder::{ClassId, ClassTotals, EventOutcome, Interval, StepId, StepLatency, Tally};
 use sweat::workload::null::NullWorkload;
-use sweat::workload::{BoxedWorker, OpenError, Worker, WorkerContext, Workload};
+use sweat::workload::{
+    BoxedWorker, DataJob, Endpoint, KINDS, OpenError, Worker, WorkerContext, Workload,
+};
+
+#[path = "it/fixture.rs"]
+#[expect(dead_code, reason = "the integration tests use the rest of it")]
+mod fixture;
 
 /// The system's allocator, counted.
 struct Counting;
@@ -63,19 +70,20 @@ static COUNTING: Counting = Counting;
 
 /// Allocations of a whole load of so many events.
 fn allocations(arrival: &ArrivalPlan, engine: EnginePlan, events: u64) -> u64 {
-    allocations_of(&NullWorkload, arrival, engine, events)
+    allocations_of(&NullWorkload, 2, arrival, engine, events)
 }
 
 /// The same of another workload.
 fn allocations_of(
     workload: &dyn Workload,
+    workers: usize,
     arrival: &ArrivalPlan,
     engine: EnginePlan,
     events: u64,
 ) -> u64 {
     let interval = Duration::from_secs(3600);
     let (events, arrival) = (Some(events), arrival.clone());
-    let plan = LoadPlan { workers: 2, events, arrival, engine, interval, ..LoadPlan::default() };
+    let plan = LoadPlan { workers, events, arrival, engine, interval, ..LoadPlan::default() };
     let before = ALLOCATIONS.load(Relaxed);
     let recording = sweat::driver::run_load(
         &plan,
@@ -190,7 +198,7 @@ impl Worker for SteppedWorker {
 fn a_step_inside_an_event_allocates_nothing() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     let closed = ArrivalPlan::Closed { think: Duration::ZERO };
-    let of_events = |events| allocations_of(&Stepped, &closed, EnginePlan::Threads, events);
+    let of_events = |events| allocations_of(&Stepped, 2, &closed, EnginePlan::Threads, events);
     of_events(8192);
     let (once, twice) = (of_events(8192), of_events(2 * 8192));
     assert!(twice <= once + 20, "{} more allocations", twice - once);
@@ -219,6 +227,43 @@ fn an_event_allocates_nothing() {
             // How far lists of woken tasks and timers grow depends on the moment: some allocations, not per event.
             let more = twice.saturating_sub(once);
             assert!(more <= blocks + 20, "{arrival:?}, {engine:?}: {more} more allocations");
+        }
+    }
+}
+
+/// The budget of a workload that talks to a server: nothing per event, whatever it sends, on both engines.
+#[test]
+fn an_event_on_a_server_allocates_nothing() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    const EVENTS: u64 = 500;
+    let server = fixture::with(&[]);
+    server.sql("CREATE DATABASE sbtest");
+    let mut plan = server.target().plan().clone();
+    plan.database = Some("sbtest".to_owned());
+    let target = Target::new(&plan).expect("a socket needs no name resolved");
+    for name in ["oltp_point_select", "oltp_read_only", "oltp_read_write", "lookup"] {
+        let kind = KINDS.iter().find(|kind| kind.name() == name).expect("the kind is listed");
+        let rows = if name == "lookup" { "rows" } else { "table-size" };
+        let given = [(rows.to_owned(), "1000".to_owned())];
+        let options = Options::from_given(&kind.option_specs(), &given).expect("they exist");
+        let workload = kind.build_workload(&options, Endpoint::MySql(&target)).expect("it fits");
+        if matches!(name, "oltp_point_select" | "lookup") {
+            let stop = Stop::new();
+            let mut job = DataJob { threads: 1, seed: 1, stop: &stop, progress: &mut |_| {} };
+            workload.prepare_data(&mut job).expect("the server takes rows");
+        }
+        workload.check_ready(&Stop::new()).expect("there are rows");
+        for engine in [EnginePlan::Threads, EnginePlan::Reactor] {
+            if engine == EnginePlan::Reactor && cfg!(not(target_os = "linux")) {
+                continue;
+            }
+            let closed = ArrivalPlan::Closed { think: Duration::ZERO };
+            let of_events = |events| allocations_of(&*workload, 1, &closed, engine, events);
+            of_events(EVENTS);
+            let (once, more) = (of_events(EVENTS), of_events(4 * EVENTS));
+            // How far buffers grow and wake-ups are listed depends on the moment: some, not one per event.
+            let more = more.saturating_sub(once);
+            assert!(more <= 50, "{name}, {engine:?}: {more} more for {} events", 3 * EVENTS);
         }
     }
 }

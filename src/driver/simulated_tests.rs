@@ -34,6 +34,8 @@ struct SimulatedWorld {
     oversleep: Cell<Nanos>,
     /// How long a worker stands aside to give others a turn.
     aside: Cell<Nanos>,
+    /// How often a pacer looked at the clock.
+    clock_reads: Cell<u64>,
 }
 
 impl SimulatedWorld {
@@ -84,6 +86,7 @@ struct SimulatedWaiter<'a>(&'a SimulatedWorld);
 
 impl Waiter for SimulatedWaiter<'_> {
     fn now(&self) -> Nanos {
+        self.0.clock_reads.set(self.0.clock_reads.get() + 1);
         self.0.now()
     }
     fn poll_until(&mut self, at: Nanos) -> Poll<()> {
@@ -538,4 +541,25 @@ fn an_hour_of_load_takes_no_time() {
     let (world, script) = (SimulatedWorld::default(), ToyScript::default());
     let plan = LoadPlan { workers: 3, ..constant_plan(20.0, 3600) };
     assert_eq!(simulate_load(&world, &script, &plan, 0).total.event_count(), 72_000);
+}
+
+#[test]
+fn an_event_reads_the_clock_within_its_budget() {
+    let reads = |arrival: ArrivalPlan, events: u64| {
+        let world = SimulatedWorld::default();
+        let plan = LoadPlan { workers: 1, events: Some(events), arrival, ..LoadPlan::default() };
+        simulate_load(&world, &ToyScript::default(), &plan, 1);
+        world.clock_reads.get()
+    };
+    let closed = |think| ArrivalPlan::Closed { think };
+    let open = ArrivalPlan::Constant { per_second: 100.0 };
+    // Once at its end, which is the begin of the next; whoever waited before an event must look how late it is.
+    for (arrival, per_event) in
+        [(closed(Duration::ZERO), 1), (closed(Duration::from_millis(5)), 2), (open, 2)]
+    {
+        let more = reads(arrival.clone(), 2000) - reads(arrival.clone(), 1000);
+        // One more each time that it stands aside for others.
+        let most = 1000 * per_event + 1000 / 256 + 1;
+        assert!((1000..=most).contains(&more), "{arrival:?}: {more} reads for 1,000 events");
+    }
 }
