@@ -10,7 +10,7 @@ pub struct KeptRecord {
     text: Vec<u8>,
     session: Option<u64>,
     database: String,
-    doubt: String,
+    confidence: String,
     raw: usize,
 }
 
@@ -21,7 +21,7 @@ fn keep_record(kept: &mut Vec<KeptRecord>, r: &LogRecord<'_>) -> LogFlow {
         text: r.text.to_vec(),
         session: r.session,
         database: format!("{:?}", r.database),
-        doubt: r.doubt.as_str().to_owned(),
+        confidence: r.confidence.as_str().to_owned(),
         raw: r.raw.len(),
     });
     LogFlow::Continue(())
