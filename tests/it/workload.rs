@@ -220,7 +220,7 @@ fn a_cut_preparation_goes_on_and_ends_in_the_same_rows() {
         for rows in [16_000, 48_000] {
             let (said, took) = cut(&*workload, threads, rows);
             assert!(said.contains("stopped"), "{said}");
-            assert!(took < Duration::from_secs(1), "{took:?}");
+            assert!(took < Duration::from_secs(15), "{took:?}");
             let there: u64 =
                 server.sql(&format!("SELECT COUNT(*) FROM {name}.sbtest1")).parse().unwrap();
             assert!((rows..100_000).contains(&there), "{there}");
@@ -273,7 +273,7 @@ fn a_stop_while_an_index_is_made_ends_it_on_the_server_too() {
         "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'CREATE INDEX%'";
     let began = Instant::now();
     while server.sql(running) != "0" {
-        assert!(began.elapsed() < Duration::from_secs(2), "the server goes on with the index");
+        assert!(began.elapsed() < Duration::from_secs(20), "the server goes on with the index");
     }
     prepare(&*workload, 2).unwrap();
     let index = "SHOW INDEX FROM stopped.sbtest1 WHERE key_name = 'k_1'";
