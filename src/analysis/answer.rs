@@ -1,11 +1,14 @@
 //! The answer in sentences. The first one stands alone: a reader who stops there knows the result.
 
-use super::findings::{PoolTemperature, TimelineStep, TrialFinding, VariantFinding};
+use super::findings::{
+    AnswerSentence, PoolTemperature, TimelineStep, TrialFinding, VariantFinding,
+};
 use super::number_format::{
     format_bytes, format_count, format_number, format_percent, format_plural, format_time,
 };
-use super::sentences::{AnswerSentence, answer_texts};
-use super::{stalls, steady_in_words, warming};
+use super::sentences::answer_texts;
+use super::steady::steady_in_words;
+use super::{stalls, warming};
 
 /// The sentences. `noise` is how much slower than on a quiet machine a load may have been, as a factor.
 pub(super) fn answer_sentences(

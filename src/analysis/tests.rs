@@ -1,24 +1,24 @@
 //! Whole runs through `analyse`.
 
 use super::*;
-use crate::archive::RunState;
+use crate::archive::{RunRecord, RunState};
 
-fn ids(findings: &Findings) -> Vec<&'static str> {
-    findings.caveats.iter().map(|c| c.id).collect()
+fn ids(findings: &RunFindings) -> Vec<&'static str> {
+    findings.results.caveats.iter().map(|c| c.id).collect()
 }
 
 #[test]
 fn the_demo_is_answered_in_a_sentence() {
     let findings = analyse_run(&fixture_runs::demo_run());
-    let [first, others, times, payback] = &findings.answer[..] else {
-        panic!("four sentences: {:?}", findings.answer)
+    let [first, others, times, payback] = &findings.results.answer[..] else {
+        panic!("four sentences: {:?}", findings.results.answer)
     };
     assert!(first.starts_with("A warm buffer pool saves 9"), "{first}");
     assert!(first.contains("20 000 events read") && first.contains("after `load`"), "{first}");
     assert!(others.find("`scan` ") < others.find("`scan-classic` "), "{others}");
     assert!(times.starts_with("In time: 4.83 s cold"), "{times}");
     assert!(payback.contains("it pays at once"), "{payback}");
-    assert_eq!(findings.void_caveat(), None);
+    assert_eq!(findings.results.void_caveat(), None);
 }
 
 #[test]
@@ -30,8 +30,8 @@ fn the_demo_compares_its_ways() {
     assert_eq!(none.times_faster.value, Some(1.0));
     assert_eq!((none.warm_s, none.warm_bytes), (None, None));
     assert_eq!((scan.warm_s, scan.warm_bytes), (Some(3.9), Some(16_000.0 * 16_384.0)));
-    let first = &findings.trials[scan.first.unwrap()];
-    let cold = &findings.trials[none.first.unwrap()];
+    let first = &findings.results.trials[scan.first.unwrap()];
+    let cold = &findings.results.trials[none.first.unwrap()];
     assert_eq!(cold.temperature, PoolTemperature::Cold);
     assert_eq!(first.temperature, PoolTemperature::Warm);
     assert_eq!(scan.times_faster.value, Some(cold.seconds / first.seconds));
@@ -46,7 +46,7 @@ fn the_demo_compares_its_ways() {
 #[test]
 fn intervals_add_up_to_the_load() {
     let findings = analyse_run(&fixture_runs::demo_run());
-    for (place, trial) in findings.trials.iter().enumerate() {
+    for (place, trial) in findings.results.trials.iter().enumerate() {
         let mine = || findings.timeline.intervals.iter().filter(|i| i.trial == place);
         assert_eq!(mine().map(|i| i.events).sum::<u64>(), trial.events);
         assert_eq!(trial.events, 20_000);
@@ -64,10 +64,10 @@ fn intervals_add_up_to_the_load() {
 #[test]
 fn a_bench_is_answered_with_its_rate_and_costs() {
     let findings = analyse_run(&fixture_runs::bench_run());
-    assert_eq!(findings.answer.len(), 1);
-    let answer = &findings.answer[0];
+    assert_eq!(findings.results.answer.len(), 1);
+    let answer = &findings.results.answer[0];
     assert!(answer.contains(" events/s over ") && answer.contains("7 events failed"), "{answer}");
-    let trial = &findings.trials[0];
+    let trial = &findings.results.trials[0];
     assert_eq!(trial.failed, 7);
     let cost = |id| trial.cost.iter().find(|c| c.id == id).unwrap().per_event;
     assert!((cost("client_user_us").unwrap() - 0.7).abs() < 1e-9);
@@ -94,16 +94,16 @@ fn a_bench_is_answered_with_its_rate_and_costs() {
 #[test]
 fn an_empty_run_says_so_and_divides_by_nothing() {
     let findings = analyse_run(&RunRecord::default());
-    assert_eq!(findings.answer, ["Nothing was measured."]);
+    assert_eq!(findings.results.answer, ["Nothing was measured."]);
     assert_eq!(ids(&findings), ["CUT"]);
     let mut run = fixture_runs::bench_run();
     run.trials[0].response.iter_mut().for_each(crate::recorder::Histogram::reset);
     run.trials[0].ended_ns = run.trials[0].began_ns;
     let findings = analyse_run(&run);
-    assert_eq!(findings.trials[0].events_per_s.value, None);
-    assert_eq!(findings.trials[0].response, LatencySummary::default());
-    assert!(findings.trials[0].cost.iter().all(|c| c.per_event.is_none()));
-    assert_eq!(findings.answer, ["Not reliable: no event ended well, 7 failed in 0 s."]);
+    assert_eq!(findings.results.trials[0].events_per_s.value, None);
+    assert_eq!(findings.results.trials[0].response, LatencySummary::default());
+    assert!(findings.results.trials[0].cost.iter().all(|c| c.per_event.is_none()));
+    assert_eq!(findings.results.answer, ["Not reliable: no event ended well, 7 failed in 0 s."]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_failed_run_is_void() {
     run.meta.why = Some("the server went away".to_owned());
     run.trials[0].reason = "target_lost".to_owned();
     let findings = analyse_run(&run);
-    let void = findings.void_caveat().unwrap();
+    let void = findings.results.void_caveat().unwrap();
     assert_eq!(void.id, "CUT");
     assert!(void.evidence.contains("the server went away"), "{}", void.evidence);
     assert!(void.evidence.contains("1 of 1 load cut"), "{}", void.evidence);

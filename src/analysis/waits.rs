@@ -14,9 +14,9 @@ use crate::archive::{
     InstrumentRecord, OperationRecord, RunRecord, SampleRecord, Trial, WaitsRecord,
 };
 
-use super::findings::{WaitFinding, WaitGroup};
+use super::findings::{AnswerSentence, WaitFinding, WaitGroup};
 use super::number_format::{format_number, format_percent, format_plural, format_time_in_steps};
-use super::sentences::{AnswerSentence, answer_texts};
+use super::sentences::answer_texts;
 
 /// Share of the waits whose rows stand for all.
 const AS_GOOD_AS_ALL: f64 = 0.95;

@@ -1,11 +1,11 @@
 //! Ways to warm against each other: first by what they left to be read, which repeats well, then by seconds as far as
 //! these can be told apart on this machine.
 
-use super::findings::{TrialFinding, VariantFinding};
+use super::findings::{AnswerSentence, TrialFinding, VariantFinding};
 use super::number_format::{
     format_bytes, format_percent, format_plural, format_ratio, format_time,
 };
-use super::sentences::{AnswerSentence, answer_texts};
+use super::sentences::answer_texts;
 
 /// A single run can't tell seconds apart that differ by less than this factor.
 const GAIN: f64 = 1.1;

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::exit::CommandOutcome;
 use super::report::{find_run, read_run, render_report};
-use crate::analysis::{self, Findings};
+use crate::analysis::{self, RunFindings};
 use crate::archive::RunRecord;
 use crate::plan::{Check, Mistake, Mistakes, checks_in};
 use crate::report::{self, ReportStyle};
@@ -104,7 +104,7 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
 }
 
 /// The run that `--base` names.
-fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, Findings), Mistake> {
+fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, RunFindings), Mistake> {
     let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
     let loaded = find_run(run, Path::new(&dirs)).and_then(|dir| read_run(&dir));
     loaded.map_err(|e| Mistake {
@@ -118,7 +118,7 @@ fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, Findings), Mist
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
-pub(super) fn read_findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Findings> {
+pub(super) fn read_findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<RunFindings> {
     let (run, mut findings) = read_run(dir)?;
     let mut texts = checks_in(&run.plan);
     for text in typed_values(args, "check") {
@@ -137,7 +137,10 @@ pub(super) fn read_findings(dir: &Path, args: &ArgMatches) -> anyhow::Result<Fin
 ///
 /// # Errors
 /// The first that can't be written.
-pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Result<Vec<String>> {
+pub(super) fn write_files(
+    findings: &RunFindings,
+    args: &ArgMatches,
+) -> anyhow::Result<Vec<String>> {
     let mut paths = Vec::new();
     for (name, format, _) in FILES {
         let format =
@@ -146,7 +149,7 @@ pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Res
             let grows = std::env::var_os(STEP_SUMMARY).is_some_and(|file| file == *path.as_str());
             let mut file = OpenOptions::new();
             file.create(true).write(true).append(grows).truncate(!grows);
-            let text = render_report(format, findings, ReportStyle::default());
+            let text = render_report(format, findings.into(), ReportStyle::default());
             file.open(&path)
                 .and_then(|mut file| file.write_all(&text))
                 .with_context(|| format!("write {path}"))?;
@@ -157,7 +160,7 @@ pub(super) fn write_files(findings: &Findings, args: &ArgMatches) -> anyhow::Res
 }
 
 /// What the checks mean for the exit code: a failed one is a negative verdict, and an unsure one is no pass.
-pub(super) fn checks_outcome(findings: &Findings) -> CommandOutcome {
+pub(super) fn checks_outcome(findings: &RunFindings) -> CommandOutcome {
     let any = |verdict: &str| findings.checks.iter().any(|c| c.verdict == verdict);
     match () {
         () if any("fail") => CommandOutcome::Negative,

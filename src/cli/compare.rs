@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{
-    CaveatLevel, ComparisonOptions, ComparisonVerdict, Findings, SetupDifference, compare_runs,
-    differences_of, metric_name, metric_names,
+    CaveatLevel, ComparisonFindings, ComparisonOptions, ComparisonVerdict, SetupDifference,
+    compare_runs, differences_of, metric_name, metric_names,
 };
 use crate::archive::RunRecord;
 use crate::base::units::parse_share;
@@ -122,10 +122,10 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let format =
         formats::find_format(text("format")).expect("clap knows only the formats in the list");
     match args.get_one::<String>("output").filter(|path| *path != "-") {
-        Some(path) => report::write_report(format, &findings, Path::new(path), context)?,
+        Some(path) => report::write_report(format, (&findings).into(), Path::new(path), context)?,
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
-            let text = report::render_report(format, &findings, ReportStyle { colour });
+            let text = report::render_report(format, (&findings).into(), ReportStyle { colour });
             context.print_output(&String::from_utf8_lossy(&text))?;
         }
     }
@@ -133,9 +133,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 }
 
 /// What the verdict means for a script.
-fn comparison_outcome(findings: &Findings, strict: bool) -> CommandOutcome {
-    let verdict = findings.comparisons.iter().find(|c| c.decides).map(|c| c.verdict);
-    let void = findings.caveats.iter().any(|c| c.level == CaveatLevel::Void);
+fn comparison_outcome(findings: &ComparisonFindings, strict: bool) -> CommandOutcome {
+    let verdict = findings.results.comparisons.iter().find(|c| c.decides).map(|c| c.verdict);
+    let void = findings.results.caveats.iter().any(|c| c.level == CaveatLevel::Void);
     match verdict {
         _ if strict && void => CommandOutcome::Void,
         Some(ComparisonVerdict::Worse) => CommandOutcome::Negative,

@@ -6,7 +6,7 @@ use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::report::{render_report, write_page};
-use crate::analysis::{Findings, caveat_ids};
+use crate::analysis::{RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake, nearest_name};
@@ -93,7 +93,7 @@ fn print_run(
 ) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
     let findings = check::read_findings(dir, args)?;
-    if findings.trials.is_empty() && finished.error.is_some() {
+    if findings.results.trials.is_empty() && finished.error.is_some() {
         context.print_message(&format!("Run    {}", dir.display()));
         return Ok(CommandOutcome::Done);
     }
@@ -101,7 +101,7 @@ fn print_run(
     let page = write_page(&findings, dir);
     context.print_output(&String::from_utf8_lossy(&render_report(
         report_format(args),
-        &findings,
+        (&findings).into(),
         look,
     )))?;
     match page {
@@ -119,9 +119,9 @@ fn print_run(
 
 /// What a run's doubts and checks mean for the exit code: too many unexpected errors and failed checks always, being void
 /// only where that was asked for.
-pub(super) fn findings_outcome(findings: &Findings, strict: bool) -> CommandOutcome {
-    match findings.void_caveat() {
-        _ if findings.has_failed() => CommandOutcome::Negative,
+pub(super) fn findings_outcome(findings: &RunFindings, strict: bool) -> CommandOutcome {
+    match findings.results.void_caveat() {
+        _ if findings.results.has_failed() => CommandOutcome::Negative,
         _ if check::checks_outcome(findings) == CommandOutcome::Negative => {
             CommandOutcome::Negative
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::analysis::{Findings, RawFile, analyse_run, differing_settings};
+use crate::analysis::{Findings, RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
@@ -107,15 +107,15 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let findings = check::read_findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
     match file {
-        Some(path) => write_report(format, &findings, Path::new(path), context)?,
+        Some(path) => write_report(format, (&findings).into(), Path::new(path), context)?,
         None if name == HTML && !args.contains_id("output") => {
-            write_report(format, &findings, &dir.join(PAGE), context)?;
+            write_report(format, (&findings).into(), &dir.join(PAGE), context)?;
         }
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
             context.print_output(&String::from_utf8_lossy(&render_report(
                 format,
-                &findings,
+                (&findings).into(),
                 ReportStyle { colour },
             )))?;
         }
@@ -142,7 +142,7 @@ impl ReportFormat for HeaderlessCsv<'_> {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         look: ReportStyle,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
@@ -179,7 +179,7 @@ fn report_runs(
     }
     let load_one = |run: &&String| read_run(&find_run(run, runs_dir)?);
     let loaded = runs.iter().map(load_one).collect::<anyhow::Result<Vec<_>>>()?;
-    let (runs, all): (Vec<RunRecord>, Vec<Findings>) = loaded.into_iter().unzip();
+    let (runs, all): (Vec<RunRecord>, Vec<RunFindings>) = loaded.into_iter().unzip();
     let mut page = Vec::new();
     report::write_side_by_side(&all, &differing_settings(&runs), format, &mut page)
         .expect("memory takes every write");
@@ -229,7 +229,7 @@ pub(super) fn load_run(dir: &Path) -> Result<RunRecord, archive::ArchiveError> {
 ///
 /// # Errors
 /// When it is no run folder, or a newer sweat wrote it.
-pub(super) fn read_run(dir: &Path) -> anyhow::Result<(RunRecord, Findings)> {
+pub(super) fn read_run(dir: &Path) -> anyhow::Result<(RunRecord, RunFindings)> {
     let run = load_run(dir).map_err(|e| run_mistake(&e))?;
     let mut findings = analyse_run(&run);
     findings.folder = Some(dir.display().to_string());
@@ -258,17 +258,17 @@ fn list_files(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
 ///
 /// # Errors
 /// When it can't be written.
-pub(super) fn write_page(findings: &Findings, dir: &Path) -> anyhow::Result<PathBuf> {
+pub(super) fn write_page(findings: &RunFindings, dir: &Path) -> anyhow::Result<PathBuf> {
     let path = dir.join(PAGE);
     let format = report::find_format(HTML).expect("it is in the list");
-    private::replace_file(&path, &render_report(format, findings, ReportStyle::default()))
+    private::replace_file(&path, &render_report(format, findings.into(), ReportStyle::default()))
         .with_context(|| format!("write {}", path.display()))?;
     Ok(path)
 }
 
 pub(super) fn write_report(
     format: &dyn ReportFormat,
-    findings: &Findings,
+    findings: Findings<'_>,
     path: &Path,
     context: &CliContext,
 ) -> anyhow::Result<()> {
@@ -279,7 +279,7 @@ pub(super) fn write_report(
 
 pub(super) fn render_report(
     format: &dyn ReportFormat,
-    findings: &Findings,
+    findings: Findings<'_>,
     look: ReportStyle,
 ) -> Vec<u8> {
     let mut text = Vec::new();

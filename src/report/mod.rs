@@ -1,4 +1,4 @@
-//! Findings as people and programs read them.
+//! RunFindings as people and programs read them.
 //! Never knows: how numbers were made, servers.
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
@@ -45,7 +45,12 @@ pub trait ReportFormat: Sync {
     ///
     /// # Errors
     /// Only those of `out`.
-    fn write(&self, findings: &Findings, look: ReportStyle, out: &mut dyn Write) -> io::Result<()>;
+    fn write(
+        &self,
+        findings: Findings<'_>,
+        look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
 }
 
 /// What the reader's screen can do.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use crate::analysis::number_format::{
     UNKNOWN, format_number, format_percent, format_ratio, format_time,
 };
-use crate::analysis::{Findings, TrialFinding};
+use crate::analysis::{RunFindings, TrialFinding};
 
 use super::html;
 use super::text::ColumnTable;
@@ -19,7 +19,7 @@ pub const MULTI_RUN_FORMATS: &[&str] = &["text", "html"];
 /// # Errors
 /// Only those of `out`.
 pub fn write_side_by_side(
-    runs: &[Findings],
+    runs: &[RunFindings],
     settings: &[DifferingSetting],
     format: &str,
     out: &mut dyn Write,
@@ -31,11 +31,11 @@ pub fn write_side_by_side(
 }
 
 /// The load that stands for a run: the longest, of several the first.
-pub(super) fn main_load(findings: &Findings) -> Option<&TrialFinding> {
+pub(super) fn main_load(findings: &RunFindings) -> Option<&TrialFinding> {
     let longer = |a: &&TrialFinding, b: &&TrialFinding| {
         a.seconds.total_cmp(&b.seconds).then(std::cmp::Ordering::Greater)
     };
-    findings.trials.iter().max_by(longer)
+    findings.results.trials.iter().max_by(longer)
 }
 
 /// One figure of all runs.
@@ -62,7 +62,7 @@ const FIGURES: &[FigureSpec] = &[
 ];
 
 /// All figures that any run has.
-pub(super) fn figure_rows(runs: &[Findings]) -> Vec<FigureRow> {
+pub(super) fn figure_rows(runs: &[RunFindings]) -> Vec<FigureRow> {
     let loads: Vec<Option<&TrialFinding>> = runs.iter().map(main_load).collect();
     let row = |title: String, values: Vec<Option<f64>>, show: &dyn Fn(f64) -> String| {
         let first = values.first().copied().flatten().filter(|v| *v > 0.0);
@@ -107,9 +107,9 @@ pub(super) fn format_change(ratio: Option<f64>) -> String {
 pub type DifferingSetting = (String, Vec<String>);
 
 /// What is to be said of all runs before their figures.
-pub(super) fn list_notes(runs: &[Findings]) -> Vec<String> {
+pub(super) fn list_notes(runs: &[RunFindings]) -> Vec<String> {
     let mut notes = Vec::new();
-    if runs.iter().any(|r| r.trials.len() > 1) {
+    if runs.iter().any(|r| r.results.trials.len() > 1) {
         notes.push("of several loads in a run the longest is shown".to_owned());
     }
     let mut kinds: Vec<&str> =
@@ -120,7 +120,7 @@ pub(super) fn list_notes(runs: &[Findings]) -> Vec<String> {
         notes.push(format!("the workloads are not the same: {}", kinds.join(", ")));
     }
     for run in runs {
-        if let Some(void) = run.void_caveat() {
+        if let Some(void) = run.results.void_caveat() {
             notes.push(format!("{} is void: {} [{}]", run.head.id, void.evidence, void.id));
         }
     }
@@ -129,7 +129,7 @@ pub(super) fn list_notes(runs: &[Findings]) -> Vec<String> {
 }
 
 fn write_text(
-    runs: &[Findings],
+    runs: &[RunFindings],
     settings: &[DifferingSetting],
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -1,36 +1,36 @@
-//! Findings made by hand, with everything that a report can show.
+//! RunFindings made by hand, with everything that a report can show.
 
 use crate::analysis::{
     AnswerSentence, BlockPair, CapacityFinding, CapacityStep, CheckFinding, ComparisonVerdict,
-    Estimate, Findings, InsideOutside, MetricComparison, NoiseItem, ScalabilityLaw, ScalingFinding,
-    ScalingPoint, SetupDifference, SignedRank, Stall, StallCause, StallFindings, StallKind,
-    SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitTracingCost, analyse_run,
-    fixture_runs, replay,
+    Estimate, InsideOutside, MetricComparison, NoiseItem, RunFindings, ScalabilityLaw,
+    ScalingFinding, ScalingPoint, SetupDifference, SignedRank, Stall, StallCause, StallFindings,
+    StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitTracingCost,
+    analyse_run, fixture_runs, replay,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
-pub(super) fn comparison_sample() -> Findings {
+pub(super) fn comparison_sample() -> RunFindings {
     let mut findings = analyse_run(&fixture_runs::bench_run());
-    let only = findings.trials.remove(0);
+    let only = findings.results.trials.remove(0);
     for block in 1..=6u32 {
         for variant in ["fsync", "O_DIRECT"] {
             let mut trial = only.clone();
             let faster = if variant == "O_DIRECT" { 1.06 } else { 1.0 };
             let drift = 1.0 + f64::from(block % 3) * 0.006;
-            trial.id = format!("{:02}-{variant}-1", findings.trials.len() + 1);
+            trial.id = format!("{:02}-{variant}-1", findings.results.trials.len() + 1);
             variant.clone_into(&mut trial.variant);
             trial.block = block;
             trial.events_per_s.value = Some(3771.0 * faster * drift);
             trial.steady = Some(sample_steady());
             trial.stalls = Some(sample_stalls(only.began_s));
-            findings.trials.push(trial);
+            findings.results.trials.push(trial);
         }
     }
-    findings.answer = vec![AnswerSentence::from_text(
+    findings.results.answer = vec![AnswerSentence::from_text(
         "`O_DIRECT` is 6.0 % faster than `fsync`, 95 % interval +4.2 to +8.0 %, 6 blocks.",
     )];
-    findings.comparisons = sample_comparisons();
-    findings.differences = vec![
+    findings.results.comparisons = sample_comparisons();
+    findings.results.differences = vec![
         sample_difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
         sample_difference("machine", "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
     ];
@@ -188,7 +188,7 @@ fn sample_stalls(began_s: f64) -> StallFindings {
 }
 
 /// A sweep over threads with a law, its rival and a peak.
-pub(super) fn sweep_sample() -> Findings {
+pub(super) fn sweep_sample() -> RunFindings {
     let mut findings = analyse_run(&fixture_runs::bench_run());
     let law = ScalabilityLaw { lambda: 1050.0, sigma: 0.025, kappa: 0.0006, r2: 0.998 };
     let rate = |n: f64| law.lambda * n / (1.0 + law.sigma * (n - 1.0) + law.kappa * n * (n - 1.0));
@@ -264,19 +264,19 @@ fn sample_wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> W
 }
 
 /// A replay.
-pub(super) fn replay_sample() -> Findings {
+pub(super) fn replay_sample() -> RunFindings {
     analyse_run(&replay::fixture_replays::replay_run())
 }
 
 /// Two ways under the same replayed traffic, in six blocks.
-pub(super) fn replay_variants_sample() -> Findings {
+pub(super) fn replay_variants_sample() -> RunFindings {
     analyse_run(&replay::fixture_replays::two_variant_run())
 }
 
 /// A search for capacity.
-pub(super) fn capacity_sample() -> Findings {
+pub(super) fn capacity_sample() -> RunFindings {
     let mut findings = analyse_run(&fixture_runs::bench_run());
-    let only = findings.trials[0].clone();
+    let only = findings.results.trials[0].clone();
     let steps = [
         ("unloaded", 100.0, 100.0, 0.0011, StepOutcome::Pass),
         ("burst", f64::NAN, 6100.0, 0.094, StepOutcome::Unjudged),
@@ -287,7 +287,7 @@ pub(super) fn capacity_sample() -> Findings {
         ("bisect", 5000.0, 4990.0, 0.026, StepOutcome::Fail),
         ("confirm", 4700.0, 4699.0, 0.019, StepOutcome::Pass),
     ];
-    findings.trials.clear();
+    findings.results.trials.clear();
     let step = |(place, step): (usize, &(&str, f64, f64, f64, StepOutcome))| CapacityStep {
         trial: place,
         phase: step.0.to_owned(),
@@ -297,7 +297,7 @@ pub(super) fn capacity_sample() -> Findings {
         outcome: step.4,
         why: format!("p99 {:.1} ms against 20 ms", step.3 * 1e3),
     };
-    findings.trials.extend(steps.iter().enumerate().map(|(place, s)| {
+    findings.results.trials.extend(steps.iter().enumerate().map(|(place, s)| {
         let mut trial = only.clone();
         trial.id = format!("{:02}-{}", place + 1, s.0);
         trial

@@ -1,7 +1,7 @@
 //! Recorded runs through each format, against golden files. `UPDATE=1 cargo test report` rewrites them.
 
 use super::*;
-use crate::analysis::{analyse_run, fixture_runs};
+use crate::analysis::{RunFindings, analyse_run, fixture_runs};
 use crate::archive::RunRecord;
 use serde_json::Value;
 
@@ -9,12 +9,12 @@ fn written(name: &str, run: &RunRecord) -> String {
     shown(name, analyse_run(run))
 }
 
-fn shown(name: &str, mut findings: Findings) -> String {
+fn shown(name: &str, mut findings: RunFindings) -> String {
     let mut out = Vec::new();
     findings.folder = Some(format!("runs/{}", findings.head.id));
     find_format(name)
         .expect("a known format")
-        .write(&findings, ReportStyle::default(), &mut out)
+        .write((&findings).into(), ReportStyle::default(), &mut out)
         .unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -73,7 +73,10 @@ fn text_fits_the_page_and_steers_no_terminal() {
 fn colour_only_if_asked() {
     let findings = analyse_run(&fixture_runs::bench_run());
     let mut out = Vec::new();
-    find_format("text").unwrap().write(&findings, ReportStyle { colour: true }, &mut out).unwrap();
+    find_format("text")
+        .unwrap()
+        .write((&findings).into(), ReportStyle { colour: true }, &mut out)
+        .unwrap();
     let coloured = String::from_utf8(out).unwrap();
     assert!(coloured.contains("\x1b["));
     // The words stay when the colours go.
@@ -82,7 +85,10 @@ fn colour_only_if_asked() {
         bare = bare.replace(code, "");
     }
     let mut out = Vec::new();
-    find_format("text").unwrap().write(&findings, ReportStyle::default(), &mut out).unwrap();
+    find_format("text")
+        .unwrap()
+        .write((&findings).into(), ReportStyle::default(), &mut out)
+        .unwrap();
     assert_eq!(bare, String::from_utf8(out).unwrap());
 }
 
@@ -104,7 +110,7 @@ fn json_is_golden_and_as_the_schema_says() {
     let runs = [fixture_runs::demo_run(), fixture_runs::bench_run(), cut, RunRecord::default()];
     let mut texts: Vec<String> = runs.iter().map(|run| written("json", run)).collect();
     let mut samples = samples();
-    samples[0].1.comparisons[0].margin = f64::NAN;
+    samples[0].1.results.comparisons[0].margin = f64::NAN;
     texts.extend(samples.map(|(_, findings)| shown("json", findings)));
     for text in texts {
         let report: Value = serde_json::from_str(&text).unwrap();
@@ -347,7 +353,7 @@ fn several_runs_stand_side_by_side() {
 }
 
 /// Everything that was made by hand.
-fn samples() -> [(&'static str, Findings); 5] {
+fn samples() -> [(&'static str, RunFindings); 5] {
     [
         ("compared", samples::comparison_sample()),
         ("swept", samples::sweep_sample()),
@@ -374,6 +380,111 @@ fn pages() {
         let path = std::path::Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, written("html", &run)).unwrap();
     }
+}
+
+/// A comparison in every format: what was measured stands with each side, and the page and the schema hold.
+#[test]
+fn a_comparison_tells_of_both_sides_in_every_format() {
+    let mut base = fixture_runs::bench_run();
+    base.meta.seed = 710_017;
+    base.meta.allow = vec!["SAME-HOST".to_owned()];
+    base.plan = "name = \"before\"".to_owned();
+    let mut other = fixture_runs::bench_run();
+    other.meta.id = "2026-01-02T00-00-00Z_other".to_owned();
+    other.meta.server.as_mut().unwrap().version = "11.8.2-MariaDB".to_owned();
+    other.meta.seed = 720_027;
+    other.meta.facts.insert("data_bytes".to_owned(), 100_000_000.into());
+    other.meta.facts.insert("rows".to_owned(), 977.into());
+    other.plan = "name = \"after\"".to_owned();
+    let how = crate::analysis::ComparisonOptions {
+        paired: false,
+        metric: "events_per_s".to_owned(),
+        margin: 0.02,
+    };
+    let found = crate::analysis::compare_runs(&[base.clone()], &[other.clone()], &how);
+    let ours = base.meta.server.unwrap().version;
+    for format in FORMATS {
+        let mut out = Vec::new();
+        format.write((&found).into(), ReportStyle::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let name = format.name();
+        // What the side's part begins with, and what stands in it only if it is the right run's.
+        let parts = match name {
+            "text" => ["\nBase   ", "\nOther  "],
+            "markdown" => ["\n**Base** ", "\n**Other** "],
+            "html" => ["<h3>Base: ", "<h3>Other: "],
+            "json" => ["\"plan\": \"name = \\\"before", "\"plan\": \"name = \\\"after"],
+            "junit" => ["name=\"base.run\"", "name=\"other.run\""],
+            _ => {
+                let both = text.contains(&ours) && text.contains("11.8.2-MariaDB");
+                assert!(both || name.starts_with("csv"), "{name}: {text}");
+                continue;
+            }
+        };
+        let (first, second) = text.split_once(parts[1]).unwrap_or_else(|| panic!("{name}: {text}"));
+        match name {
+            "text" => assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}"),
+            "html" => balanced(&text),
+            "json" => {
+                check_json_sides(&text, &ours);
+                continue;
+            }
+            _ => {}
+        }
+        let (_, first) = first.split_once(parts[0]).unwrap_or_else(|| panic!("{name}: {text}"));
+        // Plots behind this part name both.
+        let second = second.split("</section>").next().unwrap();
+        let of_both = [("before", "after"), ("710017", "720027"), (&ours, "11.8.2-MariaDB")];
+        let of_both = if name == "junit" { &of_both[1..] } else { &of_both[..] };
+        for (mine, yours) in of_both {
+            assert!(first.contains(mine) && !first.contains(yours), "{name}, {mine}: {first}");
+            assert!(second.contains(yours) && !second.contains(mine), "{name}, {yours}: {second}");
+        }
+        if name != "junit" {
+            assert!(first.contains("SAME-HOST") && !second.contains("SAME-HOST"), "{name}: {text}");
+            assert!(second.contains("977") && !first.contains("977"), "{name}: {text}");
+        }
+    }
+}
+
+/// The server of the base has this version, and the rest is as the test of all formats made it.
+#[track_caller]
+fn check_json_sides(text: &str, ours: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/schema/report-v1.json");
+    let schema = std::fs::read_to_string(path).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let report: Value = serde_json::from_str(text).unwrap();
+    let mut wrong = Vec::new();
+    conform(&report, &schema, &schema, "report", &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let run = |side: usize| &report["sides"][side]["runs"][0];
+    assert_eq!((&run(0)["seed"], &run(1)["seed"]), (&710_017.into(), &720_027.into()));
+    assert_eq!(run(0)["server"]["version"], ours);
+    assert_eq!(run(1)["server"]["version"], "11.8.2-MariaDB");
+    assert_eq!(run(1)["data"]["rows"], 977.0);
+    assert_ne!(run(0)["data"]["rows"], run(1)["data"]["rows"]);
+    assert!(!run(0)["server"]["variables"].as_array().unwrap().is_empty());
+    assert_eq!(run(0)["allowed"][0]["id"], "SAME-HOST");
+    assert_eq!(run(1)["allowed"].as_array().map(Vec::len), Some(0));
+    assert_eq!(report["allowed"][0]["id"], "SAME-HOST");
+}
+
+/// What a run shares with the one before is not told again; what it has not is told.
+#[test]
+fn runs_of_a_side_tell_where_they_differ() {
+    let mut base = fixture_runs::bench_run();
+    base.meta.allow = vec!["SAME-HOST".to_owned()];
+    let mut second = fixture_runs::bench_run();
+    second.meta.id = "second".to_owned();
+    let how = crate::analysis::ComparisonOptions {
+        paired: false,
+        metric: "events_per_s".to_owned(),
+        margin: 0.02,
+    };
+    let found = crate::analysis::compare_runs(&[base.clone(), second], &[base], &how);
+    let told = text::side_facts(&found.sides[0]);
+    assert!(told[0].1.iter().any(|(name, _)| *name == "server"), "{told:?}");
+    assert_eq!(told[1].1, [("allowed", "none".to_owned())]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 use crate::cli::{err, out};
+use crate::fixture;
 
 #[expect(clippy::disallowed_methods, reason = "a test of the program itself")]
 fn sweat(dir: &Path, args: &[&str]) -> Output {
@@ -80,4 +81,50 @@ fn what_cannot_be_compared_is_refused() {
     std::fs::write(&meta, text).unwrap();
     std::fs::remove_file(meta.with_file_name("steps.jsonl")).unwrap();
     refused(&[&b, "--base", &a], "is not whole");
+}
+
+/// The base and the other side ran on servers of different versions: each is told with its own.
+#[test]
+fn two_servers_of_different_versions_are_both_told() {
+    let first = fixture::mariadb();
+    let others = [fixture::mariadb11_listening(), fixture::mysql()];
+    for (number, second) in others.into_iter().flatten().enumerate() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, server, allow) in
+            [("a", &first, &["--allow", "SAME-HOST"][..]), ("b", &second, &[])]
+        {
+            let socket = server.sandbox.meta().socket.display().to_string();
+            let login = ["-S", &socket, "-u", "root"];
+            let load =
+                ["bench", "queries", "--queries=select 1", "--events=200", "--name", name, "-q"];
+            let done = sweat(dir.path(), &[&load[..], &login, allow].concat());
+            assert_eq!(done.status.code(), Some(0), "{number}: {}", err(&done));
+        }
+        let (a, b) = (folder(&dir, "a"), folder(&dir, "b"));
+        let shown = |format: &str| {
+            let args = ["compare", &b, "--base", &a, "--format", format, "--force"];
+            out(&sweat(dir.path(), &args))
+        };
+        let report: serde_json::Value = serde_json::from_str(&shown("json")).unwrap();
+        let run = |side: usize| &report["sides"][side]["runs"][0];
+        let version = |side: usize| run(side)["server"]["version"].as_str().unwrap();
+        assert_eq!(version(0), first.sql("select version()").trim());
+        assert_eq!(version(1), second.sql("select version()").trim());
+        assert_ne!(version(0), version(1));
+        assert_eq!(run(0)["allowed"][0]["id"], "SAME-HOST");
+        assert_eq!(run(1)["allowed"].as_array().map(Vec::len), Some(0));
+        for (format, other) in
+            [("text", "\nOther  "), ("markdown", "\n**Other** "), ("html", "<h3>Other: ")]
+        {
+            let text = shown(format);
+            let base = other.replace("Other", "Base");
+            let sides = text.split_once(&base).and_then(|(_, sides)| sides.split_once(other));
+            let (ours, theirs) = sides.unwrap_or_else(|| panic!("{text}"));
+            // Plots behind this part name both.
+            let theirs = theirs.split("</section>").next().unwrap();
+            assert!(ours.contains(version(0)) && !ours.contains(version(1)), "{text}");
+            assert!(theirs.contains(version(1)) && !theirs.contains(version(0)), "{text}");
+            assert!(ours.contains("SAME-HOST") && !theirs.contains("SAME-HOST"), "{text}");
+        }
+    }
 }

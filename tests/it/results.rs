@@ -27,14 +27,18 @@ fn a_load_uses_the_whole_table_unless_told_a_part() {
     let whole = world.record();
     assert_eq!(whole.trials[0].options["table-size"], "5000", "taken from the table");
     let found = analyse_run(&whole);
-    assert!(found.caveats.iter().all(|c| c.id != "PART-TABLE"), "{:?}", found.caveats);
+    assert!(
+        found.results.caveats.iter().all(|c| c.id != "PART-TABLE"),
+        "{:?}",
+        found.results.caveats
+    );
     let data = found.data.data_bytes.expect("the server tells");
 
     let output = bench(&world, &server, &[&load[..], &["--table-size=500"]].concat());
     expect(&output, 0);
     assert!(out(&output).contains("PART-TABLE"), "{}", out(&output));
     let part = analyse_run(&world.record());
-    let doubt = part.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
+    let doubt = part.results.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
     assert_eq!(doubt.level, CaveatLevel::Warn);
     assert!(doubt.evidence.contains("10.0 %") && doubt.evidence.contains("500"), "{doubt:?}");
     let reached = part.data.data_bytes.unwrap() / data;
@@ -55,11 +59,15 @@ fn what_an_overload_leaves_is_said_and_has_exit_codes() {
     assert!(text.contains("Never begun: ") && text.contains("response time at least"), "{text}");
     let run = world.record();
     let found = analyse_run(&run);
-    let left = found.trials[0].unbegun.expect("no server does a million a second here");
-    let due = left.arrivals + found.trials[0].events + found.trials[0].failed;
+    let left = found.results.trials[0].unbegun.expect("no server does a million a second here");
+    let due = left.arrivals + found.results.trials[0].events + found.results.trials[0].failed;
     assert!(due.abs_diff(2_000_000) < 20_000, "a Poisson count of what was due: {due}");
     assert!(left.oldest_s > 0.5 && left.oldest_s <= 2.0, "{left:?}");
-    assert!(found.trials[0].response.p99_s.unwrap() > 0.5, "{:?}", found.trials[0].response);
+    assert!(
+        found.results.trials[0].response.p99_s.unwrap() > 0.5,
+        "{:?}",
+        found.results.trials[0].response
+    );
     assert_eq!(run.trials[0].unbegun.len(), left.arrivals, "it is in the run folder, raw");
     // The same run, looked at again.
     expect(&world.run(&["report", "latest"]), 0);

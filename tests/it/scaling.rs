@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use sweat::analysis::{Findings, analyse_run};
+use sweat::analysis::{RunFindings, analyse_run};
 use sweat::archive;
 
 use crate::fixture;
@@ -34,7 +34,7 @@ fn runs(dir: &tempfile::TempDir) -> PathBuf {
     dir.path().join("runs")
 }
 
-fn findings(dir: &tempfile::TempDir) -> Findings {
+fn findings(dir: &tempfile::TempDir) -> RunFindings {
     let run = archive::read_run(&archive::latest_run(&runs(dir)).expect("there is a run")).unwrap();
     analyse_run(&run)
 }
@@ -56,7 +56,7 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
     let text = expect(&run(&dir, &words), &[0, 1]);
     assert!(text.contains("no law is fitted: 3 levels of load"), "{text}");
     let findings = findings(&dir);
-    let workers: Vec<usize> = findings.trials.iter().map(|t| t.workers).collect();
+    let workers: Vec<usize> = findings.results.trials.iter().map(|t| t.workers).collect();
     assert_eq!((workers.len(), workers[3]), (4, 1), "{workers:?}");
     let scaling = findings.scaling.as_ref().expect("a sweep has a scaling");
     assert_eq!(scaling.axis, "threads");
@@ -69,9 +69,12 @@ fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
         assert!(point.events_per_s.value.unwrap() > 0.0 && point.threads_running.is_some());
     }
     // A machine that is not quiet leaves what was measured, and no more.
-    let first =
-        if findings.void_caveat().is_some() { "Not reliable: " } else { "The highest rate is " };
-    assert!(findings.answer[0].starts_with(first), "{:?}", findings.answer);
+    let first = if findings.results.void_caveat().is_some() {
+        "Not reliable: "
+    } else {
+        "The highest rate is "
+    };
+    assert!(findings.results.answer[0].starts_with(first), "{:?}", findings.results.answer);
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn an_open_sweep_finds_its_levels_and_ends_by_itself() {
     let words = [&["sweep", "threads=1..", "--time=0.4"], LOAD, &settings].concat();
     expect(&run(&dir, &words), &[0, 1]);
     let findings = findings(&dir);
-    let workers: Vec<usize> = findings.trials.iter().map(|t| t.workers).collect();
+    let workers: Vec<usize> = findings.results.trials.iter().map(|t| t.workers).collect();
     assert!(workers.starts_with(&[1, 2]) && workers.last() == Some(&1), "{workers:?}");
     assert!(workers.iter().all(|n| *n <= 16) && workers.len() >= 4, "{workers:?}");
 }

@@ -119,7 +119,7 @@ fn stop_twice() -> Result<(), ()> {
     run.samples = samples.iter().map(|s| (&s).into()).collect();
     run.meta.server = Some(ServerRecord::default());
     let found = analyse_run(&run);
-    let [open, closed] = &found.trials[..] else { panic!("two loads") };
+    let [open, closed] = &found.results.trials[..] else { panic!("two loads") };
 
     let stop = STOP.as_secs_f64();
     let resolved = |trial: &TrialFinding| {
@@ -154,7 +154,7 @@ fn stop_twice() -> Result<(), ()> {
         let events = trial.response.iter().chain(&trial.failed).map(|h| h.len()).sum::<u64>();
         assert_eq!(slots, events);
     }
-    let caveat = found.caveats.iter().find(|c| c.id == "CLOSED-LOOP").unwrap();
+    let caveat = found.results.caveats.iter().find(|c| c.id == "CLOSED-LOOP").unwrap();
     assert_eq!(caveat.level, CaveatLevel::Warn, "{caveat:?}");
     assert!(caveat.evidence.contains("full stop"), "{caveat:?}");
     assert!(caveat.remedy.contains("--rate"), "{caveat:?}");
@@ -176,7 +176,7 @@ fn stand_still(length: Duration, long: Duration) {
     let mut run = RunRecord { trials: vec![trial], ..RunRecord::default() };
     run.meta.server = Some(ServerRecord::default());
     let found = analyse_run(&run);
-    let stalls = found.trials[0].stalls.as_ref().unwrap();
+    let stalls = found.results.trials[0].stalls.as_ref().unwrap();
     let (began, ended) = stops[0];
     let is_it = |e: &&sweat::analysis::Stall| {
         e.kind == StallKind::FullStop
@@ -188,9 +188,9 @@ fn stand_still(length: Duration, long: Duration) {
     println!("{:.2} s of {length:?}, lost {:.3}", stop.seconds, stalls.lost_share);
     assert!((stalls.lost_share - truth).abs() < 0.1, "{} for {truth}", stalls.lost_share);
     assert!(stalls.longest_silence_s.unwrap() > 0.95 * long.as_secs_f64());
-    let level = |id: &str| found.caveats.iter().find(|c| c.id == id).map(|c| c.level);
+    let level = |id: &str| found.results.caveats.iter().find(|c| c.id == id).map(|c| c.level);
     assert_eq!(level("STALLS"), Some(CaveatLevel::Warn));
-    assert_eq!(level("CLOSED-LOOP"), Some(CaveatLevel::Warn), "{:?}", found.caveats);
+    assert_eq!(level("CLOSED-LOOP"), Some(CaveatLevel::Warn), "{:?}", found.results.caveats);
     let check = sweat::plan::Check::parse("stalls == 0").unwrap();
     assert_eq!(sweat::analysis::judge_checks(&[check], (&run, &found), None)[0].verdict, "fail");
 }

@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::analysis::{Findings, WaitFinding, analyse_run};
+use sweat::analysis::{RunFindings, WaitFinding, analyse_run};
 use sweat::archive;
 
 use crate::cli::program;
@@ -57,7 +57,7 @@ fn prepare(fixture: &Fixture) {
     sweat(fixture.dir.path(), &words, 0);
 }
 
-fn findings(dir: &Path) -> Findings {
+fn findings(dir: &Path) -> RunFindings {
     let run = archive::latest_run(&dir.join("runs")).unwrap();
     let run = archive::read_run(&run).unwrap();
     assert_eq!(run.damage, Vec::<String>::new());
@@ -65,7 +65,7 @@ fn findings(dir: &Path) -> Findings {
 }
 
 /// Counted by the server and read row by row, with times that make sense.
-fn check(findings: &Findings, instrument: &str) -> WaitFinding {
+fn check(findings: &RunFindings, instrument: &str) -> WaitFinding {
     let whole: Vec<&WaitFinding> =
         findings.waits.iter().filter(|w| w.operation.is_empty()).collect();
     assert_eq!(whole.len(), 1, "{:?}", findings.waits);
@@ -246,7 +246,7 @@ fn a_sandbox_tells_every_wait_and_what_looking_costs() {
     let all = (parts as f64 / wait.count as f64 - 1.0).abs() < 0.01;
     assert!(parts == 0 || all, "{:?}", findings.waits);
     // A point select opens its table once: waits go with events, so nothing but the load was counted.
-    let events = findings.trials[0].events;
+    let events = findings.results.trials[0].events;
     assert!(wait.count >= events && wait.count < 4 * events, "{} for {events}", wait.count);
     let cost = findings.watch_cost.expect("it was looked at");
     assert_eq!(cost.pairs, 8);

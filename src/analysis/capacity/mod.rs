@@ -9,10 +9,10 @@ mod search;
 mod tests;
 
 use super::findings::{
-    CapacityFinding, CapacityStep, ComparisonVerdict, StepOutcome, TrialFinding,
+    AnswerSentence, CapacityFinding, CapacityStep, ComparisonVerdict, StepOutcome, TrialFinding,
 };
 use super::number_format::{format_number, format_plural, format_time};
-use super::sentences::{AnswerSentence, answer_texts};
+use super::sentences::answer_texts;
 use crate::archive::{RunRecord, Trial};
 use crate::plan::{Mistake, Objective};
 

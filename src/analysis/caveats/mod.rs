@@ -13,50 +13,12 @@ mod server_results;
 mod setup;
 mod stalls;
 
-pub(super) use run_state::{ERROR_SHARE, unexpected_errors};
-
 use crate::archive::RunRecord;
 
 use super::findings::{
-    ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding, VariantFinding,
+    Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding,
+    VariantFinding,
 };
-
-/// How grave a doubt is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CaveatLevel {
-    /// The run can't support the claim.
-    Void,
-    /// The number may be off.
-    Warn,
-    /// Good to know.
-    Note,
-}
-
-impl CaveatLevel {
-    /// In words, as in JSON.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            CaveatLevel::Void => "void",
-            CaveatLevel::Warn => "warn",
-            CaveatLevel::Note => "note",
-        }
-    }
-}
-
-/// One doubt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caveat {
-    /// Its name: `SAME-HOST`.
-    pub id: &'static str,
-    /// Which of the sentences with this name.
-    pub(in crate::analysis) sentence: &'static str,
-    /// How grave.
-    pub level: CaveatLevel,
-    /// What was seen, with numbers.
-    pub evidence: String,
-    /// What to do.
-    pub remedy: String,
-}
 
 /// What a check looks at.
 pub(super) struct CaveatInput<'a> {
@@ -106,7 +68,7 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("TOO-SHORT", run_state::too_short),
     ("ONE-RUN", run_state::one_run),
     ("SIDE-EFFECT", server::side_effect),
-    ("CONFOUNDED", super::compare::confounded_settings),
+    ("CONFOUNDED", setup::confounded_settings),
     ("PROBE-GAP", run_state::probe_gap),
     ("TWO-CLOCKS", replay::two_clocks),
     ("WHOLE-SECONDS", replay::whole_seconds),

@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::archive::RunState;
 
+use super::super::event_errors::{ERROR_SHARE, is_expected, unexpected_errors};
 use super::super::findings::{PoolTemperature, SteadyVerdict, TrialFinding};
 use super::super::number_format::{format_count, format_percent, format_plural, format_time};
 use super::super::sentences::caveat_texts;
 use super::{Caveat, CaveatInput, load_names_text};
 
-/// Unexpected errors above this share of all events make a run fail.
-pub(in super::super) const ERROR_SHARE: f64 = 0.001;
-/// Server errors that contention brings about and that programs are built to try again: lock wait timeout,
-/// deadlock, record changed since last read.
-const EXPECTED_CODES: &[u16] = &[1205, 1213, 1020];
 /// A rate from less than this is a first look.
 const SHORT_S: f64 = 10.0;
 /// A rate is said steady from this on.
@@ -57,20 +53,6 @@ pub(super) fn damaged_archive(input: &CaveatInput<'_>) -> Option<Caveat> {
     let (first, rest) = damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
     Some(caveat_texts::DAMAGE.to_caveat(&[("first", first), ("more", &more)]))
-}
-
-/// Whether the error is one that programs expect under contention.
-fn is_expected(kind: &str, code: u16) -> bool {
-    kind == "server" && EXPECTED_CODES.contains(&code)
-}
-
-/// Failed events that nobody expects, and their share of all.
-pub(in super::super) fn unexpected_errors(trial: &TrialFinding) -> (u64, f64) {
-    let expected: u64 =
-        trial.errors.iter().filter(|e| is_expected(&e.kind, e.code)).map(|e| e.count).sum();
-    let unexpected = trial.failed.saturating_sub(expected.max(trial.failed_as_recorded));
-    let tried = trial.events + trial.failed;
-    (unexpected, if tried == 0 { 0.0 } else { unexpected as f64 / tried as f64 })
 }
 
 /// ERRORS: above 0.1 % unexpected errors the run fails; below it says so.

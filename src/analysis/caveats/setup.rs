@@ -5,6 +5,8 @@ use crate::base::distribution::Distribution;
 use crate::base::random::Rng;
 use crate::recorder::KeyChoice;
 
+use super::super::compare::differences::variant_differences;
+use super::super::compare::variant_names;
 use super::super::counters::{
     counter_rise, declared_facts, numeric_fact, server_variable, step_of_trial,
 };
@@ -268,4 +270,20 @@ fn default_io_capacity(input: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) ->
         format_number(budget),
         format_number(rate)
     ))
+}
+
+/// CONFOUNDED of a plan whose way changes several settings at once, as it was asked to.
+pub(super) fn confounded_settings(input: &CaveatInput<'_>) -> Option<Caveat> {
+    let differences = variant_differences(input.run, &variant_names(input.run));
+    let count = |variant: &str| differences.iter().filter(|d| d.variant == variant).count();
+    let most = differences.iter().max_by_key(|d| count(&d.variant))?;
+    let names: Vec<&str> =
+        differences.iter().filter(|d| d.variant == most.variant).map(|d| d.name.as_str()).collect();
+    (names.len() > 1).then(|| {
+        caveat_texts::CONFOUNDED_PLAN.to_caveat(&[
+            ("way", &most.variant),
+            ("things", &format_plural(names.len() as u64, "thing", "things")),
+            ("names", &names.join(", ")),
+        ])
+    })
 }

@@ -7,7 +7,7 @@ use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
 /// What the run's caveat of this name says; `None` if it has none.
 fn found(run: &RunRecord, id: &str) -> Option<Caveat> {
-    analyse_run(run).caveats.into_iter().find(|c| c.id == id)
+    analyse_run(run).results.caveats.into_iter().find(|c| c.id == id)
 }
 
 #[track_caller]
@@ -27,7 +27,7 @@ fn check_none(run: &RunRecord, id: &str) {
 fn the_gravest_come_first() {
     let mut run = fixture_runs::bench_run();
     run.meta.state = RunState::Failed;
-    let levels: Vec<_> = analyse_run(&run).caveats.iter().map(|c| c.level).collect();
+    let levels: Vec<_> = analyse_run(&run).results.caveats.iter().map(|c| c.level).collect();
     assert!(levels.is_sorted(), "{levels:?}");
 }
 
@@ -36,14 +36,14 @@ fn what_the_user_allows_is_counted_and_voids_nothing() {
     let mut run = fixture_runs::bench_run();
     run.trials[0].failed[0].record_n(1000, 200).unwrap();
     let findings = analyse_run(&run);
-    assert!(findings.has_failed() && findings.allowed.is_empty());
-    assert_eq!(findings.void_word(), "FAILED");
+    assert!(findings.results.has_failed() && findings.results.allowed.is_empty());
+    assert_eq!(findings.results.void_word(), "FAILED");
     run.meta.allow = vec![ERRORS.to_owned(), "CUT".to_owned()];
     let findings = analyse_run(&run);
-    assert!(!findings.has_failed() && findings.void_caveat().is_none());
-    let ids: Vec<_> = findings.allowed.iter().map(|c| c.id).collect();
+    assert!(!findings.results.has_failed() && findings.results.void_caveat().is_none());
+    let ids: Vec<_> = findings.results.allowed.iter().map(|c| c.id).collect();
     assert_eq!(ids, [ERRORS]);
-    assert!(findings.caveats.iter().all(|c| c.id != ERRORS));
+    assert!(findings.results.caveats.iter().all(|c| c.id != ERRORS));
 }
 
 #[test]
@@ -59,11 +59,15 @@ fn what_was_due_and_never_began_is_a_doubt() {
     run.trials[0].unbegun.record_n(3_000_000_000, events).unwrap();
     check(&run, "BACKLOG", CaveatLevel::Void, "50.1 % of what was due never began: ");
     let findings = analyse_run(&run);
-    assert!(findings.void_caveat().is_some());
-    let trial = &findings.trials[0];
+    assert!(findings.results.void_caveat().is_some());
+    let trial = &findings.results.trials[0];
     assert_eq!(trial.events, events, "what never began is no event");
     assert!((trial.response.p99_s.unwrap() - 3.0).abs() < 0.01, "{:?}", trial.response);
-    assert!(findings.answer[0].contains("response time at least "), "{}", findings.answer[0]);
+    assert!(
+        findings.results.answer[0].contains("response time at least "),
+        "{}",
+        findings.results.answer[0]
+    );
     // A search for capacity offers too much on purpose, and judges each step by what it left.
     run.meta.asked.capacity = Some(crate::archive::CapacityRequest::default());
     check_none(&run, "BACKLOG");
@@ -72,7 +76,7 @@ fn what_was_due_and_never_began_is_a_doubt() {
 #[test]
 fn each_check_is_listed_by_the_id_of_its_caveat() {
     let mut ids: Vec<&str> = caveat_ids().collect();
-    for caveat in analyse_run(&fixture_runs::bench_run()).caveats {
+    for caveat in analyse_run(&fixture_runs::bench_run()).results.caveats {
         assert!(ids.contains(&caveat.id), "{}", caveat.id);
     }
     let known = ids.len();
@@ -126,7 +130,7 @@ fn a_late_or_busy_client() {
     run.trials[0].lateness.record_n(250_000, 1000).unwrap();
     check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "p99 250 us");
     let mut run = fixture_runs::bench_run();
-    let seconds = analyse_run(&run).trials[0].seconds;
+    let seconds = analyse_run(&run).results.trials[0].seconds;
     run.trials[0].cpu_user_ns = (seconds * 0.85e9) as u64;
     run.trials[0].cpu_system_ns = 0;
     check(&run, "CLIENT-BOUND", CaveatLevel::Warn, "85.0 % of a core");
@@ -389,7 +393,7 @@ fn workers_are_rate_by_time() {
     run.trials[0].failed = vec![crate::recorder::new_histogram(); 2];
     run.trials[0].ended_ns = run.trials[0].began_ns + 100_000_000_000;
     let (events, mean) = {
-        let trial = &analyse_run(&run).trials[0];
+        let trial = &analyse_run(&run).results.trials[0];
         (trial.events as f64, trial.response.mean_s.unwrap())
     };
     // A think time that makes up for the rest of the hundred seconds.
@@ -585,8 +589,8 @@ fn loads_that_never_settle() {
     let mut level = |verdict, plan: &str| {
         let mut run = run.clone();
         run.plan = plan.to_owned();
-        findings.trials[0].steady = Some(steady(verdict));
-        let (trials, data) = (&findings.trials, &findings.data);
+        findings.results.trials[0].steady = Some(steady(verdict));
+        let (trials, data) = (&findings.results.trials, &findings.data);
         let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
         run_state::not_steady(&input).map(|c| (c.level, c.evidence))
     };
@@ -596,14 +600,14 @@ fn loads_that_never_settle() {
     assert_eq!(level(Slowing, "[load]\nuntil-steady = true\n"), Some((CaveatLevel::Void, slowing)));
     assert_eq!(level(Steady, ""), None);
     assert_eq!(level(TooShort, ""), None);
-    findings.trials[0].seconds = 90.0;
-    let (trials, data) = (&findings.trials, &findings.data);
+    findings.results.trials[0].seconds = 90.0;
+    let (trials, data) = (&findings.results.trials, &findings.data);
     let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
     let short = run_state::too_short(&input).map(|c| (c.level, c.evidence));
     let evidence = "too short to tell whether it is steady: drift -20 %".to_owned();
     assert_eq!(short, Some((CaveatLevel::Note, evidence)));
-    findings.trials[0].steady = Some(steady(Steady));
-    let (trials, data) = (&findings.trials, &findings.data);
+    findings.results.trials[0].steady = Some(steady(Steady));
+    let (trials, data) = (&findings.results.trials, &findings.data);
     let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
     assert_eq!(run_state::too_short(&input), None);
 }

@@ -8,7 +8,7 @@ mod tests;
 use crate::archive::{RunRecord, Trial};
 use crate::plan::{Check, CheckCondition, Metric, Objective, Relation, checks_in};
 
-use super::findings::{CheckFinding, Findings, IntervalFinding, StallFindings, TrialFinding};
+use super::findings::{CheckFinding, IntervalFinding, RunFindings, StallFindings, TrialFinding};
 use super::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
@@ -19,7 +19,7 @@ const FAIL: &str = "fail";
 const UNSURE: &str = "unsure";
 
 /// A run with what was found in it.
-pub type RunWithFindings<'a> = (&'a RunRecord, &'a Findings);
+pub type RunWithFindings<'a> = (&'a RunRecord, &'a RunFindings);
 
 /// What became of each check. `base` is the run that shares of the base refer to.
 pub fn judge_checks(
@@ -31,7 +31,7 @@ pub fn judge_checks(
 }
 
 /// The checks that stand in a run's plan; what can't be read is left to whoever starts the run.
-pub(super) fn judge_plan_checks(run: &RunRecord, findings: &Findings) -> Vec<CheckFinding> {
+pub(super) fn judge_plan_checks(run: &RunRecord, findings: &RunFindings) -> Vec<CheckFinding> {
     let checks: Vec<Check> =
         checks_in(&run.plan).iter().filter_map(|text| Check::parse(text).ok()).collect();
     judge_checks(&checks, (run, findings), None)
@@ -68,7 +68,7 @@ fn judge_check(
     base: Option<RunWithFindings<'_>>,
 ) -> CheckFinding {
     let (run, findings) = judged;
-    let loads = run.trials.iter().zip(&findings.trials).enumerate();
+    let loads = run.trials.iter().zip(&findings.results.trials).enumerate();
     let verdicts = loads.map(|(place, load)| {
         let intervals: Vec<&IntervalFinding> =
             findings.timeline.intervals.iter().filter(|i| i.trial == place).collect();
@@ -87,7 +87,7 @@ fn judge_check(
             CheckFinding { text, value, verdict: FAIL, why }
         }
         Some((trial, CheckVerdict { verdict, value, why })) => {
-            let several = findings.trials.len() > 1;
+            let several = findings.results.trials.len() > 1;
             let value = if several { format!("{value} in {}", trial.id) } else { value };
             CheckFinding { text, value, verdict, why }
         }

@@ -91,19 +91,19 @@ fn a_base_of_equal_speed_holds_a_share_and_is_unsure_about_all_of_it() {
 fn stalls_and_steadiness_come_from_the_findings() {
     let run = fixture_runs::bench_run();
     let mut findings = analyse_run(&run);
-    let verdict = |findings: &Findings, text: &str| {
+    let verdict = |findings: &RunFindings, text: &str| {
         judge_checks(&[Check::parse(text).unwrap()], (&run, findings), None).remove(0).verdict
     };
-    findings.trials[0].stalls = None;
-    findings.trials[0].steady = None;
+    findings.results.trials[0].stalls = None;
+    findings.results.trials[0].steady = None;
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE);
     assert_eq!(verdict(&findings, "steady"), UNSURE);
-    findings.trials[0].stalls =
+    findings.results.trials[0].stalls =
         Some(StallFindings { full_stop_s: Some(0.3), ..StallFindings::default() });
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "slow spells can't be told");
-    findings.trials[0].stalls = Some(StallFindings::default());
+    findings.results.trials[0].stalls = Some(StallFindings::default());
     assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "nothing can be told");
-    findings.trials[0].stalls =
+    findings.results.trials[0].stalls =
         Some(StallFindings { resolution_s: Some(0.1), ..StallFindings::default() });
     assert_eq!(verdict(&findings, "stalls == 0"), PASS);
     let stall = Stall {
@@ -114,7 +114,7 @@ fn stalls_and_steadiness_come_from_the_findings() {
         lost_events: 100.0,
         max_s: None,
     };
-    findings.trials[0].stalls.as_mut().unwrap().events = vec![stall];
+    findings.results.trials[0].stalls.as_mut().unwrap().events = vec![stall];
     assert_eq!(verdict(&findings, "stalls == 0"), FAIL);
     assert_eq!(verdict(&findings, "stalls <= 1"), PASS);
     for (said, expected) in [
@@ -123,7 +123,7 @@ fn stalls_and_steadiness_come_from_the_findings() {
         (SteadyVerdict::Warming, FAIL),
         (SteadyVerdict::TooShort, UNSURE),
     ] {
-        findings.trials[0].steady = Some(SteadyState {
+        findings.results.trials[0].steady = Some(SteadyState {
             verdict: said,
             t0_s: Some(1.0),
             length_s: None,

@@ -1,8 +1,10 @@
 //! What comparisons come to, in sentences.
 
-use super::super::findings::{ComparisonVerdict, MetricComparison, SetupDifference};
+use super::super::findings::{
+    AnswerSentence, ComparisonVerdict, MetricComparison, SetupDifference,
+};
 use super::super::number_format::{format_number, format_plural, format_ratio};
-use super::super::sentences::{AnswerSentence, answer_texts};
+use super::super::sentences::answer_texts;
 use super::differences::differing_factors;
 use super::metric::find_metric;
 

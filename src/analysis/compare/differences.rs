@@ -88,7 +88,10 @@ fn is_volatile(name: &str) -> bool {
 }
 
 /// What each way of a run changes against the first, as its plan asked.
-pub(super) fn variant_differences(run: &RunRecord, variants: &[&str]) -> Vec<SetupDifference> {
+pub(in crate::analysis) fn variant_differences(
+    run: &RunRecord,
+    variants: &[&str],
+) -> Vec<SetupDifference> {
     let Some((base, others)) = variants.split_first() else { return Vec::new() };
     let first = |variant: &str| run.trials.iter().find(|t| t.variant == variant);
     let Some(base_trial) = first(base) else { return Vec::new() };
@@ -148,7 +151,10 @@ fn all_keys<'a, V>(a: &'a BTreeMap<String, V>, b: &'a BTreeMap<String, V>) -> BT
 }
 
 /// What is not the same in two runs. Nobody asked for it, as they were not planned together.
-pub(super) fn run_differences(base: &RunRecord, other: &RunRecord) -> Vec<SetupDifference> {
+pub(in crate::analysis) fn run_differences(
+    base: &RunRecord,
+    other: &RunRecord,
+) -> Vec<SetupDifference> {
     let mut found = Vec::new();
     let mut push = |kind: &'static str, name: &str, base: String, other: String| {
         if base != other {
@@ -303,7 +309,7 @@ fn setting_differences(base: &[VariableRecord], other: &[VariableRecord]) -> Vec
 }
 
 /// Whether somebody made this difference, as far as one can see.
-pub(super) fn is_factor(difference: &SetupDifference) -> bool {
+pub(in crate::analysis) fn is_factor(difference: &SetupDifference) -> bool {
     let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
     match difference.kind {
         "setting" => !(followed(&difference.base) && followed(&difference.other)),
@@ -313,7 +319,7 @@ pub(super) fn is_factor(difference: &SetupDifference) -> bool {
 }
 
 /// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
-pub(super) fn differing_factors(differences: &[SetupDifference]) -> Vec<String> {
+pub(in crate::analysis) fn differing_factors(differences: &[SetupDifference]) -> Vec<String> {
     let mut factors: Vec<String> = Vec::new();
     for difference in differences.iter().filter(|d| is_factor(d)) {
         let factor = match difference.kind {

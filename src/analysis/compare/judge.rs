@@ -17,11 +17,11 @@ use super::metric::{ComparedMetric, METRICS};
 use super::units::ComparisonUnit;
 
 /// Blocks from which the signed ranks can say anything at 5 %.
-pub(super) const RANKED_BLOCKS: usize = 6;
+pub(in crate::analysis) const RANKED_BLOCKS: usize = 6;
 
 /// How runs of one way belong to those of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StudyDesign {
+pub(in crate::analysis) enum StudyDesign {
     /// Block by block.
     Paired,
     /// Not at all.
@@ -30,26 +30,26 @@ pub(super) enum StudyDesign {
 
 /// When a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct DecisionRule {
+pub(in crate::analysis) struct DecisionRule {
     /// Chance of a false statement, at this look.
-    pub(super) alpha: f64,
+    pub(in crate::analysis) alpha: f64,
     /// Differences below this share don't matter.
-    pub(super) margin: f64,
+    pub(in crate::analysis) margin: f64,
 }
 
 /// Values of the base and of a way, in one metric.
-pub(super) struct ComparedValues {
-    pub(super) variant: String,
-    pub(super) base: String,
-    pub(super) design: StudyDesign,
+pub(in crate::analysis) struct ComparedValues {
+    pub(in crate::analysis) variant: String,
+    pub(in crate::analysis) base: String,
+    pub(in crate::analysis) design: StudyDesign,
     /// By block where paired; otherwise the numbers are those of the runs, and one may be missing.
-    pub(super) base_values: Vec<(u32, f64)>,
-    pub(super) way_values: Vec<(u32, f64)>,
+    pub(in crate::analysis) base_values: Vec<(u32, f64)>,
+    pub(in crate::analysis) way_values: Vec<(u32, f64)>,
 }
 
 impl ComparedValues {
     /// Those of two sides in a metric; of a paired design only blocks that have both.
-    pub(super) fn new(
+    pub(in crate::analysis) fn new(
         base: (&str, &[&ComparisonUnit]),
         variant: (&str, &[&ComparisonUnit]),
         design: StudyDesign,
@@ -127,7 +127,7 @@ fn margin_position(mean: &MeanEstimate, margin: f64) -> MarginPosition {
 
 /// All comparisons of these ways, the first being the base: metric by metric, the deciding one first. `notes` hold for
 /// all of them.
-pub(super) fn judge_variants(
+pub(in crate::analysis) fn judge_variants(
     sides: &[(&str, Vec<&ComparisonUnit>)],
     design: StudyDesign,
     rule: DecisionRule,

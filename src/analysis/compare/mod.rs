@@ -3,19 +3,18 @@
 //! Never knows: files, formats.
 //! Start reading at [`compare_variants`]. To add a metric: a row in `metric::METRICS`, and its value in `units.rs`.
 
-mod across_runs;
 mod answer;
 mod batches;
 mod best_of;
-mod differences;
-mod judge;
+pub(super) mod differences;
+pub(super) mod judge;
 mod metric;
 mod sequential;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
 pub(super) mod tests;
-mod units;
+pub(super) mod units;
 
 use std::collections::BTreeMap;
 
@@ -24,20 +23,19 @@ use crate::archive::{ExperimentRequest, RunRecord};
 use super::findings::{MetricComparison, NoiseItem, SetupDifference, TrialFinding};
 use super::noise;
 
-pub(super) use across_runs::confounded_settings;
-pub use across_runs::{ComparisonOptions, compare_runs, differences_of, differing_settings};
 pub(super) use answer::comparison_sentences;
 pub(super) use batches::{
     FEWEST as FEWEST_BATCHES, SidedValues, batch_means, judge_batches, judge_sides,
 };
 pub use metric::{metric_name, metric_names};
-pub use sequential::{InterimResult, detectable_before, judge_interim, judge_interim_pairs};
+pub(super) use sequential::judge_interim_comparisons;
+pub use sequential::{InterimResult, detectable_before, judge_interim_pairs};
 
 use judge::{DecisionRule, StudyDesign};
 use units::ComparisonUnit;
 
 /// What decides if nobody said.
-const METRIC: &str = "events_per_s";
+pub(super) const METRIC: &str = "events_per_s";
 /// The margin if nobody said.
 const MARGIN: f64 = 0.02;
 
@@ -81,7 +79,7 @@ pub(super) fn compare_variants(
 }
 
 /// Holds comparisons against the noise of the machine. `slowed` is by how much it may have slowed a side.
-fn apply_noise<'a>(
+pub(super) fn apply_noise<'a>(
     comparisons: &mut [MetricComparison],
     slowed: impl Fn(&str) -> f64,
     mut trials: impl Iterator<Item = &'a TrialFinding>,
@@ -95,7 +93,7 @@ fn apply_noise<'a>(
 }
 
 /// The ways that have loads, the base first: as planned, or else in the order they first ran.
-fn variant_names(run: &RunRecord) -> Vec<&str> {
+pub(super) fn variant_names(run: &RunRecord) -> Vec<&str> {
     let ran = run.trials.iter().map(|t| t.variant.as_str());
     let mut variants: Vec<&str> = Vec::new();
     for variant in run.meta.asked.ways.iter().map(String::as_str).chain(ran.clone()) {

@@ -2,7 +2,6 @@
 
 use crate::archive::{ExperimentRequest, RunRecord};
 
-use super::super::analyse_run;
 use super::super::findings::{ComparisonVerdict, MetricComparison};
 use super::super::statistics::correction::{ALPHA, look_schedule};
 use super::super::statistics::power;
@@ -52,9 +51,11 @@ pub(super) fn looks_note(asked: &ExperimentRequest, level: f64) -> Option<String
     })
 }
 
-/// Whether a run that adds blocks until the answer is clear has come to its end. To be asked after each block.
-pub fn judge_interim(run: &RunRecord) -> InterimResult {
-    let compared = analyse_run(run).comparisons;
+/// The same of a run whose `compared` are known.
+pub(in crate::analysis) fn judge_interim_comparisons(
+    run: &RunRecord,
+    compared: &[MetricComparison],
+) -> InterimResult {
     let deciding: Vec<&MetricComparison> = compared.iter().filter(|c| c.decides).collect();
     let asked = &run.meta.asked;
     let most = asked.until_clear.unwrap_or(asked.blocks);

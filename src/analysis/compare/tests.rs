@@ -1,8 +1,11 @@
 //! Runs made by hand through the whole comparison.
 
-use super::super::caveats::CaveatLevel;
-use super::super::findings::{ComparisonVerdict, Findings, MetricComparison};
-use super::super::{analyse_run, fixture_runs};
+use super::super::findings::{
+    Caveat, CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison,
+};
+use super::super::{
+    ComparisonOptions, analyse_run, compare_runs, differences_of, fixture_runs, judge_interim,
+};
 use super::*;
 use crate::archive::{IntervalRecord, Trial};
 use crate::recorder::SparseHistogram;
@@ -73,7 +76,7 @@ pub(in crate::analysis) fn experiment(variants: &[(&str, &[u64])]) -> RunRecord 
     run
 }
 
-fn deciding(findings: &Findings) -> &MetricComparison {
+fn deciding(findings: &FindingResults) -> &MetricComparison {
     findings.comparisons.iter().find(|c| c.decides).unwrap()
 }
 
@@ -88,7 +91,7 @@ fn a_clear_difference_is_told_with_its_interval() {
         ("flush=2", &[1310, 1320, 1300, 1315, 1303, 1312]),
     ]);
     let findings = analyse_run(&run);
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert_eq!(
         (found.verdict, found.ratio.runs, found.paired),
         (ComparisonVerdict::Better, 6, true)
@@ -100,17 +103,17 @@ fn a_clear_difference_is_told_with_its_interval() {
     assert_eq!(found.pairs.len(), 6);
     assert_eq!((found.pairs[1].base, found.pairs[1].variant), (1010.0, 1320.0));
     assert!(
-        findings.answer[0]
+        findings.results.answer[0]
             .starts_with("flush=2 does 31 % more events/s than flush=1, 95 % interval +30")
-            && findings.answer[0].ends_with("6 blocks: better."),
+            && findings.results.answer[0].ends_with("6 blocks: better."),
         "{}",
-        findings.answer[0]
+        findings.results.answer[0]
     );
     // Latencies are one over the rate: lower, so better.
-    let p99 = findings.comparisons.iter().find(|c| c.metric == "p99_s").unwrap();
+    let p99 = findings.results.comparisons.iter().find(|c| c.metric == "p99_s").unwrap();
     assert_eq!((p99.verdict, p99.decides), (ComparisonVerdict::Better, false));
     near(p99.ratio.value.unwrap(), 1.0 / 1.31);
-    assert!(!findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
+    assert!(!findings.results.caveats.iter().any(|c| c.id == "ONE-RUN"));
 }
 
 #[test]
@@ -118,10 +121,10 @@ fn what_five_noisy_blocks_could_not_see_is_said() {
     let run =
         experiment(&[("a", &[1000, 1030, 980, 1010, 990]), ("b", &[1020, 1000, 1005, 985, 1010])]);
     let findings = analyse_run(&run);
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert_eq!(found.verdict, ComparisonVerdict::Unsure);
     assert!(found.signed_rank.is_none() && found.more_blocks.unwrap() > 5);
-    let answer = &findings.answer[0];
+    let answer = &findings.results.answer[0];
     assert!(answer.starts_with("Unsure: b does 0."), "{answer}");
     assert!(answer.contains("the truth may lie between -"), "{answer}");
     let can_see = format!("5 blocks can show {:.1} %.", found.detectable.unwrap() * 100.0);
@@ -135,11 +138,11 @@ fn within_the_margin_is_the_same() {
         ("b", &[1003, 1002, 1000, 1003, 1000, 1001]),
     ]);
     let findings = analyse_run(&run);
-    assert_eq!(deciding(&findings).verdict, ComparisonVerdict::Same);
+    assert_eq!(deciding(&findings.results).verdict, ComparisonVerdict::Same);
     assert!(
-        findings.answer[0].starts_with("b and a are the same within 2 %"),
+        findings.results.answer[0].starts_with("b and a are the same within 2 %"),
         "{:?}",
-        findings.answer
+        findings.results.answer
     );
 }
 
@@ -147,8 +150,8 @@ fn within_the_margin_is_the_same() {
 fn one_block_has_no_comparison() {
     let run = experiment(&[("a", &[1000]), ("b", &[2000])]);
     let findings = analyse_run(&run);
-    assert!(findings.comparisons.is_empty());
-    assert!(findings.caveats.iter().any(|c| c.id == "ONE-RUN"));
+    assert!(findings.results.comparisons.is_empty());
+    assert!(findings.results.caveats.iter().any(|c| c.id == "ONE-RUN"));
 }
 
 #[test]
@@ -158,14 +161,14 @@ fn one_wild_block_makes_the_two_tests_disagree() {
         ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
         ("b", &[1030, 1031, 1029, 1030, 1032, 1600]),
     ]);
-    assert_eq!(deciding(&analyse_run(&run)).verdict, ComparisonVerdict::Unsure);
+    assert_eq!(deciding(&analyse_run(&run).results).verdict, ComparisonVerdict::Unsure);
     // Student's interval lies below the margin; with one of six the other way the ranks can't say so.
     let run = experiment(&[
         ("a", &[1000, 1000, 1000, 1000, 1000, 1000]),
         ("b", &[900, 905, 898, 902, 899, 1001]),
     ]);
     let findings = analyse_run(&run);
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert!(found.ratio.ci95.unwrap().1 < 0.98);
     assert_eq!(found.verdict, ComparisonVerdict::Unsure);
     assert!(found.notes.iter().any(|n| n.contains("signed ranks do not")), "{:?}", found.notes);
@@ -177,7 +180,7 @@ fn blocks_are_left_out_only_by_named_rules() {
     let cut = run.trials.iter_mut().find(|t| t.variant == "b" && t.block == 2).unwrap();
     cut.reason = "interrupted".to_owned();
     let findings = analyse_run(&run);
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert_eq!(found.ratio.runs, 2);
     assert!(found.notes.iter().any(|n| n.starts_with("left out") && n.contains("[CUT]")));
     let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
@@ -185,7 +188,7 @@ fn blocks_are_left_out_only_by_named_rules() {
         trial.failed[0].record_n(1000, 500).unwrap();
     }
     let findings = analyse_run(&run);
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert_eq!((found.ratio.value, found.verdict), (None, ComparisonVerdict::Unsure));
     assert!(found.notes.iter().any(|n| n.contains("[ERRORS]")), "{:?}", found.notes);
 }
@@ -199,20 +202,28 @@ fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
     ]);
     let findings = analyse_run(&run);
     let decided: Vec<&MetricComparison> =
-        findings.comparisons.iter().filter(|c| c.decides).collect();
+        findings.results.comparisons.iter().filter(|c| c.decides).collect();
     assert_eq!(decided.len(), 2);
     assert!(decided.iter().all(|c| c.base == "8" && c.verdict == ComparisonVerdict::Better));
-    let race = &findings.comparisons[2];
+    let race = &findings.results.comparisons[2];
     assert_eq!((race.variant.as_str(), race.base.as_str(), race.decides), ("32", "16", false));
     assert_eq!(race.verdict, ComparisonVerdict::Better);
-    assert!(findings.answer[0].starts_with("32 is best in events/s: +8."), "{:?}", findings.answer);
-    assert!(findings.answer[1].starts_with("Against 8: 16 +20"), "{:?}", findings.answer);
+    assert!(
+        findings.results.answer[0].starts_with("32 is best in events/s: +8."),
+        "{:?}",
+        findings.results.answer
+    );
+    assert!(
+        findings.results.answer[1].starts_with("Against 8: 16 +20"),
+        "{:?}",
+        findings.results.answer
+    );
     let close = experiment(&[
         ("8", &[1000, 1002, 998, 1001]),
         ("16", &[1290, 1320, 1298, 1305]),
         ("32", &[1300, 1301, 1299, 1304]),
     ]);
-    let answer = analyse_run(&close).answer;
+    let answer = analyse_run(&close).results.answer;
     assert!(answer[0].contains("not told from the second"), "{answer:?}");
 }
 
@@ -220,7 +231,7 @@ fn a_sweep_names_its_best_and_whether_it_is_told_from_the_second() {
 fn the_same_order_in_every_block_is_said() {
     let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
     let noted = |run: &RunRecord| {
-        deciding(&analyse_run(run))
+        deciding(&analyse_run(run).results)
             .notes
             .iter()
             .any(|n| n.contains("every block ran a, b in this order"))
@@ -300,7 +311,7 @@ fn finished_runs_say_what_differs() {
     let other: Vec<RunRecord> =
         [1310, 1290, 1300].iter().zip(4..).map(|(r, n)| single(n, *r, "2")).collect();
     let findings = compare_runs(&base, &other, &sides(false));
-    let found = deciding(&findings);
+    let found = deciding(&findings.results);
     assert_eq!(
         (found.verdict, found.paired, found.ratio.runs),
         (ComparisonVerdict::Better, false, 3)
@@ -314,16 +325,22 @@ fn finished_runs_say_what_differs() {
         "{:?}",
         found.notes
     );
-    assert_eq!(findings.differences.len(), 1);
-    assert_eq!(findings.differences[0].base, "1 (config)");
-    assert_eq!(findings.trials.len(), 6);
-    assert!(!findings.caveats.iter().any(|c| ["CONFOUNDED", "ONE-RUN", "MIXED"].contains(&c.id)));
+    assert_eq!(findings.results.differences.len(), 1);
+    assert_eq!(findings.results.differences[0].base, "1 (config)");
+    assert_eq!(findings.results.trials.len(), 6);
+    assert!(
+        !findings
+            .results
+            .caveats
+            .iter()
+            .any(|c| ["CONFOUNDED", "ONE-RUN", "MIXED"].contains(&c.id))
+    );
     let paired = compare_runs(&base, &other, &sides(true));
-    assert!(deciding(&paired).paired);
+    assert!(deciding(&paired.results).paired);
     let one = compare_runs(&base[..1], &other[..1], &sides(false));
-    assert_eq!(deciding(&one).verdict, ComparisonVerdict::Unsure);
-    assert!(one.caveats.iter().any(|c| c.id == "ONE-RUN" && c.level == CaveatLevel::Warn));
-    assert!(one.answer[0].contains("this is no answer"), "{:?}", one.answer);
+    assert_eq!(deciding(&one.results).verdict, ComparisonVerdict::Unsure);
+    assert!(one.results.caveats.iter().any(|c| c.id == "ONE-RUN" && c.level == CaveatLevel::Warn));
+    assert!(one.results.answer[0].contains("this is no answer"), "{:?}", one.results.answer);
 }
 
 #[test]
@@ -337,16 +354,41 @@ fn more_than_one_difference_confounds() {
         run.meta.host.insert("name".to_owned(), "elsewhere".to_owned());
     }
     let findings = compare_runs(&base, &other, &sides(false));
-    let confounded = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
+    let confounded = findings.results.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
     assert_eq!(confounded.level, CaveatLevel::Warn);
     assert!(confounded.evidence.starts_with("2 things differ: the server's version, inno"));
     assert!(
-        findings.answer.iter().any(|s| s.starts_with("2 things differ")),
+        findings.results.answer.iter().any(|s| s.starts_with("2 things differ")),
         "{:?}",
-        findings.answer
+        findings.results.answer
     );
     let mixed = compare_runs(&[base[0].clone(), other[0].clone()], &base, &sides(false));
-    assert!(mixed.caveats.iter().any(|c| c.id == "MIXED"));
+    assert!(mixed.results.caveats.iter().any(|c| c.id == "MIXED"));
+}
+
+#[test]
+fn each_side_tells_what_it_was_measured_on() {
+    let mut base = single(1, 1000, "1");
+    base.meta.allow = vec!["SAME-HOST".to_owned()];
+    base.meta.seed = 7;
+    base.plan = "name = 'old'".to_owned();
+    let mut other = single(2, 1001, "1");
+    other.meta.server.as_mut().unwrap().version = "11.8.2-MariaDB".to_owned();
+    other.meta.seed = 8;
+    other.plan = "name = 'new'".to_owned();
+    other.meta.facts.insert("rows".to_owned(), 5.into());
+    let found = compare_runs(&[base.clone()], &[other], &sides(false));
+    let [ours, theirs] = found.sides.map(|mut side| side.runs.remove(0));
+    assert_eq!(ours.head.server, base.meta.server);
+    assert_eq!(theirs.head.server.unwrap().version, "11.8.2-MariaDB");
+    assert_eq!((ours.head.seed, theirs.head.seed), (7, 8));
+    assert_eq!((ours.data.rows, theirs.data.rows), (None, Some(5.0)));
+    assert_eq!((ours.plan.as_str(), theirs.plan.as_str()), ("name = 'old'", "name = 'new'"));
+    assert_eq!((ours.head.host, ours.settings.len()), (base.meta.host, theirs.settings.len()));
+    let ids = |caveats: &[Caveat]| caveats.iter().map(|c| c.id).collect::<Vec<_>>();
+    assert_eq!((ids(&ours.allowed), ids(&theirs.allowed)), (vec!["SAME-HOST"], vec![]));
+    assert_eq!(ids(&found.results.allowed), ["SAME-HOST"]);
+    assert!(found.results.allowed[0].evidence.starts_with("in 1 of 2 runs: "));
 }
 
 #[test]
@@ -383,10 +425,14 @@ fn ways_of_a_plan_say_what_they_change() {
     }
     let findings = analyse_run(&run);
     assert!(
-        findings.differences.iter().all(|d| d.intended && d.variant == "b" && d.kind == "setting")
+        findings
+            .results
+            .differences
+            .iter()
+            .all(|d| d.intended && d.variant == "b" && d.kind == "setting")
     );
-    assert_eq!(findings.differences.len(), 2);
-    let caveat = findings.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
+    assert_eq!(findings.results.differences.len(), 2);
+    let caveat = findings.results.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();
     assert_eq!(caveat.level, CaveatLevel::Note);
 }
 

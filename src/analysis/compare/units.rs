@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::archive::{IntervalRecord, RunRecord, Trial};
 use crate::recorder::{Histogram, new_histogram};
 
-use super::super::caveats;
+use super::super::event_errors;
 use super::super::findings::TrialFinding;
 use super::super::latency;
 use super::super::number_format::format_percent;
@@ -13,27 +13,27 @@ use super::metric::METRICS;
 
 /// One way in one block.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ComparisonUnit {
-    pub(super) variant: String,
-    pub(super) block: u32,
+pub(in crate::analysis) struct ComparisonUnit {
+    pub(in crate::analysis) variant: String,
+    pub(in crate::analysis) block: u32,
     /// Values by metric; what is not known, or nothing, is absent: it has no logarithm.
-    pub(super) values: BTreeMap<&'static str, f64>,
+    pub(in crate::analysis) values: BTreeMap<&'static str, f64>,
 }
 
 /// All units that count.
-pub(super) struct ComparisonUnits {
+pub(in crate::analysis) struct ComparisonUnits {
     units: Vec<ComparisonUnit>,
     /// What was left out, and which part of the loads counts, in words.
-    pub(super) notes: Vec<String>,
+    pub(in crate::analysis) notes: Vec<String>,
 }
 
 impl ComparisonUnits {
     /// All of them, by block.
-    pub(super) fn all_units(&self) -> &[ComparisonUnit] {
+    pub(in crate::analysis) fn all_units(&self) -> &[ComparisonUnit] {
         &self.units
     }
     /// Those of a way, by block.
-    pub(super) fn units_of_variant(&self, variant: &str) -> Vec<&ComparisonUnit> {
+    pub(in crate::analysis) fn units_of_variant(&self, variant: &str) -> Vec<&ComparisonUnit> {
         self.units.iter().filter(|unit| unit.variant == variant).collect()
     }
 }
@@ -42,7 +42,9 @@ impl ComparisonUnits {
 type TrialWithFinding<'a> = (&'a Trial, &'a TrialFinding);
 
 /// All units of these runs. Each further run counts its blocks on.
-pub(super) fn collect_units(runs: &[(&RunRecord, &[TrialFinding])]) -> ComparisonUnits {
+pub(in crate::analysis) fn collect_units(
+    runs: &[(&RunRecord, &[TrialFinding])],
+) -> ComparisonUnits {
     let mut loads: BTreeMap<(u32, &str), Vec<TrialWithFinding<'_>>> = BTreeMap::new();
     let mut passed = 0;
     for (run, trials) in runs {
@@ -99,8 +101,8 @@ fn void_reason((trial, found): &TrialWithFinding<'_>) -> Option<String> {
     if found.events == 0 {
         return Some(format!("{id}, in which no event ended well [ERRORS]"));
     }
-    let (_, share) = caveats::unexpected_errors(found);
-    (share > caveats::ERROR_SHARE)
+    let (_, share) = event_errors::unexpected_errors(found);
+    (share > event_errors::ERROR_SHARE)
         .then(|| format!("{id}, in which {} of the events failed [ERRORS]", format_percent(share)))
 }
 

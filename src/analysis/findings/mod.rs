@@ -5,22 +5,25 @@ use std::collections::BTreeMap;
 
 use crate::archive::{ErrorRecord, RunState, ServerRecord};
 
-use super::caveats::Caveat;
-use super::sentences::AnswerSentence;
-
+mod caveat;
 mod compare;
 mod replay;
 mod scaling;
+mod sentence;
+mod sides;
 mod statements;
 mod steady;
 mod timeline;
 mod waits;
 
+pub use caveat::{Caveat, CaveatLevel};
 pub use compare::{BlockPair, ComparisonVerdict, MetricComparison, SetupDifference, SignedRank};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
     CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, StepOutcome,
 };
+pub use sentence::AnswerSentence;
+pub use sides::{ComparedRun, ComparedSide, ComparisonFindings};
 pub use statements::{StatementClass, StatementFindings};
 pub use steady::{
     InsideOutside, Stall, StallCause, StallFindings, StallKind, SteadyState, SteadyVerdict,
@@ -30,35 +33,73 @@ pub use timeline::{
 };
 pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WaitTracingCost};
 
-/// Everything a report shows.
-#[derive(Clone, Debug)]
-pub struct Findings {
+/// What a report shows: one run, or finished runs against others.
+#[derive(Clone, Copy, Debug)]
+pub enum Findings<'a> {
+    /// One run.
+    Run(&'a RunFindings),
+    /// Finished runs against others.
+    Comparison(&'a ComparisonFindings),
+}
+
+impl<'a> Findings<'a> {
+    /// What was found, of whatever it was found.
+    pub fn results(self) -> &'a FindingResults {
+        match self {
+            Findings::Run(findings) => &findings.results,
+            Findings::Comparison(findings) => &findings.results,
+        }
+    }
+}
+
+impl<'a> From<&'a RunFindings> for Findings<'a> {
+    fn from(findings: &'a RunFindings) -> Findings<'a> {
+        Findings::Run(findings)
+    }
+}
+
+impl<'a> From<&'a ComparisonFindings> for Findings<'a> {
+    fn from(findings: &'a ComparisonFindings) -> Findings<'a> {
+        Findings::Comparison(findings)
+    }
+}
+
+/// What a run and a comparison of runs both have.
+#[derive(Clone, Debug, Default)]
+pub struct FindingResults {
     /// The answer in sentences; the first one stands alone.
     pub answer: Vec<AnswerSentence>,
     /// Doubts, the gravest first.
     pub caveats: Vec<Caveat>,
     /// Doubts that the user knows of (`--allow`) and that void nothing any more, the gravest first.
     pub allowed: Vec<Caveat>,
+    /// One entry per load, in the order they ran; of a comparison all of the base first.
+    pub trials: Vec<TrialFinding>,
+    /// Each variant against the base, metric by metric; the deciding one first.
+    pub comparisons: Vec<MetricComparison>,
+    /// What is not the same in what is compared.
+    pub differences: Vec<SetupDifference>,
+    /// Classes of replayed statements in one variant, or run, against those in the base.
+    pub replay_changes: Vec<ReplayChange>,
+}
+
+/// Everything there is to say about one run.
+#[derive(Clone, Debug)]
+pub struct RunFindings {
+    /// What a comparison of runs has too.
+    pub results: FindingResults,
     /// What ran, when, how it ended.
     pub head: RunHeader,
     /// Size of the data against the pool.
     pub data: DataSize,
     /// One entry per group of the experiment, in the order they ran; empty for a plain load.
     pub variants: Vec<VariantFinding>,
-    /// One entry per load, in the order they ran.
-    pub trials: Vec<TrialFinding>,
-    /// Each way against the base, metric by metric; the deciding one first.
-    pub comparisons: Vec<MetricComparison>,
-    /// What is not the same in what is compared.
-    pub differences: Vec<SetupDifference>,
     /// How rate grows with load, for a sweep over it.
     pub scaling: Option<ScalingFinding>,
     /// What the server holds under an objective.
     pub capacity: Option<CapacityFinding>,
     /// What came of replays, one entry per way.
     pub replays: Vec<ReplayFinding>,
-    /// Classes of replayed statements in one way, or run, against those in the base.
-    pub replay_changes: Vec<ReplayChange>,
     /// What the server waited for.
     pub waits: Vec<WaitFinding>,
     /// The same by way, where a way has several loads or there are several ways.

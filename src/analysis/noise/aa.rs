@@ -1,8 +1,9 @@
 //! A way against itself: what the machine resolves.
 
+use super::super::findings::AnswerSentence;
 use super::super::findings::{ComparisonVerdict, MetricComparison};
 use super::super::number_format::{format_percent, format_plural};
-use super::super::sentences::{AnswerSentence, answer_texts};
+use super::super::sentences::answer_texts;
 
 /// What a comparison of a way with itself says about the machine, in sentences.
 pub(in super::super) fn aa_sentences(comparisons: &[MetricComparison]) -> Vec<AnswerSentence> {

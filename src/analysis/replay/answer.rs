@@ -1,12 +1,13 @@
 //! The answer of a replay in sentences; the first stands alone.
 
 use super::super::findings::{
-    ComparisonVerdict, MetricComparison, ReplayChange, ReplayClassFinding, ReplayFinding,
+    AnswerSentence, ComparisonVerdict, MetricComparison, ReplayChange, ReplayClassFinding,
+    ReplayFinding,
 };
 use super::super::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
-use super::super::sentences::{AnswerSentence, answer_texts};
+use super::super::sentences::answer_texts;
 
 /// Characters of a digest in a sentence.
 const DIGEST: usize = 60;
@@ -136,7 +137,7 @@ fn most_slowed_sentence(replay: &ReplayFinding) -> Option<AnswerSentence> {
     };
     let slowed = replay.classes.iter().filter(is_worse);
     let worst = slowed.max_by(|a, b| lost(a).unwrap_or(0.0).total_cmp(&lost(b).unwrap_or(0.0)))?;
-    let times = |label: &str, of: fn(&super::super::LatencySummary) -> Option<f64>| {
+    let times = |label: &str, of: fn(&super::super::findings::LatencySummary) -> Option<f64>| {
         let (before, after) = (of(&worst.recorded)?, of(&worst.replayed)?);
         Some(format!(", {label} {} -> {}", format_time(before), format_time(after)))
     };

@@ -1,9 +1,9 @@
-use super::super::findings::{ComparisonVerdict, Findings};
+use super::super::findings::{ComparisonVerdict, RunFindings};
 use super::super::{ComparisonOptions, analyse_run, compare_runs};
 use super::*;
 use crate::recorder::{Histogram, ReplayedClass, SparseHistogram};
 
-fn found() -> Findings {
+fn found() -> RunFindings {
     analyse_run(&fixture_replays::replay_run())
 }
 
@@ -44,7 +44,7 @@ fn classes_are_judged_and_stand_by_the_time_they_took() {
 
 #[test]
 fn the_answer_says_what_changed_whether_it_was_on_time_and_what_was_left_out() {
-    let answer = found().answer.join(" ");
+    let answer = found().results.answer.join(" ");
     for words in [
         "Of 5 classes of statements, replayed against recorded: 1 slower, 1 faster, 1 the same, 2 \
          unsure (7 240 statements of 40 sessions); 40 new errors in 1 class, 2 as recorded; \
@@ -74,7 +74,7 @@ fn the_schedule_is_a_histogram_and_the_moment_it_was_left() {
         (20.0, 6, 60, false)
     );
     assert!((behind.share - 40.0 / 7240.0).abs() < 1e-9);
-    assert_eq!(findings.trials[0].arrival, "as recorded");
+    assert_eq!(findings.results.trials[0].arrival, "as recorded");
     let mut run = fixture_replays::replay_run();
     let facts = run.trials[0].facts.as_mut().unwrap();
     facts.replay.as_mut().unwrap().timing = ReplayTiming::Recorded { speed: 2.0 };
@@ -116,6 +116,7 @@ fn ways_are_compared_class_by_class_over_their_blocks() {
     assert_eq!(findings.replays.len(), 2);
     assert_eq!((findings.replays[0].sent, findings.replays[1].trials.len()), (18_000, 6));
     let changes: Vec<_> = findings
+        .results
         .replay_changes
         .iter()
         .map(|c| (c.digest.as_str(), c.change.verdict, c.change.ratio.runs))
@@ -124,7 +125,7 @@ fn ways_are_compared_class_by_class_over_their_blocks() {
         changes,
         [("select a", ComparisonVerdict::Worse, 6), ("select b", ComparisonVerdict::Same, 6)]
     );
-    let answer = findings.answer.join(" ");
+    let answer = findings.results.answer.join(" ");
     assert!(
         answer.contains(
             "Of 2 classes of statements replayed in both, with `b` against `a`: 1 slower, 1 the \
@@ -144,16 +145,15 @@ fn finished_replays_are_compared_too() {
     };
     let how = ComparisonOptions { paired: false, metric: "p99_s".to_owned(), margin: 0.02 };
     let one = compare_runs(&[run("x", 1.0, 1)], &[run("y", 2.0, 1)], &how);
-    assert_eq!(one.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
-    assert!(one.replay_changes[0].change.paired, "the same statements in the same batches");
-    assert!(one.replay_changes[0].change.notes[0].contains("batches of one run each"));
+    assert_eq!(one.results.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
+    assert!(one.results.replay_changes[0].change.paired, "the same statements in the same batches");
+    assert!(one.results.replay_changes[0].change.notes[0].contains("batches of one run each"));
     let runs = |from: u64, by| -> Vec<_> {
         (from..from + 4).map(|n| run(&n.to_string(), by, n * 3)).collect()
     };
     let several = compare_runs(&runs(0, 1.0), &runs(10, 2.0), &how);
-    assert_eq!(several.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
-    assert_eq!(several.replay_changes[0].change.ratio.runs, 4);
-    assert!(several.replays.is_empty());
+    assert_eq!(several.results.replay_changes[0].change.verdict, ComparisonVerdict::Worse);
+    assert_eq!(several.results.replay_changes[0].change.ratio.runs, 4);
 }
 
 #[test]
@@ -162,7 +162,8 @@ fn an_empty_replay_and_a_load_that_is_none() {
     run.trials[0].replayed = Some(ReplayTotals { records: 3, ..ReplayTotals::default() });
     let findings = analyse_run(&run);
     assert!(
-        findings.answer[0].starts_with("No statement was sent: all of 3 records were left out.")
+        findings.results.answer[0]
+            .starts_with("No statement was sent: all of 3 records were left out.")
     );
     run.trials[0].replayed = None;
     assert!(analyse_run(&run).replays.is_empty());
@@ -175,8 +176,8 @@ fn errors_that_were_recorded_fail_no_run() {
     let failing = |both| ReplayedClass { errors_in_both: both, ..ReplayedClass::default() };
     run.trials[0].failed[0].record_n(1000, 2000).unwrap();
     run.trials[0].replayed.as_mut().unwrap().classes = vec![failing(2007)];
-    assert!(!analyse_run(&run).has_failed());
+    assert!(!analyse_run(&run).results.has_failed());
     run.trials[0].replayed.as_mut().unwrap().classes = vec![failing(1)];
-    assert!(analyse_run(&run).has_failed());
+    assert!(analyse_run(&run).results.has_failed());
     let _: &Histogram = &run.trials[0].lateness;
 }

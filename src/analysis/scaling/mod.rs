@@ -10,9 +10,9 @@ mod points;
 mod tests;
 mod two_lines;
 
-use super::findings::{ScalabilityLaw, ScalingFinding, ScalingPoint, TrialFinding};
+use super::findings::{AnswerSentence, ScalabilityLaw, ScalingFinding, ScalingPoint, TrialFinding};
 use super::number_format::{format_number, format_percent, format_plural};
-use super::sentences::{AnswerSentence, answer_texts};
+use super::sentences::answer_texts;
 use super::statistics::least_squares::{DataPoint, aicc};
 use crate::archive::RunRecord;
 use crate::plan::{RATE, THREADS};

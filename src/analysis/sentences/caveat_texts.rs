@@ -1,7 +1,7 @@
 //! The texts of all doubts. One row for each thing that may be seen; the checks in `caveats/` say when. Rows of one id
 //! differ in level or words. The table in `docs/reading-results.md` has a line for each id.
 
-use super::super::caveats::CaveatLevel::{Note, Void, Warn};
+use super::super::findings::CaveatLevel::{Note, Void, Warn};
 use super::CaveatTemplate;
 
 /// A constant for each row, and the list of all of them.

@@ -9,11 +9,9 @@ pub(super) mod caveat_texts;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Borrow;
-use std::fmt::{self, Display};
-use std::ops::Deref;
+use std::fmt::Display;
 
-use super::caveats::{Caveat, CaveatLevel};
+use super::findings::{AnswerSentence, Caveat, CaveatLevel};
 
 /// What the first sentence of an answer begins with if the run can't support it.
 pub const NOT_RELIABLE: &str = "Not reliable: ";
@@ -48,16 +46,6 @@ pub(super) struct CaveatTemplate {
 
 /// What goes into the gaps of a text.
 pub(super) type TemplateValues<'a> = &'a [(&'a str, &'a dyn Display)];
-
-/// A sentence that was said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnswerSentence {
-    /// Which one.
-    pub id: &'static str,
-    /// In full.
-    pub text: String,
-    if_void: String,
-}
 
 impl SentenceTemplate {
     /// The sentence with these words in its gaps.
@@ -113,38 +101,4 @@ pub(super) fn mark_unreliable(answer: Vec<AnswerSentence>) -> Vec<AnswerSentence
         first.text = format!("{NOT_RELIABLE}{}", first.text);
     }
     bare
-}
-
-#[cfg(test)]
-impl AnswerSentence {
-    /// Words of no row, for findings that are made up.
-    pub(crate) fn from_text(text: &str) -> AnswerSentence {
-        AnswerSentence { id: "MADE_UP", text: text.to_owned(), if_void: text.to_owned() }
-    }
-}
-
-impl Display for AnswerSentence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl PartialEq<&str> for AnswerSentence {
-    fn eq(&self, text: &&str) -> bool {
-        self.text == *text
-    }
-}
-
-impl Deref for AnswerSentence {
-    type Target = str;
-    fn deref(&self) -> &str {
-        &self.text
-    }
-}
-
-/// So that an answer can be joined.
-impl Borrow<str> for AnswerSentence {
-    fn borrow(&self) -> &str {
-        &self.text
-    }
 }

@@ -3,17 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use super::super::caveats::{self, CaveatInput, CaveatLevel};
+use super::super::caveats::{self, CaveatInput};
+use super::super::findings::{AnswerSentence, CaveatLevel};
 use super::super::findings::{
-    CapacityFinding, ComparisonVerdict, Estimate, Findings, MetricComparison, ScalingFinding,
-    ScalingPoint, Stall, StallFindings, StallKind, SteadyState, SteadyVerdict, WaitGroup,
+    CapacityFinding, ComparisonVerdict, Estimate, FindingResults, MetricComparison, RunFindings,
+    ScalingFinding, ScalingPoint, Stall, StallFindings, StallKind, SteadyState, SteadyVerdict,
+    WaitGroup,
 };
 use super::super::replay::fixture_replays;
 use super::super::{
     ComparisonOptions, analyse_run, capacity, compare, compare_runs, fixture_runs, noise, replay,
     scaling, waits,
 };
-use super::{AnswerSentence, NOT_RELIABLE, answer_texts, caveat_texts};
+use super::{NOT_RELIABLE, answer_texts, caveat_texts};
 use crate::archive::{Counters, RunRecord, RunState, SampleRecord, UnopenedRecord, VariableRecord};
 use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
@@ -512,13 +514,13 @@ fn in_steps(run: &mut RunRecord) {
 }
 
 /// What is said of these findings, and by which rows.
-fn names(findings: &Findings) -> BTreeSet<&'static str> {
+fn names(findings: &FindingResults) -> BTreeSet<&'static str> {
     let answer = findings.answer.iter().map(|said| said.id);
     answer.chain(findings.caveats.iter().map(|caveat| caveat.sentence)).collect()
 }
 
 /// Finished runs against each other.
-fn finished() -> Vec<(Findings, &'static [&'static str])> {
+fn finished() -> Vec<(FindingResults, &'static [&'static str])> {
     let single = |number, rate, flush: &str| compare::tests::single(number, rate, flush);
     let sides =
         ComparisonOptions { paired: false, metric: "events_per_s".to_owned(), margin: 0.02 };
@@ -532,9 +534,9 @@ fn finished() -> Vec<(Findings, &'static [&'static str])> {
     let several = compare_runs(&base, &other, &sides);
     let mixed = compare_runs(&mixed, &base, &sides);
     vec![
-        (one, &["PAIR_ONE_RUN", "ONE_RUN_SIDE"]),
-        (several, &["CONFOUNDED_RUNS", "DIFFER"]),
-        (mixed, &["MIXED"]),
+        (one.results, &["PAIR_ONE_RUN", "ONE_RUN_SIDE"]),
+        (several.results, &["CONFOUNDED_RUNS", "DIFFER"]),
+        (mixed.results, &["MIXED"]),
     ]
 }
 
@@ -635,21 +637,23 @@ fn made_up() -> Vec<AnswerSentence> {
 }
 
 /// What is said of a load that was seen like this.
-fn seen(change: impl FnOnce(&mut Findings), plan: &str) -> BTreeSet<&'static str> {
+fn seen(change: impl FnOnce(&mut RunFindings), plan: &str) -> BTreeSet<&'static str> {
     let run = bench(|run| run.plan = plan.to_owned());
     let mut findings = analyse_run(&run);
     change(&mut findings);
-    let Findings { trials, variants, data, noise, timeline, .. } = &findings;
+    let RunFindings { results, variants, data, noise, timeline, .. } = &findings;
+    let trials = &results.trials;
     let input = CaveatInput { run: &run, trials, variants, data, noise };
     let answer = super::super::answer::answer_sentences(variants, trials, &timeline.phases, 1.0);
     let answer = answer.iter().map(|said| said.id);
     answer.chain(caveats::find_caveats(&input).iter().map(|caveat| caveat.sentence)).collect()
 }
 
-fn steady(verdict: SteadyVerdict) -> impl FnOnce(&mut Findings) {
+fn steady(verdict: SteadyVerdict) -> impl FnOnce(&mut RunFindings) {
     move |findings| {
         let level = Some(1000.0);
-        findings.trials[0].steady = Some(SteadyState { verdict, level, ..SteadyState::default() });
+        findings.results.trials[0].steady =
+            Some(SteadyState { verdict, level, ..SteadyState::default() });
     }
 }
 
@@ -667,14 +671,15 @@ fn long_loads() -> BTreeSet<&'static str> {
         max_s: None,
     };
     let stalls = StallFindings { events: vec![stop], lost_share: 0.1, ..StallFindings::default() };
-    all.extend(seen(|findings| findings.trials[0].stalls = Some(stalls), ""));
+    all.extend(seen(|findings| findings.results.trials[0].stalls = Some(stalls), ""));
     all
 }
 
 /// Everything that any situation brings about.
-fn everything() -> Vec<Findings> {
+fn everything() -> Vec<FindingResults> {
     let runs = loads().into_iter().chain(experiments());
-    let mut all: Vec<Findings> = runs.map(|situation| analyse_run(&situation.run)).collect();
+    let mut all: Vec<FindingResults> =
+        runs.map(|situation| analyse_run(&situation.run).results).collect();
     all.extend(finished().into_iter().map(|(findings, _)| findings));
     all
 }
@@ -683,7 +688,7 @@ fn everything() -> Vec<Findings> {
 fn each_situation_says_what_it_must_and_nothing_that_it_must_not() {
     let mut wrong = Vec::new();
     for (place, situation) in loads().into_iter().chain(experiments()).enumerate() {
-        let names = names(&analyse_run(&situation.run));
+        let names = names(&analyse_run(&situation.run).results);
         let missing = situation.said.iter().filter(|said| !names.contains(*said));
         wrong.extend(missing.map(|said| format!("{place}: {said} is missing in {names:?}")));
         let too_much = situation.not_said.iter().filter(|said| names.contains(*said));
@@ -738,7 +743,7 @@ fn every_text_is_whole_and_counts_right() {
 #[test]
 fn void_and_a_verdict_never_stand_together() {
     let mut void = 0;
-    for mut findings in everything() {
+    for findings in everything() {
         let is_void = findings.caveats.iter().any(|caveat| caveat.level == CaveatLevel::Void);
         let first = findings.answer.first().map_or("", |said| &said.text);
         assert_eq!(first.starts_with(NOT_RELIABLE), is_void, "{first}");
@@ -751,14 +756,20 @@ fn void_and_a_verdict_never_stand_together() {
         for said in &findings.answer {
             assert_eq!(praise(said), None, "{}", said.text);
         }
-        let of_replays = findings.replays.iter_mut().flat_map(|replay| &mut replay.classes);
-        let classes = of_replays.filter_map(|class| class.change.as_ref());
         let changes = findings.replay_changes.iter().map(|one| &one.change);
-        for one in findings.comparisons.iter().chain(classes).chain(changes) {
+        for one in findings.comparisons.iter().chain(changes) {
             assert_eq!(one.verdict, ComparisonVerdict::Unsure, "{}", one.variant);
         }
     }
     assert!(void > 5, "{void}");
+    for situation in loads().into_iter().chain(experiments()) {
+        let findings = analyse_run(&situation.run);
+        let classes = findings.replays.iter().flat_map(|replay| &replay.classes);
+        let is_void = findings.results.void_caveat().is_some();
+        for one in classes.filter(|_| is_void).filter_map(|class| class.change.as_ref()) {
+            assert_eq!(one.verdict, ComparisonVerdict::Unsure, "{}", one.variant);
+        }
+    }
     // What is left of a claim claims nothing, whatever fills its gaps.
     for row in answer_texts::ALL {
         let words = row.if_void.split('{').map(|part| part.split_once('}').map_or(part, |p| p.1));

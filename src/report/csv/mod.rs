@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::{Findings, IntervalFinding, LatencySummary, TrialFinding};
+use crate::analysis::{Findings, IntervalFinding, LatencySummary, RunFindings, TrialFinding};
 
 use super::{ReportFormat, ReportStyle};
 
@@ -21,16 +21,23 @@ impl ReportFormat for CsvReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let series = &findings.timeline.series;
+        let run = match findings {
+            Findings::Run(run) => Some(run),
+            // The series of several runs lie over each other in time: each run has its own.
+            Findings::Comparison(_) => None,
+        };
+        let series = run.map(|run| &run.timeline.series[..]).unwrap_or_default();
         let mut head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
         head.extend(series.iter().map(|s| s.id.to_owned()));
         write_row(out, &head)?;
-        for mark in collect_rows(findings) {
-            write_row(out, &row_cells(findings, &mark))?;
+        if let Some(run) = run {
+            for mark in collect_rows(run) {
+                write_row(out, &row_cells(run, &mark))?;
+            }
         }
         Ok(())
     }
@@ -68,7 +75,7 @@ struct CsvRow<'a> {
     values: Vec<Option<f64>>,
 }
 
-fn collect_rows(findings: &Findings) -> Vec<CsvRow<'_>> {
+fn collect_rows(findings: &RunFindings) -> Vec<CsvRow<'_>> {
     let timeline = &findings.timeline;
     let none = vec![None; timeline.series.len()];
     let mut marks: Vec<CsvRow<'_>> = timeline
@@ -109,10 +116,10 @@ fn collect_rows(findings: &Findings) -> Vec<CsvRow<'_>> {
     marks
 }
 
-fn row_cells(findings: &Findings, mark: &CsvRow<'_>) -> Vec<String> {
+fn row_cells(findings: &RunFindings, mark: &CsvRow<'_>) -> Vec<String> {
     let unix = findings.head.origin_unix_ns as f64 / 1e9 + mark.at_s;
     let phases = &findings.timeline.phases;
-    let trial = mark.interval.map(|i| &findings.trials[i.trial]);
+    let trial = mark.interval.map(|i| &findings.results.trials[i.trial]);
     let phase = phases.iter().rev().find(|p| match mark.interval {
         Some(i) => p.trial == Some(i.trial),
         None => p.began_s <= mark.at_s && mark.at_s <= p.ended_s,
@@ -149,15 +156,15 @@ impl ReportFormat for CsvSummaryReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let costs = findings.trials.first().map(|t| &t.cost[..]).unwrap_or_default();
+        let costs = findings.results().trials.first().map(|t| &t.cost[..]).unwrap_or_default();
         let mut head: Vec<String> = SUMMARY_HEAD.iter().map(|name| (*name).to_owned()).collect();
         head.extend(costs.iter().map(|c| format!("{}_per_event", c.id)));
         write_row(out, &head)?;
-        for trial in &findings.trials {
+        for trial in &findings.results().trials {
             write_row(out, &summary_cells(findings, trial))?;
         }
         Ok(())
@@ -199,16 +206,21 @@ const SUMMARY_HEAD: &[&str] = &[
     "unbegun_oldest_s",
 ];
 
-fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
-    let variant = findings.variants.iter().find(|w| w.variant == trial.variant);
-    let place = findings.trials.iter().position(|t| t.id == trial.id);
+fn summary_cells(findings: Findings<'_>, trial: &TrialFinding) -> Vec<String> {
+    let (id, variants) = match findings {
+        Findings::Run(run) => (run.head.id.clone(), &run.variants[..]),
+        Findings::Comparison(found) => (found.joined_ids(), &[][..]),
+    };
+    let results = findings.results();
+    let variant = variants.iter().find(|w| w.variant == trial.variant);
+    let place = results.trials.iter().position(|t| t.id == trial.id);
     let faster = variant.and_then(|w| match place {
         p if p == w.first => w.times_faster.value,
         p if p == w.second => w.second_times_faster.value,
         _ => None,
     });
     let mut cells = vec![
-        findings.head.id.clone(),
+        id,
         trial.id.clone(),
         trial.variant.clone(),
         trial.pass.to_string(),
@@ -232,7 +244,7 @@ fn summary_cells(findings: &Findings, trial: &TrialFinding) -> Vec<String> {
         format_number(variant.and_then(|w| w.warm_s)),
         format_number(variant.and_then(|w| w.warm_bytes)),
         format_number(faster),
-        findings.void_caveat().is_some().to_string(),
+        results.void_caveat().is_some().to_string(),
         trial.unbegun.map_or(0, |u| u.arrivals).to_string(),
         format_number(trial.unbegun.map_or(Some(0.0), |u| Some(u.share))),
         format_number(trial.unbegun.map(|u| u.oldest_s)),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::Findings;
+use crate::analysis::RunFindings;
 use crate::analysis::number_format::{format_number, format_ratio};
 
 use super::axis::{AxisMeasure, PlotAxis, tick_label};
@@ -19,12 +19,12 @@ const BOTTOM: f64 = 26.0;
 type VariantBar = (&'static str, &'static str, &'static str, f64);
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
-pub(super) fn variants_svg(findings: &Findings) -> String {
+pub(super) fn variants_svg(findings: &RunFindings) -> String {
     let variants: Vec<(&str, String, Vec<VariantBar>)> = findings
         .variants
         .iter()
         .map(|variant| {
-            let run = |t: Option<usize>| t.map(|t| findings.trials[t].seconds);
+            let run = |t: Option<usize>| t.map(|t| findings.results.trials[t].seconds);
             let bars = [
                 ("warming", "warming", "#e69f00", variant.warm_s),
                 ("first run", "first", "#0072b2", run(variant.first)),

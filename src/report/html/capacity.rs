@@ -1,7 +1,7 @@
 //! What the server holds: response time over the rate, the objective, the rates that held and that failed.
 
 use crate::analysis::number_format::{format_number, number_or_dash};
-use crate::analysis::{CapacityFinding, CapacityStep, Findings, StepOutcome};
+use crate::analysis::{CapacityFinding, CapacityStep, RunFindings, StepOutcome};
 use crate::plan::{Metric, Objective};
 
 use super::axis::{AxisMeasure, PlotAxis, tick_label};
@@ -12,7 +12,7 @@ use super::sections::untimed_figure;
 use super::tables;
 
 /// The rate-latency curve; `None` without a search for capacity.
-pub(super) fn capacity_plot(findings: &Findings) -> Option<Plot> {
+pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let capacity = findings.capacity.as_ref()?;
     let rate = |s: &CapacityStep| s.offered_per_s.unwrap_or(s.achieved_per_s);
     let mut steps: Vec<&CapacityStep> =
@@ -78,7 +78,7 @@ fn p99_range(steps: &[&CapacityStep]) -> Option<(f64, f64)> {
 }
 
 /// The section; empty without a search for capacity.
-pub(super) fn capacity_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
+pub(super) fn capacity_section(findings: &RunFindings, still: &[(Plot, PlotFrame)]) -> String {
     let Some(capacity) = &findings.capacity else {
         return String::new();
     };
@@ -113,9 +113,9 @@ fn summary_lines(capacity: &CapacityFinding) -> Vec<String> {
     lines
 }
 
-fn steps_table(findings: &Findings, capacity: &CapacityFinding) -> String {
+fn steps_table(findings: &RunFindings, capacity: &CapacityFinding) -> String {
     let row = |(place, step): (usize, &CapacityStep)| {
-        let load = findings.trials.get(step.trial).map_or("", |t| t.id.as_str());
+        let load = findings.results.trials.get(step.trial).map_or("", |t| t.id.as_str());
         vec![
             format!("{}. {}", place + 1, step.phase),
             number_or_dash(step.offered_per_s),

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::analysis::{ComparisonVerdict, Findings, MetricComparison};
+use crate::analysis::{ComparisonVerdict, FindingResults, MetricComparison};
 
 use super::escape::escape_html;
 use super::verdicts::format_change;
@@ -19,7 +19,7 @@ const LABELS: &[f64] = &[
 ];
 
 /// The picture in a wide and in a narrow form; the style sheet chooses, the wide one stands without it.
-pub(super) fn comparisons_svg(findings: &Findings) -> String {
+pub(super) fn comparisons_svg(findings: &FindingResults) -> String {
     let label = |c: &MetricComparison| match c.variant.as_str() {
         "" => c.metric.clone(),
         variant => format!("{variant} \u{b7} {}", c.metric),

@@ -5,6 +5,7 @@
 mod axis;
 mod bars;
 mod capacity;
+mod comparison;
 mod effects;
 pub(super) mod escape;
 mod heatmap;
@@ -22,8 +23,8 @@ mod verdicts;
 
 use std::io::{self, Write};
 
-use crate::analysis::Findings;
 use crate::analysis::number_format::{format_bytes, format_number, format_time};
+use crate::analysis::{Findings, RunFindings};
 
 use super::{DifferingSetting, ReportFormat, ReportStyle};
 use axis::AxisMeasure;
@@ -44,18 +45,26 @@ impl ReportFormat for HtmlReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let title = format!("{} \u{b7} sweat", findings.head.id);
-        write_page(&title, &findings.head.tool_version, sections::page_parts(findings), out)
+        match findings {
+            Findings::Run(run) => {
+                let title = format!("{} \u{b7} sweat", run.head.id);
+                write_page(&title, &run.head.tool_version, sections::page_parts(run), out)
+            }
+            Findings::Comparison(found) => {
+                let parts = comparison::page_parts(found);
+                write_page("comparison \u{b7} sweat", env!("CARGO_PKG_VERSION"), parts, out)
+            }
+        }
     }
 }
 
 /// Several runs on one page.
 pub(super) fn write_side_by_side(
-    runs: &[Findings],
+    runs: &[RunFindings],
     settings: &[DifferingSetting],
     out: &mut dyn Write,
 ) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Several runs on one page: figures side by side, series over one axis that begins with each run's load.
 
-use crate::analysis::{Findings, IntervalFinding, ProbeSeries};
+use crate::analysis::{IntervalFinding, ProbeSeries, RunFindings};
 
 use super::super::DifferingSetting;
 use super::super::format_utc;
@@ -12,7 +12,7 @@ use super::sections::{curve_legend, data_element, tall_frame, untimed_figure};
 use super::{capitalize_first, run_plots, tables};
 
 /// All of it, in order.
-pub(super) fn page_parts(runs: &[Findings], settings: &[DifferingSetting]) -> Vec<String> {
+pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) -> Vec<String> {
     let main = main_plots(runs);
     let more = small_plots(runs);
     let spectrum = (spectrum_plot(runs), tall_frame());
@@ -54,12 +54,12 @@ pub(super) fn page_parts(runs: &[Findings], settings: &[DifferingSetting]) -> Ve
     out
 }
 
-fn run_label(runs: &[Findings], place: usize) -> String {
+fn run_label(runs: &[RunFindings], place: usize) -> String {
     format!("{} {}", run_letter(place), runs[place].head.name)
 }
 
-fn page_header(runs: &[Findings]) -> String {
-    let row = |(place, run): (usize, &Findings)| {
+fn page_header(runs: &[RunFindings]) -> String {
+    let row = |(place, run): (usize, &RunFindings)| {
         let server = run.head.server.as_ref();
         vec![
             run_label(runs, place),
@@ -88,7 +88,7 @@ fn page_header(runs: &[Findings]) -> String {
     )
 }
 
-fn figures_section(runs: &[Findings]) -> String {
+fn figures_section(runs: &[RunFindings]) -> String {
     let names: Vec<String> = (0..runs.len()).map(run_letter).collect();
     let mut head = vec!["figure"];
     for (place, name) in names.iter().enumerate() {
@@ -145,19 +145,19 @@ fn plot_figure(plot: &Plot, frame: &PlotFrame, axis: &PlotAxis) -> String {
 }
 
 /// When the load begins that stands for the run.
-fn load_start_s(run: &Findings) -> f64 {
+fn load_start_s(run: &RunFindings) -> f64 {
     main_load(run).map_or(run.timeline.began_s, |t| t.began_s)
 }
 
 /// A curve per run over the intervals of its load.
 fn interval_curves(
-    runs: &[Findings],
+    runs: &[RunFindings],
     style: CurveStyle,
     of: fn(&IntervalFinding) -> Option<f64>,
 ) -> Vec<PlotCurve> {
-    let curve = |(place, run): (usize, &Findings)| {
+    let curve = |(place, run): (usize, &RunFindings)| {
         let load = main_load(run)?;
-        let trial = run.trials.iter().position(|t| t.id == load.id)?;
+        let trial = run.results.trials.iter().position(|t| t.id == load.id)?;
         let mine = run.timeline.intervals.iter().filter(|i| i.trial == trial);
         let points = mine.map(|i| (i.middle_s() - load_start_s(run), of(i))).collect();
         Some(PlotCurve { name: run_label(runs, place), colour: place, style, points })
@@ -165,7 +165,7 @@ fn interval_curves(
     runs.iter().enumerate().filter_map(curve).collect()
 }
 
-fn main_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
+fn main_plots(runs: &[RunFindings]) -> Vec<(Plot, PlotFrame)> {
     let frame = PlotFrame {
         top: SMALL.top,
         bottom: WIDE.bottom + TITLE,
@@ -210,7 +210,7 @@ fn main_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
 }
 
 /// What the probes saw, as far as it moved in any run.
-fn small_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
+fn small_plots(runs: &[RunFindings]) -> Vec<(Plot, PlotFrame)> {
     let mut ids: Vec<&'static str> = Vec::new();
     for series in runs.iter().flat_map(|r| &r.timeline.series) {
         if !ids.contains(&series.id) {
@@ -218,10 +218,10 @@ fn small_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
         }
     }
     let plot = |id: &'static str| {
-        let of = |run: &'_ Findings| run.timeline.series.iter().position(|s| s.id == id);
+        let of = |run: &'_ RunFindings| run.timeline.series.iter().position(|s| s.id == id);
         let first: &ProbeSeries =
             runs.iter().find_map(|run| of(run).map(|place| &run.timeline.series[place]))?;
-        let curve = |(place, run): (usize, &Findings)| {
+        let curve = |(place, run): (usize, &RunFindings)| {
             let series = &run.timeline.series[of(run)?];
             let load = main_load(run)?;
             let inside = series
@@ -255,8 +255,8 @@ fn small_plots(runs: &[Findings]) -> Vec<(Plot, PlotFrame)> {
     ids.into_iter().filter_map(plot).filter(|p| !p.is_empty()).map(|p| (p, SMALL)).collect()
 }
 
-fn spectrum_plot(runs: &[Findings]) -> Plot {
-    let curve = |(place, run): (usize, &Findings)| {
+fn spectrum_plot(runs: &[RunFindings]) -> Plot {
+    let curve = |(place, run): (usize, &RunFindings)| {
         let load = main_load(run)?;
         let at = |p: &crate::analysis::SpectrumPoint| {
             (run_plots::quantile_nines(p.quantile), Some(p.latency_s))

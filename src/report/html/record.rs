@@ -1,12 +1,12 @@
 //! What the run's record holds besides its numbers: costs, errors, settings, machine, plan, files.
 
 use crate::analysis::number_format::{format_bytes, format_number};
-use crate::analysis::{Findings, RawFile};
+use crate::analysis::{DataSize, FindingResults, RawFile, RunFindings, RunHeader, VariableFinding};
 
 use super::escape::escape_html;
 use super::tables;
 
-pub(super) fn costs_section(findings: &Findings) -> String {
+pub(super) fn costs_section(findings: &FindingResults) -> String {
     if findings.trials.is_empty() {
         return String::new();
     }
@@ -16,7 +16,7 @@ pub(super) fn costs_section(findings: &Findings) -> String {
     )
 }
 
-pub(super) fn errors_section(findings: &Findings) -> String {
+pub(super) fn errors_section(findings: &FindingResults) -> String {
     let table = tables::errors_table(findings);
     if table.is_empty() {
         return String::new();
@@ -24,35 +24,36 @@ pub(super) fn errors_section(findings: &Findings) -> String {
     format!("<section id=\"errors\"><h2>Errors</h2>{table}</section>")
 }
 
-pub(super) fn settings_section(findings: &Findings) -> String {
+pub(super) fn settings_section(findings: &RunFindings) -> String {
     if findings.settings.is_empty() {
         return String::new();
     }
-    let rows: Vec<Vec<String>> = findings
-        .settings
-        .iter()
-        .map(|s| {
-            let set = if s.non_default { "set" } else { "" };
-            let value = match &s.changed_to {
-                Some(to) => format!("{} \u{2192} {to}", s.start),
-                None => s.start.clone(),
-            };
-            vec![s.name.clone(), value, s.origin.clone().unwrap_or_default(), set.to_owned()]
-        })
-        .collect();
-    details_section(
-        "settings",
-        "Settings of the server",
-        &format!(
-            "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in \
-             any case.</p>{}",
-            tables::text_table(&["variable", "value", "origin", ""], &rows)
-        ),
+    details_section("settings", "Settings of the server", &settings_table(&findings.settings))
+}
+
+pub(super) fn settings_table(settings: &[VariableFinding]) -> String {
+    let row = |s: &VariableFinding| {
+        let set = if s.non_default { "set" } else { "" };
+        let value = match &s.changed_to {
+            Some(to) => format!("{} \u{2192} {to}", s.start),
+            None => s.start.clone(),
+        };
+        vec![s.name.clone(), value, s.origin.clone().unwrap_or_default(), set.to_owned()]
+    };
+    let rows: Vec<Vec<String>> = settings.iter().map(row).collect();
+    format!(
+        "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in \
+         any case.</p>{}",
+        tables::text_table(&["variable", "value", "origin", ""], &rows)
     )
 }
 
-pub(super) fn machine_section(findings: &Findings) -> String {
-    let head = &findings.head;
+pub(super) fn machine_section(findings: &RunFindings) -> String {
+    let table = machine_table(&findings.head, &findings.data);
+    details_section("machine", "Server, data, machine", &table)
+}
+
+pub(super) fn machine_table(head: &RunHeader, data: &DataSize) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut push = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     if let Some(server) = &head.server {
@@ -61,7 +62,6 @@ pub(super) fn machine_section(findings: &Findings) -> String {
         push("encrypted", server.cipher.clone().unwrap_or_else(|| "no".to_owned()));
         push("on this machine", if server.local { "yes" } else { "no" }.to_owned());
     }
-    let data = &findings.data;
     data.data_bytes.into_iter().for_each(|size| push("data and indexes", format_bytes(size)));
     data.rows.into_iter().for_each(|rows| push("rows", format_number(rows)));
     data.pool_bytes.into_iter().for_each(|pool| push("buffer pool", format_bytes(pool)));
@@ -71,17 +71,17 @@ pub(super) fn machine_section(findings: &Findings) -> String {
     }
     push("seed", head.seed.to_string());
     push("sweat", head.tool_version.clone());
-    details_section("machine", "Server, data, machine", &tables::text_table(&["", ""], &rows))
+    tables::text_table(&["", ""], &rows)
 }
 
-pub(super) fn plan_section(findings: &Findings) -> String {
+pub(super) fn plan_section(findings: &RunFindings) -> String {
     if findings.plan.trim().is_empty() {
         return String::new();
     }
     details_section("plan", "Plan", &format!("<pre>{}</pre>", escape_html(&findings.plan)))
 }
 
-pub(super) fn files_section(findings: &Findings) -> String {
+pub(super) fn files_section(findings: &RunFindings) -> String {
     if findings.files.is_empty() {
         return String::new();
     }
@@ -108,7 +108,7 @@ pub(super) fn details_section(id: &str, title: &str, inside: &str) -> String {
     )
 }
 
-pub(super) fn page_footer(findings: &Findings) -> String {
+pub(super) fn page_footer(findings: &RunFindings) -> String {
     format!(
         "<footer><p>Run <code>{}</code>, measured by sweat {}. All numbers come from the run's raw \
          files; every point is in <code>sweat report RUN --format csv</code>.</p></footer>",

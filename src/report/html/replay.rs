@@ -6,8 +6,8 @@ use crate::analysis::number_format::{
     UNKNOWN, format_count, format_percent, format_plural, format_time, number_or_dash,
 };
 use crate::analysis::{
-    ComparisonVerdict, Findings, LatencySummary, MetricComparison, ReplayChange,
-    ReplayClassFinding, ReplayFinding,
+    ComparisonVerdict, LatencySummary, MetricComparison, ReplayChange, ReplayClassFinding,
+    ReplayFinding, RunFindings,
 };
 
 use super::axis::AxisMeasure;
@@ -27,7 +27,7 @@ const OPEN: usize = 25;
 const BAR: f64 = 19.0;
 
 /// The plot of lags over time, where a single replay has a schedule.
-pub(super) fn replay_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
+pub(super) fn replay_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
     let [replay] = &findings.replays[..] else { return Vec::new() };
     if replay.lag_by_second.len() < 2 {
         return Vec::new();
@@ -56,8 +56,8 @@ pub(super) fn replay_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
     vec![(plot, PlotFrame { height: 220.0, ..tall_frame() })]
 }
 
-pub(super) fn replay_sections(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
-    let mut out = change_sections(&findings.replay_changes);
+pub(super) fn replay_sections(findings: &RunFindings, still: &[(Plot, PlotFrame)]) -> String {
+    let mut out = change_sections(&findings.results.replay_changes);
     for replay in &findings.replays {
         let name = match replay.variant.as_str() {
             "" => "Replayed against recorded".to_owned(),
@@ -367,7 +367,7 @@ fn left_out_table(replay: &ReplayFinding) -> String {
 }
 
 /// Classes in one way, or run, against those in the base.
-fn change_sections(all: &[ReplayChange]) -> String {
+pub(super) fn change_sections(all: &[ReplayChange]) -> String {
     let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {
         let pair = (one.change.variant.as_str(), one.change.base.as_str());

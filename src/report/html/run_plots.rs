@@ -1,7 +1,8 @@
 //! Which plots a run gets, and what they are made of. Times on their axis count from where the timeline begins.
 
 use crate::analysis::{
-    Findings, IntervalFinding, PoolTemperature, ProbeSeries, SeriesUnit, TimelineStep, TrialFinding,
+    FindingResults, IntervalFinding, PoolTemperature, ProbeSeries, RunFindings, SeriesUnit,
+    TimelineStep, TrialFinding,
 };
 
 use super::axis::{AxisMeasure, PlotAxis};
@@ -13,7 +14,7 @@ use super::plot::{CurveStyle, Plot, PlotBackground, PlotBand, PlotCurve};
 const TIME: &str = "time since the first step shown";
 
 /// The main plots on one time axis, without those that would be empty.
-pub(super) fn main_plots(findings: &Findings) -> Vec<Plot> {
+pub(super) fn main_plots(findings: &RunFindings) -> Vec<Plot> {
     let all = [
         throughput_plot(findings),
         latency_plot(findings),
@@ -29,7 +30,7 @@ pub(super) fn main_plots(findings: &Findings) -> Vec<Plot> {
 }
 
 /// What else the server showed, if it moved at all; drawn small.
-pub(super) fn server_plots(findings: &Findings) -> Vec<Plot> {
+pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
     let shown = [
         "pool_data_bytes",
         "pool_total_bytes",
@@ -67,14 +68,15 @@ pub(super) fn server_plots(findings: &Findings) -> Vec<Plot> {
 }
 
 /// The time axis that all share.
-pub(super) fn time_axis(findings: &Findings) -> PlotAxis {
+pub(super) fn time_axis(findings: &RunFindings) -> PlotAxis {
     PlotAxis::time_range(0.0, findings.timeline.ended_s - findings.timeline.began_s)
 }
 
 /// What stands behind the curves over time.
-pub(super) fn time_background(findings: &Findings) -> PlotBackground {
+pub(super) fn time_background(findings: &RunFindings) -> PlotBackground {
     let began = findings.timeline.began_s;
-    let stalls = findings.trials.iter().filter_map(|t| t.stalls.as_ref()).flat_map(|s| &s.events);
+    let stalls =
+        findings.results.trials.iter().filter_map(|t| t.stalls.as_ref()).flat_map(|s| &s.events);
     let kept = |trial: &TrialFinding| {
         let steady = trial.steady.as_ref().filter(|s| s.verdict.is_steady())?;
         Some((trial.began_s - began + steady.t0_s?, "T0".to_owned()))
@@ -82,12 +84,12 @@ pub(super) fn time_background(findings: &Findings) -> PlotBackground {
     PlotBackground {
         bands: phase_bands(findings),
         stalls: stalls.map(|s| (s.began_s - began, s.began_s - began + s.seconds)).collect(),
-        marks: findings.trials.iter().filter_map(kept).collect(),
+        marks: findings.results.trials.iter().filter_map(kept).collect(),
     }
 }
 
 /// Steps as bands on the time axis.
-fn phase_bands(findings: &Findings) -> Vec<PlotBand> {
+fn phase_bands(findings: &RunFindings) -> Vec<PlotBand> {
     let began = findings.timeline.began_s;
     // A plain load needs no band: the whole plot is that load.
     let telling =
@@ -116,18 +118,18 @@ fn band_kind(phase: &TimelineStep) -> &'static str {
     }
 }
 
-fn band_letter(findings: &Findings, phase: &TimelineStep) -> String {
+fn band_letter(findings: &RunFindings, phase: &TimelineStep) -> String {
     match phase.trial {
-        Some(trial) => findings.trials[trial].pass.to_string(),
+        Some(trial) => findings.results.trials[trial].pass.to_string(),
         None => phase.kind.chars().take(1).flat_map(char::to_uppercase).collect(),
     }
 }
 
 /// A step in words: `scan: run 1 (warm)`.
-pub(super) fn phase_name(findings: &Findings, phase: &TimelineStep) -> String {
+pub(super) fn phase_name(findings: &RunFindings, phase: &TimelineStep) -> String {
     let what = match phase.trial {
         Some(trial) => {
-            let trial = &findings.trials[trial];
+            let trial = &findings.results.trials[trial];
             format!("run {} ({})", trial.pass, phase.temperature.as_str())
         }
         None => phase.kind.replace('_', " "),
@@ -140,7 +142,7 @@ pub(super) fn phase_name(findings: &Findings, phase: &TimelineStep) -> String {
     }
 }
 
-fn throughput_plot(findings: &Findings) -> Plot {
+fn throughput_plot(findings: &RunFindings) -> Plot {
     let events = interval_curve(findings, "events/s", 0, CurveStyle::Dots, |i| {
         i.events_per_s.filter(|_| !i.partial)
     });
@@ -166,7 +168,7 @@ fn throughput_plot(findings: &Findings) -> Plot {
     }
 }
 
-fn latency_plot(findings: &Findings) -> Plot {
+fn latency_plot(findings: &RunFindings) -> Plot {
     Plot {
         id: "latency",
         title: "Response time (logarithmic); the darker, the more events".to_owned(),
@@ -185,7 +187,7 @@ fn latency_plot(findings: &Findings) -> Plot {
     }
 }
 
-fn pool_plot(findings: &Findings) -> Plot {
+fn pool_plot(findings: &RunFindings) -> Plot {
     Plot {
         id: "pool",
         title: "Buffer pool".to_owned(),
@@ -207,7 +209,7 @@ fn pool_plot(findings: &Findings) -> Plot {
     }
 }
 
-fn reads_plot(findings: &Findings) -> Plot {
+fn reads_plot(findings: &RunFindings) -> Plot {
     Plot {
         id: "reads",
         title: "Pages read from disk, per second".to_owned(),
@@ -229,7 +231,7 @@ fn reads_plot(findings: &Findings) -> Plot {
     }
 }
 
-fn bytes_plot(findings: &Findings) -> Plot {
+fn bytes_plot(findings: &RunFindings) -> Plot {
     Plot {
         id: "bytes",
         title: "Bytes from and to disk, per second".to_owned(),
@@ -250,7 +252,7 @@ fn bytes_plot(findings: &Findings) -> Plot {
 }
 
 /// The percentile spectrum: a curve per load over the logarithm of 1/(1-q).
-pub(super) fn spectrum_plot(findings: &Findings) -> Plot {
+pub(super) fn spectrum_plot(findings: &FindingResults) -> Plot {
     let curves: Vec<PlotCurve> = findings
         .trials
         .iter()
@@ -289,7 +291,7 @@ pub(super) fn spectrum_from_curves(curves: Vec<PlotCurve>) -> Plot {
 }
 
 /// Runs of one way share its colour.
-fn spectrum_colour(findings: &Findings, trial: usize) -> usize {
+fn spectrum_colour(findings: &FindingResults, trial: usize) -> usize {
     let mut variants: Vec<&str> = findings.trials.iter().map(|t| t.variant.as_str()).collect();
     variants.dedup();
     let variant = findings.trials[trial].variant.as_str();
@@ -318,7 +320,7 @@ fn nines_label(nines: i32) -> String {
 }
 
 /// A load in words: its way and run, or its folder's name.
-pub(super) fn trial_name(findings: &Findings, place: usize) -> String {
+pub(super) fn trial_name(findings: &FindingResults, place: usize) -> String {
     let trial = &findings.trials[place];
     match trial.variant.as_str() {
         "" => trial.id.clone(),
@@ -334,7 +336,7 @@ pub(super) fn trial_name(findings: &Findings, place: usize) -> String {
 
 /// A curve over the intervals of all loads, with a gap between loads.
 fn interval_curve(
-    findings: &Findings,
+    findings: &RunFindings,
     name: &str,
     colour: usize,
     style: CurveStyle,
@@ -354,7 +356,7 @@ fn interval_curve(
 }
 
 /// Curves of the series that exist and are not zero all the time.
-fn series_curves(findings: &Findings, wanted: &[(&str, usize, CurveStyle)]) -> Vec<PlotCurve> {
+fn series_curves(findings: &RunFindings, wanted: &[(&str, usize, CurveStyle)]) -> Vec<PlotCurve> {
     let one = |(id, colour, style): &(&str, usize, CurveStyle)| {
         let series = findings.timeline.series.iter().find(|s| s.id == *id)?;
         let seen = series.points.iter().any(|p| p.1.is_some_and(|v| v > 0.0));
@@ -364,7 +366,7 @@ fn series_curves(findings: &Findings, wanted: &[(&str, usize, CurveStyle)]) -> V
 }
 
 fn series_curve(
-    findings: &Findings,
+    findings: &RunFindings,
     series: &ProbeSeries,
     colour: usize,
     style: CurveStyle,

@@ -1,7 +1,7 @@
 //! How the server scales: rate over the value varied, the law, its rival, the straight line; running threads, latency.
 
 use crate::analysis::number_format::{format_number, number_or_dash};
-use crate::analysis::{Findings, ScalabilityLaw, ScalingFinding, ScalingPoint};
+use crate::analysis::{RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint};
 
 use super::axis::AxisMeasure;
 use super::capitalize_first;
@@ -16,7 +16,7 @@ const STEPS: u32 = 120;
 const ABOVE: f64 = 1.25;
 
 /// The plots of a sweep; none without one.
-pub(super) fn scaling_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
+pub(super) fn scaling_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
     let Some(scaling) = &findings.scaling else {
         return Vec::new();
     };
@@ -124,7 +124,7 @@ fn law_rate(law: ScalabilityLaw, n: f64) -> f64 {
 }
 
 /// The section; empty without a sweep over load.
-pub(super) fn scaling_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
+pub(super) fn scaling_section(findings: &RunFindings, still: &[(Plot, PlotFrame)]) -> String {
     let Some(scaling) = &findings.scaling else {
         return String::new();
     };

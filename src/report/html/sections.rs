@@ -3,7 +3,7 @@
 use crate::analysis::number_format::{
     format_count, format_percent, format_ratio, format_time, number_or_dash,
 };
-use crate::analysis::{Caveat, CaveatLevel, Findings, VariantFinding};
+use crate::analysis::{Caveat, CaveatLevel, FindingResults, RunFindings, VariantFinding};
 
 use super::super::{format_utc, state_word};
 use super::axis::PlotAxis;
@@ -17,7 +17,7 @@ use super::{
 };
 
 /// All of it, in order.
-pub(super) fn page_parts(findings: &Findings) -> Vec<String> {
+pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
     let time = run_plots::time_axis(findings);
     let ground = run_plots::time_background(findings);
     let main = run_plots::main_plots(findings);
@@ -26,20 +26,24 @@ pub(super) fn page_parts(findings: &Findings) -> Vec<String> {
     vec![
         page_header(findings),
         "<main>".to_owned(),
-        answer_section(findings),
-        caveats_section(findings),
+        answer_section(
+            findings.head.question.as_deref(),
+            &findings.results,
+            answer_tiles(findings),
+        ),
+        caveats_section(&findings.results),
         verdicts::checks_section(findings),
         variants_section(findings),
-        verdicts::comparisons_section(findings),
-        verdicts::differences_section(findings),
+        verdicts::comparisons_section(&findings.results),
+        verdicts::differences_section(&findings.results),
         replay::replay_sections(findings, &still),
         scaling::scaling_section(findings, &still),
         capacity::capacity_section(findings, &still),
         time_section(findings, &main, &time, &ground),
-        loads_section(findings, &still),
+        loads_section(&findings.results, &still),
         verdicts::waits_section(findings),
-        record::costs_section(findings),
-        record::errors_section(findings),
+        record::costs_section(&findings.results),
+        record::errors_section(&findings.results),
         verdicts::noise_section(findings),
         server_section(findings, &more, &time, &ground),
         record::settings_section(findings),
@@ -53,8 +57,8 @@ pub(super) fn page_parts(findings: &Findings) -> Vec<String> {
 }
 
 /// Plots that are not over time, with their frames.
-fn untimed_plots(findings: &Findings) -> Vec<(Plot, PlotFrame)> {
-    let mut plots = vec![(run_plots::spectrum_plot(findings), tall_frame())];
+fn untimed_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
+    let mut plots = vec![(run_plots::spectrum_plot(&findings.results), tall_frame())];
     plots.extend(replay::replay_plots(findings));
     plots.extend(scaling::scaling_plots(findings));
     plots.extend(capacity::capacity_plot(findings).map(|plot| (plot, tall_frame())));
@@ -76,7 +80,7 @@ pub(super) fn untimed_figure(still: &[(Plot, PlotFrame)], id: &str) -> String {
     )
 }
 
-fn page_header(findings: &Findings) -> String {
+fn page_header(findings: &RunFindings) -> String {
     let head = &findings.head;
     let started = format_utc(head.origin_unix_ns).replace('T', " ");
     let mut facts = vec![format!("{} UTC", started.split('.').next().unwrap_or_default())];
@@ -98,10 +102,14 @@ fn page_header(findings: &Findings) -> String {
     )
 }
 
-fn answer_section(findings: &Findings) -> String {
+pub(super) fn answer_section(
+    question: Option<&str>,
+    findings: &FindingResults,
+    tiles: Vec<(String, String)>,
+) -> String {
     let class = if findings.void_caveat().is_some() { " class=\"unreliable\"" } else { "" };
     let mut out = format!("<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2>");
-    if let Some(question) = &findings.head.question {
+    if let Some(question) = question {
         out += &format!("<p class=\"further\">{}</p>", sentence_html(question));
     }
     if let Some(void) = findings.void_caveat() {
@@ -116,7 +124,6 @@ fn answer_section(findings: &Findings) -> String {
         let class = if place == 0 { "first" } else { "further" };
         out += &format!("<p class=\"{class}\">{}</p>", sentence_html(line));
     }
-    let tiles = answer_tiles(findings);
     if !tiles.is_empty() {
         out.push_str("<dl class=\"tiles\">");
         for (name, value) in tiles {
@@ -129,10 +136,10 @@ fn answer_section(findings: &Findings) -> String {
 }
 
 /// The few numbers that a reader takes along.
-fn answer_tiles(findings: &Findings) -> Vec<(String, String)> {
+fn answer_tiles(findings: &RunFindings) -> Vec<(String, String)> {
     let mut tiles: Vec<(String, String)> = Vec::new();
     let mut push = |name: &str, value: String| tiles.push((name.to_owned(), value));
-    if let [only] = &findings.trials[..] {
+    if let [only] = &findings.results.trials[..] {
         push("events/s", number_or_dash(only.events_per_s.value));
         for (name, value) in [
             ("response p50", only.response.p50_s),
@@ -150,7 +157,7 @@ fn answer_tiles(findings: &Findings) -> Vec<(String, String)> {
     }
     for variant in &findings.variants {
         if let (Some(first), Some(faster)) = (variant.first, variant.times_faster.value) {
-            let first = &findings.trials[first];
+            let first = &findings.results.trials[first];
             let value = match variant.warm_s {
                 Some(_) => format_ratio(faster),
                 None => format_time(first.seconds),
@@ -174,7 +181,7 @@ fn answer_tiles(findings: &Findings) -> Vec<(String, String)> {
     tiles
 }
 
-fn caveats_section(findings: &Findings) -> String {
+pub(super) fn caveats_section(findings: &FindingResults) -> String {
     let (caveats, allowed) = (&findings.caveats, &findings.allowed);
     if caveats.is_empty() && allowed.is_empty() {
         return String::new();
@@ -211,7 +218,7 @@ fn caveats_section(findings: &Findings) -> String {
     out + "</section>"
 }
 
-fn variants_section(findings: &Findings) -> String {
+fn variants_section(findings: &RunFindings) -> String {
     let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
     if !findings.variants.iter().any(warmed) {
         return String::new();
@@ -228,7 +235,7 @@ fn variants_section(findings: &Findings) -> String {
 }
 
 /// What the steps noted: proof of coldness, what warming left out.
-fn variant_notes(findings: &Findings) -> String {
+fn variant_notes(findings: &RunFindings) -> String {
     let of = |variant: &VariantFinding| -> String {
         let name = escape_html(&variant.variant);
         variant
@@ -242,7 +249,7 @@ fn variant_notes(findings: &Findings) -> String {
 }
 
 fn time_section(
-    findings: &Findings,
+    findings: &RunFindings,
     main: &[Plot],
     time_axis: &PlotAxis,
     ground: &PlotBackground,
@@ -314,7 +321,7 @@ fn background_legend(ground: &PlotBackground) -> String {
 
 /// A plot with its legend and its table.
 fn plot_figure(
-    findings: &Findings,
+    findings: &RunFindings,
     plot: &Plot,
     frame: &PlotFrame,
     x: &PlotAxis,
@@ -356,7 +363,7 @@ pub(super) fn curve_legend(plot: &Plot) -> String {
     out + "</ul>"
 }
 
-fn loads_section(findings: &Findings, still: &[(Plot, PlotFrame)]) -> String {
+pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame)]) -> String {
     if findings.trials.is_empty() {
         return String::new();
     }
@@ -381,7 +388,7 @@ pub(super) fn tall_frame() -> PlotFrame {
 }
 
 fn server_section(
-    findings: &Findings,
+    findings: &RunFindings,
     more: &[Plot],
     time_axis: &PlotAxis,
     ground: &PlotBackground,
@@ -403,7 +410,7 @@ fn server_section(
     )
 }
 
-fn script_data(
+pub(super) fn script_data(
     main: Vec<Plot>,
     more: Vec<Plot>,
     still: Vec<(Plot, PlotFrame)>,

@@ -3,7 +3,7 @@
 use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_ratio, number_or_dash,
 };
-use crate::analysis::{Findings, TrialFinding};
+use crate::analysis::{FindingResults, RunFindings, TrialFinding};
 
 use super::escape::{escape_html, unbroken_numbers};
 use super::plot::Plot;
@@ -38,12 +38,12 @@ pub(super) fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// The ways against each other.
-pub(super) fn variants_table(findings: &Findings) -> String {
+pub(super) fn variants_table(findings: &RunFindings) -> String {
     let rows: Vec<Vec<String>> = findings
         .variants
         .iter()
         .map(|variant| {
-            let trial = |t: Option<usize>| t.map(|t| &findings.trials[t]);
+            let trial = |t: Option<usize>| t.map(|t| &findings.results.trials[t]);
             let (first, second) = (trial(variant.first), trial(variant.second));
             let mebibytes = |b: Option<f64>| number_or_dash(b.map(|b| b / 1_048_576.0));
             vec![
@@ -81,7 +81,7 @@ fn format_reads(trial: Option<&TrialFinding>) -> String {
 }
 
 /// All loads with response and service times, milliseconds.
-pub(super) fn trials_table(findings: &Findings) -> String {
+pub(super) fn trials_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();
     for (place, trial) in findings.trials.iter().enumerate() {
         let name = run_plots::trial_name(findings, place);
@@ -119,7 +119,7 @@ pub(super) fn trials_table(findings: &Findings) -> String {
 }
 
 /// Costs per event, a row per cost, a column per load.
-pub(super) fn costs_table(findings: &Findings) -> String {
+pub(super) fn costs_table(findings: &FindingResults) -> String {
     let Some(first) = findings.trials.first() else {
         return String::new();
     };
@@ -142,7 +142,7 @@ pub(super) fn costs_table(findings: &Findings) -> String {
 }
 
 /// Classes of events, if a load has more than one.
-pub(super) fn classes_table(findings: &Findings) -> String {
+pub(super) fn classes_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();
     for (place, trial) in findings.trials.iter().enumerate().filter(|(_, t)| t.classes.len() > 1) {
         for class in &trial.classes {
@@ -168,7 +168,7 @@ pub(super) fn classes_table(findings: &Findings) -> String {
 }
 
 /// Errors by class and code.
-pub(super) fn errors_table(findings: &Findings) -> String {
+pub(super) fn errors_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();
     for (place, trial) in findings.trials.iter().enumerate() {
         for error in &trial.errors {
@@ -189,7 +189,7 @@ pub(super) fn errors_table(findings: &Findings) -> String {
 }
 
 /// What a plot shows, by step: lowest, middle, highest point of each curve.
-pub(super) fn plot_table(findings: &Findings, plot: &Plot) -> String {
+pub(super) fn plot_table(findings: &RunFindings, plot: &Plot) -> String {
     let began = findings.timeline.began_s;
     let mut rows = Vec::new();
     for phase in findings.timeline.phases.iter().filter(|p| p.ended_s > began) {

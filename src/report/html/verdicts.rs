@@ -4,8 +4,8 @@ use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_time, number_or_dash,
 };
 use crate::analysis::{
-    CheckFinding, Findings, MetricComparison, NoiseItem, SetupDifference, TrialFinding,
-    WaitFinding, WaitGroup,
+    CheckFinding, FindingResults, MetricComparison, NoiseItem, RunFindings, SetupDifference,
+    TrialFinding, WaitFinding, WaitGroup,
 };
 
 use super::escape::{escape_html, sentence_html};
@@ -19,7 +19,7 @@ pub(super) fn format_change(ratio: Option<f64>) -> String {
     }
 }
 
-pub(super) fn checks_section(findings: &Findings) -> String {
+pub(super) fn checks_section(findings: &RunFindings) -> String {
     if findings.checks.is_empty() {
         return String::new();
     }
@@ -39,7 +39,7 @@ pub(super) fn checks_section(findings: &Findings) -> String {
     )
 }
 
-pub(super) fn comparisons_section(findings: &Findings) -> String {
+pub(super) fn comparisons_section(findings: &FindingResults) -> String {
     let all = &findings.comparisons;
     if all.is_empty() {
         return String::new();
@@ -103,7 +103,7 @@ fn format_probability(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-pub(super) fn differences_section(findings: &Findings) -> String {
+pub(super) fn differences_section(findings: &FindingResults) -> String {
     if findings.differences.is_empty() {
         return String::new();
     }
@@ -119,7 +119,7 @@ pub(super) fn differences_section(findings: &Findings) -> String {
 }
 
 /// Whether each load came to a steady state, and its stalls; part of the loads' section.
-pub(super) fn steady_table(findings: &Findings) -> String {
+pub(super) fn steady_table(findings: &FindingResults) -> String {
     let row = |(place, trial): (usize, &TrialFinding)| {
         let (steady, stalls) = (trial.steady.as_ref()?, trial.stalls.as_ref());
         let seconds = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), format_time);
@@ -198,7 +198,7 @@ fn steady_reasons(trial: &TrialFinding) -> Vec<String> {
     why.chain(causes).chain(counters).chain(notes).collect()
 }
 
-pub(super) fn waits_section(findings: &Findings) -> String {
+pub(super) fn waits_section(findings: &RunFindings) -> String {
     if findings.waits.is_empty() {
         return String::new();
     }
@@ -248,7 +248,7 @@ pub(super) fn waits_section(findings: &Findings) -> String {
 }
 
 /// Waits by way, over all its loads.
-fn wait_groups_table(findings: &Findings) -> String {
+fn wait_groups_table(findings: &RunFindings) -> String {
     if findings.wait_groups.len() < 2 {
         return String::new();
     }
@@ -292,13 +292,13 @@ fn wait_groups_table(findings: &Findings) -> String {
 }
 
 /// What gathering the waits costs the server.
-fn watch_cost_paragraph(findings: &Findings) -> String {
+fn watch_cost_paragraph(findings: &RunFindings) -> String {
     let cost = findings.watch_cost.as_ref();
     cost.map(|c| format!("<p>{}</p>", sentence_html(&capitalize_first(&c.words))))
         .unwrap_or_default()
 }
 
-pub(super) fn noise_section(findings: &Findings) -> String {
+pub(super) fn noise_section(findings: &RunFindings) -> String {
     if findings.noise.is_empty() {
         return String::new();
     }

@@ -1,6 +1,7 @@
 //! JSON, schema version 1 (`docs/schema/report-v1.json`): durations in seconds, instants in RFC 3339 UTC, what is not
 //! known is `null`. Inside version 1 keys are only added.
 
+mod comparison;
 mod replay;
 mod verdicts;
 
@@ -9,8 +10,9 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::analysis::{
-    Caveat, CountedValue, Estimate, Findings, IntervalFinding, LatencySummary, ProbeSeries,
-    TimelineStep, TrialFinding, VariableFinding, VariantFinding,
+    Caveat, CountedValue, DataSize, Estimate, FindingResults, Findings, IntervalFinding,
+    LatencySummary, ProbeSeries, RunFindings, TimelineStep, TrialFinding, VariableFinding,
+    VariantFinding,
 };
 use crate::archive::ServerRecord;
 
@@ -31,25 +33,29 @@ impl ReportFormat for JsonReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut *out, &report_json(findings))?;
+        let report = match findings {
+            Findings::Run(findings) => report_json(findings),
+            Findings::Comparison(findings) => comparison::comparison_report(findings),
+        };
+        serde_json::to_writer_pretty(&mut *out, &report)?;
         writeln!(out)
     }
 }
 
-fn report_json(findings: &Findings) -> Value {
-    let head = &findings.head;
+fn report_json(findings: &RunFindings) -> Value {
+    let (head, results) = (&findings.head, &findings.results);
     let ended = head.seconds.map(|s| head.origin_unix_ns + (s * 1e9) as u64);
     json!({
         "schema": SCHEMA,
         "tool": { "name": "sweat", "version": head.tool_version },
-        "answer": json_array(&findings.answer, |said| json!(said.text)),
-        "void": findings.void_caveat().is_some(),
-        "caveats": json_array(&findings.caveats, caveat_json),
-        "allowed": json_array(&findings.allowed, caveat_json),
+        "answer": json_array(&results.answer, |said| json!(said.text)),
+        "void": results.void_caveat().is_some(),
+        "caveats": json_array(&results.caveats, caveat_json),
+        "allowed": json_array(&results.allowed, caveat_json),
         "run": {
             "id": head.id,
             "name": head.name,
@@ -65,23 +71,17 @@ fn report_json(findings: &Findings) -> Value {
         },
         "server": server_json(head.server.as_ref(), &findings.settings),
         "client": head.host,
-        "data": {
-            "bytes": findings.data.data_bytes,
-            "rows": findings.data.rows,
-            "pool_bytes": findings.data.pool_bytes,
-            "page_bytes": findings.data.page_bytes,
-            "ratio_to_pool": findings.data.ratio,
-            "class": findings.data.class.map(|c| c.as_str()),
-        },
+        "data": data_json(&findings.data),
         "ways": json_array(&findings.variants, |w| variant_json(findings, w)),
-        "trials": json_array(&findings.trials, trial_json),
-        "comparisons": json_array(&findings.comparisons, verdicts::comparison_json),
-        "differences": json_array(&findings.differences, verdicts::difference_json),
+        "trials": json_array(&results.trials, trial_json),
+        "comparisons": json_array(&results.comparisons, verdicts::comparison_json),
+        "differences": json_array(&results.differences, verdicts::difference_json),
         "scaling": findings.scaling.as_ref().map(verdicts::scaling_json),
         "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity_json(findings, c)),
-        "replays": json_array(&findings.replays, |r| replay::replay_json(r, &trial_ids(findings,
-        &r.trials))),
-        "replay_changes": json_array(&findings.replay_changes, replay::change_json),
+        "replays": json_array(&findings.replays, |r| {
+            replay::replay_json(r, &trial_ids(results, &r.trials))
+        }),
+        "replay_changes": json_array(&results.replay_changes, replay::change_json),
         "waits": json_array(&findings.waits, |w| verdicts::wait_json(findings, w)),
         "wait_groups": json_array(&findings.wait_groups, verdicts::wait_group_json),
         "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost_json),
@@ -100,8 +100,19 @@ fn report_json(findings: &Findings) -> Value {
     })
 }
 
+fn data_json(data: &DataSize) -> Value {
+    json!({
+        "bytes": data.data_bytes,
+        "rows": data.rows,
+        "pool_bytes": data.pool_bytes,
+        "page_bytes": data.page_bytes,
+        "ratio_to_pool": data.ratio,
+        "class": data.class.map(|c| c.as_str()),
+    })
+}
+
 /// Names of loads.
-fn trial_ids(findings: &Findings, trials: &[usize]) -> Vec<String> {
+fn trial_ids(findings: &FindingResults, trials: &[usize]) -> Vec<String> {
     trials.iter().map(|trial| findings.trials[*trial].id.clone()).collect()
 }
 
@@ -184,8 +195,8 @@ fn latency_json(latency: &LatencySummary) -> Value {
     })
 }
 
-fn variant_json(findings: &Findings, variant: &VariantFinding) -> Value {
-    let id = |trial: Option<usize>| trial.map(|t| findings.trials[t].id.clone());
+fn variant_json(findings: &RunFindings, variant: &VariantFinding) -> Value {
+    let id = |trial: Option<usize>| trial.map(|t| findings.results.trials[t].id.clone());
     json!({
         "way": variant.variant,
         "warm_s": variant.warm_s,
@@ -287,9 +298,9 @@ fn add_stages_and_steps(found: &mut Value, trial: &TrialFinding) {
     }
 }
 
-fn interval_json(findings: &Findings, interval: &IntervalFinding) -> Value {
+fn interval_json(findings: &RunFindings, interval: &IntervalFinding) -> Value {
     json!({
-        "trial": findings.trials[interval.trial].id,
+        "trial": findings.results.trials[interval.trial].id,
         "began_s": interval.began_s,
         "seconds": interval.seconds,
         "partial": interval.partial,

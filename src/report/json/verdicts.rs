@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::analysis::{
-    CapacityFinding, CapacityStep, CheckFinding, Findings, MetricComparison, NoiseItem,
-    ScalingFinding, ScalingPoint, SetupDifference, StallFindings, SteadyState, WaitFinding,
-    WaitGroup, WaitTracingCost,
+    CapacityFinding, CapacityStep, CheckFinding, FindingResults, MetricComparison, NoiseItem,
+    RunFindings, ScalingFinding, ScalingPoint, SetupDifference, StallFindings, SteadyState,
+    WaitFinding, WaitGroup, WaitTracingCost,
 };
 
 use super::{estimate_json, json_array};
@@ -92,10 +92,10 @@ pub(super) fn scaling_json(scaling: &ScalingFinding) -> Value {
     })
 }
 
-pub(super) fn capacity_json(findings: &Findings, capacity: &CapacityFinding) -> Value {
+pub(super) fn capacity_json(findings: &RunFindings, capacity: &CapacityFinding) -> Value {
     let step = |step: &CapacityStep| {
         json!({
-            "trial": trial_id(findings, step.trial),
+            "trial": trial_id(&findings.results, step.trial),
             "phase": step.phase,
             "offered_per_s": step.offered_per_s,
             "achieved_per_s": number_json(step.achieved_per_s),
@@ -115,9 +115,9 @@ pub(super) fn capacity_json(findings: &Findings, capacity: &CapacityFinding) -> 
     })
 }
 
-pub(super) fn wait_json(findings: &Findings, wait: &WaitFinding) -> Value {
+pub(super) fn wait_json(findings: &RunFindings, wait: &WaitFinding) -> Value {
     json!({
-        "trial": trial_id(findings, wait.trial),
+        "trial": trial_id(&findings.results, wait.trial),
         "value": wait.value,
         "instrument": wait.instrument,
         "operation": wait.operation,
@@ -252,6 +252,6 @@ fn pair_json(interval: (f64, f64)) -> Value {
     json!([number_json(interval.0), number_json(interval.1)])
 }
 
-fn trial_id(findings: &Findings, trial: usize) -> Option<&str> {
+fn trial_id(findings: &FindingResults, trial: usize) -> Option<&str> {
     findings.trials.get(trial).map(|t| t.id.as_str())
 }

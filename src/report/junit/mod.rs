@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::{CheckFinding, Findings};
+use crate::analysis::{CheckFinding, ComparedSide, FindingResults, Findings, RunHeader};
 use crate::archive::RunState;
 
 use super::{ReportFormat, ReportStyle, format_utc, state_word};
@@ -20,68 +20,133 @@ impl ReportFormat for JunitReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let head = &findings.head;
-        let broken = head.state != RunState::Done;
-        let of = |verdict: &str| findings.checks.iter().filter(|c| c.verdict == verdict).count();
-        let void = usize::from(!broken && findings.void_caveat().is_some());
+        let results = findings.results();
+        let suite = TestSuite::of(findings);
+        let broken = suite.state != RunState::Done;
+        let of = |verdict: &str| suite.checks.iter().filter(|c| c.verdict == verdict).count();
+        let void = usize::from(!broken && results.void_caveat().is_some());
         let counts = format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-            findings.checks.len() + 1,
+            suite.checks.len() + 1,
             of("fail"),
             usize::from(broken),
             of("unsure") + void,
-            head.seconds.unwrap_or(0.0)
+            suite.seconds.unwrap_or(0.0)
         );
         writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
         writeln!(out, "<testsuites name=\"sweat\" {counts}>")?;
         writeln!(
             out,
             "  <testsuite name=\"{}\" {counts} timestamp=\"{}\">",
-            escape_xml(&head.id),
-            format_utc(head.origin_unix_ns).split('.').next().unwrap_or_default()
+            escape_xml(&suite.id),
+            format_utc(suite.started_unix_ns).split('.').next().unwrap_or_default()
         )?;
-        write_properties(findings, out)?;
-        let class = escape_xml(&format!("sweat.{}.{}", head.command, head.name));
-        write_run(findings, &class, out)?;
-        for check in &findings.checks {
+        write_properties(&suite.properties, out)?;
+        let class = escape_xml(&suite.class);
+        write_run(&suite, results, &class, out)?;
+        for check in suite.checks {
             write_case(check, &class, out)?;
         }
-        writeln!(out, "    <system-out>{}</system-out>", escape_xml(&findings.answer.join(" ")))?;
+        writeln!(out, "    <system-out>{}</system-out>", escape_xml(&results.answer.join(" ")))?;
         writeln!(out, "  </testsuite>\n</testsuites>")
     }
 }
 
-fn write_properties(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let head = &findings.head;
+/// What is told of a run, or of a comparison of runs.
+struct TestSuite<'a> {
+    id: String,
+    class: String,
+    state: RunState,
+    why: &'a str,
+    seconds: Option<f64>,
+    started_unix_ns: u64,
+    checks: &'a [CheckFinding],
+    properties: Vec<(String, String)>,
+}
+
+impl<'a> TestSuite<'a> {
+    fn of(findings: Findings<'a>) -> TestSuite<'a> {
+        match findings {
+            Findings::Run(run) => {
+                let mut properties = run_properties("", &run.head);
+                properties.extend(run.folder.iter().map(|dir| ("folder".to_owned(), dir.clone())));
+                TestSuite {
+                    id: run.head.id.clone(),
+                    class: format!("sweat.{}.{}", run.head.command, run.head.name),
+                    state: run.head.state,
+                    why: run.head.why.as_deref().unwrap_or_default(),
+                    seconds: run.head.seconds,
+                    started_unix_ns: run.head.origin_unix_ns,
+                    checks: &run.checks,
+                    properties,
+                }
+            }
+            Findings::Comparison(found) => TestSuite {
+                id: found.joined_ids(),
+                class: "sweat.compare".to_owned(),
+                state: RunState::Done,
+                why: "",
+                seconds: None,
+                started_unix_ns: found.runs().map(|r| r.head.origin_unix_ns).min().unwrap_or(0),
+                checks: &[],
+                properties: side_properties(&found.sides),
+            },
+        }
+    }
+}
+
+/// Those of each run; names tell the side and, where it has several runs, which one.
+fn side_properties(sides: &[ComparedSide; 2]) -> Vec<(String, String)> {
+    let mut list = Vec::new();
+    for (side, name) in sides.iter().zip(["base", "other"]) {
+        for (number, run) in side.runs.iter().enumerate() {
+            let prefix = match side.runs.len() {
+                1 => format!("{name}."),
+                _ => format!("{name}.{}.", number + 1),
+            };
+            list.push((format!("{prefix}run"), run.head.id.clone()));
+            list.extend(run_properties(&prefix, &run.head));
+        }
+    }
+    list
+}
+
+fn run_properties(prefix: &str, head: &RunHeader) -> Vec<(String, String)> {
     let mut list = vec![("sweat", head.tool_version.clone()), ("seed", head.seed.to_string())];
     if let Some(server) = &head.server {
         list.push(("server", format!("{} {}", server.product, server.version)));
     }
-    list.extend(findings.folder.iter().map(|folder| ("folder", folder.clone())));
+    list.into_iter().map(|(name, value)| (format!("{prefix}{name}"), value)).collect()
+}
+
+fn write_properties(list: &[(String, String)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "    <properties>")?;
     for (name, value) in list {
-        writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", escape_xml(&value))?;
+        writeln!(out, "      <property name=\"{name}\" value=\"{}\"/>", escape_xml(value))?;
     }
     writeln!(out, "    </properties>")
 }
 
 /// Whether the run came to its end and can carry its claim.
-fn write_run(findings: &Findings, class: &str, out: &mut dyn Write) -> io::Result<()> {
-    let head = &findings.head;
+fn write_run(
+    suite: &TestSuite<'_>,
+    results: &FindingResults,
+    class: &str,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     write!(out, "    <testcase classname=\"{class}\" name=\"run\" time=\"0\"")?;
-    match (head.state, findings.void_caveat()) {
+    match (suite.state, results.void_caveat()) {
         (RunState::Done, None) => writeln!(out, "/>"),
         (RunState::Done, Some(void)) => {
             let why = escape_xml(&format!("{}: {}", void.id, void.evidence));
             writeln!(out, "><skipped message=\"{why}\"/></testcase>")
         }
         (state, _) => {
-            let why = head.why.clone().unwrap_or_default();
-            let why = escape_xml(&format!("{}: {why}", state_word(state)));
+            let why = escape_xml(&format!("{}: {}", state_word(state), suite.why));
             writeln!(out, "><error type=\"{}\" message=\"{why}\"/></testcase>", state_word(state))
         }
     }

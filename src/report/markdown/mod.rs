@@ -5,8 +5,11 @@ use std::io::{self, Write};
 use crate::analysis::number_format::{
     UNKNOWN, format_count, format_percent, format_time, number_or_dash,
 };
-use crate::analysis::{Findings, MetricComparison};
+use crate::analysis::{
+    ComparedSide, FindingResults, Findings, MetricComparison, RunFindings, RunHeader,
+};
 
+use super::text::side_facts;
 use super::{ReportFormat, ReportStyle, state_word};
 
 /// Most loads in the table: a summary that nobody reads to its end is none.
@@ -24,43 +27,82 @@ impl ReportFormat for MarkdownReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let head = &findings.head;
-        writeln!(
-            out,
-            "### sweat {}: {}\n",
-            escape_markdown(&head.command),
-            escape_markdown(&head.name)
-        )?;
-        if let Some(question) = &head.question {
-            writeln!(out, "*{}*\n", escape_markdown(question))?;
+        match findings {
+            Findings::Run(run) => {
+                write_title(&run.head.command, &run.head.name, out)?;
+                if let Some(question) = &run.head.question {
+                    writeln!(out, "*{}*\n", escape_markdown(question))?;
+                }
+                write_answer(&run.results, out)?;
+                write_checks(run, out)?;
+                write_results(&run.results, out)?;
+                write_source(&run.head, run.folder.as_deref().unwrap_or(&run.head.id), out)
+            }
+            Findings::Comparison(found) => {
+                let [base, other] = &found.sides;
+                write_title("compare", &format!("{} against {}", other.name, base.name), out)?;
+                write_answer(&found.results, out)?;
+                write_results(&found.results, out)?;
+                write_side("Base", base, out)?;
+                write_side("Other", other, out)
+            }
         }
-        if let Some(void) = findings.void_caveat() {
-            let word = findings.void_word();
-            writeln!(out, "**{word}** {} (`{}`)\n", escape_markdown(&void.evidence), void.id)?;
-        }
-        for line in &findings.answer {
-            writeln!(out, "{}\n", escape_markdown(line))?;
-        }
-        write_checks(findings, out)?;
-        write_comparisons(findings, out)?;
-        write_loads(findings, out)?;
-        write_caveats(findings, out)?;
-        let server = head.server.as_ref();
-        let server = server.map(|s| format!("{} {}, ", s.product, s.version)).unwrap_or_default();
-        let folder = findings.folder.as_deref().unwrap_or(&head.id);
-        let state = state_word(head.state);
-        writeln!(
-            out,
-            "<sub>{}sweat {}, {state}; record in {}</sub>",
-            escape_markdown(&server),
-            escape_markdown(&head.tool_version),
-            escape_markdown(folder)
-        )
     }
+}
+
+fn write_title(command: &str, name: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "### sweat {}: {}\n", escape_markdown(command), escape_markdown(name))
+}
+
+fn write_answer(results: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    if let Some(void) = results.void_caveat() {
+        let word = results.void_word();
+        writeln!(out, "**{word}** {} (`{}`)\n", escape_markdown(&void.evidence), void.id)?;
+    }
+    results.answer.iter().try_for_each(|line| writeln!(out, "{}\n", escape_markdown(line)))
+}
+
+fn write_results(results: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    write_comparisons(results, out)?;
+    write_loads(results, out)?;
+    write_caveats(results, out)
+}
+
+/// What was measured, and where its record lies.
+fn write_source(head: &RunHeader, folder: &str, out: &mut dyn Write) -> io::Result<()> {
+    let server = head.server.as_ref();
+    let server = server.map(|s| format!("{} {}, ", s.product, s.version)).unwrap_or_default();
+    let state = state_word(head.state);
+    writeln!(
+        out,
+        "<sub>{}sweat {}, {state}; record in {}</sub>",
+        escape_markdown(&server),
+        escape_markdown(&head.tool_version),
+        escape_markdown(folder)
+    )
+}
+
+/// What the runs of a side were measured on, and where their records lie.
+fn write_side(label: &str, side: &ComparedSide, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "**{label}** {}\n", escape_markdown(&side.name))?;
+    for (run, facts) in side_facts(side) {
+        let head = &run.head;
+        writeln!(
+            out,
+            "- {}: sweat {}, {}",
+            escape_markdown(&head.id),
+            escape_markdown(&head.tool_version),
+            state_word(head.state)
+        )?;
+        for (name, text) in facts {
+            writeln!(out, "  - {name}: {}", escape_markdown(&text))?;
+        }
+    }
+    writeln!(out)
 }
 
 fn write_row(out: &mut dyn Write, cells: &[String]) -> io::Result<()> {
@@ -83,7 +125,7 @@ fn write_table(
     writeln!(out)
 }
 
-fn write_checks(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_checks(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     if findings.checks.is_empty() {
         return Ok(());
     }
@@ -98,7 +140,7 @@ fn write_checks(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     write_table(out, &["", "check", "measured", "why"], 4, rows)
 }
 
-fn write_comparisons(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     if findings.comparisons.is_empty() {
         return Ok(());
     }
@@ -124,7 +166,7 @@ fn write_comparisons(findings: &Findings, out: &mut dyn Write) -> io::Result<()>
     write_table(out, &["way", "metric", "verdict", "change", "95 % interval", "blocks"], 3, rows)
 }
 
-fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.trials.iter().take(MOST).map(|trial| {
         let seconds = |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), format_time);
         vec![
@@ -159,7 +201,7 @@ fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn write_caveats(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_caveats(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     for caveat in &findings.caveats {
         let (level, id) = (caveat.level.as_str(), caveat.id);
         writeln!(

@@ -7,7 +7,9 @@ mod tests;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::analysis::{Findings, LatencySummary, TrialFinding};
+use crate::analysis::{
+    CheckFinding, FindingResults, Findings, LatencySummary, RunHeader, TrialFinding,
+};
 
 use super::{ReportFormat, ReportStyle, state_word};
 
@@ -23,14 +25,22 @@ impl ReportFormat for OpenMetricsReport {
     }
     fn write(
         &self,
-        findings: &Findings,
+        findings: Findings<'_>,
         _look: ReportStyle,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut text = MetricsText { out: String::new(), run: Some(findings.head.id.clone()) };
-        write_run(findings, &mut text);
-        write_loads(findings, &mut text);
-        write_verdicts(findings, &mut text);
+        let results = findings.results();
+        let (id, heads, checks) = match findings {
+            Findings::Run(run) => (run.head.id.clone(), vec![&run.head], &run.checks[..]),
+            Findings::Comparison(found) => {
+                (found.joined_ids(), found.runs().map(|run| &run.head).collect(), &[][..])
+            }
+        };
+        let mut text = MetricsText { out: String::new(), run: None };
+        write_runs(&heads, &mut text);
+        text.run = Some(id);
+        write_loads(results, &mut text);
+        write_verdicts(results, checks, &mut text);
         out.write_all(text.into_text().as_bytes())
     }
 }
@@ -87,28 +97,36 @@ fn escape_label(raw: &str) -> String {
     out
 }
 
-fn write_run(findings: &Findings, text: &mut MetricsText) {
-    let head = &findings.head;
+fn write_runs(heads: &[&RunHeader], text: &mut MetricsText) {
     text.start_family("sweat_run", "info", "", "What ran.");
-    let server = head.server.as_ref();
-    let server = server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default();
-    let labels = [
-        ("name", head.name.as_str()),
-        ("command", head.command.as_str()),
-        ("version", head.tool_version.as_str()),
-        ("server", server.as_str()),
-        ("state", state_word(head.state)),
-    ];
-    text.write_sample("sweat_run_info", &labels, Some(1.0));
+    for head in heads {
+        text.run = Some(head.id.clone());
+        let server = head.server.as_ref();
+        let server = server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default();
+        let labels = [
+            ("name", head.name.as_str()),
+            ("command", head.command.as_str()),
+            ("version", head.tool_version.as_str()),
+            ("server", server.as_str()),
+            ("state", state_word(head.state)),
+        ];
+        text.write_sample("sweat_run_info", &labels, Some(1.0));
+    }
     text.start_family(
         "sweat_run_started_seconds",
         "gauge",
         "seconds",
         "When it began, since 1970.",
     );
-    text.write_sample("sweat_run_started_seconds", &[], Some(head.origin_unix_ns as f64 / 1e9));
+    for head in heads {
+        text.run = Some(head.id.clone());
+        text.write_sample("sweat_run_started_seconds", &[], Some(head.origin_unix_ns as f64 / 1e9));
+    }
     text.start_family("sweat_run_seconds", "gauge", "seconds", "How long it took.");
-    text.write_sample("sweat_run_seconds", &[], head.seconds);
+    for head in heads {
+        text.run = Some(head.id.clone());
+        text.write_sample("sweat_run_seconds", &[], head.seconds);
+    }
 }
 
 /// A number of a load: family, unit, help, which.
@@ -133,7 +151,7 @@ const GAUGES: &[LoadGauge] = &[
     }),
 ];
 
-fn write_loads(findings: &Findings, text: &mut MetricsText) {
+fn write_loads(findings: &FindingResults, text: &mut MetricsText) {
     let of = |trial: &TrialFinding| {
         let (id, variant) = (trial.id.clone(), trial.variant.clone());
         [("load", id), ("way", variant)]
@@ -224,14 +242,14 @@ fn write_summary(
     write_value(text, &format!("{name}_sum"), labels, sum);
 }
 
-fn write_verdicts(findings: &Findings, text: &mut MetricsText) {
+fn write_verdicts(results: &FindingResults, checks: &[CheckFinding], text: &mut MetricsText) {
     text.start_family("sweat_check", "gauge", "", "1 for the verdict that a check came to.");
-    for check in &findings.checks {
+    for check in checks {
         let labels = [("check", check.text.as_str()), ("verdict", check.verdict)];
         text.write_sample("sweat_check", &labels, Some(1.0));
     }
     text.start_family("sweat_caveat", "gauge", "", "1 for each doubt.");
-    for caveat in &findings.caveats {
+    for caveat in &results.caveats {
         let labels = [("id", caveat.id), ("level", caveat.level.as_str())];
         text.write_sample("sweat_caveat", &labels, Some(1.0));
     }
@@ -241,7 +259,7 @@ fn write_verdicts(findings: &Findings, text: &mut MetricsText) {
         "ratio",
         "A way by its base; 1.05 is 5 % more.",
     );
-    for comparison in &findings.comparisons {
+    for comparison in &results.comparisons {
         let labels = [
             ("way", comparison.variant.as_str()),
             ("metric", comparison.metric.as_str()),

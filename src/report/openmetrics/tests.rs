@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{ReportStyle, find_format, samples};
-use crate::analysis::{Findings, analyse_run, fixture_runs};
+use crate::analysis::{RunFindings, analyse_run, fixture_runs};
 
-fn written(findings: &Findings) -> String {
+fn written(findings: &RunFindings) -> String {
     let mut out = Vec::new();
-    find_format("openmetrics").unwrap().write(findings, ReportStyle::default(), &mut out).unwrap();
+    find_format("openmetrics")
+        .unwrap()
+        .write(findings.into(), ReportStyle::default(), &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -172,7 +175,7 @@ fn a_strict_reader_takes_every_run() {
     for findings in &all {
         let text = written(findings);
         let values = Reader::read(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
-        let events: u64 = findings.trials.iter().map(|t| t.events).sum();
+        let events: u64 = findings.results.trials.iter().map(|t| t.events).sum();
         assert_eq!(values.get("sweat_events_total").copied().unwrap_or(0.0), events as f64);
         let count = values.get("sweat_response_seconds_count").copied().unwrap_or(0.0);
         assert_eq!(count, events as f64);

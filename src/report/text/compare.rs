@@ -6,7 +6,7 @@ use super::table::{ColumnAlign, TextTable};
 use super::{TerminalStyle, WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{format_number, format_plural};
 use crate::analysis::{
-    CaveatLevel, ComparisonVerdict, Findings, MetricComparison, SetupDifference,
+    CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
 };
 
 /// Metrics shown for each way where there are several ways.
@@ -19,11 +19,7 @@ const MANY_TIMES: f64 = 2.0;
 const FARTHEST: f64 = 10_000.0;
 
 /// Everything about comparisons: nothing where there are none.
-pub(super) fn write_comparisons(
-    findings: &Findings,
-    paint: TerminalStyle,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = findings.comparisons.first() else { return Ok(()) };
     writeln!(out)?;
     let several = findings.comparisons.iter().filter(|c| c.decides).count() > 1;
@@ -59,12 +55,11 @@ pub(super) fn write_comparisons(
     for comparison in findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c)) {
         write_details(comparison, several, out)?;
     }
-    write_notes(findings, out)?;
-    write_differences(findings, paint, out)
+    write_notes(findings, out)
 }
 
 /// Whether it is the best way against the second best: no deciding one, but of the deciding metric.
-fn is_best_of(findings: &Findings, comparison: &MetricComparison) -> bool {
+fn is_best_of(findings: &FindingResults, comparison: &MetricComparison) -> bool {
     let deciding = findings.comparisons.iter().find(|c| c.decides);
     !comparison.decides && deciding.is_some_and(|d| d.metric == comparison.metric)
 }
@@ -185,7 +180,7 @@ fn write_details(
 }
 
 /// What limits the verdicts, each once.
-fn write_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_notes(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let mut said: Vec<&str> = Vec::new();
     let deciding = findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c));
     for note in deciding.flat_map(|c| &c.notes) {
@@ -198,12 +193,11 @@ fn write_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What is not the same, those first that nobody asked for.
-fn write_differences(
-    findings: &Findings,
+pub(super) fn write_differences(
+    all: &[SetupDifference],
     paint: TerminalStyle,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let all = &findings.differences;
     let mut ordered: Vec<&SetupDifference> = all.iter().filter(|d| !d.intended).collect();
     ordered.extend(all.iter().filter(|d| d.intended));
     for difference in ordered.iter().take(LISTED) {
@@ -226,9 +220,6 @@ fn write_differences(
     if all.len() > LISTED {
         let text = format!("and {} more, all in --format json", all.len() - LISTED);
         write_paragraph(out, "Differs ", "Differs ", &text)?;
-    }
-    if all.is_empty() && findings.head.command == "compare" {
-        write_paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?;
     }
     Ok(())
 }

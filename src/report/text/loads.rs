@@ -7,7 +7,7 @@ use crate::analysis::number_format::{
     number_or_dash,
 };
 use crate::analysis::{
-    ComparisonVerdict, Findings, LatencySummary, MetricComparison, TrialFinding,
+    ComparisonVerdict, FindingResults, LatencySummary, MetricComparison, TrialFinding,
 };
 
 use super::table::{ColumnAlign, TextTable};
@@ -41,7 +41,7 @@ pub(super) fn trial_name(trial: &TrialFinding) -> String {
 /// Loads of one way and pass.
 type VariantTrials<'a> = (String, Vec<&'a TrialFinding>);
 
-fn group_trials(findings: &Findings) -> Vec<VariantTrials<'_>> {
+fn group_trials(findings: &FindingResults) -> Vec<VariantTrials<'_>> {
     let passes = findings.trials.iter().map(|t| t.pass).max().unwrap_or(1);
     let mut groups: Vec<(String, u32, Vec<&TrialFinding>)> = Vec::new();
     for trial in &findings.trials {
@@ -71,7 +71,7 @@ fn median_value(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// Rates and response times; latencies in milliseconds.
-pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let groups = group_trials(findings);
     let many = findings.trials.len() > FEW.max(groups.len());
     let corner = if many { "median, ms" } else { "response ms" };
@@ -108,7 +108,7 @@ pub(super) fn write_loads(findings: &Findings, out: &mut dyn Write) -> io::Resul
 }
 
 /// A name as it stands in a table of all loads.
-fn row_name(findings: &Findings, trial: &TrialFinding, name: &str) -> String {
+fn row_name(findings: &FindingResults, trial: &TrialFinding, name: &str) -> String {
     match findings.trials.len() {
         1 => replace_controls(name),
         _ => format!("{}: {}", trial_name(trial), replace_controls(name)),
@@ -122,7 +122,7 @@ fn latency_cells(latency: &LatencySummary) -> [String; 4] {
 }
 
 /// What was offered and done in each stage of loads whose rate changes.
-fn write_stages(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.trials.iter().flat_map(|trial| {
         trial.stages.iter().map(move |stage| {
             let rates = [Some(stage.offered_per_s), stage.events_per_s].map(number_or_dash);
@@ -135,7 +135,7 @@ fn write_stages(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Steps inside the events of each load. They are no events, so they have no rate.
-fn write_steps(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_steps(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.trials.iter().flat_map(|trial| {
         trial.steps.iter().map(move |step| {
             let name = row_name(findings, trial, &step.name);
@@ -167,7 +167,7 @@ fn write_parts(
 }
 
 /// What was due and never began, the most of it.
-fn write_unbegun(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_unbegun(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let left = |t: &TrialFinding| t.unbegun.map_or(0.0, |u| u.share);
     let worst = findings.trials.iter().max_by(|a, b| left(a).total_cmp(&left(b)));
     let Some((trial, unbegun)) = worst.and_then(|t| Some((t, t.unbegun?))) else { return Ok(()) };
@@ -222,7 +222,7 @@ fn format_change(ratio: f64) -> String {
 }
 
 /// Errors by class and code, over all loads.
-pub(super) fn write_errors(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let mut all: Vec<(&crate::archive::ErrorRecord, u64, Vec<&str>)> = Vec::new();
     for trial in &findings.trials {
         for error in &trial.errors {

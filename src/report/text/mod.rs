@@ -4,6 +4,7 @@ mod compare;
 mod loads;
 mod replay;
 mod scaling;
+mod sides;
 mod state;
 pub(super) mod table;
 mod waits;
@@ -14,10 +15,14 @@ use crate::analysis::number_format::{
     format_bytes, format_number, format_percent, format_ratio, format_time, number_or_dash,
 };
 use crate::analysis::{
-    Caveat, CaveatLevel, Findings, LatencySummary, TrialFinding, VariantFinding,
+    Caveat, CaveatLevel, ComparisonFindings, DataSize, FindingResults, Findings, LatencySummary,
+    RunFindings, TrialFinding, VariantFinding,
 };
 
+use crate::archive::ServerRecord;
+
 use super::{ReportFormat, ReportStyle};
+pub(super) use sides::side_facts;
 use table::{ColumnAlign, TextTable};
 
 /// Columns of a page.
@@ -35,44 +40,93 @@ impl ReportFormat for TextReport {
     fn about(&self) -> &'static str {
         "the summary for terminals and tickets, 80 columns"
     }
-    fn write(&self, findings: &Findings, look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    fn write(
+        &self,
+        findings: Findings<'_>,
+        look: ReportStyle,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let paint = TerminalStyle { on: look.colour };
-        write_answer(findings, paint, out)?;
-        state::write_checks(findings, paint, out)?;
-        compare::write_comparisons(findings, paint, out)?;
-        replay::write_replays(findings, out)?;
-        if let Some(found) = &findings.scaling {
-            writeln!(out)?;
-            scaling::write_sweep(found, out)?;
+        match findings {
+            Findings::Run(findings) => write_run(findings, paint, out),
+            Findings::Comparison(findings) => write_comparison(findings, paint, out),
         }
-        if let Some(found) = &findings.capacity {
-            writeln!(out)?;
-            scaling::write_capacity(found, out)?;
-        }
-        // Levels and steps stand in the tables above, with all their loads.
-        let is_told = findings.scaling.is_some() || findings.capacity.is_some();
-        let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
-        if findings.variants.iter().any(warmed) {
-            writeln!(out)?;
-            variants_table(findings).write(WIDTH, out)?;
-            write_warm_notes(findings, out)?;
-        }
-        if !findings.trials.is_empty() && !is_told {
-            writeln!(out)?;
-            loads::write_loads(findings, out)?;
-        }
-        if let [only] = &findings.trials[..] {
-            writeln!(out)?;
-            write_details(only, out)?;
-        }
-        waits::write_waits(findings, out)?;
-        state::write_state(findings, out)?;
-        loads::write_errors(findings, out)?;
-        write_caveats(&findings.caveats, paint, out)?;
-        write_allowed_caveats(&findings.allowed, out)?;
-        writeln!(out)?;
-        write_run_facts(findings, out)
     }
+}
+
+fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
+    let results = &findings.results;
+    write_answer(findings.head.question.as_deref(), results, paint, out)?;
+    state::write_checks(findings, paint, out)?;
+    compare::write_comparisons(results, out)?;
+    if !results.comparisons.is_empty() {
+        compare::write_differences(&results.differences, paint, out)?;
+    }
+    replay::write_replays(findings, out)?;
+    if let Some(found) = &findings.scaling {
+        writeln!(out)?;
+        scaling::write_sweep(found, out)?;
+    }
+    if let Some(found) = &findings.capacity {
+        writeln!(out)?;
+        scaling::write_capacity(found, out)?;
+    }
+    // Levels and steps stand in the tables above, with all their loads.
+    let is_told = findings.scaling.is_some() || findings.capacity.is_some();
+    let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
+    if findings.variants.iter().any(warmed) {
+        writeln!(out)?;
+        variants_table(findings).write(WIDTH, out)?;
+        write_warm_notes(findings, out)?;
+    }
+    if !results.trials.is_empty() && !is_told {
+        writeln!(out)?;
+        loads::write_loads(results, out)?;
+    }
+    if let [only] = &results.trials[..] {
+        writeln!(out)?;
+        write_details(only, out)?;
+    }
+    waits::write_waits(findings, out)?;
+    state::write_state(results, &findings.noise, out)?;
+    write_end(results, paint, out)?;
+    write_run_facts(findings, out)
+}
+
+fn write_comparison(
+    findings: &ComparisonFindings,
+    paint: TerminalStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let results = &findings.results;
+    write_answer(None, results, paint, out)?;
+    compare::write_comparisons(results, out)?;
+    if !results.comparisons.is_empty() {
+        match results.differences.is_empty() {
+            true => write_paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?,
+            false => compare::write_differences(&results.differences, paint, out)?,
+        }
+    }
+    replay::write_changes(&results.replay_changes, out)?;
+    if !results.trials.is_empty() {
+        writeln!(out)?;
+        loads::write_loads(results, out)?;
+    }
+    state::write_state(results, &[], out)?;
+    write_end(results, paint, out)?;
+    sides::write_sides(&findings.sides, out)
+}
+
+/// Errors and doubts, and the empty line before what was measured.
+fn write_end(
+    results: &FindingResults,
+    paint: TerminalStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    loads::write_errors(results, out)?;
+    write_caveats(&results.caveats, paint, out)?;
+    write_allowed_caveats(&results.allowed, out)?;
+    writeln!(out)
 }
 
 /// A table for those who have no findings of one run: the first column holds words, the others numbers.
@@ -161,17 +215,22 @@ fn write_paragraph(out: &mut dyn Write, label: &str, painted: &str, text: &str) 
     Ok(())
 }
 
-fn write_answer(findings: &Findings, paint: TerminalStyle, out: &mut dyn Write) -> io::Result<()> {
-    if let Some(question) = &findings.head.question {
+fn write_answer(
+    question: Option<&str>,
+    results: &FindingResults,
+    paint: TerminalStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let Some(question) = question {
         write_paragraph(out, "Question: ", &paint.bold("Question: "), &replace_controls(question))?;
     }
-    if let Some(void) = findings.void_caveat() {
+    if let Some(void) = results.void_caveat() {
         let text = format!("{} [{}]", void.evidence, void.id);
-        let label = format!("{}: ", findings.void_word());
+        let label = format!("{}: ", results.void_word());
         write_paragraph(out, &label, &paint.colour_level(CaveatLevel::Void, &label), &text)?;
     }
-    let answer = findings.answer.join(" ");
-    if findings.void_caveat().is_none() || !paint.on {
+    let answer = results.answer.join(" ");
+    if results.void_caveat().is_none() || !paint.on {
         return write_paragraph(out, "Answer: ", &paint.bold("Answer: "), &answer);
     }
     let mut lines = Vec::new();
@@ -181,7 +240,7 @@ fn write_answer(findings: &Findings, paint: TerminalStyle, out: &mut dyn Write) 
 }
 
 /// What warming cost and brought, a row per way.
-fn variants_table(findings: &Findings) -> TextTable {
+fn variants_table(findings: &RunFindings) -> TextTable {
     let mut table = TextTable::new(&[
         ("way", ColumnAlign::Left),
         ("warm s", ColumnAlign::Right),
@@ -200,7 +259,7 @@ fn variants_table(findings: &Findings) -> TextTable {
 }
 
 /// What warming left out.
-fn write_warm_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_warm_notes(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     for phase in &findings.timeline.phases {
         for note in phase.warmed.iter().flat_map(|w| &w.notes) {
             let label = format!("{}: ", replace_controls(&phase.variant));
@@ -210,8 +269,8 @@ fn write_warm_notes(findings: &Findings, out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-fn variant_row(findings: &Findings, variant: &VariantFinding) -> Vec<String> {
-    let trial = |place: Option<usize>| place.map(|t| &findings.trials[t]);
+fn variant_row(findings: &RunFindings, variant: &VariantFinding) -> Vec<String> {
+    let trial = |place: Option<usize>| place.map(|t| &findings.results.trials[t]);
     let (first, second) = (trial(variant.first), trial(variant.second));
     let seconds = |t: Option<&TrialFinding>| number_or_dash(t.map(|t| t.seconds));
     let reads = |t: Option<&TrialFinding>| {
@@ -303,22 +362,12 @@ fn write_allowed_caveats(caveats: &[Caveat], out: &mut dyn Write) -> io::Result<
 }
 
 /// What was measured, and where the record lies.
-fn write_run_facts(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let head = &findings.head;
     if let Some(server) = &head.server {
-        let what = if server.sandbox { " (sandbox)" } else { "" };
-        let text = format!("{} {}, {}{what}", server.product, server.version, server.address);
-        write_paragraph(out, "Server ", "Server ", &text)?;
+        write_paragraph(out, "Server ", "Server ", &describe_server(server))?;
     }
-    let data = &findings.data;
-    if let (Some(size), Some(pool), Some(ratio)) = (data.data_bytes, data.pool_bytes, data.ratio) {
-        let rows = data.rows.map(|r| format!(", {} rows", format_number(r))).unwrap_or_default();
-        let text = format!(
-            "{}{rows}; pool {} ({} of the data)",
-            format_bytes(size),
-            format_bytes(pool),
-            format_percent(1.0 / ratio)
-        );
+    if let Some(text) = describe_data(&findings.data) {
         write_paragraph(out, "Data   ", "Data   ", &text)?;
     }
     let folder = findings.folder.as_deref().unwrap_or(&head.id);
@@ -329,4 +378,19 @@ fn write_run_facts(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "       {}", replace_controls(&file.path))?;
     }
     Ok(())
+}
+
+fn describe_server(server: &ServerRecord) -> String {
+    let what = if server.sandbox { " (sandbox)" } else { "" };
+    format!("{} {}, {}{what}", server.product, server.version, server.address)
+}
+
+fn describe_data(data: &DataSize) -> Option<String> {
+    let rows = data.rows.map(|r| format!(", {} rows", format_number(r))).unwrap_or_default();
+    Some(format!(
+        "{}{rows}; pool {} ({} of the data)",
+        format_bytes(data.data_bytes?),
+        format_bytes(data.pool_bytes?),
+        format_percent(1.0 / data.ratio?)
+    ))
 }

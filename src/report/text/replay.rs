@@ -7,8 +7,8 @@ use crate::analysis::number_format::{
     number_or_dash,
 };
 use crate::analysis::{
-    ComparisonVerdict, Findings, LatencySummary, MetricComparison, ReplayChange,
-    ReplayClassFinding, ReplayFinding,
+    ComparisonVerdict, LatencySummary, MetricComparison, ReplayChange, ReplayClassFinding,
+    ReplayFinding, RunFindings,
 };
 
 use super::table::{ColumnAlign, TextTable};
@@ -25,14 +25,14 @@ const COARSE: &[f64] = &[0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0];
 /// Characters of a bar.
 const BAR: f64 = 30.0;
 
-pub(super) fn write_replays(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    write_changes(&findings.replay_changes, out)?;
+pub(super) fn write_replays(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
+    write_changes(&findings.results.replay_changes, out)?;
     for replay in &findings.replays {
         let tells = replay.errors[1] > 0 || !replay.reasons.is_empty() || !replay.notes.is_empty();
-        if findings.replays.len() > 1 && (tells || findings.replay_changes.is_empty()) {
+        if findings.replays.len() > 1 && (tells || findings.results.replay_changes.is_empty()) {
             writeln!(out, "\nReplay `{}`", replace_controls(&replay.variant))?;
         }
-        if findings.replay_changes.is_empty() {
+        if findings.results.replay_changes.is_empty() {
             write_classes(replay, out)?;
             write_lag_histogram(replay, out)?;
         } else {
@@ -235,7 +235,7 @@ fn write_left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()>
 }
 
 /// Classes in one way, or run, against those in the base.
-fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
     let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {
         let pair = (one.change.variant.as_str(), one.change.base.as_str());

@@ -6,7 +6,8 @@ use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
 use crate::analysis::{
-    Findings, SetupDifference, StallCause, StallFindings, SteadyState, SteadyVerdict, TrialFinding,
+    FindingResults, NoiseItem, RunFindings, SetupDifference, StallCause, StallFindings,
+    SteadyState, SteadyVerdict, TrialFinding,
 };
 
 use super::loads::trial_name;
@@ -17,7 +18,7 @@ const MOST: usize = 4;
 
 /// What had to hold.
 pub(super) fn write_checks(
-    findings: &Findings,
+    findings: &RunFindings,
     paint: TerminalStyle,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -35,11 +36,15 @@ pub(super) fn write_checks(
 }
 
 /// Steady state, stalls, noise, differences; with an empty line before the first.
-pub(super) fn write_state(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_state(
+    findings: &FindingResults,
+    noise: &[NoiseItem],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut all = Vec::new();
     all.extend(steady_lines(findings).into_iter().map(|text| ("Steady    ", text)));
     all.extend(stall_lines(findings).into_iter().map(|text| ("Stalls    ", text)));
-    all.extend(noise_line(findings).map(|text| ("Noise     ", text)));
+    all.extend(noise_line(noise).map(|text| ("Noise     ", text)));
     all.extend(differences_line(findings).map(|text| ("Differs   ", text)));
     if !all.is_empty() {
         writeln!(out)?;
@@ -54,7 +59,7 @@ pub(super) fn write_state(findings: &Findings, out: &mut dyn Write) -> io::Resul
 }
 
 /// All steady loads in one line, then those that are not, the first few by name.
-fn steady_lines(findings: &Findings) -> Vec<String> {
+fn steady_lines(findings: &FindingResults) -> Vec<String> {
     let known: Vec<(&TrialFinding, &SteadyState)> =
         findings.trials.iter().filter_map(|t| Some((t, t.steady.as_ref()?))).collect();
     if let [(_, only)] = known[..] {
@@ -128,7 +133,7 @@ fn describe_no_stalls(all: &[&StallFindings]) -> String {
 }
 
 /// How often loads stood still, how much was lost, and what went with it.
-fn stall_lines(findings: &Findings) -> Vec<String> {
+fn stall_lines(findings: &FindingResults) -> Vec<String> {
     let all: Vec<&StallFindings> =
         findings.trials.iter().filter_map(|t| t.stalls.as_ref()).collect();
     let some: Vec<&StallFindings> = all.iter().filter(|s| !s.events.is_empty()).copied().collect();
@@ -178,12 +183,11 @@ fn stall_lines(findings: &Findings) -> Vec<String> {
 }
 
 /// What was not quiet, notes apart; `quiet` if all was.
-fn noise_line(findings: &Findings) -> Option<String> {
-    if findings.noise.is_empty() {
+fn noise_line(noise: &[NoiseItem]) -> Option<String> {
+    if noise.is_empty() {
         return None;
     }
-    let loud: Vec<String> = findings
-        .noise
+    let loud: Vec<String> = noise
         .iter()
         .filter(|n| !matches!(n.level, "ok" | "note"))
         .map(|n| {
@@ -196,7 +200,7 @@ fn noise_line(findings: &Findings) -> Option<String> {
 }
 
 /// What was asked to differ, then what was not.
-fn differences_line(findings: &Findings) -> Option<String> {
+fn differences_line(findings: &FindingResults) -> Option<String> {
     // Beside comparisons they stand already.
     if findings.differences.is_empty() || !findings.comparisons.is_empty() {
         return None;

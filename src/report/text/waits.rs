@@ -7,10 +7,10 @@ use super::{WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_time_in_steps, number_or_dash,
 };
-use crate::analysis::{Findings, WaitFinding, WaitGroup};
+use crate::analysis::{RunFindings, WaitFinding, WaitGroup};
 
 /// The whole part; nothing if no waits were gathered.
-pub(super) fn write_waits(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_waits(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = findings.waits.first() else { return Ok(()) };
     writeln!(out)?;
     if findings.wait_groups.is_empty() {
@@ -86,7 +86,7 @@ fn waits_table(waits: &[WaitFinding]) -> TextTable {
 }
 
 /// A table per instrument, a row per way, and what follows.
-fn write_variants(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+fn write_variants(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let step = findings.waits.iter().find_map(|w| w.tick_s).unwrap_or(0.0);
     let mut instruments: Vec<&str> = Vec::new();
     for group in &findings.wait_groups {

@@ -4,17 +4,20 @@ use std::collections::BTreeSet;
 
 use crate::archive::RunRecord;
 
-use super::super::caveats::{Caveat, CaveatLevel};
-use super::super::findings::{
-    Findings, MetricComparison, NoiseItem, RunTimeline, SetupDifference, TrialFinding,
+use super::caveats;
+use super::compare::differences::{differing_factors, is_factor, run_differences};
+use super::compare::judge::{self, DecisionRule, StudyDesign};
+use super::compare::units::{self, ComparisonUnit};
+use super::compare::{METRIC, apply_noise, comparison_sentences, metric_name};
+use super::findings::{
+    Caveat, CaveatLevel, ComparedRun, ComparedSide, ComparisonFindings, FindingResults,
+    MetricComparison, NoiseItem, RunFindings, SetupDifference, TrialFinding,
 };
-use super::super::number_format::{UNKNOWN, format_plural};
-use super::super::sentences::{caveat_texts, mark_unreliable};
-use super::super::statistics::correction::ALPHA;
-use super::super::{analyse_run, caveats, noise, replay, withdraw_verdicts};
-use super::judge::{DecisionRule, StudyDesign};
-use super::units::{self, ComparisonUnit};
-use super::{answer, differences, judge, metric_name};
+use super::number_format::{UNKNOWN, format_plural};
+use super::one_run::{analyse_run, withdraw_verdicts};
+use super::sentences::{caveat_texts, mark_unreliable};
+use super::statistics::correction::ALPHA;
+use super::{noise, replay};
 
 /// Differences that make two runs different experiments.
 const OTHER_EXPERIMENT: &[&str] = &["workload", "load", "data"];
@@ -36,13 +39,13 @@ pub struct ComparisonOptions {
 /// experiments, whose numbers say nothing about each other.
 pub fn differences_of(base: &[RunRecord], other: &[RunRecord]) -> Vec<SetupDifference> {
     let (Some(first), Some(second)) = (base.first(), other.first()) else { return Vec::new() };
-    differences::run_differences(first, second)
+    run_differences(first, second)
 }
 
 /// Settings that are not the same in several runs, as a comparison would tell them: name, and the value in each.
 pub fn differing_settings(runs: &[RunRecord]) -> Vec<(String, Vec<String>)> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
-    let of_other = |other| differences::run_differences(first, other).into_iter();
+    let of_other = |other| run_differences(first, other).into_iter();
     let settings = others.iter().flat_map(of_other).filter(|d| d.kind == "setting");
     let names: BTreeSet<String> = settings.map(|difference| difference.name).collect();
     let value = |run: &RunRecord, name: &str| {
@@ -64,15 +67,19 @@ impl SetupDifference {
 }
 
 /// These runs against those of the base. All trials are in the findings, in the order given, the base first.
-pub fn compare_runs(base: &[RunRecord], other: &[RunRecord], how: &ComparisonOptions) -> Findings {
+pub fn compare_runs(
+    base: &[RunRecord],
+    other: &[RunRecord],
+    how: &ComparisonOptions,
+) -> ComparisonFindings {
     let mut differences = differences_of(base, other);
     let (base_name, name) = side_names(base, other, &differences);
     for difference in &mut differences {
         difference.variant.clone_from(&name);
     }
     let sides = [(base, base_name.as_str()), (other, name.as_str())];
-    let analysed: Vec<Vec<Findings>> =
-        sides.iter().map(|(runs, _)| runs.iter().map(analyse_run).collect()).collect();
+    let analysed: [Vec<RunFindings>; 2] =
+        sides.map(|(runs, _)| runs.iter().map(analyse_run).collect());
     let mut notes = Vec::new();
     let mut units: Vec<Vec<ComparisonUnit>> = Vec::new();
     for ((runs, name), found) in sides.iter().zip(&analysed) {
@@ -83,53 +90,62 @@ pub fn compare_runs(base: &[RunRecord], other: &[RunRecord], how: &ComparisonOpt
     }
     let design = if how.paired { StudyDesign::Paired } else { StudyDesign::Unpaired };
     let rule = DecisionRule { alpha: ALPHA, margin: how.margin };
-    let sides: Vec<(&str, Vec<&ComparisonUnit>)> = sides
+    let named_units: Vec<(&str, Vec<&ComparisonUnit>)> = sides
         .iter()
         .zip(&units)
         .map(|((_, name), units)| (*name, units.iter().collect()))
         .collect();
-    let deciding = metric_name(&how.metric).unwrap_or(super::METRIC);
-    let mut comparisons = judge::judge_variants(&sides, design, rule, deciding, &notes);
-    let trials = trials_by_side(&analysed, [&base_name, &name]);
+    let deciding = metric_name(&how.metric).unwrap_or(METRIC);
+    let mut comparisons = judge::judge_variants(&named_units, design, rule, deciding, &notes);
     apply_run_noise([base, other], &analysed, &base_name, &mut comparisons);
     let mut caveats = comparison_caveats(base, other, &differences);
-    caveats.extend(inherited_caveats(&analysed.concat()));
+    let bears = |c: &Caveat| c.level != CaveatLevel::Note && c.id != "ONE-RUN";
+    caveats.extend(caveats_of_runs(&analysed, |run| &run.results.caveats, bears));
     caveats::relax_noise_caveats(&mut caveats, comparisons.iter().filter(|c| c.decides));
-    let folders: Vec<&str> = base.iter().chain(other).map(|run| run.meta.id.as_str()).collect();
-    let whole = analysed.into_iter().flatten().next_back();
-    let mut findings = whole.unwrap_or_else(|| analyse_run(&RunRecord::default()));
-    findings.head.id = folders.join(", ");
-    findings.head.command = "compare".to_owned();
-    findings.caveats = caveats;
-    findings.trials = trials;
-    findings.comparisons = comparisons;
-    findings.differences = differences;
-    findings.variants.clear();
-    findings.replay_changes =
-        replay::changes_between_runs((&base_name, base), (&name, other), how.paired, how.margin);
-    findings.replays.clear();
-    findings.scaling = None;
-    findings.capacity = None;
-    findings.waits.clear();
-    findings.wait_groups.clear();
-    findings.watch_cost = None;
-    findings.noise.clear();
-    findings.checks.clear();
-    findings.timeline = RunTimeline::default();
-    if findings.void_caveat().is_some() {
-        withdraw_verdicts(&mut findings);
+    let mut allowed = caveats_of_runs(&analysed, |run| &run.results.allowed, |_| true);
+    allowed.sort_by_key(|caveat| caveat.level);
+    let mut results = FindingResults {
+        answer: Vec::new(),
+        caveats,
+        allowed,
+        trials: trials_by_side(&analysed, [&base_name, &name]),
+        comparisons,
+        differences,
+        replay_changes: replay::changes_between_runs(
+            (&base_name, base),
+            (&name, other),
+            how.paired,
+            how.margin,
+        ),
+    };
+    if results.void_caveat().is_some() {
+        withdraw_verdicts(&mut results, &mut []);
     }
-    let mut answer = answer::comparison_sentences(&findings.comparisons, &findings.differences);
-    answer.extend(replay::change_sentences(&findings.replay_changes));
-    findings.answer =
-        if findings.void_caveat().is_some() { mark_unreliable(answer) } else { answer };
-    findings
+    let mut answer = comparison_sentences(&results.comparisons, &results.differences);
+    answer.extend(replay::change_sentences(&results.replay_changes));
+    results.answer = if results.void_caveat().is_some() { mark_unreliable(answer) } else { answer };
+    let [ours, theirs] = analysed;
+    let side = |name: String, runs: Vec<RunFindings>| ComparedSide {
+        name,
+        runs: runs.into_iter().map(compared_run).collect(),
+    };
+    ComparisonFindings { results, sides: [side(base_name, ours), side(name, theirs)] }
+}
+
+fn compared_run(run: RunFindings) -> ComparedRun {
+    ComparedRun {
+        head: run.head,
+        data: run.data,
+        settings: run.settings,
+        plan: run.plan,
+        allowed: run.results.allowed,
+    }
 }
 
 /// Holds the comparisons against the noise of the machine during these runs.
 fn apply_run_noise(
     sides: [&[RunRecord]; 2],
-    analysed: &[Vec<Findings>],
+    analysed: &[Vec<RunFindings>],
     base_name: &str,
     comparisons: &mut [MetricComparison],
 ) {
@@ -142,19 +158,19 @@ fn apply_run_noise(
     if runs_of(0).iter().chain(&runs_of(1)).any(is_loud) {
         let slowed =
             |side: &str| noise::mean_slowdown(&runs_of(usize::from(side != base_name)), |_| true);
-        let trials = analysed.iter().flatten().flat_map(|found| &found.trials);
-        super::apply_noise(comparisons, slowed, trials);
+        let trials = analysed.iter().flatten().flat_map(|found| &found.results.trials);
+        apply_noise(comparisons, slowed, trials);
     }
 }
 
 /// Units of one side: each run counts its blocks on.
 fn side_units(
     runs: &[RunRecord],
-    found: &[Findings],
+    found: &[RunFindings],
     name: &str,
 ) -> (Vec<ComparisonUnit>, Vec<String>) {
     let loads: Vec<(&RunRecord, &[TrialFinding])> =
-        runs.iter().zip(found).map(|(run, found)| (run, &found.trials[..])).collect();
+        runs.iter().zip(found).map(|(run, found)| (run, &found.results.trials[..])).collect();
     let units = units::collect_units(&loads);
     let mut own: Vec<ComparisonUnit> = units.all_units().to_vec();
     for unit in &mut own {
@@ -165,11 +181,11 @@ fn side_units(
 }
 
 /// All loads, each named by its run and side.
-fn trials_by_side(analysed: &[Vec<Findings>], names: [&str; 2]) -> Vec<TrialFinding> {
+fn trials_by_side(analysed: &[Vec<RunFindings>], names: [&str; 2]) -> Vec<TrialFinding> {
     let mut all = Vec::new();
     for (side, name) in analysed.iter().zip(names) {
         for (number, found) in side.iter().enumerate() {
-            for trial in &found.trials {
+            for trial in &found.results.trials {
                 let mut trial = trial.clone();
                 trial.id = format!("{}/{}", found.head.id, trial.id);
                 trial.variant = name.to_owned();
@@ -196,10 +212,8 @@ fn side_names(
         return (ours, theirs);
     }
     let bare = |value: &str| value.split(" (").next().unwrap_or(value).to_owned();
-    let factors = differences::differing_factors(differences);
-    if let ([name], Some(one)) =
-        (&factors[..], differences.iter().find(|d| differences::is_factor(d)))
-    {
+    let factors = differing_factors(differences);
+    if let ([name], Some(one)) = (&factors[..], differences.iter().find(|d| is_factor(d))) {
         if one.kind == "setting" {
             return (format!("{name}={}", bare(&one.base)), format!("{name}={}", bare(&one.other)));
         }
@@ -217,7 +231,7 @@ fn comparison_caveats(
     differences: &[SetupDifference],
 ) -> Vec<Caveat> {
     let mut found = Vec::new();
-    let factors = differences::differing_factors(differences);
+    let factors = differing_factors(differences);
     if factors.len() > 1 {
         let more = factors.len().saturating_sub(LISTED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -231,9 +245,7 @@ fn comparison_caveats(
         let unlike: BTreeSet<String> = runs
             .iter()
             .skip(1)
-            .flat_map(|run| {
-                differences::differing_factors(&differences::run_differences(&runs[0], run))
-            })
+            .flat_map(|run| differing_factors(&run_differences(&runs[0], run)))
             .collect();
         if let Some(first) = unlike.first() {
             found.push(caveat_texts::MIXED.to_caveat(&[("side", &side), ("first", first)]));
@@ -245,33 +257,22 @@ fn comparison_caveats(
     found
 }
 
-/// Doubts about the runs themselves that bear on a comparison, each once.
-fn inherited_caveats(found: &[Findings]) -> Vec<Caveat> {
+/// Caveats of the runs themselves, each once, with how many runs have it.
+fn caveats_of_runs(
+    sides: &[Vec<RunFindings>],
+    of: fn(&RunFindings) -> &[Caveat],
+    bears: fn(&Caveat) -> bool,
+) -> Vec<Caveat> {
+    let found: Vec<&RunFindings> = sides.iter().flatten().collect();
     let mut all: Vec<Caveat> = Vec::new();
-    for caveat in found.iter().flat_map(|f| &f.caveats) {
-        let grave = caveat.level != CaveatLevel::Note && caveat.id != "ONE-RUN";
-        if grave && !all.iter().any(|known| known.id == caveat.id) {
-            let with = found.iter().filter(|f| f.caveats.iter().any(|c| c.id == caveat.id)).count();
+    for caveat in found.iter().flat_map(|run| of(run)).filter(|caveat| bears(caveat)) {
+        if !all.iter().any(|known| known.id == caveat.id) {
+            let has = |run: &&&RunFindings| of(run).iter().any(|c| c.id == caveat.id);
+            let with = found.iter().filter(has).count();
             let mut caveat = caveat.clone();
             caveat.evidence = format!("in {with} of {} runs: {}", found.len(), caveat.evidence);
             all.push(caveat);
         }
     }
     all
-}
-
-/// CONFOUNDED of a plan whose way changes several settings at once, as it was asked to.
-pub(in super::super) fn confounded_settings(input: &caveats::CaveatInput<'_>) -> Option<Caveat> {
-    let differences = differences::variant_differences(input.run, &super::variant_names(input.run));
-    let count = |variant: &str| differences.iter().filter(|d| d.variant == variant).count();
-    let most = differences.iter().max_by_key(|d| count(&d.variant))?;
-    let names: Vec<&str> =
-        differences.iter().filter(|d| d.variant == most.variant).map(|d| d.name.as_str()).collect();
-    (names.len() > 1).then(|| {
-        caveat_texts::CONFOUNDED_PLAN.to_caveat(&[
-            ("way", &most.variant),
-            ("things", &format_plural(names.len() as u64, "thing", "things")),
-            ("names", &names.join(", ")),
-        ])
-    })
 }
