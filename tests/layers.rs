@@ -15,16 +15,13 @@ const TABLE: &[(&str, &str)] = &[
     ("driver", "base plan recorder workload"),
     ("probe", "base plan client"),
     ("warm", "base plan recorder client server capture workload driver"),
-    ("archive", "base plan recorder probe"),
-    ("analysis", "base plan recorder probe archive"),
-    ("report", "base plan archive analysis"),
-    (
-        "experiment",
-        "base plan recorder client server capture workload driver probe warm archive analysis",
-    ),
+    ("archive", "base recorder probe"),
+    ("analysis", "base plan recorder archive"),
+    ("report", "plan archive analysis"),
+    ("experiment", "base plan recorder client server workload driver probe warm archive analysis"),
     (
         "cli",
-        "base plan recorder client server capture workload driver probe warm archive analysis \
+        "base plan recorder client server capture workload probe warm archive analysis \
          report experiment",
     ),
 ];
@@ -100,6 +97,89 @@ fn rooms_import_only_what_the_table_allows() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_table_has_no_circle_and_no_arrow_that_nobody_uses() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for (place, (room, allowed)) in TABLE.iter().enumerate() {
+        let (mut files, mut used) = (Vec::new(), BTreeSet::new());
+        rust_files(&src.join(room), &mut files);
+        for file in files {
+            used.extend(imports(&std::fs::read_to_string(&file).expect("a source file is text")));
+        }
+        for other in allowed.split_whitespace() {
+            if !TABLE[..place].iter().any(|(name, _)| *name == other) {
+                wrong.push(format!("{room} -> {other} points up the table"));
+            }
+            if !used.contains(other) {
+                wrong.push(format!("{room} -> {other} is used by nobody"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What stands after `super::` where that leads to the room's own level, in a file that lies `depth` below it.
+fn uses_of_siblings(text: &str, depth: usize) -> BTreeSet<String> {
+    let up = "super::".repeat(depth);
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices(&up) {
+        let rest = &text[at + up.len()..];
+        if text[..at].ends_with("super::") || rest.starts_with("super::") {
+            continue;
+        }
+        let end = rest.find(';').filter(|_| rest.starts_with('{'));
+        let end = end.or_else(|| rest.find(|c: char| !c.is_alphanumeric() && c != '_'));
+        found.extend(imports(&format!("crate::{}", &rest[..end.unwrap_or(rest.len())])));
+    }
+    found
+}
+
+/// Modules of `analysis` can be read from the leaves up: none needs, by way of others, itself, and none needs what only
+/// their common `mod.rs` names.
+#[test]
+fn analysis_has_no_circle_of_modules() {
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/analysis");
+    let mut files = Vec::new();
+    rust_files(&room, &mut files);
+    let mut arrows: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut modules = BTreeSet::new();
+    for file in files {
+        let path = file.strip_prefix(&room).expect("it lies in the room").with_extension("");
+        let mut parts: Vec<String> =
+            path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        // Tests may look at everything.
+        let for_tests = |part: &String| {
+            part.contains("tests") || part.contains("fixture") || part == "simulated"
+        };
+        if parts.iter().any(for_tests) {
+            continue;
+        }
+        parts.retain(|part| part != "mod");
+        let Some(module) = parts.first().cloned() else { continue };
+        modules.insert(module.clone());
+        let text = std::fs::read_to_string(&file).expect("a source file is text");
+        let text = text.split("#[cfg(test)]\nmod tests {").next().expect("there is a first part");
+        let code: Vec<&str> =
+            text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        for other in uses_of_siblings(&code.join("\n"), parts.len()) {
+            if other != module {
+                arrows.insert((module.clone(), other));
+            }
+        }
+    }
+    let strange: Vec<_> = arrows.iter().filter(|(_, to)| !modules.contains(to)).collect();
+    assert!(strange.is_empty(), "through mod.rs: {strange:?}");
+    // What needs nothing that is left goes; what can't go is a circle.
+    while let Some(leaf) =
+        modules.iter().find(|module| !arrows.iter().any(|(from, _)| from == *module)).cloned()
+    {
+        modules.remove(&leaf);
+        arrows.retain(|(_, to)| *to != leaf);
+    }
+    assert!(modules.is_empty(), "in circles, or above one: {arrows:?}");
 }
 
 #[test]
