@@ -4,6 +4,7 @@ mod written;
 
 pub(crate) use written::write_run;
 
+use super::findings::{ComparisonVerdict, Estimate, MetricComparison};
 use crate::archive::{
     Counters, ErrorRecord, IntervalRecord, RunMeta, RunRecord, RunState, SampleRecord,
     ServerRecord, StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
@@ -381,16 +382,6 @@ impl ServerSimulator {
             service: empty(),
             failed: empty(),
             lateness: new_histogram(),
-            tally: TallyRecord::default(),
-            errors: Vec::new(),
-            reconnects: 0,
-            clipped: 0,
-            abandoned: 0,
-            unopened: Vec::new(),
-            failure: None,
-            cpu_user_ns: 0,
-            cpu_system_ns: 0,
-            intervals: Vec::new(),
             ..Trial::default()
         }
     }
@@ -439,5 +430,32 @@ impl ServerSimulator {
         })
         .into();
         self.run
+    }
+}
+
+/// A configuration measured again, against itself.
+pub(super) fn repeated_comparison(
+    verdict: ComparisonVerdict,
+    runs: u32,
+    more_blocks: Option<u32>,
+) -> MetricComparison {
+    MetricComparison {
+        variant: "again".to_owned(),
+        base: "a".to_owned(),
+        metric: "events_per_s".to_owned(),
+        decides: true,
+        more_is_better: true,
+        ratio: Estimate { value: Some(1.0), ci95: Some((0.99, 1.01)), runs },
+        verdict,
+        paired: true,
+        margin: 0.02,
+        p: None,
+        signed_rank: None,
+        detectable: Some(0.035),
+        more_blocks,
+        noise: None,
+        within_noise: false,
+        pairs: Vec::new(),
+        notes: Vec::new(),
     }
 }

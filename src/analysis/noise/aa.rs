@@ -1,7 +1,6 @@
 //! A way against itself: what the machine resolves.
 
-use super::super::findings::AnswerSentence;
-use super::super::findings::{ComparisonVerdict, MetricComparison};
+use super::super::findings::{AnswerSentence, ComparisonVerdict, MetricComparison};
 use super::super::number_format::{format_percent, format_plural};
 use super::super::sentences::answer_texts;
 
@@ -37,33 +36,11 @@ fn more_blocks_text(found: &MetricComparison) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::Estimate;
-
-    fn comparison(verdict: ComparisonVerdict) -> MetricComparison {
-        MetricComparison {
-            variant: "a-again".to_owned(),
-            base: "a".to_owned(),
-            metric: "events_per_s".to_owned(),
-            decides: true,
-            more_is_better: true,
-            ratio: Estimate { value: Some(1.0), ci95: Some((0.99, 1.01)), runs: 5 },
-            verdict,
-            paired: true,
-            margin: 0.02,
-            p: None,
-            signed_rank: None,
-            detectable: Some(0.035),
-            more_blocks: Some(4),
-            noise: None,
-            within_noise: false,
-            pairs: Vec::new(),
-            notes: Vec::new(),
-        }
-    }
+    use crate::analysis::fixture_runs::repeated_comparison;
 
     #[test]
     fn a_machine_resolves_what_it_finds_the_same() {
-        let said = |verdict| aa_sentences(&[comparison(verdict)]).join(" ");
+        let said = |verdict| aa_sentences(&[repeated_comparison(verdict, 5, Some(4))]).join(" ");
         assert!(
             said(ComparisonVerdict::Same)
                 .starts_with("This machine can resolve 2.00 % in 5 blocks")

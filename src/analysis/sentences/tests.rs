@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use super::super::caveats::{self, CaveatInput};
 use super::super::findings::{AnswerSentence, CaveatLevel};
 use super::super::findings::{
-    CapacityFinding, ComparisonVerdict, Estimate, FindingResults, MetricComparison, RunFindings,
-    ScalingFinding, ScalingPoint, Stall, StallFindings, StallKind, SteadyState, SteadyVerdict,
-    WaitGroup,
+    CapacityFinding, ComparisonVerdict, Estimate, FindingResults, RunFindings, ScalingFinding,
+    ScalingPoint, Stall, StallFindings, StallKind, SteadyState, SteadyVerdict, WaitGroup,
 };
 use super::super::replay::fixture_replays;
 use super::super::{
@@ -544,25 +543,8 @@ fn finished() -> Vec<(FindingResults, &'static [&'static str])> {
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn made_up() -> Vec<AnswerSentence> {
     let mut all = Vec::new();
-    let comparison = |verdict, more_blocks| MetricComparison {
-        variant: "again".to_owned(),
-        base: "a".to_owned(),
-        metric: "events_per_s".to_owned(),
-        decides: true,
-        more_is_better: true,
-        ratio: Estimate { value: Some(1.0), ci95: Some((0.99, 1.01)), runs: 1 },
-        verdict,
-        paired: true,
-        margin: 0.02,
-        p: None,
-        signed_rank: None,
-        detectable: Some(0.035),
-        more_blocks,
-        noise: None,
-        within_noise: false,
-        pairs: Vec::new(),
-        notes: Vec::new(),
-    };
+    let comparison =
+        |verdict, more_blocks| fixture_runs::repeated_comparison(verdict, 1, more_blocks);
     for verdict in [ComparisonVerdict::Same, ComparisonVerdict::Unsure, ComparisonVerdict::Worse] {
         all.extend(noise::aa_sentences(&[comparison(verdict, Some(1))]));
     }
