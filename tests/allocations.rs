@@ -18,7 +18,12 @@ use sweat::workload::{
 };
 
 #[path = "it/fixture.rs"]
-#[expect(dead_code, reason = "the integration tests use the rest of it")]
+#[expect(
+    dead_code,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "the integration tests' own, which use the rest of it"
+)]
 mod fixture;
 
 /// The system's allocator, counted.
