@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use crate::archive::RunRecord;
 
 use super::caveats;
-use super::compare::differences::{differing_factors, is_factor, run_differences};
+use super::compare::differences::{NONE, VERSION, differing_factors, is_factor, run_differences};
 use super::compare::judge::{self, DecisionRule, StudyDesign};
 use super::compare::units::{self, ComparisonUnit};
 use super::compare::{METRIC, apply_noise, comparison_sentences, metric_name};
+use super::counters::server_variable;
 use super::findings::{
-    Caveat, CaveatLevel, ComparedRun, ComparedSide, ComparisonFindings, FindingResults,
-    MetricComparison, NoiseItem, RunFindings, SetupDifference, TrialFinding,
+    Caveat, CaveatLevel, ComparedRun, ComparedSide, ComparisonFindings, DifferenceKind,
+    FindingResults, MetricComparison, NoiseItem, RunFindings, SetupDifference, TrialFinding,
 };
 use super::number_format::{UNKNOWN, format_plural};
 use super::one_run::{analyse_run, withdraw_verdicts};
@@ -20,7 +21,8 @@ use super::statistics::correction::ALPHA;
 use super::{noise, replay};
 
 /// Differences that make two runs different experiments.
-const OTHER_EXPERIMENT: &[&str] = &["workload", "load", "data"];
+const OTHER_EXPERIMENT: &[DifferenceKind] =
+    &[DifferenceKind::Workload, DifferenceKind::Load, DifferenceKind::Data];
 /// Factors that an evidence lists.
 const LISTED: usize = 4;
 
@@ -46,7 +48,7 @@ pub fn differences_of(base: &[RunRecord], other: &[RunRecord]) -> Vec<SetupDiffe
 pub fn differing_settings(runs: &[RunRecord]) -> Vec<(String, Vec<String>)> {
     let Some((first, others)) = runs.split_first() else { return Vec::new() };
     let of_other = |other| run_differences(first, other).into_iter();
-    let settings = others.iter().flat_map(of_other).filter(|d| d.kind == "setting");
+    let settings = others.iter().flat_map(of_other).filter(|d| d.kind == DifferenceKind::Setting);
     let names: BTreeSet<String> = settings.map(|difference| difference.name).collect();
     let value = |run: &RunRecord, name: &str| {
         let found = run.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name));
@@ -211,17 +213,22 @@ fn side_names(
     if ours != theirs && !ours.is_empty() && !theirs.is_empty() {
         return (ours, theirs);
     }
-    let bare = |value: &str| value.split(" (").next().unwrap_or(value).to_owned();
     let factors = differing_factors(differences);
     if let ([name], Some(one)) = (&factors[..], differences.iter().find(|d| is_factor(d))) {
-        if one.kind == "setting" {
-            return (format!("{name}={}", bare(&one.base)), format!("{name}={}", bare(&one.other)));
+        if one.kind == DifferenceKind::Setting {
+            return (setting_text(base, name), setting_text(other, name));
         }
-        if one.kind == "server" && one.name == "version" {
+        if one.kind == DifferenceKind::Server && one.name == VERSION {
             return (one.base.clone(), one.other.clone());
         }
     }
     ("the base".to_owned(), "the other".to_owned())
+}
+
+/// `sync_binlog=0`, as the first of these runs began.
+fn setting_text(runs: &[RunRecord], name: &str) -> String {
+    let value = runs.first().and_then(|run| server_variable(run, name));
+    format!("{name}={}", value.unwrap_or(NONE))
 }
 
 /// CONFOUNDED, MIXED and ONE-RUN.

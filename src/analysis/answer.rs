@@ -91,7 +91,8 @@ fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {
             (" at least", words)
         },
     );
-    let arrival = if trial.arrival == "closed" { "closed loop" } else { &trial.arrival };
+    let is_plain = trial.closed_think_s == Some(0.0);
+    let arrival = if is_plain { "closed loop" } else { &trial.arrival };
     let errors = match trial.failed {
         0 => "no errors".to_owned(),
         failed => format_plural(failed, "event failed", "events failed"),

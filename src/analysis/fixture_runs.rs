@@ -6,8 +6,9 @@ pub(crate) use written::write_run;
 
 use super::findings::{ComparisonVerdict, Estimate, MetricComparison};
 use crate::archive::{
-    Counters, ErrorRecord, IntervalRecord, RunMeta, RunRecord, RunState, SampleRecord,
-    ServerRecord, StepRecord, TallyRecord, Trial, VariableRecord, WarmedRecord,
+    ArrivalRecord, Counters, ErrorRecord, IntervalRecord, LoadRequest, RecordedEngine,
+    RecordedErrorKind, RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StepRecord,
+    TallyRecord, Trial, TrialEnding, VariableRecord, WarmedRecord,
 };
 use crate::recorder::Histogram;
 pub(crate) use crate::recorder::new_histogram;
@@ -70,13 +71,14 @@ pub(crate) fn bench_run() -> RunRecord {
     trial.intervals[2].errors[1] = 7;
     trial.errors.push(ErrorRecord {
         class: HOSTILE.to_owned(),
-        kind: "server".to_owned(),
+        kind: RecordedErrorKind::Server,
         code: 1146,
         count: 7,
         first_text: format!("Table '{HOSTILE}' doesn't exist"),
     });
     let mut run = world.into_run("bench");
     run.plan += "time = \"10s\"\n";
+    run.meta.load = Some(LoadRequest::default());
     run
 }
 
@@ -236,7 +238,7 @@ impl ServerSimulator {
         work(self);
         self.run.steps.push(StepRecord {
             number,
-            kind: kind.to_owned(),
+            kind: kind.into(),
             way: variant.to_owned(),
             label: label.to_owned(),
             began_ns,
@@ -371,12 +373,12 @@ impl ServerSimulator {
             step: 0,
             workload: "queries".to_owned(),
             options: [("file".to_owned(), "lookups.sql".to_owned())].into(),
-            arrival: "closed".to_owned(),
+            arrival: ArrivalRecord::closed(0.0, "closed"),
             workers: 1,
-            engine: "threads".to_owned(),
+            engine: RecordedEngine::Threads,
             began_ns: self.now,
             ended_ns: self.now,
-            reason: "done".to_owned(),
+            reason: TrialEnding::Done,
             classes: self.classes.clone(),
             response: empty(),
             service: empty(),
@@ -389,11 +391,12 @@ impl ServerSimulator {
     fn into_run(mut self, command: &str) -> RunRecord {
         self.run.meta = RunMeta {
             asked: Default::default(),
+            load: Some(LoadRequest { fixed_work: true, ..LoadRequest::default() }),
             format: 1,
             tool_version: "0.1.0".to_owned(),
             id: format!("2026-11-21T07-40-15Z_{command}"),
             name: command.to_owned(),
-            command: command.to_owned(),
+            command: command.into(),
             origin_unix_ns: 1_795_246_815 * SECOND,
             ended_ns: Some(self.now),
             state: RunState::Done,

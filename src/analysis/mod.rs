@@ -45,14 +45,15 @@ pub use compare::{
 };
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{
-    BlockPair, CapacityFinding, CapacityStep, CheckFinding, ClassFinding, ComparedRun,
-    ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue, DataSize,
-    Estimate, FindingResults, Findings, InsideOutside, IntervalFinding, LatencyHeatmap,
-    LatencySummary, MetricComparison, NoiseItem, PoolTemperature, ProbeSeries, RateSpread, RawFile,
-    RunFindings, RunHeader, RunTimeline, ScalabilityLaw, ScalingFinding, ScalingPoint, SeriesUnit,
-    SetupDifference, SignedRank, SizeClass, SpectrumPoint, StageFinding, Stall, StallCause,
-    StallFindings, StallKind, SteadyState, SteadyVerdict, StepOutcome, TimelineStep, TrialFinding,
-    UnbegunArrivals, VariableFinding, VariantFinding, WaitFinding, WaitGroup, WaitTracingCost,
+    BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
+    ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,
+    DataSize, DifferenceKind, Estimate, FindingResults, Findings, HealthLevel, InsideOutside,
+    IntervalFinding, LatencyHeatmap, LatencySummary, MetricComparison, NoiseItem, PoolTemperature,
+    ProbeSeries, RateSpread, RawFile, RunFindings, RunHeader, RunTimeline, ScalabilityLaw,
+    ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit, SetupDifference, SignedRank, SizeClass,
+    SpectrumPoint, StageFinding, Stall, StallCause, StallFindings, StallKind, SteadyState,
+    SteadyVerdict, StepOutcome, TimelineStep, TrialFinding, UnbegunArrivals, VariableFinding,
+    VariantFinding, WaitFinding, WaitGroup, WaitSource, WaitTracingCost,
 };
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

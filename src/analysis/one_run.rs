@@ -1,6 +1,6 @@
 //! Everything there is to say about one run.
 
-use crate::archive::{RunMeta, RunRecord};
+use crate::archive::{RunCommand, RunMeta, RunRecord};
 
 use super::compare::InterimResult;
 use super::findings::{
@@ -47,7 +47,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     caveats::relax_noise_caveats(&mut doubts, deciding.chain(classes));
     let is_counted =
         compared.comparisons.is_empty() && warming::are_reads_counted(&variants, &trials);
-    if run.meta.command == "aa" || is_counted {
+    if run.meta.command == RunCommand::Aa || is_counted {
         caveats::downgrade_noise_caveats(&mut doubts);
     }
     let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
@@ -120,10 +120,10 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
         let changes = replay::change_sentences(&found.results.replay_changes);
         answer.splice(at..at, changes.into_iter().chain(replay::replay_sentences(&found.replays)));
     }
-    if found.head.command == "waits" {
+    if found.head.command == RunCommand::Waits {
         answer.splice(0..0, waits::wait_sentences(&found.waits, &found.wait_groups));
     }
-    if found.head.command == "aa" {
+    if found.head.command == RunCommand::Aa {
         answer.splice(0..0, noise::aa_sentences(&found.results.comparisons));
     }
     if found.results.void_caveat().is_some() { sentences::mark_unreliable(answer) } else { answer }

@@ -1,7 +1,7 @@
 //! Series over time from raw counters: gauges as they were read, rates as differences by real time.
 //! To add one: a line in `SPECS`.
 
-use crate::archive::{Counters, RunRecord};
+use crate::archive::{Counters, RecordedStepKind, RunRecord};
 
 use super::counters::page_bytes;
 use super::findings::{ProbeSeries, SeriesUnit};
@@ -167,7 +167,6 @@ const SPECS: &[SeriesSpec] = &[
 ];
 
 /// Kind of the steps that restart the server.
-const RESTART_COLD: &str = "restart_cold";
 /// Two readings closer than this give no rate: the clock's and the server's own grain would be the result.
 const CLOSEST_S: f64 = 0.02;
 /// A hole longer than this many usual spacings is a gap, not a line across it.
@@ -222,7 +221,7 @@ fn counter_readings(run: &RunRecord, name: &str) -> CounterReadings {
     }
     for step in &run.steps {
         // Another process counts from here on: nothing may be drawn or subtracted across.
-        if step.kind == RESTART_COLD {
+        if step.kind == RecordedStepKind::RestartCold {
             let ended_ns = step.ended_ns.unwrap_or(step.began_ns);
             all.push(((step.began_ns + ended_ns) as f64 / 2e9, None));
         }
@@ -337,7 +336,7 @@ mod tests {
     #[test]
     fn a_restart_leaves_a_gap_even_if_the_counter_is_higher() {
         let step = StepRecord {
-            kind: RESTART_COLD.to_owned(),
+            kind: RecordedStepKind::RestartCold,
             began_ns: 1_200_000_000,
             ended_ns: Some(1_800_000_000),
             ..StepRecord::default()

@@ -1,7 +1,7 @@
 //! Whole runs through `analyse`.
 
 use super::*;
-use crate::archive::{RunRecord, RunState};
+use crate::archive::{ArrivalRecord, RunRecord, RunState, TrialEnding};
 
 fn ids(findings: &RunFindings) -> Vec<&'static str> {
     findings.results.caveats.iter().map(|c| c.id).collect()
@@ -22,7 +22,7 @@ fn the_demo_is_answered_in_a_sentence() {
 }
 
 #[test]
-fn the_demo_compares_its_ways() {
+fn the_demo_compares_its_variants() {
     let findings = analyse_run(&fixture_runs::demo_run());
     let names: Vec<_> = findings.variants.iter().map(|w| w.variant.as_str()).collect();
     assert_eq!(names, ["none", "scan", "scan-classic", "load"]);
@@ -111,10 +111,25 @@ fn a_failed_run_is_void() {
     let mut run = fixture_runs::bench_run();
     run.meta.state = RunState::Failed;
     run.meta.why = Some("the server went away".to_owned());
-    run.trials[0].reason = "target_lost".to_owned();
+    run.trials[0].reason = TrialEnding::TargetLost;
     let findings = analyse_run(&run);
     let void = findings.results.void_caveat().unwrap();
     assert_eq!(void.id, "CUT");
     assert!(void.evidence.contains("the server went away"), "{}", void.evidence);
     assert!(void.evidence.contains("1 of 1 load cut"), "{}", void.evidence);
+}
+
+#[test]
+fn a_run_of_a_newer_version_is_reported_as_far_as_it_is_understood() {
+    let mut run = fixture_runs::demo_run();
+    run.meta.command = "explore".into();
+    run.steps.iter_mut().for_each(|step| step.kind = "clone".into());
+    for trial in &mut run.trials {
+        trial.arrival = ArrivalRecord::new("bursts".into(), "bursts of 5");
+        (trial.engine, trial.reason) = ("fibres".into(), "paused".into());
+    }
+    let findings = analyse_run(&run);
+    assert_eq!(findings.results.trials[0].arrival, "bursts of 5");
+    assert_eq!(findings.timeline.phases[0].kind.as_str(), "clone");
+    assert!(findings.results.caveats.iter().all(|caveat| caveat.id != "CLOSED-LOOP"));
 }

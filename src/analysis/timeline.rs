@@ -1,20 +1,14 @@
 //! What happened over time: steps with the warmth of the pool, intervals of the loads, series of the probes.
 
-use crate::archive::{IntervalRecord, RunRecord, Trial};
+use crate::archive::{IntervalRecord, RecordedStepKind, RunRecord, Trial};
 
 use super::findings::{IntervalFinding, PoolTemperature, RunTimeline, TimelineStep};
 use super::{heatmap, latency, series, trials};
 
-/// Kinds of steps that say something about the pool.
-const PREPARE: &str = "prepare";
-const RESTART_COLD: &str = "restart_cold";
-const WARM: &str = "warm";
-const LOAD: &str = "load";
-
 /// The whole timeline.
 pub(super) fn build_timeline(run: &RunRecord) -> RunTimeline {
     let phases = timeline_steps(run);
-    let shown = || phases.iter().filter(|p| p.kind != PREPARE);
+    let shown = || phases.iter().filter(|p| p.kind != RecordedStepKind::Prepare);
     let first = shown().map(|p| p.began_s).min_by(f64::total_cmp);
     let began_s = first.unwrap_or_else(|| first_known_s(run));
     let ended_s = shown().map(|p| p.ended_s).fold(last_load_s(run), f64::max).max(began_s);
@@ -45,11 +39,13 @@ fn timeline_steps(run: &RunRecord) -> Vec<TimelineStep> {
     let mut pool = PoolTemperature::AsFound;
     let mut phases = Vec::with_capacity(run.steps.len());
     for step in &run.steps {
-        let temperature = if step.kind == WARM { PoolTemperature::Warming } else { pool };
-        pool = match step.kind.as_str() {
-            RESTART_COLD => PoolTemperature::Cold,
-            WARM => PoolTemperature::Warm,
-            LOAD if pool != PoolTemperature::AsFound => PoolTemperature::Warm,
+        let is_load = step.kind == RecordedStepKind::Load;
+        let is_warming = step.kind == RecordedStepKind::Warm;
+        let temperature = if is_warming { PoolTemperature::Warming } else { pool };
+        pool = match step.kind {
+            RecordedStepKind::RestartCold => PoolTemperature::Cold,
+            RecordedStepKind::Warm => PoolTemperature::Warm,
+            RecordedStepKind::Load if pool != PoolTemperature::AsFound => PoolTemperature::Warm,
             _ => pool,
         };
         let began_s = step.began_ns as f64 / 1e9;
@@ -62,7 +58,7 @@ fn timeline_steps(run: &RunRecord) -> Vec<TimelineStep> {
             ended_s: step.ended_ns.map_or(last, |ns| ns as f64 / 1e9).max(began_s),
             cut: step.ended_ns.is_none(),
             temperature,
-            trial: run.trials.iter().position(|t| t.step == step.number && step.kind == LOAD),
+            trial: run.trials.iter().position(|t| is_load && t.step == step.number),
             warmed: step.warmed.clone(),
             notes: step.notes.clone(),
         });
@@ -118,7 +114,7 @@ mod tests {
     fn run(kinds: &[&str]) -> RunRecord {
         let step = |(place, kind): (usize, &&str)| StepRecord {
             number: place as u32 + 1,
-            kind: (*kind).to_owned(),
+            kind: (*kind).into(),
             began_ns: place as u64 * 1_000_000_000,
             ended_ns: Some((place as u64 + 1) * 1_000_000_000),
             ..StepRecord::default()

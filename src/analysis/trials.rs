@@ -32,6 +32,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
     let seconds = trial.ended_ns.saturating_sub(trial.began_ns) as f64 / 1e9;
     let tried = events + failed;
     let (steady, stalls) = steady_and_stalls(run, trial);
+    let timing = replay::timing_text(trial);
     TrialFinding {
         id: trial.id.clone(),
         variant: trial.variant.clone(),
@@ -39,7 +40,8 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         block: trial.block,
         value: trial.value,
         workload: trial.workload.clone(),
-        arrival: replay::timing_text(trial).unwrap_or_else(|| trial.arrival.clone()),
+        closed_think_s: trial.arrival.closed_think_s().filter(|_| timing.is_none()),
+        arrival: timing.unwrap_or_else(|| trial.arrival.text.clone()),
         workers: trial.workers,
         engine: trial.engine.clone(),
         reason: trial.reason.clone(),

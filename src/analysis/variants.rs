@@ -1,20 +1,19 @@
 //! The groups of an experiment against each other: what warming cost and what it brought.
 
-use crate::archive::{RunRecord, StepRecord};
+use crate::archive::{RecordedStepKind, RunRecord, StepRecord};
 
 use super::counters::first_counter_rise;
 use super::findings::{Estimate, PoolTemperature, TrialFinding, VariantFinding};
 use super::trials::DISK_BYTES;
 
-/// Kind of the steps that fill the pool.
-const WARM: &str = "warm";
-/// Kind of the steps that run the load.
-const LOAD: &str = "load";
-
 /// One finding per group, in the order they ran.
 pub(super) fn variant_findings(run: &RunRecord, trials: &[TrialFinding]) -> Vec<VariantFinding> {
     let mut names: Vec<&str> = Vec::new();
-    let warming = run.steps.iter().filter(|s| s.kind == WARM || s.kind == LOAD).map(|s| &s.way);
+    let warming = run
+        .steps
+        .iter()
+        .filter(|s| matches!(s.kind, RecordedStepKind::Warm | RecordedStepKind::Load))
+        .map(|s| &s.way);
     for name in warming.chain(run.trials.iter().map(|t| &t.variant)) {
         if !name.is_empty() && !names.contains(&name.as_str()) {
             names.push(name);
@@ -36,7 +35,7 @@ fn variant_finding(
         Estimate::one_run(trial.and_then(|t| times_faster(cold?, &trials[t])))
     };
     let warm: Vec<&StepRecord> =
-        run.steps.iter().filter(|s| s.way == variant && s.kind == WARM).collect();
+        run.steps.iter().filter(|s| s.way == variant && s.kind == RecordedStepKind::Warm).collect();
     let warm_s = sum_steps(&warm, warm_seconds);
     VariantFinding {
         variant: variant.to_owned(),

@@ -14,7 +14,7 @@ use crate::archive::{
     InstrumentRecord, OperationRecord, RunRecord, SampleRecord, Trial, WaitsRecord,
 };
 
-use super::findings::{AnswerSentence, WaitFinding, WaitGroup};
+use super::findings::{AnswerSentence, WaitFinding, WaitGroup, WaitSource};
 use super::number_format::{format_number, format_percent, format_plural, format_time_in_steps};
 use super::sentences::answer_texts;
 
@@ -51,7 +51,7 @@ pub(super) fn wait_findings(run: &RunRecord) -> Vec<WaitFinding> {
 
 /// Which rows there are, and what they are good for.
 struct RowSource {
-    word: &'static str,
+    kind: WaitSource,
     coverage: f64,
 }
 
@@ -62,14 +62,14 @@ fn row_source(waits: &WaitsRecord, instrument: &InstrumentRecord) -> Option<RowS
     let rows = instrument.row_count();
     let coverage = (rows as f64 / instrument.count as f64).min(1.0);
     let reads = f64::from(waits.drains_with_rows) / f64::from(waits.drains.max(1));
-    let word = if coverage >= AS_GOOD_AS_ALL {
-        "rows"
+    let kind = if coverage >= AS_GOOD_AS_ALL {
+        WaitSource::Rows
     } else if rows >= FEWEST && waits.drains >= 3 && reads >= ALL_OVER {
-        "sample"
+        WaitSource::Sample
     } else {
-        "summary"
+        WaitSource::Summary
     };
-    Some(RowSource { word, coverage })
+    Some(RowSource { kind, coverage })
 }
 
 fn instrument_finding(
@@ -80,7 +80,7 @@ fn instrument_finding(
     instrument: &InstrumentRecord,
 ) -> WaitFinding {
     let source = row_source(waits, instrument);
-    let has_rows = source.as_ref().is_some_and(|source| source.word != "summary");
+    let has_rows = source.as_ref().is_some_and(|source| source.kind != WaitSource::Summary);
     let cells = if has_rows { instrument.merged_cells() } else { Vec::new() };
     let step = waits.tick_ps;
     let longest_row = instrument.operations.iter().map(|o| o.max_ps).max();
@@ -101,7 +101,7 @@ fn instrument_finding(
         top_share: top_share(&cells),
         tick_s: step.map(|ps| ps as f64 / 1e12),
         clock: clock_ratio(waits),
-        source: source.as_ref().map_or("summary", |source| source.word).to_owned(),
+        source: source.as_ref().map_or(WaitSource::Summary, |source| source.kind),
         coverage: source.as_ref().map(|source| source.coverage),
         objects: (instrument.objects > 0).then_some(instrument.objects),
         busiest: (instrument.objects > 1).then(|| instrument.busiest as f64 / mean_objects),
@@ -121,7 +121,7 @@ fn operation_finding(
 ) -> WaitFinding {
     let source = row_source(waits, instrument);
     let step = waits.tick_ps;
-    let has_rows = source.as_ref().is_some_and(|source| source.word != "summary");
+    let has_rows = source.as_ref().is_some_and(|source| source.kind != WaitSource::Summary);
     let cells: &[(u64, u64)] = if has_rows { &part.cells } else { &[] };
     let mean_ps = (part.rows > 0).then(|| part.sum_ps as f64 / part.rows as f64);
     WaitFinding {
@@ -138,7 +138,7 @@ fn operation_finding(
         max_s: Some(round_to_tick(part.max_ps as f64, step)),
         top_share: top_share(cells),
         tick_s: step.map(|ps| ps as f64 / 1e12),
-        source: source.as_ref().map_or("summary", |source| source.word).to_owned(),
+        source: source.as_ref().map_or(WaitSource::Summary, |source| source.kind),
         coverage: source.as_ref().map(|source| source.coverage),
         ..WaitFinding::default()
     }
@@ -209,16 +209,16 @@ fn wait_notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let coverage = finding.coverage.unwrap_or(0.0);
-    match finding.source.as_str() {
+    match finding.source {
         _ if finding.count == 0 => notes.push("it was not waited for at all".to_owned()),
-        "sample" => notes.push(format!(
+        WaitSource::Sample => notes.push(format!(
             "percentiles are from {} of the waits, the last ones before each of {} reads of the \
              server's ring of {} rows",
             format_percent(coverage),
             waits.drains,
             format_number(waits.ring_rows.unwrap_or(0) as f64)
         )),
-        "summary" => notes.push(format!(
+        WaitSource::Summary => notes.push(format!(
             "no percentiles: rows of {} of the waits could be read, which is too few to stand \
              for the load",
             format_percent(coverage)

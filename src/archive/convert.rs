@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::recorded_names::{RecordedErrorKind, TrialEnding};
 use super::types::{
     Counters, ErrorRecord, IntervalRecord, SampleRecord, TallyRecord, Trial, UnopenedRecord,
     VariableRecord,
@@ -41,21 +42,24 @@ impl From<&Interval> for IntervalRecord {
     }
 }
 
-/// The word of a stop reason in the folder.
-pub fn reason_word(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Done => "done",
-        StopReason::Interrupted => "interrupted",
-        StopReason::TargetLost => "target_lost",
-        StopReason::Failed => "failed",
+impl From<StopReason> for TrialEnding {
+    fn from(reason: StopReason) -> TrialEnding {
+        match reason {
+            StopReason::Done => TrialEnding::Done,
+            StopReason::Interrupted => TrialEnding::Interrupted,
+            StopReason::TargetLost => TrialEnding::TargetLost,
+            StopReason::Failed => TrialEnding::Failed,
+        }
     }
 }
 
-fn kind_word(kind: EventErrorKind) -> &'static str {
-    match kind {
-        EventErrorKind::Server => "server",
-        EventErrorKind::Lost => "lost",
-        EventErrorKind::Protocol => "protocol",
+impl From<EventErrorKind> for RecordedErrorKind {
+    fn from(kind: EventErrorKind) -> RecordedErrorKind {
+        match kind {
+            EventErrorKind::Server => RecordedErrorKind::Server,
+            EventErrorKind::Lost => RecordedErrorKind::Lost,
+            EventErrorKind::Protocol => RecordedErrorKind::Protocol,
+        }
     }
 }
 
@@ -66,10 +70,10 @@ impl Trial {
         let total = &recording.total;
         self.classes = recording.class_names.clone();
         self.workers = recording.workers;
-        self.engine = recording.engine.to_owned();
+        self.engine = recording.engine.into();
         self.began_ns = total.began.0;
         self.ended_ns = total.ended.0;
-        self.reason = reason_word(recording.reason).to_owned();
+        self.reason = recording.reason.into();
         self.response = total.classes.iter().map(|c| c.response.clone()).collect();
         self.service = total.classes.iter().map(|c| c.service.clone()).collect();
         self.failed = total.classes.iter().map(|c| c.failed.clone()).collect();
@@ -95,7 +99,7 @@ impl Trial {
             .iter()
             .map(|e| ErrorRecord {
                 class: self.classes.get(usize::from(e.class.0)).cloned().unwrap_or_default(),
-                kind: kind_word(e.error.kind).to_owned(),
+                kind: e.error.kind.into(),
                 code: e.error.code,
                 count: e.count,
                 first_text: e.first_text.clone(),

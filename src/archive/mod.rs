@@ -20,8 +20,10 @@ mod error;
 mod file;
 mod hlog;
 mod manifest;
+mod old_folders;
 mod plan_lock;
 mod reader;
+mod recorded_names;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -30,16 +32,20 @@ mod types;
 mod waits;
 mod writer;
 
-pub use convert::{finite_counters, join_variables, reason_word};
+pub use convert::{finite_counters, join_variables};
 pub use error::ArchiveError;
 pub use hlog::hdr_base64;
 pub use manifest::manifest_hashes;
 pub use plan_lock::{PlanLock, file_sha256, read_plan_lock};
 pub use reader::{latest_run, list_runs, read_meta, read_run};
+pub use recorded_names::{
+    ArrivalKind, ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand,
+    TrialEnding,
+};
 pub use types::{
-    CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, RunMeta, RunRecord,
-    RunState, SIDE_EFFECT, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord, Trial,
-    UnopenedRecord, VariableRecord, WarmedRecord,
+    CapacityRequest, Counters, ErrorRecord, ExperimentRequest, IntervalRecord, LoadRequest,
+    RunMeta, RunRecord, RunState, SampleRecord, ServerRecord, StageRecord, StepRecord, TallyRecord,
+    Trial, UnopenedRecord, VariableRecord, WarmedRecord,
 };
 pub use waits::{InstrumentRecord, OperationRecord, WaitsRecord};
 pub use writer::RunWriter;

@@ -9,16 +9,17 @@ use serde::de::DeserializeOwned;
 use super::error::ArchiveError;
 use super::manifest::{self, RunManifest};
 use super::types::{RunMeta, RunRecord, RunState, SampleRecord, StepRecord, Trial};
-use super::{FORMAT, trial};
+use super::{FORMAT, old_folders, trial};
 
 /// Loads a run folder.
 ///
 /// # Errors
 /// When it is none, or was written by a newer sweat.
 pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
-    let meta = read_meta(dir)?;
+    let mut meta = read_meta(dir)?;
     let mut damage = Vec::new();
     let plan = read_text(dir, "plan.toml", &mut damage);
+    meta.load.get_or_insert_with(|| old_folders::load_request_of_plan(&plan));
     let steps = read_steps(dir, &mut damage);
     let mut trials: Vec<Trial> = list_entries(&dir.join("trials"), &mut damage)
         .iter()
@@ -28,9 +29,8 @@ pub fn read_run(dir: &Path) -> Result<RunRecord, ArchiveError> {
     trials.sort_by_key(|trial| trial.step);
     let samples = read_samples(&dir.join("raw"), &mut damage);
     let variables = read_variables(dir, &mut damage);
-    if meta.state == RunState::Running {
-        damage.push("the run was cut, or is still running".to_owned());
-    } else {
+    // A run that was not closed has no manifest to miss.
+    if meta.state != RunState::Running {
         check_manifest(dir, &mut damage);
     }
     Ok(RunRecord { meta, plan, steps, trials, samples, variables, damage })
@@ -113,7 +113,9 @@ fn read_steps(dir: &Path, damage: &mut Vec<String>) -> Vec<StepRecord> {
     let (lines, bad) = parse_json_lines::<StepRecord>(text.as_bytes());
     damage.extend(bad.map(|why| format!("steps.jsonl {why}")));
     let steps: BTreeMap<u32, StepRecord> = lines.into_iter().map(|s| (s.number, s)).collect();
-    steps.into_values().collect()
+    let mut steps: Vec<StepRecord> = steps.into_values().collect();
+    steps.iter_mut().for_each(old_folders::fill_side_effects);
+    steps
 }
 
 fn read_variables(dir: &Path, damage: &mut Vec<String>) -> Vec<super::VariableRecord> {

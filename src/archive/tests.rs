@@ -97,7 +97,7 @@ fn head() -> Trial {
         step: 3,
         workload: "oltp".to_owned(),
         options: BTreeMap::from([("tables".to_owned(), "4".to_owned())]),
-        arrival: "closed".to_owned(),
+        arrival: ArrivalRecord::closed(0.0, "closed"),
         classes: NAMES.map(str::to_owned).to_vec(),
         ..Trial::default()
     }
@@ -106,7 +106,8 @@ fn head() -> Trial {
 fn meta() -> RunMeta {
     RunMeta {
         name: "demo run".to_owned(),
-        command: "bench".to_owned(),
+        command: RunCommand::Bench,
+        load: Some(LoadRequest { until_steady: true, fixed_work: false }),
         origin_unix_ns: 1_795_246_815_123_456_789,
         seed: u64::MAX,
         facts: BTreeMap::from([("rows".to_owned(), serde_json::json!(1_000_000))]),
@@ -117,7 +118,7 @@ fn meta() -> RunMeta {
 fn step(number: u32, ended: Option<u64>) -> StepRecord {
     StepRecord {
         number,
-        kind: "load".to_owned(),
+        kind: RecordedStepKind::Load,
         began_ns: 5,
         ended_ns: ended,
         before: Counters::from([("Uptime".to_owned(), 3.0), ("disk.vda.busy_ms".to_owned(), 0.1)]),
@@ -282,7 +283,7 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
     let run = read_run(&dir).unwrap();
     let sum = recording(&NAMES, &intervals).total;
     let trial = &run.trials[0];
-    assert_eq!(trial.reason, "cut");
+    assert_eq!(trial.reason, TrialEnding::Cut);
     assert_eq!(trial.intervals.len(), 3);
     assert_eq!(trial.response[0], sum.classes[0].response);
     assert_eq!(trial.failed[1], sum.classes[1].failed);
@@ -293,7 +294,7 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
     // Flushed every three seconds of the run: at most the last three samples are lost.
     assert!(run.samples.len() >= 16, "{}", run.samples.len());
     assert_eq!(run.meta.state, RunState::Running);
-    assert!(run.damage.iter().any(|d| d.contains("the run was cut")), "{:?}", run.damage);
+    assert_eq!(run.meta.state, RunState::Running);
     assert!(run.damage.iter().any(|d| d.contains("trial 01-none-1: was cut")), "{:?}", run.damage);
 }
 
@@ -471,4 +472,79 @@ fn steps_inside_events_and_stages_are_kept() {
         assert_eq!(trial.step_failed[0].len(), 2);
         assert_eq!(trial.response.iter().map(|h| h.len()).sum::<u64>(), 0, "steps are no events");
     }
+}
+
+/// A copy of a folder that an earlier version wrote, with texts of its files replaced.
+fn older_run(changes: &[(&str, &str, &str)]) -> RunRecord {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs/demo-v1");
+    let to = tempfile::tempdir().unwrap();
+    copy_folder(&from, to.path());
+    for (file, old, new) in changes {
+        let path = to.path().join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(old), "{file}: {old}");
+        std::fs::write(&path, text.replacen(old, new, 1)).unwrap();
+    }
+    let mut run = read_run(to.path()).unwrap();
+    run.damage.retain(|why| !why.ends_with("the run ended"));
+    assert_eq!(run.damage, Vec::<String>::new());
+    run
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy_folder(&path, &to);
+        } else {
+            std::fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+const TRIAL: &str = "trials/01-none-1/trial.json";
+
+#[test]
+fn what_an_older_folder_says_in_words_is_read_as_data() {
+    let run = older_run(&[]);
+    assert_eq!(run.meta.command, RunCommand::Demo);
+    assert_eq!(run.meta.load, Some(LoadRequest { until_steady: false, fixed_work: true }));
+    assert_eq!(run.steps[0].kind, RecordedStepKind::Prepare);
+    let trial = &run.trials[0];
+    assert_eq!((&trial.reason, &trial.engine), (&TrialEnding::Done, &RecordedEngine::Threads));
+    assert_eq!(trial.arrival, ArrivalRecord::closed(0.0, "closed"));
+    let words = "closed, 5ms think time";
+    let run = older_run(&[
+        (TRIAL, "\"closed\"", &format!("\"{words}\"")),
+        ("plan.toml", "[load]\n", "[load]\ntime = \"1h\"\nuntil-steady = true\n"),
+        ("steps.jsonl", "\"notes\":[\"cold", "\"notes\":[\"side effect: pages is 8\",\"cold"),
+    ]);
+    assert_eq!(run.trials[0].arrival, ArrivalRecord::closed(0.005, words));
+    assert_eq!(run.meta.load, Some(LoadRequest { until_steady: true, fixed_work: false }));
+    assert!(run.steps.iter().any(|step| step.side_effects == ["pages is 8"]));
+}
+
+#[test]
+fn names_of_a_newer_version_are_kept_and_no_damage() {
+    let run = older_run(&[
+        (
+            TRIAL,
+            "\"arrival\": \"closed\"",
+            "\"arrival\": \"bursts of 5\", \"arrival_kind\": \"bursts\"",
+        ),
+        (TRIAL, "\"engine\": \"threads\"", "\"engine\": \"fibres\""),
+        (TRIAL, "\"reason\": \"done\"", "\"reason\": \"paused\""),
+        ("meta.json", "\"command\": \"demo\"", "\"command\": \"explore\""),
+        ("steps.jsonl", "\"kind\":\"prepare\"", "\"kind\":\"clone\""),
+    ]);
+    let trial = &run.trials[0];
+    let words = [trial.engine.as_str(), trial.reason.as_str(), trial.arrival.kind.as_str()];
+    assert_eq!(words, ["fibres", "paused", "bursts"]);
+    assert_eq!(
+        (trial.arrival.text.as_str(), trial.arrival.closed_think_s()),
+        ("bursts of 5", None)
+    );
+    assert_eq!(run.meta.command, RunCommand::Other("explore".to_owned()));
+    assert!(run.steps.iter().any(|step| step.kind == RecordedStepKind::Other("clone".to_owned())));
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::hlog::{self, HistogramKind};
+use super::old_folders;
+use super::recorded_names::{ArrivalKind, ArrivalRecord, RecordedEngine, TrialEnding};
 use super::types::{ErrorRecord, IntervalRecord, StageRecord, TallyRecord, Trial, UnopenedRecord};
 use super::{replay, waits};
 use crate::recorder::{Histogram, SparseHistogram, WorkloadFacts, new_histogram};
@@ -29,13 +31,19 @@ pub(super) struct TrialFile {
     options: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     facts: Option<WorkloadFacts>,
+    /// In words.
     arrival: String,
+    /// Absent in older folders, whose words are read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrival_kind: Option<ArrivalKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    think_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     offered_per_s: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StageRecord>,
     workers: usize,
-    engine: String,
+    engine: RecordedEngine,
     classes: Vec<String>,
     /// Steps inside events: classes of kind `step`, whose events are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -48,7 +56,7 @@ pub(super) struct TrialFile {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct TrialTotals {
     ended_ns: u64,
-    reason: String,
+    reason: TrialEnding,
     /// Good events per class.
     events: Vec<u64>,
     /// Failed events per class.
@@ -157,7 +165,9 @@ impl TrialFile {
             workload: t.workload.clone(),
             options: t.options.clone(),
             facts: t.facts.clone(),
-            arrival: t.arrival.clone(),
+            arrival: t.arrival.text.clone(),
+            arrival_kind: Some(t.arrival.kind.clone()),
+            think_s: t.arrival.closed_think_s(),
             offered_per_s: t.offered_per_s,
             stages: t.stages.clone(),
             workers: t.workers,
@@ -167,6 +177,14 @@ impl TrialFile {
             began_ns: t.began_ns,
             totals,
         }
+    }
+
+    fn to_arrival(&self) -> ArrivalRecord {
+        let Some(kind) = &self.arrival_kind else {
+            return old_folders::arrival_of_text(&self.arrival);
+        };
+        let think_s = self.think_s.unwrap_or(0.0);
+        ArrivalRecord { kind: kind.clone(), think_s, text: self.arrival.clone() }
     }
 
     fn to_trial(&self) -> Trial {
@@ -181,7 +199,7 @@ impl TrialFile {
             workload: self.workload.clone(),
             options: self.options.clone(),
             facts: self.facts.clone(),
-            arrival: self.arrival.clone(),
+            arrival: self.to_arrival(),
             offered_per_s: self.offered_per_s,
             stages: self.stages.clone(),
             workers: self.workers,
@@ -227,7 +245,7 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
     match file.totals {
         Some(totals) => apply_totals(&mut trial, totals, &mut note),
         None => {
-            trial.reason = "cut".to_owned();
+            trial.reason = TrialEnding::Cut;
             note("was cut: totals are the sum of its intervals".to_owned());
         }
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::WaitsRecord;
+use super::recorded_names::{
+    ArrivalRecord, RecordedEngine, RecordedErrorKind, RecordedStepKind, RunCommand, TrialEnding,
+};
 use crate::recorder::{Histogram, ReplayTotals, SparseHistogram, WorkloadFacts, new_histogram};
 
 /// Raw counters and gauges by name, as read from server and host at one moment. Names of host
@@ -57,8 +60,8 @@ pub struct RunMeta {
     pub id: String,
     /// The plan's name.
     pub name: String,
-    /// Which command: `bench`, `demo`, `warm`.
-    pub command: String,
+    /// Which command.
+    pub command: RunCommand,
     /// Wall time of the clock's origin, nanoseconds since 1970.
     pub origin_unix_ns: u64,
     /// When the run ended.
@@ -72,6 +75,9 @@ pub struct RunMeta {
     /// What the plan asked.
     #[serde(default, skip_serializing_if = "ExperimentRequest::is_plain")]
     pub asked: ExperimentRequest,
+    /// What the plan asked of a load; filled in by the reader where the folder is older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadRequest>,
     /// The server, once known.
     pub server: Option<ServerRecord>,
     /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
@@ -128,6 +134,16 @@ pub struct CapacityRequest {
     pub confirm_s: f64,
 }
 
+/// What the plan asked of a load, as far as findings need it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadRequest {
+    /// It was to run until it is steady.
+    pub until_steady: bool,
+    /// It ends when its work is done, not after a time.
+    pub fixed_work: bool,
+}
+
 impl ExperimentRequest {
     fn is_plain(&self) -> bool {
         *self == ExperimentRequest::default()
@@ -151,16 +167,13 @@ pub struct ServerRecord {
     pub sandbox: bool,
 }
 
-/// What a step's note about a side effect begins with.
-pub const SIDE_EFFECT: &str = "side effect: ";
-
 /// One step of the experiment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// 1-based place.
     pub number: u32,
-    /// `prepare`, `restart_cold`, `warm`, `settle`, `load`, ...
-    pub kind: String,
+    /// What it does.
+    pub kind: RecordedStepKind,
     /// The group it belongs to, `none`, `scan`, ...; empty if there are no groups.
     pub way: String,
     /// In words, for people.
@@ -177,6 +190,9 @@ pub struct StepRecord {
     pub warmed: Option<WarmedRecord>,
     /// What else is worth keeping: proof of coldness, what was used to reset.
     pub notes: Vec<String>,
+    /// What settings moved beside what was asked, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub side_effects: Vec<String>,
     /// How quiet the machine was just before and just after, raw.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub noise: Counters,
@@ -236,22 +252,22 @@ pub struct Trial {
     pub options: BTreeMap<String, String>,
     /// What the workload declares of itself; absent in folders that know no facts yet.
     pub facts: Option<WorkloadFacts>,
-    /// The load in words: `closed`, `poisson 4000/s`.
-    pub arrival: String,
+    /// When events were due.
+    pub arrival: ArrivalRecord,
     /// Open loop: events per second offered, in the mean of the load.
     pub offered_per_s: Option<f64>,
     /// Open loop whose rate changed: its stages in their order.
     pub stages: Vec<StageRecord>,
     /// Workers.
     pub workers: usize,
-    /// `threads` or `reactor`.
-    pub engine: String,
+    /// What ran the workers.
+    pub engine: RecordedEngine,
     /// When the first event could begin.
     pub began_ns: u64,
     /// When the last one ended.
     pub ended_ns: u64,
-    /// `done`, `interrupted`, `target_lost`, `failed`; `cut` if sweat itself was killed.
-    pub reason: String,
+    /// How it ended.
+    pub reason: TrialEnding,
     /// Class names.
     pub classes: Vec<String>,
     /// Per class: response times of good events.
@@ -309,14 +325,14 @@ impl Default for Trial {
             workload: String::new(),
             options: BTreeMap::new(),
             facts: None,
-            arrival: String::new(),
+            arrival: ArrivalRecord::default(),
             offered_per_s: None,
             stages: Vec::new(),
             workers: 0,
-            engine: String::new(),
+            engine: RecordedEngine::default(),
             began_ns: 0,
             ended_ns: 0,
-            reason: String::new(),
+            reason: TrialEnding::default(),
             classes: Vec::new(),
             response: Vec::new(),
             service: Vec::new(),
@@ -407,8 +423,8 @@ impl TallyRecord {
 pub struct ErrorRecord {
     /// Class name.
     pub class: String,
-    /// `server`, `lost`, `protocol`.
-    pub kind: String,
+    /// Where it comes from.
+    pub kind: RecordedErrorKind,
     /// Number.
     pub code: u16,
     /// How often.

@@ -1,5 +1,7 @@
 //! `sweat aa`: a plan against itself. What differs between a way and itself is what this machine can't tell apart.
 
+use crate::archive::RunCommand;
+
 use clap::{ArgMatches, Command};
 
 use super::context::CliContext;
@@ -38,7 +40,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     let mut listener = StepLines::new(args, context, &plan, repeats);
     let mut script = BlockSchedule::new(&plan, &|_| false);
-    let finished = experiment::run_schedule(&plan, &mut script, "aa", &context.stop, &mut listener);
+    let finished =
+        experiment::run_schedule(&plan, &mut script, RunCommand::Aa, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -10,6 +10,8 @@ mod listener;
 pub(super) mod live;
 mod stream;
 
+use crate::archive::RunCommand;
+
 use clap::{Arg, ArgMatches, Command};
 
 use super::context::CliContext;
@@ -149,7 +151,7 @@ fn run_load(
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let mut listener = listener::TerminalListener::new(plan, args, context);
-    let finished = experiment::run_plan(plan, "bench", &context.stop, &mut listener);
+    let finished = experiment::run_plan(plan, RunCommand::Bench, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

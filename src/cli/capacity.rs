@@ -1,6 +1,8 @@
 //! `sweat capacity`: the highest rate at which objectives hold.
 //! The flags are those of `bench`, but for those that say when events begin.
 
+use crate::archive::RunCommand;
+
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -61,7 +63,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let (kind, args) = bench::split_workload(args);
     let plan = plan_from_args(kind, args, context)?;
     let mut listener = StepLines::new(args, context, &plan, None);
-    let finished = experiment::run_plan(&plan, "capacity", &context.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, RunCommand::Capacity, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::exit::CommandOutcome;
 use super::report::{find_run, read_run, render_report};
-use crate::analysis::{self, RunFindings};
+use crate::analysis::{self, CheckOutcome, RunFindings};
 use crate::archive::RunRecord;
 use crate::plan::{Check, Mistake, Mistakes, checks_in};
 use crate::report::{self, ReportStyle};
@@ -161,10 +161,10 @@ pub(super) fn write_files(
 
 /// What the checks mean for the exit code: a failed one is a negative verdict, and an unsure one is no pass.
 pub(super) fn checks_outcome(findings: &RunFindings) -> CommandOutcome {
-    let any = |verdict: &str| findings.checks.iter().any(|c| c.verdict == verdict);
+    let any = |verdict: CheckOutcome| findings.checks.iter().any(|c| c.verdict == verdict);
     match () {
-        () if any("fail") => CommandOutcome::Negative,
-        () if any("unsure") => CommandOutcome::Unsure,
+        () if any(CheckOutcome::Fail) => CommandOutcome::Negative,
+        () if any(CheckOutcome::Unsure) => CommandOutcome::Unsure,
         () => CommandOutcome::Done,
     }
 }

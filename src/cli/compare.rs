@@ -10,7 +10,7 @@ use crate::analysis::{
     CaveatLevel, ComparisonFindings, ComparisonOptions, ComparisonVerdict, SetupDifference,
     compare_runs, differences_of, metric_name, metric_names,
 };
-use crate::archive::RunRecord;
+use crate::archive::{RunRecord, RunState};
 use crate::base::units::parse_share;
 use crate::plan::{Mistake, Mistakes, nearest_name};
 use crate::report::{self as formats, FORMATS, ReportStyle};
@@ -197,7 +197,9 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
         };
         let variants: BTreeSet<&str> = run.trials.iter().map(|t| t.variant.as_str()).collect();
         let name = dir.display();
-        if let Some(damage) = run.damage.first() {
+        let open = "the run was cut, or is still running".to_owned();
+        let is_open = run.meta.state == RunState::Running;
+        if let Some(damage) = run.damage.first().or(is_open.then_some(&open)) {
             mistake(
                 format!("{name} is not whole: {damage}"),
                 "compare whole runs; copy the folder again if this is a copy, `sweat report` \
@@ -237,7 +239,7 @@ fn check_same_experiment(differences: &[SetupDifference]) -> anyhow::Result<()> 
         .iter()
         .filter(|difference| difference.is_another_experiment())
         .map(|d| Mistake {
-            place: format!("{} {}", d.kind, d.name),
+            place: format!("{} {}", d.kind.as_str(), d.name),
             why: format!("the base has {}, the other {}: not the same experiment", d.base, d.other),
             hint: Some(
                 "compare runs that did the same; --force compares these all the same".to_owned(),

@@ -2,6 +2,8 @@
 
 mod plan;
 
+use crate::archive::RunCommand;
+
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -77,7 +79,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return Ok(CommandOutcome::Done);
     }
     let mut listener = DemoListener::new(args, context, &plan);
-    let finished = experiment::run_plan(&plan, "demo", &context.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, RunCommand::Demo, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

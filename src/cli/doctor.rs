@@ -10,9 +10,9 @@ use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::progress::ProgressLine;
-use crate::analysis::NoiseItem;
 use crate::analysis::noise::{self, ServerItem, judge_noise, judge_server, resolvable_difference};
 use crate::analysis::number_format::{format_bytes, format_number, format_percent};
+use crate::analysis::{HealthLevel, NoiseItem};
 use crate::experiment::doctor::{DoctorOptions, Examination, examine_system};
 use crate::plan::{Mistake, TargetPlan};
 use crate::probe::noise::NoiseChecks;
@@ -88,7 +88,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         false => to_text(&found, &items, &server, &dir),
     };
     context.print_output(&text)?;
-    let void = items.iter().any(|item| item.level == "void");
+    let void = items.iter().any(|item| item.level == HealthLevel::Void);
     Ok(if void && args.get_flag("strict") { CommandOutcome::Void } else { CommandOutcome::Done })
 }
 
@@ -101,12 +101,12 @@ fn to_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir:
             "" => "yes".to_owned(),
             unit => format!("{} {unit}", format_number(item.value)),
         };
-        text += &item_row(item.level, item.title, &value, &item.remedy);
+        text += &item_row(item.level.as_str(), item.title, &value, &item.remedy);
     }
     if let Some(facts) = &found.server {
         text += &format!("\nServer   {}, {}\n", facts.version, facts.address);
         for item in server {
-            text += &item_row(item.level, item.title, &item.value, &item.remedy);
+            text += &item_row(item.level.as_str(), item.title, &item.value, &item.remedy);
         }
     }
     text += &format!("\nFlushed writes went to {}.\n", dir.display());
@@ -124,7 +124,8 @@ fn item_row(level: &str, title: &str, value: &str, remedy: &str) -> String {
 
 /// The answer first.
 fn verdict_text(found: &Examination, items: &[NoiseItem]) -> String {
-    let voids: Vec<&str> = items.iter().filter(|i| i.level == "void").map(|i| i.title).collect();
+    let voids: Vec<&str> =
+        items.iter().filter(|i| i.level == HealthLevel::Void).map(|i| i.title).collect();
     let mut text = match &voids[..] {
         [] => String::new(),
         voids => format!("VOID: a run now would mean nothing: {}.\n", voids.join(", ")),
@@ -169,7 +170,7 @@ fn to_json(
         .map(|i| {
             json!({
                 "id": i.id, "title": i.title, "value": i.value, "unit": i.unit,
-                "level": i.level, "remedy": i.remedy,
+                "level": i.level.as_str(), "remedy": i.remedy,
             })
         })
         .collect();
@@ -177,7 +178,7 @@ fn to_json(
         .iter()
         .map(|i| {
             json!({
-                "id": i.id, "title": i.title, "value": i.value, "level": i.level,
+                "id": i.id, "title": i.title, "value": i.value, "level": i.level.as_str(),
                 "remedy": i.remedy,
             })
         })
@@ -187,7 +188,7 @@ fn to_json(
     let level = noise::worst_level(items);
     let report = json!({
         "schema": SCHEMA,
-        "level": level,
+        "level": level.as_str(),
         "host": found.host,
         "dir": dir,
         "machine": machine,

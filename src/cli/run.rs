@@ -9,6 +9,7 @@ use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
 use super::{connection, plan_file, present, replay};
 use crate::analysis;
+use crate::archive::RunCommand;
 use crate::archive::{self, PlanLock, RunRecord};
 use crate::base::RealClock;
 use crate::base::units::parse_count;
@@ -79,8 +80,13 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     };
     let mut listener = StepLines::new(args, context, &plan, repeats);
     let mut script = experiment::build_schedule(&plan, &is_clear);
-    let finished =
-        experiment::run_schedule(&plan, &mut *script, "run", &context.stop, &mut listener);
+    let finished = experiment::run_schedule(
+        &plan,
+        &mut *script,
+        RunCommand::Run,
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

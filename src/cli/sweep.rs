@@ -1,6 +1,8 @@
 //! `sweat sweep`: one load at several levels or with several values of a setting.
 //! The flags are those of `bench`; what is varied stands before them.
 
+use crate::archive::RunCommand;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::context::CliContext;
@@ -59,7 +61,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         return Ok(CommandOutcome::Done);
     }
     let mut listener = StepLines::new(args, context, &plan, None);
-    let finished = experiment::run_plan(&plan, "sweep", &context.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, RunCommand::Sweep, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -1,5 +1,7 @@
 //! `sweat waits`: what a server waits for during a load, by instrument, and what looking costs.
 
+use crate::archive::RunCommand;
+
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -86,8 +88,13 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let plan = plan_from_args(workload, args, context)?;
     let mut listener = TerminalListener::new(&plan, args, context);
     let mut script = WatchCostSchedule::new(&plan, !args.get_flag("no-cost"));
-    let finished =
-        experiment::run_schedule(&plan, &mut script, "waits", &context.stop, &mut listener);
+    let finished = experiment::run_schedule(
+        &plan,
+        &mut script,
+        RunCommand::Waits,
+        &context.stop,
+        &mut listener,
+    );
     drop(listener);
     present::present_run(finished?, args, context)
 }

@@ -75,12 +75,16 @@ fn load_step(ask: &SearchStep, pass: u32) -> PlanStep {
 mod tests {
     use super::*;
     use crate::analysis::capacity::SearchPhase;
+    use crate::archive::RecordedStepKind;
 
     #[test]
     fn a_step_of_the_search_is_a_load_with_its_rate_and_time() {
         let ask = SearchStep { phase: SearchPhase::Curve, per_second: Some(400.0), seconds: 13.0 };
         let step = load_step(&ask, 3);
-        assert_eq!((step.kind_name(), step.variant.as_str()), ("load", "curve"));
+        assert_eq!(
+            (step.recorded_kind(), step.variant.as_str()),
+            (RecordedStepKind::Load, "curve")
+        );
         let StepKind::Load { pass: 3, over } = step.kind else { panic!("{step:?}") };
         assert_eq!((over.per_second, over.time.map(|t| t.as_secs())), (Some(400.0), Some(13)));
     }

@@ -94,12 +94,15 @@ impl StepRunner<'_, '_, '_> {
         let TargetPlan::Sandbox(sandbox) = &self.plan.target else { return Ok(()) };
         let Some(target) = self.environment.target() else { return Ok(()) };
         let asked: Settings = sandbox.settings.iter().chain(settings).cloned().collect();
-        let notes =
+        let remarks =
             settings::check_running_settings(target, self.run.stop, &asked, &mut self.first_start)?;
+        let effects = remarks.side_effects.iter().map(|effect| format!("side effect: {effect}"));
+        let notes: Vec<String> = remarks.notes.iter().cloned().chain(effects).collect();
         for note in &notes {
             self.run.add_note(note);
         }
         record.notes.extend(notes);
+        record.side_effects.extend(remarks.side_effects);
         Ok(())
     }
 

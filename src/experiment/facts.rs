@@ -5,9 +5,9 @@ use serde_json::json;
 use super::run_context::RunContext;
 use super::steps::block_count;
 use super::system::SystemUnderTest;
-use crate::archive::{CapacityRequest, ExperimentRequest, ServerRecord};
+use crate::archive::{CapacityRequest, ExperimentRequest, LoadRequest, ServerRecord};
 use crate::base::{Clock as _, RealClock, Stop};
-use crate::plan::{CapacityPlan, Objective, Plan};
+use crate::plan::{CapacityPlan, LoadPlan, Objective, Plan};
 use crate::workload::{self, Workload};
 
 /// The server, from its own words.
@@ -28,6 +28,12 @@ pub(super) fn server_record(
         local: target.is_local(),
         sandbox: environment.is_own(),
     }))
+}
+
+/// What the plan asks of each load.
+pub(super) fn load_request(load: &LoadPlan) -> LoadRequest {
+    let is_timed = load.time.is_some() || load.until_steady || load.arrival.stages().is_some();
+    LoadRequest { until_steady: load.until_steady, fixed_work: load.events.is_some() || !is_timed }
 }
 
 /// Name of the fact.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::run_context::RunContext;
-use crate::archive::Counters;
+use crate::archive::{Counters, RunCommand};
 use crate::plan::Plan;
 use crate::probe::noise::{NoiseChecks, NoiseContext, measure_noise};
 
@@ -16,14 +16,13 @@ const GLANCE: NoiseChecks = NoiseChecks {
     repeats: 5,
     repeat: Duration::from_millis(4),
 };
-/// The command whose loads follow each other in seconds; looks between them would be a tenth of its time.
-const NEVER: &str = "demo";
 
 /// How closely to look beside the loads of a plan; not at all for some.
-pub(super) fn choose_noise_checks(plan: &Plan, command: &str) -> Option<NoiseChecks> {
+pub(super) fn choose_noise_checks(plan: &Plan, command: &RunCommand) -> Option<NoiseChecks> {
     let short = plan.load.time.is_none_or(|time| time < SHORT_LOAD);
     match command {
-        NEVER => None,
+        // Its loads follow each other in seconds; looks between them would be a tenth of its time.
+        RunCommand::Demo => None,
         _ if short => Some(GLANCE),
         _ => Some(NoiseChecks::SHORT),
     }
@@ -54,9 +53,12 @@ mod tests {
             load: LoadPlan { time: seconds.map(Duration::from_secs), ..LoadPlan::default() },
             ..Plan::default()
         };
-        assert_eq!(choose_noise_checks(&plan(Some(60)), "bench"), Some(NoiseChecks::SHORT));
-        assert_eq!(choose_noise_checks(&plan(Some(1)), "bench"), Some(GLANCE));
-        assert_eq!(choose_noise_checks(&plan(None), "bench"), Some(GLANCE));
-        assert_eq!(choose_noise_checks(&plan(Some(60)), "demo"), None);
+        assert_eq!(
+            choose_noise_checks(&plan(Some(60)), &RunCommand::Bench),
+            Some(NoiseChecks::SHORT)
+        );
+        assert_eq!(choose_noise_checks(&plan(Some(1)), &RunCommand::Bench), Some(GLANCE));
+        assert_eq!(choose_noise_checks(&plan(None), &RunCommand::Bench), Some(GLANCE));
+        assert_eq!(choose_noise_checks(&plan(Some(60)), &RunCommand::Demo), None);
     }
 }

@@ -52,8 +52,8 @@ pub(super) fn check_server_limits(
         if !environment.is_own() {
             settings::check_foreign_settings(plan, &mut session)?;
         }
-        // An address is known by what it says of itself: there is no port where there is a socket.
-        if target.address_text().starts_with("tcp") {
+        // There is no port where there is a socket.
+        if !target.is_socket() {
             let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
             mistakes.extend(check_local_ports(workers, &range.unwrap_or_default()));
         }

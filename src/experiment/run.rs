@@ -17,7 +17,7 @@ use super::trial::{self, TrialPosition};
 use super::waits::{self, WaitsWatch};
 use super::{RunListener, facts, noise, pool_instances, preflight, resolved, settings};
 use crate::analysis;
-use crate::archive::{RunState, StepRecord, WarmedRecord};
+use crate::archive::{RunCommand, RunState, StepRecord, WarmedRecord};
 use crate::base::{Clock as _, Stop, StopReason, private};
 use crate::client::Target;
 use crate::plan::{Mistakes, Plan, WarmPlan};
@@ -28,14 +28,13 @@ use crate::warm::{self, DumpPlan, WarmContext, WarmOutcome};
 use crate::workload::{JobProgress, Workload};
 
 /// Runs a plan to its end, its interruption or its failure; what was measured is in the run folder in all cases.
-/// `command` is the word typed: `bench`, `demo`.
 ///
 /// # Errors
 /// What is wrong before the first step (no server, no data): no run folder is left then. Later errors are in the
 /// folder and in what is returned.
 pub fn run_plan(
     plan: &Plan,
-    command: &str,
+    command: RunCommand,
     stop: &Stop,
     listener: &mut dyn RunListener,
 ) -> anyhow::Result<FinishedRun> {
@@ -89,7 +88,7 @@ pub fn check_plan(plan: &Plan) -> anyhow::Result<()> {
 pub fn run_schedule(
     plan: &Plan,
     schedule: &mut dyn StepSchedule,
-    command: &str,
+    command: RunCommand,
     stop: &Stop,
     listener: &mut dyn RunListener,
 ) -> anyhow::Result<FinishedRun> {
@@ -102,6 +101,7 @@ pub fn run_schedule(
     if !plan.prepare {
         workload.check_ready(stop)?;
     }
+    let care = noise::choose_noise_checks(plan, &command);
     let run = RunContext::start_run(plan, command, stop, listener)?;
     if let Some(server) = &record {
         run.notify_listener(|listener| listener.server_known(server));
@@ -129,7 +129,7 @@ pub fn run_schedule(
             settings: Settings::new(),
             first_start: None,
             journal: None,
-            care: noise::choose_noise_checks(plan, command),
+            care: care,
         };
         let complaints = ErrorLogBaseline::from_server(&mut walk.environment);
         let result = walk.run_steps(schedule);

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::{PlanStep, RunListener};
 use crate::analysis::SteadyWatcher;
-use crate::archive::{RunMeta, RunState, RunWriter, StepRecord};
+use crate::archive::{RunCommand, RunMeta, RunState, RunWriter, StepRecord};
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::Error;
 use crate::plan::{self, Plan};
@@ -41,25 +41,26 @@ pub struct FinishedRun {
 }
 
 impl<'a> RunContext<'a> {
-    /// Makes the run folder. `command` is the word typed: `bench`, `demo`.
+    /// Makes the run folder.
     ///
     /// # Errors
     /// When the folder can't be made, or the disk is as good as full.
     pub(super) fn start_run(
         plan: &Plan,
-        command: &str,
+        command: RunCommand,
         stop: &'a Stop,
         listener: &'a mut dyn RunListener,
     ) -> anyhow::Result<RunContext<'a>> {
         let clock = RealClock::start_now();
         let meta = RunMeta {
             name: plan.name.clone(),
-            command: command.to_owned(),
+            command,
             origin_unix_ns: clock.origin_unix_ns(),
             seed: plan.seed,
             allow: plan.allow.clone(),
             host: super::machine::host_facts(),
             asked: super::facts::asked_record(plan),
+            load: Some(super::facts::load_request(&plan.load)),
             ..RunMeta::default()
         };
         let writer = RunWriter::create(&plan.runs_dir, meta, &plan::to_toml(plan))?;
@@ -127,7 +128,7 @@ impl<'a> RunContext<'a> {
         let began = self.clock.now();
         let mut record = StepRecord {
             number: u32::try_from(number).unwrap_or(u32::MAX),
-            kind: step.kind_name().to_owned(),
+            kind: step.recorded_kind(),
             way: step.variant.clone(),
             label: step.to_string(),
             began_ns: began.0,

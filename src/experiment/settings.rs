@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::SET_GLOBAL;
-use crate::archive::SIDE_EFFECT;
 use crate::client::{Session, Target};
 use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest_name};
 use crate::server::Settings;
@@ -153,33 +152,50 @@ pub(super) fn check_running_settings(
     stop: &crate::base::Stop,
     asked: &Settings,
     first: &mut Option<FirstStart>,
-) -> anyhow::Result<Vec<String>> {
+) -> anyhow::Result<SettingRemarks> {
     let variables = read_variables(&mut target.connect(stop)?)?;
-    let mut notes = check_requested(asked, &variables)?;
+    let mut remarks = check_requested(asked, &variables)?;
     match first {
         None => *first = Some(FirstStart { settings: asked.clone(), variables }),
-        Some(first) => notes.extend(find_side_effects(first, asked, &variables)),
+        Some(first) => {
+            remarks.side_effects.extend(find_side_effects(first, asked, &variables));
+        }
     }
-    Ok(notes)
+    Ok(remarks)
+}
+
+/// What is to be said of the settings that a server runs with, in words.
+#[derive(Debug, Default)]
+pub(super) struct SettingRemarks {
+    /// What could not be told for certain.
+    pub(super) notes: Vec<String>,
+    /// What is not as asked, or changed beside it.
+    pub(super) side_effects: Vec<String>,
 }
 
 /// Compares what was asked with what the server runs with; of a name given twice the last value counts.
-fn check_requested(asked: &Settings, variables: &ServerVariables) -> anyhow::Result<Vec<String>> {
-    let (mut notes, mut mistakes) = (Vec::new(), Vec::new());
+fn check_requested(
+    asked: &Settings,
+    variables: &ServerVariables,
+) -> anyhow::Result<SettingRemarks> {
+    let mut remarks = SettingRemarks::default();
+    let mut mistakes = Vec::new();
     let last: BTreeMap<String, &String> =
         asked.iter().map(|(n, v)| (variable_name(n), v)).collect();
     for (name, value) in last {
         let Some(now) = variables.get(&name) else {
-            notes.push(format!("no variable tells whether {name}={value} took effect"));
+            remarks.notes.push(format!("no variable tells whether {name}={value} took effect"));
             continue;
         };
         match match_values(value, now) {
             SettingMatch::Same => {}
             SettingMatch::Rounded => {
-                notes.push(format!("{SIDE_EFFECT}the server rounded {name}={value} to {now}"))
+                let text = format!("the server rounded {name}={value} to {now}");
+                remarks.side_effects.push(text);
             }
             SettingMatch::Unknown => {
-                notes.push(format!("{name} was asked as {value}, the server calls it {now}"))
+                let text = format!("{name} was asked as {value}, the server calls it {now}");
+                remarks.notes.push(text);
             }
             SettingMatch::Other => mistakes.push(Mistake {
                 place: name.clone(),
@@ -191,7 +207,7 @@ fn check_requested(asked: &Settings, variables: &ServerVariables) -> anyhow::Res
         }
     }
     to_result(mistakes)?;
-    Ok(notes)
+    Ok(remarks)
 }
 
 /// What differs from the first start and nobody asked for.
@@ -210,7 +226,7 @@ fn find_side_effects(
         .filter(|name| !is_meant(name) && first.variables.get(*name) != variables.get(*name))
         .map(|name| {
             let (was, now) = (show(first.variables.get(name)), show(variables.get(name)));
-            format!("{SIDE_EFFECT}{name} is {now}, and {was} in the way that started first")
+            format!("{name} is {now}, and {was} in the way that started first")
         })
         .collect()
 }
@@ -332,8 +348,8 @@ mod tests {
         let Mistakes(list) = error.downcast::<Mistakes>().unwrap();
         assert_eq!(list.len(), 1);
         assert_eq!(list[0].why, "4 was asked, and the server runs with 1");
-        let notes = check_requested(&settings(&[("skip_foo", "1")]), &now).unwrap();
-        assert_eq!(notes, ["no variable tells whether skip_foo=1 took effect"]);
+        let remarks = check_requested(&settings(&[("skip_foo", "1")]), &now).unwrap();
+        assert_eq!(remarks.notes, ["no variable tells whether skip_foo=1 took effect"]);
     }
 
     #[test]
@@ -345,7 +361,7 @@ mod tests {
         let now = runs_with(&[("instances", "4"), ("cleaners", "4"), ("timestamp", "6")]);
         assert_eq!(
             find_side_effects(&first, &settings(&[("instances", "4")]), &now),
-            ["side effect: cleaners is 4, and 1 in the way that started first"]
+            ["cleaners is 4, and 1 in the way that started first"]
         );
     }
 }

@@ -1,5 +1,7 @@
 //! From plan to steps, without touching anything: what `--dry-run` prints.
 
+use crate::archive::RecordedStepKind;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -85,20 +87,20 @@ impl PlanStep {
     }
 
     /// The step's kind, as the run folder names it.
-    pub fn kind_name(&self) -> &'static str {
+    pub fn recorded_kind(&self) -> RecordedStepKind {
         match &self.kind {
-            StepKind::Prepare => "prepare",
-            StepKind::Snapshot => "snapshot",
-            StepKind::Restore => "restore",
-            StepKind::Reload => "reload",
-            StepKind::Restart { cold: true, .. } => "restart_cold",
-            StepKind::Restart { cold: false, .. } => "restart",
-            StepKind::Set { .. } => "set",
-            StepKind::Warm { .. } => "warm",
-            StepKind::Settle { .. } => "settle",
-            StepKind::Load { .. } => "load",
-            StepKind::Dump => "dump",
-            StepKind::WatchCost => "watch_cost",
+            StepKind::Prepare => RecordedStepKind::Prepare,
+            StepKind::Snapshot => RecordedStepKind::Snapshot,
+            StepKind::Restore => RecordedStepKind::Restore,
+            StepKind::Reload => RecordedStepKind::Reload,
+            StepKind::Restart { cold: true, .. } => RecordedStepKind::RestartCold,
+            StepKind::Restart { cold: false, .. } => RecordedStepKind::Restart,
+            StepKind::Set { .. } => RecordedStepKind::Set,
+            StepKind::Warm { .. } => RecordedStepKind::Warm,
+            StepKind::Settle { .. } => RecordedStepKind::Settle,
+            StepKind::Load { .. } => RecordedStepKind::Load,
+            StepKind::Dump => RecordedStepKind::Dump,
+            StepKind::WatchCost => RecordedStepKind::WatchCost,
         }
     }
 

@@ -9,7 +9,7 @@ use super::run_context::{RunContext, RunEnd};
 use super::steps::LoadOverrides;
 use super::system::SystemUnderTest;
 use crate::analysis::SteadyWatcher;
-use crate::archive::{RunState, StageRecord, Trial};
+use crate::archive::{ArrivalKind, ArrivalRecord, RunState, StageRecord, Trial};
 use crate::base::units::show_time;
 use crate::base::{Clock, StopReason, kernel};
 use crate::driver::{self, SilenceWatch};
@@ -92,7 +92,7 @@ pub(super) fn run_trial(
         workload: plan.workload.kind.clone(),
         facts: Some(declare_facts(&plan.workload.kind, &options)),
         options,
-        arrival: arrival_text(&load),
+        arrival: arrival_record(&load),
         offered_per_s: offered_rate(&load),
         workers: load.workers,
         stages: stage_records(&load),
@@ -228,6 +228,18 @@ fn recorded_options(plan: &WorkloadPlan, workload: &dyn Workload) -> BTreeMap<St
 /// What the workload of this name declares of itself under these options.
 pub(super) fn declare_facts(kind: &str, options: &BTreeMap<String, String>) -> WorkloadFacts {
     workload::declare_facts(kind, options.iter().map(|(name, value)| (&**name, &**value)))
+}
+
+/// The load's arrival, for the record.
+fn arrival_record(load: &LoadPlan) -> ArrivalRecord {
+    let text = arrival_text(load);
+    let kind = match &load.arrival {
+        ArrivalPlan::Closed { think } => return ArrivalRecord::closed(think.as_secs_f64(), &text),
+        ArrivalPlan::Constant { .. }
+        | ArrivalPlan::Stages { spacing: ArrivalSpacing::Constant, .. } => ArrivalKind::Constant,
+        ArrivalPlan::Poisson { .. } | ArrivalPlan::Stages { .. } => ArrivalKind::Poisson,
+    };
+    ArrivalRecord::new(kind, &text)
 }
 
 /// The load's arrival in words: `closed`, `closed, 5ms think time`, `poisson 4000/s`,

@@ -171,12 +171,13 @@ impl WaitsWatch {
         match gathered {
             Ok(waits) => {
                 let mut record = WaitsRecord::from(&waits);
-                record.notes.extend(restored.iter().flatten().cloned());
+                let told = restored.iter().flat_map(|r| r.notes.iter().chain(&r.still_counting));
+                record.notes.extend(told.cloned());
                 run.lock_writer().write_waits(trial, &record);
             }
             Err(e) => run.add_note(&format!("no waits: {e:#}")),
         }
-        for note in restored?.iter().filter(|note| note.contains("still counts")) {
+        for note in &restored?.still_counting {
             run.add_note(note);
         }
         Ok(())

@@ -187,7 +187,7 @@ mod tests {
             let mut schedule = WatchCostSchedule::new(&plan, wanted);
             let expected = schedule.expected_steps();
             let steps = std::iter::from_fn(|| schedule.next_step(&so_far).unwrap());
-            let kinds: Vec<&str> = steps.map(|step| step.kind_name()).collect();
+            let kinds: Vec<String> = steps.map(|step| step.recorded_kind().into()).collect();
             assert_eq!(kinds.len(), expected);
             kinds
         };

@@ -1,11 +1,12 @@
 //! RunFindings made by hand, with everything that a report can show.
 
 use crate::analysis::{
-    AnswerSentence, BlockPair, CapacityFinding, CapacityStep, CheckFinding, ComparisonVerdict,
-    Estimate, InsideOutside, MetricComparison, NoiseItem, RunFindings, ScalabilityLaw,
-    ScalingFinding, ScalingPoint, SetupDifference, SignedRank, Stall, StallCause, StallFindings,
-    StallKind, SteadyState, SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitTracingCost,
-    analyse_run, fixture_runs, replay,
+    AnswerSentence, BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome,
+    ComparisonVerdict, DifferenceKind, Estimate, HealthLevel, InsideOutside, MetricComparison,
+    NoiseItem, RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,
+    SetupDifference, SignedRank, Stall, StallCause, StallFindings, StallKind, SteadyState,
+    SteadyVerdict, StepOutcome, WaitFinding, WaitGroup, WaitSource, WaitTracingCost, analyse_run,
+    fixture_runs, replay,
 };
 
 /// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
@@ -31,37 +32,59 @@ pub(super) fn comparison_sample() -> RunFindings {
     )];
     findings.results.comparisons = sample_comparisons();
     findings.results.differences = vec![
-        sample_difference("setting", "innodb_flush_method", "fsync", "O_DIRECT", true),
-        sample_difference("machine", "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
+        sample_difference(
+            DifferenceKind::Setting,
+            "innodb_flush_method",
+            "fsync",
+            "O_DIRECT",
+            true,
+        ),
+        sample_difference(DifferenceKind::Machine, "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
     ];
     findings.noise = vec![
-        sample_noise("foreign_cpu", "CPU of others", 0.4, "%", "ok", ""),
+        sample_noise("foreign_cpu", "CPU of others", 0.4, "%", HealthLevel::Ok, ""),
         sample_noise(
             "steal",
             "stolen by the hypervisor",
             3.2,
             "%",
-            "warn",
+            HealthLevel::Warn,
             "measure on a quieter host",
         ),
     ];
     findings.checks = vec![
-        sample_check("p99 < 20ms", "11.8 ms", "pass", "its interval 11.2 to 12.5 ms lies below"),
-        sample_check("events_per_s > 5000", "3 998 /s", "fail", "its interval lies below"),
-        sample_check("stalls == 0", "2", "unsure", "the load could not show stalls below 0.4 s"),
+        sample_check(
+            "p99 < 20ms",
+            "11.8 ms",
+            CheckOutcome::Pass,
+            "its interval 11.2 to 12.5 ms lies below",
+        ),
+        sample_check(
+            "events_per_s > 5000",
+            "3 998 /s",
+            CheckOutcome::Fail,
+            "its interval lies below",
+        ),
+        sample_check(
+            "stalls == 0",
+            "2",
+            CheckOutcome::Unsure,
+            "the load could not show stalls below 0.4 s",
+        ),
     ];
     findings
 }
 
 fn sample_difference(
-    kind: &'static str,
+    kind: DifferenceKind,
     name: &str,
     base: &str,
     other: &str,
     intended: bool,
 ) -> SetupDifference {
     let [name, base, other] = [name, base, other].map(str::to_owned);
-    SetupDifference { kind, name, base, other, intended, variant: "O_DIRECT".to_owned() }
+    let variant = "O_DIRECT".to_owned();
+    SetupDifference { kind, name, base, other, intended, variant, is_derived: false }
 }
 
 fn sample_noise(
@@ -69,14 +92,14 @@ fn sample_noise(
     title: &'static str,
     value: f64,
     unit: &'static str,
-    level: &'static str,
+    level: HealthLevel,
     remedy: &str,
 ) -> NoiseItem {
     let (when, remedy) = ("during 01-load".to_owned(), remedy.to_owned());
     NoiseItem { id, title, when, value, unit, level, remedy }
 }
 
-fn sample_check(text: &str, value: &str, verdict: &'static str, why: &str) -> CheckFinding {
+fn sample_check(text: &str, value: &str, verdict: CheckOutcome, why: &str) -> CheckFinding {
     let [text, value, why] = [text, value, why].map(str::to_owned);
     CheckFinding { text, value, verdict, why }
 }
@@ -214,11 +237,13 @@ pub(super) fn sweep_sample() -> RunFindings {
         peak_n: Some((40.3, 35.0, 47.0)),
         peak_rate: Some((14_400.0, 14_000.0, 14_900.0)),
         two_lines: Some((990.0, 13_900.0)),
-        better: "law",
+        better: ScalingShape::Law,
         notes: vec!["no point lies beyond twice the peak".to_owned()],
     });
-    findings.waits =
-        vec![sample_wait(0, "1", "rows", Some(4.1e-7)), sample_wait(0, "4", "summary", None)];
+    findings.waits = vec![
+        sample_wait(0, "1", WaitSource::Rows, Some(4.1e-7)),
+        sample_wait(0, "4", WaitSource::Summary, None),
+    ];
     findings.wait_groups = vec![WaitGroup {
         variant: "4".to_owned(),
         value: "4".to_owned(),
@@ -241,7 +266,7 @@ pub(super) fn sweep_sample() -> RunFindings {
     findings
 }
 
-fn sample_wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> WaitFinding {
+fn sample_wait(trial: usize, value: &str, source: WaitSource, p50_s: Option<f64>) -> WaitFinding {
     WaitFinding {
         trial,
         value: value.to_owned(),
@@ -255,7 +280,7 @@ fn sample_wait(trial: usize, value: &str, source: &str, p50_s: Option<f64>) -> W
         p99_s: p50_s.map(|v| v * 9.0),
         max_s: Some(0.0021),
         tick_s: Some(3.1e-8),
-        source: source.to_owned(),
+        source,
         coverage: Some(0.31),
         objects: Some(16),
         notes: vec!["rows cover 31 % of the waits".to_owned()],

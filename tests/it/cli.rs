@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::archive::{self, RunState};
+use sweat::archive::{self, RunState, TrialEnding};
 use sweat::server::ServerControl as _;
 
 use crate::fixture::{self, Fixture};
@@ -377,7 +377,7 @@ fn a_killed_server_ends_the_run_with_what_was_measured() {
     let run = world.record();
     assert_eq!(run.meta.state, RunState::Failed);
     assert!(!run.trials[0].response[0].is_empty());
-    assert_eq!(run.trials[0].reason, "target_lost");
+    assert_eq!(run.trials[0].reason, TrialEnding::TargetLost);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::analysis::{CaveatLevel, StallKind, TrialFinding, analyse_run};
-use sweat::archive::{IntervalRecord, RunRecord, ServerRecord, Trial};
+use sweat::analysis::{CaveatLevel, CheckOutcome, StallKind, TrialFinding, analyse_run};
+use sweat::archive::{ArrivalKind, ArrivalRecord, IntervalRecord, RunRecord, ServerRecord, Trial};
 use sweat::base::{Clock, Nanos, RealClock, Stop};
 use sweat::client::Target;
 use sweat::driver;
@@ -76,11 +76,11 @@ fn load(
         intervals.push(IntervalRecord::from(i));
     })
     .unwrap();
-    let words = match plan.arrival {
-        ArrivalPlan::Closed { .. } => "closed",
-        _ => "poisson",
+    let arrival = match plan.arrival {
+        ArrivalPlan::Closed { .. } => ArrivalRecord::closed(0.0, "closed"),
+        _ => ArrivalRecord::new(ArrivalKind::Poisson, "poisson"),
     };
-    let mut trial = Trial { id: id.to_owned(), arrival: words.to_owned(), ..Trial::default() };
+    let mut trial = Trial { id: id.to_owned(), arrival, ..Trial::default() };
     trial.fill_totals(&recording);
     trial.intervals = intervals;
     trial
@@ -192,7 +192,10 @@ fn stand_still(length: Duration, long: Duration) {
     assert_eq!(level("STALLS"), Some(CaveatLevel::Warn));
     assert_eq!(level("CLOSED-LOOP"), Some(CaveatLevel::Warn), "{:?}", found.results.caveats);
     let check = sweat::plan::Check::parse("stalls == 0").unwrap();
-    assert_eq!(sweat::analysis::judge_checks(&[check], (&run, &found), None)[0].verdict, "fail");
+    assert_eq!(
+        sweat::analysis::judge_checks(&[check], (&run, &found), None)[0].verdict,
+        CheckOutcome::Fail
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sweat::analysis::{RunFindings, WaitFinding, analyse_run};
+use sweat::analysis::{RunFindings, WaitFinding, WaitSource, analyse_run};
 use sweat::archive;
 
 use crate::cli::program;
@@ -237,7 +237,7 @@ fn a_sandbox_tells_every_wait_and_what_looking_costs() {
     let findings = findings(dir.path());
     let wait = check(&findings, "LOCK_table_cache");
     // At this rate the ring holds all of a second, so that every wait is read, and none twice.
-    assert_eq!(wait.source, "rows", "{wait:?}");
+    assert_eq!(wait.source, WaitSource::Rows, "{wait:?}");
     assert!(wait.coverage.is_some_and(|c| c > 0.999), "{wait:?}");
     assert!(wait.p50_s.is_some() && wait.p99_s.is_some() && wait.top_share.is_some(), "{wait:?}");
     let parts: u64 =

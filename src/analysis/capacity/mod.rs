@@ -13,7 +13,7 @@ use super::findings::{
 };
 use super::number_format::{format_number, format_plural, format_time};
 use super::sentences::answer_texts;
-use crate::archive::{RunRecord, Trial};
+use crate::archive::{RunRecord, Trial, TrialEnding};
 use crate::plan::{Mistake, Objective};
 
 pub use judge::{LIMIT, StepMeasurement, StepVerdict, judge_step};
@@ -21,8 +21,6 @@ pub use search::{CapacitySearch, SearchGoal, SearchPhase, SearchStep};
 
 /// A confirmation shorter than this (seconds) sees no full cycle of flushing, nor of a disk's burst allowance.
 const LONG_S: f64 = 300.0;
-/// Why a load ends when all went well.
-const DONE: &str = "done";
 
 /// The search as far as these loads brought it, and each of its steps with its load's place.
 pub fn replay_search(
@@ -33,7 +31,7 @@ pub fn replay_search(
     let mut steps = Vec::new();
     for (place, trial) in trials.iter().enumerate() {
         let Some(ask) = search.next() else { break };
-        if trial.reason != DONE {
+        if trial.reason != TrialEnding::Done {
             break;
         }
         let seen = StepMeasurement::from_trial(trial, goal.settle_s, ask.seconds);

@@ -122,7 +122,7 @@ pub(super) fn closed_loop(input: &CaveatInput<'_>) -> Option<Caveat> {
     if input.run.meta.asked.capacity.is_some() {
         return None;
     }
-    let closed = |t: &&TrialFinding| t.arrival.starts_with("closed");
+    let closed = |t: &&TrialFinding| t.closed_think_s.is_some();
     input.trials.iter().find(closed)?;
     let silent = input.trials.iter().filter(closed).filter_map(|t| silent_stalls(input, t));
     if let Some((_, caveat)) = silent.max_by(|a, b| a.0.total_cmp(&b.0)) {

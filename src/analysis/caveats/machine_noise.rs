@@ -1,6 +1,6 @@
 //! Doubts about the machine: noise before, during and after the loads, memory, limits, clocks.
 
-use super::super::findings::NoiseItem;
+use super::super::findings::{HealthLevel, NoiseItem};
 use super::super::number_format::format_number;
 use super::super::sentences::{CaveatTemplate, caveat_texts};
 use super::{Caveat, CaveatInput, CaveatLevel};
@@ -13,7 +13,7 @@ pub(super) fn noisy_machine(input: &CaveatInput<'_>) -> Option<Caveat> {
     let disturbing = |item: &&NoiseItem| {
         let own = OWN.contains(&item.id);
         // What the machine is like is no noise; that it changed is.
-        !own && (matches!(item.level, "warn" | "void") || is_drift(item) && item.level != "ok")
+        !own && (item.level >= HealthLevel::Warn || is_drift(item) && item.level != HealthLevel::Ok)
     };
     let mut found: Vec<&NoiseItem> = input.noise.iter().filter(disturbing).collect();
     found.sort_by_key(|item| caveat_level(item));
@@ -35,9 +35,9 @@ fn is_drift(item: &NoiseItem) -> bool {
 
 fn caveat_level(item: &NoiseItem) -> CaveatLevel {
     match item.level {
-        "void" => CaveatLevel::Void,
-        "warn" => CaveatLevel::Warn,
-        _ => CaveatLevel::Note,
+        HealthLevel::Void => CaveatLevel::Void,
+        HealthLevel::Warn => CaveatLevel::Warn,
+        HealthLevel::Note | HealthLevel::Ok => CaveatLevel::Note,
     }
 }
 
@@ -53,7 +53,7 @@ fn noise_item_caveat(
     number: &str,
     row: &CaveatTemplate,
 ) -> Option<Caveat> {
-    let item = input.noise.iter().find(|i| i.id == number && i.level != "ok")?;
+    let item = input.noise.iter().find(|i| i.id == number && i.level != HealthLevel::Ok)?;
     Some(row.to_caveat_at(
         caveat_level(item),
         &[("item", &noise_item_text(item)), ("remedy", &item.remedy)],

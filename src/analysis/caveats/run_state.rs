@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::RunState;
+use crate::archive::{LoadRequest, RunState, TrialEnding};
 
 use super::super::event_errors::{ERROR_SHARE, is_expected, unexpected_errors};
 use super::super::findings::{PoolTemperature, SteadyVerdict, TrialFinding};
@@ -14,15 +14,13 @@ use super::{Caveat, CaveatInput, load_names_text};
 const SHORT_S: f64 = 10.0;
 /// A rate is said steady from this on.
 const STEADY_S: f64 = 60.0;
-/// Why a load ends when all went well.
-const DONE: &str = "done";
 
 /// CUT: not everything that was asked was done.
 pub(super) fn cut_run(input: &CaveatInput<'_>) -> Option<Caveat> {
     let meta = &input.run.meta;
     let broken = input.run.trials.iter().find_map(|t| t.failure.as_ref());
     let why = meta.why.as_ref().or(broken).map(|w| format!(": {w}")).unwrap_or_default();
-    let cut_loads = input.trials.iter().filter(|t| t.reason != DONE).count();
+    let cut_loads = input.trials.iter().filter(|t| t.reason != TrialEnding::Done).count();
     let row = match meta.state {
         RunState::Failed => caveat_texts::CUT_FAILED,
         RunState::Interrupted => caveat_texts::CUT_STOPPED,
@@ -46,11 +44,7 @@ pub(super) fn cut_run(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 /// DAMAGE: something in the run folder could not be read.
 pub(super) fn damaged_archive(input: &CaveatInput<'_>) -> Option<Caveat> {
-    // A run that was not closed says so in CUT; it has no manifest to miss.
-    let open = input.run.meta.state == RunState::Running;
-    let all = &input.run.damage;
-    let damage: Vec<_> = all.iter().filter(|d| !open || !d.starts_with("the run was")).collect();
-    let (first, rest) = damage.split_first()?;
+    let (first, rest) = input.run.damage.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
     Some(caveat_texts::DAMAGE.to_caveat(&[("first", first), ("more", &more)]))
 }
@@ -82,10 +76,11 @@ pub(super) fn failed_events(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 fn main_error_text(input: &CaveatInput<'_>) -> String {
     let errors = input.trials.iter().flat_map(|t| &t.errors);
-    let Some(most) = errors.max_by_key(|e| (!is_expected(&e.kind, e.code), e.count)) else {
+    let Some(most) = errors.max_by_key(|e| (!is_expected(e), e.count)) else {
         return String::new();
     };
-    let text = if most.first_text.is_empty() { &most.kind } else { &most.first_text };
+    let text =
+        if most.first_text.is_empty() { most.kind.as_str() } else { most.first_text.as_str() };
     let times = format_plural(most.count, "time", "times");
     format!("; {times} {} {}: {text}", most.kind, most.code)
 }
@@ -98,7 +93,7 @@ pub(super) fn too_short(input: &CaveatInput<'_>) -> Option<Caveat> {
         return too_short_for_steady(input);
     }
     let is_replay = input.run.trials.iter().all(|t| t.replayed.is_some());
-    let fixed_work = is_replay || is_fixed_work(&input.run.plan);
+    let fixed_work = is_replay || load_request(input).fixed_work;
     let what = if input.trials.len() == 1 { "the load" } else { "the shortest load" };
     let row = match (fixed_work, shortest < SHORT_S) {
         (true, _) => caveat_texts::TOO_SHORT_WORK,
@@ -108,16 +103,8 @@ pub(super) fn too_short(input: &CaveatInput<'_>) -> Option<Caveat> {
     Some(row.to_caveat(&[("what", &what), ("time", &format_time(shortest))]))
 }
 
-/// Whether the plan's loads end when their work is done, and not after a time.
-fn is_fixed_work(plan: &str) -> bool {
-    let lines = plan.lines().map(str::trim).skip_while(|line| *line != "[load]").skip(1);
-    let keys: Vec<&str> = lines
-        .take_while(|line| !line.starts_with('['))
-        .filter_map(|line| Some(line.split_once('=')?.0.trim()))
-        .collect();
-    let has = |key: &str| keys.contains(&key);
-    has("events")
-        || !(keys.is_empty() || ["time", "stages", "until-steady"].iter().any(|key| has(key)))
+fn load_request(input: &CaveatInput<'_>) -> LoadRequest {
+    input.run.meta.load.unwrap_or_default()
 }
 
 /// A load of more than a minute that is still too short to tell: for the cycles of the redo log, for its noise.
@@ -143,7 +130,7 @@ pub(super) fn not_steady(input: &CaveatInput<'_>) -> Option<Caveat> {
     };
     let seen: Vec<&TrialFinding> = input.trials.iter().filter(restless).collect();
     let steady = seen.first()?.steady.as_ref()?;
-    let asked = input.run.plan.lines().any(|line| line.trim() == "until-steady = true");
+    let asked = load_request(input).until_steady;
     let why = steady.why.first().map(|why| format!(": {why}")).unwrap_or_default();
     let row = if asked { caveat_texts::NOT_STEADY_ASKED } else { caveat_texts::NOT_STEADY };
     Some(row.to_caveat(&[
@@ -166,8 +153,9 @@ const FOUND_AGAIN_NS: u64 = 2_000_000_000;
 pub(super) fn probe_gap(input: &CaveatInput<'_>) -> Option<Caveat> {
     let restarting = |ns: u64| {
         input.run.steps.iter().any(|s| {
-            let stops = ["restart", "restore", "snapshot"].iter().any(|k| s.kind.starts_with(k));
-            stops && s.began_ns <= ns && s.ended_ns.is_none_or(|e| ns <= e + FOUND_AGAIN_NS)
+            s.kind.stops_server()
+                && s.began_ns <= ns
+                && s.ended_ns.is_none_or(|e| ns <= e + FOUND_AGAIN_NS)
         })
     };
     let mut gaps: BTreeMap<(&str, &str), u64> = BTreeMap::new();

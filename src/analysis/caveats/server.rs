@@ -1,6 +1,6 @@
 //! Doubts about server and machine: size of the data, coldness, durability, others on the machine.
 
-use crate::archive::{SIDE_EFFECT, StepRecord};
+use crate::archive::{RecordedStepKind, StepRecord};
 
 use super::super::counters::{counter_rise, numeric_fact, server_variable};
 use super::super::findings::SizeClass;
@@ -52,8 +52,7 @@ pub(super) fn part_table(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 /// SIDE-EFFECT: a setting that moves others with it, or that the server rounds, is not what differs alone.
 pub(super) fn side_effect(input: &CaveatInput<'_>) -> Option<Caveat> {
-    let notes = input.run.steps.iter().flat_map(|s| &s.notes);
-    let mut seen: Vec<&str> = notes.filter_map(|note| note.strip_prefix(SIDE_EFFECT)).collect();
+    let mut seen: Vec<&String> = input.run.steps.iter().flat_map(|s| &s.side_effects).collect();
     seen.sort_unstable();
     seen.dedup();
     let first = seen.first()?;
@@ -72,7 +71,7 @@ pub(super) fn not_cold(input: &CaveatInput<'_>) -> Option<Caveat> {
     let firsts: Vec<&StepRecord> = steps
         .iter()
         .enumerate()
-        .filter(|(_, s)| s.kind == "restart_cold")
+        .filter(|(_, s)| s.kind == RecordedStepKind::RestartCold)
         .filter_map(|(place, _)| after_restart(place))
         .filter(|s| s.ended_ns.is_some())
         .collect();

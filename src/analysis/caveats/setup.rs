@@ -90,7 +90,7 @@ pub(super) fn one_user(input: &CaveatInput<'_>) -> Option<Caveat> {
         return level;
     }
     input.run.meta.server.as_ref()?;
-    let one = |t: &TrialFinding| t.workers == 1 && t.arrival.starts_with("closed");
+    let one = |t: &TrialFinding| t.workers == 1 && t.closed_think_s.is_some();
     let all = !input.trials.is_empty() && input.trials.iter().all(one) && input.variants.is_empty();
     all.then(|| caveat_texts::ONE_USER.to_caveat(&[]))
 }
@@ -104,7 +104,7 @@ pub(super) fn think_time(input: &CaveatInput<'_>) -> Option<Caveat> {
         .trials
         .iter()
         .filter_map(|trial| {
-            let think = parse_think_time_s(&trial.arrival)?;
+            let think = trial.closed_think_s?;
             let (rate, mean) = (trial.events_per_s.value?, trial.response.mean_s?);
             // Every worker's last think time is cut by the load's end.
             let long = trial.seconds > 10.0 * (think + mean);
@@ -130,17 +130,6 @@ pub(super) fn think_time(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 fn worker_mismatch(trial: &TrialFinding, found: f64) -> f64 {
     (found / trial.workers.max(1) as f64 - 1.0).abs()
-}
-
-/// Think time of a closed loop, seconds; `None` for another arrival.
-fn parse_think_time_s(arrival: &str) -> Option<f64> {
-    match arrival.strip_prefix("closed")? {
-        "" => Some(0.0),
-        rest => {
-            let text = rest.trim_start_matches(", ").strip_suffix(" think time")?;
-            Some(crate::base::units::parse_time(text).ok()?.as_secs_f64())
-        }
-    }
 }
 
 /// ORDER: the ways ran in the same order in every block, so drift of the machine looks like a difference of ways.

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::analysis::{analyse_run, fixture_runs};
-use crate::archive::{RunState, SampleRecord, UnopenedRecord, VariableRecord};
+use crate::archive::{
+    ArrivalKind, ArrivalRecord, LoadRequest, RecordedStepKind, RunState, SampleRecord, TrialEnding,
+    UnopenedRecord, VariableRecord,
+};
 use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
 /// What the run's caveat of this name says; `None` if it has none.
@@ -97,9 +100,9 @@ fn settings_that_move_others_with_them_are_told_once() {
     let mut run = fixture_runs::demo_run();
     check_none(&run, "SIDE-EFFECT");
     for step in &mut run.steps {
-        step.notes
-            .push("side effect: cleaners is 4, and 1 in the way that started first".to_owned());
-        step.notes.push("side effect: pages is 8, and 2 in the way that started first".to_owned());
+        for effect in ["cleaners is 4, and 1", "pages is 8, and 2"] {
+            step.side_effects.push(format!("{effect} in the way that started first"));
+        }
     }
     check(
         &run,
@@ -165,7 +168,7 @@ fn workers_without_a_session() {
 fn an_open_loop_is_no_closed_loop() {
     let mut run = fixture_runs::bench_run();
     check(&run, "CLOSED-LOOP", CaveatLevel::Note, "waiting hides stalls");
-    run.trials[0].arrival = "poisson 4000/s".to_owned();
+    run.trials[0].arrival = ArrivalRecord::new(ArrivalKind::Poisson, "poisson 4000/s");
     check_none(&run, "CLOSED-LOOP");
 }
 
@@ -207,7 +210,7 @@ fn data_against_the_pool() {
 fn cold_must_be_seen_on_the_device() {
     let mut run = fixture_runs::demo_run();
     check_none(&run, "NOT-COLD");
-    let place = run.steps.iter().position(|s| s.kind == "load").unwrap();
+    let place = run.steps.iter().position(|s| s.kind == RecordedStepKind::Load).unwrap();
     let before = run.steps[place].before["process.read_bytes"];
     run.steps[place].after.insert("process.read_bytes".to_owned(), before + 1e6);
     check(&run, "NOT-COLD", CaveatLevel::Void, "`none` began cold and read");
@@ -236,12 +239,10 @@ fn cut_and_damaged_runs() {
     run.damage = vec!["intervals.jsonl: line 7 is cut".to_owned(), "b".to_owned()];
     check(&run, "DAMAGE", CaveatLevel::Warn, "line 7 is cut (and 1 more)");
     run.meta.state = RunState::Interrupted;
-    run.trials[0].reason = "interrupted".to_owned();
+    run.trials[0].reason = TrialEnding::Interrupted;
     check(&run, "CUT", CaveatLevel::Warn, "stopped by the user; 1 of 1 load cut");
     run.meta.state = RunState::Running;
     check(&run, "CUT", CaveatLevel::Warn, "killed");
-    run.damage = vec!["the run was cut, or is still running".to_owned()];
-    check_none(&run, "DAMAGE");
 }
 
 #[test]
@@ -383,7 +384,7 @@ fn one_session_for_many_users() {
     run.trials[0].workers = 2;
     check_none(&run, "ONE-USER");
     run.trials[0].workers = 1;
-    run.trials[0].arrival = "poisson 5/s".to_owned();
+    run.trials[0].arrival = ArrivalRecord::new(ArrivalKind::Poisson, "poisson 5/s");
     check_none(&run, "ONE-USER");
 }
 
@@ -398,12 +399,12 @@ fn workers_are_rate_by_time() {
     };
     // A think time that makes up for the rest of the hundred seconds.
     let think = 100.0 / events - mean;
-    let words = |s: f64| format!("closed, {}us think time", (s * 1e6).round());
-    run.trials[0].arrival = words(think);
+    let closed = |s: f64| ArrivalRecord::closed(s, "closed, with think time");
+    run.trials[0].arrival = closed(think);
     check(&run, "THINK", CaveatLevel::Note, "N = X (R + Z): 1 worker,");
-    run.trials[0].arrival = words(think * 0.5);
+    run.trials[0].arrival = closed(think * 0.5);
     check(&run, "THINK", CaveatLevel::Warn, "N = X (R + Z)");
-    run.trials[0].arrival = "poisson 5/s".to_owned();
+    run.trials[0].arrival = ArrivalRecord::new(ArrivalKind::Poisson, "poisson 5/s");
     check_none(&run, "THINK");
 }
 
@@ -586,9 +587,9 @@ fn loads_that_never_settle() {
     };
     let run = fixture_runs::bench_run();
     let mut findings = analyse_run(&run);
-    let mut level = |verdict, plan: &str| {
+    let mut level = |verdict, until_steady: bool| {
         let mut run = run.clone();
-        run.plan = plan.to_owned();
+        run.meta.load = Some(LoadRequest { until_steady, ..LoadRequest::default() });
         findings.results.trials[0].steady = Some(steady(verdict));
         let (trials, data) = (&findings.results.trials, &findings.data);
         let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };
@@ -596,10 +597,10 @@ fn loads_that_never_settle() {
     };
     use crate::analysis::SteadyVerdict::{Slowing, Steady, TooShort};
     let slowing = "slowing: drift -20 %".to_owned();
-    assert_eq!(level(Slowing, ""), Some((CaveatLevel::Warn, slowing.clone())));
-    assert_eq!(level(Slowing, "[load]\nuntil-steady = true\n"), Some((CaveatLevel::Void, slowing)));
-    assert_eq!(level(Steady, ""), None);
-    assert_eq!(level(TooShort, ""), None);
+    assert_eq!(level(Slowing, false), Some((CaveatLevel::Warn, slowing.clone())));
+    assert_eq!(level(Slowing, true), Some((CaveatLevel::Void, slowing)));
+    assert_eq!(level(Steady, false), None);
+    assert_eq!(level(TooShort, false), None);
     findings.results.trials[0].seconds = 90.0;
     let (trials, data) = (&findings.results.trials, &findings.data);
     let input = CaveatInput { run: &run, trials, variants: &[], data, noise: &[] };

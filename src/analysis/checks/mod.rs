@@ -8,15 +8,15 @@ mod tests;
 use crate::archive::{RunRecord, Trial};
 use crate::plan::{Check, CheckCondition, Metric, Objective, Relation, checks_in};
 
-use super::findings::{CheckFinding, IntervalFinding, RunFindings, StallFindings, TrialFinding};
+use super::findings::{
+    CheckFinding, CheckOutcome, IntervalFinding, RunFindings, StallFindings, TrialFinding,
+};
 use super::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
 use measure::{CheckScope, MeasuredValue};
 
-const PASS: &str = "pass";
-const FAIL: &str = "fail";
-const UNSURE: &str = "unsure";
+use CheckOutcome::{Fail, Pass, Unsure};
 
 /// A run with what was found in it.
 pub type RunWithFindings<'a> = (&'a RunRecord, &'a RunFindings);
@@ -39,26 +39,18 @@ pub(super) fn judge_plan_checks(run: &RunRecord, findings: &RunFindings) -> Vec<
 
 /// One load's verdict: the verdict, the value and why in words.
 struct CheckVerdict {
-    verdict: &'static str,
+    verdict: CheckOutcome,
     value: String,
     why: String,
 }
 
 impl CheckVerdict {
     fn new(
-        verdict: &'static str,
+        verdict: CheckOutcome,
         value: impl Into<String>,
         why: impl Into<String>,
     ) -> CheckVerdict {
         CheckVerdict { verdict, value: value.into(), why: why.into() }
-    }
-    /// How bad: the worst of several loads is shown.
-    fn weight(&self) -> u8 {
-        match self.verdict {
-            FAIL => 2,
-            UNSURE => 1,
-            _ => 0,
-        }
     }
 }
 
@@ -75,16 +67,13 @@ fn judge_check(
         (load.1, judge_load(check, load, &intervals, base))
     });
     // Of several that are equally bad the first one.
-    let worst = verdicts.reduce(
-        |worst, next| {
-            if next.1.weight() > worst.1.weight() { next } else { worst }
-        },
-    );
+    let worst =
+        verdicts.reduce(|worst, next| if next.1.verdict > worst.1.verdict { next } else { worst });
     let text = check.text.clone();
     match worst {
         None => {
             let (value, why) = ("-".to_owned(), "no load was measured".to_owned());
-            CheckFinding { text, value, verdict: FAIL, why }
+            CheckFinding { text, value, verdict: Fail, why }
         }
         Some((trial, CheckVerdict { verdict, value, why })) => {
             let several = findings.results.trials.len() > 1;
@@ -107,7 +96,7 @@ fn judge_load(
             Some(class) => Some(class),
             None => {
                 let why = format!("there is no class {name}, only {}", record.classes.join(", "));
-                return CheckVerdict::new(FAIL, "-", why);
+                return CheckVerdict::new(Fail, "-", why);
             }
         },
     };
@@ -120,7 +109,7 @@ fn judge_load(
             // A class has no percentiles of its own for each interval.
             match class {
                 Some(_) => {
-                    CheckVerdict::new(FAIL, "-", "intervals are kept for all classes together")
+                    CheckVerdict::new(Fail, "-", "intervals are kept for all classes together")
                 }
                 None => judge_over_time(objective, share, intervals),
             }
@@ -132,13 +121,13 @@ fn judge_load(
                     let other = class.map(|c| &scope.record.classes[c]);
                     let other = other.and_then(|n| record.classes.iter().position(|c| c == n));
                     if class.is_some() && other.is_none() {
-                        return CheckVerdict::new(FAIL, "-", "the base has no such class");
+                        return CheckVerdict::new(Fail, "-", "the base has no such class");
                     }
                     let reference = CheckScope { record, class: other };
                     judge_against_base(metric, relation, times, &scope, &reference)
                 }
                 None => {
-                    CheckVerdict::new(FAIL, "-", "there is no run to compare with (--base RUN)")
+                    CheckVerdict::new(Fail, "-", "there is no run to compare with (--base RUN)")
                 }
             }
         }
@@ -153,7 +142,7 @@ fn matching_base_trial<'a>(base: RunWithFindings<'a>, trial: &TrialFinding) -> O
 
 fn judge_steady(trial: &TrialFinding) -> CheckVerdict {
     let Some(steady) = &trial.steady else {
-        return CheckVerdict::new(UNSURE, "-", "the load is too short to tell");
+        return CheckVerdict::new(Unsure, "-", "the load is too short to tell");
     };
     let words = steady.verdict.as_str();
     let why = steady.why.join("; ");
@@ -161,24 +150,24 @@ fn judge_steady(trial: &TrialFinding) -> CheckVerdict {
     match steady.verdict {
         S::Steady | S::SteadyWithStalls => {
             let since = steady.t0_s.map(|t0| format!("from {} on", format_time(t0)));
-            CheckVerdict::new(PASS, words, since.unwrap_or_default())
+            CheckVerdict::new(Pass, words, since.unwrap_or_default())
         }
-        S::TooShort => CheckVerdict::new(UNSURE, words, why),
-        S::Warming | S::Slowing | S::Unsteady => CheckVerdict::new(FAIL, words, why),
+        S::TooShort => CheckVerdict::new(Unsure, words, why),
+        S::Warming | S::Slowing | S::Unsteady => CheckVerdict::new(Fail, words, why),
     }
 }
 
 fn judge_stalls(stalls: Option<&StallFindings>, most: u64) -> CheckVerdict {
     let Some(stalls) = stalls else {
-        return CheckVerdict::new(UNSURE, "-", "the load is too short to tell stalls");
+        return CheckVerdict::new(Unsure, "-", "the load is too short to tell stalls");
     };
     let found = stalls.events.len() as u64;
     let lost = format!("{} of the work was lost in them", format_percent(stalls.lost_share));
     let value = format_plural(found, "stall", "stalls");
     match (stalls.resolution_s, stalls.full_stop_s) {
-        _ if found > most => CheckVerdict::new(FAIL, value, lost),
+        _ if found > most => CheckVerdict::new(Fail, value, lost),
         (Some(shortest), _) => CheckVerdict::new(
-            PASS,
+            Pass,
             value,
             format!("any of {} or more would be seen", format_time(shortest)),
         ),
@@ -188,9 +177,9 @@ fn judge_stalls(stalls: Option<&StallFindings>, most: u64) -> CheckVerdict {
                  tell slow spells",
                 format_time(shortest)
             );
-            CheckVerdict::new(UNSURE, value, why)
+            CheckVerdict::new(Unsure, value, why)
         }
-        (None, None) => CheckVerdict::new(UNSURE, value, "the load is too short to tell stalls"),
+        (None, None) => CheckVerdict::new(Unsure, value, "the load is too short to tell stalls"),
     }
 }
 
@@ -206,7 +195,7 @@ fn metric_text(metric: Metric, value: f64) -> String {
 fn judge_objective(objective: Objective, scope: &CheckScope<'_>) -> CheckVerdict {
     let metric = objective.metric;
     let Some(measured) = measure::measure_metric(metric, scope) else {
-        return CheckVerdict::new(UNSURE, "-", "too few events for this number");
+        return CheckVerdict::new(Unsure, "-", "too few events for this number");
     };
     let value = metric_text(metric, measured.value);
     // No error at all is a fact, not an estimate.
@@ -228,18 +217,18 @@ fn judge_objective(objective: Objective, scope: &CheckScope<'_>) -> CheckVerdict
 fn judge_interval(
     measured: &MeasuredValue,
     is_met: impl Fn(f64) -> bool,
-) -> (&'static str, &'static str) {
-    let verdict = |met| if met { PASS } else { FAIL };
+) -> (CheckOutcome, &'static str) {
+    let verdict = |met| if met { Pass } else { Fail };
     if measured.exact {
         return (verdict(is_met(measured.value)), "");
     }
     match measured.interval {
-        None => (UNSURE, ""),
+        None => (Unsure, ""),
         Some((low, high)) if is_met(low) == is_met(high) => {
             let met = is_met(low);
             (verdict(met), if met { "within the bound" } else { "beyond the bound" })
         }
-        Some(_) => (UNSURE, "which lies across the bound"),
+        Some(_) => (Unsure, "which lies across the bound"),
     }
 }
 
@@ -266,12 +255,12 @@ fn judge_over_time(
     let known: Vec<f64> = whole().filter_map(|i| value(&i)).collect();
     if all == 0 || known.len() * 2 < all {
         let why = "too few intervals have enough events for this number";
-        return CheckVerdict::new(UNSURE, "-", why);
+        return CheckVerdict::new(Unsure, "-", why);
     }
     let met = known.iter().filter(|v| objective.is_met(**v)).count();
     // An interval without an event is not one in which latency was good.
     let found = met as f64 / all as f64;
-    let verdict = if found >= share { PASS } else { FAIL };
+    let verdict = if found >= share { Pass } else { Fail };
     let why = format!(
         "it held in {} of {} intervals",
         format_count(met as u64),
@@ -290,7 +279,7 @@ fn judge_against_base(
 ) -> CheckVerdict {
     let both = measure::measure_metric(metric, scope).zip(measure::measure_metric(metric, base));
     let Some((measured, base)) = both.filter(|(_, base)| base.value > 0.0) else {
-        return CheckVerdict::new(UNSURE, "-", "too few events for this number");
+        return CheckVerdict::new(Unsure, "-", "too few events for this number");
     };
     let ratio = measured.value / base.value;
     let log_half = |m: &MeasuredValue, upper: bool| {

@@ -19,25 +19,25 @@ fn clear_bounds_pass_and_fail_and_close_ones_are_unsure() {
     let run = fixture_runs::bench_run();
     // p50 40.0 us, p99 404 us, 15 200 events/s in eight intervals of which one stalls.
     for (text, verdict) in [
-        ("p99 < 20ms", PASS),
-        ("p99 < 100us", FAIL),
-        ("p99 < 404.1us", UNSURE),
-        ("p50 > 1ms", FAIL),
-        ("tps > 1000", PASS),
-        ("tps > 100000", FAIL),
-        ("tps > 15000", UNSURE),
-        ("mean < 1s", PASS),
-        ("max < 1s", PASS),
-        ("max < 500ms", FAIL),
-        ("errors < 1%", PASS),
-        ("errors == 0", FAIL),
-        ("errors < 0.0058%", UNSURE),
-        ("p99 lookup < 1s", FAIL),
-        ("p99 point_select < 20ms", PASS),
-        ("p99 < 20ms for 80% of seconds", PASS),
-        ("p95 < 1us for 5% of seconds", FAIL),
-        ("tps > 10000 for 95% of seconds", FAIL),
-        ("tps >= 97% of base", FAIL),
+        ("p99 < 20ms", Pass),
+        ("p99 < 100us", Fail),
+        ("p99 < 404.1us", Unsure),
+        ("p50 > 1ms", Fail),
+        ("tps > 1000", Pass),
+        ("tps > 100000", Fail),
+        ("tps > 15000", Unsure),
+        ("mean < 1s", Pass),
+        ("max < 1s", Pass),
+        ("max < 500ms", Fail),
+        ("errors < 1%", Pass),
+        ("errors == 0", Fail),
+        ("errors < 0.0058%", Unsure),
+        ("p99 lookup < 1s", Fail),
+        ("p99 point_select < 20ms", Pass),
+        ("p99 < 20ms for 80% of seconds", Pass),
+        ("p95 < 1us for 5% of seconds", Fail),
+        ("tps > 10000 for 95% of seconds", Fail),
+        ("tps >= 97% of base", Fail),
     ] {
         let found = checked(&run, text);
         assert_eq!(found.verdict, verdict, "{text}: {} ({})", found.value, found.why);
@@ -52,15 +52,15 @@ fn times_of_what_never_began_are_known_from_below_only() {
     // A twentieth waited for two seconds and never began: the median is known, p99 is two seconds or more.
     run.trials[0].unbegun.record_n(2_000_000_000, events / 20).unwrap();
     for (text, verdict) in [
-        ("p50 < 20ms", PASS),
-        ("p99 < 100ms", FAIL),
-        ("p99 < 5s", UNSURE),
-        ("max < 1s", FAIL),
-        ("max < 5s", UNSURE),
-        ("mean < 50ms", FAIL),
-        ("mean < 5s", UNSURE),
-        ("tps > 1000", PASS),
-        ("p99 point_select < 5s", PASS),
+        ("p50 < 20ms", Pass),
+        ("p99 < 100ms", Fail),
+        ("p99 < 5s", Unsure),
+        ("max < 1s", Fail),
+        ("max < 5s", Unsure),
+        ("mean < 50ms", Fail),
+        ("mean < 5s", Unsure),
+        ("tps > 1000", Pass),
+        ("p99 point_select < 5s", Pass),
     ] {
         let found = checked(&run, text);
         assert_eq!(found.verdict, verdict, "{text}: {} ({})", found.value, found.why);
@@ -70,21 +70,21 @@ fn times_of_what_never_began_are_known_from_below_only() {
 #[test]
 fn the_worst_load_decides_and_is_named() {
     let found = checked(&fixture_runs::demo_run(), "p50 < 100us");
-    assert_eq!(found.verdict, FAIL);
+    assert_eq!(found.verdict, Fail);
     assert!(found.value.ends_with(" in 01-none-1"), "{}", found.value);
     let nothing = checked(&RunRecord::default(), "p99 < 1s");
-    assert_eq!((nothing.verdict, nothing.why.as_str()), (FAIL, "no load was measured"));
+    assert_eq!((nothing.verdict, nothing.why.as_str()), (Fail, "no load was measured"));
 }
 
 #[test]
 fn a_base_of_equal_speed_holds_a_share_and_is_unsure_about_all_of_it() {
     let run = fixture_runs::hour_run();
     let found = against(&run, "tps >= 90% of base", Some(&run));
-    assert_eq!(found.verdict, PASS, "{} {}", found.value, found.why);
+    assert_eq!(found.verdict, Pass, "{} {}", found.value, found.why);
     assert!(found.value.starts_with("100 % of base"), "{}", found.value);
-    assert_eq!(against(&run, "tps >= 100% of base", Some(&run)).verdict, UNSURE);
-    assert_eq!(against(&run, "tps >= 150% of base", Some(&run)).verdict, FAIL);
-    assert_eq!(against(&run, "p99 <= 150% of base", Some(&run)).verdict, PASS);
+    assert_eq!(against(&run, "tps >= 100% of base", Some(&run)).verdict, Unsure);
+    assert_eq!(against(&run, "tps >= 150% of base", Some(&run)).verdict, Fail);
+    assert_eq!(against(&run, "p99 <= 150% of base", Some(&run)).verdict, Pass);
 }
 
 #[test]
@@ -96,16 +96,16 @@ fn stalls_and_steadiness_come_from_the_findings() {
     };
     findings.results.trials[0].stalls = None;
     findings.results.trials[0].steady = None;
-    assert_eq!(verdict(&findings, "stalls == 0"), UNSURE);
-    assert_eq!(verdict(&findings, "steady"), UNSURE);
+    assert_eq!(verdict(&findings, "stalls == 0"), Unsure);
+    assert_eq!(verdict(&findings, "steady"), Unsure);
     findings.results.trials[0].stalls =
         Some(StallFindings { full_stop_s: Some(0.3), ..StallFindings::default() });
-    assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "slow spells can't be told");
+    assert_eq!(verdict(&findings, "stalls == 0"), Unsure, "slow spells can't be told");
     findings.results.trials[0].stalls = Some(StallFindings::default());
-    assert_eq!(verdict(&findings, "stalls == 0"), UNSURE, "nothing can be told");
+    assert_eq!(verdict(&findings, "stalls == 0"), Unsure, "nothing can be told");
     findings.results.trials[0].stalls =
         Some(StallFindings { resolution_s: Some(0.1), ..StallFindings::default() });
-    assert_eq!(verdict(&findings, "stalls == 0"), PASS);
+    assert_eq!(verdict(&findings, "stalls == 0"), Pass);
     let stall = Stall {
         kind: StallKind::FullStop,
         began_s: 1.0,
@@ -115,13 +115,13 @@ fn stalls_and_steadiness_come_from_the_findings() {
         max_s: None,
     };
     findings.results.trials[0].stalls.as_mut().unwrap().events = vec![stall];
-    assert_eq!(verdict(&findings, "stalls == 0"), FAIL);
-    assert_eq!(verdict(&findings, "stalls <= 1"), PASS);
+    assert_eq!(verdict(&findings, "stalls == 0"), Fail);
+    assert_eq!(verdict(&findings, "stalls <= 1"), Pass);
     for (said, expected) in [
-        (SteadyVerdict::Steady, PASS),
-        (SteadyVerdict::SteadyWithStalls, PASS),
-        (SteadyVerdict::Warming, FAIL),
-        (SteadyVerdict::TooShort, UNSURE),
+        (SteadyVerdict::Steady, Pass),
+        (SteadyVerdict::SteadyWithStalls, Pass),
+        (SteadyVerdict::Warming, Fail),
+        (SteadyVerdict::TooShort, Unsure),
     ] {
         findings.results.trials[0].steady = Some(SteadyState {
             verdict: said,

@@ -19,8 +19,8 @@ const MOST: u64 = 40;
 
 /// Values of one thing on two sides, by block, run or batch.
 pub(in super::super) struct SidedValues {
-    /// Whether those of the same number belong together.
-    pub(in super::super) paired: bool,
+    /// Which of them belong together.
+    pub(in super::super) design: StudyDesign,
     /// In the base.
     pub(in super::super) base: Vec<(u32, f64)>,
     /// In the other.
@@ -36,7 +36,7 @@ pub(in super::super) fn judge_sides(
     let values = |one: SidedValues| ComparedValues {
         variant: other.to_owned(),
         base: base.to_owned(),
-        design: if one.paired { StudyDesign::Paired } else { StudyDesign::Unpaired },
+        design: one.design,
         base_values: one.base,
         way_values: one.other,
     };
@@ -79,7 +79,11 @@ pub(in super::super) fn judge_batches(
         let numbered = |value: &dyn Fn(f64) -> f64| -> Vec<(u32, f64)> {
             (1..).zip(means[*place].iter().map(|mean| value(*mean))).collect()
         };
-        SidedValues { paired: true, base: numbered(&|_| 1.0), other: numbered(&f64::exp) }
+        SidedValues {
+            design: StudyDesign::Paired,
+            base: numbered(&|_| 1.0),
+            other: numbered(&f64::exp),
+        }
     };
     let judged = |places: Vec<usize>| {
         let sides = places.iter().map(sided).collect();

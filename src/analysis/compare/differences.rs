@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::archive::{RunRecord, Trial, VariableRecord};
 
 use super::super::counters;
-use super::super::findings::SetupDifference;
+use super::super::findings::{DifferenceKind, SetupDifference};
 use super::super::number_format::{format_bytes, format_number};
 
 /// What stands for something that is not there.
-const NONE: &str = "-";
+pub(in crate::analysis) const NONE: &str = "-";
 /// Data may grow by so much, as a share, and still be the same amount.
 const SAME_SIZE: f64 = 0.05;
 /// Loads may differ so much in length, as a share, and still be as long.
@@ -80,7 +80,7 @@ const VOLATILE_BEGINNINGS: &[&str] = &["gtid_", "caching_sha2_password_private",
 const MACHINE: &[&str] = &["cpu", "cpus", "kernel", "machine"];
 
 /// Origins that mean that nobody set a variable: it follows from something else.
-const NOT_SET: &[&str] = &["(compile-time)", "(compiled)", "(auto)"];
+const NOT_SET: &[&str] = &["compile-time", "compiled", "auto"];
 
 /// Whether a variable says nothing about how a server performs.
 fn is_volatile(name: &str) -> bool {
@@ -105,6 +105,7 @@ pub(in crate::analysis) fn variant_differences(
             base,
             other,
             intended: true,
+            is_derived: false,
         };
         for name in all_keys(&base_trial.settings, &trial.settings) {
             let value = |trial: &Trial| match trial.settings.get(name) {
@@ -113,17 +114,17 @@ pub(in crate::analysis) fn variant_differences(
             };
             let (base, other) = (value(base_trial), value(trial));
             if base != other {
-                found.push(push("setting", name, base, other));
+                found.push(push(DifferenceKind::Setting, name, base, other));
             }
         }
         for (name, of) in LOAD {
             if of(base_trial) != of(trial) {
-                found.push(push("load", name, of(base_trial), of(trial)));
+                found.push(push(DifferenceKind::Load, name, of(base_trial), of(trial)));
             }
         }
         let (before, after) = (warming_strategies(run, base), warming_strategies(run, variant));
         if before != after {
-            found.push(push("warming", "warm", before, after));
+            found.push(push(DifferenceKind::Warming, "warm", before, after));
         }
     }
     found
@@ -133,7 +134,7 @@ pub(in crate::analysis) fn variant_differences(
 type LoadPart = (&'static str, fn(&Trial) -> String);
 
 const LOAD: &[LoadPart] =
-    &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.clone())];
+    &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.text.clone())];
 
 /// What warmed a way.
 fn warming_strategies(run: &RunRecord, variant: &str) -> String {
@@ -156,24 +157,44 @@ pub(in crate::analysis) fn run_differences(
     other: &RunRecord,
 ) -> Vec<SetupDifference> {
     let mut found = Vec::new();
-    let mut push = |kind: &'static str, name: &str, base: String, other: String| {
+    let mut push = |kind: DifferenceKind, name: &str, base: String, other: String| {
         if base != other {
             let (name, variant) = (name.to_owned(), String::new());
-            found.push(SetupDifference { kind, name, variant, base, other, intended: false });
+            found.push(SetupDifference {
+                kind,
+                name,
+                variant,
+                base,
+                other,
+                intended: false,
+                is_derived: false,
+            });
         }
     };
-    push("tool", "sweat", base.meta.tool_version.clone(), other.meta.tool_version.clone());
+    push(
+        DifferenceKind::Tool,
+        "sweat",
+        base.meta.tool_version.clone(),
+        other.meta.tool_version.clone(),
+    );
     for (name, of) in SERVER {
-        push("server", name, of(base), of(other));
+        push(DifferenceKind::Server, name, of(base), of(other));
     }
     for name in MACHINE {
         let fact = |run: &RunRecord| run.meta.host.get(*name).cloned().unwrap_or_default();
-        push("machine", name, fact(base), fact(other));
+        push(DifferenceKind::Machine, name, fact(base), fact(other));
     }
     let memory = |run: &RunRecord| run.meta.host.get("memory_bytes")?.parse::<f64>().ok();
-    push_size_difference("machine", "memory", memory(base), memory(other), format_bytes, &mut push);
+    push_size_difference(
+        DifferenceKind::Machine,
+        "memory",
+        memory(base),
+        memory(other),
+        format_bytes,
+        &mut push,
+    );
     for (name, of) in WORKLOAD {
-        push("workload", name, of(base), of(other));
+        push(DifferenceKind::Workload, name, of(base), of(other));
     }
     let options =
         |run: &RunRecord| run.trials.first().map(|t| t.options.clone()).unwrap_or_default();
@@ -182,11 +203,11 @@ pub(in crate::analysis) fn run_differences(
         let value = |options: &BTreeMap<String, String>| {
             options.get(name).map_or_else(|| NONE.to_owned(), |v| without_folder(v))
         };
-        push("workload", name, value(&ours), value(&theirs));
+        push(DifferenceKind::Workload, name, value(&ours), value(&theirs));
     }
     for (name, of) in LOAD {
         let all = |run: &RunRecord| run.trials.first().map(of).unwrap_or_default();
-        push("load", name, all(base), all(other));
+        push(DifferenceKind::Load, name, all(base), all(other));
     }
     let seconds =
         |run: &RunRecord| run.trials.first().map(|t| t.ended_ns.saturating_sub(t.began_ns));
@@ -195,10 +216,10 @@ pub(in crate::analysis) fn run_differences(
         let text = |run| {
             length(run).map_or_else(|| NONE.to_owned(), |s| format!("{} s", format_number(s)))
         };
-        push("length", "seconds", text(base), text(other));
+        push(DifferenceKind::Length, "seconds", text(base), text(other));
     }
     push_size_difference(
-        "data",
+        DifferenceKind::Data,
         "bytes",
         run_fact(base, "data_bytes"),
         run_fact(other, "data_bytes"),
@@ -206,7 +227,7 @@ pub(in crate::analysis) fn run_differences(
         &mut push,
     );
     push_size_difference(
-        "data",
+        DifferenceKind::Data,
         "rows",
         run_fact(base, "rows"),
         run_fact(other, "rows"),
@@ -232,12 +253,12 @@ fn is_near(a: Option<f64>, b: Option<f64>, share: f64) -> bool {
 
 /// A size, where both know it or one does not.
 fn push_size_difference(
-    kind: &'static str,
+    kind: DifferenceKind,
     name: &str,
     base: Option<f64>,
     other: Option<f64>,
     words: fn(f64) -> String,
-    push: &mut impl FnMut(&'static str, &str, String, String),
+    push: &mut impl FnMut(DifferenceKind, &str, String, String),
 ) {
     if !is_near(base, other, SAME_SIZE) {
         let text = |v: Option<f64>| v.map_or_else(|| NONE.to_owned(), words);
@@ -253,10 +274,15 @@ fn without_folder(value: &str) -> String {
 /// Parts of a run, as text.
 type RunPart = (&'static str, fn(&RunRecord) -> String);
 
+/// How the server was reached.
+const CONNECTION: &str = "connection";
+/// The server's version.
+pub(in crate::analysis) const VERSION: &str = "version";
+
 const SERVER: &[RunPart] = &[
     ("product", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.product.clone())),
-    ("version", |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.version.clone())),
-    ("connection", |r| r.meta.server.as_ref().map_or_else(String::new, connection_text)),
+    (VERSION, |r| r.meta.server.as_ref().map_or_else(String::new, |s| s.version.clone())),
+    (CONNECTION, |r| r.meta.server.as_ref().map_or_else(String::new, connection_text)),
 ];
 
 const WORKLOAD: &[RunPart] = &[
@@ -296,26 +322,29 @@ fn setting_differences(base: &[VariableRecord], other: &[VariableRecord]) -> Vec
             Some(VariableRecord { start, .. }) => start.clone(),
             None => NONE.to_owned(),
         };
+        let is_set = |of: &BTreeMap<String, VariableRecord>| {
+            of.get(name).is_some_and(|v| !v.origin.as_deref().is_some_and(is_default_origin))
+        };
         found.push(SetupDifference {
-            kind: "setting",
+            kind: DifferenceKind::Setting,
             name: name.clone(),
             variant: String::new(),
             base: text(&ours),
             other: text(&theirs),
             intended: false,
+            is_derived: !is_set(&ours) && !is_set(&theirs),
         });
     }
     found
 }
 
+fn is_default_origin(origin: &str) -> bool {
+    NOT_SET.contains(&origin.to_lowercase().replace('_', "-").as_str())
+}
+
 /// Whether somebody made this difference, as far as one can see.
 pub(in crate::analysis) fn is_factor(difference: &SetupDifference) -> bool {
-    let followed = |value: &str| value == "-" || NOT_SET.iter().any(|not| value.ends_with(not));
-    match difference.kind {
-        "setting" => !(followed(&difference.base) && followed(&difference.other)),
-        "length" => false,
-        _ => true,
-    }
+    !difference.is_derived && difference.kind != DifferenceKind::Length
 }
 
 /// What differs, each cause once: another version of the server brings other defaults, another machine is one machine.
@@ -323,10 +352,10 @@ pub(in crate::analysis) fn differing_factors(differences: &[SetupDifference]) ->
     let mut factors: Vec<String> = Vec::new();
     for difference in differences.iter().filter(|d| is_factor(d)) {
         let factor = match difference.kind {
-            "setting" => difference.name.clone(),
-            "server" if difference.name == "connection" => "the connection".to_owned(),
-            "server" => "the server's version".to_owned(),
-            kind => format!("the {kind}"),
+            DifferenceKind::Setting => difference.name.clone(),
+            DifferenceKind::Server if difference.name == CONNECTION => "the connection".to_owned(),
+            DifferenceKind::Server => "the server's version".to_owned(),
+            kind => format!("the {}", kind.as_str()),
         };
         if !factors.contains(&factor) {
             factors.push(factor);

@@ -26,6 +26,8 @@ pub(in crate::analysis) enum StudyDesign {
     Paired,
     /// Not at all.
     Unpaired,
+    /// Not at all; they are batches of one run each.
+    UnpairedBatches,
 }
 
 /// When a difference counts.
@@ -82,7 +84,7 @@ impl ComparedValues {
     fn mean_difference(&self) -> Option<MeanEstimate> {
         match self.design {
             StudyDesign::Paired => one_sample(&self.log_ratios()),
-            StudyDesign::Unpaired => {
+            StudyDesign::Unpaired | StudyDesign::UnpairedBatches => {
                 welch_difference(&log_values(&self.base_values), &log_values(&self.way_values))
             }
         }
@@ -274,7 +276,9 @@ fn check_ranks(
 ) {
     match values.design {
         StudyDesign::Paired => check_signed_ranks(&values.log_ratios(), side, rule, found),
-        StudyDesign::Unpaired => check_mann_whitney(values, rule, found),
+        StudyDesign::Unpaired | StudyDesign::UnpairedBatches => {
+            check_mann_whitney(values, rule, found);
+        }
     }
 }
 
@@ -323,14 +327,16 @@ fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut M
     let (base, variant) = (log_values(&values.base_values), log_values(&values.way_values));
     let p = ranks::mann_whitney_p(&base, &variant);
     let least = ranks::least_mann_whitney_p(base.len(), variant.len());
-    found.notes.push(format!(
-        "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no smaller \
-         one than {} is possible with so many runs)",
-        variant.len(),
-        base.len(),
-        format_number(p),
-        format_number(least)
-    ));
+    if values.design == StudyDesign::Unpaired {
+        found.notes.push(format!(
+            "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no \
+             smaller one than {} is possible with so many runs)",
+            variant.len(),
+            base.len(),
+            format_number(p),
+            format_number(least)
+        ));
+    }
     let claims = matches!(found.verdict, ComparisonVerdict::Better | ComparisonVerdict::Worse);
     if claims && least <= rule.alpha && p > rule.alpha {
         found

@@ -18,7 +18,7 @@ pub(super) mod units;
 
 use std::collections::BTreeMap;
 
-use crate::archive::{ExperimentRequest, RunRecord};
+use crate::archive::{ExperimentRequest, RunCommand, RunRecord};
 
 use super::findings::{MetricComparison, NoiseItem, SetupDifference, TrialFinding};
 use super::noise;
@@ -31,7 +31,8 @@ pub use metric::{metric_name, metric_names};
 pub(super) use sequential::judge_interim_comparisons;
 pub use sequential::{InterimResult, detectable_before, judge_interim_pairs};
 
-use judge::{DecisionRule, StudyDesign};
+use judge::DecisionRule;
+pub(super) use judge::StudyDesign;
 use units::ComparisonUnit;
 
 /// What decides if nobody said.
@@ -70,7 +71,7 @@ pub(super) fn compare_variants(
     let mut comparisons =
         judge::judge_variants(&sides, StudyDesign::Paired, rule, deciding_metric(asked), &notes);
     // Of a way against itself noise is the question.
-    if noise::is_noisy(noise, &run.meta.allow) && run.meta.command != "aa" {
+    if noise::is_noisy(noise, &run.meta.allow) && run.meta.command != RunCommand::Aa {
         let slowed =
             |variant: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.variant == variant);
         apply_noise(&mut comparisons, slowed, trials.iter());
@@ -84,7 +85,7 @@ pub(super) fn apply_noise<'a>(
     slowed: impl Fn(&str) -> f64,
     mut trials: impl Iterator<Item = &'a TrialFinding>,
 ) {
-    let is_open = trials.any(|trial| !trial.arrival.starts_with("closed"));
+    let is_open = trials.any(|trial| trial.closed_think_s.is_none());
     noise::withdraw_noisy_verdicts(comparisons.iter_mut(), |one| noise::NoiseSlowdown {
         base: slowed(&one.base),
         variant: slowed(&one.variant),

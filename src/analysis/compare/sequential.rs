@@ -1,6 +1,6 @@
 //! Before an experiment: what it will be able to see. During one that grows: whether it may end.
 
-use crate::archive::{ExperimentRequest, RunRecord};
+use crate::archive::{ExperimentRequest, RunRecord, TrialEnding};
 
 use super::super::findings::{ComparisonVerdict, MetricComparison};
 use super::super::statistics::correction::{ALPHA, look_schedule};
@@ -96,7 +96,9 @@ pub fn judge_interim_pairs(
 fn complete_blocks(run: &RunRecord) -> u32 {
     let variants = super::variant_names(run);
     let has = |block: u32, variant: &str| {
-        run.trials.iter().any(|t| t.block == block && t.variant == variant && t.reason == "done")
+        run.trials
+            .iter()
+            .any(|t| t.block == block && t.variant == variant && t.reason == TrialEnding::Done)
     };
     let last = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
     (1..=last).filter(|block| variants.iter().all(|variant| has(*block, variant))).count() as u32

@@ -7,7 +7,8 @@ use super::super::{
     ComparisonOptions, analyse_run, compare_runs, differences_of, fixture_runs, judge_interim,
 };
 use super::*;
-use crate::archive::{IntervalRecord, Trial};
+use crate::analysis::DifferenceKind;
+use crate::archive::{ArrivalRecord, IntervalRecord, RecordedEngine, Trial, TrialEnding};
 use crate::recorder::SparseHistogram;
 use crate::recorder::{Histogram, new_histogram};
 
@@ -37,12 +38,12 @@ fn load(variant: &str, block: u32, rate: u64, began_s: u64) -> Trial {
         variant: variant.to_owned(),
         block,
         workload: "oltp_update_non_index".to_owned(),
-        arrival: "closed".to_owned(),
+        arrival: ArrivalRecord::closed(0.0, "closed"),
         workers: 2,
-        engine: "threads".to_owned(),
+        engine: RecordedEngine::Threads,
         began_ns,
         ended_ns: began_ns + 10 * SECOND,
-        reason: "done".to_owned(),
+        reason: TrialEnding::Done,
         classes: vec!["update".to_owned()],
         service: vec![response.clone()],
         failed: vec![new_histogram()],
@@ -55,6 +56,7 @@ fn load(variant: &str, block: u32, rate: u64, began_s: u64) -> Trial {
 /// A run of these ways: rates block by block, in alternating order.
 pub(in crate::analysis) fn experiment(variants: &[(&str, &[u64])]) -> RunRecord {
     let mut run = RunRecord { meta: fixture_runs::bench_run().meta, ..RunRecord::default() };
+    run.meta.load = None;
     run.meta.asked = ExperimentRequest {
         ways: variants.iter().map(|(variant, _)| (*variant).to_owned()).collect(),
         metric: METRIC.to_owned(),
@@ -178,7 +180,7 @@ fn one_wild_block_makes_the_two_tests_disagree() {
 fn blocks_are_left_out_only_by_named_rules() {
     let mut run = experiment(&[("a", &[1000, 1001, 999]), ("b", &[1100, 1101, 1099])]);
     let cut = run.trials.iter_mut().find(|t| t.variant == "b" && t.block == 2).unwrap();
-    cut.reason = "interrupted".to_owned();
+    cut.reason = TrialEnding::Interrupted;
     let findings = analyse_run(&run);
     let found = deciding(&findings.results);
     assert_eq!(found.ratio.runs, 2);
@@ -396,7 +398,7 @@ fn other_workloads_loads_and_data_are_other_experiments() {
     let base = single(1, 1000, "1");
     let kinds = |other: &RunRecord| -> Vec<&str> {
         let differences = differences_of(std::slice::from_ref(&base), std::slice::from_ref(other));
-        differences.iter().filter(|d| d.is_another_experiment()).map(|d| d.kind).collect()
+        differences.iter().filter(|d| d.is_another_experiment()).map(|d| d.kind.as_str()).collect()
     };
     assert!(kinds(&single(2, 1000, "2")).is_empty());
     let mut other = single(2, 1000, "1");
@@ -413,7 +415,7 @@ fn other_workloads_loads_and_data_are_other_experiments() {
     ours.trials[0].options.insert("file".to_owned(), "/a/lookups.sql".to_owned());
     theirs.trials[0].options.insert("file".to_owned(), "/b/lookups.sql".to_owned());
     let differences = differences_of(&[ours], &[theirs]);
-    assert!(!differences.iter().any(|d| d.kind == "workload"), "{differences:?}");
+    assert!(!differences.iter().any(|d| d.kind == DifferenceKind::Workload), "{differences:?}");
 }
 
 #[test]
@@ -429,7 +431,7 @@ fn ways_of_a_plan_say_what_they_change() {
             .results
             .differences
             .iter()
-            .all(|d| d.intended && d.variant == "b" && d.kind == "setting")
+            .all(|d| d.intended && d.variant == "b" && d.kind == DifferenceKind::Setting)
     );
     assert_eq!(findings.results.differences.len(), 2);
     let caveat = findings.results.caveats.iter().find(|c| c.id == "CONFOUNDED").unwrap();

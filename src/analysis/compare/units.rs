@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::archive::{IntervalRecord, RunRecord, Trial};
+use crate::archive::{IntervalRecord, RunRecord, Trial, TrialEnding};
 use crate::recorder::{Histogram, new_histogram};
 
 use super::super::event_errors;
@@ -95,7 +95,7 @@ fn is_steady(found: &TrialFinding) -> bool {
 /// Why a load can't be compared: the only rules by which runs are left out.
 fn void_reason((trial, found): &TrialWithFinding<'_>) -> Option<String> {
     let id = &found.id;
-    if trial.reason != "done" {
+    if trial.reason != TrialEnding::Done {
         return Some(format!("{id}, which did not reach its end ({}) [CUT]", trial.reason));
     }
     if found.events == 0 {

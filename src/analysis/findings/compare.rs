@@ -92,8 +92,8 @@ pub struct BlockPair {
 /// Something that is not the same in what is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupDifference {
-    /// `setting`, `server`, `data`, `workload`, `load`, `machine`, `tool`.
-    pub kind: &'static str,
+    /// What it is of.
+    pub kind: DifferenceKind,
     /// Its name.
     pub name: String,
     /// The way, or the run, that differs from the base.
@@ -104,4 +104,46 @@ pub struct SetupDifference {
     pub other: String,
     /// Whether the plan asked for it.
     pub intended: bool,
+    /// A setting that nobody set, on either side: it follows from something else.
+    pub is_derived: bool,
+}
+
+/// What a difference is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DifferenceKind {
+    /// A variable of the server.
+    Setting,
+    /// The server: product, version, how it was reached.
+    Server,
+    /// The data.
+    Data,
+    /// The workload and its options.
+    Workload,
+    /// The load: workers and arrival.
+    Load,
+    /// How long the load took.
+    Length,
+    /// What warmed the pool.
+    Warming,
+    /// The client machine.
+    Machine,
+    /// The version of sweat.
+    Tool,
+}
+
+impl DifferenceKind {
+    /// In words, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DifferenceKind::Setting => "setting",
+            DifferenceKind::Server => "server",
+            DifferenceKind::Data => "data",
+            DifferenceKind::Workload => "workload",
+            DifferenceKind::Load => "load",
+            DifferenceKind::Length => "length",
+            DifferenceKind::Warming => "warming",
+            DifferenceKind::Machine => "machine",
+            DifferenceKind::Tool => "tool",
+        }
+    }
 }

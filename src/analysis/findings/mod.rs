@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{ErrorRecord, RunState, ServerRecord};
+use crate::archive::{
+    ErrorRecord, RecordedEngine, RunCommand, RunState, ServerRecord, TrialEnding,
+};
 
 mod caveat;
 mod compare;
@@ -17,10 +19,13 @@ mod timeline;
 mod waits;
 
 pub use caveat::{Caveat, CaveatLevel};
-pub use compare::{BlockPair, ComparisonVerdict, MetricComparison, SetupDifference, SignedRank};
+pub use compare::{
+    BlockPair, ComparisonVerdict, DifferenceKind, MetricComparison, SetupDifference, SignedRank,
+};
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
-    CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, StepOutcome,
+    CapacityFinding, CapacityStep, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape,
+    StepOutcome,
 };
 pub use sentence::AnswerSentence;
 pub use sides::{ComparedRun, ComparedSide, ComparisonFindings};
@@ -31,7 +36,10 @@ pub use steady::{
 pub use timeline::{
     IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
 };
-pub use waits::{CheckFinding, NoiseItem, WaitFinding, WaitGroup, WaitTracingCost};
+pub use waits::{
+    CheckFinding, CheckOutcome, HealthLevel, NoiseItem, WaitFinding, WaitGroup, WaitSource,
+    WaitTracingCost,
+};
 
 /// What a report shows: one run, or finished runs against others.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +140,7 @@ pub struct RunHeader {
     /// What the plan asks, in the user's words.
     pub question: Option<String>,
     /// `bench`, `demo`, ...
-    pub command: String,
+    pub command: RunCommand,
     /// Version of sweat that measured.
     pub tool_version: String,
     /// Wall time of the clock's origin, nanoseconds since 1970.
@@ -312,12 +320,14 @@ pub struct TrialFinding {
     pub workload: String,
     /// The load in words.
     pub arrival: String,
+    /// Closed loop: think time between two events of a worker, seconds; absent where events are due by themselves.
+    pub closed_think_s: Option<f64>,
     /// Workers.
     pub workers: usize,
-    /// `threads` or `reactor`.
-    pub engine: String,
-    /// `done`, `interrupted`, ...
-    pub reason: String,
+    /// What ran the workers.
+    pub engine: RecordedEngine,
+    /// How it ended.
+    pub reason: TrialEnding,
     /// How warm the pool was at its start.
     pub temperature: PoolTemperature,
     /// First start, seconds since the origin.

@@ -47,10 +47,33 @@ pub struct ScalingFinding {
     pub peak_rate: Option<(f64, f64, f64)>,
     /// The two-line rival: events per second of one, and the ceiling.
     pub two_lines: Option<(f64, f64)>,
-    /// Which describes the points better: `law`, `two lines`, `neither`.
-    pub better: &'static str,
+    /// Which describes the points better.
+    pub better: ScalingShape,
     /// Why no peak is given, and other doubts, in words.
     pub notes: Vec<String>,
+}
+
+/// What describes how a rate grows with the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScalingShape {
+    /// The universal scalability law.
+    Law,
+    /// Two lines: in proportion, then level.
+    TwoLines,
+    /// None of them so much better that it can be said.
+    #[default]
+    Neither,
+}
+
+impl ScalingShape {
+    /// In words, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ScalingShape::Law => "law",
+            ScalingShape::TwoLines => "two lines",
+            ScalingShape::Neither => "neither",
+        }
+    }
 }
 
 /// What a step of a search for capacity came to; called the same wherever it is shown.

@@ -1,7 +1,7 @@
 //! What happened over time: steps, intervals, what probes saw.
 
 use super::{LatencySummary, PoolTemperature};
-use crate::archive::WarmedRecord;
+use crate::archive::{RecordedStepKind, WarmedRecord};
 
 /// What happened over time.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +40,8 @@ pub struct LatencyHeatmap {
 pub struct TimelineStep {
     /// 1-based place.
     pub number: u32,
-    /// `prepare`, `restart_cold`, `warm`, `load`, ...
-    pub kind: String,
+    /// What it does.
+    pub kind: RecordedStepKind,
     /// Its group; empty if there are none.
     pub variant: String,
     /// In words.

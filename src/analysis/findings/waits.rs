@@ -33,9 +33,8 @@ pub struct WaitFinding {
     pub tick_s: Option<f64>,
     /// The server's seconds by ours, and how far off that may be: 1 if it tells picoseconds indeed.
     pub clock: Option<(f64, f64)>,
-    /// Where percentiles come from: `rows` (as good as all waits), `sample` (rows of a part of them, from all over the
-    /// load), or `summary` (no rows that suffice, so no percentiles).
-    pub source: String,
+    /// Where percentiles come from.
+    pub source: WaitSource,
     /// Share of the waits whose rows were read, 0 to 1.
     pub coverage: Option<f64>,
     /// Lock objects behind it.
@@ -103,10 +102,81 @@ pub struct NoiseItem {
     pub value: f64,
     /// Its unit: `%`, `ms`, ...
     pub unit: &'static str,
-    /// `ok`, `note`, `warn`, `void`.
-    pub level: &'static str,
+    /// How well it is.
+    pub level: HealthLevel,
     /// What it means and what to do, in words; empty if all is well.
     pub remedy: String,
+}
+
+/// Where the percentiles of waits come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitSource {
+    /// Rows, as good as of all waits.
+    Rows,
+    /// Rows of a part of them, from all over the load.
+    Sample,
+    /// No rows that suffice, so there are no percentiles.
+    #[default]
+    Summary,
+}
+
+impl WaitSource {
+    /// In words, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WaitSource::Rows => "rows",
+            WaitSource::Sample => "sample",
+            WaitSource::Summary => "summary",
+        }
+    }
+}
+
+/// How well something is, from the best to the worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HealthLevel {
+    /// As it should be.
+    #[default]
+    Ok,
+    /// Good to know.
+    Note,
+    /// Numbers may be off.
+    Warn,
+    /// Numbers mean nothing.
+    Void,
+}
+
+impl HealthLevel {
+    /// In words, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HealthLevel::Ok => "ok",
+            HealthLevel::Note => "note",
+            HealthLevel::Warn => "warn",
+            HealthLevel::Void => "void",
+        }
+    }
+}
+
+/// What became of a check, from the best to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckOutcome {
+    /// It holds.
+    Pass,
+    /// The run does not tell.
+    Unsure,
+    /// It does not hold.
+    Fail,
+}
+
+impl CheckOutcome {
+    /// In words, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckOutcome::Pass => "pass",
+            CheckOutcome::Unsure => "unsure",
+            CheckOutcome::Fail => "fail",
+        }
+    }
 }
 
 /// One check of `--check`.
@@ -116,8 +186,8 @@ pub struct CheckFinding {
     pub text: String,
     /// What was measured, in words with its unit.
     pub value: String,
-    /// `pass`, `fail`, `unsure`.
-    pub verdict: &'static str,
+    /// What became of it.
+    pub verdict: CheckOutcome,
     /// Why, in words.
     pub why: String,
 }

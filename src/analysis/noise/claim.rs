@@ -7,7 +7,7 @@
 use crate::archive::{RunRecord, Trial};
 
 use super::super::counters::step_of_trial;
-use super::super::findings::{ComparisonVerdict, MetricComparison, NoiseItem};
+use super::super::findings::{ComparisonVerdict, HealthLevel, MetricComparison, NoiseItem};
 use super::super::number_format::format_ratio;
 use super::{NoiseReading, during, rules, sentinel_change};
 
@@ -105,7 +105,7 @@ pub(in super::super) fn withdraw_noisy_verdicts<'a>(
 pub(in super::super) fn is_noisy(noise: &[NoiseItem], allowed: &[String]) -> bool {
     let caveat = |item: &NoiseItem| if item.id == FOREIGN { "FOREIGN-CPU" } else { "NOISE" };
     let is_known = |item: &NoiseItem| allowed.iter().any(|id| id == caveat(item));
-    noise.iter().any(|item| item.level == "void" && !is_known(item))
+    noise.iter().any(|item| item.level == HealthLevel::Void && !is_known(item))
 }
 
 /// How much slower than on a quiet machine the loads may have been for which this holds: the mean of logarithms.
@@ -113,7 +113,7 @@ pub(in super::super) fn mean_slowdown(
     runs: &[(&RunRecord, &[NoiseItem])],
     counts: impl Fn(&Trial) -> bool,
 ) -> f64 {
-    let is_faulty = |item: &NoiseItem| item.level == "void" && FAULTS.contains(&item.id);
+    let is_faulty = |item: &NoiseItem| item.level == HealthLevel::Void && FAULTS.contains(&item.id);
     if runs.iter().any(|(_, noise)| noise.iter().any(is_faulty)) {
         return f64::INFINITY;
     }

@@ -3,8 +3,8 @@
 use crate::archive::{RunRecord, SampleRecord, StepRecord, Trial};
 
 use super::super::counters::{counter_rise, step_of_trial};
-use super::super::findings::NoiseItem;
-use super::noise_item;
+use super::super::findings::{HealthLevel, NoiseItem};
+use super::{level_beyond, noise_item};
 
 /// All loads.
 pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
@@ -14,8 +14,8 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         let when = format!("during {}", trial.id);
         let mut push = |id, title, value: Option<f64>, unit, bounds: [f64; 3], remedy: &str| {
             let Some(value) = value.filter(|v| v.is_finite()) else { return };
-            let level = bounds.iter().rposition(|b| value > *b).map_or(0, |place| place + 1);
-            let remedy = if level > 0 { remedy } else { "" };
+            let level = level_beyond(bounds, value);
+            let remedy = if level > HealthLevel::Ok { remedy } else { "" };
             found.push(noise_item(id, title, &when, (value, unit), level, remedy));
         };
         let never = f64::INFINITY;

@@ -9,7 +9,7 @@ mod server;
 
 use crate::archive::{Counters, RunRecord};
 
-use super::findings::NoiseItem;
+use super::findings::{HealthLevel, NoiseItem};
 use super::statistics::power::detectable_difference;
 use super::statistics::robust::{mad, median};
 
@@ -19,8 +19,6 @@ pub(super) use during::foreign_share;
 use rules::RULES;
 pub use server::{ServerFacts, ServerItem, judge_server};
 
-/// How a look's level reads, from the best to the worst.
-const LEVELS: [&str; 4] = ["ok", "note", "warn", "void"];
 /// A sentinel that took this much longer or shorter after a load than before it voids a comparison.
 const DRIFT: f64 = 0.03;
 /// And it must be this many standard errors away from none.
@@ -82,15 +80,21 @@ pub fn judge_noise(seen: &Counters, when: &str) -> Vec<NoiseItem> {
 fn judge_reading(look: &NoiseReading<'_>, when: &str) -> Vec<NoiseItem> {
     let judged = |rule: &rules::NoiseRule| {
         let value = (rule.value)(look).filter(|v| v.is_finite())?;
-        let mut level = rule.bounds.iter().rposition(|b| value > *b).map_or(0, |place| place + 1);
+        let mut level = level_beyond(rule.bounds, value);
         // What a fifth of a second saw is a hint, not a verdict: only lost time is counted exactly.
         if look.is_short() && !matches!(rule.id, "lost_time" | "steal") {
-            level = level.min(2);
+            level = level.min(HealthLevel::Warn);
         }
-        let remedy = if level == 0 { "" } else { rule.remedy };
+        let remedy = if level == HealthLevel::Ok { "" } else { rule.remedy };
         Some(noise_item(rule.id, rule.title, when, (value, rule.unit), level, remedy))
     };
     RULES.iter().filter_map(judged).collect()
+}
+
+/// The level of a value by the bounds above which it is note, warn, void.
+fn level_beyond(bounds: [f64; 3], value: f64) -> HealthLevel {
+    let levels = [HealthLevel::Note, HealthLevel::Warn, HealthLevel::Void];
+    bounds.iter().rposition(|b| value > *b).map_or(HealthLevel::Ok, |place| levels[place])
 }
 
 fn noise_item(
@@ -98,10 +102,9 @@ fn noise_item(
     title: &'static str,
     when: &str,
     (value, unit): (f64, &'static str),
-    level: usize,
+    level: HealthLevel,
     remedy: &str,
 ) -> NoiseItem {
-    let level = LEVELS[level.min(LEVELS.len() - 1)];
     NoiseItem { id, title, when: when.to_owned(), value, unit, level, remedy: remedy.to_owned() }
 }
 
@@ -127,19 +130,17 @@ fn is_experiment(run: &RunRecord) -> bool {
     run.trials.iter().any(|t| first.is_some_and(|f| t.variant != f.variant || t.block != f.block))
 }
 
-/// The worst level among items: `ok`, `note`, `warn`, `void`.
-pub fn worst_level(items: &[NoiseItem]) -> &'static str {
-    let grade = |item: &NoiseItem| LEVELS.iter().position(|level| *level == item.level);
-    LEVELS[items.iter().filter_map(grade).max().unwrap_or(0)]
+/// The worst level among items.
+pub fn worst_level(items: &[NoiseItem]) -> HealthLevel {
+    items.iter().map(|item| item.level).max().unwrap_or_default()
 }
 
 /// Of each id the worst item, the first among equals, in the order of their first appearance.
 fn worst_per_id(all: Vec<NoiseItem>) -> Vec<NoiseItem> {
-    let grade = |item: &NoiseItem| LEVELS.iter().position(|level| *level == item.level);
     let mut kept: Vec<NoiseItem> = Vec::new();
     for item in all {
         match kept.iter_mut().find(|k| k.id == item.id) {
-            Some(k) if (grade(&item), item.value) > (grade(k), k.value) => *k = item,
+            Some(k) if (item.level, item.value) > (k.level, k.value) => *k = item,
             Some(_) => {}
             None => kept.push(item),
         }
@@ -165,13 +166,13 @@ fn sentinel_drift(
 ) -> Option<NoiseItem> {
     let (moved, real) = sentinel_change(before, after)?;
     let level = match (real, compared) {
-        (true, true) => 3,
-        (true, false) => 1,
-        (false, _) => 0,
+        (true, true) => HealthLevel::Void,
+        (true, false) => HealthLevel::Note,
+        (false, _) => HealthLevel::Ok,
     };
     let remedy = "the machine itself became slower or faster meanwhile: loads before and after are \
                   not comparable; find out why (heat, credits, neighbours) and run again";
-    let remedy = if level > 0 { remedy } else { "" };
+    let remedy = if level > HealthLevel::Ok { remedy } else { "" };
     let title = "fixed CPU work after the load by before it";
     Some(noise_item(
         "cpu_drift",
@@ -189,28 +190,34 @@ fn kernel_faults(
     after: &NoiseReading<'_>,
     name: &str,
 ) -> Vec<NoiseItem> {
-    const FAULTS: [(&str, &str, &str, usize, &str); 4] = [
-        ("fault.file_system_errors", "file_system_errors", "file system errors", 3, "see dmesg"),
-        ("fault.memory_errors", "memory_errors", "memory errors", 2, "see dmesg"),
+    const FAULTS: [(&str, &str, &str, HealthLevel, &str); 4] = [
+        (
+            "fault.file_system_errors",
+            "file_system_errors",
+            "file system errors",
+            HealthLevel::Void,
+            "see dmesg",
+        ),
+        ("fault.memory_errors", "memory_errors", "memory errors", HealthLevel::Warn, "see dmesg"),
         (
             "fault.out_of_memory_kills",
             "oom_kills",
             "processes killed for memory",
-            3,
+            HealthLevel::Void,
             "memory ran out: a smaller pool; see dmesg",
         ),
         (
             "cpu.thermal_throttles",
             "thermal_throttles",
             "times a core was slowed for heat",
-            2,
+            HealthLevel::Warn,
             "mend the cooling, or take a lower clock",
         ),
     ];
-    let rise = |&(counter, id, title, level, remedy): &(_, _, _, usize, &str)| {
+    let rise = |&(counter, id, title, level, remedy): &(_, _, _, HealthLevel, &str)| {
         let rise = after.get(counter)? - before.get(counter)?;
-        let level = if rise > 0.0 { level } else { 0 };
-        let remedy = if level > 0 { remedy } else { "" };
+        let level = if rise > 0.0 { level } else { HealthLevel::Ok };
+        let remedy = if level > HealthLevel::Ok { remedy } else { "" };
         Some(noise_item(id, title, &format!("over {name}"), (rise, ""), level, remedy))
     };
     FAULTS.iter().filter_map(rise).collect()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::findings::HealthLevel;
 use super::super::number_format::{format_bytes, format_count, format_number};
 
 /// What was read from a server; what it did not tell is missing.
@@ -36,8 +37,8 @@ pub struct ServerItem {
     pub title: &'static str,
     /// In words.
     pub value: String,
-    /// `ok`, `note`, `warn`.
-    pub level: &'static str,
+    /// How well it is.
+    pub level: HealthLevel,
     /// What it means and what to do; empty if all is well.
     pub remedy: String,
 }
@@ -48,11 +49,17 @@ pub fn judge_server(facts: &ServerFacts) -> Vec<ServerItem> {
     items.extend(setting_items(facts));
     items.extend(data_size_items(facts));
     for (probe, needs) in &facts.missing {
-        items.push(server_item("probe", "a probe that sees nothing", "note", probe.clone(), needs));
+        items.push(server_item(
+            "probe",
+            "a probe that sees nothing",
+            HealthLevel::Note,
+            probe.clone(),
+            needs,
+        ));
     }
     if facts.missing.is_empty() {
         let all = "all that this server has".to_owned();
-        items.push(server_item("probe", "probes", "ok", all, ""));
+        items.push(server_item("probe", "probes", HealthLevel::Ok, all, ""));
     }
     items
 }
@@ -60,7 +67,7 @@ pub fn judge_server(facts: &ServerFacts) -> Vec<ServerItem> {
 fn server_item(
     id: &'static str,
     title: &'static str,
-    level: &'static str,
+    level: HealthLevel,
     value: String,
     remedy: &str,
 ) -> ServerItem {
@@ -89,7 +96,7 @@ fn limit_items(facts: &ServerFacts) -> Vec<ServerItem> {
     let mut limit = |id, title, most: Option<f64>, taken: f64, few: f64, remedy: &str| {
         let Some(most) = most.filter(|most| *most > 0.0) else { return };
         let left = (most - taken).max(0.0);
-        let level = if left < few { "warn" } else { "ok" };
+        let level = if left < few { HealthLevel::Warn } else { HealthLevel::Ok };
         let value = format!("{} of {} left", format_count(left as u64), format_count(most as u64));
         items.push(server_item(id, title, level, value, if left < few { remedy } else { "" }));
     };
@@ -143,14 +150,20 @@ fn setting_items(facts: &ServerFacts) -> Vec<ServerItem> {
         relaxed.push("sync_binlog");
     }
     let mut items = vec![match relaxed.is_empty() {
-        true => server_item("durability", "durability", "ok", "as it should be".to_owned(), ""),
+        true => server_item(
+            "durability",
+            "durability",
+            HealthLevel::Ok,
+            "as it should be".to_owned(),
+            "",
+        ),
         false => {
             let remedy =
                 "a crash loses commits: compare writes only with servers that relax the same";
             server_item(
                 "durability",
                 "durability",
-                "note",
+                HealthLevel::Note,
                 format!("relaxed: {}", relaxed.join(", ")),
                 remedy,
             )
@@ -160,12 +173,18 @@ fn setting_items(facts: &ServerFacts) -> Vec<ServerItem> {
         || facts.variable_is("super_read_only", &["ON", "1"])
     {
         let remedy = "loads that write are refused; a replica's own work is foreign load";
-        items.push(server_item("read_only", "read only", "note", "ON".to_owned(), remedy));
+        items.push(server_item(
+            "read_only",
+            "read only",
+            HealthLevel::Note,
+            "ON".to_owned(),
+            remedy,
+        ));
     }
     if let Some(cache) = facts.variables.get("query_cache_type") {
         let on = !facts.variable_is("query_cache_type", &["OFF", "0"]);
         let remedy = "answers may come from it, and every write takes its lock";
-        let (level, remedy) = if on { ("note", remedy) } else { ("ok", "") };
+        let (level, remedy) = if on { (HealthLevel::Note, remedy) } else { (HealthLevel::Ok, "") };
         items.push(server_item("query_cache", "query cache", level, cache.clone(), remedy));
     }
     let cipher = facts.cipher.clone();
@@ -173,11 +192,11 @@ fn setting_items(facts: &ServerFacts) -> Vec<ServerItem> {
         Some(cipher) => server_item(
             "tls",
             "encryption",
-            "note",
+            HealthLevel::Note,
             cipher,
             "costs both sides CPU: compare like with like",
         ),
-        None => server_item("tls", "encryption", "ok", "none".to_owned(), ""),
+        None => server_item("tls", "encryption", HealthLevel::Ok, "none".to_owned(), ""),
     });
     items
 }
@@ -191,18 +210,24 @@ fn data_size_items(facts: &ServerFacts) -> Vec<ServerItem> {
     if let Some(memory) = facts.memory_bytes.filter(|m| facts.local && *m > 0.0) {
         let share = pool / memory;
         let (level, remedy) = match share {
-            s if s > 0.9 => ("warn", "it leaves too little for sessions and the system: swapping"),
-            s if s < 0.25 => ("note", "most of the memory serves the page cache instead"),
-            _ => ("ok", ""),
+            s if s > 0.9 => {
+                (HealthLevel::Warn, "it leaves too little for sessions and the system: swapping")
+            }
+            s if s < 0.25 => {
+                (HealthLevel::Note, "most of the memory serves the page cache instead")
+            }
+            _ => (HealthLevel::Ok, ""),
         };
         let value = format!("{} of {}", format_bytes(pool), format_bytes(memory));
         items.push(server_item("pool", "buffer pool by memory", level, value, remedy));
     }
     if let Some(data) = facts.data_bytes {
         let (level, remedy) = match data / pool {
-            r if r < 0.8 => ("note", "all of it fits: loads measure memory"),
-            r if r <= 1.5 => ("warn", "borderline: a little growth changes a result a lot"),
-            _ => ("ok", ""),
+            r if r < 0.8 => (HealthLevel::Note, "all of it fits: loads measure memory"),
+            r if r <= 1.5 => {
+                (HealthLevel::Warn, "borderline: a little growth changes a result a lot")
+            }
+            _ => (HealthLevel::Ok, ""),
         };
         let value = format!("{} = {} x pool", format_bytes(data), format_number(data / pool));
         items.push(server_item("data", "data by buffer pool", level, value, remedy));
@@ -228,7 +253,7 @@ mod tests {
     fn check(facts: &ServerFacts, id: &str, level: &str, value: &str) {
         let items = judge_server(facts);
         let item = items.iter().find(|i| i.id == id).unwrap_or_else(|| panic!("no {id}"));
-        assert_eq!((item.level, item.value.as_str()), (level, value));
+        assert_eq!((item.level.as_str(), item.value.as_str()), (level, value));
         assert_eq!(item.remedy.is_empty(), level == "ok");
     }
 

@@ -30,7 +30,7 @@ fn sentinel(name: &str, times: &[f64]) -> Counters {
 fn check(seen: &Counters, id: &str, level: &str, value: f64) {
     let items = judge_noise(seen, "now");
     let item = items.iter().find(|i| i.id == id).unwrap_or_else(|| panic!("no {id}"));
-    assert_eq!(item.level, level, "{item:?}");
+    assert_eq!(item.level.as_str(), level, "{item:?}");
     assert!((item.value - value).abs() < 1e-6, "{item:?}");
     assert_eq!(item.remedy.is_empty(), level == "ok", "{item:?}");
 }
@@ -116,7 +116,7 @@ fn run_with(before: &Counters, after: &Counters) -> RunRecord {
 
 fn found(run: &RunRecord, id: &str) -> Option<(&'static str, f64, String)> {
     let items = noise_of_run(run);
-    items.into_iter().find(|i| i.id == id).map(|i| (i.level, i.value, i.when))
+    items.into_iter().find(|i| i.id == id).map(|i| (i.level.as_str(), i.value, i.when))
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::archive::{RunRecord, Trial};
 use crate::recorder::{ReplayTotals, ReplayedClass};
 
-use super::super::compare::{FEWEST_BATCHES, SidedValues, batch_means, judge_sides};
+use super::super::compare::{FEWEST_BATCHES, SidedValues, StudyDesign, batch_means, judge_sides};
 use super::super::findings::{ComparisonVerdict, MetricComparison, ReplayChange};
 use super::super::latency;
 use super::asked_margin;
@@ -97,7 +97,8 @@ fn compare_sides(
             base.retain(|one| has(&other, one.0));
             other.retain(|one| has(&base, one.0));
         }
-        SidedValues { paired, base, other }
+        let design = if paired { StudyDesign::Paired } else { StudyDesign::Unpaired };
+        SidedValues { design, base, other }
     };
     let judged = judge_sides((base_name, name), both.iter().map(sided).collect(), margin);
     let mut found: Vec<(f64, ReplayChange)> = both
@@ -153,7 +154,9 @@ fn batched_sides(base: &ReplayTotals, other: &ReplayTotals, digest: &str) -> Sid
         (1..).zip(means.into_iter().map(f64::exp)).collect()
     };
     let (base, other) = (numbered(base), numbered(other));
-    SidedValues { paired: same && base.len() == other.len(), base, other }
+    let paired = same && base.len() == other.len();
+    let design = if paired { StudyDesign::Paired } else { StudyDesign::UnpairedBatches };
+    SidedValues { design, base, other }
 }
 
 /// Batches of one run each: what differs from run to run is not in their spread.
@@ -163,7 +166,6 @@ fn note_single_runs(change: &mut MetricComparison) {
         change.notes = vec!["too few statements, or no recorded times, for a verdict".to_owned()];
         return;
     }
-    change.notes.retain(|note| !note.contains("runs that are not paired"));
     change.notes.push(
         "batches of one run each: what differs from run to run by itself is not in the interval"
             .to_owned(),

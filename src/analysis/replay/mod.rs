@@ -113,7 +113,7 @@ fn variant_replay(run: &RunRecord, variant: &str, places: Vec<usize>) -> ReplayF
         uncertainty_s: us_to_seconds(told.uncertainty_us),
         timing: timing_text(first).unwrap_or_else(|| match &facts {
             Some(ReplayFacts { timing: ReplayTiming::Fast, .. }) => "as fast as it goes".to_owned(),
-            _ => first.arrival.clone(),
+            _ => first.arrival.text.clone(),
         }),
         writes: facts.map(|facts| facts.writes).unwrap_or_default(),
         lag: latency::summarize_sparse(&told.lag_ns),

@@ -10,7 +10,9 @@ mod points;
 mod tests;
 mod two_lines;
 
-use super::findings::{AnswerSentence, ScalabilityLaw, ScalingFinding, ScalingPoint, TrialFinding};
+use super::findings::{
+    AnswerSentence, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, TrialFinding,
+};
 use super::number_format::{format_number, format_percent, format_plural};
 use super::sentences::answer_texts;
 use super::statistics::least_squares::{DataPoint, aicc};
@@ -51,8 +53,7 @@ pub(super) fn is_load_sweep(scaling: &ScalingFinding) -> bool {
 pub(super) fn find_scaling(run: &RunRecord, trials: &[TrialFinding]) -> Option<ScalingFinding> {
     let axis = points::sweep_axis(run)?;
     let (points, notes) = points::scaling_points(run, trials, &axis);
-    let scaling =
-        ScalingFinding { axis, points, better: "neither", notes, ..ScalingFinding::default() };
+    let scaling = ScalingFinding { axis, points, notes, ..ScalingFinding::default() };
     Some(if scaling.axis == THREADS { fit_shapes(scaling) } else { scaling })
 }
 
@@ -115,14 +116,18 @@ fn better_shape(
     data: &[DataPoint],
     law: &ScalabilityLaw,
     rival: Option<&TwoLines>,
-) -> &'static str {
-    let Some(rival) = rival else { return "law" };
+) -> ScalingShape {
+    let Some(rival) = rival else { return ScalingShape::Law };
     let of_law = aicc(law::residual_squares(data, law), data.len(), law::PARAMETERS);
     let of_rival = aicc(rival.left, data.len(), two_lines::PARAMETERS);
     match of_law.zip(of_rival) {
-        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && rival - law > APART => "law",
-        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && law - rival > APART => "two lines",
-        _ => "neither",
+        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && rival - law > APART => {
+            ScalingShape::Law
+        }
+        Some((law, rival)) if data.len() >= LEAST_FOR_SHAPE && law - rival > APART => {
+            ScalingShape::TwoLines
+        }
+        _ => ScalingShape::Neither,
     }
 }
 
@@ -142,7 +147,7 @@ fn peak_refusals(
             format_percent(LEAST_R2)
         ));
     }
-    if scaling.better == "two lines" {
+    if scaling.better == ScalingShape::TwoLines {
         why.push(
             match find_plateau(scaling) {
                 Some(_) => {
@@ -202,7 +207,7 @@ fn shape_notes(scaling: &ScalingFinding, law: &ScalabilityLaw) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if scaling.better == "neither" && scaling.points.len() < LEAST_FOR_SHAPE {
+    if scaling.better == ScalingShape::Neither && scaling.points.len() < LEAST_FOR_SHAPE {
         notes
             .push(format!("fewer than {LEAST_FOR_SHAPE} levels don't tell the law from two lines"));
     }
@@ -262,7 +267,7 @@ pub(super) fn scaling_sentences(scaling: &ScalingFinding) -> Vec<AnswerSentence>
 /// Two lines that describe the points better than the law are not enough: the points themselves have to stay together,
 /// as the ceiling of the lines is a mean that may lie far below what was measured.
 fn find_plateau(scaling: &ScalingFinding) -> Option<(f64, f64, f64)> {
-    let (one, ceiling) = scaling.two_lines.filter(|_| scaling.better == "two lines")?;
+    let (one, ceiling) = scaling.two_lines.filter(|_| scaling.better == ScalingShape::TwoLines)?;
     let is_flat =
         |p: &&ScalingPoint| p.concurrency.unwrap_or(p.value) * one >= NEAR_CEILING * ceiling;
     let from = scaling.points.iter().position(|p| is_flat(&p))?;

@@ -29,7 +29,7 @@ fn fitted(points: impl IntoIterator<Item = (f64, f64)>) -> ScalingFinding {
     fit_shapes(ScalingFinding {
         axis: THREADS.to_owned(),
         points,
-        better: "neither",
+        better: ScalingShape::Neither,
         ..ScalingFinding::default()
     })
 }
@@ -60,7 +60,7 @@ fn the_published_points_give_the_published_parameters() {
     assert!(near(at, 35.5738, 1e-5) && near(rate, 12_342.85, 1e-5), "{at} {rate}");
     assert!(low < at && at < high && high < 1.5 * low, "{low} {at} {high}");
     assert!(slow < rate && rate < fast && fast < 1.1 * slow, "{slow} {rate} {fast}");
-    assert_eq!(scaling.better, "law");
+    assert_eq!(scaling.better, ScalingShape::Law);
     assert!(near(law.rate_at(at), rate, 1e-12) && law.rate_at(at * 1.1) < rate);
     assert!(scaling.notes.iter().any(|n| n.starts_with("0 levels lie beyond")), "{scaling:?}");
 }
@@ -71,7 +71,7 @@ fn few_points_over_the_whole_range_carry_a_peak() {
     let (at, low, high) = scaling.peak_n.unwrap_or_else(|| panic!("{:?}", scaling.notes));
     assert!(near(at, 34.427_26, 1e-4) && low < at && at < high, "{at} {low} {high}");
     assert!(near(scaling.peak_rate.unwrap().0, 12_086.26, 1e-4));
-    assert_eq!(scaling.better, "neither");
+    assert_eq!(scaling.better, ScalingShape::Neither);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_flat_top_is_no_peak() {
         let n = f64::from(1 << p);
         (n, (500.0 * n).min(8000.0) * (1.0 + 0.004 * (n * 7.0).sin()))
     }));
-    assert_eq!((flat.better, flat.peak_n), ("two lines", None));
+    assert_eq!((flat.better, flat.peak_n), (ScalingShape::TwoLines, None));
     let (one, ceiling) = flat.two_lines.unwrap();
     assert!(near(one, 500.0, 0.01) && near(ceiling, 8000.0, 0.01), "{one} {ceiling}");
     let said = scaling_sentences(&flat);
@@ -133,7 +133,7 @@ fn growth_without_end_and_more_than_linear_growth_are_said() {
     let more = fit_shapes(ScalingFinding {
         axis: THREADS.to_owned(),
         points: more,
-        better: "neither",
+        better: ScalingShape::Neither,
         ..ScalingFinding::default()
     });
     assert!(more.notes.iter().any(|n| n.starts_with("superlinear")), "{:?}", more.notes);

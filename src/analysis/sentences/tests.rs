@@ -15,7 +15,11 @@ use super::super::{
     scaling, waits,
 };
 use super::{NOT_RELIABLE, answer_texts, caveat_texts};
-use crate::archive::{Counters, RunRecord, RunState, SampleRecord, UnopenedRecord, VariableRecord};
+use crate::analysis::ScalingShape;
+use crate::archive::{
+    ArrivalKind, ArrivalRecord, Counters, LoadRequest, RecordedStepKind, RunRecord, RunState,
+    SampleRecord, TrialEnding, UnopenedRecord, VariableRecord,
+};
 use crate::recorder::{KeyChoice, StatementRepeats, WorkloadFacts};
 
 /// Words that a void run has no right to.
@@ -133,7 +137,7 @@ fn loads() -> Vec<Situation> {
     add(&|run| run.meta.state = RunState::Failed, &["CUT_FAILED"], &["CUT_LOAD"]);
     add(&|run| run.meta.state = RunState::Interrupted, &["CUT_STOPPED"], &["CUT_FAILED"]);
     add(&|run| run.meta.state = RunState::Running, &["CUT_OPEN"], &["CUT_STOPPED"]);
-    add(&|run| run.trials[0].reason = "cut".to_owned(), &["CUT_LOAD"], &["CUT_OPEN"]);
+    add(&|run| run.trials[0].reason = TrialEnding::Cut, &["CUT_LOAD"], &["CUT_OPEN"]);
     add(&|run| run.damage.push("a line is cut".to_owned()), &["DAMAGE"], &[]);
     add(
         &|run| run.trials[0].failed[0].record_n(1000, 200).unwrap(),
@@ -255,12 +259,12 @@ fn loads() -> Vec<Situation> {
     add(&|run| last_s(run, 30), &["TOO_SHORT"], &["TOO_SHORT_GLANCE"]);
     add(&|run| last_s(run, 60), &["TOO_SHORT_OPEN"], &["TOO_SHORT"]);
     add(
-        &|run| run.plan = "[load]\nevents = 120000\ntime = \"1h\"\n".to_owned(),
+        &|run| run.meta.load = Some(LoadRequest { fixed_work: true, ..LoadRequest::default() }),
         &["TOO_SHORT_WORK"],
         &["TOO_SHORT_GLANCE"],
     );
     add(
-        &|run| run.trials[0].arrival = "poisson 4000/s".to_owned(),
+        &|run| run.trials[0].arrival = ArrivalRecord::new(ArrivalKind::Poisson, "poisson 4000/s"),
         &["LOAD"],
         &["CLOSED_LOOP", "ONE_USER"],
     );
@@ -293,7 +297,7 @@ fn loads() -> Vec<Situation> {
         &|run| {
             last_s(run, 100);
             run.trials[0].failed.iter_mut().for_each(crate::recorder::Histogram::reset);
-            run.trials[0].arrival = "closed, 1s think time".to_owned();
+            run.trials[0].arrival = ArrivalRecord::closed(1.0, "closed, 1s think time");
         },
         &["THINK_OFF"],
         &["THINK"],
@@ -303,7 +307,7 @@ fn loads() -> Vec<Situation> {
             last_s(run, 100);
             run.trials[0].failed.iter_mut().for_each(crate::recorder::Histogram::reset);
             run.trials[0].workers = 1000;
-            run.trials[0].arrival = "closed, 833ms think time".to_owned();
+            run.trials[0].arrival = ArrivalRecord::closed(0.833, "closed, 833ms think time");
         },
         &["THINK"],
         &["THINK_OFF"],
@@ -388,7 +392,7 @@ fn experiments() -> Vec<Situation> {
     add(sized(300), &["DATA_SIZE_BORDERLINE"], &["DATA_SIZE_DISK"]);
     let from_device = |bytes: Option<f64>| {
         demo(|run| {
-            let load = run.steps.iter_mut().find(|s| s.kind == "load").unwrap();
+            let load = run.steps.iter_mut().find(|s| s.kind == RecordedStepKind::Load).unwrap();
             let before = load.before["process.read_bytes"];
             load.after.remove("process.read_bytes");
             load.after.extend(bytes.map(|b| ("process.read_bytes".to_owned(), before + b)));
@@ -397,7 +401,7 @@ fn experiments() -> Vec<Situation> {
     add(from_device(Some(1e6)), &["NOT_COLD_CACHED"], &["NOT_COLD_UNSEEN"]);
     add(from_device(None), &["NOT_COLD_UNSEEN"], &["NOT_COLD_CACHED"]);
     let noted = |run: &mut RunRecord| {
-        run.steps[0].notes.push("side effect: cleaners is 4, and 1 before".to_owned());
+        run.steps[0].side_effects.push("cleaners is 4, and 1 before".to_owned());
     };
     add(demo(noted), &["SIDE_EFFECT"], &[]);
     let seconds_of = |variant: &str, times: f64| {
@@ -504,7 +508,7 @@ fn in_steps(run: &mut RunRecord) {
         trial.step = number;
         run.steps.push(crate::archive::StepRecord {
             number,
-            kind: "load".to_owned(),
+            kind: RecordedStepKind::Load,
             began_ns: trial.began_ns,
             ended_ns: Some(trial.ended_ns),
             ..Default::default()
@@ -562,7 +566,7 @@ fn made_up() -> Vec<AnswerSentence> {
     let sweep = |points: Vec<ScalingPoint>| ScalingFinding {
         axis: "threads".to_owned(),
         points,
-        better: "neither",
+        better: ScalingShape::Neither,
         notes: vec!["no law is fitted: 1 level of load".to_owned()],
         ..ScalingFinding::default()
     };
@@ -570,7 +574,7 @@ fn made_up() -> Vec<AnswerSentence> {
     all.extend(scaling::scaling_sentences(&sweep(vec![point(1.0, 100.0)])));
     let level = vec![point(1.0, 100.0), point(2.0, 200.0), point(4.0, 201.0)];
     let two_lines = Some((100.0, 200.5));
-    let level = ScalingFinding { two_lines, better: "two lines", ..sweep(level) };
+    let level = ScalingFinding { two_lines, better: ScalingShape::TwoLines, ..sweep(level) };
     all.extend(scaling::scaling_sentences(&level));
     let law =
         Some(crate::analysis::ScalabilityLaw { lambda: 100.0, sigma: 0.1, kappa: 0.01, r2: 0.99 });
@@ -619,8 +623,9 @@ fn made_up() -> Vec<AnswerSentence> {
 }
 
 /// What is said of a load that was seen like this.
-fn seen(change: impl FnOnce(&mut RunFindings), plan: &str) -> BTreeSet<&'static str> {
-    let run = bench(|run| run.plan = plan.to_owned());
+fn seen(change: impl FnOnce(&mut RunFindings), until_steady: bool) -> BTreeSet<&'static str> {
+    let load = LoadRequest { until_steady, ..LoadRequest::default() };
+    let run = bench(|run| run.meta.load = Some(load));
     let mut findings = analyse_run(&run);
     change(&mut findings);
     let RunFindings { results, variants, data, noise, timeline, .. } = &findings;
@@ -642,8 +647,8 @@ fn steady(verdict: SteadyVerdict) -> impl FnOnce(&mut RunFindings) {
 /// What long loads bring about.
 fn long_loads() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
-    all.extend(seen(steady(SteadyVerdict::Slowing), ""));
-    all.extend(seen(steady(SteadyVerdict::Slowing), "[load]\nuntil-steady = true\n"));
+    all.extend(seen(steady(SteadyVerdict::Slowing), false));
+    all.extend(seen(steady(SteadyVerdict::Slowing), true));
     let stop = Stall {
         kind: StallKind::FullStop,
         began_s: 1.0,
@@ -653,7 +658,7 @@ fn long_loads() -> BTreeSet<&'static str> {
         max_s: None,
     };
     let stalls = StallFindings { events: vec![stop], lost_share: 0.1, ..StallFindings::default() };
-    all.extend(seen(|findings| findings.results.trials[0].stalls = Some(stalls), ""));
+    all.extend(seen(|findings| findings.results.trials[0].stalls = Some(stalls), false));
     all
 }
 

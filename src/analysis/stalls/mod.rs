@@ -18,7 +18,7 @@ mod usual_rate;
 
 use std::ops::Range;
 
-use crate::archive::{IntervalRecord, RunRecord, Trial};
+use crate::archive::{IntervalRecord, RecordedEngine, RunRecord, Trial};
 
 use super::findings::{Stall, StallFindings, StallKind};
 use super::number_format::{format_percent, format_plural, format_time};
@@ -172,10 +172,10 @@ fn is_waited_for(trial: &Trial, grid: &CountGrid, slots: &Range<usize>) -> bool 
     let mut ends = trial.intervals.iter().filter(inside).map(waiting);
     if slots.end < grid.counts.len() {
         // Whoever lost its session and opens another one is in no event, but wants one.
-        return trial.arrival == "closed" || ends.all(|waiting| waiting > 0);
+        return trial.arrival.closed_think_s() == Some(0.0) || ends.all(|waiting| waiting > 0);
     }
     // The reactor counts threads, not workers. At the end of a load those under way are given up.
-    let all = if trial.engine == "reactor" { 1 } else { trial.workers as u64 };
+    let all = if trial.engine == RecordedEngine::Reactor { 1 } else { trial.workers as u64 };
     let last = ends.next_back().unwrap_or(0).max(trial.abandoned);
     last > 0 && last * 2 >= all
 }

@@ -19,7 +19,7 @@ const AROUND: usize = 61;
 
 /// Stretches in which enough events were stuck for certain, and the share of the workers that were.
 pub(super) fn find_stuck_spans(trial: &Trial) -> Vec<(TimeSpan, f64)> {
-    if !trial.arrival.starts_with("closed") {
+    if trial.arrival.closed_think_s().is_none() {
         return Vec::new();
     }
     let p99 = |i: &IntervalRecord| i.response.value_at_quantile(0.99) as f64;

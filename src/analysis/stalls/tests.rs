@@ -2,7 +2,7 @@
 
 use super::super::findings::InsideOutside;
 use super::*;
-use crate::archive::{IntervalRecord, SampleRecord};
+use crate::archive::{ArrivalRecord, IntervalRecord, SampleRecord};
 use crate::base::random::Rng;
 
 const SECOND: u64 = 1_000_000_000;
@@ -46,7 +46,13 @@ fn of_slots(slots: &[u32]) -> Trial {
     };
     let intervals: Vec<_> = slots.chunks(100).enumerate().map(interval).collect();
     let ended_ns = intervals.len() as u64 * SECOND;
-    Trial { ended_ns, intervals, workers: 8, arrival: "closed".to_owned(), ..Trial::default() }
+    Trial {
+        ended_ns,
+        intervals,
+        workers: 8,
+        arrival: ArrivalRecord::closed(0.0, "closed"),
+        ..Trial::default()
+    }
 }
 
 fn notches(every: f64, seconds: u64) -> Vec<Notch> {
@@ -207,7 +213,7 @@ fn a_silence_that_nobody_waited_in_is_none() {
             interval.in_flight = 0;
         }
     }
-    trial.arrival = "closed, 5s think time".to_owned();
+    trial.arrival = ArrivalRecord::closed(5.0, "closed, 5s think time");
     let stalls = found(&trial);
     assert!(stalls.events.is_empty(), "{stalls:?}");
     trial.intervals.iter_mut().for_each(|i| i.backlog = 5);

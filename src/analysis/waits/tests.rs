@@ -63,7 +63,7 @@ fn rows_give_percentiles_no_finer_than_the_tick() {
     let found = only(instrument(1000, &[part("lock", &cells)]));
     assert_eq!(found.len(), 1, "one operation needs no line of its own");
     let f = &found[0];
-    assert_eq!((f.source.as_str(), f.coverage, f.count), ("rows", Some(1.0), 1000));
+    assert_eq!((f.source, f.coverage, f.count), (WaitSource::Rows, Some(1.0), 1000));
     let ns = |s: Option<f64>| s.map(|s| (s * 1e9 * 1e3).round() / 1e3);
     assert_eq!(ns(f.p50_s), Some(10.0));
     assert_eq!(ns(f.p90_s), Some(10.0));
@@ -95,7 +95,7 @@ fn operations_are_shown_beside_their_sum() {
 fn rows_that_do_not_suffice_are_not_used() {
     // A fifth, but all over the load.
     let sample = only(instrument(10_000, &[part("lock", &[(TICK, 2000)])]));
-    assert_eq!(sample[0].source, "sample");
+    assert_eq!(sample[0].source, WaitSource::Sample);
     assert!(sample[0].p99_s.is_some());
     assert!(sample[0].notes[0].contains("20.0 %"), "{:?}", sample[0].notes);
     // The same from one moment of it.
@@ -104,7 +104,7 @@ fn rows_that_do_not_suffice_are_not_used() {
         waits.drains_with_rows = 1;
     }
     let found = wait_findings(&run(vec![one]));
-    assert_eq!(found[0].source, "summary");
+    assert_eq!(found[0].source, WaitSource::Summary);
     assert_eq!((found[0].p50_s, found[0].p99_s, found[0].top_share), (None, None, None));
     assert!(found[0].average_s.is_some() && found[0].notes[0].contains("no percentiles"));
     // Nothing at all.

@@ -130,7 +130,7 @@ fn row_cells(findings: &RunFindings, mark: &CsvRow<'_>) -> Vec<String> {
         format!("{:.3}", mark.at_s),
         interval(|i| format_number(Some(i.seconds))),
         phase.map(|p| p.variant.clone()).unwrap_or_default(),
-        phase.map(|p| p.kind.clone()).unwrap_or_default(),
+        phase.map(|p| p.kind.to_string()).unwrap_or_default(),
         trial.map(|t| t.pass.to_string()).unwrap_or_default(),
         phase.map(|p| p.temperature.as_str().to_owned()).unwrap_or_default(),
         interval(|i| i.events.to_string()),

@@ -1,5 +1,7 @@
 //! Which plots a run gets, and what they are made of. Times on their axis count from where the timeline begins.
 
+use crate::archive::RecordedStepKind;
+
 use crate::analysis::{
     FindingResults, IntervalFinding, PoolTemperature, ProbeSeries, RunFindings, SeriesUnit,
     TimelineStep, TrialFinding,
@@ -94,7 +96,7 @@ fn phase_bands(findings: &RunFindings) -> Vec<PlotBand> {
     // A plain load needs no band: the whole plot is that load.
     let telling =
         |p: &&TimelineStep| p.trial.is_none() || p.temperature != PoolTemperature::AsFound;
-    let after = |p: &&TimelineStep| p.ended_s > began && p.kind != "prepare";
+    let after = |p: &&TimelineStep| p.ended_s > began && p.kind != RecordedStepKind::Prepare;
     let shown = findings.timeline.phases.iter().filter(after).filter(telling);
     shown
         .map(|phase| PlotBand {
@@ -121,7 +123,7 @@ fn band_kind(phase: &TimelineStep) -> &'static str {
 fn band_letter(findings: &RunFindings, phase: &TimelineStep) -> String {
     match phase.trial {
         Some(trial) => findings.results.trials[trial].pass.to_string(),
-        None => phase.kind.chars().take(1).flat_map(char::to_uppercase).collect(),
+        None => phase.kind.as_str().chars().take(1).flat_map(char::to_uppercase).collect(),
     }
 }
 
@@ -132,7 +134,7 @@ pub(super) fn phase_name(findings: &RunFindings, phase: &TimelineStep) -> String
             let trial = &findings.results.trials[trial];
             format!("run {} ({})", trial.pass, phase.temperature.as_str())
         }
-        None => phase.kind.replace('_', " "),
+        None => phase.kind.as_str().replace('_', " "),
     };
     let cut = if phase.cut { ", cut" } else { "" };
     if phase.variant.is_empty() {

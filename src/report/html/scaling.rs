@@ -1,7 +1,7 @@
 //! How the server scales: rate over the value varied, the law, its rival, the straight line; running threads, latency.
 
 use crate::analysis::number_format::{format_number, number_or_dash};
-use crate::analysis::{RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint};
+use crate::analysis::{RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape};
 
 use super::axis::AxisMeasure;
 use super::capitalize_first;
@@ -150,9 +150,10 @@ pub(super) fn scaling_section(findings: &RunFindings, still: &[(Plot, PlotFrame)
         ));
     }
     match scaling.better {
-        "" => {}
-        "neither" => words.push("Neither the law nor the two lines describe the points.".into()),
-        better => words.push(format!("Better described by: {better}.")),
+        ScalingShape::Neither => {
+            words.push("Neither the law nor the two lines describe the points.".into())
+        }
+        better => words.push(format!("Better described by: {}.", better.as_str())),
     }
     let mut out = format!(
         "<section id=\"scaling\"><h2>{} and events per second</h2>",

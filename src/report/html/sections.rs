@@ -1,5 +1,7 @@
 //! The page from top to bottom.
 
+use crate::archive::RecordedStepKind;
+
 use crate::analysis::number_format::{
     format_count, format_percent, format_ratio, format_time, number_or_dash,
 };
@@ -96,7 +98,7 @@ fn page_header(findings: &RunFindings) -> String {
         "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{} \
          <span class=\"state {state}\">{state}</span></p></div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
-        escape_html(&head.command),
+        escape_html(head.command.as_str()),
         escape_html(if head.name.is_empty() { "run" } else { &head.name }),
         facts.join(" ")
     )
@@ -263,7 +265,7 @@ fn time_section(
          zoom all of them, double-click to see everything again; a click on a legend hides a \
          curve. <button id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>",
     );
-    let prepared = findings.timeline.phases.iter().filter(|p| p.kind == "prepare");
+    let prepared = findings.timeline.phases.iter().filter(|p| p.kind == RecordedStepKind::Prepare);
     let preparing: f64 = prepared.map(|p| p.ended_s - p.began_s).sum();
     if preparing > 0.0 {
         out += &format!(

@@ -30,7 +30,7 @@ pub(super) fn checks_section(findings: &RunFindings) -> String {
             escape_html(&check.text),
             sentence_html(&check.value),
             sentence_html(&check.why),
-            verdict = check.verdict,
+            verdict = check.verdict.as_str(),
         )
     };
     let items: String = findings.checks.iter().map(item).collect();
@@ -109,7 +109,13 @@ pub(super) fn differences_section(findings: &FindingResults) -> String {
     }
     let row = |d: &SetupDifference| {
         let asked = if d.intended { "asked for" } else { "not asked for" };
-        vec![d.name.clone(), d.kind.to_owned(), d.base.clone(), d.other.clone(), asked.to_owned()]
+        vec![
+            d.name.clone(),
+            d.kind.as_str().to_owned(),
+            d.base.clone(),
+            d.other.clone(),
+            asked.to_owned(),
+        ]
     };
     let rows: Vec<Vec<String>> = findings.differences.iter().map(row).collect();
     format!(
@@ -219,7 +225,7 @@ pub(super) fn waits_section(findings: &RunFindings) -> String {
             t(w.p90_s),
             t(w.p99_s),
             t(w.max_s),
-            format!("{}{coverage}", w.source),
+            format!("{}{coverage}", w.source.as_str()),
         ]
     };
     let rows: Vec<Vec<String>> = findings.waits.iter().map(row).collect();
@@ -304,7 +310,13 @@ pub(super) fn noise_section(findings: &RunFindings) -> String {
     }
     let row = |n: &NoiseItem| {
         let value = format!("{} {}", format_number(n.value), n.unit).trim_end().to_owned();
-        vec![n.title.to_owned(), n.when.clone(), value, n.level.to_owned(), n.remedy.clone()]
+        vec![
+            n.title.to_owned(),
+            n.when.clone(),
+            value,
+            n.level.as_str().to_owned(),
+            n.remedy.clone(),
+        ]
     };
     let rows: Vec<Vec<String>> = findings.noise.iter().map(row).collect();
     format!(

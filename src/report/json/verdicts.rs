@@ -42,7 +42,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
 pub(super) fn difference_json(difference: &SetupDifference) -> Value {
     json!({
         "way": difference.variant,
-        "kind": difference.kind,
+        "kind": difference.kind.as_str(),
         "name": difference.name,
         "base": difference.base,
         "other": difference.other,
@@ -87,7 +87,7 @@ pub(super) fn scaling_json(scaling: &ScalingFinding) -> Value {
         "peak_n": with_interval(scaling.peak_n),
         "peak_per_s": with_interval(scaling.peak_rate),
         "two_lines": two_lines,
-        "better": scaling.better,
+        "better": scaling.better.as_str(),
         "notes": scaling.notes,
     })
 }
@@ -130,7 +130,7 @@ pub(super) fn wait_json(findings: &RunFindings, wait: &WaitFinding) -> Value {
         "max_s": wait.max_s,
         "tick_s": wait.tick_s,
         "top_share": wait.top_share,
-        "source": wait.source,
+        "source": wait.source.as_str(),
         "coverage": wait.coverage,
         "objects": wait.objects,
         "busiest": wait.busiest,
@@ -178,7 +178,7 @@ pub(super) fn noise_json(item: &NoiseItem) -> Value {
         "when": item.when,
         "value": number_json(item.value),
         "unit": item.unit,
-        "level": item.level,
+        "level": item.level.as_str(),
         "remedy": item.remedy,
     })
 }
@@ -187,7 +187,7 @@ pub(super) fn check_json(check: &CheckFinding) -> Value {
     json!({
         "text": check.text,
         "value": check.value,
-        "verdict": check.verdict,
+        "verdict": check.verdict.as_str(),
         "why": check.why,
     })
 }

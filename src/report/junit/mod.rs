@@ -3,7 +3,9 @@
 
 use std::io::{self, Write};
 
-use crate::analysis::{CheckFinding, ComparedSide, FindingResults, Findings, RunHeader};
+use crate::analysis::{
+    CheckFinding, CheckOutcome, ComparedSide, FindingResults, Findings, RunHeader,
+};
 use crate::archive::RunState;
 
 use super::{ReportFormat, ReportStyle, format_utc, state_word};
@@ -27,14 +29,15 @@ impl ReportFormat for JunitReport {
         let results = findings.results();
         let suite = TestSuite::of(findings);
         let broken = suite.state != RunState::Done;
-        let of = |verdict: &str| suite.checks.iter().filter(|c| c.verdict == verdict).count();
+        let of =
+            |verdict: CheckOutcome| suite.checks.iter().filter(|c| c.verdict == verdict).count();
         let void = usize::from(!broken && results.void_caveat().is_some());
         let counts = format!(
             "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
             suite.checks.len() + 1,
-            of("fail"),
+            of(CheckOutcome::Fail),
             usize::from(broken),
-            of("unsure") + void,
+            of(CheckOutcome::Unsure) + void,
             suite.seconds.unwrap_or(0.0)
         );
         writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
@@ -157,9 +160,11 @@ fn write_case(check: &CheckFinding, class: &str, out: &mut dyn Write) -> io::Res
     let said = escape_xml(format!("{}; {}", check.value, check.why).trim_end_matches("; "));
     write!(out, "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">")?;
     match check.verdict {
-        "pass" => write!(out, "<system-out>{said}</system-out>")?,
-        "fail" => write!(out, "<failure type=\"check\" message=\"{said}\">{said}</failure>")?,
-        _ => write!(out, "<skipped message=\"unsure: {said}\"/>")?,
+        CheckOutcome::Pass => write!(out, "<system-out>{said}</system-out>")?,
+        CheckOutcome::Fail => {
+            write!(out, "<failure type=\"check\" message=\"{said}\">{said}</failure>")?
+        }
+        CheckOutcome::Unsure => write!(out, "<skipped message=\"unsure: {said}\"/>")?,
     }
     writeln!(out, "</testcase>")
 }

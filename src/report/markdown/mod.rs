@@ -33,7 +33,7 @@ impl ReportFormat for MarkdownReport {
     ) -> io::Result<()> {
         match findings {
             Findings::Run(run) => {
-                write_title(&run.head.command, &run.head.name, out)?;
+                write_title(run.head.command.as_str(), &run.head.name, out)?;
                 if let Some(question) = &run.head.question {
                     writeln!(out, "*{}*\n", escape_markdown(question))?;
                 }
@@ -131,7 +131,7 @@ fn write_checks(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     }
     let rows = findings.checks.iter().map(|check| {
         vec![
-            format!("**{}**", check.verdict),
+            format!("**{}**", check.verdict.as_str()),
             escape_markdown(&format!("`{}`", check.text.replace('`', "'"))),
             escape_markdown(&check.value),
             escape_markdown(&check.why),

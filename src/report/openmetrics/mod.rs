@@ -172,7 +172,7 @@ fn write_loads(findings: &FindingResults, text: &mut MetricsText) {
         for error in &trial.errors {
             let mut labels = borrowed(&of(trial));
             labels.push(("class", error.class.clone()));
-            labels.push(("kind", error.kind.clone()));
+            labels.push(("kind", error.kind.to_string()));
             labels.push(("code", error.code.to_string()));
             write_value(text, "sweat_errors_total", &labels, Some(error.count as f64));
         }
@@ -245,7 +245,7 @@ fn write_summary(
 fn write_verdicts(results: &FindingResults, checks: &[CheckFinding], text: &mut MetricsText) {
     text.start_family("sweat_check", "gauge", "", "1 for the verdict that a check came to.");
     for check in checks {
-        let labels = [("check", check.text.as_str()), ("verdict", check.verdict)];
+        let labels = [("check", check.text.as_str()), ("verdict", check.verdict.as_str())];
         text.write_sample("sweat_check", &labels, Some(1.0));
     }
     text.start_family("sweat_caveat", "gauge", "", "1 for each doubt.");

@@ -208,7 +208,10 @@ pub(super) fn write_differences(
         };
         let text = format!(
             "{variant}{} {}: {} -> {}",
-            difference.kind, difference.name, difference.base, difference.other
+            difference.kind.as_str(),
+            difference.name,
+            difference.base,
+            difference.other
         );
         let painted = if difference.intended {
             "Differs ".to_owned()

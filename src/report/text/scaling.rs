@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::table::{ColumnAlign, TextTable};
 use super::{WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{UNKNOWN, format_number, format_percent, number_or_dash};
-use crate::analysis::{CapacityFinding, ScalingFinding};
+use crate::analysis::{CapacityFinding, ScalingFinding, ScalingShape};
 
 /// The points of a sweep, the law fitted to them, and doubts.
 pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::Result<()> {
@@ -35,8 +35,8 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
     }
     if let Some((one, ceiling)) = scaling.two_lines {
         let better = match scaling.better {
-            "law" => "; the law describes the points better",
-            "two lines" => "; this describes the points better than the law",
+            ScalingShape::Law => "; the law describes the points better",
+            ScalingShape::TwoLines => "; this describes the points better than the law",
             _ => "; the points don't tell it from the law",
         };
         let text = format!(
@@ -151,7 +151,7 @@ mod tests {
             peak_n: Some((35.6, 33.0, 38.2)),
             peak_rate: Some((12_342.9, 12_200.0, 12_500.0)),
             two_lines: Some((860.0, 11_500.0)),
-            better: "law",
+            better: ScalingShape::Law,
             notes: vec!["drift: something".to_owned()],
         };
         let text = shown(|out| write_sweep(&scaling, out));

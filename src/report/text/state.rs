@@ -6,8 +6,8 @@ use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
 use crate::analysis::{
-    FindingResults, NoiseItem, RunFindings, SetupDifference, StallCause, StallFindings,
-    SteadyState, SteadyVerdict, TrialFinding,
+    CheckOutcome, DifferenceKind, FindingResults, HealthLevel, NoiseItem, RunFindings,
+    SetupDifference, StallCause, StallFindings, SteadyState, SteadyVerdict, TrialFinding,
 };
 
 use super::loads::trial_name;
@@ -23,9 +23,9 @@ pub(super) fn write_checks(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for check in &findings.checks {
-        let label = format!("{:<6} ", check.verdict);
+        let label = format!("{:<6} ", check.verdict.as_str());
         let painted = match check.verdict {
-            "pass" => label.clone(),
+            CheckOutcome::Pass => label.clone(),
             _ => paint.bold(&label),
         };
         let why = if check.why.is_empty() { String::new() } else { format!(" ({})", check.why) };
@@ -189,11 +189,11 @@ fn noise_line(noise: &[NoiseItem]) -> Option<String> {
     }
     let loud: Vec<String> = noise
         .iter()
-        .filter(|n| !matches!(n.level, "ok" | "note"))
+        .filter(|n| n.level >= HealthLevel::Warn)
         .map(|n| {
             let value = format!("{} {}", format_number(n.value), n.unit);
             let when = if n.when.is_empty() { String::new() } else { format!(" {}", n.when) };
-            format!("{} {}{when} ({})", n.title, value.trim_end(), n.level)
+            format!("{} {}{when} ({})", n.title, value.trim_end(), n.level.as_str())
         })
         .collect();
     Some(if loud.is_empty() { "the machine was quiet".to_owned() } else { loud.join("; ") })
@@ -207,8 +207,9 @@ fn differences_line(findings: &FindingResults) -> Option<String> {
     }
     let list = |intended: bool| -> Vec<String> {
         // How ways are warmed stands in the table of the ways.
-        let told =
-            |d: &&SetupDifference| d.intended == intended && (!intended || d.kind == "setting");
+        let told = |d: &&SetupDifference| {
+            d.intended == intended && (!intended || d.kind == DifferenceKind::Setting)
+        };
         let shown = findings.differences.iter().filter(told);
         shown.map(|d| format!("{} ({} -> {})", d.name, d.base, d.other)).collect()
     };

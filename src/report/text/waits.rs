@@ -79,7 +79,7 @@ fn waits_table(waits: &[WaitFinding]) -> TextTable {
             shown(wait.p90_s),
             shown(wait.p99_s),
             shown(wait.max_s),
-            wait.source.clone(),
+            wait.source.as_str().to_owned(),
         ]);
     }
     table

@@ -97,6 +97,15 @@ pub struct EnabledInstruments {
     pub notes: Vec<String>,
 }
 
+/// What is to be said once everything was put back, in words.
+#[derive(Debug, Default)]
+pub struct RestoredInstruments {
+    /// What limits the result, and what was left alone.
+    pub notes: Vec<String>,
+    /// Instruments that still count although they are off again.
+    pub still_counting: Vec<String>,
+}
+
 /// Whether all of these count and take times already.
 ///
 /// # Errors
@@ -159,17 +168,17 @@ impl EnabledInstruments {
         Ok(on)
     }
 
-    /// Puts everything back, and looks whether what was off counts no more. Gives what is to be said.
+    /// Puts everything back, and looks whether what was off counts no more.
     ///
     /// # Errors
     /// When the server can't be reached or refuses; the journal then tells what is left to do.
-    pub fn restore(mut self) -> anyhow::Result<Vec<String>> {
+    pub fn restore(mut self) -> anyhow::Result<RestoredInstruments> {
         let mut notes = std::mem::take(&mut self.notes);
-        let Some(journal) = self.journal.take() else { return Ok(notes) };
-        let undone = journal.undo()?;
-        notes.extend(undone.left);
-        notes.extend(self.list_still_counting()?);
-        Ok(notes)
+        let Some(journal) = self.journal.take() else {
+            return Ok(RestoredInstruments { notes, still_counting: Vec::new() });
+        };
+        notes.extend(journal.undo()?.left);
+        Ok(RestoredInstruments { notes, still_counting: self.list_still_counting()? })
     }
 
     /// The same without the last look.

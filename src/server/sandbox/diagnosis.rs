@@ -20,6 +20,28 @@ struct KnownCause {
     hint: &'static str,
 }
 
+impl KnownCause {
+    /// Whether a line of a log, in lower case, has all its words.
+    fn is_told_by(&self, lower: &[String]) -> bool {
+        lower.iter().any(|line| self.words.iter().all(|word| line.contains(word)))
+    }
+}
+
+/// A server that did not start, for a cause that its log tells.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(super) struct StartupError {
+    text: String,
+    /// Somebody else has its port: it may start on another one.
+    pub(super) is_port_in_use: bool,
+}
+
+const PORT_IN_USE: KnownCause = KnownCause {
+    words: &["address already in use"],
+    why: "its port is in use",
+    hint: "start it again: another port is chosen",
+};
+
 /// Known causes, the more special ones first.
 const CAUSES: &[KnownCause] = &[
     KnownCause {
@@ -37,11 +59,7 @@ const CAUSES: &[KnownCause] = &[
         why: "it refuses to run as root",
         hint: "run sweat as another user",
     },
-    KnownCause {
-        words: &["address already in use"],
-        why: "its port is in use",
-        hint: "start it again: another port is chosen",
-    },
+    PORT_IN_USE,
     KnownCause {
         words: &["can't lock aria control file"],
         why: "another server has the same data folder open",
@@ -133,13 +151,12 @@ pub(super) fn startup_error(what: &str, lines: &[String]) -> anyhow::Error {
         .into();
     }
     let lower: Vec<String> = lines.iter().map(|line| line.to_lowercase()).collect();
-    let cause = CAUSES
-        .iter()
-        .find(|cause| lower.iter().any(|line| cause.words.iter().all(|word| line.contains(word))));
-    match cause {
-        Some(KnownCause { why, hint, .. }) => {
-            anyhow::anyhow!("{what}: {why}; its last words:\n{quoted}\nhint: {hint}")
+    match CAUSES.iter().find(|cause| cause.is_told_by(&lower)) {
+        Some(KnownCause { why, hint, .. }) => StartupError {
+            text: format!("{what}: {why}; its last words:\n{quoted}\nhint: {hint}"),
+            is_port_in_use: PORT_IN_USE.is_told_by(&lower),
         }
+        .into(),
         None if lines.is_empty() => anyhow::anyhow!("{what}, without a word"),
         None => anyhow::anyhow!("{what}; its last words:\n{quoted}"),
     }
@@ -234,6 +251,11 @@ mod tests {
         );
         assert!(format!("{full:#}").contains("the disk is full"));
         assert!(format!("{full:#}").contains("\nhint: make room"));
+        assert!(!full.downcast_ref::<StartupError>().unwrap().is_port_in_use);
+        let taken = "[ERROR] Can't start server: Bind on TCP/IP port. Got error: 98: \
+                     Address already in use";
+        let taken = startup_error("ended", &lines(taken));
+        assert!(taken.downcast_ref::<StartupError>().unwrap().is_port_in_use, "{taken:#}");
         let other = startup_error("ended", &lines("[ERROR] the moon is in the wrong place"));
         assert!(!format!("{other:#}").contains("hint"));
         assert!(format!("{other:#}").contains("| [ERROR] the moon"));

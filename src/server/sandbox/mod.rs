@@ -37,6 +37,7 @@ use crate::plan::{AddressPlan, Mistake, SandboxPlan, SslMode, SslPlan};
 use crate::server::{ServerControl as _, Settings};
 
 use arguments::SandboxPaths;
+use diagnosis::StartupError;
 use process::{ChildPolicy, wait_until};
 
 /// Longest time until a server answers; it may have to recover its data first.
@@ -248,7 +249,7 @@ impl Sandbox {
             let Some(port) = self.meta.port else { break };
             self.meta.port = Some(port::choose_free(Some(port))?);
             match self.launch_server(settings) {
-                Err(e) if format!("{e:#}").contains("port is in use") => {}
+                Err(e) if e.downcast_ref::<StartupError>().is_some_and(|e| e.is_port_in_use) => {}
                 other => return other,
             }
         }
