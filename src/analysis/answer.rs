@@ -18,9 +18,9 @@ pub(super) fn answer_sentences(
     noise: f64,
 ) -> Vec<AnswerSentence> {
     let cold = trials.iter().find(|t| t.temperature == PoolTemperature::Cold && t.pass == 1);
-    let of_ways = cold.map(|cold| warming::warming_sentences(cold, variants, trials, noise));
-    if let Some(of_ways) = of_ways.filter(|answer| !answer.is_empty()) {
-        return of_ways;
+    let of_variants = cold.map(|cold| warming::warming_sentences(cold, variants, trials, noise));
+    if let Some(of_variants) = of_variants.filter(|answer| !answer.is_empty()) {
+        return of_variants;
     }
     match trials {
         [] => vec![warming_sentence(phases)],

@@ -18,7 +18,7 @@ const SECOND: u64 = 1_000_000_000;
 /// A class name and an error text that would break a page which doesn't escape.
 pub(crate) const HOSTILE: &str = r#""><script>alert('x')</script><img src=x onerror=alert(1)>"#;
 
-/// The experiment `demo_run`: four ways, data twice the pool.
+/// The experiment `demo_run`: four variants, data twice the pool.
 pub(crate) fn demo_run() -> RunRecord {
     let mut world = ServerSimulator::new();
     world.run_step("prepare", "", "fill test_data", |w| w.run_for(21 * SECOND, 0.0, 0));
@@ -239,7 +239,7 @@ impl ServerSimulator {
         self.run.steps.push(StepRecord {
             number,
             kind: kind.into(),
-            way: variant.to_owned(),
+            variant: variant.to_owned(),
             label: label.to_owned(),
             began_ns,
             ended_ns: Some(self.now),

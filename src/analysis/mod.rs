@@ -1,4 +1,4 @@
-//! Numbers from runs: rates, percentiles, comparisons, costs, and the doubts about them. Pure.
+//! Numbers from runs: rates, percentiles, comparisons, costs, and the caveats about them. Pure.
 //! Never knows: files, clocks, servers, formats.
 //! Start reading at [`analyse_run`]. To add a caveat: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
 

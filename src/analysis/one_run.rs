@@ -30,7 +30,7 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
         data: &data,
         noise: &noise,
     };
-    let mut doubts = caveats::find_caveats(&input);
+    let mut caveats = caveats::find_caveats(&input);
     let waits = waits::wait_findings(run);
     // Levels of load and steps of a search are no alternatives of which one is better.
     let is_load = capacity.is_some() || scaling.as_ref().is_some_and(scaling::is_load_sweep);
@@ -44,14 +44,14 @@ pub fn analyse_run(run: &RunRecord) -> RunFindings {
     replay::apply_noise(run, &noise, &mut replays, &mut replay_changes);
     let classes = replays.iter().flat_map(|r| r.classes.iter().filter_map(|c| c.change.as_ref()));
     let deciding = compared.comparisons.iter().filter(|c| c.decides);
-    caveats::relax_noise_caveats(&mut doubts, deciding.chain(classes));
+    caveats::relax_noise_caveats(&mut caveats, deciding.chain(classes));
     let is_counted =
         compared.comparisons.is_empty() && warming::are_reads_counted(&variants, &trials);
     if run.meta.command == RunCommand::Aa || is_counted {
-        caveats::downgrade_noise_caveats(&mut doubts);
+        caveats::downgrade_noise_caveats(&mut caveats);
     }
     let known = |caveat: &Caveat| run.meta.allow.iter().any(|id| id == caveat.id);
-    let (allowed, caveats) = doubts.into_iter().partition(known);
+    let (allowed, caveats) = caveats.into_iter().partition(known);
     let results = FindingResults {
         answer: Vec::new(),
         caveats,
@@ -95,11 +95,11 @@ pub fn judge_interim(run: &RunRecord) -> InterimResult {
 
 /// The answer in sentences; of a run that can't support it, what was seen.
 fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
-    let of_ways = compare::comparison_sentences(&found.results.comparisons, &[]);
-    let of_ways_told = !of_ways.is_empty();
+    let of_variants = compare::comparison_sentences(&found.results.comparisons, &[]);
+    let of_variants_told = !of_variants.is_empty();
     let mut answer = match (&found.capacity, &found.scaling) {
         (Some(capacity), _) => capacity::capacity_sentences(capacity),
-        _ if of_ways_told => of_ways,
+        _ if of_variants_told => of_variants,
         (_, Some(scaling)) => scaling::scaling_sentences(scaling),
         _ => {
             let noise = match noise::is_noisy(&found.noise, &run.meta.allow) {
@@ -115,8 +115,8 @@ fn answer_of_run(run: &RunRecord, found: &RunFindings) -> Vec<AnswerSentence> {
         }
     };
     if !found.replays.is_empty() {
-        // What was replayed comes first, unless ways of it are compared.
-        let at = if of_ways_told { answer.len() } else { 0 };
+        // What was replayed comes first, unless variants of it are compared.
+        let at = if of_variants_told { answer.len() } else { 0 };
         let changes = replay::change_sentences(&found.results.replay_changes);
         answer.splice(at..at, changes.into_iter().chain(replay::replay_sentences(&found.replays)));
     }
@@ -143,7 +143,7 @@ pub(super) fn withdraw_verdicts(results: &mut FindingResults, replays: &mut [Rep
 }
 
 impl FindingResults {
-    /// The gravest doubt, if it voids the run.
+    /// The gravest caveat, if it voids the run.
     pub fn void_caveat(&self) -> Option<&Caveat> {
         self.caveats.first().filter(|caveat| caveat.level == CaveatLevel::Void)
     }

@@ -52,7 +52,7 @@ fn timeline_steps(run: &RunRecord) -> Vec<TimelineStep> {
         phases.push(TimelineStep {
             number: step.number,
             kind: step.kind.clone(),
-            variant: step.way.clone(),
+            variant: step.variant.clone(),
             label: step.label.clone(),
             began_s,
             ended_s: step.ended_ns.map_or(last, |ns| ns as f64 / 1e9).max(began_s),

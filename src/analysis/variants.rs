@@ -13,7 +13,7 @@ pub(super) fn variant_findings(run: &RunRecord, trials: &[TrialFinding]) -> Vec<
         .steps
         .iter()
         .filter(|s| matches!(s.kind, RecordedStepKind::Warm | RecordedStepKind::Load))
-        .map(|s| &s.way);
+        .map(|s| &s.variant);
     for name in warming.chain(run.trials.iter().map(|t| &t.variant)) {
         if !name.is_empty() && !names.contains(&name.as_str()) {
             names.push(name);
@@ -34,8 +34,11 @@ fn variant_finding(
     let faster = |trial: Option<usize>| {
         Estimate::one_run(trial.and_then(|t| times_faster(cold?, &trials[t])))
     };
-    let warm: Vec<&StepRecord> =
-        run.steps.iter().filter(|s| s.way == variant && s.kind == RecordedStepKind::Warm).collect();
+    let warm: Vec<&StepRecord> = run
+        .steps
+        .iter()
+        .filter(|s| s.variant == variant && s.kind == RecordedStepKind::Warm)
+        .collect();
     let warm_s = sum_steps(&warm, warm_seconds);
     VariantFinding {
         variant: variant.to_owned(),
@@ -47,7 +50,7 @@ fn variant_finding(
         times_faster: faster(first),
         second_times_faster: faster(second),
         until_first_done_s: first.map(|t| trials[t].seconds + warm_s.unwrap_or(0.0)),
-        notes: run.steps.iter().filter(|s| s.way == variant).flat_map(step_notes).collect(),
+        notes: run.steps.iter().filter(|s| s.variant == variant).flat_map(step_notes).collect(),
     }
 }
 

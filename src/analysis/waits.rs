@@ -1,4 +1,4 @@
-//! What the server waited for, by load and by way, and what gathering that cost.
+//! What the server waited for, by load and by variant, and what gathering that cost.
 //!
 //! Counts, sums and means are of all waits, from the server's summaries. Percentiles are from single rows: of (nearly) all
 //! waits where these were read in time, of a sample of them where reads found rows all through the load, else there are none.
@@ -278,22 +278,22 @@ fn threads_waiting_for_cpu(run: &RunRecord, trial: &Trial) -> Option<f64> {
     Some(((last.1 - first.1) / seconds).max(0.0))
 }
 
-/// The answer of a run that was made to see waits: a sentence per instrument, or per way where there are several.
+/// The answer of a run that was made to see waits: a sentence per instrument, or per variant where there are several.
 pub(super) fn wait_sentences(
     findings: &[WaitFinding],
     groups: &[WaitGroup],
 ) -> Vec<AnswerSentence> {
     if !groups.is_empty() {
         let told = groups.iter().filter(|group| !group.words.is_empty());
-        let of_way = |g: &WaitGroup| {
+        let of_variant = |g: &WaitGroup| {
             let instrument = short_instrument(&g.instrument);
             answer_texts::WAITS_WAY.to_sentence(&[
-                ("way", &g.variant),
+                ("variant", &g.variant),
                 ("instrument", &instrument),
                 ("words", &g.words),
             ])
         };
-        return told.map(of_way).collect();
+        return told.map(of_variant).collect();
     }
     let whole = findings.iter().filter(|f| f.operation.is_empty());
     whole

@@ -16,7 +16,7 @@ const NOTHING_READ: f64 = 0.02;
 /// Page reads saved below this share are few.
 const SAVED: f64 = 0.1;
 
-/// A way that warms, and its first run.
+/// A variant that warms, and its first run.
 #[derive(Clone, Copy)]
 struct WarmedVariant<'a> {
     variant: &'a VariantFinding,
@@ -28,7 +28,7 @@ fn disk_reads(trial: &TrialFinding) -> Option<f64> {
     trial.disk_reads.map(|counted| counted.value)
 }
 
-/// What the ways come to; nothing if none of them warms. `noise` is a factor: how much slower than on a quiet machine
+/// What the variants come to; nothing if none of them warms. `noise` is a factor: how much slower than on a quiet machine
 /// a load may have been.
 pub(super) fn warming_sentences(
     cold: &TrialFinding,
@@ -54,13 +54,13 @@ pub(super) fn warming_sentences(
     });
     if !all.is_empty() {
         let variants: Vec<String> = all.iter().map(variant_summary).collect();
-        answer.push(answer_texts::WARM_OTHERS.to_sentence(&[("ways", &variants.join("; "))]));
+        answer.push(answer_texts::WARM_OTHERS.to_sentence(&[("variants", &variants.join("; "))]));
     }
     answer.extend(time_sentences(cold, &best, &all, (spread, told_from)));
     answer
 }
 
-/// Whether ways are told apart by page reads, which what else runs on the machine does not change.
+/// Whether variants are told apart by page reads, which what else runs on the machine does not change.
 pub(super) fn are_reads_counted(variants: &[VariantFinding], trials: &[TrialFinding]) -> bool {
     let is_warmed = |variant: &&VariantFinding| {
         variant.warm_s.is_some() && variant.times_faster.value.is_some()
@@ -77,7 +77,7 @@ fn reads_and_bytes(one: &WarmedVariant<'_>) -> (f64, f64) {
     (disk_reads(one.first).unwrap_or(f64::MAX), bytes)
 }
 
-/// The way that left least to be read; of equals the fastest, of equals in that the one that warms fastest.
+/// The variant that left least to be read; of equals the fastest, of equals in that the one that warms fastest.
 fn best_variant<'a>(
     cold: &TrialFinding,
     all: &[WarmedVariant<'a>],
@@ -126,7 +126,7 @@ fn warm_time(variant: &VariantFinding) -> String {
     format_time(variant.warm_s.unwrap_or(f64::NAN))
 }
 
-/// What the best way left to be read; nothing where the server does not count it.
+/// What the best variant left to be read; nothing where the server does not count it.
 fn reads_sentence(cold: &TrialFinding, best: &WarmedVariant<'_>) -> Option<AnswerSentence> {
     let saved = 1.0 - disk_reads(best.first)? / disk_reads(cold)?.max(1.0);
     let row =
@@ -136,7 +136,7 @@ fn reads_sentence(cold: &TrialFinding, best: &WarmedVariant<'_>) -> Option<Answe
         ("work", &format_plural(cold.events + cold.failed, "event", "events")),
         ("cold", &reads_text(cold)?),
         ("reads", &reads_text(best.first)?),
-        ("way", &best.variant.variant),
+        ("variant", &best.variant.variant),
         ("warm", &warm_time(best.variant)),
     ]))
 }
@@ -166,7 +166,7 @@ fn time_sentences(
         return vec![answer_texts::WARM_TIMES_BLIND.to_sentence(&[
             ("cold_s", &cold_s),
             ("took", &took),
-            ("way", &best.variant.variant),
+            ("variant", &best.variant.variant),
             ("spread", &spread),
         ])];
     }
@@ -174,7 +174,7 @@ fn time_sentences(
     let mut answer = vec![answer_texts::WARM_TIMES.to_sentence(&[
         ("cold_s", &cold_s),
         ("took", &took),
-        ("way", &best.variant.variant),
+        ("variant", &best.variant.variant),
         ("times", &format_ratio(gain)),
         ("spread", &spread),
     ])];
@@ -184,7 +184,7 @@ fn time_sentences(
     if !near.is_empty() {
         answer.push(
             answer_texts::WARM_TIMES_CLOSE
-                .to_sentence(&[("way", &best.variant.variant), ("others", &near.join(", "))]),
+                .to_sentence(&[("variant", &best.variant.variant), ("others", &near.join(", "))]),
         );
     }
     answer.extend(payback_sentence(cold, best, is_apart));

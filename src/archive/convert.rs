@@ -64,7 +64,7 @@ impl From<EventErrorKind> for RecordedErrorKind {
 }
 
 impl Trial {
-    /// Takes over the totals of a recording; what describes the trial (`id`, `way`, `workload`,
+    /// Takes over the totals of a recording; what describes the trial (`id`, `variant`, `workload`,
     /// ...) and its intervals stay.
     pub fn fill_totals(&mut self, recording: &Recording) {
         let total = &recording.total;

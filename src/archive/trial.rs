@@ -18,7 +18,8 @@ use crate::recorder::{Histogram, SparseHistogram, WorkloadFacts, new_histogram};
 #[serde(default)]
 pub(super) struct TrialFile {
     id: String,
-    way: String,
+    #[serde(alias = "way")]
+    variant: String,
     pass: u32,
     #[serde(default = "default_block", skip_serializing_if = "is_default_block")]
     block: u32,
@@ -156,7 +157,7 @@ impl TrialFile {
         });
         TrialFile {
             id: t.id.clone(),
-            way: t.variant.clone(),
+            variant: t.variant.clone(),
             pass: t.pass,
             block: t.block,
             value: t.value,
@@ -190,7 +191,7 @@ impl TrialFile {
     fn to_trial(&self) -> Trial {
         Trial {
             id: self.id.clone(),
-            variant: self.way.clone(),
+            variant: self.variant.clone(),
             pass: self.pass,
             block: self.block,
             value: self.value,

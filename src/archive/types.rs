@@ -82,7 +82,7 @@ pub struct RunMeta {
     pub server: Option<ServerRecord>,
     /// The client machine: `kernel`, `cpus`, `memory_bytes`, `cpu`, ...
     pub host: BTreeMap<String, String>,
-    /// Doubts that the user knows of and does not want to hear again.
+    /// Caveats that the user knows of and does not want to hear again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<String>,
     /// Facts about the experiment for the report: `data_bytes`, `pool_bytes`, `rows`, ...
@@ -95,8 +95,9 @@ pub struct RunMeta {
 pub struct ExperimentRequest {
     /// The question in the user's words.
     pub question: Option<String>,
-    /// The ways, the base first; one without a name for a plain load.
-    pub ways: Vec<String>,
+    /// The variants, the base first; one without a name for a plain load.
+    #[serde(alias = "ways")]
+    pub variants: Vec<String>,
     /// The metric that decides: `events_per_s`, `p99_s`.
     pub metric: String,
     /// Differences below this share don't matter.
@@ -105,11 +106,11 @@ pub struct ExperimentRequest {
     pub blocks: u32,
     /// More blocks until the answer was clear, at most so many in all.
     pub until_clear: Option<u32>,
-    /// In which order the ways of a block ran: `balanced`, `shuffled`, `written`.
+    /// In which order the variants of a block ran: `balanced`, `shuffled`, `written`.
     pub order: String,
-    /// How the data came back to the same state before each way: `snapshot`, `reload`, `none`.
+    /// How the data came back to the same state before each variant: `snapshot`, `reload`, `none`.
     pub reset: String,
-    /// What the ways are values of: `threads`, `rate`, the name of a setting.
+    /// What the variants are values of: `threads`, `rate`, the name of a setting.
     pub axis: Option<String>,
     /// What was searched for, if the run is a search for capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,8 +175,9 @@ pub struct StepRecord {
     pub number: u32,
     /// What it does.
     pub kind: RecordedStepKind,
-    /// The group it belongs to, `none`, `scan`, ...; empty if there are no groups.
-    pub way: String,
+    /// The variant it belongs to, `none`, `scan`, ...; empty if there are none.
+    #[serde(alias = "way")]
+    pub variant: String,
     /// In words, for people.
     pub label: String,
     /// When it began.
@@ -234,15 +236,15 @@ pub struct StageRecord {
 pub struct Trial {
     /// Folder name: `01-none-1`.
     pub id: String,
-    /// The group it belongs to; empty if there are no groups.
+    /// The variant it belongs to; empty if there are none.
     pub variant: String,
-    /// Which run in the group, from 1.
+    /// Which run of the variant, from 1.
     pub pass: u32,
     /// Which repeat of the whole experiment, from 1.
     pub block: u32,
     /// Its value in a sweep.
     pub value: Option<f64>,
-    /// The way's own server settings.
+    /// The variant's own server settings.
     pub settings: BTreeMap<String, String>,
     /// Number of its step.
     pub step: u32,

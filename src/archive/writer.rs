@@ -136,7 +136,7 @@ impl RunWriter {
         }
     }
 
-    /// Opens the folder of a load. `trial` describes it: `id`, `way`, `pass`, `write_step`, `workload`,
+    /// Opens the folder of a load. `trial` describes it: `id`, `variant`, `pass`, `write_step`, `workload`,
     /// `options`, `arrival`, `workers`, `engine`, `classes`, `began_ns`; the rest comes with its
     /// intervals and at its end.
     pub fn start_trial(&mut self, trial: Trial) {

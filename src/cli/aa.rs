@@ -1,4 +1,4 @@
-//! `sweat aa`: a plan against itself. What differs between a way and itself is what this machine can't tell apart.
+//! `sweat aa`: a plan against itself. What differs between a variant and itself is what this machine can't tell apart.
 
 use crate::archive::RunCommand;
 
@@ -14,17 +14,17 @@ use crate::plan::{Plan, VariantPlan};
 
 /// Blocks unless plan or words say more: four differences of freedom are few, ten blocks take twice as long.
 const BLOCKS: u32 = 5;
-/// Names of the way and its double.
+/// Names of the variant and its double.
 const NAMES: [&str; 2] = ["a", "a-again"];
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("aa"))
         .about("Run a plan against itself: what can this machine tell apart?")
         .long_about(
-            "Run a plan against itself: its base way twice, as two ways, in blocks.\n\nThe answer \
-             must be `same`. Where it is `unsure`, this machine can't resolve the plan's margin in \
-             so many blocks; where it is `better` or `worse` (1 of 20 by chance), something else \
-             than the server decides.",
+            "Run a plan against itself: its base variant twice, as two variants, in blocks.\n\nThe \
+             answer must be `same`. Where it is `unsure`, this machine can't resolve the plan's \
+             margin in so many blocks; where it is `better` or `worse` (1 of 20 by chance), \
+             something else than the server decides.",
         )
         .after_help(
             "Examples:\n  sweat aa docs/plans/flush-log.toml\n  \
@@ -46,14 +46,14 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     present::present_run(finished?, args, context)
 }
 
-/// The same plan with its base way and the same once more.
+/// The same plan with its base variant and the same once more.
 fn with_doubled_base(mut plan: Plan) -> Plan {
     let base = plan.variants.first().cloned().unwrap_or_default();
     plan.variants = NAMES.map(|name| VariantPlan { name: name.to_owned(), ..base.clone() }).into();
     plan.sweep = None;
     plan.until_clear = None;
     plan.checks.clear();
-    plan.question = Some("What differs between a way and itself?".to_owned());
+    plan.question = Some("What differs between a variant and itself?".to_owned());
     if plan.blocks < 2 {
         plan.blocks = BLOCKS;
     }

@@ -213,7 +213,11 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
         } else if variants.len() > 1 {
             let variants: Vec<&str> = variants.into_iter().collect();
             mistake(
-                format!("{name} compares {} ways already: {}", variants.len(), variants.join(", ")),
+                format!(
+                    "{name} compares {} variants already: {}",
+                    variants.len(),
+                    variants.join(", ")
+                ),
                 "its report has their comparison: sweat report",
             );
         } else {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::context::CliContext;
 use crate::analysis;
 use crate::plan::{self, KnownPlugins, Mistake, Mistakes, Plan};
 use crate::probe::PROBES;
@@ -17,6 +18,18 @@ pub(super) fn known_plugins() -> KnownPlugins {
         metrics: analysis::metric_names(),
         declare: Some(|name, given| find_kind(name)?.option_specs_for(given)),
     }
+}
+
+/// Reads a plan file that the user wrote, and tells what is to be said of it.
+///
+/// # Errors
+/// As `read_plan`.
+pub(super) fn read_user_plan(path: &Path, context: &CliContext) -> anyhow::Result<Plan> {
+    let plan = read_plan(path)?;
+    for note in &plan.notes {
+        context.print_message(&format!("note: {} {note}", path.display()));
+    }
+    Ok(plan)
 }
 
 /// Reads a plan file.

@@ -30,14 +30,14 @@ pub(super) fn add_present_flags(command: Command) -> Command {
                 .help("End with exit code 4 if the run can't carry its claim"),
         )
         .arg(Arg::new("allow").long("allow").value_name("ID").action(ArgAction::Append).help(
-            "A doubt that is known: it is counted, voids nothing, and stays in the run's record",
+            "A caveat that is known: it is counted, voids nothing, and stays in the run's record",
         ))
 }
 
-/// The doubts that `--allow` names, and the words of consent.
+/// The caveats that `--allow` names, and the words of consent.
 ///
 /// # Errors
-/// Names that no doubt has, together.
+/// Names that no caveat has, together.
 pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mistake>> {
     let typed = args.get_many::<String>("allow").into_iter().flatten();
     let is_consent = |id: &str| CONSENT.contains(&id);
@@ -47,7 +47,7 @@ pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mist
     let unknown = ids.iter().filter(|id| !is_known(id));
     let mistake = |id: &String| Mistake {
         place: "--allow".to_owned(),
-        why: format!("no doubt is named {id}"),
+        why: format!("no caveat is named {id}"),
         hint: Some(nearest_name(id, caveat_ids()).map_or_else(
             || "docs/reading-results.md lists them".to_owned(),
             |near| format!("did you mean {near}?"),
@@ -117,7 +117,7 @@ fn print_run(
     Ok(findings_outcome(&findings, args.get_flag("strict")))
 }
 
-/// What a run's doubts and checks mean for the exit code: too many unexpected errors and failed checks always, being void
+/// What a run's caveats and checks mean for the exit code: too many unexpected errors and failed checks always, being void
 /// only where that was asked for.
 pub(super) fn findings_outcome(findings: &RunFindings, strict: bool) -> CommandOutcome {
     match findings.results.void_caveat() {

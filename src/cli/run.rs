@@ -19,7 +19,7 @@ use crate::workload::{self, EndpointKind};
 
 /// Flags with a value: name, value, help.
 const FLAGS: &[(&str, &str, &str)] = &[
-    ("blocks", "N", "How often each way runs, instead of what the plan says"),
+    ("blocks", "N", "How often each variant runs, instead of what the plan says"),
     ("until-clear", "N", "More blocks until the answer is clear, at most so many in all"),
     ("name", "TEXT", "Name of the run [default: the plan's]"),
     ("runs-dir", "DIR", "Where the run's folder goes [default: the plan's, or runs]"),
@@ -28,7 +28,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("run"))
-        .about("Run a written plan: ways compared, in blocks, with one answer")
+        .about("Run a written plan: variants compared, in blocks, with one answer")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
              decides.\n\nA plan is a TOML file; docs/run.md says what may stand in it, and \
@@ -114,7 +114,7 @@ pub(super) fn plan_from_args(
     context: &CliContext,
 ) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     let given = PathBuf::from(args.get_one::<String>("plan").expect("clap asks for it"));
-    let (plan, repeats) = read_plan(&given)?;
+    let (plan, repeats) = read_plan(&given, context)?;
     Ok((apply_args(plan, args, context)?, repeats))
 }
 
@@ -129,9 +129,9 @@ pub(super) fn print_steps(plan: &Plan, context: &CliContext) -> anyhow::Result<C
 }
 
 /// The plan in a file, or of a run that was made, with what it came to then.
-fn read_plan(given: &Path) -> anyhow::Result<(Plan, Option<PlanLock>)> {
+fn read_plan(given: &Path, context: &CliContext) -> anyhow::Result<(Plan, Option<PlanLock>)> {
     if !given.is_dir() {
-        return Ok((plan_file::read_plan(given)?, None));
+        return Ok((plan_file::read_user_plan(given, context)?, None));
     }
     // Says what is wrong with a folder that is no run's, or a newer sweat's.
     archive::read_meta(given).map_err(|error| Mistake {

@@ -161,7 +161,7 @@ fn parse_sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
     Ok(sweep)
 }
 
-/// Makes the plan's ways those of a sweep. A server of our own is restarted for each value of a setting, and filled again.
+/// Makes the plan's variants those of a sweep. A server of our own is restarted for each value of a setting, and filled again.
 fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, context: &CliContext) -> anyhow::Result<()> {
     let mut template = plan.variants.first().cloned().unwrap_or_default();
     let is_setting = !matches!(sweep.axis.as_str(), "threads" | "rate");

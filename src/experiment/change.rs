@@ -85,7 +85,7 @@ impl StepRunner<'_, '_, '_> {
         self.check_settings(settings, record)
     }
 
-    /// Whether the server runs with what was asked, and what else is not as in the way that started first.
+    /// Whether the server runs with what was asked, and what else is not as in the variant that started first.
     fn check_settings(
         &mut self,
         settings: &Settings,
@@ -106,7 +106,7 @@ impl StepRunner<'_, '_, '_> {
         Ok(())
     }
 
-    /// Gives the variables of the way before their old values, and sets those of this one.
+    /// Gives the variables of the variant before their old values, and sets those of this one.
     pub(super) fn set_variables(
         &mut self,
         settings: &Settings,

@@ -126,7 +126,7 @@ fn describe_step(
                     format!("SET GLOBAL {name} = {value}"),
                 ]
             };
-            let mut lines = own(&["SET GLOBAL, the old values of the way before"]);
+            let mut lines = own(&["SET GLOBAL, the old values of the variant before"]);
             lines.extend(settings.iter().flat_map(set));
             lines
         }

@@ -77,7 +77,7 @@ pub(super) fn asked_record(plan: &Plan) -> ExperimentRequest {
     }
     ExperimentRequest {
         question: plan.question.clone(),
-        ways: plan.variants.iter().map(|variant| variant.name.clone()).collect(),
+        variants: plan.variants.iter().map(|variant| variant.name.clone()).collect(),
         metric: plan.decide.metric.clone(),
         margin: plan.decide.margin,
         blocks: block_count(plan),

@@ -1,9 +1,9 @@
-//! In which order the ways of a block run.
+//! In which order the variants of a block run.
 //!
 //! Balanced is Williams' design ("Experimental designs balanced for the estimation of residual effects of
-//! treatments", 1949), its rows taken in turn by the blocks: over one turn each way stands in each place equally often
-//! and follows each other one equally often, so neither drift nor what a way leaves behind favours one. For two ways
-//! that is A B, B A; an odd number of ways needs the rows and their mirror images.
+//! treatments", 1949), its rows taken in turn by the blocks: over one turn each variant stands in each place equally often
+//! and follows each other one equally often, so neither drift nor what a variant leaves behind favours one. For two variants
+//! that is A B, B A; an odd number of variants needs the rows and their mirror images.
 
 use crate::base::random::Rng;
 use crate::plan::OrderPlan;
@@ -11,7 +11,7 @@ use crate::plan::OrderPlan;
 /// Stream of random numbers for orders.
 const STREAM: u64 = 0x0d0e;
 
-/// The order of so many ways in a block, from 1.
+/// The order of so many variants in a block, from 1.
 pub fn variant_order(plan: OrderPlan, variants: usize, block: u32, seed: u64) -> Vec<usize> {
     let block = block.max(1);
     match plan {
@@ -28,7 +28,7 @@ pub fn variant_order(plan: OrderPlan, variants: usize, block: u32, seed: u64) ->
     }
 }
 
-/// A row of Williams' design. The first row is 0 1 n-1 2 n-2 ..., each other one adds 1 to all; even numbers of ways
+/// A row of Williams' design. The first row is 0 1 n-1 2 n-2 ..., each other one adds 1 to all; even numbers of variants
 /// have n rows, odd ones 2n, of which the second half are mirror images.
 fn williams_row(variants: usize, row: usize) -> Vec<usize> {
     let rows = if variants % 2 == 0 { variants } else { 2 * variants };
@@ -55,13 +55,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_ways_alternate() {
+    fn two_variants_alternate() {
         let of = |block| variant_order(OrderPlan::Balanced, 2, block, 7);
         assert_eq!([of(1), of(2), of(3), of(4)], [[0, 1], [1, 0], [0, 1], [1, 0]]);
     }
 
     #[test]
-    fn each_way_follows_each_other_one_equally_often_and_stands_everywhere() {
+    fn each_variant_follows_each_other_one_equally_often_and_stands_everywhere() {
         for variants in 2..=9usize {
             let rows = if variants % 2 == 0 { variants } else { 2 * variants };
             let (mut follows, mut places) = (BTreeMap::new(), BTreeMap::new());
@@ -75,15 +75,15 @@ mod tests {
                 }
             }
             let each = rows / variants;
-            assert_eq!(follows.len(), variants * (variants - 1), "{variants} ways");
-            assert!(follows.values().all(|n| *n == each), "{variants} ways: {follows:?}");
+            assert_eq!(follows.len(), variants * (variants - 1), "{variants} variants");
+            assert!(follows.values().all(|n| *n == each), "{variants} variants: {follows:?}");
             assert_eq!(places.len(), variants * variants);
-            assert!(places.values().all(|n| *n == each), "{variants} ways: {places:?}");
+            assert!(places.values().all(|n| *n == each), "{variants} variants: {places:?}");
         }
     }
 
     #[test]
-    fn shuffled_orders_hold_each_way_once_and_follow_the_seed() {
+    fn shuffled_orders_hold_each_variant_once_and_follow_the_seed() {
         let all: Vec<_> = (1..=20).map(|b| variant_order(OrderPlan::Shuffled, 5, b, 42)).collect();
         let again: Vec<_> =
             (1..=20).map(|b| variant_order(OrderPlan::Shuffled, 5, b, 42)).collect();

@@ -19,7 +19,7 @@ pub fn least_pool_bytes(most: u64) -> u64 {
     LEAST_POOL.div_ceil(step) * step
 }
 
-/// Whether ways that differ in the instances can differ at all on a server of ours.
+/// Whether variants that differ in the instances can differ at all on a server of ours.
 ///
 /// # Errors
 /// Why they can't; all reasons together.

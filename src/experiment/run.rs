@@ -47,7 +47,7 @@ pub fn run_plan(
     )
 }
 
-/// The script that a plan asks for. `is_clear` is for plans of ways, see `BlockSchedule`.
+/// The script that a plan asks for. `is_clear` is for plans of variants, see `BlockSchedule`.
 pub fn build_schedule<'a>(
     plan: &'a Plan,
     is_clear: ClearPredicate<'a>,
@@ -169,7 +169,7 @@ pub(super) struct StepRunner<'a, 'k, 'scope> {
     pub(super) environment: SystemUnderTest,
     pub(super) workload: &'a dyn Workload,
     pub(super) monitoring: RunMonitor<'scope>,
-    /// The settings of the way under way.
+    /// The settings of the variant under way.
     pub(super) settings: Settings,
     /// What the server ran with when it was first restarted.
     pub(super) first_start: Option<FirstStart>,

@@ -129,7 +129,7 @@ impl<'a> RunContext<'a> {
         let mut record = StepRecord {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             kind: step.recorded_kind(),
-            way: step.variant.clone(),
+            variant: step.variant.clone(),
             label: step.to_string(),
             began_ns: began.0,
             ..StepRecord::default()

@@ -1,4 +1,4 @@
-//! Settings of the ways: whether the server takes them, asked before anything starts; and whether it runs with them,
+//! Settings of the variants: whether the server takes them, asked before anything starts; and whether it runs with them,
 //! seen after each start. A server that rounds, ignores or couples settings would otherwise be compared with itself.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,12 +51,12 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
             if any { validate_settings(sandbox, &variants)? } else { Vec::new() }
         }
         TargetPlan::None if has_settings(plan) => vec![Mistake {
-            place: "way.set".to_owned(),
+            place: "variant.set".to_owned(),
             why: "there is no server to set".to_owned(),
             hint: Some("add [sandbox] to the plan".to_owned()),
         }],
         TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![Mistake {
-            place: "way.set".to_owned(),
+            place: "variant.set".to_owned(),
             why: "variables of a server that sweat did not start are set only if you say so"
                 .to_owned(),
             hint: Some(format!("type --allow {SET_GLOBAL}; old values are put back at the end")),
@@ -77,7 +77,7 @@ pub(super) fn check_foreign_settings(plan: &Plan, session: &mut Session) -> anyh
             let refusal = journal::find_refusal(session, name, &statement_value(value))?;
             let Some(refusal) = refusal else { continue };
             let (why, hint) = refusal_text(session, name, refusal)?;
-            let place = format!("way {}: {name}", variant.name);
+            let place = format!("variant {}: {name}", variant.name);
             mistakes.push(Mistake { place, why, hint });
         }
     }
@@ -100,7 +100,7 @@ fn refusal_text(
             "it can only be set when the server starts: that needs a restart, and this server \
              is not ours"
                 .to_owned(),
-            Some("use [sandbox], whose server is restarted for each way".to_owned()),
+            Some("use [sandbox], whose server is restarted for each variant".to_owned()),
         ),
         VariableRefusal::Denied => (
             "this account may not set variables".to_owned(),
@@ -226,7 +226,7 @@ fn find_side_effects(
         .filter(|name| !is_meant(name) && first.variables.get(*name) != variables.get(*name))
         .map(|name| {
             let (was, now) = (show(first.variables.get(name)), show(variables.get(name)));
-            format!("{name} is {now}, and {was} in the way that started first")
+            format!("{name} is {now}, and {was} in the variant that started first")
         })
         .collect()
 }
@@ -361,7 +361,7 @@ mod tests {
         let now = runs_with(&[("instances", "4"), ("cleaners", "4"), ("timestamp", "6")]);
         assert_eq!(
             find_side_effects(&first, &settings(&[("instances", "4")]), &now),
-            ["cleaners is 4, and 1 in the way that started first"]
+            ["cleaners is 4, and 1 in the variant that started first"]
         );
     }
 }

@@ -10,12 +10,12 @@ use crate::base::units::show_time;
 use crate::plan::{Plan, ResetPlan, TargetPlan, VariantPlan, WarmPlan};
 use crate::server::Settings;
 
-/// One step of an experiment: a deed, for a way, in a block.
+/// One step of an experiment: a deed, for a variant, in a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanStep {
     /// Which repeat of the experiment it belongs to, from 1; 0 if there is but one, or it belongs to none.
     pub block: u32,
-    /// The way it belongs to; empty for none.
+    /// The variant it belongs to; empty for none.
     pub variant: String,
     /// What is done.
     pub kind: StepKind,
@@ -39,7 +39,7 @@ pub enum StepKind {
         /// Whether its files are evicted in between, and the start is proven to be cold.
         cold: bool,
     },
-    /// Set variables of a server that we did not start; those of the way before get their old values first.
+    /// Set variables of a server that we did not start; those of the variant before get their old values first.
     Set {
         /// The variables.
         settings: Settings,
@@ -56,7 +56,7 @@ pub enum StepKind {
     },
     /// Run the load.
     Load {
-        /// From 1: which run since the way began.
+        /// From 1: which run since the variant began.
         pass: u32,
         /// What is not as in the plan's load.
         over: LoadOverrides,
@@ -81,7 +81,7 @@ pub struct LoadOverrides {
 }
 
 impl PlanStep {
-    /// A step that belongs to no way.
+    /// A step that belongs to no variant.
     pub fn without_variant(kind: StepKind) -> PlanStep {
         PlanStep { block: 0, variant: String::new(), kind }
     }
@@ -143,7 +143,7 @@ impl fmt::Display for PlanStep {
     }
 }
 
-/// What a search asks of a load; levels of a sweep have it in their way's name.
+/// What a search asks of a load; levels of a sweep have it in their variant's name.
 fn write_overrides(f: &mut fmt::Formatter<'_>, over: &LoadOverrides) -> fmt::Result {
     let Some(time) = over.time else { return Ok(()) };
     if let Some(per_second) = over.per_second {
@@ -185,7 +185,7 @@ pub fn first_steps(plan: &Plan) -> Vec<PlanStep> {
     steps
 }
 
-/// The steps of one block, from 1: each way once.
+/// The steps of one block, from 1: each variant once.
 pub fn block_steps(plan: &Plan, block: u32) -> Vec<PlanStep> {
     let shown = if block_count(plan) > 1 || plan.until_clear.is_some() { block } else { 0 };
     let order = match plan.variants.len() {
@@ -198,7 +198,7 @@ pub fn block_steps(plan: &Plan, block: u32) -> Vec<PlanStep> {
         .collect()
 }
 
-/// From the same state to the end of the way's loads.
+/// From the same state to the end of the variant's loads.
 pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> Vec<PlanStep> {
     let mut deeds = Vec::new();
     match plan.reset {
@@ -207,7 +207,7 @@ pub(super) fn variant_steps(plan: &Plan, variant: &VariantPlan, block: u32) -> V
         ResetPlan::Reload => deeds.push(StepKind::Reload),
     }
     let settings = variant.settings.clone();
-    // The base too is restarted, or set back, so that all ways have the same past.
+    // The base too is restarted, or set back, so that all variants have the same past.
     let any_has_settings = plan.variants.iter().any(|variant| !variant.settings.is_empty());
     let is_ours = matches!(plan.target, TargetPlan::Sandbox(_));
     if plan.cold || plan.reset == ResetPlan::Snapshot || (is_ours && any_has_settings) {
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::plan::{Plan, SandboxPlan, VariantPlan};
 
-    fn way(name: &str, strategy: &str, dump_after: bool) -> VariantPlan {
+    fn variant(name: &str, strategy: &str, dump_after: bool) -> VariantPlan {
         let warm = WarmPlan { strategy: strategy.to_owned(), ..WarmPlan::default() };
         let warm = if strategy.is_empty() { Vec::new() } else { vec![warm] };
         VariantPlan { name: name.to_owned(), warm, dump_after, ..VariantPlan::default() }
@@ -257,8 +257,8 @@ mod tests {
     }
 
     #[test]
-    fn each_way_begins_cold_and_the_list_of_pages_is_made_before_it_is_loaded() {
-        let variants = vec![way("none", "", true), way("load", "load", false)];
+    fn each_variant_begins_cold_and_the_list_of_pages_is_made_before_it_is_loaded() {
+        let variants = vec![variant("none", "", true), variant("load", "load", false)];
         let plan = Plan { prepare: true, cold: true, variants, passes: 2, ..Plan::default() };
         let expected = [
             "make the data",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_with_settings_alternate_and_the_base_is_restarted_too() {
+    fn variants_with_settings_alternate_and_the_base_is_restarted_too() {
         let variants = vec![
             with_settings("safe", &[]),
             with_settings("fast", &[("innodb_flush_log_at_trx_commit", "2")]),

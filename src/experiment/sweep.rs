@@ -29,7 +29,7 @@ pub(super) struct SweepSchedule<'a> {
 }
 
 impl<'a> SweepSchedule<'a> {
-    /// The script of a plan whose ways are levels of load.
+    /// The script of a plan whose variants are levels of load.
     pub(super) fn new(plan: &'a Plan) -> SweepSchedule<'a> {
         let doubles = plan.sweep.as_ref().is_some_and(|sweep| sweep.doubles);
         let listed = plan.variants.iter().filter_map(|variant| variant.workers).collect();

@@ -21,15 +21,15 @@ use crate::workload::{self, DataJob, Endpoint, Workload};
 /// Which load of a run this is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TrialPosition {
-    /// The way it belongs to; empty if there are no ways.
+    /// The variant it belongs to; empty if there are no variants.
     pub(super) variant: String,
-    /// Which run in the way, from 1.
+    /// Which run in the variant, from 1.
     pub(super) pass: u32,
     /// Which repeat of the experiment, from 1.
     pub(super) block: u32,
     /// Number of its step.
     pub(super) step: u32,
-    /// The settings of its way.
+    /// The settings of its variant.
     pub(super) settings: Settings,
     /// What is not as in the plan's load.
     pub(super) over: LoadOverrides,
@@ -211,7 +211,7 @@ pub(super) fn run_end(recording: &Recording) -> RunEnd {
     }
 }
 
-/// `01-none-1`; without ways `01-1`.
+/// `01-none-1`; without variants `01-1`.
 pub(super) fn trial_id(place: &TrialPosition) -> String {
     let variant =
         if place.variant.is_empty() { String::new() } else { format!("{}-", place.variant) };
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_way_lays_its_workers_and_its_rate_over_the_load() {
+    fn a_variant_lays_its_workers_and_its_rate_over_the_load() {
         let plan =
             LoadPlan { workers: 4, time: Some(Duration::from_secs(9)), ..LoadPlan::default() };
         assert_eq!(apply_overrides(&plan, &LoadOverrides::default()).workers, 4);

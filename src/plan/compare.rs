@@ -1,9 +1,9 @@
-//! What a comparison of several ways is asked to do.
+//! What a comparison of several variants is asked to do.
 
 use super::{MOST_WORKERS, VariantPlan};
 use crate::base::units::{ByteSize, parse_count, parse_rate};
 
-/// How the data come back to the same state before each way.
+/// How the data come back to the same state before each variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResetPlan {
     /// Not at all.
@@ -15,15 +15,15 @@ pub enum ResetPlan {
     Reload,
 }
 
-/// In which order the ways of a block run.
+/// In which order the variants of a block run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderPlan {
-    /// Two ways: A B, B A, A B, ... More: balanced, so that each way follows each other one equally often.
+    /// Two variants: A B, B A, A B, ... More: balanced, so that each variant follows each other one equally often.
     #[default]
     Balanced,
     /// At random, by the seed.
     Shuffled,
-    /// As written, in every block: drift of the machine is not told from the ways.
+    /// As written, in every block: drift of the machine is not told from the variants.
     Written,
 }
 
@@ -42,7 +42,7 @@ impl Default for DecidePlan {
     }
 }
 
-/// Values along an axis; each is one of the plan's ways.
+/// Values along an axis; each is one of the plan's variants.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepPlan {
     /// `threads`, `rate`, or the name of a setting.
@@ -116,7 +116,7 @@ impl SweepPlan {
         texts
     }
 
-    /// The ways that the values stand for, each like `variant_template` but for the axis. Names are `axis=value`.
+    /// The variants that the values stand for, each like `variant_template` but for the axis. Names are `axis=value`.
     ///
     /// # Errors
     /// Why a value is none of this axis, all of them.
@@ -164,7 +164,7 @@ impl SweepPlan {
         Ok(variant)
     }
 
-    /// What all ways have in common: the first one without the axis.
+    /// What all variants have in common: the first one without the axis.
     pub fn variant_template(&self, variants: &[VariantPlan]) -> VariantPlan {
         let mut variant = variants.first().cloned().unwrap_or_default();
         variant.name.clear();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn values_become_ways_and_what_is_common_can_be_told_again() {
+    fn values_become_variants_and_what_is_common_can_be_told_again() {
         let template = VariantPlan {
             settings: vec![("sync_binlog".to_owned(), "1".to_owned())],
             dump_after: true,

@@ -32,6 +32,8 @@ use crate::base::units::ByteSize;
 pub struct Plan {
     /// Short name; part of the run folder's name.
     pub name: String,
+    /// What is to be said of the file that it was read from, in words.
+    pub notes: Vec<String>,
     /// The question that the run is to answer, in the user's words.
     pub question: Option<String>,
     /// Seed of every random number in the run.
@@ -44,25 +46,25 @@ pub struct Plan {
     pub load: LoadPlan,
     /// Whether to make the data first.
     pub prepare: bool,
-    /// How the data come back to the same state before each way.
+    /// How the data come back to the same state before each variant.
     pub reset: ResetPlan,
-    /// Whether each way begins with a restart that leaves pool and page cache cold.
+    /// Whether each variant begins with a restart that leaves pool and page cache cold.
     pub cold: bool,
     /// How long to wait at most, before each load, until the server has come to rest; not at all if absent.
     pub settle: Option<Duration>,
-    /// What is compared. One way without a name for a plain bench. The first is the base.
+    /// What is compared. One variant without a name for a plain bench. The first is the base.
     pub variants: Vec<VariantPlan>,
-    /// The ways as values along an axis, if that is what they are.
+    /// The variants as values along an axis, if that is what they are.
     pub sweep: Option<SweepPlan>,
-    /// A search for the highest rate that meets objectives, in place of the ways' loads.
+    /// A search for the highest rate that meets objectives, in place of the variants' loads.
     pub capacity: Option<CapacityPlan>,
-    /// How often the load runs in each way, one right after the other.
+    /// How often the load runs in each variant, one right after the other.
     pub passes: u32,
-    /// How often the whole experiment is repeated, each way once in each block; 0 counts as 1.
+    /// How often the whole experiment is repeated, each variant once in each block; 0 counts as 1.
     pub blocks: u32,
     /// More blocks until the answer is clear, at most so many in all.
     pub until_clear: Option<u32>,
-    /// In which order the ways of a block run.
+    /// In which order the variants of a block run.
     pub order: OrderPlan,
     /// What decides.
     pub decide: DecidePlan,
@@ -186,7 +188,7 @@ pub struct WorkloadPlan {
 /// How much, and when.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// Sessions that run events.
+    /// Workers that run events, each in a session of its own.
     pub workers: usize,
     /// When events begin.
     pub arrival: ArrivalPlan,
@@ -281,22 +283,22 @@ pub enum EnginePlan {
     Reactor,
 }
 
-/// One of the ways that an experiment compares.
+/// One of the variants that an experiment compares.
 #[derive(Clone, Debug, Default)]
 pub struct VariantPlan {
-    /// Short name; empty if there is only one way.
+    /// Short name; empty if there is only one variant.
     pub name: String,
-    /// Settings of the server in this way, beside those of the sandbox, `name=value`.
+    /// Settings of the server in this variant, beside those of the sandbox, `name=value`.
     pub settings: Vec<(String, String)>,
-    /// Sessions in this way, if not those of the load.
+    /// Sessions in this variant, if not those of the load.
     pub workers: Option<usize>,
-    /// Open loop: events per second in this way, if not those of the load.
+    /// Open loop: events per second in this variant, if not those of the load.
     pub per_second: Option<f64>,
     /// Its value along the axis of a sweep.
     pub value: Option<f64>,
     /// How the pool is warmed before the load, in order; empty for not at all.
     pub warm: Vec<WarmPlan>,
-    /// Whether the server writes down afterwards which pages its pool holds, for a later way that loads them.
+    /// Whether the server writes down afterwards which pages its pool holds, for a later variant that loads them.
     pub dump_after: bool,
 }
 

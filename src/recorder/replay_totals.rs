@@ -28,7 +28,7 @@ pub struct ReplayTotals {
     pub classes: Vec<ReplayedClass>,
     /// What was left out, and why; most first.
     pub left_out: Vec<LeftOut>,
-    /// Doubts, in words.
+    /// Caveats, in words.
     pub notes: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::analysis::{
     fixture_runs, replay,
 };
 
-/// Two ways in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
+/// Two variants in six blocks: one metric tells, one doesn't. The loads are steady, with stalls.
 pub(super) fn comparison_sample() -> RunFindings {
     let mut findings = analyse_run(&fixture_runs::bench_run());
     let only = findings.results.trials.remove(0);
@@ -145,7 +145,7 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         detectable: Some(0.06),
         more_blocks: Some(14),
         pairs: pairs(0.0118, 0.997),
-        notes: vec!["one block has a stall in one way only".to_owned()],
+        notes: vec!["one block has a stall in one variant only".to_owned()],
         ..rate.clone()
     };
     let cpu = MetricComparison {
@@ -293,7 +293,7 @@ pub(super) fn replay_sample() -> RunFindings {
     analyse_run(&replay::fixture_replays::replay_run())
 }
 
-/// Two ways under the same replayed traffic, in six blocks.
+/// Two variants under the same replayed traffic, in six blocks.
 pub(super) fn replay_variants_sample() -> RunFindings {
     analyse_run(&replay::fixture_replays::two_variant_run())
 }

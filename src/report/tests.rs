@@ -309,8 +309,8 @@ fn html_lets_no_text_become_an_element() {
     run.meta.why = Some(hostile.to_owned());
     run.plan = format!("</pre>{hostile}");
     run.trials[0].id = format!("</script>{hostile}");
-    run.trials[0].variant = format!("way</script>{hostile}");
-    run.steps[0].way = run.trials[0].variant.clone();
+    run.trials[0].variant = format!("variant</script>{hostile}");
+    run.steps[0].variant = run.trials[0].variant.clone();
     run.meta.server.as_mut().unwrap().version = hostile.to_owned();
     run.meta.host.insert(hostile.to_owned(), hostile.to_owned());
     let page = written("html", &run);
@@ -359,7 +359,7 @@ fn samples() -> [(&'static str, RunFindings); 5] {
         ("swept", samples::sweep_sample()),
         ("searched", samples::capacity_sample()),
         ("replayed", samples::replay_sample()),
-        ("replayed-ways", samples::replay_variants_sample()),
+        ("replayed-variants", samples::replay_variants_sample()),
     ]
 }
 

@@ -82,7 +82,7 @@ impl ColdRestart {
         if let Some(pages) = proof.pages_data_after_start {
             words.push(format!("{pages} pages in the pool right after the start"));
         }
-        words.extend(proof.list_caveats().iter().map(|doubt| format!("not cold: {doubt}")));
+        words.extend(proof.list_caveats().iter().map(|caveat| format!("not cold: {caveat}")));
         words
     }
 }
@@ -137,34 +137,34 @@ impl ColdProof {
 
     /// What speaks against calling it cold, in words; empty if nothing does.
     pub fn list_caveats(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
+        let mut caveats = Vec::new();
         match self.pages_data_after_start {
             // Start and dictionary take 300 (MariaDB) to 1,000 pages (MySQL); a pool that was loaded holds more.
             Some(pages) if pages > 1_500 + self.data_bytes / (16 << 10) / 50 => {
-                doubts.push(format!("{pages} pages are in the pool right after the start"));
+                caveats.push(format!("{pages} pages are in the pool right after the start"));
             }
             Some(_) => {}
-            None => doubts.push("the server doesn't tell what is in its pool".to_owned()),
+            None => caveats.push("the server doesn't tell what is in its pool".to_owned()),
         }
         match self.resident_bytes {
             // Some servers read the head of each file through the page cache, which reads ahead.
-            Some(left) if left > self.data_bytes / 50 + (4 << 20) => doubts.push(format!(
+            Some(left) if left > self.data_bytes / 50 + (4 << 20) => caveats.push(format!(
                 "{left} of {} bytes of the data files are in the page cache",
                 self.data_bytes
             )),
             Some(_) => {}
-            None => doubts.push("the system doesn't tell what is in its page cache".to_owned()),
+            None => caveats.push("the system doesn't tell what is in its page cache".to_owned()),
         }
         if let Some(reads) = &self.first_reads {
             match reads.process_bytes.max(reads.device_bytes) {
                 Some(0) => {
-                    doubts.push("the first reads did not reach the block device".to_owned());
+                    caveats.push("the first reads did not reach the block device".to_owned());
                 }
                 Some(_) => {}
-                None => doubts.push("the system doesn't tell what is read from disk".to_owned()),
+                None => caveats.push("the system doesn't tell what is read from disk".to_owned()),
             }
         }
-        doubts
+        caveats
     }
 }
 

@@ -71,7 +71,7 @@ fn a_doctor_sees_machine_and_server_and_leaves_nothing() {
 
 /// Blocks are too few and loads too short to prove anything, so chance may show a difference once in twenty.
 #[test]
-fn a_way_against_itself_is_compared() {
+fn a_variant_against_itself_is_compared() {
     let dir = private();
     let plan = "name = \"idle\"\nseed = 1\npasses = 1\n\n[workload]\nkind = \"null\"\n\n\
                 [load]\nworkers = 1\ntime = \"300ms\"\ninterval = \"50ms\"\n";
@@ -83,8 +83,11 @@ fn a_way_against_itself_is_compared() {
     let found: serde_json::Value = serde_json::from_str(&text(&output)).unwrap();
     assert_eq!(found["trials"].as_array().unwrap().len(), 6);
     let answer = found["answer"][0].as_str().unwrap();
-    assert!(answer.to_lowercase().contains("a way against itself"), "{answer}");
+    assert!(answer.to_lowercase().contains("a variant against itself"), "{answer}");
     let decides = &found["comparisons"][0];
-    assert_eq!((decides["base"].as_str(), decides["way"].as_str()), (Some("a"), Some("a-again")));
+    assert_eq!(
+        (decides["base"].as_str(), decides["variant"].as_str()),
+        (Some("a"), Some("a-again"))
+    );
     println!("{answer}");
 }

@@ -347,7 +347,7 @@ fn before_the_start(fixture: &Fixture) {
         PreflightFacts::from_session(&mut session).unwrap()
     };
     let kinds = |facts: &PreflightFacts, intent: &PreflightIntent<'_>| {
-        find_caveats(facts, intent).into_iter().map(|danger| danger.kind).collect::<Vec<_>>()
+        find_caveats(facts, intent).into_iter().map(|caveat| caveat.kind).collect::<Vec<_>>()
     };
     fixture.sql(
         "CREATE ROLE writers; GRANT INSERT ON d.* TO writers; CREATE USER by_role@localhost; \

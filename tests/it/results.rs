@@ -38,9 +38,9 @@ fn a_load_uses_the_whole_table_unless_told_a_part() {
     expect(&output, 0);
     assert!(out(&output).contains("PART-TABLE"), "{}", out(&output));
     let part = analyse_run(&world.record());
-    let doubt = part.results.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
-    assert_eq!(doubt.level, CaveatLevel::Warn);
-    assert!(doubt.evidence.contains("10.0 %") && doubt.evidence.contains("500"), "{doubt:?}");
+    let caveat = part.results.caveats.iter().find(|c| c.id == "PART-TABLE").expect("a part");
+    assert_eq!(caveat.level, CaveatLevel::Warn);
+    assert!(caveat.evidence.contains("10.0 %") && caveat.evidence.contains("500"), "{caveat:?}");
     let reached = part.data.data_bytes.unwrap() / data;
     assert!((reached - 0.1).abs() < 0.02, "DATA-SIZE counts what is reached: {reached}");
 }

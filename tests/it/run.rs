@@ -1,4 +1,4 @@
-//! Written plans: compared ways on a real server, wrong plans, runs that were killed.
+//! Written plans: compared variants on a real server, wrong plans, runs that were killed.
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -16,7 +16,7 @@ fn written(world: &World, text: &str) -> String {
     path.display().to_string()
 }
 
-/// Two ways that differ in what a commit flushes, on a small table, for a second each.
+/// Two variants that differ in what a commit flushes, on a small table, for a second each.
 const FLUSH: &str = r#"
 name = "flush"
 question = "what does a flush at each commit cost?"
@@ -32,17 +32,17 @@ options = { table_size = 1000 }
 [load]
 time = "1s"
 workers = 2
-[[way]]
+[[variant]]
 name = "safe"
-[[way]]
+[[variant]]
 name = "fast"
 workers = 3
-[way.set]
+[variant.set]
 innodb_flush_log_at_trx_commit = 2
 "#;
 
 #[test]
-fn two_ways_alternate_on_the_same_data_and_everything_is_kept() {
+fn two_variants_alternate_on_the_same_data_and_everything_is_kept() {
     let world = World::new();
     let output = world.run(&["run", &written(&world, FLUSH)]);
     expect(&output, 0);
@@ -50,12 +50,12 @@ fn two_ways_alternate_on_the_same_data_and_everything_is_kept() {
     let run = world.record();
     assert_eq!(run.meta.state, RunState::Done);
     assert_eq!(run.damage, Vec::<String>::new());
-    let ways: Vec<_> =
+    let variants: Vec<_> =
         run.trials.iter().map(|t| (t.block, t.variant.as_str(), t.workers)).collect();
-    assert_eq!(ways, [(1, "safe", 2), (1, "fast", 3), (2, "fast", 3), (2, "safe", 2)]);
+    assert_eq!(variants, [(1, "safe", 2), (1, "fast", 3), (2, "fast", 3), (2, "safe", 2)]);
     assert!(run.trials[0].settings.is_empty());
     assert_eq!(run.trials[1].settings["innodb_flush_log_at_trx_commit"], "2");
-    assert_eq!(run.meta.asked.ways, ["safe", "fast"]);
+    assert_eq!(run.meta.asked.variants, ["safe", "fast"]);
     let kinds: Vec<&str> = run.steps.iter().map(|s| s.kind.as_str()).collect();
     assert_eq!(kinds[..6], ["prepare", "snapshot", "restore", "restart", "settle", "load"]);
     let notes: Vec<&String> = run.steps.iter().flat_map(|s| &s.notes).collect();
@@ -101,7 +101,7 @@ fn wrong_settings_are_all_told_before_anything_is_started() {
         &[],
     );
     assert!(
-        said.contains("way fast: innodb_flush_log_at_trx_comit: this server has no such"),
+        said.contains("variant fast: innodb_flush_log_at_trx_comit: this server has no such"),
         "{said}"
     );
     assert!(said.contains("did you mean innodb_flush_log_at_trx_commit?"), "{said}");
@@ -173,7 +173,7 @@ fn foreign(setting: &str) -> String {
     format!(
         "name = \"foreign\"\nblocks = 2\n[workload]\nkind = \"oltp_point_select\"\n\
          options = {{ table_size = 100 }}\n[load]\ntime = \"1s\"\n[target]\ndatabase = \"test\"\n\
-         [[way]]\nname = \"a\"\n[[way]]\nname = \"b\"\n[way.set]\n{setting}\n"
+         [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n[variant.set]\n{setting}\n"
     )
 }
 
@@ -208,7 +208,7 @@ fn check_foreign(fixture: Fixture) {
     assert!(said.contains("no_such: this server has no such variable"), "{said}");
     assert!(!said.contains("innodb_flush_neighbors"), "{said}");
     let said = refused(&foreign("innodb_io_capacity = 1"), &allowed);
-    assert!(said.contains("way b: innodb_io_capacity: "), "{said}");
+    assert!(said.contains("variant b: innodb_io_capacity: "), "{said}");
     let good = foreign("innodb_io_capacity = \"1k\"");
     let said = refused(&good, &words);
     assert!(said.contains("type --allow set-global"), "{said}");
@@ -223,7 +223,7 @@ fn check_foreign(fixture: Fixture) {
     let note = format!("innodb_io_capacity was {before}, is 1k");
     assert!(notes.iter().any(|n| **n == note), "{notes:?}");
     let settings =
-        |way: &str| run.trials.iter().find(|t| t.variant == way).unwrap().settings.clone();
+        |variant: &str| run.trials.iter().find(|t| t.variant == variant).unwrap().settings.clone();
     assert!(settings("a").is_empty());
     assert_eq!(settings("b")["innodb_io_capacity"], "1k");
     assert_eq!(fixture.sql(LOOK), before);
@@ -242,7 +242,7 @@ fn a_server_that_is_not_ours_is_set_with_consent_and_put_back() {
 /// Starts a long run that sets the variable, and waits until its load is under way.
 fn under_way(world: &World, fixture: &Fixture, words: &[&str]) -> Child {
     let long = foreign("innodb_io_capacity = 1234").replace("\"1s\"", "\"20s\"");
-    let path = written(world, &long.replace("[[way]]\nname = \"a\"\n", ""));
+    let path = written(world, &long.replace("[[variant]]\nname = \"a\"\n", ""));
     let child = world.start(&[&["run", path.as_str(), "--allow", "set-global"], words].concat());
     until("the variable is set", || fixture.sql(LOOK) == "1234");
     let has_intervals = || -> Option<bool> {

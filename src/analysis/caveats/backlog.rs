@@ -1,4 +1,4 @@
-//! Doubts about what an open loop offered and never got done.
+//! Caveats about what an open loop offered and never got done.
 
 use super::super::findings::{TrialFinding, UnbegunArrivals};
 use super::super::number_format::{format_percent, format_plural, format_time};

@@ -1,4 +1,4 @@
-//! Doubts about ourselves: was the load generator the limit, or in the way?
+//! Caveats about ourselves: was the load generator the limit, or in the way?
 
 use super::super::counters::step_of_trial;
 use super::super::findings::{StallKind, TrialFinding};

@@ -1,4 +1,4 @@
-//! Doubts about what a sweep over load can tell.
+//! Caveats about what a sweep over load can tell.
 
 use super::super::sentences::caveat_texts;
 use super::{Caveat, CaveatInput};

@@ -1,4 +1,4 @@
-//! Doubts about the machine: noise before, during and after the loads, memory, limits, clocks.
+//! Caveats about the machine: noise before, during and after the loads, memory, limits, clocks.
 
 use super::super::findings::{HealthLevel, NoiseItem};
 use super::super::number_format::format_number;

@@ -1,4 +1,4 @@
-//! Doubts as data: each named check looks at a run and says what would make its numbers mean less.
+//! Caveats as data: each named check looks at a run and says what would make its numbers mean less.
 //! To add one: a function here, its line in `CHECKS`, its text in `sentences/caveat_texts.rs`, and its row in
 //! `docs/reading-results.md`.
 
@@ -32,7 +32,7 @@ pub(super) struct CaveatInput<'a> {
 /// A named check.
 type CaveatCheck = fn(&CaveatInput<'_>) -> Option<Caveat>;
 
-/// Id of the doubt that fails a run.
+/// Id of the caveat that fails a run.
 pub(super) const ERRORS: &str = "ERRORS";
 
 /// All checks by the id of their caveat; within a level the caveats keep this order.
@@ -90,14 +90,14 @@ pub fn caveat_ids() -> impl Iterator<Item = &'static str> {
     CHECKS.iter().map(|(id, _)| *id)
 }
 
-/// All doubts about a run, the gravest first.
+/// All caveats about a run, the gravest first.
 pub(super) fn find_caveats(input: &CaveatInput<'_>) -> Vec<Caveat> {
     let mut found: Vec<Caveat> = CHECKS.iter().filter_map(|(_, check)| check(input)).collect();
     found.sort_by_key(|caveat| caveat.level);
     found
 }
 
-/// Doubts about how quiet the machine was.
+/// Caveats about how quiet the machine was.
 const OF_NOISE: &[&str] = &["NOISE", "FOREIGN-CPU"];
 
 /// Noise voids only what it could have made: where a claim stands in spite of it, or nothing is claimed, it is a warning.

@@ -1,4 +1,4 @@
-//! Doubts about a replay: late, only a part, of other data, against times of another clock.
+//! Caveats about a replay: late, only a part, of other data, against times of another clock.
 
 use crate::archive::Trial;
 

@@ -1,4 +1,4 @@
-//! Doubts about how the run went: cut, damaged, failing, short, alone, with holes.
+//! Caveats about how the run went: cut, damaged, failing, short, alone, with holes.
 
 use std::collections::BTreeMap;
 

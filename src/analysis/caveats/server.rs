@@ -1,4 +1,4 @@
-//! Doubts about server and machine: size of the data, coldness, durability, others on the machine.
+//! Caveats about server and machine: size of the data, coldness, durability, others on the machine.
 
 use crate::archive::{RecordedStepKind, StepRecord};
 
@@ -89,7 +89,7 @@ pub(super) fn not_cold(input: &CaveatInput<'_>) -> Option<Caveat> {
         pages_read(step).is_none()
             || counter_rise(&step.before, &step.after, "process.read_bytes").is_none()
     })?;
-    Some(caveat_texts::NOT_COLD_UNSEEN.to_caveat(&[("way", &unproven.way)]))
+    Some(caveat_texts::NOT_COLD_UNSEEN.to_caveat(&[("variant", &unproven.variant)]))
 }
 
 fn pages_read(step: &StepRecord) -> Option<f64> {
@@ -100,7 +100,7 @@ fn pages_read(step: &StepRecord) -> Option<f64> {
 
 fn not_from_device(step: &StepRecord, asked: f64, device: f64) -> Caveat {
     caveat_texts::NOT_COLD_CACHED.to_caveat(&[
-        ("way", &step.way),
+        ("variant", &step.variant),
         ("asked", &format_bytes(asked)),
         ("device", &format_bytes(device)),
     ])

@@ -1,4 +1,4 @@
-//! Doubts about what the server answered: errors, nothing, from a cache, from memory that was still filling.
+//! Caveats about what the server answered: errors, nothing, from a cache, from memory that was still filling.
 
 use super::super::counters::{counter_rise, declared_facts, server_variable, step_of_trial};
 use super::super::findings::{PoolTemperature, TrialFinding};

@@ -1,4 +1,4 @@
-//! Doubts about what was asked: which keys, how many users, in which order, with which settings.
+//! Caveats about what was asked: which keys, how many users, in which order, with which settings.
 
 use crate::archive::Trial;
 use crate::base::distribution::Distribution;
@@ -132,7 +132,7 @@ fn worker_mismatch(trial: &TrialFinding, found: f64) -> f64 {
     (found / trial.workers.max(1) as f64 - 1.0).abs()
 }
 
-/// ORDER: the ways ran in the same order in every block, so drift of the machine looks like a difference of ways.
+/// ORDER: the variants ran in the same order in every block, so drift of the machine looks like a difference of variants.
 pub(super) fn fixed_order(input: &CaveatInput<'_>) -> Option<Caveat> {
     let mut blocks: Vec<(u32, Vec<&str>)> = Vec::new();
     for trial in &input.run.trials {
@@ -155,7 +155,7 @@ pub(super) fn fixed_order(input: &CaveatInput<'_>) -> Option<Caveat> {
 
 /// VARS-CHANGED: somebody changed the server's variables while it was measured.
 pub(super) fn vars_changed(input: &CaveatInput<'_>) -> Option<Caveat> {
-    // Where ways have settings, the first and the last look may be of different ways: other variables follow their
+    // Where variants have settings, the first and the last look may be of different variants: other variables follow their
     // settings, which SIDE-EFFECT tells.
     let ends = input.run.trials.first().zip(input.run.trials.last());
     if ends.is_some_and(|(first, last)| first.settings != last.settings) {
@@ -261,7 +261,7 @@ fn default_io_capacity(input: &CaveatInput<'_>, compiled: &DefaultLookup<'_>) ->
     ))
 }
 
-/// CONFOUNDED of a plan whose way changes several settings at once, as it was asked to.
+/// CONFOUNDED of a plan whose variant changes several settings at once, as it was asked to.
 pub(super) fn confounded_settings(input: &CaveatInput<'_>) -> Option<Caveat> {
     let differences = variant_differences(input.run, &variant_names(input.run));
     let count = |variant: &str| differences.iter().filter(|d| d.variant == variant).count();
@@ -270,7 +270,7 @@ pub(super) fn confounded_settings(input: &CaveatInput<'_>) -> Option<Caveat> {
         differences.iter().filter(|d| d.variant == most.variant).map(|d| d.name.as_str()).collect();
     (names.len() > 1).then(|| {
         caveat_texts::CONFOUNDED_PLAN.to_caveat(&[
-            ("way", &most.variant),
+            ("variant", &most.variant),
             ("things", &format_plural(names.len() as u64, "thing", "things")),
             ("names", &names.join(", ")),
         ])

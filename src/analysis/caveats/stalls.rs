@@ -1,4 +1,4 @@
-//! Doubts from stalls: what a mean and its percentiles hide.
+//! Caveats from stalls: what a mean and its percentiles hide.
 
 use super::super::sentences::caveat_texts;
 use super::super::stalls::stalls_text;

@@ -1,4 +1,4 @@
-//! Each doubt: a run that earns it, and one that doesn't.
+//! Each caveat: a run that earns it, and one that doesn't.
 
 use super::*;
 use crate::analysis::{analyse_run, fixture_runs};
@@ -101,14 +101,14 @@ fn settings_that_move_others_with_them_are_told_once() {
     check_none(&run, "SIDE-EFFECT");
     for step in &mut run.steps {
         for effect in ["cleaners is 4, and 1", "pages is 8, and 2"] {
-            step.side_effects.push(format!("{effect} in the way that started first"));
+            step.side_effects.push(format!("{effect} in the variant that started first"));
         }
     }
     check(
         &run,
         "SIDE-EFFECT",
         CaveatLevel::Warn,
-        "cleaners is 4, and 1 in the way that started first, and 1 more",
+        "cleaners is 4, and 1 in the variant that started first, and 1 more",
     );
 }
 

@@ -134,7 +134,7 @@ fn judge_load(
     }
 }
 
-/// The load of the base that is most like this one: same way and pass, else the first.
+/// The load of the base that is most like this one: same variant and pass, else the first.
 fn matching_base_trial<'a>(base: RunWithFindings<'a>, trial: &TrialFinding) -> Option<&'a Trial> {
     let same = |t: &&Trial| t.variant == trial.variant && t.pass == trial.pass;
     base.0.trials.iter().find(same).or_else(|| base.0.trials.first())

@@ -12,14 +12,14 @@ use super::metric::find_metric;
 const MANY_TIMES: f64 = 2.0;
 /// Beyond this ratio no digit matters.
 const FARTHEST: f64 = 10_000.0;
-/// Ways that a sentence lists.
+/// Variants that a sentence lists.
 const LISTED: usize = 6;
 /// The metric beside rate that everybody asks for.
 const TAIL: &str = "p99_s";
 /// The metric of rate.
 const RATE: &str = "events_per_s";
 
-/// The answer: the deciding metric of each way, the best way where there are several, and what else everybody asks for.
+/// The answer: the deciding metric of each variant, the best variant where there are several, and what else everybody asks for.
 /// Empty without comparisons.
 pub(in super::super) fn comparison_sentences(
     comparisons: &[MetricComparison],
@@ -92,7 +92,7 @@ fn interval_text(found: &MetricComparison) -> String {
     }
 }
 
-/// How much of the metric a way has, against the base: `31 % more events/s than b`.
+/// How much of the metric a variant has, against the base: `31 % more events/s than b`.
 fn amount_text(found: &MetricComparison, ratio: f64) -> String {
     let title = find_metric(&found.metric).map_or(found.metric.as_str(), |m| m.title);
     let (up, base) = (ratio >= 1.0, &found.base);
@@ -132,7 +132,7 @@ fn pair_sentence(found: &MetricComparison) -> AnswerSentence {
     let Some(ratio) = found.ratio.value else {
         let why = found.notes.join("; ");
         return answer_texts::PAIR_NONE.to_sentence(&[
-            ("way", variant),
+            ("variant", variant),
             ("base", base),
             ("why", &why),
         ]);
@@ -149,7 +149,7 @@ fn pair_sentence(found: &MetricComparison) -> AnswerSentence {
         (ComparisonVerdict::Unsure, _) => &answer_texts::PAIR_UNSURE_MARGIN,
     };
     row.to_sentence(&[
-        ("way", variant),
+        ("variant", variant),
         ("base", base),
         ("amount", &amount_text(found, ratio)),
         ("change", &ratio_text(found)),
@@ -241,7 +241,7 @@ fn second_metric_sentence(
     ]))
 }
 
-/// Several ways against the base: each in short, the best, and whether it is told from the second.
+/// Several variants against the base: each in short, the best, and whether it is told from the second.
 fn variants_sentences(
     comparisons: &[MetricComparison],
     deciding: &[&MetricComparison],
@@ -257,7 +257,9 @@ fn variants_sentences(
     if deciding.len() > LISTED {
         words.push(format!("{} more in the table", deciding.len() - LISTED));
     }
-    answer.push(answer_texts::AGAINST.to_sentence(&[("base", base), ("ways", &words.join("; "))]));
+    answer.push(
+        answer_texts::AGAINST.to_sentence(&[("base", base), ("variants", &words.join("; "))]),
+    );
     answer
 }
 

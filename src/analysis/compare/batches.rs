@@ -38,7 +38,7 @@ pub(in super::super) fn judge_sides(
         base: base.to_owned(),
         design: one.design,
         base_values: one.base,
-        way_values: one.other,
+        variant_values: one.other,
     };
     let values: Vec<ComparedValues> = all.into_iter().map(values).collect();
     judge_metric(&values, &SERVICE, DecisionRule { alpha: ALPHA, margin })

@@ -1,12 +1,12 @@
-//! The best of several ways against the second best.
+//! The best of several variants against the second best.
 
 use super::super::findings::MetricComparison;
 use super::judge::{ComparedValues, DecisionRule, StudyDesign, judge_metric};
 use super::metric::ComparedMetric;
 use super::units::ComparisonUnit;
 
-/// The best way against the second best, from three ways on. Which two these are was seen in the same numbers, so the
-/// interval is as wide as if the best had been compared with each other way (Bonferroni).
+/// The best variant against the second best, from three variants on. Which two these are was seen in the same numbers, so the
+/// interval is as wide as if the best had been compared with each other variant (Bonferroni).
 pub(super) fn compare_best_two(
     sides: &[(&str, Vec<&ComparisonUnit>)],
     design: StudyDesign,

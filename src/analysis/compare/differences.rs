@@ -1,4 +1,4 @@
-//! What is not the same in what is compared: the ways of a plan, or two runs.
+//! What is not the same in what is compared: the variants of a plan, or two runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn is_volatile(name: &str) -> bool {
     VOLATILE.contains(&name) || VOLATILE_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
 }
 
-/// What each way of a run changes against the first, as its plan asked.
+/// What each variant of a run changes against the first, as its plan asked.
 pub(in crate::analysis) fn variant_differences(
     run: &RunRecord,
     variants: &[&str],
@@ -136,9 +136,9 @@ type LoadPart = (&'static str, fn(&Trial) -> String);
 const LOAD: &[LoadPart] =
     &[("workers", |t| t.workers.to_string()), ("arrival", |t| t.arrival.text.clone())];
 
-/// What warmed a way.
+/// What warmed a variant.
 fn warming_strategies(run: &RunRecord, variant: &str) -> String {
-    let steps = run.steps.iter().filter(|s| s.way == variant);
+    let steps = run.steps.iter().filter(|s| s.variant == variant);
     let strategies: BTreeSet<&str> =
         steps.filter_map(|s| Some(s.warmed.as_ref()?.strategy.as_str())).collect();
     if strategies.is_empty() {

@@ -1,7 +1,7 @@
 //! From values to a verdict. Everything is done on logarithms, so that a ratio and its inverse weigh the same.
 //!
 //! The interval is Student's of the mean paired difference (Welch's where runs are not paired). Better and worse mean
-//! that it lies wholly beyond the margin, same that it lies wholly within. With several ways the chances of these
+//! that it lies wholly beyond the margin, same that it lies wholly within. With several variants the chances of these
 //! statements are adjusted by Holm's steps before one is made. From six blocks on the signed ranks have to agree.
 
 use super::super::findings::{
@@ -19,7 +19,7 @@ use super::units::ComparisonUnit;
 /// Blocks from which the signed ranks can say anything at 5 %.
 pub(in crate::analysis) const RANKED_BLOCKS: usize = 6;
 
-/// How runs of one way belong to those of the other.
+/// How runs of one variant belong to those of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::analysis) enum StudyDesign {
     /// Block by block.
@@ -39,14 +39,14 @@ pub(in crate::analysis) struct DecisionRule {
     pub(in crate::analysis) margin: f64,
 }
 
-/// Values of the base and of a way, in one metric.
+/// Values of the base and of a variant, in one metric.
 pub(in crate::analysis) struct ComparedValues {
     pub(in crate::analysis) variant: String,
     pub(in crate::analysis) base: String,
     pub(in crate::analysis) design: StudyDesign,
     /// By block where paired; otherwise the numbers are those of the runs, and one may be missing.
     pub(in crate::analysis) base_values: Vec<(u32, f64)>,
-    pub(in crate::analysis) way_values: Vec<(u32, f64)>,
+    pub(in crate::analysis) variant_values: Vec<(u32, f64)>,
 }
 
 impl ComparedValues {
@@ -60,24 +60,24 @@ impl ComparedValues {
         let of = |units: &[&ComparisonUnit]| -> Vec<(u32, f64)> {
             units.iter().filter_map(|u| Some((u.block, *u.values.get(metric)?))).collect()
         };
-        let (mut base_values, mut way_values) = (of(base.1), of(variant.1));
+        let (mut base_values, mut variant_values) = (of(base.1), of(variant.1));
         if design == StudyDesign::Paired {
             let both = |block: u32, other: &[(u32, f64)]| other.iter().any(|(b, _)| *b == block);
-            base_values.retain(|(block, _)| both(*block, &way_values));
-            way_values.retain(|(block, _)| both(*block, &base_values));
+            base_values.retain(|(block, _)| both(*block, &variant_values));
+            variant_values.retain(|(block, _)| both(*block, &base_values));
         }
         ComparedValues {
             variant: variant.0.to_owned(),
             base: base.0.to_owned(),
             design,
             base_values,
-            way_values,
+            variant_values,
         }
     }
 
     /// Logarithms of the ratios, block by block.
     fn log_ratios(&self) -> Vec<f64> {
-        self.base_values.iter().zip(&self.way_values).map(|(b, w)| (w.1 / b.1).ln()).collect()
+        self.base_values.iter().zip(&self.variant_values).map(|(b, w)| (w.1 / b.1).ln()).collect()
     }
 
     /// Mean difference of the logarithms.
@@ -85,14 +85,14 @@ impl ComparedValues {
         match self.design {
             StudyDesign::Paired => one_sample(&self.log_ratios()),
             StudyDesign::Unpaired | StudyDesign::UnpairedBatches => {
-                welch_difference(&log_values(&self.base_values), &log_values(&self.way_values))
+                welch_difference(&log_values(&self.base_values), &log_values(&self.variant_values))
             }
         }
     }
 
     /// Number of blocks, or of runs of the side that has fewer.
     fn run_count(&self) -> usize {
-        self.base_values.len().min(self.way_values.len())
+        self.base_values.len().min(self.variant_values.len())
     }
 }
 
@@ -127,7 +127,7 @@ fn margin_position(mean: &MeanEstimate, margin: f64) -> MarginPosition {
     MarginPosition { side, p, gap }
 }
 
-/// All comparisons of these ways, the first being the base: metric by metric, the deciding one first. `notes` hold for
+/// All comparisons of these variants, the first being the base: metric by metric, the deciding one first. `notes` hold for
 /// all of them.
 pub(in crate::analysis) fn judge_variants(
     sides: &[(&str, Vec<&ComparisonUnit>)],
@@ -162,7 +162,7 @@ pub(in crate::analysis) fn judge_variants(
     found
 }
 
-/// One metric of all ways: their chances are adjusted together.
+/// One metric of all variants: their chances are adjusted together.
 pub(super) fn judge_metric(
     values: &[ComparedValues],
     metric: &ComparedMetric,
@@ -180,7 +180,7 @@ pub(super) fn judge_metric(
     (0..values.len()).map(one).collect()
 }
 
-/// One way, with its chances (of a difference, of its place) adjusted for the other ways.
+/// One variant, with its chances (of a difference, of its place) adjusted for the other variants.
 fn judge_variant(
     values: &ComparedValues,
     mean: Option<MeanEstimate>,
@@ -246,7 +246,8 @@ fn note_single_runs(values: &ComparedValues, found: &mut MetricComparison) {
         let logs = log_values(v);
         (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
     };
-    let ratio = mean(&values.base_values).zip(mean(&values.way_values)).map(|(b, w)| (w - b).exp());
+    let ratio =
+        mean(&values.base_values).zip(mean(&values.variant_values)).map(|(b, w)| (w - b).exp());
     found.ratio.value = ratio;
     found.notes.push(
         match ratio {
@@ -258,7 +259,7 @@ fn note_single_runs(values: &ComparedValues, found: &mut MetricComparison) {
 }
 
 fn block_pairs(values: &ComparedValues) -> Vec<BlockPair> {
-    let both = values.base_values.iter().zip(&values.way_values).enumerate();
+    let both = values.base_values.iter().zip(&values.variant_values).enumerate();
     both.map(|(place, (base, variant))| BlockPair {
         block: if values.design == StudyDesign::Paired { base.0 } else { place as u32 + 1 },
         base: base.1,
@@ -324,7 +325,7 @@ fn signed_percent(log: f64) -> String {
 }
 
 fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut MetricComparison) {
-    let (base, variant) = (log_values(&values.base_values), log_values(&values.way_values));
+    let (base, variant) = (log_values(&values.base_values), log_values(&values.variant_values));
     let p = ranks::mann_whitney_p(&base, &variant);
     let least = ranks::least_mann_whitney_p(base.len(), variant.len());
     if values.design == StudyDesign::Unpaired {

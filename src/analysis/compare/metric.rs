@@ -1,6 +1,6 @@
 //! What can be compared.
 
-/// A metric of a way in one block.
+/// A metric of a variant in one block.
 pub(super) struct ComparedMetric {
     /// Name in the findings, with its unit.
     pub(super) name: &'static str,

@@ -1,4 +1,4 @@
-//! One way against another. The unit is a whole way in a block, never a second or an event of it: what happens within a
+//! One variant against another. The unit is a whole variant in a block, never a second or an event of it: what happens within a
 //! run is alike in a way that the next run is not.
 //! Never knows: files, formats.
 //! Start reading at [`compare_variants`]. To add a metric: a row in `metric::METRICS`, and its value in `units.rs`.
@@ -40,14 +40,14 @@ pub(super) const METRIC: &str = "events_per_s";
 /// The margin if nobody said.
 const MARGIN: f64 = 0.02;
 
-/// What the ways of a run come to.
+/// What the variants of a run come to.
 #[derive(Default)]
 pub(super) struct VariantComparisons {
     pub(super) comparisons: Vec<MetricComparison>,
     pub(super) differences: Vec<SetupDifference>,
 }
 
-/// Each way of a run against its first, over its blocks. Nothing with a single way or a single block: nothing follows
+/// Each variant of a run against its first, over its blocks. Nothing with a single variant or a single block: nothing follows
 /// from one run each.
 pub(super) fn compare_variants(
     run: &RunRecord,
@@ -70,7 +70,7 @@ pub(super) fn compare_variants(
         variants.iter().map(|variant| (*variant, units.units_of_variant(variant))).collect();
     let mut comparisons =
         judge::judge_variants(&sides, StudyDesign::Paired, rule, deciding_metric(asked), &notes);
-    // Of a way against itself noise is the question.
+    // Of a variant against itself noise is the question.
     if noise::is_noisy(noise, &run.meta.allow) && run.meta.command != RunCommand::Aa {
         let slowed =
             |variant: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.variant == variant);
@@ -93,11 +93,11 @@ pub(super) fn apply_noise<'a>(
     });
 }
 
-/// The ways that have loads, the base first: as planned, or else in the order they first ran.
+/// The variants that have loads, the base first: as planned, or else in the order they first ran.
 pub(super) fn variant_names(run: &RunRecord) -> Vec<&str> {
     let ran = run.trials.iter().map(|t| t.variant.as_str());
     let mut variants: Vec<&str> = Vec::new();
-    for variant in run.meta.asked.ways.iter().map(String::as_str).chain(ran.clone()) {
+    for variant in run.meta.asked.variants.iter().map(String::as_str).chain(ran.clone()) {
         if !variants.contains(&variant) && ran.clone().any(|w| w == variant) {
             variants.push(variant);
         }
@@ -133,7 +133,7 @@ fn same_order_note(run: &RunRecord, variants: &[&str]) -> Option<String> {
         format!(
             "every block ran {} in this order: a machine that gets slower or faster by itself \
              looks like a difference",
-            if variants.len() > 4 { "the ways".to_owned() } else { first.join(", ") }
+            if variants.len() > 4 { "the variants".to_owned() } else { first.join(", ") }
         )
     })
 }

@@ -16,9 +16,9 @@ const USUAL_VARIATION: f64 = 0.02;
 /// Whether an experiment that grows may end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterimResult {
-    /// Every way has a verdict, or there is no further look.
+    /// Every variant has a verdict, or there is no further look.
     pub ends: bool,
-    /// Every way has a verdict.
+    /// Every variant has a verdict.
     pub clear: bool,
     /// At how many blocks the next look is, if there is one.
     pub next: Option<u32>,
@@ -62,7 +62,7 @@ pub(in crate::analysis) fn judge_interim_comparisons(
     interim_result(&deciding, complete_blocks(run), first_look(asked), most)
 }
 
-/// The same from pairs of values (of the base, of the way), way by way: after `pairs` blocks, in an experiment with a
+/// The same from pairs of values (of the base, of the variant), variant by variant: after `pairs` blocks, in an experiment with a
 /// first look at `first_look` blocks and at most `most`. `metric` is one of [`super::metric_names`]; another name counts as
 /// one of which more is better.
 pub fn judge_interim_pairs(
@@ -84,7 +84,7 @@ pub fn judge_interim_pairs(
             base: "base".to_owned(),
             design: StudyDesign::Paired,
             base_values: numbered(&|pair| pair.0, pairs),
-            way_values: numbered(&|pair| pair.1, pairs),
+            variant_values: numbered(&|pair| pair.1, pairs),
         })
         .collect();
     let found = judge_metric(&values, metric, rule);
@@ -92,7 +92,7 @@ pub fn judge_interim_pairs(
     (interim_result(&found.iter().collect::<Vec<_>>(), blocks, first, most), found)
 }
 
-/// Blocks in which every way ran.
+/// Blocks in which every variant ran.
 fn complete_blocks(run: &RunRecord) -> u32 {
     let variants = super::variant_names(run);
     let has = |block: u32, variant: &str| {
@@ -135,7 +135,7 @@ fn interim_result(
 }
 
 /// What an experiment with so many blocks will be able to see, to be said before it starts. `variation` is how much
-/// runs of one way vary (standard deviation as a share), if that was measured.
+/// runs of one variant vary (standard deviation as a share), if that was measured.
 pub fn detectable_before(blocks: u32, until_clear: Option<u32>, variation: Option<f64>) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let varies = variation.filter(|v| *v > 0.0).unwrap_or(USUAL_VARIATION);

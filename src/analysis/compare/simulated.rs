@@ -1,5 +1,5 @@
 //! Experiments by the thousand, with known truth and fixed seeds: how often the interval covers it, how often a verdict
-//! is wrong, and what goes wrong when ways do not take turns. Bounds are the promise and the error of the simulation.
+//! is wrong, and what goes wrong when variants do not take turns. Bounds are the promise and the error of the simulation.
 
 use super::super::findings::{ComparisonVerdict, MetricComparison};
 use super::super::noise::{NoiseSlowdown, withdraw_noisy_verdicts};
@@ -100,7 +100,7 @@ fn judge_simulated_pairs(pairs: &[(f64, f64)], margin: f64) -> MetricComparison 
         base: "a".to_owned(),
         design: StudyDesign::Paired,
         base_values: side(|p| p.0).collect(),
-        way_values: side(|p| p.1).collect(),
+        variant_values: side(|p| p.1).collect(),
     };
     let rule = DecisionRule { alpha: 0.05, margin };
     judge_metric(&[values], find_metric("events_per_s").unwrap(), rule).pop().unwrap()
@@ -147,7 +147,7 @@ fn nothing_is_seldom_called_something() {
 }
 
 #[test]
-fn a_way_against_itself_is_the_same_or_unsure() {
+fn a_variant_against_itself_is_the_same_or_unsure() {
     let mut world = ExperimentSimulator::new(7);
     for blocks in [3, 5, 10, 20] {
         let fine = (0..20).filter(|_| !is_claim(&world.judge_blocks(blocks, 0.02))).count();
@@ -214,11 +214,11 @@ fn looking_often_is_paid_for() {
 }
 
 #[test]
-fn many_ways_are_paid_for() {
+fn many_variants_are_paid_for() {
     let mut world = ExperimentSimulator::new(70);
     let mut wrong = 0;
     for _ in 0..EXPERIMENTS / 2 {
-        // Five ways that are all the base: each against its own base, which is harder than a shared one.
+        // Five variants that are all the base: each against its own base, which is harder than a shared one.
         let variants: Vec<(String, Vec<(f64, f64)>)> =
             (0..5).map(|variant| (variant.to_string(), world.simulate_blocks(8))).collect();
         let (_, found) = judge_interim_pairs(&variants, "events_per_s", 0.0, 8, 8);
@@ -237,7 +237,7 @@ fn stolen_share(world: &mut ExperimentSimulator, often: f64) -> f64 {
     }
 }
 
-/// An experiment under a neighbour that takes shares of the machine from the loads of the base and of the way; each
+/// An experiment under a neighbour that takes shares of the machine from the loads of the base and of the variant; each
 /// load feels between `least` and all of what is taken.
 fn disturbed_experiment(
     world: &mut ExperimentSimulator,

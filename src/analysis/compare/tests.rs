@@ -53,12 +53,12 @@ fn load(variant: &str, block: u32, rate: u64, began_s: u64) -> Trial {
     }
 }
 
-/// A run of these ways: rates block by block, in alternating order.
+/// A run of these variants: rates block by block, in alternating order.
 pub(in crate::analysis) fn experiment(variants: &[(&str, &[u64])]) -> RunRecord {
     let mut run = RunRecord { meta: fixture_runs::bench_run().meta, ..RunRecord::default() };
     run.meta.load = None;
     run.meta.asked = ExperimentRequest {
-        ways: variants.iter().map(|(variant, _)| (*variant).to_owned()).collect(),
+        variants: variants.iter().map(|(variant, _)| (*variant).to_owned()).collect(),
         metric: METRIC.to_owned(),
         margin: MARGIN,
         blocks: variants[0].1.len() as u32,
@@ -419,7 +419,7 @@ fn other_workloads_loads_and_data_are_other_experiments() {
 }
 
 #[test]
-fn ways_of_a_plan_say_what_they_change() {
+fn variants_of_a_plan_say_what_they_change() {
     let mut run = experiment(&[("a", &[1000, 1001]), ("b", &[1100, 1101])]);
     for trial in run.trials.iter_mut().filter(|t| t.variant == "b") {
         trial.settings.insert(SETTING.to_owned(), "2".to_owned());

@@ -1,4 +1,4 @@
-//! The units of a comparison: one way in one block, its passes added up.
+//! The units of a comparison: one variant in one block, its passes added up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::super::latency;
 use super::super::number_format::format_percent;
 use super::metric::METRICS;
 
-/// One way in one block.
+/// One variant in one block.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct ComparisonUnit {
     pub(in crate::analysis) variant: String,
@@ -32,7 +32,7 @@ impl ComparisonUnits {
     pub(in crate::analysis) fn all_units(&self) -> &[ComparisonUnit] {
         &self.units
     }
-    /// Those of a way, by block.
+    /// Those of a variant, by block.
     pub(in crate::analysis) fn units_of_variant(&self, variant: &str) -> Vec<&ComparisonUnit> {
         self.units.iter().filter(|unit| unit.variant == variant).collect()
     }

@@ -1,6 +1,6 @@
-//! Doubts, as data.
+//! Caveats, as data.
 
-/// How grave a doubt is.
+/// How grave a caveat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaveatLevel {
     /// The run can't support the claim.
@@ -22,7 +22,7 @@ impl CaveatLevel {
     }
 }
 
-/// One doubt.
+/// One caveat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caveat {
     /// Its name: `SAME-HOST`.

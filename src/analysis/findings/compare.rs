@@ -1,4 +1,4 @@
-//! One way against another.
+//! One variant against another.
 
 use super::Estimate;
 
@@ -27,10 +27,10 @@ impl ComparisonVerdict {
     }
 }
 
-/// One metric of one way against the base.
+/// One metric of one variant against the base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricComparison {
-    /// The way, or the run, that is compared.
+    /// The variant, or the run, that is compared.
     pub variant: String,
     /// What it is compared with.
     pub base: String,
@@ -40,16 +40,16 @@ pub struct MetricComparison {
     pub decides: bool,
     /// Whether more is better.
     pub more_is_better: bool,
-    /// Whether each run of the way belongs to one of the base: they ran in turns, block by block.
+    /// Whether each run of the variant belongs to one of the base: they ran in turns, block by block.
     pub paired: bool,
-    /// The way by the base: 1.05 for 5 % more. From log differences; its `runs` are blocks, or runs of the side that has
+    /// The variant by the base: 1.05 for 5 % more. From log differences; its `runs` are blocks, or runs of the side that has
     /// fewer where they are not paired.
     pub ratio: Estimate,
     /// What is to be said.
     pub verdict: ComparisonVerdict,
     /// Differences below this share don't matter: 0.02.
     pub margin: f64,
-    /// Chance of such a difference if there were none, adjusted for the number of ways and of looks.
+    /// Chance of such a difference if there were none, adjusted for the number of variants and of looks.
     pub p: Option<f64>,
     /// The check that assumes no distribution: signed ranks, from six blocks.
     pub signed_rank: Option<SignedRank>,
@@ -85,7 +85,7 @@ pub struct BlockPair {
     pub block: u32,
     /// The base's value.
     pub base: f64,
-    /// The way's value.
+    /// The variant's value.
     pub variant: f64,
 }
 
@@ -96,7 +96,7 @@ pub struct SetupDifference {
     pub kind: DifferenceKind,
     /// Its name.
     pub name: String,
-    /// The way, or the run, that differs from the base.
+    /// The variant, or the run, that differs from the base.
     pub variant: String,
     /// In the base.
     pub base: String,

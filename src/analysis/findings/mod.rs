@@ -77,9 +77,9 @@ impl<'a> From<&'a ComparisonFindings> for Findings<'a> {
 pub struct FindingResults {
     /// The answer in sentences; the first one stands alone.
     pub answer: Vec<AnswerSentence>,
-    /// Doubts, the gravest first.
+    /// Caveats, the gravest first.
     pub caveats: Vec<Caveat>,
-    /// Doubts that the user knows of (`--allow`) and that void nothing any more, the gravest first.
+    /// Caveats that the user knows of (`--allow`) and that void nothing any more, the gravest first.
     pub allowed: Vec<Caveat>,
     /// One entry per load, in the order they ran; of a comparison all of the base first.
     pub trials: Vec<TrialFinding>,
@@ -106,11 +106,11 @@ pub struct RunFindings {
     pub scaling: Option<ScalingFinding>,
     /// What the server holds under an objective.
     pub capacity: Option<CapacityFinding>,
-    /// What came of replays, one entry per way.
+    /// What came of replays, one entry per variant.
     pub replays: Vec<ReplayFinding>,
     /// What the server waited for.
     pub waits: Vec<WaitFinding>,
-    /// The same by way, where a way has several loads or there are several ways.
+    /// The same by variant, where a variant has several loads or there are several variants.
     pub wait_groups: Vec<WaitGroup>,
     /// What gathering waits costs the server.
     pub watch_cost: Option<WaitTracingCost>,
@@ -308,9 +308,9 @@ impl PoolTemperature {
 pub struct TrialFinding {
     /// Folder name.
     pub id: String,
-    /// Its group; empty if there are none.
+    /// Its variant; empty if there are none.
     pub variant: String,
-    /// Which run in the group, from 1.
+    /// Which run of the variant, from 1.
     pub pass: u32,
     /// Which repeat of the whole experiment, from 1.
     pub block: u32,

@@ -2,10 +2,10 @@
 
 use super::{LatencySummary, MetricComparison};
 
-/// The replays of one way, added up. Times are seconds.
+/// The replays of one variant, added up. Times are seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayFinding {
-    /// The way; empty if there is only one.
+    /// The variant; empty if there is only one.
     pub variant: String,
     /// Its loads, as indexes into the trials.
     pub trials: Vec<usize>,
@@ -49,7 +49,7 @@ pub struct ReplayFinding {
     pub reasons: Vec<LeftOutFinding>,
     /// The way to the server and back with next to nothing to do there, where it was measured.
     pub round_trip_s: Option<f64>,
-    /// Doubts, in words.
+    /// Caveats, in words.
     pub notes: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ pub struct LeftOutFinding {
     pub example: Option<(u64, String)>,
 }
 
-/// One class of statements in two ways, or two replays, of the same log.
+/// One class of statements in two variants, or two replays, of the same log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayChange {
     /// What its statements have in common.

@@ -49,7 +49,7 @@ pub struct ScalingFinding {
     pub two_lines: Option<(f64, f64)>,
     /// Which describes the points better.
     pub better: ScalingShape,
-    /// Why no peak is given, and other doubts, in words.
+    /// Why no peak is given, and other caveats, in words.
     pub notes: Vec<String>,
 }
 
@@ -138,6 +138,6 @@ pub struct CapacityFinding {
     pub ill_posed: Option<String>,
     /// All steps in their order.
     pub steps: Vec<CapacityStep>,
-    /// Doubts, in words.
+    /// Caveats, in words.
     pub notes: Vec<String>,
 }

@@ -43,6 +43,6 @@ pub struct ComparedRun {
     pub settings: Vec<VariableFinding>,
     /// The plan as text.
     pub plan: String,
-    /// Doubts that the user knew of when this run was measured.
+    /// Caveats that the user knew of when this run was measured.
     pub allowed: Vec<Caveat>,
 }

@@ -42,7 +42,7 @@ pub struct TimelineStep {
     pub number: u32,
     /// What it does.
     pub kind: RecordedStepKind,
-    /// Its group; empty if there are none.
+    /// Its variant; empty if there are none.
     pub variant: String,
     /// In words.
     pub label: String,

@@ -45,10 +45,10 @@ pub struct WaitFinding {
     pub notes: Vec<String>,
 }
 
-/// Waits of one instrument in all loads of one way.
+/// Waits of one instrument in all loads of one variant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitGroup {
-    /// The way; empty if there are none.
+    /// The variant; empty if there are none.
     pub variant: String,
     /// Its value in a sweep, as text; empty without one.
     pub value: String,
@@ -66,7 +66,7 @@ pub struct WaitGroup {
     pub waits_per_s: Option<f64>,
     /// Events per second, the median over the loads.
     pub events_per_s: Option<f64>,
-    /// Mean wait by that of the first way, paired by block: 0.8 is a fifth less. `None` for the first way itself.
+    /// Mean wait by that of the first variant, paired by block: 0.8 is a fifth less. `None` for the first variant itself.
     pub ratio: Option<Estimate>,
     /// What follows, in words: `no difference is seen`, ...
     pub words: String,

@@ -1,10 +1,10 @@
-//! A way against itself: what the machine resolves.
+//! A variant against itself: what the machine resolves.
 
 use super::super::findings::{AnswerSentence, ComparisonVerdict, MetricComparison};
 use super::super::number_format::{format_percent, format_plural};
 use super::super::sentences::answer_texts;
 
-/// What a comparison of a way with itself says about the machine, in sentences.
+/// What a comparison of a variant with itself says about the machine, in sentences.
 pub(in super::super) fn aa_sentences(comparisons: &[MetricComparison]) -> Vec<AnswerSentence> {
     let Some(found) = comparisons.iter().find(|c| c.decides) else { return Vec::new() };
     let (margin, blocks) =

@@ -223,7 +223,7 @@ fn kernel_faults(
     FAULTS.iter().filter_map(rise).collect()
 }
 
-/// The smallest difference that so many blocks of two ways show in 8 of 10 experiments, as a share, if loads vary as
+/// The smallest difference that so many blocks of two variants show in 8 of 10 experiments, as a share, if loads vary as
 /// the CPU sentinel does: they never vary less. The difference of two loads varies by the root of 2 more.
 pub fn resolvable_difference(seen: &Counters, blocks: u32) -> Option<f64> {
     let look = NoiseReading { seen, prefix: "" };

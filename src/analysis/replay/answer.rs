@@ -45,7 +45,7 @@ fn verdict_tally(numbers: [usize; 4]) -> String {
 fn replay_sentence(replay: &ReplayFinding, name: &str) -> AnswerSentence {
     let records = format_plural(replay.records, "record", "records");
     if replay.sent == 0 {
-        return answer_texts::REPLAY_NONE.to_sentence(&[("way", &name), ("records", &records)]);
+        return answer_texts::REPLAY_NONE.to_sentence(&[("variant", &name), ("records", &records)]);
     }
     let classes = &replay.classes;
     let timed = classes.iter().filter(|class| class.change.is_some()).count();
@@ -62,7 +62,7 @@ fn replay_sentence(replay: &ReplayFinding, name: &str) -> AnswerSentence {
     ];
     let row = if timed > 0 { &answer_texts::REPLAY_VERDICT } else { &answer_texts::REPLAY_SENT };
     row.to_sentence(&[
-        ("way", &name),
+        ("variant", &name),
         ("classes", &format_plural(timed as u64, "class", "classes")),
         ("tally", &verdict_tally(judged.map(|verdict| count_with_verdict(classes, verdict)))),
         ("sent", &sent),
@@ -166,7 +166,7 @@ fn schedule_sentence(replay: &ReplayFinding, name: &str) -> Option<AnswerSentenc
     let row =
         if behind.is_some() { &answer_texts::REPLAY_BEHIND } else { &answer_texts::REPLAY_ON_TIME };
     Some(row.to_sentence(&[
-        ("way", &name),
+        ("variant", &name),
         ("timing", &replay.timing),
         ("from", &format_time(behind.map_or(0.0, |b| b.from_s))),
         ("longest", &format_time(behind.map_or(0.0, |b| b.longest_s))),
@@ -187,7 +187,7 @@ fn left_out_sentence(replay: &ReplayFinding) -> Option<AnswerSentence> {
     ]))
 }
 
-/// What came of classes in each way, or in other runs, against the base.
+/// What came of classes in each variant, or in other runs, against the base.
 pub(in super::super) fn change_sentences(changes: &[ReplayChange]) -> Vec<AnswerSentence> {
     let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in changes {
@@ -210,7 +210,7 @@ pub(in super::super) fn change_sentences(changes: &[ReplayChange]) -> Vec<Answer
             let number = |verdict| own.iter().filter(|one| one.change.verdict == verdict).count();
             answer_texts::REPLAY_CHANGES.to_sentence(&[
                 ("classes", &format_plural(own.len() as u64, "class", "classes")),
-                ("way", &variant),
+                ("variant", &variant),
                 ("base", &base),
                 ("tally", &verdict_tally(judged.map(number))),
             ])

@@ -1,4 +1,4 @@
-//! The same log in two ways or in two runs, class by class. Both sides were timed by us, so nothing between them has
+//! The same log in two variants or in two runs, class by class. Both sides were timed by us, so nothing between them has
 //! to be excused.
 
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use super::asked_margin;
 /// One replay, or several added up.
 type ReplayUnit = (u32, ReplayTotals);
 
-/// Each further way of a run against its first.
+/// Each further variant of a run against its first.
 pub(in super::super) fn changes_between_variants(run: &RunRecord) -> Vec<ReplayChange> {
     let mut variants: Vec<(&str, BTreeMap<u32, ReplayTotals>)> = Vec::new();
-    let asked = run.meta.asked.ways.iter().map(String::as_str);
+    let asked = run.meta.asked.variants.iter().map(String::as_str);
     for variant in asked.chain(run.trials.iter().map(|trial| trial.variant.as_str())) {
-        let of_way: Vec<&Trial> =
+        let of_variant: Vec<&Trial> =
             run.trials.iter().filter(|trial| trial.variant == variant).collect();
-        if variants.iter().any(|(known, _)| *known == variant) || of_way.is_empty() {
+        if variants.iter().any(|(known, _)| *known == variant) || of_variant.is_empty() {
             continue;
         }
         let mut blocks: BTreeMap<u32, ReplayTotals> = BTreeMap::new();
-        for trial in of_way {
+        for trial in of_variant {
             trial
                 .replayed
                 .iter()

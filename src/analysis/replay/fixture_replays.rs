@@ -134,7 +134,7 @@ pub(crate) fn slowed_replay(by: f64, seed: u64) -> ReplayTotals {
     }
 }
 
-/// Two ways in six blocks: in `b` one class takes half as long again.
+/// Two variants in six blocks: in `b` one class takes half as long again.
 pub(crate) fn two_variant_run() -> RunRecord {
     let mut run = replay_run();
     let only = run.trials.remove(0);

@@ -34,7 +34,7 @@ const EDGES: &[f64] = &[
 /// Differences below this share don't matter if nobody said otherwise.
 const MARGIN: f64 = 0.02;
 
-/// The replays of a run, by way, in the order they ran.
+/// The replays of a run, by variant, in the order they ran.
 pub(super) fn replay_findings(run: &RunRecord) -> Vec<ReplayFinding> {
     let mut variants: Vec<(&str, Vec<usize>)> = Vec::new();
     for (place, trial) in run.trials.iter().enumerate() {

@@ -111,7 +111,7 @@ fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
 }
 
 #[test]
-fn ways_are_compared_class_by_class_over_their_blocks() {
+fn variants_are_compared_class_by_class_over_their_blocks() {
     let findings = analyse_run(&fixture_replays::two_variant_run());
     assert_eq!(findings.replays.len(), 2);
     assert_eq!((findings.replays[0].sent, findings.replays[1].trials.len()), (18_000, 6));

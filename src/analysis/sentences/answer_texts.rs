@@ -42,25 +42,25 @@ answers! {
     // Ways to warm.
     WARM_READS, "the best way to warm saved a tenth of the page reads or more",
         "A warm buffer pool saves {share} of the page reads here: the first {work} read {cold} \
-         cold and {reads} after `{way}`, which warmed for {warm}.",
-        void "the first {work} read {cold} cold and {reads} after `{way}`, which warmed for \
+         cold and {reads} after `{variant}`, which warmed for {warm}.",
+        void "the first {work} read {cold} cold and {reads} after `{variant}`, which warmed for \
          {warm}.";
     WARM_READS_FEW, "no way to warm saved a tenth of the page reads",
         "Warming saved few page reads or none here: the first {work} read {cold} cold and {reads} \
-         after `{way}`, which warmed for {warm}.",
-        void "the first {work} read {cold} cold and {reads} after `{way}`, which warmed for \
+         after `{variant}`, which warmed for {warm}.",
+        void "the first {work} read {cold} cold and {reads} after `{variant}`, which warmed for \
          {warm}.";
     WARM_OTHERS, "several ways to warm",
-        "The other ways: {ways}.";
-    WARM_TIMES, "the seconds of the cold run and of the best way can be told apart",
-        "In time: {cold_s} cold, {took} after `{way}` ({times}){spread}.",
-        void "In time: {cold_s} cold, {took} after `{way}`{spread}.";
-    WARM_TIMES_BLIND, "the seconds of the cold run and of the best way can't be told apart",
+        "The other variants: {variants}.";
+    WARM_TIMES, "the seconds of the cold run and of the best variant can be told apart",
+        "In time: {cold_s} cold, {took} after `{variant}` ({times}){spread}.",
+        void "In time: {cold_s} cold, {took} after `{variant}`{spread}.";
+    WARM_TIMES_BLIND, "the seconds of the cold run and of the best variant can't be told apart",
         "Seconds can't tell on this machine whether that is faster: {cold_s} cold, {took} after \
-         `{way}`{spread}.",
-        void "In time: {cold_s} cold, {took} after `{way}`{spread}.";
-    WARM_TIMES_CLOSE, "the seconds of the best way and of others can't be told apart",
-        "Seconds can't tell `{way}` from {others} on this machine.";
+         `{variant}`{spread}.",
+        void "In time: {cold_s} cold, {took} after `{variant}`{spread}.";
+    WARM_TIMES_CLOSE, "the seconds of the best variant and of others can't be told apart",
+        "Seconds can't tell `{variant}` from {others} on this machine.";
     WARM_PAYS, "warming and the first run together took less time than the cold run",
         "Warming included, the first run is done after {both} instead of {cold_s}: it pays at \
          once.",
@@ -70,28 +70,28 @@ answers! {
          nobody waits for the warming.",
         void "";
 
-    // One way against another.
+    // One variant against another.
     PAIR_NONE, "nothing to compare",
-        "{way} can't be compared with {base}: {why}.";
+        "{variant} can't be compared with {base}: {why}.";
     PAIR_ONE_RUN, "one run on each side",
-        "{way} {amount}, in one run each: nothing is known about how much runs vary, so this is \
-         no answer.";
+        "{variant} {amount}, in one run each: nothing is known about how much runs vary, so this \
+         is no answer.";
     PAIR_VERDICT, "the interval lies beyond the margin",
-        "{way} {amount}, {known}: {verdict}.",
-        void "{way} {amount}, {known}.";
+        "{variant} {amount}, {known}: {verdict}.",
+        void "{variant} {amount}, {known}.";
     PAIR_SAME, "the interval lies within the margin",
-        "{way} and {base} are the same within {margin} in {title}: {change}, {known}: same.",
-        void "{way} against {base} in {title}: {change}, {known}.";
+        "{variant} and {base} are the same within {margin} in {title}: {change}, {known}: same.",
+        void "{variant} against {base} in {title}: {change}, {known}.";
     PAIR_UNSURE, "the interval holds differences of both signs",
-        "Unsure: {way} {amount} in {runs}, but the truth may lie between {low} and \
+        "Unsure: {variant} {amount} in {runs}, but the truth may lie between {low} and \
          {high}.{seen}{more}",
-        void "{way} {amount} in {runs}, but the truth may lie between {low} and {high}.";
+        void "{variant} {amount} in {runs}, but the truth may lie between {low} and {high}.";
     PAIR_UNSURE_MARGIN, "the interval reaches into the margin",
-        "Unsure whether by more than {margin}: {way} {amount} in {runs}, and the truth may lie \
+        "Unsure whether by more than {margin}: {variant} {amount} in {runs}, and the truth may lie \
          between {low} and {high}.{more}",
-        void "{way} {amount} in {runs}, and the truth may lie between {low} and {high}.";
+        void "{variant} {amount} in {runs}, and the truth may lie between {low} and {high}.";
     PAIR_NOISE, "the noise of the machine could have made the difference",
-        "{way} {amount}, {known}, but what else ran on this machine could have made that \
+        "{variant} {amount}, {known}, but what else ran on this machine could have made that \
          ({noise}).";
     PAIR_BEYOND_NOISE, "the machine was noisy, and the whole interval lies beyond what that can do",
         "The machine was not quiet, but that can make {noise} at most.";
@@ -99,36 +99,37 @@ answers! {
         "{label}: {change} ({interval}), {verdict}.",
         void "{label}: {change} ({interval}).";
 
-    // Several ways.
-    RACE_BEST, "the best of several ways is told from the second",
+    // Several variants.
+    RACE_BEST, "the best of several variants is told from the second",
         "{best} is best in {title}: {change} against the second, {second} (interval {interval}), \
          {blocks}.",
         void "In {title}, {best} against {second}: {change} (interval {interval}), {blocks}.";
-    RACE_SAME, "the two best of several ways are the same",
+    RACE_SAME, "the two best of several variants are the same",
         "{best} and {second} are best in {title}, and the same within {margin} ({interval}), \
          {blocks}.",
         void "In {title}, {best} against {second}: {change} (interval {interval}), {blocks}.";
-    RACE_UNSURE, "the best of several ways is not told from the second",
+    RACE_UNSURE, "the best of several variants is not told from the second",
         "{best} looks best in {title}, but is not told from the second, {second}: {change} \
          (interval {interval}), {blocks}.",
         void "In {title}, {best} against {second}: {change} (interval {interval}), {blocks}.";
-    AGAINST, "several ways against the base",
-        "Against {base}: {ways}.";
+    AGAINST, "several variants against the base",
+        "Against {base}: {variants}.";
     DIFFER, "several things differ that nobody asked for",
         "{things} differ: {names}{more}.";
 
-    // A way against itself.
-    ITSELF_SAME, "a way against itself is the same",
-        "This machine can resolve {margin} in {blocks}: a way against itself is the same.{seen}",
-        void "In {blocks} a way differed from itself by less than {margin}.";
-    ITSELF_UNSURE, "a way against itself is not the same for sure",
-        "This machine can't resolve {margin} in {blocks}: a way against itself leaves it \
+    // A variant against itself.
+    ITSELF_SAME, "a variant against itself is the same",
+        "This machine can resolve {margin} in {blocks}: a variant against itself is the \
+         same.{seen}",
+        void "In {blocks} a variant differed from itself by less than {margin}.";
+    ITSELF_UNSURE, "a variant against itself is not the same for sure",
+        "This machine can't resolve {margin} in {blocks}: a variant against itself leaves it \
          open.{more}{seen}";
-    ITSELF_OTHER, "a way against itself is better or worse",
-        "A way against itself is {verdict}: something else than the server decides here, or this \
-         is the one experiment in twenty that chance makes. Run it again, then `sweat \
+    ITSELF_OTHER, "a variant against itself is better or worse",
+        "A variant against itself is {verdict}: something else than the server decides here, or \
+         this is the one experiment in twenty that chance makes. Run it again, then `sweat \
          doctor`.{seen}",
-        void "A way against itself is not the same here.";
+        void "A variant against itself is not the same here.";
 
     // Levels of load.
     SWEEP_NONE, "a sweep without a load that ended",
@@ -165,29 +166,29 @@ answers! {
 
     // A replay.
     REPLAY_NONE, "a replay that sent nothing",
-        "{way}No statement was sent: all of {records} were left out.";
+        "{variant}No statement was sent: all of {records} were left out.";
     REPLAY_VERDICT, "a replay of a log with times",
-        "{way}Of {classes} of statements, replayed against recorded: {tally} ({sent}); \
+        "{variant}Of {classes} of statements, replayed against recorded: {tally} ({sent}); \
          {errors}{rows}.";
     REPLAY_SENT, "a replay of a log without times",
-        "{way}Replayed {sent}; the log has no times to compare with; {errors}{rows}.";
+        "{variant}Replayed {sent}; the log has no times to compare with; {errors}{rows}.";
     REPLAY_SLOWED, "a class of statements took longer",
         "Most time was lost in `{class}`: {change}{times}.",
         void "";
     REPLAY_ON_TIME, "a replay that kept to its schedule",
-        "{way}It kept to its schedule ({timing}): lag {lag}.";
+        "{variant}It kept to its schedule ({timing}): lag {lag}.";
     REPLAY_BEHIND, "a replay that was behind its schedule",
-        "{way}It was behind its schedule ({timing}) from {from} on by up to {longest}, {share} of \
-         its statements: lag {lag}.";
+        "{variant}It was behind its schedule ({timing}) from {from} on by up to {longest}, {share} \
+         of its statements: lag {lag}.";
     REPLAY_LEFT_OUT, "a replay left records out",
         "{left_out} of {records} were left out ({share}), most of all for this: {reason} \
          ({count}).";
     REPLAY_CHANGES, "the same classes were replayed in both",
-        "Of {classes} of statements replayed in both, with `{way}` against `{base}`: {tally}.";
+        "Of {classes} of statements replayed in both, with `{variant}` against `{base}`: {tally}.";
 
     // Waits.
     WAITS, "waits of a load",
         "{instrument}: {waits}{times}.";
-    WAITS_WAY, "waits of several ways",
-        "{way} of {instrument}: {words}.";
+    WAITS_WAY, "waits of several variants",
+        "{variant} of {instrument}: {words}.";
 }

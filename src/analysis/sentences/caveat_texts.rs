@@ -1,4 +1,4 @@
-//! The texts of all doubts. One row for each thing that may be seen; the checks in `caveats/` say when. Rows of one id
+//! The texts of all caveats. One row for each thing that may be seen; the checks in `caveats/` say when. Rows of one id
 //! differ in level or words. The table in `docs/reading-results.md` has a line for each id.
 
 use super::super::findings::CaveatLevel::{Note, Void, Warn};
@@ -59,13 +59,14 @@ caveat_texts! {
         "{remedy}; `sweat doctor` tells more";
     NOT_COLD_CACHED = "NOT-COLD" Void, "after a cold restart less than half of the bytes read \
          reached the device",
-        "`{way}` began cold and read {asked} of pages, but only {device} reached the block device",
+        "`{variant}` began cold and read {asked} of pages, but only {device} reached the block \
+         device",
         "the operating system's page cache served the rest: use O_DIRECT, or drop the files from \
          the page cache";
     NOT_COLD_UNSEEN = "NOT-COLD" Warn, "after a cold restart the server's own I/O could not be \
          seen",
-        "no proof that the first reads of `{way}` reached the block device: the server's own I/O \
-         was not seen",
+        "no proof that the first reads of `{variant}` reached the block device: the server's own \
+         I/O was not seen",
         "let sweat run as the server's user or as root on the server's machine";
     UNOPENED = "UNOPENED" Warn, "workers without a session",
         "{unopened} of {workers} of {load} could not open a session: {why}",
@@ -149,9 +150,9 @@ caveat_texts! {
     PAGE_CACHE_ROTATING = "PAGE-CACHE" Warn, "more than 1000 reads/s of a rotating disk",
         "{load} read {rate} pages/s from a disk that says it rotates",
         "that is a cache, not the disk: innodb_flush_method = O_DIRECT, or data larger than memory";
-    ORDER = "ORDER" Warn, "the ways ran in the same order in every block",
+    ORDER = "ORDER" Warn, "the variants ran in the same order in every block",
         "{order} in each of {blocks}",
-        "what drifts with time looks like a difference of ways: order = \"balanced\" or \
+        "what drifts with time looks like a difference of variants: order = \"balanced\" or \
          \"shuffled\"";
     STALLS = "STALLS" Warn, "a load stood still now and then",
         "{stalls}{where}{cause}{more}", "{remedy}";
@@ -193,10 +194,10 @@ caveat_texts! {
     SIDE_EFFECT = "SIDE-EFFECT" Warn, "a setting moved another one with it, or the server rounded \
          it",
         "{first}{more}",
-        "the ways differ in more than was asked: pin these values in the sandbox, or name them \
+        "the variants differ in more than was asked: pin these values in the sandbox, or name them \
          with the answer";
     CONFOUNDED_PLAN = "CONFOUNDED" Note, "the plan changes several settings at once",
-        "`{way}` changes {things} at once: {names}",
+        "`{variant}` changes {things} at once: {names}",
         "the difference is that of all together; a way for each would tell them apart";
     CONFOUNDED_RUNS = "CONFOUNDED" Warn, "finished runs differ in several things at once",
         "{things} differ: {names}{more}",

@@ -29,7 +29,7 @@ pub(super) struct SentenceTemplate {
     pub(super) if_void: &'static str,
 }
 
-/// A doubt: what was seen, and what to do.
+/// A caveat: what was seen, and what to do.
 #[derive(Debug)]
 pub(super) struct CaveatTemplate {
     /// Of the row; several rows may have one id.
@@ -59,7 +59,7 @@ impl SentenceTemplate {
 }
 
 impl CaveatTemplate {
-    /// The doubt with these words in its gaps.
+    /// The caveat with these words in its gaps.
     pub(super) fn to_caveat(&self, words: TemplateValues<'_>) -> Caveat {
         self.to_caveat_at(self.level, words)
     }

@@ -367,7 +367,7 @@ fn loads() -> Vec<Situation> {
     all
 }
 
-/// Runs with several ways, and replays.
+/// Runs with several variants, and replays.
 #[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn experiments() -> Vec<Situation> {
     let mut all = Vec::new();

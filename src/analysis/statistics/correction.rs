@@ -1,4 +1,4 @@
-//! Many questions of the same data: more than one way against the base (Holm, 1979), more than one look at an experiment
+//! Many questions of the same data: more than one variant against the base (Holm, 1979), more than one look at an experiment
 //! that grows (Pocock, 1977).
 
 /// Chance of a false answer that an experiment may have as a whole.

@@ -1,4 +1,4 @@
-//! Waits by way: medians over the loads, and each way's mean wait against the first way's, block by block.
+//! Waits by variant: medians over the loads, and each variant's mean wait against the first variant's, block by block.
 
 use super::super::findings::{Estimate, WaitFinding, WaitGroup};
 use super::super::number_format::{format_number, format_percent, format_plural};
@@ -6,7 +6,7 @@ use super::super::statistics::student;
 use super::{AS_GOOD_AS_ALL, HEAVY};
 use crate::archive::{RunRecord, Trial};
 
-/// Instruments by way, where there are several loads; in the order of the ways.
+/// Instruments by variant, where there are several loads; in the order of the variants.
 pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -> Vec<WaitGroup> {
     let whole: Vec<&WaitFinding> = findings.iter().filter(|f| f.operation.is_empty()).collect();
     let variant = |f: &WaitFinding| run.trials[f.trial].variant.clone();
@@ -20,7 +20,7 @@ pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -
     if whole.len() <= keys.iter().filter(|key| key.0 == keys[0].0).count() && keys.len() <= 1 {
         return Vec::new();
     }
-    // Each instrument's ways together, in the order in which the ways are written if they have values.
+    // Each instrument's variants together, in the order in which the variants are written if they have values.
     keys.sort_by(|a, b| {
         a.0.cmp(&b.0).then(variant_rank(run, &a.1).total_cmp(&variant_rank(run, &b.1)))
     });
@@ -42,14 +42,14 @@ pub(in super::super) fn wait_groups(run: &RunRecord, findings: &[WaitFinding]) -
         .collect()
 }
 
-/// What a way is held against.
+/// What a variant is held against.
 struct GroupBase<'a> {
     loads: &'a [&'a WaitFinding],
-    /// How many ways are held against it: their intervals hold all together (Bonferroni).
+    /// How many variants are held against it: their intervals hold all together (Bonferroni).
     comparisons: usize,
 }
 
-/// Where a way stands: by its value, else by its first load.
+/// Where a variant stands: by its value, else by its first load.
 fn variant_rank(run: &RunRecord, variant: &str) -> f64 {
     let first = run.trials.iter().position(|trial| trial.variant == variant);
     first.map_or(0.0, |at| run.trials[at].value.unwrap_or(at as f64))
@@ -84,7 +84,7 @@ fn wait_group(
     }
 }
 
-/// What limits the loads of a way, all together.
+/// What limits the loads of a variant, all together.
 fn group_notes(run: &RunRecord, own: &[&WaitFinding]) -> Vec<String> {
     let mut notes = Vec::new();
     let range =
@@ -168,7 +168,7 @@ pub(super) fn ratio_from_logs(logs: &[f64], comparisons: usize) -> Option<Estima
 /// What a ratio of mean waits means.
 fn ratio_text(ratio: Option<&Estimate>) -> String {
     let Some(Estimate { value: Some(value), ci95, runs }) = ratio else { return String::new() };
-    let shown = format!("mean wait {} times the first way's", format_number(*value));
+    let shown = format!("mean wait {} times the first variant's", format_number(*value));
     match ci95 {
         None => format!(
             "{shown}: {} can't tell a difference",

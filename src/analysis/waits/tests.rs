@@ -129,8 +129,8 @@ fn of_mean(ticks: u64) -> InstrumentRecord {
 }
 
 #[test]
-fn ways_are_paired_by_block() {
-    // Each block is slower than the last, and the second way always halves it.
+fn variants_are_paired_by_block() {
+    // Each block is slower than the last, and the second variant always halves it.
     let mut trials = Vec::new();
     for (block, ticks) in [(1, 100), (2, 200), (3, 400)] {
         trials.push(Trial { value: Some(2.0), ..trial("x=2", block, of_mean(ticks / 2)) });

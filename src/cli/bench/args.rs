@@ -69,7 +69,7 @@ pub(in super::super) fn plan_from_args(
     context: &CliContext,
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
-    let mut plan = base_plan(workload, args)?;
+    let mut plan = base_plan(workload, args, context)?;
     let specs = find_kind(&plan.workload.kind)?;
     apply_load_flags(&mut plan.load, args, specs.ends_by_itself(), &mut mistakes);
     mistakes.extend(sysbench_mistakes(args));
@@ -160,9 +160,13 @@ fn probe_mistake(name: &str) -> Option<Mistake> {
 }
 
 /// The plan of the file, or the defaults.
-fn base_plan(workload: Option<&str>, args: &ArgMatches) -> anyhow::Result<Plan> {
+fn base_plan(
+    workload: Option<&str>,
+    args: &ArgMatches,
+    context: &CliContext,
+) -> anyhow::Result<Plan> {
     let mut plan = match args.get_one::<String>("plan") {
-        Some(path) => plan_file::read_plan(Path::new(path))?,
+        Some(path) => plan_file::read_user_plan(Path::new(path), context)?,
         None => Plan {
             variants: vec![VariantPlan::default()],
             passes: 1,

@@ -12,7 +12,12 @@ pub(super) const OWN: &str = "workload.";
 
 /// Flags with a value: name, other names, value, help.
 const LOAD: &[(&str, &[&str], &str, &str)] = &[
-    ("threads", &["workers", "sessions"], "N", "Sessions that run events [default: 1]"),
+    (
+        "threads",
+        &["workers", "sessions"],
+        "N",
+        "Workers that run events, each in a session of its own [default: 1]",
+    ),
     (
         "time",
         &[],

@@ -15,20 +15,36 @@ use crate::plan::{Mistake, OptionKind, nearest_name};
 pub(super) struct MistakeCollector<'t> {
     text: &'t str,
     found: RefCell<Vec<(usize, Mistake)>>,
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'t> MistakeCollector<'t> {
     pub(super) fn new(text: &'t str) -> MistakeCollector<'t> {
-        MistakeCollector { text, found: RefCell::default() }
+        MistakeCollector { text, found: RefCell::default(), notes: RefCell::default() }
     }
 
     /// Notes a mistake at a place in the text.
     pub(super) fn add_mistake(&self, at: usize, path: &str, why: String, hint: Option<String>) {
-        let before = &self.text.as_bytes()[..at.min(self.text.len())];
-        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+        let line = self.line_of(at);
         let place =
             if path.is_empty() { format!("line {line}") } else { format!("line {line}: {path}") };
         self.found.borrow_mut().push((at, Mistake { place, why, hint }));
+    }
+
+    /// The line of a place in the text, from 1.
+    fn line_of(&self, at: usize) -> usize {
+        let before = &self.text.as_bytes()[..at.min(self.text.len())];
+        1 + before.iter().filter(|b| **b == b'\n').count()
+    }
+
+    /// Notes what is not wrong, and worth telling.
+    fn add_note(&self, note: String) {
+        self.notes.borrow_mut().push(note);
+    }
+
+    /// What is worth telling.
+    pub(super) fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
     }
 
     /// Whether anything is wrong so far.
@@ -207,6 +223,29 @@ impl<'d> PlanSection<'d> {
             self.subsection(&format!("{key}[{n}]"), item.get_ref().as_table())
         });
         tables.collect()
+    }
+
+    /// The same under a key that had another name, which still works, with a note.
+    pub(super) fn read_renamed_sections(
+        &self,
+        key: &'static str,
+        former: &'static str,
+    ) -> Vec<PlanSection<'d>> {
+        let sections = self.read_sections(key);
+        let old = self.table.and_then(|t| t.iter().find(|(k, _)| k.get_ref() == former));
+        let Some((name, _)) = old else { return sections };
+        if !sections.is_empty() {
+            let why = format!("both `{former}` and `{key}`, which are the same");
+            self.asked.borrow_mut().push(former);
+            self.add_mistake(former, &why, Some(format!("call all of them `{key}`")));
+            return sections;
+        }
+        let line = self.complaints.line_of(name.span().start);
+        self.complaints.add_note(format!(
+            "line {line}: `{former}` is called `{key}` now; the next version will not know the \
+             old name"
+        ));
+        self.read_sections(former)
     }
 
     /// All keys of this table with their values as text, and where they stand.

@@ -52,7 +52,8 @@ pub fn from_toml(text: &str, known: &KnownPlugins) -> Result<Plan, Vec<Mistake>>
     if complaints.has_mistakes() {
         return Err(complaints.into_mistakes());
     }
-    let plan = read_plan(&PlanSection::from_root(&complaints, document.get_ref()), known);
+    let mut plan = read_plan(&PlanSection::from_root(&complaints, document.get_ref()), known);
+    plan.notes = complaints.take_notes();
     let mistakes = complaints.into_mistakes();
     if mistakes.is_empty() { Ok(plan) } else { Err(mistakes) }
 }
@@ -64,6 +65,7 @@ fn read_plan(root: &PlanSection<'_>, known: &KnownPlugins) -> Plan {
     let decide = root.read_section("decide");
     let (sweep, variants) = read_variants(root, known);
     let mut plan = Plan {
+        notes: Vec::new(),
         name: root.read_text("name").unwrap_or_else(|| "bench".to_owned()),
         question: root.read_text("question"),
         seed: root.read_count("seed", 0, u64::MAX).unwrap_or(0),
@@ -105,14 +107,14 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
         complain("until-clear", "it is no more than blocks", "the most blocks there may be");
     }
     if plan.until_clear.is_some() && plan.variants.len() < 2 {
-        complain("until-clear", "there is nothing to compare", "name two ways, or a sweep");
+        complain("until-clear", "there is nothing to compare", "name two variants, or a sweep");
     }
     if plan.load.arrival.stages().is_some() {
         if plan.capacity.is_some() {
             complain("capacity", "the search sets the rate itself", "leave out load.stages");
         }
         if plan.variants.iter().any(|variant| variant.per_second.is_some()) {
-            let place = if plan.sweep.is_some() { "sweep" } else { "way" };
+            let place = if plan.sweep.is_some() { "sweep" } else { "variant" };
             complain(place, "both a rate and load.stages", "leave out one of them");
         }
     }

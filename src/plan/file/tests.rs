@@ -194,11 +194,11 @@ margin = 2
 host = "db1"
 [workload]
 kind = "null"
-[[way]]
+[[variant]]
 name = "a"
-[way.set]
+[variant.set]
 innodb_io_capacity = 200
-[[way]]
+[[variant]]
 name = "a"
 wokers = 3
 rate = 0
@@ -210,9 +210,9 @@ rate = 0
         ("line 5: cold", "a server that sweat did not start is not restarted", "use [sandbox]"),
         ("line 7: decide.metric", "`p99_ms` is not known", "did you mean p99_s?"),
         ("line 8: decide.margin", "it is out of range", "a share, as in 0.02 for 2 %"),
-        ("line 13: way", "two ways are called `a`", "give each way a name of its own"),
-        ("line 19: way[1].wokers", "no such key", "did you mean workers?"),
-        ("line 20: way[1].rate", "`0` is not a rate like 500, 20k/s or 300/m", "as in 20k/s"),
+        ("line 13: variant", "two variants are called `a`", "give each variant a name of its own"),
+        ("line 19: variant[1].wokers", "no such key", "did you mean workers?"),
+        ("line 20: variant[1].rate", "`0` is not a rate like 500, 20k/s or 300/m", "as in 20k/s"),
     ];
     let expected: Vec<_> = expected
         .iter()
@@ -250,7 +250,7 @@ rate = -1
 interval = "1ms"
 engine = ["threads"]
 
-[[way]]
+[[variant]]
 warm = [{ strategy = "scan", options = { chnk = "1M" } }]
 
 [probes]
@@ -272,7 +272,7 @@ names = ["statos"]
         ("line 17: load.rate", "`-1` is not a rate like 500, 20k/s or 300/m", "as in 20k/s"),
         ("line 18: load.interval", "it is out of range", "10ms to 1h"),
         ("line 19: load.engine", "an array where a single value belongs", ""),
-        ("line 22: way[0].warm[0].options.chnk", "no such option", "did you mean chunk?"),
+        ("line 22: variant[0].warm[0].options.chnk", "no such option", "did you mean chunk?"),
         ("line 25: probes.names", "`statos` is not known", "did you mean status?"),
     ];
     let expected: Vec<_> = expected
@@ -328,4 +328,20 @@ fn a_syntax_error_stands_alone() {
         let mistakes = from_toml(text, &known()).unwrap_err();
         assert!(mistakes.iter().all(|m| m.place == "line 1"), "{mistakes:?}");
     }
+}
+
+#[test]
+fn the_former_name_of_variants_works_with_a_note() {
+    let text =
+        "[workload]\nkind = \"null\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n";
+    let plan = from_toml(text, &known()).unwrap();
+    assert_eq!(plan.notes, Vec::<String>::new());
+    let old = from_toml(&text.replace("variant", "way"), &known()).unwrap();
+    let names = |plan: &Plan| plan.variants.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&old), names(&plan));
+    let note = "line 3: `way` is called `variant` now; the next version will not know the old name";
+    assert_eq!(old.notes, [note]);
+    let both = mistakes(&text.replacen("variant", "way", 1));
+    assert_eq!(both.len(), 1);
+    assert_eq!(both[0].1, "both `way` and `variant`, which are the same");
 }

@@ -1,17 +1,23 @@
-//! The ways of a plan: written one by one, or as values along an axis.
+//! The variants of a plan: written one by one, or as values along an axis.
 
 use super::document::PlanSection;
 use super::read::{KnownPlugins, read_options};
 use crate::plan::{MOST_WORKERS, SweepPlan, VariantPlan, WarmPlan};
 
-/// The sweep if there is one, and all ways.
+/// What `variant` was called until version 0.1.
+const FORMER_KEY: &str = "way";
+
+/// The sweep if there is one, and all variants.
 pub(super) fn read_variants(
     root: &PlanSection<'_>,
     known: &KnownPlugins,
 ) -> (Option<SweepPlan>, Vec<VariantPlan>) {
     let section = root.read_section("sweep");
-    let written: Vec<VariantPlan> =
-        root.read_sections("way").iter().map(|s| read_variant(s, known)).collect();
+    let written: Vec<VariantPlan> = root
+        .read_renamed_sections("variant", FORMER_KEY)
+        .iter()
+        .map(|s| read_variant(s, known))
+        .collect();
     if section.is_present() {
         return read_sweep(root, &section, &written);
     }
@@ -26,12 +32,12 @@ fn check_variant_names(root: &PlanSection<'_>, variants: &[VariantPlan]) {
         let is_taken = variants[..n].iter().any(|other| other.name == variant.name);
         if variant.name.is_empty() || is_taken {
             let why = if variant.name.is_empty() {
-                format!("way[{n}] has no name")
+                format!("variant[{n}] has no name")
             } else {
-                format!("two ways are called `{}`", variant.name)
+                format!("two variants are called `{}`", variant.name)
             };
-            let hint = "give each way a name of its own".to_owned();
-            root.add_mistake("way", &why, Some(hint));
+            let hint = "give each variant a name of its own".to_owned();
+            root.add_mistake("variant", &why, Some(hint));
         }
     }
 }
@@ -49,8 +55,8 @@ fn read_sweep(
         section.add_mistake("axis", "no axis is named", Some(hint));
     }
     if written.len() > 1 {
-        let hint = "keep at most one [[way]]: what all values have in common".to_owned();
-        root.add_mistake("way", "both several ways and a sweep", Some(hint));
+        let hint = "keep at most one [[variant]]: what all values have in common".to_owned();
+        root.add_mistake("variant", "both several variants and a sweep", Some(hint));
     }
     let sweep = SweepPlan::parse_values(&axis, &values).unwrap_or_else(|wrong| {
         wrong.iter().for_each(|why| section.add_mistake("values", why, None));

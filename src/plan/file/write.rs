@@ -51,11 +51,13 @@ pub fn to_toml(plan: &Plan) -> String {
     root.insert_value("workload", workload.0);
     root.insert_value("load", write_load(&plan.load));
     match &plan.sweep {
-        None => {
-            root.insert_value("way", plan.variants.iter().map(write_variant).collect::<Vec<_>>())
-        }
+        None => root
+            .insert_value("variant", plan.variants.iter().map(write_variant).collect::<Vec<_>>()),
         Some(sweep) => {
-            root.insert_value("way", vec![write_variant(&sweep.variant_template(&plan.variants))]);
+            root.insert_value(
+                "variant",
+                vec![write_variant(&sweep.variant_template(&plan.variants))],
+            );
             let mut lines = TableBuilder::default();
             lines.insert_text("axis", Some(&sweep.axis));
             lines.insert_value("values", sweep.value_texts());

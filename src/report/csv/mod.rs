@@ -48,7 +48,7 @@ const HEAD: &[&str] = &[
     "ts_unix",
     "t_s",
     "seconds",
-    "way",
+    "variant",
     "kind",
     "pass",
     "pool",
@@ -174,7 +174,7 @@ impl ReportFormat for CsvSummaryReport {
 const SUMMARY_HEAD: &[&str] = &[
     "run",
     "trial",
-    "way",
+    "variant",
     "pass",
     "pool",
     "workload",

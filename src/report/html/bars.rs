@@ -1,4 +1,4 @@
-//! The comparison as bars: per way the time to warm, the first run, the second run, on one scale from zero.
+//! The comparison as bars: per variant the time to warm, the first run, the second run, on one scale from zero.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::analysis::number_format::{format_number, format_ratio};
 use super::axis::{AxisMeasure, PlotAxis, tick_label};
 use super::escape::escape_html;
 
-/// Height of a bar and of the room between two ways.
+/// Height of a bar and of the room between two variants.
 const BAR: f64 = 17.0;
 const GAP: f64 = 16.0;
-/// Room above the first way, and below the last for the axis.
+/// Room above the first variant, and below the last for the axis.
 const TOP: f64 = 6.0;
 const BOTTOM: f64 = 26.0;
 
@@ -59,7 +59,7 @@ fn draw_bars(
     let mut svg = format!(
         "<svg class=\"bars {form}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
-         font-size=\"12\" fill=\"#333\"{hidden}><title>Seconds by way</title>\
+         font-size=\"12\" fill=\"#333\"{hidden}><title>Seconds by variant</title>\
          <desc>Per way of warming three bars: seconds of warming, of the first \
          run, of the second run. \
          The table below has the numbers.</desc>"
@@ -100,7 +100,7 @@ fn draw_bars(
     svg
 }
 
-/// The name of the way, and how many times faster its first run was than the cold one.
+/// The name of the variant, and how many times faster its first run was than the cold one.
 fn draw_variant_name(
     svg: &mut String,
     variant: &str,

@@ -1,5 +1,5 @@
 //! One page in one file: nothing is loaded, pictures are SVG that reads without script and without style sheet, the
-//! script adds zoom, cursor and toggles. The answer stands first, then the doubts, then the numbers.
+//! script adds zoom, cursor and toggles. The answer stands first, then the caveats, then the numbers.
 //! Start reading at `sections::page_parts`. To add a section: its function, and its line there.
 
 mod axis;

@@ -277,7 +277,7 @@ fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBa
         if (variant.chars().count() as f64) * 6.6 + 8.0 <= to - from {
             let _ = write!(
                 svg,
-                "<text class=\"way\" x=\"{:.1}\" y=\"{:.1}\" font-weight=\"600\">{}</text>",
+                "<text class=\"variant\" x=\"{:.1}\" y=\"{:.1}\" font-weight=\"600\">{}</text>",
                 from + 5.0,
                 frame.top - 21.0,
                 escape_html(variant)
@@ -321,7 +321,7 @@ fn draw_marks(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, marks: &[(f64, 
     }
 }
 
-/// Neighbouring bands of the same way: its name, where they begin and end.
+/// Neighbouring bands of the same variant: its name, where they begin and end.
 pub(super) fn group_bands(bands: &[PlotBand]) -> Vec<(&str, f64, f64)> {
     let mut groups: Vec<(&str, f64, f64)> = Vec::new();
     for band in bands.iter().filter(|b| !b.variant.is_empty()) {

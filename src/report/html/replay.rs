@@ -366,7 +366,7 @@ fn left_out_table(replay: &ReplayFinding) -> String {
     )
 }
 
-/// Classes in one way, or run, against those in the base.
+/// Classes in one variant, or run, against those in the base.
 pub(super) fn change_sections(all: &[ReplayChange]) -> String {
     let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {

@@ -292,7 +292,7 @@ pub(super) fn spectrum_from_curves(curves: Vec<PlotCurve>) -> Plot {
     }
 }
 
-/// Runs of one way share its colour.
+/// Runs of one variant share its colour.
 fn spectrum_colour(findings: &FindingResults, trial: usize) -> usize {
     let mut variants: Vec<&str> = findings.trials.iter().map(|t| t.variant.as_str()).collect();
     variants.dedup();
@@ -321,7 +321,7 @@ fn nines_label(nines: i32) -> String {
     }
 }
 
-/// A load in words: its way and run, or its folder's name.
+/// A load in words: its variant and run, or its folder's name.
 pub(super) fn trial_name(findings: &FindingResults, place: usize) -> String {
     let trial = &findings.trials[place];
     match trial.variant.as_str() {

@@ -51,7 +51,7 @@ pub(super) fn scaling_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
 
 fn axis_title(scaling: &ScalingFinding) -> &'static str {
     match scaling.axis.as_str() {
-        "threads" => "sessions",
+        "threads" => "workers",
         "rate" => "events per second offered",
         _ => "value",
     }

@@ -149,7 +149,7 @@
 
   const bandsOf = (plot, x, fx, box) => {
     const groups = [];
-    for (const [from, to, kind, letter, name, way] of data.bands) {
+    for (const [from, to, kind, letter, name, variant] of data.bands) {
       if (to < x.low || from > x.high) continue;
       const a = fx(Math.max(from, x.low)), b = fx(Math.min(to, x.high));
       const wide = Math.max(b - a, 0.5);
@@ -160,14 +160,14 @@
         el(plot.svg, "text", { class: "letter", x: a + wide / 2, y: box.top - 4.5, "text-anchor": "middle", "font-size": 10 }, letter);
       }
       const last = groups[groups.length - 1];
-      if (way && last && last.way === way) last.to = b;
-      else if (way) groups.push({ way, from: a, to: b });
+      if (variant && last && last.variant === variant) last.to = b;
+      else if (variant) groups.push({ variant, from: a, to: b });
     }
     if (box.top < 30) return;
-    for (const { way, from, to } of groups) {
+    for (const { variant, from, to } of groups) {
       el(plot.svg, "path", { class: "axis", d: `M${from} ${box.top - 30}V${box.bottom}`, "stroke-dasharray": "2 3" });
-      if (way.length * 6.6 + 8 <= to - from) {
-        el(plot.svg, "text", { class: "way", x: from + 5, y: box.top - 21, "font-weight": 600 }, way);
+      if (variant.length * 6.6 + 8 <= to - from) {
+        el(plot.svg, "text", { class: "variant", x: from + 5, y: box.top - 21, "font-weight": 600 }, variant);
       }
     }
   };

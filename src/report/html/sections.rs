@@ -226,9 +226,9 @@ fn variants_section(findings: &RunFindings) -> String {
         return String::new();
     }
     format!(
-        "<section id=\"comparison\"><h2>The ways against each other</h2>\
+        "<section id=\"comparison\"><h2>The variants against each other</h2>\
          <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
-         run of the cold way by the first run of this one: one run each, so no interval. Page \
+         run of the cold variant by the first run of this one: one run each, so no interval. Page \
          reads are <code>Innodb_buffer_pool_reads</code>.</p>{}</section>",
         bars::variants_svg(findings),
         tables::variants_table(findings),

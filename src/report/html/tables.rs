@@ -37,7 +37,7 @@ pub(super) fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
     number_table(head, rows).replace(" class=\"number\" align=\"right\"", "")
 }
 
-/// The ways against each other.
+/// The variants against each other.
 pub(super) fn variants_table(findings: &RunFindings) -> String {
     let rows: Vec<Vec<String>> = findings
         .variants
@@ -61,7 +61,7 @@ pub(super) fn variants_table(findings: &RunFindings) -> String {
         })
         .collect();
     let head = [
-        "way",
+        "variant",
         "warming, s",
         "read, MiB",
         "first run, s",

@@ -89,7 +89,7 @@ pub(super) fn comparisons_section(findings: &FindingResults) -> String {
     };
     format!(
         "<section id=\"comparisons\"><h2>Against {}</h2><figure>{}</figure>{}\
-         <p class=\"small\">A dot is one block: this way\u{2019}s run by the base\u{2019}s run \
+         <p class=\"small\">A dot is one block: this variant\u{2019}s run by the base\u{2019}s run \
          beside it. The thick stroke is the estimate, the thin one its 95 % interval; within the \
          grey zone a difference does not matter. The metric in bold decides.</p>{notes}</section>",
         escape_html(&all[0].base),
@@ -253,7 +253,7 @@ pub(super) fn waits_section(findings: &RunFindings) -> String {
     )
 }
 
-/// Waits by way, over all its loads.
+/// Waits by variant, over all its loads.
 fn wait_groups_table(findings: &RunFindings) -> String {
     if findings.wait_groups.len() < 2 {
         return String::new();
@@ -284,7 +284,7 @@ fn wait_groups_table(findings: &RunFindings) -> String {
     };
     let rows: Vec<Vec<String>> = findings.wait_groups.iter().map(row).collect();
     let head = [
-        "way",
+        "variant",
         "instrument",
         "loads",
         "mean wait",

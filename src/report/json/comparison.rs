@@ -36,7 +36,7 @@ pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
         "server": null,
         "client": {},
         "data": data_json(&DataSize::default()),
-        "ways": [],
+        "variants": [],
         "trials": json_array(&results.trials, trial_json),
         "comparisons": json_array(&results.comparisons, verdicts::comparison_json),
         "differences": json_array(&results.differences, verdicts::difference_json),

@@ -72,7 +72,7 @@ fn report_json(findings: &RunFindings) -> Value {
         "server": server_json(head.server.as_ref(), &findings.settings),
         "client": head.host,
         "data": data_json(&findings.data),
-        "ways": json_array(&findings.variants, |w| variant_json(findings, w)),
+        "variants": json_array(&findings.variants, |w| variant_json(findings, w)),
         "trials": json_array(&results.trials, trial_json),
         "comparisons": json_array(&results.comparisons, verdicts::comparison_json),
         "differences": json_array(&results.differences, verdicts::difference_json),
@@ -133,7 +133,7 @@ fn phase_json(phase: &TimelineStep) -> Value {
     json!({
         "number": phase.number,
         "kind": phase.kind,
-        "way": phase.variant,
+        "variant": phase.variant,
         "label": phase.label,
         "began_s": phase.began_s,
         "ended_s": phase.ended_s,
@@ -198,7 +198,7 @@ fn latency_json(latency: &LatencySummary) -> Value {
 fn variant_json(findings: &RunFindings, variant: &VariantFinding) -> Value {
     let id = |trial: Option<usize>| trial.map(|t| findings.results.trials[t].id.clone());
     json!({
-        "way": variant.variant,
+        "variant": variant.variant,
         "warm_s": variant.warm_s,
         "warm_bytes": variant.warm_bytes,
         "warm_pages": variant.warm_pages,
@@ -235,7 +235,7 @@ fn trial_json(trial: &TrialFinding) -> Value {
         trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
     let mut found = json!({
         "id": trial.id,
-        "way": trial.variant,
+        "variant": trial.variant,
         "pass": trial.pass,
         "block": trial.block,
         "value": trial.value,

@@ -14,7 +14,7 @@ pub(super) fn replay_json(replay: &ReplayFinding, trials: &[String]) -> Value {
         json!({ "reason": reason.reason, "records": reason.count, "line": line, "example": text })
     });
     json!({
-        "way": replay.variant,
+        "variant": replay.variant,
         "trials": trials,
         "timing": replay.timing,
         "writes": replay.writes,
@@ -77,9 +77,9 @@ pub(super) fn change_json(change: &ReplayChange) -> Value {
     json!({
         "digest": change.digest,
         "base": latency_json(&change.base),
-        "way": latency_json(&change.variant),
+        "variant": latency_json(&change.variant),
         "errors_new_base": change.errors_new.0,
-        "errors_new_way": change.errors_new.1,
+        "errors_new_variant": change.errors_new.1,
         "change": comparison_json(&change.change),
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
         })
     });
     json!({
-        "way": comparison.variant,
+        "variant": comparison.variant,
         "base": comparison.base,
         "metric": comparison.metric,
         "decides": comparison.decides,
@@ -33,7 +33,8 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
         "noise": comparison.noise.map(number_json),
         "within_noise": comparison.within_noise,
         "pairs": json_array(&comparison.pairs, |p| {
-            json!({ "block": p.block, "base": number_json(p.base), "way": number_json(p.variant) })
+            let variant = number_json(p.variant);
+            json!({ "block": p.block, "base": number_json(p.base), "variant": variant })
         }),
         "notes": comparison.notes,
     })
@@ -41,7 +42,7 @@ pub(super) fn comparison_json(comparison: &MetricComparison) -> Value {
 
 pub(super) fn difference_json(difference: &SetupDifference) -> Value {
     json!({
-        "way": difference.variant,
+        "variant": difference.variant,
         "kind": difference.kind.as_str(),
         "name": difference.name,
         "base": difference.base,
@@ -147,7 +148,7 @@ pub(super) fn wait_group_json(group: &WaitGroup) -> Value {
         })
     };
     json!({
-        "way": group.variant,
+        "variant": group.variant,
         "value": group.value,
         "instrument": group.instrument,
         "loads": group.loads,

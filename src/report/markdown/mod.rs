@@ -1,4 +1,4 @@
-//! Markdown for the summary of a build step or a ticket: the answer, the checks, the loads, the doubts.
+//! Markdown for the summary of a build step or a ticket: the answer, the checks, the loads, the caveats.
 
 use std::io::{self, Write};
 
@@ -163,7 +163,12 @@ fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) -> io::Resu
             c.ratio.runs.to_string(),
         ]
     });
-    write_table(out, &["way", "metric", "verdict", "change", "95 % interval", "blocks"], 3, rows)
+    write_table(
+        out,
+        &["variant", "metric", "verdict", "change", "95 % interval", "blocks"],
+        3,
+        rows,
+    )
 }
 
 fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {

@@ -154,7 +154,7 @@ const GAUGES: &[LoadGauge] = &[
 fn write_loads(findings: &FindingResults, text: &mut MetricsText) {
     let of = |trial: &TrialFinding| {
         let (id, variant) = (trial.id.clone(), trial.variant.clone());
-        [("load", id), ("way", variant)]
+        [("load", id), ("variant", variant)]
     };
     let borrowed =
         |labels: &[(&'static str, String); 2]| -> Vec<(&'static str, String)> { labels.to_vec() };
@@ -248,7 +248,7 @@ fn write_verdicts(results: &FindingResults, checks: &[CheckFinding], text: &mut 
         let labels = [("check", check.text.as_str()), ("verdict", check.verdict.as_str())];
         text.write_sample("sweat_check", &labels, Some(1.0));
     }
-    text.start_family("sweat_caveat", "gauge", "", "1 for each doubt.");
+    text.start_family("sweat_caveat", "gauge", "", "1 for each caveat.");
     for caveat in &results.caveats {
         let labels = [("id", caveat.id), ("level", caveat.level.as_str())];
         text.write_sample("sweat_caveat", &labels, Some(1.0));
@@ -257,11 +257,11 @@ fn write_verdicts(results: &FindingResults, checks: &[CheckFinding], text: &mut 
         "sweat_change_ratio",
         "gauge",
         "ratio",
-        "A way by its base; 1.05 is 5 % more.",
+        "A variant by its base; 1.05 is 5 % more.",
     );
     for comparison in &results.comparisons {
         let labels = [
-            ("way", comparison.variant.as_str()),
+            ("variant", comparison.variant.as_str()),
             ("metric", comparison.metric.as_str()),
             ("verdict", comparison.verdict.as_str()),
         ];

@@ -1,4 +1,4 @@
-//! Comparisons as a table: the deciding metric of each way in full, the others in a line each.
+//! Comparisons as a table: the deciding metric of each variant in full, the others in a line each.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::analysis::{
     CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
 };
 
-/// Metrics shown for each way where there are several ways.
+/// Metrics shown for each variant where there are several variants.
 const SWEEP_METRICS: &[&str] = &["events_per_s", "p99_s"];
 /// Differences that a summary lists; JSON and the page have them all.
 const LISTED: usize = 12;
@@ -30,7 +30,7 @@ pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) 
             || is_best_of(findings, c)
     };
     let mut table = TextTable::new(&[
-        (if several { "way" } else { "metric" }, ColumnAlign::Left),
+        (if several { "variant" } else { "metric" }, ColumnAlign::Left),
         (if first.paired { "blocks" } else { "runs" }, ColumnAlign::Right),
         ("change", ColumnAlign::Right),
         ("95 % interval", ColumnAlign::Right),
@@ -58,7 +58,7 @@ pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) 
     write_notes(findings, out)
 }
 
-/// Whether it is the best way against the second best: no deciding one, but of the deciding metric.
+/// Whether it is the best variant against the second best: no deciding one, but of the deciding metric.
 fn is_best_of(findings: &FindingResults, comparison: &MetricComparison) -> bool {
     let deciding = findings.comparisons.iter().find(|c| c.decides);
     !comparison.decides && deciding.is_some_and(|d| d.metric == comparison.metric)
@@ -164,7 +164,7 @@ fn write_details(
             .map(|p| format!("{} : {}", format_number(p.variant), format_number(p.base)))
             .collect();
         let label = if comparison.paired { "Blocks  " } else { "Runs    " };
-        let text = format!("{}, way : base: {}", comparison.metric, pairs.join(", "));
+        let text = format!("{}, variant : base: {}", comparison.metric, pairs.join(", "));
         write_paragraph(out, label, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {

@@ -1,4 +1,4 @@
-//! Loads: a row each, or, where ways ran several times, a row per way with its change against the base; errors.
+//! Loads: a row each, or, where variants ran several times, a row per variant with its change against the base; errors.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::analysis::{
 use super::table::{ColumnAlign, TextTable};
 use super::{WIDTH, replace_controls, write_paragraph};
 
-/// Up to so many loads stand one by one even if ways ran several times.
+/// Up to so many loads stand one by one even if variants ran several times.
 const FEW: usize = 4;
 
 /// A column: its head, the metric that comparisons name it by, its value and the factor to the unit shown.
@@ -29,7 +29,7 @@ const COLUMNS: &[LoadColumn] = &[
     ("max", "max_s", |t| t.response.max_s, 1e3),
 ];
 
-/// The load's name: its way, block and run, or what its folder is called.
+/// The load's name: its variant, block and run, or what its folder is called.
 pub(super) fn trial_name(trial: &TrialFinding) -> String {
     match (trial.variant.as_str(), trial.block) {
         ("", _) => replace_controls(&trial.id),
@@ -38,7 +38,7 @@ pub(super) fn trial_name(trial: &TrialFinding) -> String {
     }
 }
 
-/// Loads of one way and pass.
+/// Loads of one variant and pass.
 type VariantTrials<'a> = (String, Vec<&'a TrialFinding>);
 
 fn group_trials(findings: &FindingResults) -> Vec<VariantTrials<'_>> {

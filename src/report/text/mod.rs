@@ -117,7 +117,7 @@ fn write_comparison(
     sides::write_sides(&findings.sides, out)
 }
 
-/// Errors and doubts, and the empty line before what was measured.
+/// Errors and caveats, and the empty line before what was measured.
 fn write_end(
     results: &FindingResults,
     paint: TerminalStyle,
@@ -239,10 +239,10 @@ fn write_answer(
     lines.lines().try_for_each(|line| writeln!(out, "{}", paint.dim(line)))
 }
 
-/// What warming cost and brought, a row per way.
+/// What warming cost and brought, a row per variant.
 fn variants_table(findings: &RunFindings) -> TextTable {
     let mut table = TextTable::new(&[
-        ("way", ColumnAlign::Left),
+        ("variant", ColumnAlign::Left),
         ("warm s", ColumnAlign::Right),
         ("warm MiB", ColumnAlign::Right),
         ("1st s", ColumnAlign::Right),
@@ -351,7 +351,7 @@ fn write_caveats(caveats: &[Caveat], paint: TerminalStyle, out: &mut dyn Write) 
     Ok(())
 }
 
-/// Doubts that the user knows of.
+/// Caveats that the user knows of.
 fn write_allowed_caveats(caveats: &[Caveat], out: &mut dyn Write) -> io::Result<()> {
     if caveats.is_empty() {
         return Ok(());

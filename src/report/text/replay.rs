@@ -164,7 +164,7 @@ fn truncate_text(text: &str, most: usize) -> String {
     text.chars().take(most - 2).chain("..".chars()).collect()
 }
 
-/// Classes with new errors, where the table is about ways.
+/// Classes with new errors, where the table is about variants.
 fn write_failing_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> {
     for class in replay.classes.iter().filter(|class| class.errors[1] > 0).take(MOST) {
         let text = format!(
@@ -234,7 +234,7 @@ fn write_left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Classes in one way, or run, against those in the base.
+/// Classes in one variant, or run, against those in the base.
 pub(super) fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
     let mut variants: Vec<(&str, &str)> = Vec::new();
     for one in all {

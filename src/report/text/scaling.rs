@@ -7,7 +7,7 @@ use super::{WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{UNKNOWN, format_number, format_percent, number_or_dash};
 use crate::analysis::{CapacityFinding, ScalingFinding, ScalingShape};
 
-/// The points of a sweep, the law fitted to them, and doubts.
+/// The points of a sweep, the law fitted to them, and caveats.
 pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::Result<()> {
     points_table(scaling).write(WIDTH, out)?;
     if let Some(law) = &scaling.law {

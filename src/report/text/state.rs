@@ -206,7 +206,7 @@ fn differences_line(findings: &FindingResults) -> Option<String> {
         return None;
     }
     let list = |intended: bool| -> Vec<String> {
-        // How ways are warmed stands in the table of the ways.
+        // How variants are warmed stands in the table of the variants.
         let told = |d: &&SetupDifference| {
             d.intended == intended && (!intended || d.kind == DifferenceKind::Setting)
         };

@@ -1,4 +1,4 @@
-//! What the server waited for: a table by load or by way, what limits it, what looking cost.
+//! What the server waited for: a table by load or by variant, what limits it, what looking cost.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub(super) fn write_waits(findings: &RunFindings, out: &mut dyn Write) -> io::Re
     Ok(())
 }
 
-/// The value of a way, or its name.
+/// The value of a variant, or its name.
 fn group_label(group: &WaitGroup) -> String {
     if group.value.is_empty() {
         replace_controls(&group.variant)
@@ -85,7 +85,7 @@ fn waits_table(waits: &[WaitFinding]) -> TextTable {
     table
 }
 
-/// A table per instrument, a row per way, and what follows.
+/// A table per instrument, a row per variant, and what follows.
 fn write_variants(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let step = findings.waits.iter().find_map(|w| w.tick_s).unwrap_or(0.0);
     let mut instruments: Vec<&str> = Vec::new();
@@ -106,7 +106,7 @@ fn write_variants(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()>
     Ok(())
 }
 
-/// Medians over the loads of each way, and the range of the means.
+/// Medians over the loads of each variant, and the range of the means.
 fn variants_table(title: &str, groups: &[&WaitGroup], step: f64) -> TextTable {
     let mut table = TextTable::new(&[
         (title, ColumnAlign::Left),

@@ -13,14 +13,14 @@ use super::{ServerProgram, process, settings_and_mistakes};
 use crate::plan::{Mistake, SandboxPlan, nearest_name};
 use crate::server::Settings;
 
-/// Asks the program about the settings of a sandbox and those of each way; all mistakes together. A way is its name and
+/// Asks the program about the settings of a sandbox and those of each variant; all mistakes together. A variant is its name and
 /// its settings.
 ///
 /// # Errors
 /// When there is no program, or it can't be run.
 pub fn validate_settings(
     plan: &SandboxPlan,
-    ways: &[(&str, &Settings)],
+    variants: &[(&str, &Settings)],
 ) -> anyhow::Result<Vec<Mistake>> {
     let (own, mut mistakes) = settings_and_mistakes(plan);
     // Those of the settings are found below, with their place.
@@ -28,11 +28,11 @@ pub fn validate_settings(
     let program = ServerProgram::find(plan.server.as_deref())?;
     let mut asked: BTreeSet<(String, String)> = BTreeSet::new();
     let mut names: Option<Vec<String>> = None;
-    let all = std::iter::once(("", &own)).chain(ways.iter().copied());
-    for (way, settings) in all {
-        let place = |name: &str| match way {
+    let all = std::iter::once(("", &own)).chain(variants.iter().copied());
+    for (variant, settings) in all {
+        let place = |name: &str| match variant {
             "" => format!("sandbox.set.{name}"),
-            way => format!("way {way}: {name}"),
+            variant => format!("variant {variant}: {name}"),
         };
         for mistake in arguments::check_settings(settings) {
             let name = mistake.place.trim_start_matches("--set ").to_owned();

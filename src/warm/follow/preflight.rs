@@ -41,9 +41,9 @@ pub(super) fn check_standby(
         may_disturb: true,
         ..PreflightIntent::default()
     };
-    let dangers = find_caveats(&facts, &intent);
-    if dangers.is_empty() {
+    let caveats = find_caveats(&facts, &intent);
+    if caveats.is_empty() {
         return Ok(());
     }
-    Err(Mistakes(dangers.into_iter().map(|danger| danger.into_mistake("standby")).collect()).into())
+    Err(Mistakes(caveats.into_iter().map(|caveat| caveat.into_mistake("standby")).collect()).into())
 }

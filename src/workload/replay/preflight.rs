@@ -64,13 +64,13 @@ fn refuse_unsafe_target(
     for look in 1.. {
         let facts =
             PreflightFacts::from_session(session).context("ask what may be done on the target")?;
-        let dangers = find_caveats(&facts, &intent);
-        if dangers.is_empty() {
+        let caveats = find_caveats(&facts, &intent);
+        if caveats.is_empty() {
             break;
         }
-        if look == LOOKS || dangers.iter().any(|danger| danger.kind != PreflightCaveatKind::InUse) {
+        if look == LOOKS || caveats.iter().any(|caveat| caveat.kind != PreflightCaveatKind::InUse) {
             return Err(Mistakes(
-                dangers.into_iter().map(|danger| danger.into_mistake("target")).collect(),
+                caveats.into_iter().map(|caveat| caveat.into_mistake("target")).collect(),
             )
             .into());
         }

@@ -1,7 +1,7 @@
 //! What must be known of a server before statements of the past are sent to it: whether the account could write, whether
 //! it is the very server that they come from, whether others use it.
 //! Never knows: statements, load. Gathering is `PreflightFacts::from_session`; judging is `find_caveats`, pure.
-//! To add a danger: its case of `PreflightCaveatKind`, and its lines in `find_caveats`.
+//! To add a caveat: its case of `PreflightCaveatKind`, and its lines in `find_caveats`.
 
 mod connections;
 mod grants;
@@ -140,7 +140,7 @@ pub struct PreflightIntent<'a> {
     pub may_disturb: bool,
 }
 
-/// What kind of danger it is.
+/// What kind of caveat it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreflightCaveatKind {
     /// The account could write.
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn kinds(facts: &PreflightFacts, intent: &PreflightIntent<'_>) -> Vec<PreflightCaveatKind> {
-        find_caveats(facts, intent).into_iter().map(|danger| danger.kind).collect()
+        find_caveats(facts, intent).into_iter().map(|caveat| caveat.kind).collect()
     }
 
     #[test]
@@ -293,9 +293,9 @@ mod tests {
         let grants =
             AccountGrants::from_lines(&["GRANT SELECT, INSERT ON `d`.* TO `r`@`%`".to_owned()]);
         let writer = PreflightFacts { grants, ..facts() };
-        let dangers = find_caveats(&writer, &PreflightIntent::default());
-        assert_eq!(dangers[0].words, "the account r@% could write: INSERT ON `d`.*");
-        assert!(dangers[0].hint.contains("GRANT SELECT, SHOW VIEW"), "{}", dangers[0].hint);
+        let caveats = find_caveats(&writer, &PreflightIntent::default());
+        assert_eq!(caveats[0].words, "the account r@% could write: INSERT ON `d`.*");
+        assert!(caveats[0].hint.contains("GRANT SELECT, SHOW VIEW"), "{}", caveats[0].hint);
         let forced = PreflightIntent { may_write: true, ..PreflightIntent::default() };
         assert_eq!(kinds(&writer, &forced), []);
     }
