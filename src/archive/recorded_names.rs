@@ -63,7 +63,7 @@ macro_rules! recorded_names {
 }
 
 recorded_names! {
-    /// The command that made a run.
+    /// The command that made a run; that of a workload with a command of its own is its name, an `Other`.
     RunCommand {
         /// One load.
         Bench = "bench",
@@ -79,8 +79,6 @@ recorded_names! {
         Aa = "aa",
         /// What the server waits for.
         Waits = "waits",
-        /// A recorded log.
-        Replay = "replay",
     }
 }
 

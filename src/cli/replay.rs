@@ -2,8 +2,6 @@
 
 mod prescan;
 
-use crate::archive::RunCommand;
-
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::bench::{self, TerminalListener};
@@ -84,7 +82,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     set_workers(&mut plan, args, context)?;
     experiment::check_plan(&plan)?;
     let mut listener = TerminalListener::new(&plan, args, context);
-    let finished = experiment::run_plan(&plan, RunCommand::Replay, &context.stop, &mut listener);
+    let finished = experiment::run_plan(&plan, KIND.into(), &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
 }

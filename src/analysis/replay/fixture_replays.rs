@@ -1,6 +1,6 @@
 //! A replay for tests: made by arithmetic, nothing random that a seed doesn't repeat.
 
-use crate::archive::{RunCommand, RunRecord};
+use crate::archive::RunRecord;
 use crate::base::random::Rng;
 use crate::recorder::{
     LeftOut, ReplayFacts, ReplayTiming, ReplayTotals, ReplayedClass, SparseHistogram, WorkloadFacts,
@@ -108,7 +108,7 @@ pub(crate) fn replayed_log() -> ReplayTotals {
 /// The run of such a replay.
 pub(crate) fn replay_run() -> RunRecord {
     let mut run = fixture_runs::bench_run();
-    run.meta.command = RunCommand::Replay;
+    run.meta.command = "replay".into();
     run.meta.name = "replay".to_owned();
     run.meta.facts.insert("round_trip_us".to_owned(), 40.into());
     let trial = &mut run.trials[0];
