@@ -75,10 +75,9 @@ fn plan_from_args(
 ) -> anyhow::Result<Plan> {
     let mut mistakes = Vec::new();
     let given = OWN.iter().filter(|name| args.get_one::<String>(name).is_some());
-    mistakes.extend(given.map(|name| Mistake {
-        place: format!("--{name}"),
-        why: "the search sets it".to_owned(),
-        hint: Some(format!("leave out --{name}; --step-time and --confirm say how long")),
+    mistakes.extend(given.map(|name| {
+        Mistake::new(format!("--{name}"), "the search sets it")
+            .hint(format!("leave out --{name}; --step-time and --confirm say how long"))
     }));
     let mut capacity = CapacityPlan::default();
     let slo = args.get_many::<String>("slo").into_iter().flatten();
@@ -93,11 +92,13 @@ fn plan_from_args(
         let Some(text) = args.get_one::<String>(name) else { return default };
         let read = parse_time(text).ok().filter(|time| *time >= least);
         if read.is_none() {
-            mistakes.push(Mistake {
-                place: format!("--{name}"),
-                why: format!("`{text}` is no time of at least {} s", least.as_secs()),
-                hint: Some("as in 20s".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new(
+                    format!("--{name}"),
+                    format!("`{text}` is no time of at least {} s", least.as_secs()),
+                )
+                .hint("as in 20s"),
+            );
         }
         read.unwrap_or(default)
     };
@@ -105,20 +106,17 @@ fn plan_from_args(
     capacity.step_time = time("step-time", SHORTEST, capacity.step_time);
     capacity.settle = time("settle", Duration::ZERO, capacity.settle);
     if none {
-        mistakes.push(Mistake {
-            place: "--slo".to_owned(),
-            why: "no objective is named".to_owned(),
-            hint: Some("as in --slo 'p99<20ms'".to_owned()),
-        });
+        mistakes
+            .push(Mistake::new("--slo", "no objective is named").hint("as in --slo 'p99<20ms'"));
     }
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());
     }
     let mut plan = bench::plan_of(kind, args, context)?;
     if plan.load.arrival.stages().is_some() {
-        let why = "the search sets the rate itself".to_owned();
+        let why = "the search sets the rate itself";
         let hint = Some("leave out load.stages in the plan".to_owned());
-        return Err(Mistake { place: "--plan".to_owned(), why, hint }.into());
+        return Err(Mistake::new("--plan", why).maybe_hint(hint).into());
     }
     if args.get_one::<String>("threads").is_none() {
         plan.load.workers = THREADS;
@@ -133,11 +131,11 @@ fn plan_from_args(
 fn parse_objective(text: &str) -> Result<Objective, Mistake> {
     let objective = Objective::parse("--slo", text)?;
     if objective.metric == Metric::Rate || !objective.is_upper_bound() {
-        return Err(Mistake {
-            place: format!("--slo {text}"),
-            why: "the highest rate is what is searched for".to_owned(),
-            hint: Some("name what shall stay low, as in 'p99<20ms' or 'errors<0.1%'".to_owned()),
-        });
+        return Err(Mistake::new(
+            format!("--slo {text}"),
+            "the highest rate is what is searched for",
+        )
+        .hint("name what shall stay low, as in 'p99<20ms' or 'errors<0.1%'"));
     }
     Ok(objective)
 }

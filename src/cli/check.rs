@@ -80,11 +80,10 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
     }
     let base = typed_values(args, "base").pop();
     match (&base, needs_base) {
-        (None, Some(text)) => mistakes.push(Mistake {
-            place: format!("--check {text}"),
-            why: "there is no base to compare with".to_owned(),
-            hint: Some("name a run with --base RUN".to_owned()),
-        }),
+        (None, Some(text)) => mistakes.push(
+            Mistake::new(format!("--check {text}"), "there is no base to compare with")
+                .hint("name a run with --base RUN"),
+        ),
         (Some(run), _) => mistakes.extend(read_base(run, args).err()),
         (None, None) => {}
     }
@@ -92,11 +91,10 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
         for path in typed_values(args, name) {
             // Opening creates it: a typo is told in the first second, not after an hour.
             if let Err(e) = OpenOptions::new().create(true).append(true).open(&path) {
-                mistakes.push(Mistake {
-                    place: format!("--{name} {path}"),
-                    why: e.to_string(),
-                    hint: Some("name a file in a folder that is there".to_owned()),
-                });
+                mistakes.push(
+                    Mistake::new(format!("--{name} {path}"), e.to_string())
+                        .hint("name a file in a folder that is there"),
+                );
             }
         }
     }
@@ -107,10 +105,9 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
 fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, RunFindings), Mistake> {
     let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
     let loaded = find_run(run, Path::new(&dirs)).and_then(|dir| read_run(&dir));
-    loaded.map_err(|e| Mistake {
-        place: format!("--base {run}"),
-        why: e.root_cause().to_string(),
-        hint: Some("`latest`, a folder, or its name below the runs folder".to_owned()),
+    loaded.map_err(|e| {
+        Mistake::new(format!("--base {run}"), e.root_cause().to_string())
+            .hint("`latest`, a folder, or its name below the runs folder")
     })
 }
 

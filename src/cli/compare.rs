@@ -12,7 +12,7 @@ use crate::analysis::{
 };
 use crate::archive::{RunRecord, RunState};
 use crate::base::units::parse_share;
-use crate::plan::{Mistake, Mistakes, nearest_name};
+use crate::plan::{Mistake, Mistakes, did_you_mean};
 use crate::report::{self as formats, FORMATS, ReportStyle};
 
 use super::context::CliContext;
@@ -153,13 +153,13 @@ fn parse_sides(
     let text = |name: &str| args.get_one::<String>(name).expect("it has a default").as_str();
     let mut mistakes = Vec::new();
     let mut mistake = |place: &str, why: String, hint: String| {
-        mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint) });
+        mistakes.push(Mistake::new(place, why).hint(hint));
     };
     let metric = metric_name(text("metric"));
     if metric.is_none() {
         let known = metric_names();
-        let near = nearest_name(text("metric"), known.iter().copied());
-        let near = near.map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+        let near = did_you_mean(text("metric"), known.iter().copied());
+        let near = near.map(|near| near + " ").unwrap_or_default();
         let why = format!("there is no metric {}", text("metric"));
         mistake("--metric", why, format!("{near}metrics: {}", known.join(", ")));
     }
@@ -185,7 +185,7 @@ fn parse_sides(
 fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
     let (mut runs, mut mistakes) = (Vec::new(), Vec::new());
     let mut mistake = |why: String, hint: &str| {
-        mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
+        mistakes.push(Mistake::new(place, why).hint(hint));
     };
     for dir in dirs {
         let run = match load_run(dir) {
@@ -234,7 +234,7 @@ fn check_sides(base: &[RunRecord], other: &[RunRecord]) -> anyhow::Result<()> {
     let Some(run) = twice else { return Ok(()) };
     let why = format!("{} is named twice", run.meta.id);
     let hint = Some("each run counts once".to_owned());
-    Err(Mistake { place: "RUN".to_owned(), why, hint }.into())
+    Err(Mistake::new("RUN", why).maybe_hint(hint).into())
 }
 
 /// Runs of different experiments say nothing about each other.
@@ -242,12 +242,12 @@ fn check_same_experiment(differences: &[SetupDifference]) -> anyhow::Result<()> 
     let mistakes: Vec<Mistake> = differences
         .iter()
         .filter(|difference| difference.is_another_experiment())
-        .map(|d| Mistake {
-            place: format!("{} {}", d.kind.as_str(), d.name),
-            why: format!("the base has {}, the other {}: not the same experiment", d.base, d.other),
-            hint: Some(
-                "compare runs that did the same; --force compares these all the same".to_owned(),
-            ),
+        .map(|d| {
+            Mistake::new(
+                format!("{} {}", d.kind.as_str(), d.name),
+                format!("the base has {}, the other {}: not the same experiment", d.base, d.other),
+            )
+            .hint("compare runs that did the same; --force compares these all the same")
         })
         .collect();
     if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }

@@ -202,22 +202,17 @@ pub(super) fn parse_sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> 
             Some((name, value)) if !name.is_empty() => {
                 plan.settings.push((name.to_owned(), value.to_owned()));
             }
-            _ => mistakes.push(flag_mistake("--set", format!("`{setting}` has no `=`"))),
+            _ => mistakes.push(Mistake::new("--set", format!("`{setting}` has no `=`"))),
         }
     }
     match args.get_one::<String>("pool").map(|text| text.parse()).transpose() {
         Ok(Some(ByteSize::TimesPool(_))) => {
-            mistakes
-                .push(flag_mistake("--pool", "the pool can't be a multiple of itself".to_owned()));
+            mistakes.push(Mistake::new("--pool", "the pool can't be a multiple of itself"));
         }
         Ok(pool) => plan.pool = pool,
-        Err(e) => mistakes.push(flag_mistake("--pool", e.to_string())),
+        Err(e) => mistakes.push(Mistake::new("--pool", e.to_string())),
     }
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes)) }
-}
-
-fn flag_mistake(place: &str, why: String) -> Mistake {
-    Mistake { place: place.to_owned(), why, hint: None }
 }
 
 /// The address that environment, option files and words name together; asks for the password if told to.

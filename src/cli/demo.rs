@@ -91,7 +91,7 @@ fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
     let (pool, size) = if args.get_flag("quick") { QUICK } else { USUAL };
     let mut wrong = |name: &str, why: String| {
         let place = format!("--{name}");
-        mistakes.push(Mistake { place, why, hint: None });
+        mistakes.push(Mistake::new(place, why));
     };
     let mut count = |name: &str| {
         let read = text(name).map(units::parse_count).transpose();

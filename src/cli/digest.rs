@@ -98,7 +98,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 fn log_mistake(path: &Path, why: &str) -> anyhow::Error {
     let hint =
         Some("give a log that the server wrote to a file, or - for standard input".to_owned());
-    Mistake { place: path.display().to_string(), why: why.to_owned(), hint }.into()
+    Mistake::new(path.display().to_string(), why).maybe_hint(hint).into()
 }
 
 /// Logs being read.

@@ -58,7 +58,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let dir = PathBuf::from(args.get_one::<String>("dir").expect("it has a default"));
     if !dir.is_dir() {
         let why = format!("{} is no folder", dir.display());
-        return Err(Mistake { place: "--dir".to_owned(), why, hint: None }.into());
+        return Err(Mistake::new("--dir", why).into());
     }
     let target = match connection::is_server_named(args) {
         true => connection::resolve_target(args, context, &TargetPlan::None)?,

@@ -211,11 +211,7 @@ mod tests {
     use anyhow::Context as _;
 
     fn mistake(place: &str, hint: Option<&str>) -> Mistake {
-        Mistake {
-            place: place.to_owned(),
-            why: "is wrong".to_owned(),
-            hint: hint.map(str::to_owned),
-        }
+        Mistake::new(place, "is wrong").maybe_hint(hint.map(str::to_owned))
     }
 
     #[test]

@@ -98,11 +98,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 
 fn parse_plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
     let mut mistakes = Vec::new();
-    let mistake = |place: &str, why: String, hint: &str| Mistake {
-        place: place.to_owned(),
-        why,
-        hint: Some(hint.to_owned()),
-    };
+    let mistake = |place: &str, why: String, hint: &str| Mistake::new(place, why).hint(hint);
     let mut tables = Vec::new();
     for word in args.get_many::<String>("choice").into_iter().flatten() {
         match parse_choices(word) {
@@ -149,15 +145,15 @@ fn confirm_cost(target: &Target, args: &ArgMatches, context: &CliContext) -> any
     let warmth = read_pool_status(&mut target.connect(&context.stop)?)?;
     let (bytes, seconds) = (warmth.total_bytes(), estimate_seconds(&warmth));
     if bytes > ASK_ABOVE_BYTES && !args.get_flag("yes") {
-        let mistake = Mistake {
-            place: "hotset save".to_owned(),
-            why: format!(
+        let mistake = Mistake::new(
+            "hotset save",
+            format!(
                 "the pool has {}: a look at its LRU list takes the server about {seconds:.0} s, \
                  and holds up what reads from disk meanwhile",
                 show_bytes(bytes)
             ),
-            hint: Some("say --yes if that is fine".to_owned()),
-        };
+        )
+        .hint("say --yes if that is fine");
         return Err(Mistakes(vec![mistake]).into());
     }
     if seconds >= 0.5 && !args.get_flag("quiet") {

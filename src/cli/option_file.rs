@@ -104,7 +104,7 @@ fn read_file(
     depth: usize,
     findings: &mut OptionFileContents,
 ) {
-    let mistake = |why: String| Mistake { place: path.display().to_string(), why, hint: None };
+    let mistake = |why: String| Mistake::new(path.display().to_string(), why);
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) => {
@@ -145,7 +145,7 @@ fn take_options(
             OptionFileLine::Option { .. } => {}
             OptionFileLine::Include(_) | OptionFileLine::IncludeDir(_) if depth == DEEPEST => {
                 let why = format!("more than {DEEPEST} files include each other");
-                findings.mistakes.push(Mistake { place, why, hint: None });
+                findings.mistakes.push(Mistake::new(place, why));
             }
             OptionFileLine::Include(file) => {
                 read_file(Path::new(&file), false, groups, depth + 1, findings)
@@ -157,7 +157,7 @@ fn take_options(
             }
             OptionFileLine::Wrong(why) => {
                 let hint = Some("a line is [group], name=value, or begins with #".to_owned());
-                findings.mistakes.push(Mistake { place, why: why.to_owned(), hint });
+                findings.mistakes.push(Mistake::new(place, why).maybe_hint(hint));
             }
         }
     }
@@ -176,10 +176,8 @@ fn option_files_in(dir: &Path) -> Vec<PathBuf> {
 fn read_login_path(choice: &OptionFileChoice, findings: &mut OptionFileContents) {
     let in_home = || choice.home.as_ref().map(|home| home.join(".mylogin.cnf"));
     let Some(path) = choice.login_file.clone().or_else(in_home) else { return };
-    let mistake = |why: String, hint: Option<String>| Mistake {
-        place: path.display().to_string(),
-        why,
-        hint,
+    let mistake = |why: String, hint: Option<String>| {
+        Mistake::new(path.display().to_string(), why).maybe_hint(hint)
     };
     let asked = choice.login_path.is_some();
     let bytes = match fs::read(&path) {

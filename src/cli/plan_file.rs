@@ -38,7 +38,7 @@ pub(super) fn read_user_plan(path: &Path, context: &CliContext) -> anyhow::Resul
 /// All mistakes together, each with file and line.
 pub(super) fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     let place = path.display().to_string();
-    let wrong = |why: String| Mistake { place: place.clone(), why, hint: None };
+    let wrong = |why: String| Mistake::new(place.clone(), why);
     let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
     plan::from_toml(&text, &known_plugins()).map_err(|mut mistakes| {
         mistakes.iter_mut().for_each(|m| m.place = format!("{place} {}", m.place));

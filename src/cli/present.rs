@@ -9,7 +9,7 @@ use super::report::{render_report, write_page};
 use crate::analysis::{RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
-use crate::plan::{CONSENT, Mistake, nearest_name};
+use crate::plan::{CONSENT, Mistake, did_you_mean};
 use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
@@ -45,13 +45,11 @@ pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mist
     let ids: Vec<String> = typed.map(id).collect();
     let is_known = |id: &str| is_consent(id) || caveat_ids().any(|known| known == id);
     let unknown = ids.iter().filter(|id| !is_known(id));
-    let mistake = |id: &String| Mistake {
-        place: "--allow".to_owned(),
-        why: format!("no caveat is named {id}"),
-        hint: Some(nearest_name(id, caveat_ids()).map_or_else(
-            || "docs/reading-results.md lists them".to_owned(),
-            |near| format!("did you mean {near}?"),
-        )),
+    let mistake = |id: &String| {
+        Mistake::new("--allow", format!("no caveat is named {id}")).hint(
+            did_you_mean(id, caveat_ids())
+                .unwrap_or_else(|| "docs/reading-results.md lists them".to_owned()),
+        )
     };
     let mistakes: Vec<Mistake> = unknown.map(mistake).collect();
     if mistakes.is_empty() { Ok(ids) } else { Err(mistakes) }

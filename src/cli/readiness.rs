@@ -66,11 +66,13 @@ pub(super) fn run(
     // One that was idle when it was saved says nothing of its users.
     let accesses = accesses.filter(|n| *n > 0.0);
     if budget.is_some() && accesses.is_none() {
-        return Err(Mistakes(vec![Mistake {
-            place: "--budget".to_owned(),
-            why: "the hot set's server had no accesses to its pages while it was saved".to_owned(),
-            hint: Some("give their number per second with --accesses".to_owned()),
-        }])
+        return Err(Mistakes(vec![
+            Mistake::new(
+                "--budget",
+                "the hot set's server had no accesses to its pages while it was saved",
+            )
+            .hint("give their number per second with --accesses"),
+        ])
         .into());
     }
     let mut notes = Vec::new();

@@ -99,11 +99,10 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     let logs: Vec<&String> = args.get_many("log").into_iter().flatten().collect();
     for log in &logs {
         if log.contains(',') {
-            mistakes.push(Mistake {
-                place: (*log).clone(),
-                why: "a comma in a log's name would make two of it".to_owned(),
-                hint: Some("name its folder, or a link to it".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new((*log).clone(), "a comma in a log's name would make two of it")
+                    .hint("name its folder, or a link to it"),
+            );
         }
     }
     let mut give = |name: &str, value: String| given.push((name.to_owned(), value));
@@ -124,16 +123,12 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     let timing = args.get_one::<String>(&bench::option_id("timing"));
     match (is_open, timing.map(String::as_str)) {
         (true, None | Some(AT_RATE)) => give("timing", AT_RATE.to_owned()),
-        (true, Some(timing)) => mistakes.push(Mistake {
-            place: format!("--timing {timing}"),
-            why: "a rate says itself when statements begin".to_owned(),
-            hint: Some("leave out --rate or --stages, or --timing".to_owned()),
-        }),
-        (false, Some(AT_RATE)) => mistakes.push(Mistake {
-            place: "--timing arrival".to_owned(),
-            why: "there is no rate".to_owned(),
-            hint: Some("add --rate=1000".to_owned()),
-        }),
+        (true, Some(timing)) => mistakes.push(
+            Mistake::new(format!("--timing {timing}"), "a rate says itself when statements begin")
+                .hint("leave out --rate or --stages, or --timing"),
+        ),
+        (false, Some(AT_RATE)) => mistakes
+            .push(Mistake::new("--timing arrival", "there is no rate").hint("add --rate=1000")),
         (false, _) => {}
     }
     match workload::check_options(kind, &given) {

@@ -90,12 +90,9 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let format = report::find_format(name).expect("clap knows only the formats in the list");
     let no_header = args.get_flag("no-header");
     if no_header && !name.starts_with("csv") {
-        return Err(Mistake {
-            place: "--no-header".to_owned(),
-            why: format!("{name} has no line of names"),
-            hint: Some("it is for --format csv and csv-summary".to_owned()),
-        }
-        .into());
+        return Err(Mistake::new("--no-header", format!("{name} has no line of names"))
+            .hint("it is for --format csv and csv-summary")
+            .into());
     }
     let format: &dyn ReportFormat = if no_header { &HeaderlessCsv(format) } else { format };
     let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
@@ -162,20 +159,14 @@ fn report_runs(
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     if !report::MULTI_RUN_FORMATS.contains(&format) {
-        return Err(Mistake {
-            place: format!("--format {format}"),
-            why: "it shows one run only".to_owned(),
-            hint: Some(format!("of several runs: {}", report::MULTI_RUN_FORMATS.join(" or "))),
-        }
-        .into());
+        return Err(Mistake::new(format!("--format {format}"), "it shows one run only")
+            .hint(format!("of several runs: {}", report::MULTI_RUN_FORMATS.join(" or ")))
+            .into());
     }
     if args.get_many::<String>("check").is_some() {
-        return Err(Mistake {
-            place: "--check".to_owned(),
-            why: "it is not clear which of the runs must hold it".to_owned(),
-            hint: Some("report one run, and name another one with --base".to_owned()),
-        }
-        .into());
+        return Err(Mistake::new("--check", "it is not clear which of the runs must hold it")
+            .hint("report one run, and name another one with --base")
+            .into());
     }
     let load_one = |run: &&String| read_run(&find_run(run, runs_dir)?);
     let loaded = runs.iter().map(load_one).collect::<anyhow::Result<Vec<_>>>()?;
@@ -209,7 +200,7 @@ pub(super) fn find_run(run: &str, runs_dir: &Path) -> anyhow::Result<PathBuf> {
 /// A wrong folder is wrong input.
 fn run_mistake(error: &archive::ArchiveError) -> anyhow::Error {
     let (why, hint) = (error.to_string(), Some(error.hint().to_owned()));
-    Mistake { place: "RUN".to_owned(), why, hint }.into()
+    Mistake::new("RUN", why).maybe_hint(hint).into()
 }
 
 /// A run folder's contents. Loads of folders that keep no facts of their workload get today's, by its name and options.

@@ -134,10 +134,8 @@ fn read_plan(given: &Path, context: &CliContext) -> anyhow::Result<(Plan, Option
         return Ok((plan_file::read_user_plan(given, context)?, None));
     }
     // Says what is wrong with a folder that is no run's, or a newer sweat's.
-    archive::read_meta(given).map_err(|error| Mistake {
-        place: given.display().to_string(),
-        why: error.to_string(),
-        hint: Some(error.hint().to_owned()),
+    archive::read_meta(given).map_err(|error| {
+        Mistake::new(given.display().to_string(), error.to_string()).hint(error.hint().to_owned())
     })?;
     Ok((plan_file::read_plan(&given.join("plan.toml"))?, archive::read_plan_lock(given)?))
 }
@@ -150,22 +148,22 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
         let read = parse_count(text(name)?);
         let count = read.ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         if count.is_none() {
-            mistakes.push(Mistake {
-                place: format!("--{name}"),
-                why: "it is no number of blocks".to_owned(),
-                hint: Some("as in 6".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new(format!("--{name}"), "it is no number of blocks").hint("as in 6"),
+            );
         }
         count
     };
     plan.blocks = count("blocks").unwrap_or(plan.blocks);
     plan.until_clear = count("until-clear").or(plan.until_clear);
     if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
-        mistakes.push(Mistake {
-            place: "--until-clear".to_owned(),
-            why: format!("it is no more than the {} blocks of the plan", plan.blocks),
-            hint: Some("the most blocks there may be; or fewer --blocks".to_owned()),
-        });
+        mistakes.push(
+            Mistake::new(
+                "--until-clear",
+                format!("it is no more than the {} blocks of the plan", plan.blocks),
+            )
+            .hint("the most blocks there may be; or fewer --blocks"),
+        );
     }
     if let Some(name) = text("name") {
         plan.name.clone_from(name);
@@ -180,11 +178,9 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
     let kind = workload::find_kind(&plan.workload.kind)?;
     let ends = plan.load.time.is_some() || plan.load.events.is_some() || kind.ends_by_itself();
     if !ends {
-        mistakes.push(Mistake {
-            place: "load.time".to_owned(),
-            why: "nothing ends the load".to_owned(),
-            hint: Some("add time = \"30s\" to [load]".to_owned()),
-        });
+        mistakes.push(
+            Mistake::new("load.time", "nothing ends the load").hint("add time = \"30s\" to [load]"),
+        );
     }
     if !mistakes.is_empty() {
         return Err(Mistakes(mistakes).into());

@@ -185,8 +185,8 @@ fn choose_sandbox(args: &ArgMatches, home: &HomeFolders) -> anyhow::Result<Strin
     } else {
         format!("there are: {}", names.join(", "))
     };
-    let why = "say which sandbox".to_owned();
-    Err(Mistake { place: "NAME".to_owned(), why, hint: Some(hint) }.into())
+    let why = "say which sandbox";
+    Err(Mistake::new("NAME", why).hint(hint).into())
 }
 
 fn start_sandbox(
@@ -238,13 +238,11 @@ fn has_port(args: &ArgMatches) -> anyhow::Result<bool> {
     if port.is_empty() {
         return Ok(true);
     }
-    Err(Mistake {
-        place: format!("--port {port}"),
-        why: "the port of a sandbox can't be chosen: a free one is".to_owned(),
-        hint: Some(
-            "say --tcp; what is printed, and `sweat sandbox list`, shows the port".to_owned(),
-        ),
-    }
+    Err(Mistake::new(
+        format!("--port {port}"),
+        "the port of a sandbox can't be chosen: a free one is",
+    )
+    .hint("say --tcp; what is printed, and `sweat sandbox list`, shows the port")
     .into())
 }
 
@@ -373,8 +371,8 @@ fn destroy_sandboxes(
     if failed.is_empty() {
         return Ok(CommandOutcome::Done);
     }
-    let hint = "see `sweat sandbox list`".to_owned();
-    Err(HintedError { why: failed.join("; "), hint }.into())
+    let hint = "see `sweat sandbox list`";
+    Err(HintedError { why: failed.join("; "), hint: hint.to_owned() }.into())
 }
 
 #[cfg(test)]

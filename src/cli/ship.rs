@@ -128,7 +128,7 @@ impl ShipArgs {
         let known = |name: &str| text(name).expect("it has a default");
         let mut mistakes = Vec::new();
         let mut wrong = |name: &str, why: String| {
-            mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
+            mistakes.push(Mistake::new(format!("--{name}"), why));
         };
         let mut size = |name: &str| match known(name).parse::<ByteSize>() {
             Ok(ByteSize::Bytes(bytes)) => bytes,
@@ -216,11 +216,7 @@ pub(super) fn read_token_file(path: &Path, context: &CliContext) -> anyhow::Resu
 
 /// `for=10m,long_query_time=0`
 fn parse_turn_on(args: &ArgMatches) -> Result<Option<(Nanos, SlowLogRequest)>, Mistake> {
-    let wrong = |why: String, hint: &str| Mistake {
-        place: "--turn-on".to_owned(),
-        why,
-        hint: Some(hint.to_owned()),
-    };
+    let wrong = |why: String, hint: &str| Mistake::new("--turn-on", why).hint(hint);
     let Some(words) = args.get_many::<String>("turn-on") else { return Ok(None) };
     let (mut time, mut variables) = (None, Vec::new());
     for word in words {
@@ -241,8 +237,8 @@ fn parse_turn_on(args: &ArgMatches) -> Result<Option<(Nanos, SlowLogRequest)>, M
     let asked = SlowLogRequest { variables, is_table: args.get_flag("table") };
     asked.check_names()?;
     if !args.contains_id("allow") {
-        let why = "changes the server's global variables, and nobody has allowed it".to_owned();
-        return Err(wrong(why, "add --allow logging"));
+        let why = "changes the server's global variables, and nobody has allowed it";
+        return Err(wrong(why.to_owned(), "add --allow logging"));
     }
     Ok(Some((Nanos::from(time), asked)))
 }

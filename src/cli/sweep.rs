@@ -92,11 +92,9 @@ fn plan_from_args(
         Some(Ok(sweep)) => plan.sweep = Some(sweep),
         Some(Err(list)) => mistakes.extend(list),
         None if plan.sweep.is_some() => {}
-        None => mistakes.push(Mistake {
-            place: "sweep".to_owned(),
-            why: "nothing is varied".to_owned(),
-            hint: Some("say what, as in threads=1,2,4,8".to_owned()),
-        }),
+        None => mistakes.push(
+            Mistake::new("sweep", "nothing is varied").hint("say what, as in threads=1,2,4,8"),
+        ),
     }
     mistakes.extend(apply_blocks(&mut plan, args));
     if let Some(sweep) = &plan.sweep {
@@ -109,11 +107,10 @@ fn plan_from_args(
         }
         mistakes.extend(axis_conflict(&sweep.axis, args));
         if sweep.axis == RATE && plan.load.arrival.stages().is_some() {
-            mistakes.push(Mistake {
-                place: "--stages".to_owned(),
-                why: "rate is what is varied".to_owned(),
-                hint: Some("leave out the stages, or vary something else".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new("--stages", "rate is what is varied")
+                    .hint("leave out the stages, or vary something else"),
+            );
         }
     }
     plan.order = OrderPlan::Shuffled;
@@ -125,10 +122,8 @@ fn apply_blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
     let text = args.get_one::<String>("blocks")?;
     let count = parse_count(text).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
     plan.blocks = count.unwrap_or(plan.blocks);
-    count.is_none().then(|| Mistake {
-        place: "--blocks".to_owned(),
-        why: format!("`{text}` is no number of blocks"),
-        hint: Some("as in 3".to_owned()),
+    count.is_none().then(|| {
+        Mistake::new("--blocks", format!("`{text}` is no number of blocks")).hint("as in 3")
     })
 }
 
@@ -136,22 +131,19 @@ fn apply_blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
 fn axis_conflict(axis: &str, args: &ArgMatches) -> Option<Mistake> {
     let given = args.get_one::<String>(if axis == RATE { RATE } else { THREADS });
     let is_axis = axis == RATE || axis == THREADS;
-    given.filter(|_| is_axis).map(|_| Mistake {
-        place: format!("--{axis}"),
-        why: format!("{axis} is what is varied"),
-        hint: Some(format!("leave out --{axis}")),
+    given.filter(|_| is_axis).map(|_| {
+        Mistake::new(format!("--{axis}"), format!("{axis} is what is varied"))
+            .hint(format!("leave out --{axis}"))
     })
 }
 
 fn axis_mistake(axis: &str, why: String) -> Mistake {
-    Mistake { place: axis.to_owned(), why, hint: Some("as in threads=1,2,4,8".to_owned()) }
+    Mistake::new(axis, why).hint("as in threads=1,2,4,8")
 }
 
 /// Reads `threads=1,2,4..64`.
 fn parse_sweep(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
-    let mistake = |why: String, hint: &str| {
-        vec![Mistake { place: text.to_owned(), why, hint: Some(hint.to_owned()) }]
-    };
+    let mistake = |why: String, hint: &str| vec![Mistake::new(text, why).hint(hint)];
     let Some((axis, values)) = text.split_once('=') else {
         let hint = "threads, rate or a setting and its values, as in threads=1,2,4,8";
         return Err(mistake("what is varied has no values".to_owned(), hint));

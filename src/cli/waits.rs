@@ -122,7 +122,9 @@ fn plan_from_args(
     if let Some(text) = args.get_one::<String>("blocks") {
         match text.parse::<u32>() {
             Ok(blocks) if (1..=MOST_BLOCKS).contains(&blocks) => plan.blocks = blocks,
-            _ => mistakes.push(flag_mistake("--blocks", "is no number of blocks", "1 to 1000")),
+            _ => {
+                mistakes.push(Mistake::new("--blocks", "is no number of blocks").hint("1 to 1000"))
+            }
         }
     }
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
@@ -134,7 +136,9 @@ fn plan_without_load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<
     plan.target = connection::resolve_target(args, context, &TargetPlan::None)?;
     if matches!(plan.target, TargetPlan::Sandbox(_)) {
         let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
-        return Err(flag_mistake("--sandbox", "a throw-away server waits for nobody", hint).into());
+        return Err(Mistake::new("--sandbox", "a throw-away server waits for nobody")
+            .hint(hint)
+            .into());
     }
     plan.load.workers = 1;
     plan.load.arrival = ArrivalPlan::Closed { think: THINK };
@@ -144,14 +148,10 @@ fn plan_without_load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<
     Ok(plan)
 }
 
-fn flag_mistake(place: &str, why: &str, hint: &str) -> Mistake {
-    Mistake { place: place.to_owned(), why: why.to_owned(), hint: Some(hint.to_owned()) }
-}
-
 /// `innodb_buffer_pool_instances=1,2,4`
 fn parse_sweep(text: &str, plan: &Plan) -> Result<SweepPlan, Mistake> {
     let hint = "as in --sweep innodb_buffer_pool_instances=1,2,4";
-    let wrong = |why: &str| flag_mistake("--sweep", why, hint);
+    let wrong = |why: &str| Mistake::new("--sweep", why).hint(hint);
     let (axis, values) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;
     let values = values.split(',').map(|value| value.trim().to_owned()).collect();
     let axis = axis.trim().replace('-', "_");
@@ -177,7 +177,7 @@ fn apply_sweep(plan: &mut Plan, sweep: SweepPlan, context: &CliContext) -> anyho
     }
     let variants = sweep.to_variants(&template);
     plan.variants =
-        variants.map_err(|why| flag_mistake("--sweep", &why.join("; "), "see --help"))?;
+        variants.map_err(|why| Mistake::new("--sweep", why.join("; ")).hint("see --help"))?;
     plan.sweep = Some(sweep);
     Ok(())
 }

@@ -426,15 +426,15 @@ fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Comma
     }
     let pay = args.get_flag("per-index");
     if pay && warmth.total_bytes() > ASK_ABOVE_BYTES && !args.get_flag("yes") {
-        let mistake = Mistake {
-            place: "--per-index".to_owned(),
-            why: format!(
+        let mistake = Mistake::new(
+            "--per-index",
+            format!(
                 "the pool has {}: a look at every page takes the server about {:.0} s",
                 show_bytes(warmth.total_bytes()),
                 estimate_seconds(&warmth)
             ),
-            hint: Some("say --yes as well if that is fine".to_owned()),
-        };
+        )
+        .hint("say --yes as well if that is fine");
         return Err(Mistakes(vec![mistake]).into());
     }
     let clock = RealClock::start_now();

@@ -94,10 +94,8 @@ pub fn run_load(
     stop: &Stop,
     on_interval: &mut dyn FnMut(&Interval),
 ) -> anyhow::Result<Recording> {
-    let mistake = |place: &str, why: &str, hint: Option<&str>| Mistake {
-        place: place.to_owned(),
-        why: why.to_owned(),
-        hint: hint.map(str::to_owned),
+    let mistake = |place: &str, why: &str, hint: Option<&str>| {
+        Mistake::new(place, why).maybe_hint(hint.map(str::to_owned))
     };
     if load.workers == 0 {
         return Err(mistake("load.workers", "a load needs at least one", None).into());

@@ -58,9 +58,7 @@ fn instance_mistakes(
     pool: Option<u64>,
     settings: &[(String, String)],
 ) -> Vec<Mistake> {
-    let refuse = |why: String, hint: &str| {
-        vec![Mistake { place: INSTANCES.to_owned(), why, hint: Some(hint.to_owned()) }]
-    };
+    let refuse = |why: String, hint: &str| vec![Mistake::new(INSTANCES.to_owned(), why).hint(hint)];
     if identity.feature_text(Feature::PoolInstances).is_none() {
         return refuse(
             format!(

@@ -19,11 +19,7 @@ pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
     let mut mistakes: Vec<Mistake> =
         check_open_files(most_workers(plan), raise_file_limit()).into_iter().collect();
     if !matches!(plan.target, TargetPlan::Sandbox(_)) {
-        let refuse = |place: &str, why: &str| Mistake {
-            place: place.to_owned(),
-            why: why.to_owned(),
-            hint: Some("use [sandbox]".to_owned()),
-        };
+        let refuse = |place: &str, why: &str| Mistake::new(place, why).hint("use [sandbox]");
         if plan.cold {
             mistakes.push(refuse("cold", "only a server that sweat started is restarted"));
         }
@@ -69,13 +65,11 @@ fn most_workers(plan: &Plan) -> u64 {
 
 fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {
     let needed = workers + OWN_SESSIONS;
-    let refuse = |name: &str, most: u64, taken: u64| Mistake {
-        place: "--threads".to_owned(),
-        why: format!(
+    let refuse = |name: &str, most: u64, taken: u64| {
+        Mistake::new("--threads", format!(
             "{workers} workers and {OWN_SESSIONS} sessions of our own are more than {name} allows: \
              {most}, of which {taken} are taken"
-        ),
-        hint: Some(match most.saturating_sub(taken + OWN_SESSIONS) {
+        )).hint(match most.saturating_sub(taken + OWN_SESSIONS) {
             0 => format!(
                 "none is left for workers: raise {name} on the server to {}, or end other sessions",
                 needed + taken
@@ -83,7 +77,7 @@ fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {
             left => {
                 format!("use at most {left}, or raise {name} on the server to {}", needed + taken)
             }
-        }),
+        })
     };
     if needed + allowed.taken > allowed.all {
         return Some(refuse("max_connections", allowed.all, allowed.taken));
@@ -102,11 +96,13 @@ fn raise_file_limit() -> Option<u64> {
 fn check_open_files(workers: u64, limit: Option<u64>) -> Option<Mistake> {
     let needed = workers + OWN_FILES;
     let limit = limit.filter(|limit| needed > *limit)?;
-    Some(Mistake {
-        place: "--threads".to_owned(),
-        why: format!("{workers} workers need {needed} open files, the system allows us {limit}"),
-        hint: Some(format!("raise it with `ulimit -Hn {needed}` as root, or use fewer")),
-    })
+    Some(
+        Mistake::new(
+            "--threads",
+            format!("{workers} workers need {needed} open files, the system allows us {limit}"),
+        )
+        .hint(format!("raise it with `ulimit -Hn {needed}` as root, or use fewer")),
+    )
 }
 
 /// `32768\t60999`: a connection needs a local port of its own.
@@ -114,10 +110,12 @@ fn check_local_ports(workers: u64, range: &str) -> Option<Mistake> {
     let mut ends = range.split_whitespace().map(str::parse::<u64>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     let there = (last + 1).saturating_sub(first);
-    (workers + OWN_SESSIONS > there).then(|| Mistake {
-        place: "--threads".to_owned(),
-        why: format!("{workers} TCP connections need as many local ports, and there are {there}"),
-        hint: Some("use the socket, or widen net.ipv4.ip_local_port_range".to_owned()),
+    (workers + OWN_SESSIONS > there).then(|| {
+        Mistake::new(
+            "--threads",
+            format!("{workers} TCP connections need as many local ports, and there are {there}"),
+        )
+        .hint("use the socket, or widen net.ipv4.ip_local_port_range")
     })
 }
 

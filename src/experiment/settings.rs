@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SET_GLOBAL;
 use crate::client::{Session, Target};
-use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, nearest_name};
+use crate::plan::{Mistake, Mistakes, Plan, TargetPlan, did_you_mean};
 use crate::server::Settings;
 use crate::server::journal::{self, VariableRefusal};
 use crate::server::sandbox::validate_settings;
@@ -50,17 +50,16 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
             let any = !sandbox.settings.is_empty() || variants.iter().any(|(_, s)| !s.is_empty());
             if any { validate_settings(sandbox, &variants)? } else { Vec::new() }
         }
-        TargetPlan::None if has_settings(plan) => vec![Mistake {
-            place: "variant.set".to_owned(),
-            why: "there is no server to set".to_owned(),
-            hint: Some("add [sandbox] to the plan".to_owned()),
-        }],
-        TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![Mistake {
-            place: "variant.set".to_owned(),
-            why: "variables of a server that sweat did not start are set only if you say so"
-                .to_owned(),
-            hint: Some(format!("type --allow {SET_GLOBAL}; old values are put back at the end")),
-        }],
+        TargetPlan::None if has_settings(plan) => vec![
+            Mistake::new("variant.set", "there is no server to set").hint("add [sandbox] to the plan"),
+        ],
+        TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![
+            Mistake::new(
+                "variant.set",
+                "variables of a server that sweat did not start are set only if you say so",
+            )
+            .hint(format!("type --allow {SET_GLOBAL}; old values are put back at the end")),
+        ],
         _ => Vec::new(),
     };
     to_result(mistakes)
@@ -78,7 +77,7 @@ pub(super) fn check_foreign_settings(plan: &Plan, session: &mut Session) -> anyh
             let Some(refusal) = refusal else { continue };
             let (why, hint) = refusal_text(session, name, refusal)?;
             let place = format!("variant {}: {name}", variant.name);
-            mistakes.push(Mistake { place, why, hint });
+            mistakes.push(Mistake::new(place, why).maybe_hint(hint));
         }
     }
     to_result(mistakes)
@@ -92,8 +91,7 @@ fn refusal_text(
     Ok(match refusal {
         VariableRefusal::Unknown => {
             let known = read_variables(session)?;
-            let near = nearest_name(&name.to_lowercase(), known.keys().map(String::as_str));
-            let hint = near.map(|near| format!("did you mean {near}?"));
+            let hint = did_you_mean(&name.to_lowercase(), known.keys().map(String::as_str));
             ("this server has no such variable".to_owned(), hint)
         }
         VariableRefusal::ReadOnly => (
@@ -197,13 +195,13 @@ fn check_requested(
                 let text = format!("{name} was asked as {value}, the server calls it {now}");
                 remarks.notes.push(text);
             }
-            SettingMatch::Other => mistakes.push(Mistake {
-                place: name.clone(),
-                why: format!("{value} was asked, and the server runs with {now}"),
-                hint: Some(
-                    "give a value that the server keeps, or leave the setting out".to_owned(),
-                ),
-            }),
+            SettingMatch::Other => mistakes.push(
+                Mistake::new(
+                    name.clone(),
+                    format!("{value} was asked, and the server runs with {now}"),
+                )
+                .hint("give a value that the server keeps, or leave the setting out"),
+            ),
         }
     }
     to_result(mistakes)?;

@@ -2,7 +2,7 @@
 //! `p99 < 20ms for 95% of seconds`. A metric may name a class: `p99 new_order < 20ms`.
 
 use super::objective::{Metric, Objective, Relation};
-use super::{Mistake, nearest_name};
+use super::{Mistake, did_you_mean};
 
 /// One check.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,11 +104,7 @@ impl Check {
 }
 
 fn check_mistake(text: &str, why: &str, example: &str) -> Mistake {
-    Mistake {
-        place: format!("{PLACE} {}", text.trim()),
-        why: why.to_owned(),
-        hint: Some(format!("as in '{example}'")),
-    }
+    Mistake::new(format!("{PLACE} {}", text.trim()), why).hint(format!("as in '{example}'"))
 }
 
 /// Whether intervals keep this metric.
@@ -173,13 +169,11 @@ fn split_condition<'a>(
 ) -> Result<(&'a str, Option<String>, &'a str, &'a str), Mistake> {
     let Some(at) = words.find(['<', '>', '=']) else {
         let names = ["steady", "stalls"];
-        let near = nearest_name(words, names).filter(|_| !words.contains(' '));
-        let why = "it has no `<` or `>`".to_owned();
-        let hint = match near {
-            Some(near) => format!("did you mean {near}?"),
-            None => "as in 'p99 < 20ms', 'stalls == 0' or 'steady'".to_owned(),
-        };
-        return Err(Mistake { place: format!("{PLACE} {text}"), why, hint: Some(hint) });
+        let near = did_you_mean(words, names).filter(|_| !words.contains(' '));
+        let why = "it has no `<` or `>`";
+        let hint =
+            near.unwrap_or_else(|| "as in 'p99 < 20ms', 'stalls == 0' or 'steady'".to_owned());
+        return Err(Mistake::new(format!("{PLACE} {text}"), why).hint(hint));
     };
     let (left, right) = words.split_at(at);
     let sign = SIGNS.iter().map(|(sign, _)| *sign).find(|sign| right.starts_with(sign));

@@ -15,7 +15,7 @@ pub use capacity::CapacityPlan;
 pub use check::{Check, CheckCondition, checks_in};
 pub use compare::{DecidePlan, OrderPlan, RATE, ResetPlan, SweepPlan, THREADS};
 pub use file::{CONSENT, DeclareOptions, KnownPlugins, from_toml, to_toml};
-pub use nearest::nearest_name;
+pub use nearest::{did_you_mean, nearest_name, nearest_or_all};
 pub use objective::{Metric, MetricUnit, Objective, Relation};
 pub use options::{OptionKind, OptionSpec, Options};
 pub use replay::{TimingPlan, WritesPlan};
@@ -342,6 +342,23 @@ pub struct Mistake {
     pub why: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+impl Mistake {
+    /// A mistake without a hint.
+    pub fn new(place: impl Into<String>, why: impl Into<String>) -> Mistake {
+        Mistake { place: place.into(), why: why.into(), hint: None }
+    }
+
+    /// The same with what to do.
+    pub fn hint(self, hint: impl Into<String>) -> Mistake {
+        Mistake { hint: Some(hint.into()), ..self }
+    }
+
+    /// The same with what to do, if that is known.
+    pub fn maybe_hint(self, hint: Option<impl Into<String>>) -> Mistake {
+        Mistake { hint: hint.map(Into::into), ..self }
+    }
 }
 
 /// What was asked is not begun: it is not allowed, or what it names is not there or not fit for it. Ends with the exit

@@ -19,6 +19,20 @@ pub fn nearest_name<'a>(
     begins.next().filter(|_| begins.next().is_none()).copied()
 }
 
+/// What to do about a word that is none of the names, if one is near.
+pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest_name(word, names).map(|near| format!("did you mean {near}?"))
+}
+
+/// What to do about a word that is none of the names: the nearest, or all of them.
+pub fn nearest_or_all<'a>(
+    word: &str,
+    names: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> String {
+    let names = names.into_iter();
+    did_you_mean(word, names.clone()).unwrap_or_else(|| names.collect::<Vec<_>>().join(", "))
+}
+
 /// Typos between two names, if they are few. Whole words at the beginning that are the same tell nothing:
 /// `innodb_foo` is no more like `innodb_cmp` than `foo` is like `cmp`.
 fn count_typos(word: &str, candidate: &str) -> Option<usize> {

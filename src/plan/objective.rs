@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Mistake, nearest_name};
+use super::{Mistake, did_you_mean};
 use crate::base::units::{parse_rate, parse_time, show_rate, show_time};
 
 /// What is looked at.
@@ -110,16 +110,16 @@ impl Objective {
     /// # Errors
     /// What is wrong with it, with a hint that holds a text which works.
     pub fn parse(place: &str, text: &str) -> Result<Objective, Mistake> {
-        let mistake = |why: String, hint: String| Mistake {
-            place: format!("{place} {text}"),
-            why,
-            hint: Some(hint),
-        };
+        let mistake =
+            |why: String, hint: String| Mistake::new(format!("{place} {text}"), why).hint(hint);
         let sign = RELATIONS.iter().filter_map(|(sign, r)| Some((text.find(sign)?, *sign, *r)));
         // The two-letter sign stands before its own first letter in the list, and min_by_key takes the first.
         let Some((at, sign, relation)) = sign.min_by_key(|(at, ..)| *at) else {
-            let why = "it has no `<` or `>`".to_owned();
-            return Err(mistake(why, "as in 'p99 < 20ms' or 'errors < 0.1%'".to_owned()));
+            let why = "it has no `<` or `>`";
+            return Err(mistake(
+                why.to_owned(),
+                "as in 'p99 < 20ms' or 'errors < 0.1%'".to_owned(),
+            ));
         };
         let (name, value) = (text[..at].trim(), text[at + sign.len()..].trim());
         let Some(metric) = Metric::parse(name) else {
@@ -152,10 +152,8 @@ impl Objective {
 fn metric_hint(name: &str) -> String {
     let names = METRICS.iter().flat_map(|(names, _)| names.iter().copied());
     let percentiles = ["p50", "p90", "p95", "p99", "p99.9"];
-    match nearest_name(name, names.chain(percentiles)) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "one of p50 .. p99.99, mean, max, errors, events_per_s".to_owned(),
-    }
+    did_you_mean(name, names.chain(percentiles))
+        .unwrap_or_else(|| "one of p50 .. p99.99, mean, max, errors, events_per_s".to_owned())
 }
 
 impl MetricUnit {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Mistake, nearest_name};
+use super::{Mistake, nearest_name, nearest_or_all};
 use crate::base::units::{ByteSize, parse_count, parse_rate, parse_time};
 
 /// What kind of value an option takes.
@@ -58,8 +58,7 @@ impl OptionKind {
             }
             OptionKind::Choice(words) if words.iter().any(|word| word == value) => return None,
             OptionKind::Choice(words) => {
-                let near = nearest_name(value, words.iter().map(String::as_str));
-                let hint = near.map_or(words.join(", "), |n| format!("did you mean {n}?"));
+                let hint = nearest_or_all(value, words.iter().map(String::as_str));
                 ("not one of the words it takes", hint)
             }
         };
@@ -124,15 +123,15 @@ impl Options {
                         values.insert(spec.name.clone(), value.clone());
                     }
                     Some((why, hint)) => {
-                        mistakes.push(Mistake { place: format!("--{name}"), why, hint: Some(hint) })
+                        mistakes.push(Mistake::new(format!("--{name}"), why).hint(hint))
                     }
                 },
-                None => mistakes.push(Mistake {
-                    place: format!("--{name}"),
-                    why: "no such option".to_owned(),
-                    hint: nearest_name(name, specs.iter().map(|s| s.name.as_str()))
-                        .map(|near| format!("did you mean --{near}?")),
-                }),
+                None => mistakes.push(
+                    Mistake::new(format!("--{name}"), "no such option").maybe_hint(
+                        nearest_name(name, specs.iter().map(|s| s.name.as_str()))
+                            .map(|near| format!("did you mean --{near}?")),
+                    ),
+                ),
             }
         }
         if mistakes.is_empty() { Ok(Options(values)) } else { Err(mistakes) }

@@ -47,13 +47,11 @@ pub fn find_probes(names: &[String]) -> Result<Vec<&'static dyn ProbeKind>, Mist
         return Ok(PROBES.to_vec());
     }
     let find = |name: &String| {
-        PROBES.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| Mistake {
-            place: "probes".to_owned(),
-            why: format!("no probe `{name}`"),
-            hint: Some(format!(
+        PROBES.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
+            Mistake::new("probes", format!("no probe `{name}`")).hint(format!(
                 "there are {}",
                 PROBES.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ")
-            )),
+            ))
         })
     };
     names.iter().map(find).collect()

@@ -90,11 +90,8 @@ impl SlowLogRequest {
     pub fn check_names(&self) -> Result<(), Mistake> {
         let strange = self.variables.iter().find(|(name, _)| !NAMED.contains(&name.as_str()));
         strange.map_or(Ok(()), |(name, _)| {
-            Err(Mistake {
-                place: format!("--turn-on {name}"),
-                why: "is no variable of the slow log".to_owned(),
-                hint: Some(format!("for=TIME, {}", NAMED.join(", "))),
-            })
+            Err(Mistake::new(format!("--turn-on {name}"), "is no variable of the slow log")
+                .hint(format!("for=TIME, {}", NAMED.join(", "))))
         })
     }
 }

@@ -67,12 +67,9 @@ fn snapshot_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     if !name.is_empty() && name.chars().all(good) {
         return Ok(folder.join(name));
     }
-    Err(Mistake {
-        place: format!("snapshot {name}"),
-        why: "is no name of a snapshot".to_owned(),
-        hint: Some("use letters, digits, - and _".to_owned()),
-    }
-    .into())
+    Err(Mistake::new(format!("snapshot {name}"), "is no name of a snapshot")
+        .hint("use letters, digits, - and _")
+        .into())
 }
 
 fn remove_folder(path: &Path) -> anyhow::Result<()> {

@@ -26,7 +26,7 @@ use anyhow::Context;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::{Session, Target};
-use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
+use crate::plan::{Mistake, OptionSpec, Options, did_you_mean};
 use crate::server::ServerControl;
 use crate::workload::JobProgress;
 
@@ -46,13 +46,11 @@ pub const STRATEGIES: &[&dyn WarmStrategy] = &[
 pub fn find_strategy(name: &str) -> Result<&'static dyn WarmStrategy, Mistake> {
     let found = STRATEGIES.iter().find(|strategy| strategy.name() == name).copied();
     let names = || STRATEGIES.iter().map(|strategy| strategy.name());
-    found.ok_or_else(|| Mistake {
-        place: name.to_owned(),
-        why: "no such strategy".to_owned(),
-        hint: Some(nearest_name(name, names()).map_or_else(
-            || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean {near}?"),
-        )),
+    found.ok_or_else(|| {
+        Mistake::new(name, "no such strategy").hint(
+            did_you_mean(name, names())
+                .unwrap_or_else(|| format!("one of {}", names().collect::<Vec<_>>().join(", "))),
+        )
     })
 }
 

@@ -109,10 +109,9 @@ pub(super) fn tables_option() -> OptionSpec {
 /// # Errors
 /// When it can't be understood.
 pub(super) fn chosen_tables(options: &Options) -> Result<Vec<TableChoice>, Mistake> {
-    parse_choices(options.text(TABLES).unwrap_or_default()).map_err(|error| Mistake {
-        place: format!("--{TABLES}"),
-        why: error.to_string(),
-        hint: Some("as in shop, shop.orders or `a.b`.`c`".to_owned()),
+    parse_choices(options.text(TABLES).unwrap_or_default()).map_err(|error| {
+        Mistake::new(format!("--{TABLES}"), error.to_string())
+            .hint("as in shop, shop.orders or `a.b`.`c`")
     })
 }
 

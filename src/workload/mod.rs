@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
 use crate::client;
-use crate::plan::{Mistake, OptionSpec, Options, nearest_name};
+use crate::plan::{Mistake, OptionSpec, Options, did_you_mean};
 use crate::recorder::{
     CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, StepLatency, Tally,
     WorkloadFacts,
@@ -53,13 +53,11 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
 pub fn find_kind(name: &str) -> Result<&'static dyn WorkloadKind, Mistake> {
     let found = KINDS.iter().find(|kind| kind.name() == name).copied();
     let names = || KINDS.iter().map(|kind| kind.name());
-    found.ok_or_else(|| Mistake {
-        place: name.to_owned(),
-        why: "no such workload".to_owned(),
-        hint: Some(nearest_name(name, names()).map_or_else(
-            || format!("one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean {near}?"),
-        )),
+    found.ok_or_else(|| {
+        Mistake::new(name, "no such workload").hint(
+            did_you_mean(name, names())
+                .unwrap_or_else(|| format!("one of {}", names().collect::<Vec<_>>().join(", "))),
+        )
     })
 }
 
@@ -79,12 +77,7 @@ pub fn build_workload(
         Some(_) if kind.endpoint_kind() == endpoint.kind() => {
             kind.build_workload(options, endpoint)
         }
-        Some((why, hint)) => Err(Mistake {
-            place: name.to_owned(),
-            why: why.to_owned(),
-            hint: Some(hint.to_owned()),
-        }
-        .into()),
+        Some((why, hint)) => Err(Mistake::new(name, why).hint(hint).into()),
     }
 }
 

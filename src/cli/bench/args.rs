@@ -16,7 +16,7 @@ use crate::base::RealClock;
 use crate::base::units::{parse_count, parse_rate_from_zero, parse_time};
 use crate::plan::{
     ArrivalPlan, ArrivalSpacing, EnginePlan, LONGEST_UNTIL_STEADY, LoadPlan, MOST_WORKERS, Mistake,
-    Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_name,
+    Mistakes, Plan, RateStages, TargetPlan, VariantPlan, nearest_or_all,
 };
 use crate::probe::PROBES;
 use crate::workload::{EndpointKind, KINDS, check_options, find_kind};
@@ -154,8 +154,7 @@ fn probe_mistake(name: &str) -> Option<Mistake> {
     if names.contains(&name) {
         return None;
     }
-    let hint = nearest_name(name, names.iter().copied())
-        .map_or_else(|| names.join(", "), |near| format!("did you mean {near}?"));
+    let hint = nearest_or_all(name, names.iter().copied());
     Some(flag_mistake("probes", &format!("`{name}` is not known"), &hint))
 }
 
@@ -177,12 +176,9 @@ fn base_plan(
     if let Some(workload) = workload {
         plan.workload.kind = workload.to_owned();
     } else if plan.workload.kind.is_empty() {
-        return Err(Mistake {
-            place: "WORKLOAD".to_owned(),
-            why: "no workload is named".to_owned(),
-            hint: Some(format!("one of {}", workload_names().join(", "))),
-        }
-        .into());
+        return Err(Mistake::new("WORKLOAD", "no workload is named")
+            .hint(format!("one of {}", workload_names().join(", ")))
+            .into());
     }
     if let Some(dir) = args.get_one::<String>("runs-dir") {
         plan.runs_dir = PathBuf::from(dir);
@@ -342,7 +338,7 @@ fn stages_arrival(text: &str, args: &ArgMatches) -> Result<ArrivalPlan, Vec<Mist
 }
 
 fn flag_mistake(name: &str, why: &str, hint: &str) -> Mistake {
-    Mistake { place: format!("--{name}"), why: why.to_owned(), hint: Some(hint.to_owned()) }
+    Mistake::new(format!("--{name}"), why).hint(hint)
 }
 
 fn parse_time_flag(args: &ArgMatches, name: &str, mistakes: &mut Vec<Mistake>) -> Option<Duration> {

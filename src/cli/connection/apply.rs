@@ -25,7 +25,7 @@ pub(super) fn apply_option(
 ) {
     if let Err((why, hint)) = set_field(plan, name, value) {
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
-        mistakes.push(Mistake { place: place.to_owned(), why, hint });
+        mistakes.push(Mistake::new(place, why).maybe_hint(hint));
     }
 }
 

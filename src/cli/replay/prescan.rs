@@ -25,12 +25,9 @@ pub(super) fn print_prescan(
 ) -> anyhow::Result<CommandOutcome> {
     let format = args.get_one::<String>("format").map_or("text", String::as_str);
     if !["text", "json"].contains(&format) {
-        return Err(Mistake {
-            place: format!("--format {format}"),
-            why: "a dry run has no run to show".to_owned(),
-            hint: Some("text or json".to_owned()),
-        }
-        .into());
+        return Err(Mistake::new(format!("--format {format}"), "a dry run has no run to show")
+            .hint("text or json")
+            .into());
     }
     let found = survey_logs(options, &context.stop)?;
     match format {

@@ -62,11 +62,11 @@ impl ArrivalMode {
     pub(super) fn new(plan: &ArrivalPlan, seed: u64) -> Result<ArrivalMode, Mistake> {
         let checked = |per_second: f64| {
             if !(1e-6..=1e9).contains(&per_second) {
-                return Err(Mistake {
-                    place: "load.arrival".to_owned(),
-                    why: format!("a rate of {per_second} events per second can't be kept"),
-                    hint: Some("a rate lies between 0.000001 and 1000000000 per second".to_owned()),
-                });
+                return Err(Mistake::new(
+                    "load.arrival",
+                    format!("a rate of {per_second} events per second can't be kept"),
+                )
+                .hint("a rate lies between 0.000001 and 1000000000 per second"));
             }
             Ok(per_second)
         };

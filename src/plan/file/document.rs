@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::units::{ByteSize, parse_count, parse_rate, parse_time};
 use crate::plan::options::parse_switch;
-use crate::plan::{Mistake, OptionKind, nearest_name};
+use crate::plan::{Mistake, OptionKind, nearest_or_all};
 
 /// What is wrong with a text, as it is found.
 pub(super) struct MistakeCollector<'t> {
@@ -28,7 +28,7 @@ impl<'t> MistakeCollector<'t> {
         let line = self.line_of(at);
         let place =
             if path.is_empty() { format!("line {line}") } else { format!("line {line}: {path}") };
-        self.found.borrow_mut().push((at, Mistake { place, why, hint }));
+        self.found.borrow_mut().push((at, Mistake::new(place, why).maybe_hint(hint)));
     }
 
     /// The line of a place in the text, from 1.
@@ -174,9 +174,7 @@ impl<'d> PlanSection<'d> {
         let text = self.read_scalar(key, OptionKind::Text)?.to_ascii_lowercase().replace('-', "_");
         let found = words.iter().find(|(word, _)| *word == text);
         if found.is_none() {
-            let list: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let hint = nearest_name(&text, list.iter().copied())
-                .map_or(list.join(", "), |near| format!("did you mean {near}?"));
+            let hint = nearest_or_all(&text, words.iter().map(|(word, _)| *word));
             self.add_mistake(key, &format!("`{text}` is not known"), Some(hint));
         }
         found.map(|(_, value)| *value)
@@ -287,10 +285,14 @@ impl<'d> PlanSection<'d> {
             if asked.contains(&name) {
                 continue;
             }
-            let near = nearest_name(name, asked.iter().copied());
-            let hint = near.map_or(asked.join(", "), |near| format!("did you mean {near}?"));
-            let why = "no such key".to_owned();
-            self.complaints.add_mistake(key.span().start, &self.key_path(name), why, Some(hint));
+            let hint = nearest_or_all(name, asked.iter().copied());
+            let why = "no such key";
+            self.complaints.add_mistake(
+                key.span().start,
+                &self.key_path(name),
+                why.to_owned(),
+                Some(hint),
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{ARRIVALS, CONSENT, ENGINES, ORDERS, PROTOCOLS, RESETS, SSL_MODES};
 use crate::plan::{
     AddressPlan, ArrivalPlan, ArrivalSpacing, DecidePlan, LONGEST_UNTIL_STEADY, LoadPlan,
     MOST_WORKERS, Mistake, OptionSpec, Options, Plan, ProbePlan, RateStages, ResetPlan,
-    SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_name,
+    SandboxPlan, SslPlan, TargetPlan, WorkloadPlan, nearest_or_all,
 };
 
 /// Shortest and longest interval of a load or a probe.
@@ -139,8 +139,8 @@ fn read_decide(section: &PlanSection<'_>, known: &KnownPlugins) -> DecidePlan {
     let metric = section.read_choice("metric", &words).unwrap_or(&default.metric).to_owned();
     let margin = section.read_number("margin").unwrap_or(default.margin);
     if !(0.0..1.0).contains(&margin) {
-        let hint = "a share, as in 0.02 for 2 %".to_owned();
-        section.add_mistake("margin", "it is out of range", Some(hint));
+        let hint = "a share, as in 0.02 for 2 %";
+        section.add_mistake("margin", "it is out of range", Some(hint.to_owned()));
     }
     DecidePlan { metric, margin }
 }
@@ -229,8 +229,7 @@ pub(super) fn read_options(
 ) -> Options {
     let options = section.read_section("options");
     let Some((_, specs)) = known.iter().find(|(known, _)| *known == name) else {
-        let hint = nearest_name(name, known.iter().map(|(known, _)| *known))
-            .map_or_else(|| plugin_names(known), |near| format!("did you mean {near}?"));
+        let hint = nearest_or_all(name, known.iter().map(|(known, _)| *known));
         section.add_mistake(key, &format!("`{name}` is not known"), Some(hint));
         return Options::default();
     };
@@ -260,12 +259,20 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
     let told_time = section.read_time("time");
     if arrival.stages().is_some() {
         if told_time.is_some() {
-            let hint = "leave it out; the load lasts as long as its stages".to_owned();
-            section.add_mistake("time", "the stages have times of their own", Some(hint));
+            let hint = "leave it out; the load lasts as long as its stages";
+            section.add_mistake(
+                "time",
+                "the stages have times of their own",
+                Some(hint.to_owned()),
+            );
         }
         if until_steady {
-            let hint = "leave it out, or give a rate instead of stages".to_owned();
-            section.add_mistake("until-steady", "a rate that changes is not steady", Some(hint));
+            let hint = "leave it out, or give a rate instead of stages";
+            section.add_mistake(
+                "until-steady",
+                "a rate that changes is not steady",
+                Some(hint.to_owned()),
+            );
         }
     }
     let of_stages = arrival.stages().map(RateStages::total_time);
@@ -289,8 +296,8 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
 fn read_interval(section: &PlanSection<'_>) -> Option<Duration> {
     let time = section.read_time("interval")?;
     if !INTERVALS.contains(&time) {
-        let hint = "10ms to 1h".to_owned();
-        section.add_mistake("interval", "it is out of range", Some(hint));
+        let hint = "10ms to 1h";
+        section.add_mistake("interval", "it is out of range", Some(hint.to_owned()));
     }
     Some(time)
 }
@@ -308,20 +315,20 @@ fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
             return ArrivalPlan::Closed { think: think.unwrap_or_default() };
         }
         (Some("closed"), Some(_)) => {
-            let hint = "leave it out, or take arrival = \"poisson\"".to_owned();
-            section.add_mistake("rate", "a closed loop has no rate", Some(hint));
+            let hint = "leave it out, or take arrival = \"poisson\"";
+            section.add_mistake("rate", "a closed loop has no rate", Some(hint.to_owned()));
             return ArrivalPlan::default();
         }
         (Some(_), None) => {
-            let hint = "add rate = 1000, in events per second".to_owned();
-            section.add_mistake("arrival", "an open loop needs a rate", Some(hint));
+            let hint = "add rate = 1000, in events per second";
+            section.add_mistake("arrival", "an open loop needs a rate", Some(hint.to_owned()));
             return ArrivalPlan::default();
         }
         (kind, Some(rate)) => (kind, rate),
     };
     if think.is_some() {
-        let hint = "leave out think, or rate".to_owned();
-        section.add_mistake("think", "only a closed loop has think time", Some(hint));
+        let hint = "leave out think, or rate";
+        section.add_mistake("think", "only a closed loop has think time", Some(hint.to_owned()));
     }
     match kind {
         Some("constant") => ArrivalPlan::Constant { per_second },
@@ -365,8 +372,7 @@ fn read_stages(
 fn read_probes(section: &PlanSection<'_>, known: &KnownPlugins) -> ProbePlan {
     let names = section.read_texts("names").unwrap_or_default();
     for name in names.iter().filter(|n| !known.probes.contains(&n.as_str())) {
-        let hint = nearest_name(name, known.probes.iter().copied())
-            .map_or_else(|| known.probes.join(", "), |near| format!("did you mean {near}?"));
+        let hint = nearest_or_all(name, known.probes.iter().copied());
         section.add_mistake("names", &format!("`{name}` is not known"), Some(hint));
     }
     let interval = read_interval(section).unwrap_or(ProbePlan::default().interval);

@@ -51,8 +51,8 @@ fn read_sweep(
     let values = section.read_texts("values").unwrap_or_default();
     section.check_unknown_keys();
     if axis.is_empty() {
-        let hint = "threads, rate, or the name of a setting".to_owned();
-        section.add_mistake("axis", "no axis is named", Some(hint));
+        let hint = "threads, rate, or the name of a setting";
+        section.add_mistake("axis", "no axis is named", Some(hint.to_owned()));
     }
     if written.len() > 1 {
         let hint = "keep at most one [[variant]]: what all values have in common".to_owned();

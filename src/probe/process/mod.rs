@@ -48,8 +48,11 @@ impl Probe for ProcessProbe {
         numbers.extend(read_thread_counters(pid));
         let refused = !numbers.iter().any(|(name, _)| name == "process.read_bytes");
         if refused {
-            let why = "needs root or the server's account".to_owned();
-            return Ok(SampleValues::Mixed(numbers, vec![("process.read_bytes".to_owned(), why)]));
+            let why = "needs root or the server's account";
+            return Ok(SampleValues::Mixed(
+                numbers,
+                vec![("process.read_bytes".to_owned(), why.to_owned())],
+            ));
         }
         Ok(SampleValues::Numbers(numbers))
     }

@@ -43,15 +43,14 @@ const LOOK: Nanos = Nanos(200_000_000);
 pub fn find_instruments(session: &mut Session, pattern: &str) -> anyhow::Result<Vec<String>> {
     let place = || format!("--instrument {pattern}");
     if session.query_scalar("SELECT @@performance_schema")?.as_deref() != Some("1") {
-        return Err(Mistake {
-            place: place(),
-            why: "performance_schema is OFF on this server, so nothing is counted".to_owned(),
-            hint: Some(
-                "it can't be switched on while the server runs: put performance_schema=ON into \
-                 its option file and restart it, or measure with --sandbox"
-                    .to_owned(),
-            ),
-        }
+        return Err(Mistake::new(
+            place(),
+            "performance_schema is OFF on this server, so nothing is counted",
+        )
+        .hint(
+            "it can't be switched on while the server runs: put performance_schema=ON into \
+                 its option file and restart it, or measure with --sandbox",
+        )
         .into());
     }
     let sql = "SELECT NAME FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/%'";
@@ -222,16 +221,15 @@ impl EnabledInstruments {
 
 /// The mistake of asking for a change without consent.
 fn missing_consent() -> Mistake {
-    Mistake {
-        place: "--instrument".to_owned(),
-        why: "this would change the setup of performance_schema on a server that sweat did not \
-              start"
-            .to_owned(),
-        hint: Some(format!(
-            "--allow {ALLOW} allows it; every row is put back at the end, also after Ctrl-C, and \
+    Mistake::new(
+        "--instrument",
+        "this would change the setup of performance_schema on a server that sweat did not \
+              start",
+    )
+    .hint(format!(
+        "--allow {ALLOW} allows it; every row is put back at the end, also after Ctrl-C, and \
              by `sweat restore` after a crash"
-        )),
-    }
+    ))
 }
 
 /// Before anything starts: whether consent is there if it is needed.

@@ -54,13 +54,13 @@ pub(super) fn no_match_mistake(
     }
     if !offers.is_empty() {
         offers.dedup();
-        return Mistake { place: mistake_place(pattern), why, hint: Some(nearby_hint(&offers)) };
+        return Mistake::new(mistake_place(pattern), why).hint(nearby_hint(&offers));
     }
     // The same thing under another class, as rwlock became sxlock in MySQL 5.7.
     let same: Vec<String> = all.iter().filter(|name| last_part(name) == word).cloned().collect();
     if !same.is_empty() {
         why += "; it has one of that name in another class";
-        return Mistake { place: mistake_place(pattern), why, hint: Some(nearby_hint(&same)) };
+        return Mistake::new(mistake_place(pattern), why).hint(nearby_hint(&same));
     }
     let near_names = similar_names(all, &word);
     let hint = if near_names.is_empty() {
@@ -68,17 +68,17 @@ pub(super) fn no_match_mistake(
     } else {
         nearby_hint(&near_names)
     };
-    Mistake { place: mistake_place(pattern), why, hint: Some(hint) }
+    Mistake::new(mistake_place(pattern), why).hint(hint)
 }
 
 /// More fit than can be gathered.
 pub(super) fn too_many_mistake(found: &[String], pattern: &str) -> Mistake {
     let some: Vec<&str> = found.iter().take(OFFERED).map(String::as_str).collect();
-    Mistake {
-        place: mistake_place(pattern),
-        why: format!("{} instruments fit, and at most {MOST} are gathered", found.len()),
-        hint: Some(format!("say more of the name; among those that fit are {}", some.join(", "))),
-    }
+    Mistake::new(
+        mistake_place(pattern),
+        format!("{} instruments fit, and at most {MOST} are gathered", found.len()),
+    )
+    .hint(format!("say more of the name; among those that fit are {}", some.join(", ")))
 }
 
 fn mistake_place(pattern: &str) -> String {

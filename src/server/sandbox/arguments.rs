@@ -68,11 +68,8 @@ pub(super) fn normalize_name(name: &str) -> String {
 
 /// Checks that settings have names and leave alone what the sandbox keeps to itself.
 pub(super) fn check_settings(settings: &Settings) -> Vec<Mistake> {
-    let mistake = |name: &str, why: &str, hint: &str| Mistake {
-        place: format!("--set {name}"),
-        why: why.to_owned(),
-        hint: Some(hint.to_owned()),
-    };
+    let mistake =
+        |name: &str, why: &str, hint: &str| Mistake::new(format!("--set {name}"), why).hint(hint);
     let shape = "a setting is NAME=VALUE, as in --set innodb_io_capacity=1000";
     let mut mistakes = Vec::new();
     for (name, value) in settings {

@@ -141,13 +141,11 @@ pub(super) fn startup_error(what: &str, lines: &[String]) -> anyhow::Error {
     if let Some(line) =
         lines.iter().find(|line| contains_any(line, UNKNOWN) || contains_any(line, VALUE))
     {
-        return Mistake {
-            place: format!("--set {}", unknown_setting(line).unwrap_or_default())
-                .trim_end()
-                .to_owned(),
-            why: format!("the server doesn't take this setting; it says:\n{quoted}"),
-            hint: Some("see `mariadbd --help --verbose` for its settings".to_owned()),
-        }
+        return Mistake::new(
+            format!("--set {}", unknown_setting(line).unwrap_or_default()).trim_end().to_owned(),
+            format!("the server doesn't take this setting; it says:\n{quoted}"),
+        )
+        .hint("see `mariadbd --help --verbose` for its settings")
         .into();
     }
     let lower: Vec<String> = lines.iter().map(|line| line.to_lowercase()).collect();

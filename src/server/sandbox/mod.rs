@@ -121,11 +121,11 @@ impl Sandbox {
         };
         let dir = terms.home.sandboxes.join(&name);
         if dir.exists() {
-            return Err(Mistake {
-                place: format!("--name {name}"),
-                why: "there is a sandbox of this name already".to_owned(),
-                hint: Some("see `sweat sandbox list`".to_owned()),
-            }
+            return Err(Mistake::new(
+                format!("--name {name}"),
+                "there is a sandbox of this name already",
+            )
+            .hint("see `sweat sandbox list`")
             .into());
         }
         let mut sandbox = Sandbox::create_folder(name, dir, program, settings, terms)?;
@@ -346,11 +346,10 @@ fn settings_and_mistakes(plan: &SandboxPlan) -> (Settings, Vec<Mistake>) {
             crate::base::units::ByteSize::Bytes(bytes) => {
                 settings.push(("innodb_buffer_pool_size".to_owned(), bytes.to_string()));
             }
-            crate::base::units::ByteSize::TimesPool(_) => mistakes.push(Mistake {
-                place: "--pool".to_owned(),
-                why: "a pool can't be given as a multiple of itself".to_owned(),
-                hint: Some("give bytes, as in --pool 256M".to_owned()),
-            }),
+            crate::base::units::ByteSize::TimesPool(_) => mistakes.push(
+                Mistake::new("--pool", "a pool can't be given as a multiple of itself")
+                    .hint("give bytes, as in --pool 256M"),
+            ),
         }
     }
     settings.extend(plan.settings.iter().cloned());
@@ -367,12 +366,9 @@ fn check_sandbox_name(name: &str) -> anyhow::Result<&str> {
     if !name.is_empty() && name.len() <= 40 && name.chars().all(good) {
         return Ok(name);
     }
-    Err(Mistake {
-        place: format!("--name {name}"),
-        why: "is no name of a sandbox".to_owned(),
-        hint: Some("use letters, digits, - and _, at most 40".to_owned()),
-    }
-    .into())
+    Err(Mistake::new(format!("--name {name}"), "is no name of a sandbox")
+        .hint("use letters, digits, - and _, at most 40")
+        .into())
 }
 
 /// How to talk to a sandbox: its root account over the private socket.

@@ -70,12 +70,9 @@ impl Sandbox {
         let mut sandbox = Sandbox::open(name, &kept)?;
         if sandbox.is_running() {
             sandbox.life = Lifetime::Detached;
-            return Err(Mistake {
-                place: format!("--name {name}"),
-                why: "this sandbox runs already".to_owned(),
-                hint: Some(format!("connect with `sweat sandbox connect {name}`")),
-            }
-            .into());
+            return Err(Mistake::new(format!("--name {name}"), "this sandbox runs already")
+                .hint(format!("connect with `sweat sandbox connect {name}`"))
+                .into());
         }
         super::fail_on_mistakes(sandbox.fixed_plan_mistakes(plan)?)?;
         if !settings.is_empty() {
@@ -91,10 +88,12 @@ impl Sandbox {
 
     /// What a plan asks for that is made for good: a sandbox keeps its program and whether it has a port.
     fn fixed_plan_mistakes(&self, plan: &SandboxPlan) -> anyhow::Result<Vec<Mistake>> {
-        let mistake = |place: &str, is: String| Mistake {
-            place: place.to_owned(),
-            why: format!("can't be changed for a sandbox that is there already: {is}"),
-            hint: Some("destroy it first, or choose another --name".to_owned()),
+        let mistake = |place: &str, is: String| {
+            Mistake::new(
+                place,
+                format!("can't be changed for a sandbox that is there already: {is}"),
+            )
+            .hint("destroy it first, or choose another --name")
         };
         let mut mistakes = Vec::new();
         if let Some(path) = &plan.server {
@@ -123,8 +122,8 @@ fn find_sandbox(name: &str, home: &HomeFolders) -> anyhow::Result<(PathBuf, Sand
     } else {
         format!("there are: {}", names.join(", "))
     };
-    let why = "there is no sandbox of this name".to_owned();
-    Err(Mistake { place: name.to_owned(), why, hint: Some(hint) }.into())
+    let why = "there is no sandbox of this name";
+    Err(Mistake::new(name, why).hint(hint).into())
 }
 
 /// Stops the server of a sandbox cleanly and keeps its data; says whether it ran.

@@ -47,15 +47,15 @@ fn judge_memory(place: &str, pool: u64, free: u64, whose: &str) -> anyhow::Resul
     if pool <= free {
         return Ok(());
     }
-    Err(Mistake {
-        place: place.to_owned(),
-        why: format!(
+    Err(Mistake::new(
+        place,
+        format!(
             "a buffer pool of {} is larger than {whose}: {}",
             show_bytes(pool),
             show_bytes(free)
         ),
-        hint: Some(format!("use at most {}", show_bytes(free / 4 * 3))),
-    }
+    )
+    .hint(format!("use at most {}", show_bytes(free / 4 * 3)))
     .into())
 }
 

@@ -107,12 +107,9 @@ impl ServerProgram {
 }
 
 fn program_mistake(path: &Path, why: &anyhow::Error) -> anyhow::Error {
-    Mistake {
-        place: format!("--server {}", path.display()),
-        why: format!("{why:#}"),
-        hint: Some("give the path of a mariadbd or mysqld program".to_owned()),
-    }
-    .into()
+    Mistake::new(format!("--server {}", path.display()), format!("{why:#}"))
+        .hint("give the path of a mariadbd or mysqld program")
+        .into()
 }
 
 /// All files that may be servers, best first.

@@ -10,7 +10,7 @@ use anyhow::Context as _;
 
 use super::arguments::{self, normalize_name};
 use super::{ServerProgram, process, settings_and_mistakes};
-use crate::plan::{Mistake, SandboxPlan, nearest_name};
+use crate::plan::{Mistake, SandboxPlan, did_you_mean};
 use crate::server::Settings;
 
 /// Asks the program about the settings of a sandbox and those of each variant; all mistakes together. A variant is its name and
@@ -49,7 +49,7 @@ pub fn validate_settings(
                 names = Some(list_defaults(&program)?.into_iter().map(|(name, _)| name).collect());
             }
             let hint = refusal.hint(name, names.as_deref().unwrap_or_default(), &program);
-            mistakes.push(Mistake { place: place(name), why: refusal.why, hint: Some(hint) });
+            mistakes.push(Mistake::new(place(name), refusal.why).hint(hint));
         }
     }
     mistakes.dedup();
@@ -65,11 +65,10 @@ struct SettingRefusal {
 
 impl SettingRefusal {
     fn hint(&self, name: &str, names: &[String], program: &ServerProgram) -> String {
-        let near = nearest_name(&normalize_name(name), names.iter().map(String::as_str));
-        match near.filter(|_| self.is_unknown) {
-            Some(near) => format!("did you mean {near}?"),
-            None => format!("see `{} --no-defaults --help --verbose`", program.path.display()),
-        }
+        let near = did_you_mean(&normalize_name(name), names.iter().map(String::as_str));
+        near.filter(|_| self.is_unknown).unwrap_or_else(|| {
+            format!("see `{} --no-defaults --help --verbose`", program.path.display())
+        })
     }
 }
 
@@ -101,12 +100,12 @@ fn parse_complaint(line: &str, name: &str, value: &str) -> Option<SettingRefusal
     let refusal = |why: String, is_unknown| Some(SettingRefusal { why, is_unknown });
     let is_loose = name.trim_start_matches('-').to_lowercase().starts_with("loose");
     if ["unknown variable", "unknown option", "ambiguous option"].iter().any(|p| holds(p)) {
-        let why = "this server has no such setting, or it wants another value".to_owned();
-        return if is_loose { None } else { refusal(why, true) };
+        let why = "this server has no such setting, or it wants another value";
+        return if is_loose { None } else { refusal(why.to_owned(), true) };
     }
     if holds("was removed") || holds("does nothing") {
-        let why = "the server takes this setting and ignores it: it was removed".to_owned();
-        return refusal(why, false);
+        let why = "the server takes this setting and ignores it: it was removed";
+        return refusal(why.to_owned(), false);
     }
     if let Some((_, to)) = lower.split_once("adjusted to ") {
         let to = to.trim_end_matches('.');

@@ -128,11 +128,10 @@ pub fn read_hot_set(path: &Path) -> anyhow::Result<HotSet> {
         parse_hot_set(&mut file, bytes)
     };
     read.map_err(|why| {
-        Mistakes(vec![Mistake {
-            place: path.display().to_string(),
-            why,
-            hint: Some("`sweat warm hotset save FILE` writes one".to_owned()),
-        }])
+        Mistakes(vec![
+            Mistake::new(path.display().to_string(), why)
+                .hint("`sweat warm hotset save FILE` writes one"),
+        ])
         .into()
     })
 }

@@ -58,12 +58,9 @@ impl WarmStrategy for ReplayStrategy {
         let kind = &workload::replay::ReplayKind;
         let options = Options::from_given(&kind.option_specs(), &given).map_err(Mistakes)?;
         if options.text("writes").and_then(WritesPlan::from_word) == Some(WritesPlan::Execute) {
-            return Err(Mistake {
-                place: "--writes execute".to_owned(),
-                why: "warming changes nothing".to_owned(),
-                hint: Some("`sweat replay` can, on a server that you name".to_owned()),
-            }
-            .into());
+            return Err(Mistake::new("--writes execute", "warming changes nothing")
+                .hint("`sweat replay` can, on a server that you name")
+                .into());
         }
         let workers = workload::replay::worker_count_on(&options, context.target, context.stop)?;
         let workload = kind.build_workload(&options, Endpoint::MySql(context.target))?;

@@ -83,7 +83,7 @@ impl ReadLimits {
     ) -> Option<ReadLimits> {
         let before = mistakes.len();
         let mut wrong = |place: &str, why: String, hint: &str| {
-            mistakes.push(Mistake { place: place.to_owned(), why, hint: Some(hint.to_owned()) });
+            mistakes.push(Mistake::new(place, why).hint(hint));
         };
         let given = |name: &str| options.text(name).unwrap_or_default();
         let fill = FillLimit::parse_fill(given("fill"));

@@ -69,11 +69,11 @@ pub(crate) fn column_mismatch(
     let has =
         columns.iter().map(|c| describe_column(&c.name, &c.kind, c.length)).collect::<Vec<_>>();
     let wants = expected.iter().map(|(n, k, l)| describe_column(n, k, *l)).collect::<Vec<_>>();
-    Mistake {
-        place: format!("table {table}"),
-        why: format!("has other columns: {}, not {}", has.join(", "), wants.join(", ")),
-        hint: Some("use another database with -D, or drop or rename that table".to_owned()),
-    }
+    Mistake::new(
+        format!("table {table}"),
+        format!("has other columns: {}, not {}", has.join(", "), wants.join(", ")),
+    )
+    .hint("use another database with -D, or drop or rename that table")
 }
 
 fn describe_column(name: &str, kind: &str, length: Option<u64>) -> String {
@@ -90,11 +90,13 @@ fn describe_column(name: &str, kind: &str, length: Option<u64>) -> String {
 pub(crate) fn current_database(session: &mut Session) -> anyhow::Result<String> {
     let name = session.query_scalar("SELECT DATABASE()").context("ask for the database")?;
     name.ok_or_else(|| {
-        anyhow::Error::new(Mistake {
-            place: "--database".to_owned(),
-            why: "no database is chosen, so there is no place for the tables".to_owned(),
-            hint: Some("name one with -D".to_owned()),
-        })
+        anyhow::Error::new(
+            Mistake::new(
+                "--database",
+                "no database is chosen, so there is no place for the tables",
+            )
+            .hint("name one with -D"),
+        )
     })
 }
 

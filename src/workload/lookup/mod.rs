@@ -81,11 +81,10 @@ impl WorkloadKind for LookupKind {
         let rows = options.text("rows").map(|_| options.count("rows"));
         if let Some(rows) = rows {
             if !(1..=i32::MAX as u64).contains(&rows) {
-                return Err(anyhow::Error::new(Mistake {
-                    place: "--rows".to_owned(),
-                    why: format!("{rows} is not between 1 and {}", i32::MAX),
-                    hint: None,
-                }));
+                return Err(anyhow::Error::new(Mistake::new(
+                    "--rows",
+                    format!("{rows} is not between 1 and {}", i32::MAX),
+                )));
             }
         }
         Ok(Box::new(LookupWorkload {
@@ -188,11 +187,9 @@ impl Workload for LookupWorkload {
         fill::current_database(&mut session)?;
         let found = fill::read_columns(&mut session, &[TABLE.to_owned()])?;
         let lacking = |why: &str| {
-            anyhow::Error::new(Mistake {
-                place: format!("table {TABLE}"),
-                why: why.to_owned(),
-                hint: Some("sweat bench lookup prepare".to_owned()),
-            })
+            anyhow::Error::new(
+                Mistake::new(format!("table {TABLE}"), why).hint("sweat bench lookup prepare"),
+            )
         };
         match found.get(TABLE) {
             None => return Err(lacking("does not exist")),

@@ -43,11 +43,13 @@ impl WorkloadKind for BulkInsertKind {
         let length = options.size("statement-size").map_or(512 << 10, |size| size.resolve_bytes(0));
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if !(64..=1 << 30).contains(&length) {
-            return Err(anyhow::Error::new(Mistake {
-                place: "--statement-size".to_owned(),
-                why: format!("{length} bytes is not between 64 bytes and 1 GiB"),
-                hint: Some("as in 512KiB".to_owned()),
-            }));
+            return Err(anyhow::Error::new(
+                Mistake::new(
+                    "--statement-size",
+                    format!("{length} bytes is not between 64 bytes and 1 GiB"),
+                )
+                .hint("as in 512KiB"),
+            ));
         }
         Ok(Box::new(BulkInsertWorkload { target: endpoint.require_mysql()?.clone(), length }))
     }
@@ -75,11 +77,10 @@ impl Workload for BulkInsertWorkload {
         match found.get(&first[0]) {
             Some(columns) if fill::columns_match(columns, COLUMNS) => Ok(()),
             Some(columns) => Err(fill::column_mismatch(&first[0], columns, COLUMNS).into()),
-            None => Err(anyhow::Error::new(Mistake {
-                place: format!("table {}", first[0]),
-                why: "does not exist".to_owned(),
-                hint: Some("sweat bench bulk_insert prepare, with the same --threads".to_owned()),
-            })),
+            None => Err(anyhow::Error::new(
+                Mistake::new(format!("table {}", first[0]), "does not exist")
+                    .hint("sweat bench bulk_insert prepare, with the same --threads"),
+            )),
         }
     }
     /// Makes an empty table for each session.

@@ -85,11 +85,7 @@ impl OltpWorkload {
         let settings = OltpSettings::from_options(options)?;
         let actions = options::mix_actions(mix, options);
         if actions.is_empty() {
-            bail!(Mistake {
-                place: mix.name.to_owned(),
-                why: "its options leave nothing to do".to_owned(),
-                hint: None,
-            });
+            bail!(Mistake::new(mix.name, "its options leave nothing to do"));
         }
         let mut texts: Vec<(OltpStatement, String)> = Vec::new();
         let mut places = [0; OltpStatement::COUNT];
@@ -101,11 +97,10 @@ impl OltpWorkload {
         }
         let single = texts.iter().any(|(s, _)| s.needs_single_table());
         if single && settings.tables > 1 {
-            bail!(Mistake {
-                place: "--tables".to_owned(),
-                why: format!("{} works on one table only", mix.name),
-                hint: Some("leave it out".to_owned()),
-            });
+            bail!(
+                Mistake::new("--tables", format!("{} works on one table only", mix.name))
+                    .hint("leave it out")
+            );
         }
         let transaction = mix.transaction && !settings.skip_trx;
         let name = mix.name;
@@ -159,20 +154,19 @@ impl OltpWorkload {
         if self.settings.as_text || needed.saturating_add(*taken) <= *most {
             return Ok(());
         }
-        Err(Mistake {
-            place: self.name.to_owned(),
-            why: format!(
+        Err(Mistake::new(
+            self.name,
+            format!(
                 "{workers} workers x {} tables x {} statements make {needed} prepared statements; \
                  the server allows {most} and has {taken}",
                 self.settings.tables,
                 self.texts.len(),
             ),
-            hint: Some(
-                "use fewer threads or tables or --db-ps-mode=disable, or raise \
-                 max_prepared_stmt_count"
-                    .to_owned(),
-            ),
-        })
+        )
+        .hint(
+            "use fewer threads or tables or --db-ps-mode=disable, or raise \
+                 max_prepared_stmt_count",
+        ))
     }
 }
 

@@ -125,7 +125,7 @@ impl OltpSettings {
             };
             if !(least..=most).contains(&value) {
                 let why = format!("{value} is not between {least} and {most}");
-                mistakes.push(Mistake { place: format!("--{name}"), why, hint: None });
+                mistakes.push(Mistake::new(format!("--{name}"), why));
             }
             value.clamp(least, most)
         };
@@ -139,11 +139,13 @@ impl OltpSettings {
         let delta = ranged("delta", 0, MOST_ROWS);
         let engine = options.text("mysql-storage-engine").unwrap_or_default().to_owned();
         if !engine.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            mistakes.push(Mistake {
-                place: "--mysql-storage-engine".to_owned(),
-                why: format!("`{engine}` is no name of an engine"),
-                hint: Some("as in innodb".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new(
+                    "--mysql-storage-engine",
+                    format!("`{engine}` is no name of an engine"),
+                )
+                .hint("as in innodb"),
+            );
         }
         let rand_type = options.text("rand-type").unwrap_or("special").to_owned();
         let shape = distribution_options(options);
@@ -152,7 +154,7 @@ impl OltpSettings {
             Ok(_) => return Err(Mistakes(mistakes)),
             Err(error) => {
                 let place = "--rand-type".to_owned();
-                mistakes.push(Mistake { place, why: error.to_string(), hint: None });
+                mistakes.push(Mistake::new(place, error.to_string()));
                 return Err(Mistakes(mistakes));
             }
         };

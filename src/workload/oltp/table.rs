@@ -157,7 +157,7 @@ fn table_mistake(workload: &OltpWorkload, table: &str, why: String) -> Mistake {
         "sweat bench {} prepare --tables={} --table-size={}",
         workload.name, workload.settings.tables, workload.settings.table_size
     );
-    Mistake { place: format!("table {table}"), why, hint: Some(hint) }
+    Mistake::new(format!("table {table}"), why).hint(hint)
 }
 
 /// Keeps the first mistakes, and says how many more there are.
@@ -166,11 +166,7 @@ fn truncate_mistakes(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
     let more = mistakes.len().saturating_sub(SHOWN);
     mistakes.truncate(SHOWN);
     if more > 0 {
-        mistakes.push(Mistake {
-            place: "tables".to_owned(),
-            why: format!("{more} more with something amiss"),
-            hint: None,
-        });
+        mistakes.push(Mistake::new("tables", format!("{more} more with something amiss")));
     }
     mistakes
 }

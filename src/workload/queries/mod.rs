@@ -60,10 +60,6 @@ impl WorkloadKind for QueriesKind {
     }
 }
 
-fn option_mistake(place: &str, why: &str, hint: &str) -> Mistake {
-    Mistake { place: place.to_owned(), why: why.to_owned(), hint: Some(hint.to_owned()) }
-}
-
 /// The statements and how to go through them.
 struct QueriesWorkload {
     target: Target,
@@ -81,29 +77,26 @@ impl QueriesWorkload {
         let (name, text) = match (options.text("file"), options.text("queries")) {
             (Some(file), None) => {
                 let text = std::fs::read(file).map_err(|e| {
-                    option_mistake(&format!("--file {file}"), &e.to_string(), "is the path right?")
+                    Mistake::new(format!("--file {file}"), e.to_string()).hint("is the path right?")
                 })?;
                 (file.to_owned(), text)
             }
             (None, Some(text)) => ("--queries".to_owned(), text.as_bytes().to_vec()),
             (None, None) => {
                 let why = "there is nothing to run";
-                return Err(option_mistake(
-                    "queries",
-                    why,
-                    "name a file with --file, or use --queries",
-                )
-                .into());
+                return Err(Mistake::new("queries", why)
+                    .hint("name a file with --file, or use --queries")
+                    .into());
             }
             (Some(_), Some(_)) => {
-                return Err(
-                    option_mistake("--queries", "stands beside --file", "use one of them").into()
-                );
+                return Err(Mistake::new("--queries", "stands beside --file")
+                    .hint("use one of them")
+                    .into());
             }
         };
         let delimiter = unescape_text(options.text("delimiter").unwrap_or(";"));
         if delimiter.is_empty() {
-            return Err(option_mistake("--delimiter", "is empty", "as in ';'").into());
+            return Err(Mistake::new("--delimiter", "is empty").hint("as in ';'").into());
         }
         let script = StatementScript::new(text, &delimiter, &name)?;
         let length = script.statements.len() as u64;
@@ -169,11 +162,9 @@ impl Workload for QueriesWorkload {
         for chunk in &self.script.samples {
             let Ok(sql) = std::str::from_utf8(self.script.sample_bytes(chunk)) else { continue };
             let said = self.check_statement(&mut session, sql).context("check the statements")?;
-            mistakes.extend(said.map(|why| Mistake {
-                place: format!("{} line {}", self.name, chunk.line),
-                why,
-                hint: None,
-            }));
+            mistakes.extend(
+                said.map(|why| Mistake::new(format!("{} line {}", self.name, chunk.line), why)),
+            );
             if mistakes.len() == SHOWN {
                 break;
             }

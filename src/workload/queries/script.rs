@@ -49,7 +49,7 @@ impl StatementScript {
         delimiter: &[u8],
         name: &str,
     ) -> Result<StatementScript, Mistake> {
-        let mistake = |place: String, why: &str| Mistake { place, why: why.to_owned(), hint: None };
+        let mistake = |place: String, why: &str| Mistake::new(place, why);
         if let Some(line) = first_binary_line(&text) {
             let why = "is no text: there are bytes in it that no statement has";
             return Err(mistake(format!("{name} line {line}"), why));
@@ -81,10 +81,12 @@ impl StatementScript {
         let mut key = Vec::new();
         for chunk in chunks {
             let bytes = &self.text[chunk.range.clone()];
-            let length = u32::try_from(bytes.len()).map_err(|_| Mistake {
-                place: format!("{name} line {}", chunk.line),
-                why: "is longer than any server takes".to_owned(),
-                hint: Some("is the --delimiter right?".to_owned()),
+            let length = u32::try_from(bytes.len()).map_err(|_| {
+                Mistake::new(
+                    format!("{name} line {}", chunk.line),
+                    "is longer than any server takes",
+                )
+                .hint("is the --delimiter right?")
             })?;
             write_digest(bytes, &mut key);
             let class = match known.get(&key) {

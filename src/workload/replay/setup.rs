@@ -124,11 +124,7 @@ impl ReplaySetup {
     pub(super) fn new(options: &Options) -> Result<ReplaySetup, Mistakes> {
         let mut mistakes = Vec::new();
         let mut wrong = |place: &str, why: &str, hint: &str| {
-            mistakes.push(Mistake {
-                place: place.to_owned(),
-                why: why.to_owned(),
-                hint: Some(hint.to_owned()),
-            });
+            mistakes.push(Mistake::new(place, why).hint(hint));
         };
         let logs: Vec<PathBuf> = split_list(options, "log").map(PathBuf::from).collect();
         if logs.is_empty() {
@@ -191,10 +187,9 @@ impl ReplaySetup {
     /// # Errors
     /// Names the first that can't.
     pub(super) fn check_logs(&self) -> Result<(), Mistake> {
-        let wrong = |place: &Path, why: std::io::Error| Mistake {
-            place: place.display().to_string(),
-            why: why.to_string(),
-            hint: Some("is the path right, and may it be read?".to_owned()),
+        let wrong = |place: &Path, why: std::io::Error| {
+            Mistake::new(place.display().to_string(), why.to_string())
+                .hint("is the path right, and may it be read?")
         };
         let is_here = |log: &&PathBuf| log.as_os_str() != "-" && source::as_url(log).is_none();
         for log in self.logs.iter().filter(is_here) {
@@ -229,14 +224,13 @@ impl ReplaySetup {
 /// What is wrong with executing writes, where nobody has said that the log's clients are trusted.
 fn trust_mistake(options: &Options, writes: WritesPlan) -> Option<Mistake> {
     let is_wrong = writes == WritesPlan::Execute && !options.switch("trust-log-clients");
-    is_wrong.then(|| Mistake {
-        place: "--writes execute".to_owned(),
-        why: "would trust every client of the logged server: one that may only read can make a \
-              log tell of writes"
-            .to_owned(),
-        hint: Some(
-            "if all of them may write there: --trust-log-clients; or --writes where".to_owned(),
-        ),
+    is_wrong.then(|| {
+        Mistake::new(
+            "--writes execute",
+            "would trust every client of the logged server: one that may only read can make a \
+              log tell of writes",
+        )
+        .hint("if all of them may write there: --trust-log-clients; or --writes where")
     })
 }
 

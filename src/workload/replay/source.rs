@@ -94,11 +94,10 @@ pub(super) fn log_mistake(
     let is_named = |path: &&PathBuf| setup.logs.contains(path);
     let named = foreign.iter().find(is_named);
     let path = named.or_else(|| foreign.first().filter(|_| records == 0))?;
-    Some(Mistake {
-        place: path.display().to_string(),
-        why: NO_LOG.to_owned(),
-        hint: Some("name a slow log or a general log of MySQL or MariaDB".to_owned()),
-    })
+    Some(
+        Mistake::new(path.display().to_string(), NO_LOG.to_owned())
+            .hint("name a slow log or a general log of MySQL or MariaDB"),
+    )
 }
 
 /// Why a file can't be replayed.

@@ -201,11 +201,13 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
         Some(name) => Some(parse_source(name, &standby, &access)?),
     };
     if mirror.is_some() && active.is_none() {
-        wrong.push(Mistake {
-            place: "--mirror".to_owned(),
-            why: "the roles can't be swapped where the active server is not known".to_owned(),
-            hint: Some("name it: --active HOST".to_owned()),
-        });
+        wrong.push(
+            Mistake::new(
+                "--mirror",
+                "the roles can't be swapped where the active server is not known",
+            )
+            .hint("name it: --active HOST"),
+        );
     }
     let mut reader = ArgReader { args, wrong };
     let limits = reader.read_limits();
@@ -251,7 +253,7 @@ impl ArgReader<'_> {
         match read(text_arg(self.args, name)?) {
             Ok(value) => Some(value),
             Err(why) => {
-                self.wrong.push(Mistake { place: format!("--{name}"), why, hint: None });
+                self.wrong.push(Mistake::new(format!("--{name}"), why));
                 None
             }
         }

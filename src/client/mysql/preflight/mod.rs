@@ -174,7 +174,7 @@ impl PreflightCaveat {
             PreflightCaveatKind::InUse => format!("{}: --may-disturb", self.hint),
             _ => self.hint,
         };
-        Mistake { place: place.to_owned(), why: self.words, hint: Some(hint) }
+        Mistake::new(place, self.words).hint(hint)
     }
 }
 

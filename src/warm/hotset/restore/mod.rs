@@ -98,11 +98,10 @@ impl RestoreOptions {
         let mut mistakes = Vec::new();
         let file = options.text("file").filter(|f| !f.is_empty()).map(PathBuf::from);
         if file.is_none() {
-            mistakes.push(Mistake {
-                place: "--file".to_owned(),
-                why: "no hot set was named".to_owned(),
-                hint: Some("write one with `sweat warm hotset save FILE`".to_owned()),
-            });
+            mistakes.push(
+                Mistake::new("--file", "no hot set was named")
+                    .hint("write one with `sweat warm hotset save FILE`"),
+            );
         }
         let limits = ReadLimits::from_options(options, &mut mistakes);
         let by = match options.text("by") {
