@@ -11,9 +11,9 @@ pub(super) mod live;
 mod stream;
 
 use crate::archive::RunCommand;
+use clap::{ArgMatches, Command};
 
-use clap::{Arg, ArgMatches, Command};
-
+use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
@@ -112,8 +112,7 @@ pub(super) fn split_workload(args: &ArgMatches) -> (Option<&str>, &ArgMatches) {
 fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
     let name = kind.name();
     let command = Command::new(name).about(kind.help_line()).arg(
-        Arg::new("what")
-            .value_name("prepare|run|cleanup")
+        positional_arg("what", "prepare|run|cleanup")
             .value_parser(["prepare", "run", "cleanup"])
             .default_value("run")
             .hide_possible_values(true)

@@ -5,8 +5,9 @@ use crate::archive::RunCommand;
 
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
+use super::arguments::value_flag;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
@@ -43,20 +44,17 @@ pub(super) fn command() -> Command {
 
 fn add_search_flags(command: Command) -> Command {
     let time = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("TIME").help(help).help_heading("Search")
+        value_flag(name, "TIME").help_heading("Search").help(help)
     };
-    command
-        .arg(
-            Arg::new("slo")
-                .long("slo")
-                .value_name("OBJECTIVE")
-                .action(ArgAction::Append)
-                .help("What shall hold: 'p99<20ms', 'p99.9<100ms', 'errors<0.1%'")
-                .help_heading("Search"),
-        )
-        .arg(time("confirm", "How long the last step confirms [default: 5m]"))
-        .arg(time("step-time", "Longest step of the search [default: 60s]"))
-        .arg(time("settle", "Time at the begin of each step that does not count [default: 3s]"))
+    command.args([
+        value_flag("slo", "OBJECTIVE")
+            .action(ArgAction::Append)
+            .help_heading("Search")
+            .help("What shall hold: 'p99<20ms', 'p99.9<100ms', 'errors<0.1%'"),
+        time("confirm", "How long the last step confirms [default: 5m]"),
+        time("step-time", "Longest step of the search [default: 60s]"),
+        time("settle", "Time at the begin of each step that does not count [default: 3s]"),
+    ])
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

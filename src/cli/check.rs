@@ -6,8 +6,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
+use super::arguments::value_flag;
 use super::exit::CommandOutcome;
 use super::report::{find_run, read_run, render_report};
 use crate::analysis::{self, CheckOutcome, RunFindings};
@@ -30,29 +31,19 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Adds the flags.
 pub(super) fn add_check_flags(mut command: Command) -> Command {
-    command = command
-        .arg(
-            Arg::new("check")
-                .long("check")
-                .value_name("CHECK")
-                .action(ArgAction::Append)
-                .help(
-                    "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', \
+    command = command.args([
+        value_flag("check", "CHECK").action(ArgAction::Append).help_heading("Checks").help(
+            "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', \
                      'errors < 0.1%', \
                      'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', \
                      'p99 < 20ms for 95% of seconds'",
-                )
-                .help_heading("Checks"),
-        )
-        .arg(
-            Arg::new("base")
-                .long("base")
-                .value_name("RUN")
-                .help("The run that checks with `of base` mean")
-                .help_heading("Checks"),
-        );
+        ),
+        value_flag("base", "RUN")
+            .help_heading("Checks")
+            .help("The run that checks with `of base` mean"),
+    ]);
     for (name, _, help) in FILES {
-        let arg = Arg::new(*name).long(*name).value_name("FILE").help(*help);
+        let arg = value_flag(*name, "FILE").help(*help);
         command = command.arg(arg.help_heading("Checks"));
     }
     command

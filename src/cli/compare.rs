@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{
     CaveatLevel, ComparisonFindings, ComparisonOptions, ComparisonVerdict, SetupDifference,
@@ -15,6 +15,7 @@ use crate::base::units::parse_share;
 use crate::plan::{Mistake, Mistakes, did_you_mean};
 use crate::report::{self as formats, FORMATS, ReportStyle};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::report::{self, load_run};
@@ -22,52 +23,30 @@ use super::report::{self, load_run};
 pub(super) fn command() -> Command {
     let command = Command::new("compare")
         .about("Compare finished runs: better, worse, same or unsure, and what else differs")
-        .arg(
-            Arg::new("run")
-                .value_name("RUN")
+        .args([
+            positional_arg("run", "RUN")
                 .num_args(1..)
                 .required(true)
                 .help("Folders of the runs that are compared, all of the same thing, or `latest`"),
-        )
-        .arg(
-            Arg::new("base")
-                .long("base")
-                .value_name("RUN")
+            value_flag("base", "RUN")
                 .num_args(1..)
                 .action(ArgAction::Append)
                 .required(true)
                 .help("Folders of the runs they are compared with"),
-        )
-        .arg(
-            Arg::new("metric")
-                .long("metric")
-                .value_name("METRIC")
+            value_flag("metric", "METRIC")
                 .default_value("events_per_s")
                 .help("What decides: events_per_s, p50, p95, p99, p99.9, mean, server_cpu_us, ..."),
-        )
-        .arg(
-            Arg::new("margin")
-                .long("margin")
-                .value_name("SHARE")
+            value_flag("margin", "SHARE")
                 .default_value("2%")
                 .help("Differences below this don't matter"),
-        )
-        .arg(Arg::new("paired").long("paired").action(ArgAction::SetTrue).help(
-            "The first run belongs to the first of the base, the second to the second, ...: \
+            switch_flag("paired").help(
+                "The first run belongs to the first of the base, the second to the second, ...: \
              they ran in turns",
-        ))
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Compare even if workload, load or data are not the same"),
-        )
-        .arg(
-            Arg::new("strict")
-                .long("strict")
-                .action(ArgAction::SetTrue)
+            ),
+            switch_flag("force").help("Compare even if workload, load or data are not the same"),
+            switch_flag("strict")
                 .help("Exit with 4 if the runs can't carry the claim, with 5 if they don't tell"),
-        )
+        ])
         .after_help(
             "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, \
              5 unsure.\n\n\
@@ -80,29 +59,14 @@ pub(super) fn command() -> Command {
 /// Adds the flags of how and where to show it.
 fn add_output_flags(command: Command) -> Command {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    command
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(PossibleValuesParser::new(names))
-                .default_value("text")
-                .help("How to show it"),
-        )
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .value_name("FILE")
-                .help("Write to a file instead of standard output"),
-        )
-        .arg(
-            Arg::new("runs-dir")
-                .long("runs-dir")
-                .value_name("DIR")
-                .default_value("runs")
-                .help("Where run folders are"),
-        )
+    command.args([
+        value_flag("format", "FORMAT")
+            .value_parser(PossibleValuesParser::new(names))
+            .default_value("text")
+            .help("How to show it"),
+        value_flag("output", "FILE").short('o').help("Write to a file instead of standard output"),
+        value_flag("runs-dir", "DIR").default_value("runs").help("Where run folders are"),
+    ])
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -11,6 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::base::units::ByteSize;
 use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, SandboxPlan, TargetPlan};
 
+use super::arguments::{switch_flag, value_flag};
 use super::argv::TypedPassword;
 use super::context::CliContext;
 use super::{option_file, prompt};
@@ -70,8 +71,7 @@ const HEADING: &str = "Server";
 /// Adds the flags of a server that runs already.
 pub(super) fn add_address_flags(mut command: Command) -> Command {
     for (name, short, value, help) in FLAGS {
-        let mut arg =
-            Arg::new(*name).long(*name).value_name(*value).help(*help).help_heading(HEADING);
+        let mut arg = value_flag(*name, *value).help_heading(HEADING).help(*help);
         arg = short.map_or(arg.clone(), |c| arg.short(c));
         for (_, alias) in ALIASES.iter().filter(|(of, _)| of == name) {
             arg = arg.alias(*alias);
@@ -82,7 +82,7 @@ pub(super) fn add_address_flags(mut command: Command) -> Command {
         }
     }
     for (name, help) in SWITCHES {
-        let arg = Arg::new(*name).long(*name).action(ArgAction::SetTrue).help(*help);
+        let arg = switch_flag(*name).help(*help);
         command = command.arg(arg.help_heading(HEADING));
     }
     for (name, value, help) in FILE_FLAGS {
@@ -97,48 +97,32 @@ pub(super) fn add_address_flags(mut command: Command) -> Command {
 
 /// The flag as the help shows it. `argv` has taken its value away before clap sees it.
 fn password_flag() -> Arg {
-    Arg::new("password")
+    switch_flag("password")
         .short('p')
-        .long("password")
-        .action(ArgAction::SetTrue)
-        .help("Password, attached as in -pSECRET; a bare -p asks for it")
         .help_heading(HEADING)
+        .help("Password, attached as in -pSECRET; a bare -p asks for it")
 }
 
 /// Adds the flags of a throw-away server as the target.
 pub(super) fn add_sandbox_flags(command: Command) -> Command {
     let with = |arg: Arg| arg.help_heading("Throw-away server");
     let names: Vec<&str> = FLAGS.iter().map(|f| f.0).filter(|n| *n != "database").collect();
-    command
-        .arg(with(
-            Arg::new("sandbox")
-                .long("sandbox")
-                .action(ArgAction::SetTrue)
+    command.args(
+        [
+            switch_flag("sandbox")
                 .conflicts_with_all(names)
                 .help("Start a throw-away server for this and remove it afterwards"),
-        ))
-        .arg(with(
-            Arg::new("server")
-                .long("server")
-                .value_name("PATH")
+            value_flag("server", "PATH")
                 .requires("sandbox")
                 .help("Its program: a mariadbd or mysqld [default: the one installed]"),
-        ))
-        .arg(with(
-            Arg::new("set")
-                .long("set")
-                .value_name("NAME=VALUE")
+            value_flag("set", "NAME=VALUE")
                 .action(ArgAction::Append)
                 .requires("sandbox")
                 .help("One of its settings; may be repeated"),
-        ))
-        .arg(with(
-            Arg::new("pool")
-                .long("pool")
-                .value_name("SIZE")
-                .requires("sandbox")
-                .help("Its buffer pool, as in 256M"),
-        ))
+            value_flag("pool", "SIZE").requires("sandbox").help("Its buffer pool, as in 256M"),
+        ]
+        .map(with),
+    )
 }
 
 /// Whether the words name a server at all, or option files to find it in.

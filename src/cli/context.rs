@@ -38,6 +38,19 @@ impl CliContext {
         }
     }
 
+    /// Writes a result to stdout, as JSON or for people.
+    ///
+    /// # Errors
+    /// As of `print_output`.
+    pub(super) fn print_result(
+        &self,
+        as_json: bool,
+        value: impl FnOnce() -> serde_json::Value,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
+        self.print_output(&if as_json { format!("{:#}\n", value()) } else { text() })
+    }
+
     /// Writes a line about the work to stderr; a closed stderr is no reason to stop.
     pub(super) fn print_message(&self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{}", sanitize_text(line, false));

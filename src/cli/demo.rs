@@ -6,8 +6,9 @@ use crate::archive::RunCommand;
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
+use super::arguments::{switch_flag, text_arg, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::present;
@@ -24,22 +25,8 @@ use self::plan::DemoOptions;
 const USUAL: (&str, &str) = ("256M", "2x-pool");
 const QUICK: (&str, &str) = ("128M", "2x-pool");
 
-/// Flags with a value: name, value, default, help.
-const FLAGS: &[(&str, &str, &str, &str)] = &[
-    ("pool", "SIZE", "", "Buffer pool [default: 256M; with --quick 128M]"),
-    ("size", "SIZE", "", "Table with its index: bytes, or times the pool [default: 2x-pool]"),
-    ("rows", "N", "", "The table as a number of rows, instead of --size"),
-    ("lookups", "N", "20000", "How many different rows are looked up"),
-    ("server", "PATH", "", "The server program [default: mariadbd or mysqld, where it is found]"),
-    ("seed", "N", "1", "Seed of data and lookups"),
-    ("runs-dir", "DIR", "runs", "Where the run's folder goes"),
-];
-
 pub(super) fn command() -> Command {
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
-    let mut command = Command::new("demo")
+    let command = Command::new("demo")
         .about("Show what a warm buffer pool is worth, on a throw-away server")
         .long_about(
             "Show what a warm buffer pool is worth, on a throw-away server.\n\n\
@@ -49,24 +36,33 @@ pub(super) fn command() -> Command {
              makes, warmed by the \
              server's own list of pages. Each begins with a restart that is shown to be cold.",
         )
-        .arg(switch("quick", "A smaller pool and table: under 40 seconds"))
-        .arg(switch("dry-run", "Print the steps and do nothing"))
-        .arg(switch("quiet", "Show nothing but the summary").short('q'))
-        .arg(switch("plain", "No line that is written over, also on a terminal"))
+        .args([
+            switch_flag("quick").help("A smaller pool and table: under 40 seconds"),
+            switch_flag("dry-run").help("Print the steps and do nothing"),
+            switch_flag("quiet").help("Show nothing but the summary").short('q'),
+            switch_flag("plain").help("No line that is written over, also on a terminal"),
+        ])
         .after_help(
             "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size \
              0.5x-pool   \
              # a table that fits\n  sweat demo --server /opt/mysql/bin/mysqld\n\n\
              The server listens on no port and is removed at the end; the run's folder stays.",
         );
-    for (name, value, default, help) in FLAGS {
-        let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
-        if !default.is_empty() {
-            arg = arg.default_value(*default);
-        }
-        command = command.arg(arg);
-    }
-    present::add_present_flags(command)
+    present::add_present_flags(
+        command.args([
+            value_flag("pool", "SIZE").help("Buffer pool [default: 256M; with --quick 128M]"),
+            value_flag("size", "SIZE")
+                .help("Table with its index: bytes, or times the pool [default: 2x-pool]"),
+            value_flag("rows", "N").help("The table as a number of rows, instead of --size"),
+            value_flag("lookups", "N")
+                .default_value("20000")
+                .help("How many different rows are looked up"),
+            value_flag("server", "PATH")
+                .help("The server program [default: mariadbd or mysqld, where it is found]"),
+            value_flag("seed", "N").default_value("1").help("Seed of data and lookups"),
+            value_flag("runs-dir", "DIR").default_value("runs").help("Where the run's folder goes"),
+        ]),
+    )
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -87,7 +83,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 /// What the words ask for.
 fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
     let mut mistakes = Vec::new();
-    let text = |name: &str| args.get_one::<String>(name).map(String::as_str);
+    let text = |name: &str| text_arg(args, name);
     let (pool, size) = if args.get_flag("quick") { QUICK } else { USUAL };
     let mut wrong = |name: &str, why: String| {
         let place = format!("--{name}");

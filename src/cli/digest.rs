@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::progress::ProgressLine;
@@ -26,37 +27,22 @@ pub(super) fn command() -> Command {
     let formats: Vec<&str> = STATEMENT_FORMATS.iter().map(|(name, _)| *name).collect();
     Command::new("digest")
         .about("Show what kinds of statements a slow or general log holds, and what they cost")
-        .arg(
-            Arg::new("log")
-                .value_name("LOG")
+        .args([
+            positional_arg("log", "LOG")
                 .action(ArgAction::Append)
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
                 .help("Logs, also packed by gzip or zstd; folders of them; - for standard input"),
-        )
-        .arg(
-            Arg::new("limit")
-                .long("limit")
-                .value_name("N")
+            value_flag("limit", "N")
                 .default_value("20")
                 .value_parser(clap::value_parser!(u32).range(1..))
                 .help("Classes to show, those that took most time first"),
-        )
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
+            value_flag("format", "FORMAT")
                 .default_value("text")
                 .value_parser(PossibleValuesParser::new(formats))
                 .help("How to show them"),
-        )
-        .arg(
-            Arg::new("quiet")
-                .short('q')
-                .long("quiet")
-                .action(ArgAction::SetTrue)
-                .help("No progress line"),
-        )
+            switch_flag("quiet").short('q').help("No progress line"),
+        ])
         .after_help(
             "Reads slow logs and general logs of MySQL, MariaDB and Percona Server; which it \
              is, is seen\nfrom the log. Statements that differ only in literals are one class. \

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde_json::json;
 
+use super::arguments::{switch_flag, value_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -24,9 +25,6 @@ const SCHEMA: u32 = 1;
 const BLOCKS: [u32; 3] = [5, 10, 20];
 
 pub(super) fn command() -> Command {
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
     let command = Command::new("doctor")
         .about("Say what this machine can resolve, and what stands in the way")
         .long_about(
@@ -35,18 +33,16 @@ pub(super) fn command() -> Command {
              how late sweat itself is. With a server: its limits, durability, data and pool, and \
              what probes may not see. Changes nothing. Takes about ten seconds.",
         )
-        .arg(
-            Arg::new("dir")
-                .long("dir")
-                .value_name("DIR")
+        .args([
+            value_flag("dir", "DIR")
                 .default_value(".")
                 .help("Where flushed writes are timed: the disk that matters"),
-        )
-        .arg(switch("quick", "A glance of two seconds instead: coarse"))
-        .arg(switch("json", "Print JSON"))
-        .arg(switch("strict", "End with exit code 4 if anything would void a run"))
-        .arg(switch("quiet", "No line about what goes on").short('q'))
-        .arg(switch("plain", "No line that is written over, also on a terminal"))
+            switch_flag("quick").help("A glance of two seconds instead: coarse"),
+            switch_flag("json").help("Print JSON"),
+            switch_flag("strict").help("End with exit code 4 if anything would void a run"),
+            switch_flag("quiet").help("No line about what goes on").short('q'),
+            switch_flag("plain").help("No line that is written over, also on a terminal"),
+        ])
         .after_help(
             "Examples:\n  sweat doctor\n  sweat doctor --dir /var/lib/mysql --strict\n  \
              sweat doctor -S /run/mysqld/mysqld.sock -u root\n  sweat doctor --sandbox --json",

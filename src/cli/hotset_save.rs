@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use clap::{ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
 
 use crate::base::Nanos;
 use crate::base::units::{self, show_bytes};
@@ -12,6 +12,7 @@ use crate::plan::{Mistake, Mistakes};
 use crate::warm::hotset::{self, HotIndex, SaveLimit, SaveOutcome, SavePlan, save_hot_set};
 use crate::warm::{TableChoice, estimate_seconds, parse_choices, read_pool_status};
 
+use super::arguments::{positional_arg, switch_flag, value_flag, wants_json};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -19,49 +20,34 @@ use super::progress::group_digits;
 use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
 
 pub(super) fn command() -> Command {
-    let value = |name, shown, help| Arg::new(name).long(name).value_name(shown).help(help);
     let command = Command::new("save")
         .about("Take what is hot in a server's pool, the hottest first")
-        .arg(
-            Arg::new("file")
-                .value_name("FILE")
+        .args([
+            positional_arg("file", "FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
                 .help("Where to write it; packed if its name ends in .zst"),
-        )
-        .arg(
-            Arg::new("choice")
-                .value_name("DATABASE[.TABLE]")
+            positional_arg("choice", "DATABASE[.TABLE]")
                 .action(ArgAction::Append)
                 .help("What to take; everything of the users without it"),
-        )
-        .arg(
-            value("top", "SHARE", "Only the hottest share of the pages, as in 50%")
+            value_flag("top", "SHARE")
+                .help("Only the hottest share of the pages, as in 50%")
                 .conflicts_with("pages"),
-        )
-        .arg(
-            value("pages", "N", "Only so many pages, the hottest")
+            value_flag("pages", "N")
+                .help("Only so many pages, the hottest")
                 .value_parser(clap::value_parser!(u64).range(1..)),
-        )
-        .arg(
-            value("datadir", "PATH", "A copy of the server's data folder, to read keys from")
+            value_flag("datadir", "PATH")
+                .help("A copy of the server's data folder, to read keys from")
                 .value_parser(clap::value_parser!(PathBuf)),
-        )
-        .arg(
-            value("watch", "TIME", "How long to count accesses to pages per second; 0 for not")
+            value_flag("watch", "TIME")
+                .help("How long to count accesses to pages per second; 0 for not")
                 .default_value("1s"),
-        )
-        .arg(
-            value("range-pages", "N", "Most pages of one key range: fewer keep the order better")
+            value_flag("range-pages", "N")
+                .help("Most pages of one key range: fewer keep the order better")
                 .value_parser(clap::value_parser!(u64).range(1..))
                 .default_value("64"),
-        )
-        .arg(
-            Arg::new("yes")
-                .long("yes")
-                .action(ArgAction::SetTrue)
-                .help("Look at the pool even where it is larger than 32 GiB"),
-        );
+            switch_flag("yes").help("Look at the pool even where it is larger than 32 GiB"),
+        ]);
     add_common_flags(command).after_help(
         "Examples:\n  \
          sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \
@@ -89,10 +75,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     }
     let bytes = hotset::write_hot_set(&saved.hot, path)?;
     let name = path.display().to_string();
-    match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => context.print_output(&saved_json(&saved, &name, bytes))?,
-        _ => context.print_output(&saved_text(&saved, &name, bytes))?,
-    }
+    let value = || saved_value(&saved, &name, bytes);
+    context.print_result(wants_json(args), value, || saved_text(&saved, &name, bytes))?;
     Ok(CommandOutcome::Done)
 }
 
@@ -218,7 +202,7 @@ fn index_title(index: &HotIndex) -> String {
     if index.partition.is_empty() { name } else { format!("{name} partition {}", index.partition) }
 }
 
-fn saved_json(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
+fn saved_value(saved: &SaveOutcome, name: &str, bytes: u64) -> Value {
     let index = |i: &HotIndex| {
         json!({
             "database": i.database,
@@ -231,7 +215,7 @@ fn saved_json(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
             "whole": i.whole,
         })
     };
-    let value = json!({
+    json!({
         "file": name,
         "bytes": bytes,
         "pages_in_pool": saved.pages_in_pool,
@@ -242,8 +226,7 @@ fn saved_json(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
         "accesses_per_s": saved.hot.origin.accesses_per_s,
         "indexes": saved.hot.indexes.iter().map(index).collect::<Vec<_>>(),
         "notes": saved.hot.notes,
-    });
-    format!("{value:#}\n")
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! and its line in `COMMANDS`. A command reads its words into a plan and lets the rooms below do the work.
 
 mod aa;
+mod arguments;
 mod argv;
 mod bench;
 mod capacity;

@@ -1,7 +1,8 @@
 //! A run folder shown: loaded, analysed, written in the format asked for.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
+use super::arguments::{switch_flag, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -14,24 +15,16 @@ use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn add_present_flags(command: Command) -> Command {
-    check::add_check_flags(command)
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
-                .value_parser(FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>())
-                .default_value("text")
-                .help("Format of the summary"),
-        )
-        .arg(
-            Arg::new("strict")
-                .long("strict")
-                .action(ArgAction::SetTrue)
-                .help("End with exit code 4 if the run can't carry its claim"),
-        )
-        .arg(Arg::new("allow").long("allow").value_name("ID").action(ArgAction::Append).help(
+    check::add_check_flags(command).args([
+        value_flag("format", "FORMAT")
+            .value_parser(FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>())
+            .default_value("text")
+            .help("Format of the summary"),
+        switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"),
+        value_flag("allow", "ID").action(ArgAction::Append).help(
             "A caveat that is known: it is counted, voids nothing, and stays in the run's record",
-        ))
+        ),
+    ])
 }
 
 /// The caveats that `--allow` names, and the words of consent.

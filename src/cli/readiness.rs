@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use clap::{ArgMatches, Command};
+use serde_json::{Value, json};
 
 use crate::client::Session;
 use crate::plan::{Mistake, Mistakes};
@@ -13,6 +13,7 @@ use crate::warm::hotset::{
 };
 use crate::warm::{PoolStatus, estimate_seconds};
 
+use super::arguments::{switch_flag, value_flag, wants_json};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::progress::group_digits;
@@ -22,34 +23,20 @@ const ASK_ABOVE_BYTES: u64 = 32 << 30;
 
 /// The words that ask for it.
 pub(super) fn add_readiness_flags(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("hotset")
-                .long("hotset")
-                .value_name("FILE")
-                .help("Say how much of this hot set is in the pool, by index"),
-        )
-        .arg(
-            Arg::new("budget")
-                .long("budget")
-                .value_name("READS")
-                .value_parser(clap::value_parser!(f64))
-                .requires("hotset")
-                .help("Most extra reads from disk per second after a failover; exit code 1 beyond"),
-        )
-        .arg(
-            Arg::new("accesses")
-                .long("accesses")
-                .value_name("N")
-                .value_parser(clap::value_parser!(f64))
-                .requires("hotset")
-                .help("Accesses to pages per second to expect, instead of the hot set's own"),
-        )
-        .arg(
-            Arg::new("no-rows").long("no-rows").action(ArgAction::SetTrue).requires("hotset").help(
-                "Read no rows where page numbers differ: an index is taken for as warm as full",
-            ),
-        )
+    command.args([
+        value_flag("hotset", "FILE").help("Say how much of this hot set is in the pool, by index"),
+        value_flag("budget", "READS")
+            .value_parser(clap::value_parser!(f64))
+            .requires("hotset")
+            .help("Most extra reads from disk per second after a failover; exit code 1 beyond"),
+        value_flag("accesses", "N")
+            .value_parser(clap::value_parser!(f64))
+            .requires("hotset")
+            .help("Accesses to pages per second to expect, instead of the hot set's own"),
+        switch_flag("no-rows")
+            .requires("hotset")
+            .help("Read no rows where page numbers differ: an index is taken for as warm as full"),
+    ])
 }
 
 /// Looks, prints, judges.
@@ -90,15 +77,12 @@ pub(super) fn run(
     let found = compute_warmth(&hot, &resident);
     let ready = accesses
         .map(|accesses| assess_readiness(&found, accesses, budget.unwrap_or(f64::INFINITY)));
-    if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        context.print_output(&to_json(&found, accesses, ready, budget, &notes))?;
-    } else {
+    let value = || to_value(&found, accesses, ready, budget, &notes);
+    context.print_result(wants_json(args), value, || {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        context.print_output(&to_text(&hot, &found, ready, budget, top))?;
-        for note in &notes {
-            context.print_output(&format!("note: {note}\n"))?;
-        }
-    }
+        let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
+        to_text(&hot, &found, ready, budget, top) + &notes
+    })?;
     Ok(match (budget, ready) {
         (Some(_), Some(ready)) if !ready.is_ready => CommandOutcome::Negative,
         _ => CommandOutcome::Done,
@@ -157,36 +141,23 @@ fn to_text(
     text
 }
 
-fn to_json(
+fn to_value(
     found: &HotWarmth,
     accesses: Option<f64>,
     ready: Option<FailoverReadiness>,
     budget: Option<f64>,
     notes: &[String],
-) -> String {
-    let line = |l: &crate::warm::hotset::IndexWarmth| {
-        json!({
-            "database": l.database,
-            "table": l.table,
-            "partition": l.partition,
-            "index": l.index,
-            "pages_hot": l.pages_hot,
-            "pages_resident": l.pages_resident,
-            "share": l.share,
-            "is_exact": l.is_exact,
-        })
-    };
-    let value = json!({
+) -> Value {
+    json!({
         "share": found.share,
         "pages_hot": found.pages_hot,
-        "indexes": found.indexes.iter().map(line).collect::<Vec<_>>(),
+        "indexes": found.indexes,
         "accesses_per_s": accesses,
         "extra_reads_per_s": ready.map(|r| r.extra_reads_per_s),
         "budget_per_s": budget,
         "is_ready": budget.and(ready).map(|r| r.is_ready),
         "notes": notes,
-    });
-    format!("{value:#}\n")
+    })
 }
 
 #[cfg(test)]
@@ -227,8 +198,7 @@ mod tests {
     #[test]
     fn a_verdict_is_only_given_where_a_budget_was() {
         let ready = assess_readiness(&found(), 1e6, f64::INFINITY);
-        let text = to_json(&found(), Some(1e6), Some(ready), None, &[]);
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let value = to_value(&found(), Some(1e6), Some(ready), None, &[]);
         assert!(value["is_ready"].is_null());
         assert_eq!(value["indexes"][0]["pages_hot"], 2_000);
     }

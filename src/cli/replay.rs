@@ -2,8 +2,9 @@
 
 mod prescan;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::bench::{self, TerminalListener};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -31,25 +32,15 @@ pub(super) fn command() -> Command {
              statements in their order and at their times. Without words to the contrary only \
              what reads is sent, inside read-only transactions.",
         )
-        .arg(
-            Arg::new("log")
-                .value_name("LOG")
+        .args([
+            positional_arg("log", "LOG")
                 .action(ArgAction::Append)
-                .help("Logs, also packed; folders of them; - for standard input")
-                .required_unless_present("plan"),
-        )
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
+                .required_unless_present("plan")
+                .help("Logs, also packed; folders of them; - for standard input"),
+            switch_flag("dry-run")
                 .help("Say what would be sent and what not, by class and by reason; no server"),
-        )
-        .arg(
-            Arg::new("speed")
-                .long("speed")
-                .value_name("xN")
-                .help("So many times as fast as recorded [default: x1]"),
-        )
+            value_flag("speed", "xN").help("So many times as fast as recorded [default: x1]"),
+        ])
         .after_help(
             "What is sent, and how a server is kept from harm: docs/safety.md; how to capture, \
              and how to read the result: docs/replay.md.\n\n\

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::{ArgMatches, Command, builder::PossibleValuesParser};
 
 use crate::analysis::{Findings, RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
@@ -14,6 +14,7 @@ use crate::plan::Mistake;
 use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 use crate::workload;
 
+use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -33,41 +34,24 @@ pub(super) fn command() -> Command {
     let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name(), f.about()));
     let command = Command::new("report")
         .about("Show a run again: as text, JSON, CSV or a page")
-        .arg(Arg::new("run").value_name("RUN").num_args(1..).default_value("latest").help(
-            "The run's folder, its name below the runs folder, or `latest`; of several, \
+        .args([
+            positional_arg("run", "RUN").num_args(1..).default_value("latest").help(
+                "The run's folder, its name below the runs folder, or `latest`; of several, \
                      a page or text with all side by side",
-        ))
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("FORMAT")
+            ),
+            value_flag("format", "FORMAT")
                 .value_parser(PossibleValuesParser::new(formats))
                 .default_value("text")
                 .help("How to show it"),
-        )
-        .arg(
-            Arg::new("csv-summary")
-                .long("csv-summary")
-                .action(ArgAction::SetTrue)
-                .help("Short for --format csv-summary"),
-        )
-        .arg(
-            Arg::new("no-header")
-                .long("no-header")
-                .action(ArgAction::SetTrue)
+            switch_flag("csv-summary").help("Short for --format csv-summary"),
+            switch_flag("no-header")
                 .help("CSV without its first line, to add rows to a file that has it"),
-        )
-        .arg(Arg::new("output").short('o').long("output").value_name("FILE").help(
-            "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
+            value_flag("output", "FILE").short('o').help(
+                "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
                      others: standard output]",
-        ))
-        .arg(
-            Arg::new("runs-dir")
-                .long("runs-dir")
-                .value_name("DIR")
-                .default_value(RUNS_DIR)
-                .help("Where run folders are"),
-        )
+            ),
+            value_flag("runs-dir", "DIR").default_value(RUNS_DIR).help("Where run folders are"),
+        ])
         .after_help(format!(
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
              sweat report RUN1 RUN2 --format html -o both.html\n  \
@@ -75,12 +59,7 @@ pub(super) fn command() -> Command {
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
         ))
-        .arg(
-            Arg::new("strict")
-                .long("strict")
-                .action(ArgAction::SetTrue)
-                .help("End with exit code 4 if the run can't carry its claim"),
-        );
+        .arg(switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"));
     check::add_check_flags(command)
 }
 
@@ -174,7 +153,7 @@ fn report_runs(
     let mut page = Vec::new();
     report::write_side_by_side(&all, &differing_settings(&runs), format, &mut page)
         .expect("memory takes every write");
-    let file = args.get_one::<String>("output").map(String::as_str);
+    let file = text_arg(args, "output");
     match file.or((format == HTML).then_some(OVERLAY)).filter(|path| *path != "-") {
         Some(path) => {
             replace_file(Path::new(path), &page)?;

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
 use crate::client::Target;
 use crate::plan::{AddressPlan, Protocol, RefusedError};
 use crate::server::journal::{self, JournalTrust};
 use crate::server::sandbox::HomeFolders;
 
+use super::arguments::{positional_arg, value_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -23,19 +24,14 @@ pub(super) fn command() -> Command {
              left alone. A journal that your own sweat did not write is refused: it could set \
              anything.",
         )
-        .arg(
-            Arg::new("journal")
-                .value_name("JOURNAL")
+        .args([
+            positional_arg("journal", "JOURNAL")
                 .required(true)
                 .help("The journal, or the run folder that holds it"),
-        )
-        .arg(
-            Arg::new("allow")
-                .long("allow")
-                .value_name("journal")
+            value_flag("allow", "journal")
                 .value_parser(["journal"])
                 .help("Consent to a journal that your own sweat did not write, or an older one"),
-        )
+        ])
         .after_help(
             "Examples:\n  \
              sweat restore runs/20261121-100000-warm\n  \

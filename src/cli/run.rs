@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
@@ -16,15 +17,6 @@ use crate::base::units::parse_count;
 use crate::experiment::{self, DryRunStep};
 use crate::plan::{LoadPlan, Mistake, Mistakes, Plan, TargetPlan};
 use crate::workload::{self, EndpointKind};
-
-/// Flags with a value: name, value, help.
-const FLAGS: &[(&str, &str, &str)] = &[
-    ("blocks", "N", "How often each variant runs, instead of what the plan says"),
-    ("until-clear", "N", "More blocks until the answer is clear, at most so many in all"),
-    ("name", "TEXT", "Name of the run [default: the plan's]"),
-    ("runs-dir", "DIR", "Where the run's folder goes [default: the plan's, or runs]"),
-    ("server", "PATH", "Program of the sandbox: a mariadbd or mysqld [default: the plan's]"),
-];
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("run"))
@@ -46,17 +38,20 @@ pub(super) fn command() -> Command {
 
 /// Adds the words of every command that runs a written plan.
 pub(super) fn add_plan_flags(command: Command) -> Command {
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
-    };
-    let mut command = command
-        .arg(Arg::new("plan").value_name("PLAN").required(true).help("The plan, or a run's folder"))
-        .arg(switch("dry-run", "Print every step and what it would send, and do nothing"))
-        .arg(switch("quiet", "Show nothing but the summary").short('q'))
-        .arg(switch("plain", "No line that is written over, also on a terminal"));
-    for (name, value, help) in FLAGS {
-        command = command.arg(Arg::new(*name).long(*name).value_name(*value).help(*help));
-    }
+    let command = command.args([
+        positional_arg("plan", "PLAN").required(true).help("The plan, or a run's folder"),
+        switch_flag("dry-run").help("Print every step and what it would send, and do nothing"),
+        switch_flag("quiet").help("Show nothing but the summary").short('q'),
+        switch_flag("plain").help("No line that is written over, also on a terminal"),
+        value_flag("blocks", "N").help("How often each variant runs, instead of what the plan says"),
+        value_flag("until-clear", "N")
+            .help("More blocks until the answer is clear, at most so many in all"),
+        value_flag("name", "TEXT").help("Name of the run [default: the plan's]"),
+        value_flag("runs-dir", "DIR")
+            .help("Where the run's folder goes [default: the plan's, or runs]"),
+        value_flag("server", "PATH")
+            .help("Program of the sandbox: a mariadbd or mysqld [default: the plan's]"),
+    ]);
     connection::add_address_flags(present::add_present_flags(command))
 }
 

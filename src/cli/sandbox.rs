@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
 use crate::base::{Clock, Nanos, RealClock};
 use crate::plan::{Mistake, Mistakes, SandboxPlan};
@@ -11,6 +11,7 @@ use crate::server::ServerControl;
 use crate::server::journal;
 use crate::server::sandbox::{self, HomeFolders, Lifetime, Sandbox, SandboxMeta, SandboxOptions};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::connection;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
@@ -45,8 +46,7 @@ pub(super) fn command() -> Command {
         .subcommand(Command::new("list").about("Show all sandboxes").visible_alias("ls"))
         .subcommand(
             named_command("connect", "Open the mariadb or mysql client on a sandbox").arg(
-                Arg::new("more")
-                    .value_name("CLIENT ARGUMENTS")
+                positional_arg("more", "CLIENT ARGUMENTS")
                     .last(true)
                     .num_args(0..)
                     .value_parser(clap::value_parser!(OsString))
@@ -54,37 +54,31 @@ pub(super) fn command() -> Command {
             ),
         )
         .subcommand(
-            named_command("destroy", "End a sandbox and remove its data").arg(
-                Arg::new("all")
-                    .long("all")
-                    .action(ArgAction::SetTrue)
-                    .conflicts_with("name")
-                    .help("All of them"),
-            ),
+            named_command("destroy", "End a sandbox and remove its data")
+                .arg(switch_flag("all").conflicts_with("name").help("All of them")),
         )
 }
 
 fn start_command() -> Command {
-    let switch = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let text = |name, value, help| Arg::new(name).long(name).value_name(value).help(help);
     Command::new("start")
         .about("Start a server of your own")
-        .arg(text("server", "PATH", "A mariadbd or mysqld [default: the one installed]"))
-        .arg(
-            text("set", "NAME=VALUE", "One of its settings; may be repeated")
+        .args([
+            value_flag("server", "PATH").help("A mariadbd or mysqld [default: the one installed]"),
+            value_flag("set", "NAME=VALUE")
+                .help("One of its settings; may be repeated")
                 .action(ArgAction::Append),
-        )
-        .arg(text("pool", "SIZE", "Its buffer pool, as in 256M"))
-        .arg(text("name", "NAME", "Its name; its data stays, and start brings it back"))
-        .arg(switch("tcp", "Also listen on a free loopback port, with an account of its own"))
-        // Nobody chooses the port: who tries is told what there is.
-        .arg(
-            text("port", "PORT", "The same as --tcp")
+            value_flag("pool", "SIZE").help("Its buffer pool, as in 256M"),
+            value_flag("name", "NAME").help("Its name; its data stays, and start brings it back"),
+            switch_flag("tcp")
+                .help("Also listen on a free loopback port, with an account of its own"),
+            // Nobody chooses the port: who tries is told what there is.
+            value_flag("port", "PORT")
+                .help("The same as --tcp")
                 .hide(true)
                 .num_args(0..=1)
                 .default_missing_value(""),
-        )
-        .arg(switch("detach", "Come back at once and let it run until it is stopped"))
+            switch_flag("detach").help("Come back at once and let it run until it is stopped"),
+        ])
         .after_help(
             "Examples:\n  sweat sandbox start --pool 256M\n  \
              sweat sandbox start --name shop --tcp --detach",
@@ -92,9 +86,9 @@ fn start_command() -> Command {
 }
 
 fn named_command(name: &'static str, about: &'static str) -> Command {
-    Command::new(name).about(about).arg(
-        Arg::new("name").value_name("NAME").help("Which one; not needed where there is just one"),
-    )
+    Command::new(name)
+        .about(about)
+        .arg(positional_arg("name", "NAME").help("Which one; not needed where there is just one"))
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::{connection, prompt};
@@ -24,25 +25,8 @@ const LOOK: Nanos = Nanos(200_000_000);
 /// How often it is said that a log can't be looked at.
 const AGAIN: Nanos = Nanos(60_000_000_000);
 
-/// Flags: name, value, default, help.
-const FLAGS: &[(&str, &str, Option<&str>, &str)] = &[
-    (
-        "listen",
-        "ADDRESS:PORT",
-        Some("127.0.0.1:9700"),
-        "Where to listen; port 0 is any that is free",
-    ),
-    ("token-file", "FILE", None, "The token that readers must know [or $SWEAT_SHIP_TOKEN]"),
-    ("tls-cert", "FILE", None, "Our certificate and those above it, PEM"),
-    ("tls-key", "FILE", None, "Its key, PEM"),
-    ("most-readers", "N", Some("64"), "Readers at once"),
-    ("patience", "TIME", Some("60s"), "How long a reader may take nothing until it is cut off"),
-    ("hold", "SIZE", Some("1G"), "Bytes of rotated files held open for readers that are behind"),
-    ("keep-free", "SIZE", Some("1G"), "Logging is switched off before less than this is free"),
-];
-
 pub(super) fn command() -> Command {
-    let mut command = Command::new("ship")
+    let command = Command::new("ship")
         .about("Serve a server's slow log to readers elsewhere, as it is written")
         .long_about(
             "Runs on the machine of the active server, follows its slow log through every \
@@ -51,44 +35,40 @@ pub(super) fn command() -> Command {
              statements are hidden. Without a token and a certificate it listens on loopback only.",
         )
         .arg(
-            Arg::new("log")
-                .value_name("LOG")
+            positional_arg("log", "LOG")
                 .value_parser(clap::value_parser!(PathBuf))
                 .help("The slow log [default: the server is asked]"),
-        );
-    for (name, value, default, help) in FLAGS {
-        let arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
-        command = command.arg(default.map_or(arg.clone(), |text| arg.default_value(text)));
-    }
-    command = command
-        .arg(
-            Arg::new("ask-token")
-                .long("ask-token")
-                .action(ArgAction::SetTrue)
-                .help("Ask for the token on the terminal"),
         )
-        .arg(
-            Arg::new("table")
-                .long("table")
-                .action(ArgAction::SetTrue)
+        .args([
+            value_flag("listen", "ADDRESS:PORT")
+                .default_value("127.0.0.1:9700")
+                .help("Where to listen; port 0 is any that is free"),
+            value_flag("token-file", "FILE")
+                .help("The token that readers must know [or $SWEAT_SHIP_TOKEN]"),
+            value_flag("tls-cert", "FILE").help("Our certificate and those above it, PEM"),
+            value_flag("tls-key", "FILE").help("Its key, PEM"),
+            value_flag("most-readers", "N").default_value("64").help("Readers at once"),
+            value_flag("patience", "TIME")
+                .default_value("60s")
+                .help("How long a reader may take nothing until it is cut off"),
+            value_flag("hold", "SIZE")
+                .default_value("1G")
+                .help("Bytes of rotated files held open for readers that are behind"),
+            value_flag("keep-free", "SIZE")
+                .default_value("1G")
+                .help("Logging is switched off before less than this is free"),
+            switch_flag("ask-token").help("Ask for the token on the terminal"),
+            switch_flag("table")
                 .conflicts_with("log")
                 .help("Read mysql.slow_log over SQL, where the file can't be read"),
-        )
-        .arg(
-            Arg::new("turn-on")
-                .long("turn-on")
-                .value_name("for=TIME,NAME=VALUE,..")
+            value_flag("turn-on", "for=TIME,NAME=VALUE,..")
                 .action(ArgAction::Append)
                 .value_delimiter(',')
                 .help("Switch the slow log on for a while, and put everything back; see --allow"),
-        )
-        .arg(
-            Arg::new("allow")
-                .long("allow")
-                .value_name("WORD")
+            value_flag("allow", "WORD")
                 .value_parser([logging::ALLOW])
                 .help("Allow to change the server: `logging`, for --turn-on"),
-        )
+        ])
         .after_help(
             "Readers: GET /slow?rate_limit=N (one of N sessions), ?sample=0.1, ?from=MARK, \
              ?zstd=1, ?marks=1;\nGET /status (JSON), GET /metrics (OpenMetrics).\n\n\

@@ -2,9 +2,9 @@
 //! The flags are those of `bench`; what is varied stands before them.
 
 use crate::archive::RunCommand;
+use clap::{ArgMatches, Command};
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
-
+use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::step_lines::StepLines;
@@ -34,23 +34,13 @@ pub(super) fn command() -> Command {
 }
 
 fn add_sweep_flags(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("axis")
-                .value_name("AXIS=V1,V2,..")
-                .help("What is varied: threads, rate, or a setting of the server"),
-        )
-        .arg(
-            Arg::new("blocks").long("blocks").value_name("N").help(
-                "How often the whole sweep is repeated, each time in another order [default: 1]",
-            ),
-        )
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Print the steps and do nothing"),
-        )
+    command.args([
+        positional_arg("axis", "AXIS=V1,V2,..")
+            .help("What is varied: threads, rate, or a setting of the server"),
+        value_flag("blocks", "N")
+            .help("How often the whole sweep is repeated, each time in another order [default: 1]"),
+        switch_flag("dry-run").help("Print the steps and do nothing"),
+    ])
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -4,8 +4,9 @@ use crate::archive::RunCommand;
 
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 
+use super::arguments::{switch_flag, value_flag};
 use super::bench::{self, TerminalListener};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -52,32 +53,20 @@ pub(super) fn command() -> Command {
 
 fn add_waits_flags(command: Command) -> Command {
     let with = |arg: Arg| arg.help_heading("Waits");
-    command
-        .arg(with(
-            Arg::new("instrument")
-                .long("instrument")
-                .value_name("PATTERN")
+    command.args(
+        [
+            value_flag("instrument", "PATTERN")
                 .required(true)
                 .help("Which waits: an instrument of performance_schema, or a part of its name"),
-        ))
-        .arg(with(
-            Arg::new("sweep")
-                .long("sweep")
-                .value_name("SETTING=A,B,..")
+            value_flag("sweep", "SETTING=A,B,..")
                 .help("The same load at each value of a server setting, `threads` or `rate`"),
-        ))
-        .arg(with(
-            Arg::new("blocks")
-                .long("blocks")
-                .value_name("N")
+            value_flag("blocks", "N")
                 .help("How often each value is tried [default: 3 with --sweep, else 1]"),
-        ))
-        .arg(with(
-            Arg::new("no-cost")
-                .long("no-cost")
-                .action(ArgAction::SetTrue)
+            switch_flag("no-cost")
                 .help("Don't look what gathering costs, which takes about 20 s more"),
-        ))
+        ]
+        .map(with),
+    )
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

@@ -1,10 +1,9 @@
 //! `sweat warm`: fills the buffer pool, has the server keep or load its list of pages, says how warm it is.
 
 mod follow;
-mod status_json;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::base::units::show_bytes;
 use crate::base::{Clock, Nanos, RealClock};
@@ -17,13 +16,13 @@ use crate::warm::{
     request_pool_dump,
 };
 
+use super::arguments::{positional_arg, switch_flag, value_flag, wants_json};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::hotset;
 use super::progress::{ProgressLine, group_digits};
 use super::{readiness, replay};
-use status_json::status_json;
 
 pub(super) fn command() -> Command {
     let mut command = Command::new("warm")
@@ -68,16 +67,14 @@ pub(super) fn add_common_flags(command: Command) -> Command {
         .after_help(example)
         .disable_help_flag(true)
         .infer_long_args(true)
-        .arg(super::help_flag())
-        .arg(
-            Arg::new("format")
-                .long("format")
-                .value_name("text|json")
+        .args([
+            super::help_flag(),
+            value_flag("format", "text|json")
                 .value_parser(["text", "json"])
                 .default_value("text")
                 .help("How to print the result"),
-        )
-        .arg(Arg::new("quiet").long("quiet").action(ArgAction::SetTrue).help("Show no progress"))
+            switch_flag("quiet").help("Show no progress"),
+        ])
 }
 
 pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
@@ -85,13 +82,12 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
     let specs = strategy.option_specs();
     if reads_tables(&specs) {
         command = command.arg(
-            Arg::new("choice")
-                .value_name("DATABASE[.TABLE]")
+            positional_arg("choice", "DATABASE[.TABLE]")
                 .action(ArgAction::Append)
                 .help("What to read; without it what -D says, or everything"),
         );
         command =
-            command.arg(Arg::new("plain").long("plain").action(ArgAction::SetTrue).help(
+            command.arg(switch_flag("plain").help(
                 "Print a line when a database or table begins and ends, as mysql-warmup does",
             ));
     }
@@ -123,42 +119,30 @@ fn reads_tables(specs: &[OptionSpec]) -> bool {
 }
 
 fn dump_command() -> Command {
-    let command = Command::new("dump")
-        .about("Have the server write down which pages its pool holds")
-        .arg(
-            Arg::new("pct")
-                .long("pct")
-                .value_name("PERCENT")
+    let command =
+        Command::new("dump").about("Have the server write down which pages its pool holds").args([
+            value_flag("pct", "PERCENT")
                 .value_parser(clap::value_parser!(u8).range(1..=100))
                 .help("Share to write: of the pool (MariaDB), or of its data (MySQL)"),
-        )
-        .arg(
-            Arg::new("allow")
-                .long("allow")
-                .value_name("dump")
+            value_flag("allow", "dump")
                 .value_parser(["dump"])
                 .help("Consent to overwriting the list of a server that sweat did not start"),
-        );
+        ]);
     add_common_flags(command)
 }
 
 fn status_command() -> Command {
-    let switch = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     let command = Command::new("status")
         .about("Say how warm the pool is, and each index where the server tells")
-        .arg(switch(
-            "per-index",
-            "Also by index where the server must look at every page of its pool",
-        ))
-        .arg(switch("yes", "Do that even where the pool is larger than 32 GiB"))
-        .arg(
-            Arg::new("top")
-                .long("top")
-                .value_name("N")
+        .args([
+            switch_flag("per-index")
+                .help("Also by index where the server must look at every page of its pool"),
+            switch_flag("yes").help("Do that even where the pool is larger than 32 GiB"),
+            value_flag("top", "N")
                 .value_parser(clap::value_parser!(usize))
                 .default_value("20")
                 .help("How many indexes to print as text"),
-        );
+        ]);
     add_common_flags(readiness::add_readiness_flags(command)).after_help(
         "Examples:\n  \
          sweat warm status -h db1 -u monitor -p\n  \
@@ -206,18 +190,11 @@ pub(super) fn warm_pool(
     printed?;
     let session = if target.is_silent() { None } else { target.connect(&context.stop).ok() };
     let pool = session.and_then(|mut session| read_pool_status(&mut session).ok());
-    match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => {
-            context.print_output(&warmed_json(strategy.name(), &warmed, pool.as_ref()))?
-        }
-        _ => {
-            let text = warmed_text(&warmed, pool.as_ref());
-            if plain {
-                context.print_message(text.trim_end())
-            } else {
-                context.print_output(&text)?
-            }
-        }
+    let text = || warmed_text(&warmed, pool.as_ref());
+    let value = || warmed_value(strategy.name(), &warmed, pool.as_ref());
+    match wants_json(args) {
+        false if plain => context.print_message(text().trim_end()),
+        as_json => context.print_result(as_json, value, text)?,
     }
     Ok(match &warmed {
         w if w.cut => CommandOutcome::Interrupted,
@@ -330,21 +307,12 @@ fn pool_line(pool: &PoolStatus) -> String {
     )
 }
 
-fn warmed_json(strategy: &str, warmed: &WarmOutcome, pool: Option<&PoolStatus>) -> String {
-    let value = json!({
-        "strategy": strategy,
-        "seconds": warmed.seconds,
-        "pages_before": warmed.pages_before,
-        "pages_after": warmed.pages_after,
-        "pages_read": warmed.pages_read,
-        "bytes_read": warmed.bytes_read,
-        "pages_total": pool.map(|p| p.pages_total),
-        "page_bytes": pool.map(|p| p.page_bytes),
-        "notes": warmed.notes,
-        "cut": warmed.cut,
-        "failed": warmed.failed,
-    });
-    format!("{value:#}\n")
+fn warmed_value(strategy: &str, warmed: &WarmOutcome, pool: Option<&PoolStatus>) -> Value {
+    let mut value = json!(warmed);
+    value["strategy"] = strategy.into();
+    value["pages_total"] = pool.map(|p| p.pages_total).into();
+    value["page_bytes"] = pool.map(|p| p.page_bytes).into();
+    value
 }
 
 /// Lets work be done on a server that is not ours to change, and shows how far it is.
@@ -376,20 +344,7 @@ fn dump_page_list(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     };
     let dumped =
         with_warm_context(&target, args, context, |scene| request_pool_dump(&plan, scene))?;
-    match args.get_one::<String>("format").map(String::as_str) {
-        Some("json") => {
-            let value = json!({
-                "seconds": dumped.seconds,
-                "path": dumped.path,
-                "pages": dumped.pages,
-                "pages_data": dumped.pages_data,
-                "notes": dumped.notes,
-                "cut": dumped.cut,
-            });
-            context.print_output(&format!("{value:#}\n"))?;
-        }
-        _ => context.print_output(&dumped_text(&dumped))?,
-    }
+    context.print_result(wants_json(args), || json!(dumped), || dumped_text(&dumped))?;
     Ok(if dumped.cut { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
 
@@ -441,16 +396,29 @@ fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Comma
     let began: Nanos = clock.now();
     let found = read_inventory(&mut session, &warmth, pay)?;
     let took = clock.now().since(began).to_seconds();
-    if args.get_one::<String>("format").is_some_and(|f| f == "json") {
-        context.print_output(&status_json(&warmth, &found))?;
-    } else {
-        let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        context.print_output(&status_text(&warmth, &found, top))?;
-        if pay {
-            context.print_message(&format!("the look at the indexes took {took:.2} s"));
-        }
+    let as_json = wants_json(args);
+    let top = args.get_one::<usize>("top").copied().unwrap_or(20);
+    let text = || status_text(&warmth, &found, top);
+    context.print_result(as_json, || status_value(&warmth, &found), text)?;
+    if pay && !as_json {
+        context.print_message(&format!("the look at the indexes took {took:.2} s"));
     }
     Ok(CommandOutcome::Done)
+}
+
+fn status_value(warmth: &PoolStatus, found: &PoolInventory) -> Value {
+    json!({
+        "pages_total": warmth.pages_total,
+        "pages_data": warmth.pages_data,
+        "pages_free": warmth.pages_free,
+        "pages_dirty": warmth.pages_dirty,
+        "page_bytes": warmth.page_bytes,
+        "share": warmth.data_share(),
+        "pages_of_data": found.pages_of_data,
+        "indexes": found.lines,
+        "dearer_seconds": found.dearer_seconds,
+        "notes": found.notes,
+    })
 }
 
 fn status_text(warmth: &PoolStatus, found: &PoolInventory, top: usize) -> String {

@@ -1,6 +1,7 @@
 //! The server writes down which pages its pool holds, for a later load.
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 
 use super::load::{DumpLoadState, PageList};
 use super::pool_status::read_status_text;
@@ -22,7 +23,7 @@ pub struct DumpPlan {
 }
 
 /// What a dump did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DumpOutcome {
     /// How long it took.
     pub seconds: f64,

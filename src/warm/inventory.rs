@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use anyhow::Context;
+use serde::Serialize;
 
 use super::PoolStatus;
 use super::catalog::split_partition;
@@ -11,7 +12,7 @@ use super::pool_status::{column_text, read_index_pages};
 use crate::client::{Error, Session};
 
 /// One index in the pool.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CachedIndex {
     /// The database.
     pub database: String,

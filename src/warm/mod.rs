@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use serde::Serialize;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::{Session, Target};
@@ -115,7 +116,7 @@ pub enum WarmEvent {
 }
 
 /// What warming did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WarmOutcome {
     /// How long it took.
     pub seconds: f64,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
+use super::super::arguments::text_arg;
 use super::super::connection;
 use super::super::context::CliContext;
 use super::super::plan_file;
@@ -137,7 +138,7 @@ fn sysbench_mistakes(args: &ArgMatches) -> Vec<Mistake> {
             "--check 'p97 < 20ms' judges any, and --format json has them all in its `spectrum`",
         ));
     }
-    let histogram = args.get_one::<String>("histogram").map(String::as_str);
+    let histogram = text_arg(args, "histogram");
     if is_typed(args, "histogram") && !matches!(histogram, Some("off" | "0" | "false")) {
         mistakes.push(flag_mistake(
             "histogram",
@@ -249,7 +250,7 @@ fn apply_load_flags(
     load.grace = parse_time_flag(args, "grace", mistakes).unwrap_or(load.grace);
     load.reconnect |= args.get_flag("reconnect");
     load.precise |= args.get_flag("precise");
-    match args.get_one::<String>("engine").map(String::as_str) {
+    match text_arg(args, "engine") {
         None => {}
         Some("auto") => load.engine = EnginePlan::Auto,
         Some("threads") => load.engine = EnginePlan::Threads,
@@ -269,7 +270,7 @@ fn apply_arrival(load: &mut LoadPlan, args: &ArgMatches, mistakes: &mut Vec<Mist
         return;
     }
     let rate = args.get_one::<String>("rate").map(|text| parse_rate_from_zero(text));
-    let kind = args.get_one::<String>("arrival").map(String::as_str);
+    let kind = text_arg(args, "arrival");
     let think = parse_time_flag(args, "think", mistakes);
     match (rate, kind) {
         (Some(Ok(rate)), Some("constant")) if rate > 0.0 => {
@@ -319,7 +320,7 @@ fn stages_arrival(text: &str, args: &ArgMatches) -> Result<ArrivalPlan, Vec<Mist
             mistakes.push(flag_mistake(name, why, hint));
         }
     }
-    let spacing = match args.get_one::<String>("arrival").map(String::as_str) {
+    let spacing = match text_arg(args, "arrival") {
         None | Some("poisson") => ArrivalSpacing::Poisson,
         Some("constant") => ArrivalSpacing::Constant,
         Some(_) => {

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use super::super::arguments::{switch_flag, value_flag};
 use super::super::context::CliContext;
 use super::super::present;
 use super::super::progress::ProgressLine;
@@ -10,111 +11,45 @@ use crate::plan::{OptionKind, OptionSpec};
 /// What the id of a workload's option begins with, to keep it apart from our own.
 pub(super) const OWN: &str = "workload.";
 
-/// Flags with a value: name, other names, value, help.
-const LOAD: &[(&str, &[&str], &str, &str)] = &[
-    (
-        "threads",
-        &["workers", "sessions"],
-        "N",
-        "Workers that run events, each in a session of its own [default: 1]",
-    ),
-    (
-        "time",
-        &[],
-        "TIME",
-        "Ends it after this time; 0 for never [default: 10s, if nothing else ends it]",
-    ),
-    ("events", &[], "N", "Ends it after this many events; 0 for never [default: 0]"),
-    (
-        "rate",
-        &[],
-        "RATE",
-        "Events per second, as 500 or 20k/s, whether the server keeps up or not (open loop)",
-    ),
-    (
-        "stages",
-        &[],
-        "LIST",
-        "Open loop whose rate changes, as '10s:0..500, 1m:500, 10s:500..0': up, steady, down",
-    ),
-    ("arrival", &[], "KIND", "With --rate or --stages: poisson or constant [default: poisson]"),
-    ("think", &[], "TIME", "Without --rate: pause between two events of a session"),
-    ("interval", &["report-interval"], "TIME", "Length of an interval [default: 1s]"),
-    ("engine", &[], "ENGINE", "auto, threads or reactor [default: auto]"),
-    ("grace", &[], "TIME", "Time for events under way at the end [default: 10s]"),
-    ("seed", &[], "N", "Seed of all random numbers; 0 for a new one [default: 0]"),
-    ("probe-interval", &[], "TIME", "Time between two samples [default: as --interval]"),
-    ("probes", &[], "LIST", "Probes to sample, with commas [default: all that work]"),
-];
-
 /// Adds the flags of a load.
-pub(super) fn add_load_flags(mut command: Command) -> Command {
-    for (name, others, value, help) in LOAD {
-        command = command.arg(
-            Arg::new(*name)
-                .long(*name)
-                .visible_aliases(others.to_vec())
-                .value_name(*value)
-                .help(*help)
-                .help_heading("Load"),
-        );
-    }
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help).help_heading("Load")
-    };
-    command
-        .arg(switch(
-            "until-steady",
-            "Ends it once it is steady, twice in a row 10 s apart; --time is then the longest it \
-             may take [default: 30m]",
-        ))
-        .arg(switch("reconnect", "Open lost sessions again, and go on"))
-        .arg(switch("precise", "Spin before due times instead of sleeping through (open loop)"))
-        .arg(
-            Arg::new("plan")
-                .long("plan")
-                .value_name("FILE")
-                .help("Read the plan from this file; flags stand over it")
-                .help_heading("Load"),
-        )
+pub(super) fn add_load_flags(command: Command) -> Command {
+    command.args([
+value_flag("threads", "N").visible_aliases(["workers", "sessions"]).help("Workers that run events, each in a session of its own [default: 1]"),
+value_flag("time", "TIME").help("Ends it after this time; 0 for never [default: 10s, if nothing else ends it]"),
+value_flag("events", "N").help("Ends it after this many events; 0 for never [default: 0]"),
+value_flag("rate", "RATE").help("Events per second, as 500 or 20k/s, whether the server keeps up or not (open loop)"),
+value_flag("stages", "LIST").help("Open loop whose rate changes, as '10s:0..500, 1m:500, 10s:500..0': up, steady, down"),
+value_flag("arrival", "KIND").help("With --rate or --stages: poisson or constant [default: poisson]"),
+value_flag("think", "TIME").help("Without --rate: pause between two events of a session"),
+value_flag("interval", "TIME").visible_aliases(["report-interval"]).help("Length of an interval [default: 1s]"),
+value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
+value_flag("grace", "TIME").help("Time for events under way at the end [default: 10s]"),
+value_flag("seed", "N").help("Seed of all random numbers; 0 for a new one [default: 0]"),
+value_flag("probe-interval", "TIME").help("Time between two samples [default: as --interval]"),
+value_flag("probes", "LIST").help("Probes to sample, with commas [default: all that work]"),
+
+        switch_flag("until-steady").help("Ends it once it is steady, twice in a row 10 s apart; --time is then the longest it \
+             may take [default: 30m]"),
+        switch_flag("reconnect").help("Open lost sessions again, and go on"),
+        switch_flag("precise").help("Spin before due times instead of sleeping through (open loop)"),
+        value_flag("plan", "FILE").help("Read the plan from this file; flags stand over it"),
         // sysbench has these too; they say nothing that we don't know.
-        .arg(Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]))
-        .arg(Arg::new("percentile").long("percentile").hide(true))
-        .arg(Arg::new("histogram").long("histogram").hide(true).num_args(0..=1))
+        Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
+        Arg::new("percentile").long("percentile").hide(true),
+        Arg::new("histogram").long("histogram").hide(true).num_args(0..=1),
+    ].map(|arg| arg.help_heading("Load")))
 }
 
 /// Adds the flags of the output.
 pub(super) fn add_output_flags(command: Command) -> Command {
-    let command = command
-        .arg(
-            Arg::new("name")
-                .long("name")
-                .value_name("TEXT")
-                .help("Name of the run [default: the workload's]"),
-        )
-        .arg(
-            Arg::new("runs-dir")
-                .long("runs-dir")
-                .value_name("DIR")
-                .help("Where the run's folder goes [default: runs]"),
-        )
-        .arg(
-            Arg::new("quiet")
-                .short('q')
-                .long("quiet")
-                .action(ArgAction::SetTrue)
-                .help("Show nothing but the summary"),
-        )
-        .arg(
-            Arg::new("plain")
-                .long("plain")
-                .action(ArgAction::SetTrue)
-                .help("A line per interval, also on a terminal"),
-        );
+    let command = command.args([
+        value_flag("name", "TEXT").help("Name of the run [default: the workload's]"),
+        value_flag("runs-dir", "DIR").help("Where the run's folder goes [default: runs]"),
+        switch_flag("quiet").short('q').help("Show nothing but the summary"),
+        switch_flag("plain").help("A line per interval, also on a terminal"),
+    ]);
     let command = command.arg(
-        Arg::new("progress")
-            .long("progress")
-            .value_name("FORMAT")
+        value_flag("progress", "FORMAT")
             .value_parser(["auto", "json"])
             .default_value("auto")
             .help("json: an object per interval on standard error, for programs"),

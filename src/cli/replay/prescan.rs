@@ -30,10 +30,7 @@ pub(super) fn print_prescan(
             .into());
     }
     let found = survey_logs(options, &context.stop)?;
-    match format {
-        "json" => context.print_output(&format!("{:#}\n", to_json(&found)))?,
-        _ => context.print_output(&to_text(&found))?,
-    }
+    context.print_result(format == "json", || to_json(&found), || to_text(&found))?;
     let interrupted = context.stop.reason() == Some(StopReason::Interrupted);
     Ok(if interrupted { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }

@@ -1,5 +1,8 @@
 //! What is to be seen of a follow while it runs: plain data.
 
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
 use super::throttle::{StandbyLoad, ThrottleReason};
 use crate::capture::read_only::RefusalReason;
 use crate::warm::hotset::{FailoverReadiness, HotWarmth};
@@ -39,7 +42,7 @@ impl FollowPhase {
 }
 
 /// What became of the statements since the begin. Sums.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FollowCounts {
     /// Records read from the source.
     pub records: u64,
@@ -56,6 +59,7 @@ pub struct FollowCounts {
     /// Statements refused by the read-only filter.
     pub refused: u64,
     /// The same by reason, most first.
+    #[serde(serialize_with = "serialize_map")]
     pub reasons: Vec<(&'static str, u64)>,
     /// Statements sent a moment ago already.
     pub deduplicated: u64,
@@ -76,9 +80,19 @@ pub struct FollowCounts {
     /// Rows received.
     pub rows: u64,
     /// Time that statements took on the standby, nanoseconds.
+    #[serde(skip)]
     pub service_ns: u64,
     /// The first error of the standby: its number, its words.
+    #[serde(serialize_with = "serialize_error")]
     pub first_error: Option<(u16, String)>,
+}
+
+fn serialize_map<S: Serializer>(pairs: &[(&str, u64)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(pairs.iter().copied())
+}
+
+fn serialize_error<S: Serializer>(error: &Option<(u16, String)>, to: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(|(code, text)| json!({"code": code, "text": text})).serialize(to)
 }
 
 impl FollowCounts {
@@ -94,7 +108,7 @@ impl FollowCounts {
 }
 
 /// Disk reads that following causes: reads that a failover would have had instead.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StandbyReads {
     /// Pages that the standby had to read from disk since the begin, for our statements and its applier.
     pub misses: u64,
@@ -107,6 +121,7 @@ pub struct StandbyReads {
     /// The same of our own statements alone, by a sample of them that the server explained; `None` where it can't.
     pub own_misses_per_1000: Option<f64>,
     /// Pages that our own statements read from disk, by the same sample.
+    #[serde(rename = "saved")]
     pub own_misses: Option<f64>,
 }
 

@@ -1,5 +1,7 @@
 //! How many statements run at once on the standby, and what is too old to be sent. Pure.
 
+use serde::Serialize;
+
 use crate::base::Nanos;
 
 /// When the standby has enough to do without us.
@@ -33,7 +35,7 @@ impl Default for StandbyLimits {
 }
 
 /// What the standby felt since the last look. What is not known is `None`, and holds nothing back.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StandbyLoad {
     /// Its lag behind the active server, seconds.
     pub lag_s: Option<f64>,
@@ -42,6 +44,7 @@ pub struct StandbyLoad {
     /// Reads of data files that wait.
     pub pending_reads: Option<u64>,
     /// Share of the time that its disk was busy, 0 to 1.
+    #[serde(rename = "disk_busy")]
     pub busy: Option<f64>,
     /// Mean time of our own statements, nanoseconds.
     pub latency_ns: Option<u64>,

@@ -14,6 +14,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{HotIndex, HotSet};
+use serde::Serialize;
 
 /// What of one index is in the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub struct PoolResidency {
 }
 
 /// Warmth of one index against a hot set.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IndexWarmth {
     /// The database.
     pub database: String,

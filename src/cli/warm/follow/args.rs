@@ -5,12 +5,13 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgAction, ArgMatches, Command};
 
 use crate::base::units::{parse_count, parse_share, parse_time};
 use crate::base::{Nanos, Secret};
 use crate::capture::read_only::AllowList;
 use crate::capture::ship::{RemoteAccess, is_url};
+use crate::cli::arguments::{switch_flag, text_arg, value_flag, wants_json};
 use crate::cli::connection;
 use crate::cli::context::CliContext;
 use crate::cli::ship::read_token_file;
@@ -30,97 +31,20 @@ pub(super) struct FollowArgs {
     pub(super) quiet: bool,
 }
 
-/// Flags with a value: name, value, default, help.
-const FLAGS: &[(&str, &str, &str, &str)] = &[
-    (
-        "writes",
-        "drop|where|probe",
-        "drop",
-        "Writes: left out, their read half, or that and look-ups in each index they change",
-    ),
-    (
-        "allow-function",
-        "NAME",
-        "",
-        "A stored function that statements may call; may be repeated, * for all",
-    ),
-    ("window", "TIME", "10s", "Send the same statement once in so long"),
-    ("behind", "TIME", "10s", "Skip to now when further behind than this"),
-    ("sessions", "N", "8", "Most statements at once"),
-    ("max-lag", "TIME", "5s", "Send nothing while the standby lags more than this"),
-    (
-        "max-running",
-        "N",
-        "16",
-        "Go slower while others run more statements than this on the standby",
-    ),
-    ("max-pending-reads", "N", "32", "Go slower while more reads than this wait there"),
-    (
-        "max-busy",
-        "SHARE",
-        "95%",
-        "Go slower while its disk is busy for more of the time (if it is local)",
-    ),
-    (
-        "max-latency",
-        "TIME",
-        "200ms",
-        "Go slower while our own statements take longer than this on average",
-    ),
-    ("time-limit", "TIME", "5s", "Longest that a statement may take on the standby"),
-    ("token-file", "FILE", "", "The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
-    ("ship-ca", "FILE", "", "Authorities to believe for https, PEM, in place of the machine's own"),
-    ("state", "FILE", "", "Keep here how far the source was read, to go on there after a restart"),
-    (
-        "gauge-interval",
-        "TIME",
-        "60s",
-        "Time between looks at the active server's hot set; 0 for none",
-    ),
-    (
-        "budget",
-        "N",
-        "500",
-        "Extra reads per second at a failover that are fine: the verdict's measure",
-    ),
-    (
-        "listen",
-        "ADDRESS",
-        "",
-        "Give metrics to monitors at this address and port, as in 127.0.0.1:9740",
-    ),
-    ("time", "TIME", "", "End after so long"),
-    ("interval", "TIME", "5s", "Time between lines where there is no terminal"),
-];
-
 /// The words that say which servers.
 fn server_flags() -> Command {
     Command::new(super::NAME)
         .about("Keep a standby's pool like the active server's, by its statements as they happen")
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("URL|LOG|HOST")
+        .args([
+            value_flag("from", "URL|LOG|HOST")
                 .required(true)
                 .help("The active server's statements: a `sweat ship`, its log, -, or itself"),
-        )
-        .arg(
-            Arg::new("target")
-                .long("target")
-                .value_name("STANDBY")
+            value_flag("target", "STANDBY")
                 .conflicts_with_all(["host", "port", "socket"])
                 .help("The standby: HOST[:PORT] or a socket; the same as -h -P or -S"),
-        )
-        .arg(
-            Arg::new("active")
-                .long("active")
-                .value_name("HOST")
+            value_flag("active", "HOST")
                 .help("The active server itself, where --from is not: for warmth and --mirror"),
-        )
-        .arg(
-            Arg::new("mirror")
-                .long("mirror")
-                .value_name("URL|LOG|HOST")
+            value_flag("mirror", "URL|LOG|HOST")
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("")
@@ -128,44 +52,34 @@ fn server_flags() -> Command {
                     "Swap roles when the standby is promoted; its statements come from here then \
                      [default: itself]",
                 ),
-        )
-        .arg(
-            Arg::new("allow")
-                .long("allow")
-                .value_name("writable")
+            value_flag("allow", "writable")
                 .value_parser(["writable"])
                 .help("Consent to a standby that is not read-only"),
-        )
-        .arg(
-            Arg::new("may-write")
-                .long("may-write")
-                .action(ArgAction::SetTrue)
-                .help("Consent to an account on the standby that could write"),
-        )
-        .arg(
-            Arg::new("yes")
-                .long("yes")
-                .action(ArgAction::SetTrue)
-                .help("Look at hot sets even where a pool is larger than 32 GiB"),
-        )
+            switch_flag("may-write").help("Consent to an account on the standby that could write"),
+            switch_flag("yes").help("Look at hot sets even where a pool is larger than 32 GiB"),
+        ])
 }
 
 pub(super) fn command() -> Command {
-    let mut command = server_flags();
-    for (name, value, default, help) in FLAGS {
-        let mut arg = Arg::new(*name).long(*name).value_name(*value).help(*help);
-        if !default.is_empty() {
-            arg = arg.default_value(*default);
-        }
-        if *name == "allow-function" {
-            arg = arg.action(ArgAction::Append);
-        }
-        if *name == "writes" {
-            arg = arg.value_parser(["drop", "where", "probe"]);
-        }
-        command = command.arg(arg);
-    }
-    super::super::add_common_flags(command).after_help(
+    super::super::add_common_flags(server_flags().args([value_flag("writes", "drop|where|probe").default_value("drop").value_parser(["drop", "where", "probe"]).help("Writes: left out, their read half, or that and look-ups in each index they change"),
+value_flag("allow-function", "NAME").action(ArgAction::Append).help("A stored function that statements may call; may be repeated, * for all"),
+value_flag("window", "TIME").default_value("10s").help("Send the same statement once in so long"),
+value_flag("behind", "TIME").default_value("10s").help("Skip to now when further behind than this"),
+value_flag("sessions", "N").default_value("8").help("Most statements at once"),
+value_flag("max-lag", "TIME").default_value("5s").help("Send nothing while the standby lags more than this"),
+value_flag("max-running", "N").default_value("16").help("Go slower while others run more statements than this on the standby"),
+value_flag("max-pending-reads", "N").default_value("32").help("Go slower while more reads than this wait there"),
+value_flag("max-busy", "SHARE").default_value("95%").help("Go slower while its disk is busy for more of the time (if it is local)"),
+value_flag("max-latency", "TIME").default_value("200ms").help("Go slower while our own statements take longer than this on average"),
+value_flag("time-limit", "TIME").default_value("5s").help("Longest that a statement may take on the standby"),
+value_flag("token-file", "FILE").help("The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
+value_flag("ship-ca", "FILE").help("Authorities to believe for https, PEM, in place of the machine's own"),
+value_flag("state", "FILE").help("Keep here how far the source was read, to go on there after a restart"),
+value_flag("gauge-interval", "TIME").default_value("60s").help("Time between looks at the active server's hot set; 0 for none"),
+value_flag("budget", "N").default_value("500").help("Extra reads per second at a failover that are fine: the verdict's measure"),
+value_flag("listen", "ADDRESS").help("Give metrics to monitors at this address and port, as in 127.0.0.1:9740"),
+value_flag("time", "TIME").help("End after so long"),
+value_flag("interval", "TIME").default_value("5s").help("Time between lines where there is no terminal")])).after_help(
         "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
          standby likes it; writes nothing, and sends nothing to a server that is not \
          read-only.\n\n\
@@ -234,12 +148,8 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
     if !reader.wrong.is_empty() {
         return Err(Mistakes(reader.wrong).into());
     }
-    let json = text_arg(args, "format") == Some("json");
+    let json = wants_json(args);
     Ok(FollowArgs { plan, standby, listen, time, interval, json, quiet: args.get_flag("quiet") })
-}
-
-fn text_arg<'a>(args: &'a ArgMatches, name: &str) -> Option<&'a str> {
-    args.get_one::<String>(name).map(String::as_str)
 }
 
 /// Reads values and keeps what is wrong with them.

@@ -1,13 +1,11 @@
 //! A follow in lines: for logs, for programs, and at its end.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
-use crate::warm::follow::{FollowCounts, FollowPhase, FollowStatus, StandbyWarmth};
+use crate::warm::follow::{FollowPhase, FollowStatus, StandbyWarmth};
 
 /// What it does, in words.
 pub(super) fn phase_text(view: &FollowStatus) -> String {
@@ -124,7 +122,6 @@ pub(super) fn view_json(view: &FollowStatus) -> String {
 }
 
 fn view_value(view: &FollowStatus) -> Value {
-    let (felt, reads) = (&view.load, &view.reads);
     let why = match &view.phase {
         FollowPhase::StandbyGone(why) => Some(why),
         _ => None,
@@ -144,70 +141,15 @@ fn view_value(view: &FollowStatus) -> Value {
         "allowed": view.allowed,
         "sessions": view.sessions,
         "brake": view.throttle.map(|b| b.to_text()),
-        "felt": {
-            "lag_s": felt.lag_s,
-            "running": felt.running,
-            "pending_reads": felt.pending_reads,
-            "disk_busy": felt.busy,
-            "latency_ns": felt.latency_ns,
-        },
-        "counts": counts_value(&view.counts),
-        "reads": {
-            "misses": reads.misses,
-            "asked": reads.asked,
-            "misses_per_s": reads.misses_per_s,
-            "misses_per_1000": reads.misses_per_1000,
-            "own_misses_per_1000": reads.own_misses_per_1000,
-            "saved": reads.own_misses,
-        },
+        "felt": view.load,
+        "counts": view.counts,
+        "reads": view.reads,
         "hot_set": view.heat.as_ref().map(|heat| warmth_value(view, heat)),
         "notes": view.notes,
     })
 }
 
-fn counts_value(counts: &FollowCounts) -> Value {
-    let reasons: BTreeMap<_, _> = counts.reasons.iter().copied().collect();
-    let first = counts.first_error.as_ref();
-    json!({
-        "records": counts.records,
-        "others": counts.others,
-        "doubtful": counts.doubtful,
-        "writes": counts.writes,
-        "halved": counts.halved,
-        "sessions_own": counts.sessions_own,
-        "refused": counts.refused,
-        "reasons": reasons,
-        "deduplicated": counts.deduplicated,
-        "skipped": counts.skipped,
-        "overrun": counts.overrun,
-        "unsent": counts.unsent,
-        "sent": counts.sent,
-        "failed": counts.failed,
-        "timed_out": counts.timed_out,
-        "lost": counts.lost,
-        "rows": counts.rows,
-        "first_error": first.map(|(code, text)| json!({"code": code, "text": text})),
-    })
-}
-
 fn warmth_value(view: &FollowStatus, heat: &StandbyWarmth) -> Value {
-    let indexes: Vec<Value> = heat
-        .warmth
-        .indexes
-        .iter()
-        .map(|index| {
-            json!({
-                "database": index.database,
-                "table": index.table,
-                "partition": index.partition,
-                "index": index.index,
-                "pages_hot": index.pages_hot,
-                "pages_resident": index.pages_resident,
-                "share": index.share,
-                "is_exact": index.is_exact,
-            })
-        })
-        .collect();
     json!({
         "age_s": view.at_s - heat.at_s,
         "share": heat.warmth.share,
@@ -218,7 +160,7 @@ fn warmth_value(view: &FollowStatus, heat: &StandbyWarmth) -> Value {
         "extra_reads_per_s": heat.readiness.map(|r| r.extra_reads_per_s),
         "budget_per_s": heat.readiness.map(|r| r.budget_per_s),
         "is_ready": heat.readiness.map(|r| r.is_ready),
-        "indexes": indexes,
+        "indexes": heat.warmth.indexes,
     })
 }
 
