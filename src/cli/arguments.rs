@@ -1,7 +1,13 @@
 //! The kinds of words that a command line has, each made in one way.
 
+use std::path::PathBuf;
+use std::time::Duration;
+
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::base::units::{ByteSize, UnitError, parse_count, parse_time};
+use crate::plan::{Mistake, Mistakes};
 
 /// `--name VALUE`
 pub(super) fn value_flag(name: impl Into<Str>, value_name: impl Into<Str>) -> Arg {
@@ -28,4 +34,64 @@ pub(super) fn text_arg<'a>(args: &'a ArgMatches, name: &str) -> Option<&'a str> 
 /// Whether the result is wanted as JSON.
 pub(super) fn wants_json(args: &ArgMatches) -> bool {
     text_arg(args, "format") == Some("json")
+}
+
+/// Reads the values of flags, and keeps what is wrong with them.
+pub(super) struct ArgReader<'a> {
+    args: &'a ArgMatches,
+    mistakes: Vec<Mistake>,
+}
+
+impl<'a> ArgReader<'a> {
+    pub(super) fn new(args: &'a ArgMatches) -> ArgReader<'a> {
+        ArgReader { args, mistakes: Vec::new() }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        text_arg(self.args, name)
+    }
+
+    pub(super) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    pub(super) fn add_mistake(&mut self, mistake: Mistake) {
+        self.mistakes.push(mistake);
+    }
+
+    /// Reads a value. None is one that is wrong.
+    pub(super) fn read_value<T, E: ToString>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let read = read(self.text(name)?);
+        let wrong = |why: E| self.mistakes.push(Mistake::new(format!("--{name}"), why.to_string()));
+        read.map_err(wrong).ok()
+    }
+
+    pub(super) fn read_time(&mut self, name: &str) -> Duration {
+        self.read_value(name, parse_time).unwrap_or_default()
+    }
+
+    pub(super) fn read_count(&mut self, name: &str) -> Option<u64> {
+        self.read_value(name, parse_count)
+    }
+
+    /// Reads a number of bytes; `why` it can't be a multiple of a pool.
+    pub(super) fn read_bytes(&mut self, name: &str, why: &str) -> Option<u64> {
+        self.read_value(name, |text| match text.parse() {
+            Ok(ByteSize::Bytes(bytes)) => Ok(bytes),
+            Ok(ByteSize::TimesPool(_)) => Err(why.to_owned()),
+            Err(e) => Err(UnitError::to_string(&e)),
+        })
+    }
+
+    /// Goes on where nothing was wrong.
+    ///
+    /// # Errors
+    /// All mistakes together.
+    pub(super) fn finish(self) -> Result<(), Mistakes> {
+        Mistakes::check(self.mistakes)
+    }
 }

@@ -107,9 +107,7 @@ fn plan_from_args(
         mistakes
             .push(Mistake::new("--slo", "no objective is named").hint("as in --slo 'p99<20ms'"));
     }
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes).into());
-    }
+    Mistakes::check(mistakes)?;
     let mut plan = bench::plan_of(kind, args, context)?;
     if plan.load.arrival.stages().is_some() {
         let why = "the search sets the rate itself";

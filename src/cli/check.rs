@@ -89,7 +89,7 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
             }
         }
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// The run that `--base` names.

@@ -214,5 +214,5 @@ fn check_same_experiment(differences: &[SetupDifference]) -> anyhow::Result<()> 
             .hint("compare runs that did the same; --force compares these all the same")
         })
         .collect();
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }

@@ -231,9 +231,7 @@ fn resolve_over_plan(
     }
     apply::overlay_address(&mut plan, planned);
     apply_flags(&mut plan, args, &mut mistakes);
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes).into());
-    }
+    Mistakes::check(mistakes)?;
     match &context.password {
         TypedPassword::Absent => {}
         TypedPassword::Skipped => plan.password = None,

@@ -4,16 +4,15 @@ mod plan;
 
 use crate::archive::RunCommand;
 
-use std::path::PathBuf;
 
 use clap::{ArgMatches, Command};
 
-use super::arguments::{switch_flag, text_arg, value_flag};
+use super::arguments::{ArgReader, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::present;
 use super::progress::ProgressLine;
-use crate::base::units::{self, ByteSize, UnitError};
+use crate::base::units::ByteSize;
 use crate::experiment::{self, PlanStep, RunListener};
 use crate::plan::{Mistake, Mistakes, Plan};
 use crate::recorder::Interval;
@@ -21,9 +20,11 @@ use crate::workload::JobProgress;
 
 use self::plan::DemoOptions;
 
-/// Buffer pool and data if nothing else is said: in general, and with `--quick`.
-const USUAL: (&str, &str) = ("256M", "2x-pool");
-const QUICK: (&str, &str) = ("128M", "2x-pool");
+/// Bytes of the buffer pool if nothing else is said: in general, and with `--quick`.
+const USUAL_POOL: u64 = 256 << 20;
+const QUICK_POOL: u64 = 128 << 20;
+/// The table with its index if nothing else is said.
+const USUAL_SIZE: ByteSize = ByteSize::TimesPool(2.0);
 
 pub(super) fn command() -> Command {
     let command = Command::new("demo")
@@ -82,50 +83,27 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 
 /// What the words ask for.
 fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
-    let mut mistakes = Vec::new();
-    let text = |name: &str| text_arg(args, name);
-    let (pool, size) = if args.get_flag("quick") { QUICK } else { USUAL };
-    let mut wrong = |name: &str, why: String| {
-        let place = format!("--{name}");
-        mistakes.push(Mistake::new(place, why));
-    };
-    let mut count = |name: &str| {
-        let read = text(name).map(units::parse_count).transpose();
-        read.unwrap_or_else(|e| {
-            wrong(name, e.to_string());
-            None
-        })
-    };
-    let (rows, lookups, seed) = (count("rows"), count("lookups"), count("seed"));
-    let pool_bytes = match text("pool").unwrap_or(pool).parse() {
-        Ok(ByteSize::Bytes(bytes)) => bytes,
-        Ok(ByteSize::TimesPool(_)) => {
-            wrong("pool", "the pool can't be a multiple of itself".to_owned());
-            0
-        }
-        Err(e) => {
-            wrong("pool", UnitError::to_string(&e));
-            0
-        }
-    };
-    let size = text("size").unwrap_or(size).parse().unwrap_or_else(|e: UnitError| {
-        wrong("size", e.to_string());
-        ByteSize::Bytes(0)
-    });
-    if rows.is_some() && text("size").is_some() {
-        wrong("rows", "--size says how large the table is already".to_owned());
+    let mut reader = ArgReader::new(args);
+    let pool_bytes = reader.read_bytes("pool", "the pool can't be a multiple of itself");
+    let size = reader.read_value("size", str::parse::<ByteSize>);
+    let rows = reader.read_count("rows");
+    let lookups = reader.read_count("lookups").unwrap_or_default();
+    let seed = reader.read_count("seed").unwrap_or_default();
+    if rows.is_some() && args.contains_id("size") {
+        let why = "--size says how large the table is already";
+        reader.add_mistake(Mistake::new("--rows", why));
     }
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes));
-    }
+    let (server, runs_dir) = (reader.path("server"), reader.path("runs-dir"));
+    reader.finish()?;
+    let usual_pool = if args.get_flag("quick") { QUICK_POOL } else { USUAL_POOL };
     Ok(DemoOptions {
-        pool_bytes,
-        size,
+        pool_bytes: pool_bytes.unwrap_or(usual_pool),
+        size: size.unwrap_or(USUAL_SIZE),
         rows,
-        lookups: lookups.unwrap_or_default(),
-        server: text("server").map(PathBuf::from),
-        seed: seed.unwrap_or_default(),
-        runs_dir: PathBuf::from(text("runs-dir").expect("it has a default")),
+        lookups,
+        server,
+        seed,
+        runs_dir: runs_dir.expect("it has a default"),
     })
 }
 

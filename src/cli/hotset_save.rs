@@ -110,9 +110,7 @@ fn parse_plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
         }
         None => Nanos(0),
     };
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes).into());
-    }
+    Mistakes::check(mistakes)?;
     let datadir = args.get_one("datadir").cloned();
     let range_leaves = args.get_one("range-pages").copied().unwrap_or(0);
     Ok(SavePlan { tables, most, datadir, range_leaves, watch })

@@ -17,9 +17,7 @@ use super::arguments::{switch_flag, value_flag, wants_json};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::progress::group_digits;
-
-/// Largest pool, in bytes, whose every page is looked at without asking again.
-const ASK_ABOVE_BYTES: u64 = 32 << 30;
+use super::warm::ASK_ABOVE_BYTES;
 
 /// The words that ask for it.
 pub(super) fn add_readiness_flags(command: Command) -> Command {

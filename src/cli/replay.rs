@@ -126,7 +126,7 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         Ok(options) => plan.workload.options = options,
         Err(list) => mistakes.extend(list),
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// Says what need not be asked of a server that sweat started: nobody else is there, and what breaks is thrown away.

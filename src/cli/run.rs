@@ -177,9 +177,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
             Mistake::new("load.time", "nothing ends the load").hint("add time = \"30s\" to [load]"),
         );
     }
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes).into());
-    }
+    Mistakes::check(mistakes)?;
     if plan.seed == 0 {
         plan.seed = RealClock::start_now().origin_unix_ns() / 1000 % 1_000_000_000;
     }

@@ -249,7 +249,7 @@ fn check_settings(plan: &SandboxPlan, known: Option<&SandboxMeta>) -> anyhow::Re
     for mistake in &mut mistakes {
         mistake.place = mistake.place.replacen("sandbox.set.", "--set ", 1);
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// What one needs to know to use it.

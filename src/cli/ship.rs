@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{ArgAction, ArgMatches, Command};
 
-use super::arguments::{positional_arg, switch_flag, value_flag};
+use super::arguments::{ArgReader, positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::{connection, prompt};
-use crate::base::units::{ByteSize, parse_time, show_bytes, show_time};
+use crate::base::units::{parse_time, show_bytes, show_time};
 use crate::base::{Clock as _, Nanos, RealClock, Secret};
 use crate::capture::ship::{
     LogServer, LogWatcher, ServeOptions, Spool, SpoolError, TOKEN, server_config,
 };
 use crate::client::{Session, Target};
-use crate::plan::{Mistake, Mistakes, RefusedError};
+use crate::plan::{Mistake, RefusedError};
 use crate::server::journal::Consent;
 use crate::server::logging::{self, EnabledSlowLog, SlowLogRequest};
 
@@ -104,37 +104,21 @@ struct ShipArgs {
 
 impl ShipArgs {
     fn from_args(args: &ArgMatches, context: &CliContext) -> anyhow::Result<ShipArgs> {
-        let text = |name: &str| args.get_one::<String>(name).cloned();
-        let known = |name: &str| text(name).expect("it has a default");
-        let mut mistakes = Vec::new();
-        let mut wrong = |name: &str, why: String| {
-            mistakes.push(Mistake::new(format!("--{name}"), why));
-        };
-        let mut size = |name: &str| match known(name).parse::<ByteSize>() {
-            Ok(ByteSize::Bytes(bytes)) => bytes,
-            Ok(ByteSize::TimesPool(_)) => {
-                wrong(name, "there is no pool here".to_owned());
-                0
-            }
-            Err(e) => {
-                wrong(name, e.to_string());
-                0
-            }
-        };
-        let (hold_bytes, keep_free_bytes) = (size("hold"), size("keep-free"));
-        let listen =
-            known("listen").parse::<SocketAddr>().map_err(|e| wrong("listen", e.to_string()));
-        let patience = parse_time(&known("patience")).map_err(|e| wrong("patience", e.to_string()));
-        let most = known("most-readers").parse::<usize>();
-        let most = most.map_err(|e| wrong("most-readers", e.to_string()));
-        let turn_on = parse_turn_on(args).map_err(|mistake| mistakes.push(mistake));
-        let (Ok(listen), Ok(patience), Ok(most), Ok(turn_on), true) =
-            (listen, patience, most, turn_on, mistakes.is_empty())
-        else {
-            return Err(Mistakes(mistakes).into());
-        };
-        let tls = match (text("tls-cert"), text("tls-key")) {
-            (Some(chain), Some(key)) => Some(server_config(Path::new(&chain), Path::new(&key))?),
+        let mut reader = ArgReader::new(args);
+        let no_pool = "there is no pool here";
+        let hold = reader.read_bytes("hold", no_pool);
+        let keep_free = reader.read_bytes("keep-free", no_pool);
+        let listen = reader.read_value("listen", str::parse::<SocketAddr>);
+        let patience = Nanos::from(reader.read_time("patience"));
+        let most_readers = reader.read_value("most-readers", str::parse::<usize>);
+        let turn_on = parse_turn_on(args).unwrap_or_else(|mistake| {
+            reader.add_mistake(mistake);
+            None
+        });
+        let (chain, key) = (reader.path("tls-cert"), reader.path("tls-key"));
+        reader.finish()?;
+        let tls = match (chain, key) {
+            (Some(chain), Some(key)) => Some(server_config(&chain, &key)?),
             (None, None) => None,
             _ => {
                 return Err(
@@ -143,12 +127,17 @@ impl ShipArgs {
             }
         };
         let token = read_token(args, context)?;
-        let patience = Nanos::from(patience);
-        let serving = ServeOptions { listen, token, tls, most_readers: most, patience };
+        let serving = ServeOptions {
+            listen: listen.expect("it has a default"),
+            token,
+            tls,
+            most_readers: most_readers.expect("it has a default"),
+            patience,
+        };
         Ok(ShipArgs {
             serving,
-            hold_bytes,
-            keep_free_bytes,
+            hold_bytes: hold.expect("it has a default"),
+            keep_free_bytes: keep_free.expect("it has a default"),
             is_table: args.get_flag("table"),
             log: args.get_one::<PathBuf>("log").cloned(),
             turn_on,

@@ -40,7 +40,7 @@ pub(super) fn check_pool_instances(plan: &Plan) -> anyhow::Result<()> {
         Some(variant) => instance_mistakes(&identity, &asked, pool, &settings(variant)),
         None => Vec::new(),
     };
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 fn instance_count(settings: &[(String, String)]) -> Option<u64> {

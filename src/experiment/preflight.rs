@@ -28,7 +28,7 @@ pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
                 .push(refuse("reset", "only a server that sweat started is stopped for a copy"));
         }
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// Looks at the limits of the server and of the way to it.
@@ -54,7 +54,7 @@ pub(super) fn check_server_limits(
             mistakes.extend(check_local_ports(workers, &range.unwrap_or_default()));
         }
     }
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// Workers of the largest load.

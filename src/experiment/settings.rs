@@ -62,7 +62,7 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
         ],
         _ => Vec::new(),
     };
-    to_result(mistakes)
+    Ok(Mistakes::check(mistakes)?)
 }
 
 /// Asks a server that we did not start whether it would let the plan's variables be set; sets none.
@@ -80,7 +80,7 @@ pub(super) fn check_foreign_settings(plan: &Plan, session: &mut Session) -> anyh
             mistakes.push(Mistake::new(place, why).maybe_hint(hint));
         }
     }
-    to_result(mistakes)
+    Ok(Mistakes::check(mistakes)?)
 }
 
 fn refusal_text(
@@ -106,10 +106,6 @@ fn refusal_text(
         ),
         VariableRefusal::Value(text) => (text, None),
     })
-}
-
-fn to_result(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
-    if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
 }
 
 fn has_settings(plan: &Plan) -> bool {
@@ -204,7 +200,7 @@ fn check_requested(
             ),
         }
     }
-    to_result(mistakes)?;
+    Mistakes::check(mistakes)?;
     Ok(remarks)
 }
 

@@ -371,3 +371,13 @@ pub struct RefusedError(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(Mistake::to_string).collect::<Vec<_>>().join("; "))]
 pub struct Mistakes(pub Vec<Mistake>);
+
+impl Mistakes {
+    /// Goes on where there are none.
+    ///
+    /// # Errors
+    /// All of them.
+    pub fn check(list: Vec<Mistake>) -> Result<(), Mistakes> {
+        if list.is_empty() { Ok(()) } else { Err(Mistakes(list)) }
+    }
+}

@@ -15,6 +15,8 @@ pub use datadir::{CopyMethod, CopyResult};
 
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use crate::client::Target;
 
 /// Settings of a server, `name=value`, in the order given.
@@ -57,4 +59,14 @@ pub trait ServerControl: Send {
     /// # Errors
     /// When pages stay behind.
     fn evict_files(&mut self) -> anyhow::Result<EvictionResult>;
+}
+
+/// Removes a folder, if it is there.
+fn remove_folder(path: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(e).with_context(|| format!("remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
 }

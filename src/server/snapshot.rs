@@ -8,6 +8,7 @@ use crate::base::Stop;
 use crate::plan::Mistake;
 
 use super::datadir::{self, CopyResult, FolderManifest};
+use super::remove_folder;
 
 /// Copies `datadir` to the snapshot `name` in `folder`, in place of an older one of this name.
 ///
@@ -70,15 +71,6 @@ fn snapshot_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     Err(Mistake::new(format!("snapshot {name}"), "is no name of a snapshot")
         .hint("use letters, digits, - and _")
         .into())
-}
-
-fn remove_folder(path: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(e).with_context(|| format!("remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

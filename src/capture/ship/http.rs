@@ -17,18 +17,20 @@ pub(super) const HEAD_TIME: Nanos = Nanos(5_000_000_000);
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum HttpRequest {
+pub enum HttpRequest {
     /// The log.
     Slow(StreamRequest),
     /// What goes on, as JSON.
     Status,
     /// The same as OpenMetrics.
     Metrics,
+    /// Something that is not here.
+    Other,
 }
 
 /// How the log is wanted.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct StreamRequest {
+pub struct StreamRequest {
     pub(super) from: StartPosition,
     pub(super) sessions: SessionSample,
     /// Whether chunks tell where they end, and some say that we are still there.
@@ -38,7 +40,7 @@ pub(super) struct StreamRequest {
 
 /// A refusal: its number, its name, and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HttpError(pub(super) u16, pub(super) &'static str, pub(super) String);
+pub struct HttpError(pub(super) u16, &'static str, String);
 
 fn http_error(code: u16, why: impl Into<String>) -> HttpError {
     let name = match code {
@@ -61,7 +63,7 @@ pub(super) fn too_many_readers(most: usize) -> HttpError {
 
 impl HttpError {
     /// The whole answer.
-    pub(super) fn to_response(&self) -> String {
+    pub fn to_response(&self) -> String {
         let HttpError(code, name, why) = self;
         let more = match code {
             401 => "WWW-Authenticate: Bearer\r\n",
@@ -74,7 +76,7 @@ impl HttpError {
 }
 
 /// An answer with a body.
-pub(super) fn format_response(status: &str, kind: &str, more: &str, body: &str) -> String {
+pub fn format_response(status: &str, kind: &str, more: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{more}\
          Cache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
@@ -82,9 +84,17 @@ pub(super) fn format_response(status: &str, kind: &str, more: &str, body: &str) 
     )
 }
 
+/// The answer to whom it is not here that they look for.
+pub fn not_found(why: &str) -> HttpError {
+    http_error(404, why)
+}
+
 /// Reads a head. The socket gives `WouldBlock` or `TimedOut` when nothing comes for a while. `None` where the peer left
 /// without a word.
-pub(super) fn read_head(
+///
+/// # Errors
+/// When it is too long, comes too slowly, or has no end.
+pub fn read_head(
     peer: &mut dyn Read,
     clock: &impl Clock,
     until: Nanos,
@@ -117,7 +127,10 @@ pub(super) fn is_pause(error: &io::Error) -> bool {
 }
 
 /// What a head asks for.
-pub(super) fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest, HttpError> {
+///
+/// # Errors
+/// When it is no head, or asks for what is not there.
+pub fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(head) {
@@ -142,19 +155,18 @@ pub(super) fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpR
     if parsed.method != Some("GET") {
         return Err(http_error(405, "only GET is understood"));
     }
-    if parsed.version != Some(1) {
-        return Err(http_error(505, "HTTP/1.1 is spoken here"));
-    }
     let path = parsed.path.unwrap_or_default();
     let (path, words) = path.split_once('?').unwrap_or((path, ""));
     match path {
+        // Chunks are of HTTP/1.1.
+        "/slow" if parsed.version != Some(1) => Err(http_error(505, "HTTP/1.1 is spoken here")),
         "/slow" => {
             let takes_zstd = HAS_ZSTD && field("accept-encoding").is_some_and(accepts_zstd);
             Ok(HttpRequest::Slow(parse_query(words, takes_zstd)?))
         }
         "/status" => Ok(HttpRequest::Status),
         "/metrics" => Ok(HttpRequest::Metrics),
-        _ => Err(http_error(404, "there is /slow, /status and /metrics")),
+        _ => Ok(HttpRequest::Other),
     }
 }
 
@@ -256,7 +268,8 @@ mod tests {
     fn what_is_asked_for_is_understood_or_refused() {
         assert_eq!(of("GET /status HTTP/1.1", ""), Ok(HttpRequest::Status));
         assert_eq!(of("GET /metrics?x HTTP/1.1", ""), Ok(HttpRequest::Metrics));
-        assert_eq!(of("GET / HTTP/1.1", ""), Err(404));
+        assert_eq!(of("GET / HTTP/1.1", ""), Ok(HttpRequest::Other));
+        assert_eq!(of("GET /metrics HTTP/1.0", ""), Ok(HttpRequest::Metrics));
         assert_eq!(of("POST /slow HTTP/1.1", ""), Err(405));
         assert_eq!(of("GET /slow HTTP/1.0", ""), Err(505));
         assert_eq!(of("GET /slow", ""), Err(400));

@@ -6,7 +6,7 @@
 
 mod chunk_decoder;
 mod chunk_encoder;
-mod http;
+pub mod http;
 mod live;
 mod mark;
 mod memory_budget;

@@ -202,6 +202,7 @@ impl LogServer {
             Ok(HttpRequest::Slow(_)) if !self.add_reader(id, address) => {
                 Err(http::too_many_readers(self.plan.most_readers))
             }
+            Ok(HttpRequest::Other) => Err(http::not_found("there is /slow, /status and /metrics")),
             asked => asked,
         };
         if let Ok(HttpRequest::Slow(wanted)) = asked {
@@ -252,7 +253,7 @@ impl LogServer {
                     &metrics::openmetrics_text(self, entrance),
                 )
             }
-            Ok(HttpRequest::Status | HttpRequest::Slow(_)) => http::format_response(
+            Ok(_) => http::format_response(
                 "200 OK",
                 "application/json",
                 "",

@@ -111,9 +111,7 @@ pub(in super::super) fn plan_from_args(
         Ok(ids) => plan.allow.extend(ids),
         Err(list) => mistakes.extend(list),
     }
-    if !mistakes.is_empty() {
-        return Err(Mistakes(mistakes).into());
-    }
+    Mistakes::check(mistakes)?;
     plan.target = match specs.endpoint_kind() {
         EndpointKind::MySql => connection::resolve_target(args, context, &plan.target)?,
         EndpointKind::None | EndpointKind::Url => TargetPlan::None,

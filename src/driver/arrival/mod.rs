@@ -43,15 +43,21 @@ impl ConstantSchedule {
     }
 
     fn tickets_due_by(&self, time: Nanos) -> u64 {
-        let mut tickets = (time.0 as f64 * self.per_second / 1e9) as u64 + 1;
-        while tickets > 0 && self.due_time(tickets - 1) > time {
-            tickets -= 1;
-        }
-        while self.due_time(tickets) <= time {
-            tickets += 1;
-        }
-        tickets
+        let about = (time.0 as f64 * self.per_second / 1e9) as u64 + 1;
+        count_due(about, time, |ticket| self.due_time(ticket))
     }
+}
+
+/// Tickets due by a time, from their number but for rounding.
+fn count_due(about: u64, time: Nanos, due_time: impl Fn(u64) -> Nanos) -> u64 {
+    let mut tickets = about;
+    while tickets > 0 && due_time(tickets - 1) > time {
+        tickets -= 1;
+    }
+    while due_time(tickets) <= time {
+        tickets += 1;
+    }
+    tickets
 }
 
 impl ArrivalMode {

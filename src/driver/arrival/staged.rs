@@ -82,14 +82,8 @@ impl StagedSchedule {
     pub(super) fn tickets_due_by(&self, time: Nanos) -> u64 {
         // Beyond the last stage nothing is due, however late it is.
         let time = time.min(Nanos(u64::MAX - 1));
-        let mut tickets = self.0.arrivals_by(time) as u64 + 1;
-        while tickets > 0 && self.due_time(tickets - 1) > time {
-            tickets -= 1;
-        }
-        while self.due_time(tickets) <= time {
-            tickets += 1;
-        }
-        tickets
+        let about = self.0.arrivals_by(time) as u64 + 1;
+        super::count_due(about, time, |ticket| self.due_time(ticket))
     }
 }
 

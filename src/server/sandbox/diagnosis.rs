@@ -13,7 +13,7 @@ const TAIL: u64 = 64 << 10;
 /// Lines that are quoted.
 const QUOTED: usize = 12;
 
-/// A known cause: words of the log (all of them, in lower case), what they mean, what to do.
+/// A known cause: words of the log (any of them, in lower case), what they mean, what to do.
 struct KnownCause {
     words: &'static [&'static str],
     why: &'static str,
@@ -50,43 +50,23 @@ const CAUSES: &[KnownCause] = &[
         hint: "leave secure_file_priv alone, or set it to a folder that exists",
     },
     KnownCause {
-        words: &["please consult the knowledge base to find out how to run mysqld as root"],
-        why: "it refuses to run as root",
-        hint: "run sweat as another user",
-    },
-    KnownCause {
         words: &["run mysqld as root"],
         why: "it refuses to run as root",
         hint: "run sweat as another user",
     },
     PORT_IN_USE,
     KnownCause {
-        words: &["can't lock aria control file"],
+        words: &["can't lock aria control file", "unable to lock"],
         why: "another server has the same data folder open",
         hint: "see `sweat sandbox list`, and stop the other one",
     },
     KnownCause {
-        words: &["unable to lock"],
-        why: "another server has the same data folder open",
-        hint: "see `sweat sandbox list`, and stop the other one",
-    },
-    KnownCause {
-        words: &["no space left on device"],
+        words: &["no space left on device", "disk is full"],
         why: "the disk is full",
         hint: "make room, or choose another disk with $SWEAT_HOME",
     },
     KnownCause {
-        words: &["disk is full"],
-        why: "the disk is full",
-        hint: "make room, or choose another disk with $SWEAT_HOME",
-    },
-    KnownCause {
-        words: &["io_setup"],
-        why: "the system allows no more asynchronous I/O",
-        hint: "raise fs.aio-max-nr, or use --set innodb_use_native_aio=0",
-    },
-    KnownCause {
-        words: &["aio-max-nr"],
+        words: &["io_setup", "aio-max-nr"],
         why: "the system allows no more asynchronous I/O",
         hint: "raise fs.aio-max-nr, or use --set innodb_use_native_aio=0",
     },

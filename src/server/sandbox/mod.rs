@@ -173,6 +173,17 @@ impl Sandbox {
         let lock = registry::try_lock(&fresh)?.context("lock a folder that nobody knows")?;
         meta.write_to(&fresh)?;
         std::fs::rename(&fresh, &dir).with_context(|| format!("make {}", dir.display()))?;
+        Sandbox::from_parts(name, dir, program, meta, terms, lock)
+    }
+
+    fn from_parts(
+        name: String,
+        dir: PathBuf,
+        program: ServerProgram,
+        meta: SandboxMeta,
+        terms: &SandboxOptions,
+        lock: File,
+    ) -> anyhow::Result<Sandbox> {
         let target = Target::new(&address_plan(&meta))?;
         Ok(Sandbox {
             name,
@@ -357,7 +368,7 @@ fn settings_and_mistakes(plan: &SandboxPlan) -> (Settings, Vec<Mistake>) {
 }
 
 fn fail_on_mistakes(mistakes: Vec<Mistake>) -> anyhow::Result<()> {
-    if mistakes.is_empty() { Ok(()) } else { Err(crate::plan::Mistakes(mistakes).into()) }
+    Ok(crate::plan::Mistakes::check(mistakes)?)
 }
 
 /// A name is a folder's name.

@@ -8,15 +8,14 @@ use anyhow::Context as _;
 use rustix::process::Signal;
 
 use crate::base::{Clock as _, RealClock};
-use crate::client::Target;
 use crate::plan::{Mistake, RefusedError, SandboxPlan};
 use crate::server::{ServerControl as _, Settings};
 
 use super::program::ServerProgram;
 use super::registry::{self, SandboxMeta};
 use super::{
-    HomeFolders, Lifetime, Sandbox, SandboxOptions, address_plan, check_sandbox_name, port,
-    preflight, process, settings_of_plan,
+    HomeFolders, Lifetime, Sandbox, SandboxOptions, check_sandbox_name, port, preflight, process,
+    settings_of_plan,
 };
 
 /// How long a sweat that holds a sandbox gets to let go of it.
@@ -36,21 +35,8 @@ impl Sandbox {
                 "the sandbox `{name}` is in the hands of another sweat{holder}"
             )));
         };
-        let target = Target::new(&address_plan(&meta))?;
-        Ok(Sandbox {
-            name: name.to_owned(),
-            datadir: dir.join("data"),
-            dir,
-            program: ServerProgram::find(Some(&meta.program))?,
-            meta,
-            target,
-            tcp: None,
-            life: terms.life,
-            child: None,
-            stop: terms.stop.clone(),
-            ready_seconds: 0.0,
-            _lock: lock,
-        })
+        let program = ServerProgram::find(Some(&meta.program))?;
+        Sandbox::from_parts(name.to_owned(), dir, program, meta, terms, lock)
     }
 
     /// Opens a stopped sandbox and starts it, with other settings than before if any are given.

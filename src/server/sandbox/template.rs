@@ -16,7 +16,7 @@ use rustix::process::Signal;
 
 use crate::base::Stop;
 use crate::client;
-use crate::server::{Settings, datadir};
+use crate::server::{Settings, datadir, remove_folder};
 
 use super::arguments::{self, SandboxPaths};
 use super::home::{HomeFolders, make_private_folder, socket_path};
@@ -110,15 +110,6 @@ fn lock_template(path: &Path, stop: &Stop) -> anyhow::Result<File> {
     }
     anyhow::ensure!(done, "another sweat holds {} for long", path.display());
     Ok(file)
-}
-
-fn remove_folder(path: &Path) -> anyhow::Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(e).with_context(|| format!("remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Removes templates that older files of the same program made, unless somebody uses them right now.

@@ -169,7 +169,7 @@ impl Workload for QueriesWorkload {
                 break;
             }
         }
-        if mistakes.is_empty() { Ok(()) } else { Err(Mistakes(mistakes).into()) }
+        Ok(Mistakes::check(mistakes)?)
     }
 }
 

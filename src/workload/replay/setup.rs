@@ -154,9 +154,7 @@ impl ReplaySetup {
         }
         let writes = options.text("writes").and_then(WritesPlan::from_word).unwrap_or_default();
         mistakes.extend(trust_mistake(options, writes));
-        if !mistakes.is_empty() {
-            return Err(Mistakes(mistakes));
-        }
+        Mistakes::check(mistakes)?;
         let functions =
             split_list(options, "allow-functions").map(str::to_ascii_lowercase).collect();
         let guard = session_guard(options, writes);

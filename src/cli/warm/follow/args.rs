@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, Command};
 
-use crate::base::units::{parse_count, parse_share, parse_time};
+use crate::base::units::parse_share;
 use crate::base::{Nanos, Secret};
 use crate::capture::read_only::AllowList;
 use crate::capture::ship::{RemoteAccess, is_url};
-use crate::cli::arguments::{switch_flag, text_arg, value_flag, wants_json};
+use crate::cli::arguments::{ArgReader, switch_flag, text_arg, value_flag, wants_json};
 use crate::cli::connection;
 use crate::cli::context::CliContext;
 use crate::cli::ship::read_token_file;
 use crate::cli::warm::is_sandbox;
 use crate::client::Target;
-use crate::plan::{AddressPlan, Mistake, Mistakes, Protocol, WritesPlan};
+use crate::plan::{AddressPlan, Mistake, Protocol, WritesPlan};
 use crate::warm::follow::{FollowPlan, FollowSource, StandbyLimits};
 
 /// What was asked, understood.
@@ -101,7 +101,7 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
     if let Some(name) = text_arg(args, "target") {
         standby = other_address(&standby, name);
     }
-    let mut wrong = Vec::new();
+    let mut reader = ArgReader::new(args);
     let access = read_access(args, context)?;
     let from = parse_source(text_arg(args, "from").unwrap_or_default(), &standby, &access)?;
     let active = match (text_arg(args, "active"), &from) {
@@ -115,7 +115,7 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
         Some(name) => Some(parse_source(name, &standby, &access)?),
     };
     if mirror.is_some() && active.is_none() {
-        wrong.push(
+        reader.add_mistake(
             Mistake::new(
                 "--mirror",
                 "the roles can't be swapped where the active server is not known",
@@ -123,14 +123,15 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
             .hint("name it: --active HOST"),
         );
     }
-    let mut reader = ArgReader { args, wrong };
-    let limits = reader.read_limits();
+    let limits = read_limits(&mut reader);
+    let functions = args.get_many::<String>("allow-function").into_iter().flatten();
+    let functions = functions.map(|name| name.to_lowercase()).collect();
     let plan = FollowPlan {
         source: from,
         active,
         mirror,
         writes: text_arg(args, "writes").and_then(WritesPlan::from_word).unwrap_or_default(),
-        allowed: AllowList { functions: reader.read_all("allow-function"), ..AllowList::default() },
+        allowed: AllowList { functions, ..AllowList::default() },
         window: reader.read_time("window").into(),
         behind: reader.read_time("behind").into(),
         limits,
@@ -140,67 +141,36 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
         state: text_arg(args, "state").map(PathBuf::from),
         database: standby.database.clone().unwrap_or_default(),
         gauge_each: Nanos::from(reader.read_time("gauge-interval")),
-        budget_per_s: reader.read_count("budget") as f64,
+        budget_per_s: reader.read_count("budget").unwrap_or_default() as f64,
         large_too: args.get_flag("yes"),
     };
     let time = args.contains_id("time").then(|| reader.read_time("time"));
-    let (interval, listen) = (reader.read_time("interval"), reader.read_listen_address());
-    if !reader.wrong.is_empty() {
-        return Err(Mistakes(reader.wrong).into());
-    }
+    let (interval, listen) = (reader.read_time("interval"), read_listen_address(&mut reader));
+    reader.finish()?;
     let json = wants_json(args);
     Ok(FollowArgs { plan, standby, listen, time, interval, json, quiet: args.get_flag("quiet") })
 }
 
-/// Reads values and keeps what is wrong with them.
-struct ArgReader<'a> {
-    args: &'a ArgMatches,
-    wrong: Vec<Mistake>,
+fn read_listen_address(reader: &mut ArgReader<'_>) -> Option<SocketAddr> {
+    reader.read_value("listen", |text| {
+        let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
+        let why = format!("`{text}` is no address and port, as in 127.0.0.1:9740");
+        text.parse().map_err(|_| why)
+    })
 }
 
-impl ArgReader<'_> {
-    fn read_value<T>(&mut self, name: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        match read(text_arg(self.args, name)?) {
-            Ok(value) => Some(value),
-            Err(why) => {
-                self.wrong.push(Mistake::new(format!("--{name}"), why));
-                None
-            }
-        }
-    }
-    fn read_time(&mut self, name: &str) -> Duration {
-        self.read_value(name, |text| parse_time(text).map_err(|e| e.to_string()))
-            .unwrap_or_default()
-    }
-    fn read_count(&mut self, name: &str) -> u64 {
-        self.read_value(name, |text| parse_count(text).map_err(|e| e.to_string()))
-            .unwrap_or_default()
-    }
-    fn read_all(&self, name: &str) -> Vec<String> {
-        let values = self.args.get_many::<String>(name).into_iter().flatten();
-        values.map(|value| value.to_lowercase()).collect()
-    }
-    fn read_listen_address(&mut self) -> Option<SocketAddr> {
-        self.read_value("listen", |text| {
-            let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
-            let why = format!("`{text}` is no address and port, as in 127.0.0.1:9740");
-            text.parse().map_err(|_| why)
-        })
-    }
-    fn read_limits(&mut self) -> StandbyLimits {
-        let share = |text: &str| parse_share(text).map_err(|e| e.to_string());
-        let sessions = self.read_value("sessions", |text| match text.parse() {
-            Ok(sessions @ 1..=256) => Ok(sessions),
-            _ => Err(format!("`{text}` is no number from 1 to 256")),
-        });
-        StandbyLimits {
-            sessions: sessions.unwrap_or(1),
-            max_lag_s: self.read_time("max-lag").as_secs_f64(),
-            max_running: self.read_count("max-running"),
-            max_pending_reads: self.read_count("max-pending-reads"),
-            max_busy: self.read_value("max-busy", share).unwrap_or_default(),
-            max_latency_ns: Nanos::from(self.read_time("max-latency")).0,
-        }
+fn read_limits(reader: &mut ArgReader<'_>) -> StandbyLimits {
+    let sessions = reader.read_value("sessions", |text| match text.parse() {
+        Ok(sessions @ 1..=256) => Ok(sessions),
+        _ => Err(format!("`{text}` is no number from 1 to 256")),
+    });
+    StandbyLimits {
+        sessions: sessions.unwrap_or(1),
+        max_lag_s: reader.read_time("max-lag").as_secs_f64(),
+        max_running: reader.read_count("max-running").unwrap_or_default(),
+        max_pending_reads: reader.read_count("max-pending-reads").unwrap_or_default(),
+        max_busy: reader.read_value("max-busy", parse_share).unwrap_or_default(),
+        max_latency_ns: Nanos::from(reader.read_time("max-latency")).0,
     }
 }
 

@@ -1,17 +1,16 @@
 //! A follow for a monitor: OpenMetrics text, and the small server that gives it to who asks.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::{Clock, Nanos, RealClock, Stop};
+use crate::capture::ship::http::{self, HttpRequest};
 use crate::report::openmetrics::MetricsText;
 use crate::warm::follow::{FollowPhase, FollowStatus};
 
-/// What a monitor may send, at most.
-const MOST: usize = 8 << 10;
-/// How long it may take to do so.
+/// How long a monitor may take to ask.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time between two looks whether someone asks.
 const NAP: Nanos = Nanos(50_000_000);
@@ -209,50 +208,19 @@ impl MetricsServer {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let last = clock.now() + Nanos::from(PATIENCE);
-        let (mut head, mut piece) = (Vec::new(), [0; 1024]);
-        while !head.windows(4).any(|w| w == b"\r\n\r\n") {
-            let read = stream.read(&mut piece)?;
-            head.extend_from_slice(&piece[..read]);
-            if read == 0 || head.len() > MOST || clock.now() > last {
-                return Ok(());
-            }
-        }
-        let (status, kind, body) = match request_path(&head) {
-            Some("/metrics") => {
-                let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-                ("200 OK", TYPE, now.clone())
-            }
-            Some(_) => ("404 Not Found", "text/plain", "see /metrics\n".to_owned()),
-            None => ("405 Method Not Allowed", "text/plain", "GET only\n".to_owned()),
+        let until = clock.now() + Nanos::from(PATIENCE);
+        let answer = match http::read_head(&mut stream, &clock, until, &|| true) {
+            Ok(None) => return Ok(()),
+            Ok(Some(head)) => match http::parse_request(&head, None) {
+                Ok(HttpRequest::Metrics) => {
+                    let text = self.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    http::format_response("200 OK", TYPE, "", &text)
+                }
+                Ok(_) => http::not_found("see /metrics").to_response(),
+                Err(refused) => refused.to_response(),
+            },
+            Err(refused) => refused.to_response(),
         };
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
-             Connection: close\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body.as_bytes())
-    }
-}
-
-/// The path that a GET asks for.
-fn request_path(head: &[u8]) -> Option<&str> {
-    let line = head.split(|b| *b == b'\r').next()?;
-    let mut words = std::str::from_utf8(line).ok()?.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    (method == "GET").then(|| target.split('?').next().unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_gets_have_a_path() {
-        assert_eq!(request_path(b"GET /metrics HTTP/1.1\r\n"), Some("/metrics"));
-        assert_eq!(request_path(b"GET /metrics?x=1 HTTP/1.1\r\n"), Some("/metrics"));
-        assert_eq!(request_path(b"POST /metrics HTTP/1.1\r\n"), None);
-        assert_eq!(request_path(b"\xff\xfe"), None);
+        stream.write_all(answer.as_bytes())
     }
 }
