@@ -16,7 +16,7 @@ use super::arguments::{positional_arg, switch_flag, value_flag, wants_json};
 use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::progress::group_digits;
+use super::progress::{group_digits, notes_text};
 use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
 
 pub(super) fn command() -> Command {
@@ -68,7 +68,8 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let target = Target::new(&address)?;
     hotset::check_writable(path)?;
     confirm_cost(&target, args, context)?;
-    let saved = with_warm_context(&target, args, context, |scene| save_hot_set(&plan, scene))?;
+    let quiet = args.get_flag("quiet");
+    let saved = with_warm_context(&target, quiet, context, |scene| save_hot_set(&plan, scene))?;
     if saved.cut {
         context.print_message(&format!("stopped: {} was not written", path.display()));
         return Ok(CommandOutcome::Interrupted);
@@ -136,7 +137,7 @@ fn confirm_cost(target: &Target, args: &ArgMatches, context: &CliContext) -> any
             ),
         )
         .hint("say --yes if that is fine");
-        return Err(Mistakes(vec![mistake]).into());
+        return Err(mistake.into());
     }
     if seconds >= 0.5 && !args.get_flag("quiet") {
         context.print_message(&format!(
@@ -188,10 +189,7 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
             group_digits(hot)
         );
     }
-    for note in &hot.notes {
-        text += &format!("note: {note}\n");
-    }
-    text
+    text + &notes_text(&hot.notes)
 }
 
 /// `shop.orders.PRIMARY`, `shop.orders.PRIMARY partition p0`.

@@ -148,6 +148,11 @@ pub(super) fn group_digits(number: u64) -> String {
     out
 }
 
+/// Things to know below a result, a line each.
+pub(super) fn notes_text(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 
 use crate::client::Session;
-use crate::plan::{Mistake, Mistakes};
+use crate::plan::Mistake;
 use crate::warm::hotset::{
     FailoverReadiness, HotSet, HotWarmth, ResidencyOptions, assess_readiness, compute_warmth,
     read_hot_set, read_residency,
@@ -16,7 +16,7 @@ use crate::warm::{PoolStatus, estimate_seconds};
 use super::arguments::{switch_flag, value_flag, wants_json};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::progress::group_digits;
+use super::progress::{group_digits, notes_text};
 use super::warm::ASK_ABOVE_BYTES;
 
 /// The words that ask for it.
@@ -51,13 +51,11 @@ pub(super) fn run(
     // One that was idle when it was saved says nothing of its users.
     let accesses = accesses.filter(|n| *n > 0.0);
     if budget.is_some() && accesses.is_none() {
-        return Err(Mistakes(vec![
-            Mistake::new(
-                "--budget",
-                "the hot set's server had no accesses to its pages while it was saved",
-            )
-            .hint("give their number per second with --accesses"),
-        ])
+        return Err(Mistake::new(
+            "--budget",
+            "the hot set's server had no accesses to its pages while it was saved",
+        )
+        .hint("give their number per second with --accesses")
         .into());
     }
     let mut notes = Vec::new();
@@ -78,8 +76,7 @@ pub(super) fn run(
     let value = || to_value(&found, accesses, ready, budget, &notes);
     context.print_result(wants_json(args), value, || {
         let top = args.get_one::<usize>("top").copied().unwrap_or(20);
-        let notes: String = notes.iter().map(|note| format!("note: {note}\n")).collect();
-        to_text(&hot, &found, ready, budget, top) + &notes
+        to_text(&hot, &found, ready, budget, top) + &notes_text(&notes)
     })?;
     Ok(match (budget, ready) {
         (Some(_), Some(ready)) if !ready.is_ready => CommandOutcome::Negative,

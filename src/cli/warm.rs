@@ -21,7 +21,7 @@ use super::connection;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
 use super::hotset;
-use super::progress::{ProgressLine, group_digits};
+use super::progress::{ProgressLine, group_digits, notes_text};
 use super::{readiness, replay};
 
 pub(super) fn command() -> Command {
@@ -170,23 +170,14 @@ pub(super) fn warm_pool(
     let target = Target::new(&plan)?;
     let plain = reads_tables(&specs) && args.get_flag("plain");
     let quiet = args.get_flag("quiet") || plain;
-    let mut line = ProgressLine::new(context.terminal, quiet, false);
     let mut printed = Ok(());
-    let warmed = {
-        let mut scene = WarmContext {
-            target: &target,
-            control: None,
-            clock: RealClock::start_now(),
-            stop: &context.stop,
-            progress: &mut |progress| line.show(&progress),
-        };
-        strategy.warm_with(&options, &mut scene, &mut |event| {
+    let warmed = with_warm_context(&target, quiet, context, |scene| {
+        strategy.warm_with(&options, scene, &mut |event| {
             if plain && printed.is_ok() {
                 printed = context.print_output(&format!("{}\n", plain_line(event)));
             }
-        })?
-    };
-    line.finish();
+        })
+    })?;
     printed?;
     let session = if target.is_silent() { None } else { target.connect(&context.stop).ok() };
     let pool = session.and_then(|mut session| read_pool_status(&mut session).ok());
@@ -291,10 +282,7 @@ fn warmed_text(warmed: &WarmOutcome, pool: Option<&PoolStatus>) -> String {
     if let Some(pool) = pool {
         text += &pool_line(pool);
     }
-    for note in &warmed.notes {
-        text += &format!("note: {note}\n");
-    }
-    text
+    text + &notes_text(&warmed.notes)
 }
 
 fn pool_line(pool: &PoolStatus) -> String {
@@ -318,11 +306,11 @@ fn warmed_value(strategy: &str, warmed: &WarmOutcome, pool: Option<&PoolStatus>)
 /// Lets work be done on a server that is not ours to change, and shows how far it is.
 pub(super) fn with_warm_context<T>(
     target: &Target,
-    args: &ArgMatches,
+    quiet: bool,
     context: &CliContext,
     work: impl FnOnce(&mut WarmContext<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let mut line = ProgressLine::new(context.terminal, args.get_flag("quiet"), false);
+    let mut line = ProgressLine::new(context.terminal, quiet, false);
     let done = work(&mut WarmContext {
         target,
         control: None,
@@ -342,8 +330,9 @@ fn dump_page_list(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         pct: args.get_one::<u8>("pct").copied(),
         allowed: args.contains_id("allow") || is_sandbox(&address),
     };
+    let quiet = args.get_flag("quiet");
     let dumped =
-        with_warm_context(&target, args, context, |scene| request_pool_dump(&plan, scene))?;
+        with_warm_context(&target, quiet, context, |scene| request_pool_dump(&plan, scene))?;
     context.print_result(wants_json(args), || json!(dumped), || dumped_text(&dumped))?;
     Ok(if dumped.cut { CommandOutcome::Interrupted } else { CommandOutcome::Done })
 }
@@ -355,15 +344,12 @@ fn dumped_text(dumped: &DumpOutcome) -> String {
         }
         None => "its pages".to_owned(),
     };
-    let mut text = if dumped.cut {
+    let text = if dumped.cut {
         "the server goes on writing its list by itself\n".to_owned()
     } else {
         format!("the server wrote {pages} to {} in {:.2} s\n", dumped.path, dumped.seconds)
     };
-    for note in &dumped.notes {
-        text += &format!("note: {note}\n");
-    }
-    text
+    text + &notes_text(&dumped.notes)
 }
 
 /// Largest pool whose every page is looked at without asking again.
@@ -390,7 +376,7 @@ fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Comma
             ),
         )
         .hint("say --yes as well if that is fine");
-        return Err(Mistakes(vec![mistake]).into());
+        return Err(mistake.into());
     }
     let clock = RealClock::start_now();
     let began: Nanos = clock.now();
@@ -461,10 +447,7 @@ fn status_text(warmth: &PoolStatus, found: &PoolInventory, top: usize) -> String
             group_digits(warmth.pages_total)
         );
     }
-    for note in &found.notes {
-        text += &format!("note: {note}\n");
-    }
-    text
+    text + &notes_text(&found.notes)
 }
 
 #[cfg(test)]

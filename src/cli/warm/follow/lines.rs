@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::analysis::number_format::{
     format_count, format_number, format_percent, format_plural, format_time,
 };
+use crate::cli::progress::notes_text;
 use crate::warm::follow::{FollowPhase, FollowStatus, StandbyWarmth};
 
 /// What it does, in words.
@@ -206,8 +207,5 @@ pub(super) fn summary_text(view: &FollowStatus) -> String {
     if let Some(found) = &view.heat {
         text += &format!("hot set: {}\n", warmth_text(found));
     }
-    for note in &view.notes {
-        text += &format!("note: {note}\n");
-    }
-    text
+    text + &notes_text(&view.notes)
 }
