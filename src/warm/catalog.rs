@@ -352,19 +352,23 @@ impl NamedRow<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn index(name: &str, unique: bool, columns: &[&str]) -> CatalogIndex {
+impl CatalogIndex {
+    /// An index of whole columns, for tests.
+    pub(super) fn of_columns(name: &str, columns: &[&str]) -> CatalogIndex {
         let part = |c: &&str| IndexPart { column: Some((*c).to_owned()), ..IndexPart::default() };
         CatalogIndex {
             name: name.to_owned(),
-            unique,
+            unique: name == "PRIMARY",
             kind: "BTREE".to_owned(),
             parts: columns.iter().map(part).collect(),
             ignored: false,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn the_clustered_index_is_found_as_innodb_does() {
@@ -373,16 +377,20 @@ mod tests {
             nullable,
             ..CatalogColumn::default()
         };
+        let unique = |name: &str, columns: &[&str]| CatalogIndex {
+            unique: true,
+            ..CatalogIndex::of_columns(name, columns)
+        };
         let mut table = CatalogTable {
             columns: vec![column("a", true), column("b", false)],
             ..CatalogTable::default()
         };
         assert_eq!(table.clustered_index(), None);
-        table.indexes = vec![index("ua", true, &["a"]), index("kb", false, &["b"])];
+        table.indexes = vec![unique("ua", &["a"]), CatalogIndex::of_columns("kb", &["b"])];
         assert_eq!(table.clustered_index(), None, "a nullable unique key does not order the rows");
-        table.indexes.push(index("ub", true, &["b"]));
+        table.indexes.push(unique("ub", &["b"]));
         assert_eq!(table.clustered_index().unwrap().name, "ub");
-        table.indexes.push(index("PRIMARY", true, &["b"]));
+        table.indexes.push(CatalogIndex::of_columns("PRIMARY", &["b"]));
         assert_eq!(table.clustered_index().unwrap().name, "PRIMARY");
     }
 

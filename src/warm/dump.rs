@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::load::{DumpLoadState, PageList};
 use super::pool_status::read_status_text;
-use super::{WarmContext, find_server_file, with_abandon_flag};
+use super::{WarmContext, find_server_file, start_error, with_abandon_flag};
 use crate::base::{Clock, Nanos, Stop};
-use crate::client::{Error, Session};
+use crate::client::Session;
 use crate::plan::RefusedError;
 use crate::server::journal::{Consent, Journal};
 use crate::workload::JobProgress;
@@ -128,23 +128,15 @@ fn dump_with_share(
     }
 }
 
-fn dump_error(error: Error) -> anyhow::Error {
-    match error {
-        Error::Server { code: 1227, .. } => anyhow::Error::new(error).context(
-            "the account may not start a dump: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
-             SUPER (MariaDB)",
-        ),
-        other => anyhow::Error::new(other).context("start the dump"),
-    }
-}
-
 /// Asks for the dump and waits for its end, or for our stop: the server then finishes alone.
 fn dump_and_wait(
     context: &mut WarmContext<'_>,
     session: &mut Session,
 ) -> anyhow::Result<DumpLoadState> {
     let was = read_status_text(session, STATUS)?;
-    session.run_command("SET GLOBAL innodb_buffer_pool_dump_now = ON").map_err(dump_error)?;
+    session
+        .run_command("SET GLOBAL innodb_buffer_pool_dump_now = ON")
+        .map_err(|e| start_error(e, "dump"))?;
     let clock = context.clock;
     let asked = clock.now();
     loop {

@@ -26,7 +26,7 @@ use anyhow::Context;
 use serde::Serialize;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
-use crate::client::{Session, Target};
+use crate::client::{self, Session, Target};
 use crate::plan::{Mistake, OptionSpec, Options, did_you_mean};
 use crate::server::ServerControl;
 use crate::workload::JobProgress;
@@ -189,6 +189,19 @@ impl Drop for SetOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
+}
+
+/// What to say about a server that refuses to dump or load its list.
+fn start_error(error: client::Error, what: &str) -> anyhow::Error {
+    let is_denied = matches!(error, client::Error::Server { code: 1227, .. });
+    let error = anyhow::Error::new(error);
+    if !is_denied {
+        return error.context(format!("start the {what}"));
+    }
+    error.context(format!(
+        "the account may not start a {what}: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
+         SUPER (MariaDB)"
+    ))
 }
 
 /// How long after a stop what runs may take to end by itself.

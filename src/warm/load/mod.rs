@@ -15,10 +15,10 @@ use anyhow::{Context, bail};
 use super::pool_status::read_status_text;
 use super::{
     PoolStatus, WarmContext, WarmEvent, WarmOutcome, WarmStrategy, find_server_file,
-    read_pool_status, with_abandon_flag,
+    read_pool_status, start_error, with_abandon_flag,
 };
 use crate::base::{Clock, Nanos, Stop};
-use crate::client::{Error, Session};
+use crate::client::Session;
 use crate::plan::{OptionKind, OptionSpec, Options, RefusedError};
 use crate::workload::JobProgress;
 
@@ -82,7 +82,9 @@ fn load_page_list(context: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Resu
     let before = read_pool_status(&mut session)?;
     let began = context.clock.now();
     let was = read_status_text(&mut session, STATUS)?;
-    session.run_command("SET GLOBAL innodb_buffer_pool_load_now = ON").map_err(load_error)?;
+    session
+        .run_command("SET GLOBAL innodb_buffer_pool_load_now = ON")
+        .map_err(|e| start_error(e, "load"))?;
     let waited = wait_for_end(context, &mut session, &was, &before, list.as_ref());
     let (state, after) = match waited {
         Ok(waited) => waited,
@@ -103,17 +105,6 @@ fn load_page_list(context: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Resu
         _ => warmed.notes.extend(shortfall_note(list.as_ref(), &warmed)),
     }
     Ok(warmed)
-}
-
-/// What to say about a server that refuses.
-fn load_error(error: Error) -> anyhow::Error {
-    match error {
-        Error::Server { code: 1227, .. } => anyhow::Error::new(error).context(
-            "the account may not start a load: it needs SYSTEM_VARIABLES_ADMIN (MySQL) or \
-             SUPER (MariaDB)",
-        ),
-        other => anyhow::Error::new(other).context("start the load"),
-    }
 }
 
 /// Waits for the end; a stop has the server break off.

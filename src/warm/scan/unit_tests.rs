@@ -11,17 +11,6 @@ fn column(name: &str, data_type: &str, nullable: bool) -> CatalogColumn {
     }
 }
 
-fn index(name: &str, parts: &[&str]) -> CatalogIndex {
-    let part = |c: &&str| IndexPart { column: Some((*c).to_owned()), ..IndexPart::default() };
-    CatalogIndex {
-        name: name.to_owned(),
-        unique: name == "PRIMARY",
-        kind: "BTREE".to_owned(),
-        parts: parts.iter().map(part).collect(),
-        ignored: false,
-    }
-}
-
 fn table() -> CatalogTable {
     CatalogTable {
         database: "shop".to_owned(),
@@ -33,7 +22,10 @@ fn table() -> CatalogTable {
             column("maybe", "int", true),
             column("pad", "char", false),
         ],
-        indexes: vec![index("PRIMARY", &["id"]), index("k", &["city", "id"])],
+        indexes: vec![
+            CatalogIndex::of_columns("PRIMARY", &["id"]),
+            CatalogIndex::of_columns("k", &["city", "id"]),
+        ],
         ..CatalogTable::default()
     }
 }
@@ -84,8 +76,11 @@ fn each_partition_is_read_by_itself() {
 #[test]
 fn indexes_that_no_scan_reads_are_named() {
     let mut table = table();
-    table.indexes.push(CatalogIndex { kind: "FULLTEXT".to_owned(), ..index("f", &["note"]) });
-    table.indexes.push(CatalogIndex { ignored: true, ..index("i", &["maybe"]) });
+    table.indexes.push(CatalogIndex {
+        kind: "FULLTEXT".to_owned(),
+        ..CatalogIndex::of_columns("f", &["note"])
+    });
+    table.indexes.push(CatalogIndex { ignored: true, ..CatalogIndex::of_columns("i", &["maybe"]) });
     let mut notes = Vec::new();
     assert_eq!(table_units(&table, BlobPolicy::Leave, &mut notes).len(), 2);
     assert_eq!(notes.len(), 2);
@@ -98,7 +93,7 @@ fn a_cut_or_computed_first_part_keeps_the_index_in_one_piece() {
     table.indexes[1].parts[0].cut = true;
     table.indexes.push(CatalogIndex {
         parts: vec![IndexPart { column: None, ..IndexPart::default() }],
-        ..index("expression", &[])
+        ..CatalogIndex::of_columns("expression", &[])
     });
     let units = table_units(&table, BlobPolicy::Leave, &mut Vec::new());
     assert!(units[1].first.is_none() && units[2].first.is_none());

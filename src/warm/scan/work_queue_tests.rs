@@ -1,5 +1,5 @@
 use super::*;
-use crate::warm::catalog::{CatalogColumn, CatalogIndex, CatalogTable, IndexPart};
+use crate::warm::catalog::{CatalogColumn, CatalogIndex, CatalogTable};
 use crate::warm::scan::unit::{BlobPolicy, table_units};
 
 const FREE: PageRate = PageRate { pages: f64::INFINITY };
@@ -15,15 +15,7 @@ fn board_for(rate: PageRate, room: u64) -> WorkQueue {
         database: "db".to_owned(),
         name: name.to_owned(),
         columns: vec![CatalogColumn { name: "id".to_owned(), ..CatalogColumn::default() }],
-        indexes: ["PRIMARY", "k"]
-            .map(|name| CatalogIndex {
-                name: name.to_owned(),
-                unique: name == "PRIMARY",
-                kind: "BTREE".to_owned(),
-                parts: vec![IndexPart { column: Some("id".to_owned()), ..IndexPart::default() }],
-                ignored: false,
-            })
-            .to_vec(),
+        indexes: ["PRIMARY", "k"].map(|name| CatalogIndex::of_columns(name, &["id"])).to_vec(),
         pages: ["PRIMARY", "k"].map(|i| ((String::new(), i.to_owned()), 100)).into(),
         ..CatalogTable::default()
     };

@@ -1,5 +1,4 @@
 use super::*;
-use crate::warm::catalog::IndexPart;
 use crate::warm::hotset::{HotSetOrigin, KeyColumn};
 
 fn column(name: &str, data_type: &str) -> CatalogColumn {
@@ -13,23 +12,15 @@ fn column(name: &str, data_type: &str) -> CatalogColumn {
     }
 }
 
-fn index(name: &str, columns: &[&str]) -> CatalogIndex {
-    let part = |c: &&str| IndexPart { column: Some((*c).to_owned()), ..IndexPart::default() };
-    CatalogIndex {
-        name: name.to_owned(),
-        unique: name == "PRIMARY",
-        kind: "BTREE".to_owned(),
-        parts: columns.iter().map(part).collect(),
-        ignored: false,
-    }
-}
-
 fn table() -> CatalogTable {
     CatalogTable {
         database: "shop".to_owned(),
         name: "orders".to_owned(),
         columns: vec![column("id", "bigint"), column("city", "varchar"), column("pad", "char")],
-        indexes: vec![index("PRIMARY", &["id"]), index("k", &["city"])],
+        indexes: vec![
+            CatalogIndex::of_columns("PRIMARY", &["id"]),
+            CatalogIndex::of_columns("k", &["city"]),
+        ],
         ..CatalogTable::default()
     }
 }
