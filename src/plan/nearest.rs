@@ -1,5 +1,7 @@
 //! The known name that was probably meant.
 
+use super::Mistake;
+
 /// The candidate nearest to `word`, if one is near: at most one typo per three letters of what both do not begin with
 /// in common, or the one that alone begins with it.
 pub fn nearest_name<'a>(
@@ -31,6 +33,17 @@ pub fn nearest_or_all<'a>(
 ) -> String {
     let names = names.into_iter();
     did_you_mean(word, names.clone()).unwrap_or_else(|| names.collect::<Vec<_>>().join(", "))
+}
+
+/// The mistake of a name that none of the known ones is.
+pub fn unknown_name<'a>(
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Mistake {
+    let all = || format!("one of {}", names.clone().collect::<Vec<_>>().join(", "));
+    let hint = did_you_mean(name, names.clone()).unwrap_or_else(all);
+    Mistake::new(name, format!("no such {what}")).hint(hint)
 }
 
 /// Typos between two names, if they are few. Whole words at the beginning that are the same tell nothing:

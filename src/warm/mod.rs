@@ -27,7 +27,7 @@ use serde::Serialize;
 
 use crate::base::{Clock, Nanos, RealClock, Stop, StopReason};
 use crate::client::{self, Session, Target};
-use crate::plan::{Mistake, OptionSpec, Options, did_you_mean};
+use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::server::ServerControl;
 use crate::workload::JobProgress;
 
@@ -46,13 +46,8 @@ pub const STRATEGIES: &[&dyn WarmStrategy] = &[
 /// A mistake with the nearest known name.
 pub fn find_strategy(name: &str) -> Result<&'static dyn WarmStrategy, Mistake> {
     let found = STRATEGIES.iter().find(|strategy| strategy.name() == name).copied();
-    let names = || STRATEGIES.iter().map(|strategy| strategy.name());
-    found.ok_or_else(|| {
-        Mistake::new(name, "no such strategy").hint(
-            did_you_mean(name, names())
-                .unwrap_or_else(|| format!("one of {}", names().collect::<Vec<_>>().join(", "))),
-        )
-    })
+    let names = STRATEGIES.iter().map(|strategy| strategy.name());
+    found.ok_or_else(|| unknown_name("strategy", name, names))
 }
 
 /// A way to fill the pool.

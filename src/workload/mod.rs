@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 
 use crate::base::{Nanos, Stop};
 use crate::client;
-use crate::plan::{Mistake, OptionSpec, Options, did_you_mean};
+use crate::plan::{Mistake, OptionSpec, Options, unknown_name};
 use crate::recorder::{
     CounterSpec, EventError, EventErrorKind, EventOutcome, EventRecord, StepLatency, Tally,
     WorkloadFacts,
@@ -52,13 +52,8 @@ pub const KINDS: &[&dyn WorkloadKind] = &[
 /// A mistake with the nearest known name.
 pub fn find_kind(name: &str) -> Result<&'static dyn WorkloadKind, Mistake> {
     let found = KINDS.iter().find(|kind| kind.name() == name).copied();
-    let names = || KINDS.iter().map(|kind| kind.name());
-    found.ok_or_else(|| {
-        Mistake::new(name, "no such workload").hint(
-            did_you_mean(name, names())
-                .unwrap_or_else(|| format!("one of {}", names().collect::<Vec<_>>().join(", "))),
-        )
-    })
+    let names = KINDS.iter().map(|kind| kind.name());
+    found.ok_or_else(|| unknown_name("workload", name, names))
 }
 
 /// Builds the workload of this name; the one place where it is asked whether it has the endpoint that it needs. One that

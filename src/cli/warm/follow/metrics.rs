@@ -198,18 +198,23 @@ impl MetricsServer {
         while !stop.is_set() {
             match self.listener.accept() {
                 // Who went away in the middle misses nothing.
-                Ok((stream, _)) => drop(self.answer_request(stream, clock)),
+                Ok((stream, _)) => drop(self.answer_request(stream, clock, stop)),
                 Err(_) => drop(clock.sleep_until(clock.now() + NAP)),
             }
         }
     }
 
-    fn answer_request(&self, mut stream: TcpStream, clock: RealClock) -> io::Result<()> {
+    fn answer_request(
+        &self,
+        mut stream: TcpStream,
+        clock: RealClock,
+        stop: &Stop,
+    ) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let until = clock.now() + Nanos::from(PATIENCE);
-        let answer = match http::read_head(&mut stream, &clock, until, &|| true) {
+        let answer = match http::read_head(&mut stream, &clock, until, &|| !stop.is_set()) {
             Ok(None) => return Ok(()),
             Ok(Some(head)) => match http::parse_request(&head, None) {
                 Ok(HttpRequest::Metrics) => {
