@@ -84,11 +84,11 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
 /// What the words ask for.
 fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
     let mut reader = ArgReader::new(args);
-    let pool_bytes = reader.read_bytes("pool", "the pool can't be a multiple of itself");
-    let size = reader.read_value("size", str::parse::<ByteSize>);
     let rows = reader.read_count("rows");
     let lookups = reader.read_count("lookups").unwrap_or_default();
     let seed = reader.read_count("seed").unwrap_or_default();
+    let pool_bytes = reader.read_bytes("pool", "the pool can't be a multiple of itself");
+    let size = reader.read_value("size", str::parse::<ByteSize>);
     if rows.is_some() && args.contains_id("size") {
         let why = "--size says how large the table is already";
         reader.add_mistake(Mistake::new("--rows", why));
