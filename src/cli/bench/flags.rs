@@ -13,31 +13,55 @@ pub(super) const OWN: &str = "workload.";
 
 /// Adds the flags of a load.
 pub(super) fn add_load_flags(command: Command) -> Command {
-    command.args([
-value_flag("threads", "N").visible_aliases(["workers", "sessions"]).help("Workers that run events, each in a session of its own [default: 1]"),
-value_flag("time", "TIME").help("Ends it after this time; 0 for never [default: 10s, if nothing else ends it]"),
-value_flag("events", "N").help("Ends it after this many events; 0 for never [default: 0]"),
-value_flag("rate", "RATE").help("Events per second, as 500 or 20k/s, whether the server keeps up or not (open loop)"),
-value_flag("stages", "LIST").help("Open loop whose rate changes, as '10s:0..500, 1m:500, 10s:500..0': up, steady, down"),
-value_flag("arrival", "KIND").help("With --rate or --stages: poisson or constant [default: poisson]"),
-value_flag("think", "TIME").help("Without --rate: pause between two events of a session"),
-value_flag("interval", "TIME").visible_aliases(["report-interval"]).help("Length of an interval [default: 1s]"),
-value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
-value_flag("grace", "TIME").help("Time for events under way at the end [default: 10s]"),
-value_flag("seed", "N").help("Seed of all random numbers; 0 for a new one [default: 0]"),
-value_flag("probe-interval", "TIME").help("Time between two samples [default: as --interval]"),
-value_flag("probes", "LIST").help("Probes to sample, with commas [default: all that work]"),
-
-        switch_flag("until-steady").help("Ends it once it is steady, twice in a row 10 s apart; --time is then the longest it \
-             may take [default: 30m]"),
-        switch_flag("reconnect").help("Open lost sessions again, and go on"),
-        switch_flag("precise").help("Spin before due times instead of sleeping through (open loop)"),
-        value_flag("plan", "FILE").help("Read the plan from this file; flags stand over it"),
-        // sysbench has these too; they say nothing that we don't know.
-        Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
-        Arg::new("percentile").long("percentile").hide(true),
-        Arg::new("histogram").long("histogram").hide(true).num_args(0..=1),
-    ].map(|arg| arg.help_heading("Load")))
+    command.args(
+        [
+            value_flag("threads", "N")
+                .visible_aliases(["workers", "sessions"])
+                .help("Workers that run events, each in a session of its own [default: 1]"),
+            value_flag("time", "TIME").help(
+                "Ends it after this time; 0 for never [default: 10s, if nothing else \
+                 ends it]",
+            ),
+            value_flag("events", "N")
+                .help("Ends it after this many events; 0 for never [default: 0]"),
+            value_flag("rate", "RATE").help(
+                "Events per second, as 500 or 20k/s, whether the server keeps up or not \
+                 (open loop)",
+            ),
+            value_flag("stages", "LIST").help(
+                "Open loop whose rate changes, as '10s:0..500, 1m:500, 10s:500..0': up, \
+                 steady, down",
+            ),
+            value_flag("arrival", "KIND")
+                .help("With --rate or --stages: poisson or constant [default: poisson]"),
+            value_flag("think", "TIME")
+                .help("Without --rate: pause between two events of a session"),
+            value_flag("interval", "TIME")
+                .visible_aliases(["report-interval"])
+                .help("Length of an interval [default: 1s]"),
+            value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
+            value_flag("grace", "TIME").help("Time for events under way at the end [default: 10s]"),
+            value_flag("seed", "N")
+                .help("Seed of all random numbers; 0 for a new one [default: 0]"),
+            value_flag("probe-interval", "TIME")
+                .help("Time between two samples [default: as --interval]"),
+            value_flag("probes", "LIST")
+                .help("Probes to sample, with commas [default: all that work]"),
+            switch_flag("until-steady").help(
+                "Ends it once it is steady, twice in a row 10 s apart; --time is then \
+                 the longest it may take [default: 30m]",
+            ),
+            switch_flag("reconnect").help("Open lost sessions again, and go on"),
+            switch_flag("precise")
+                .help("Spin before due times instead of sleeping through (open loop)"),
+            value_flag("plan", "FILE").help("Read the plan from this file; flags stand over it"),
+            // sysbench has these too; they say nothing that we don't know.
+            Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
+            Arg::new("percentile").long("percentile").hide(true),
+            Arg::new("histogram").long("histogram").hide(true).num_args(0..=1),
+        ]
+        .map(|arg| arg.help_heading("Load")),
+    )
 }
 
 /// Adds the flags of the output.

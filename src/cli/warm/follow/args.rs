@@ -61,25 +61,65 @@ fn server_flags() -> Command {
 }
 
 pub(super) fn command() -> Command {
-    super::super::add_common_flags(server_flags().args([value_flag("writes", "drop|where|probe").default_value("drop").value_parser(["drop", "where", "probe"]).help("Writes: left out, their read half, or that and look-ups in each index they change"),
-value_flag("allow-function", "NAME").action(ArgAction::Append).help("A stored function that statements may call; may be repeated, * for all"),
-value_flag("window", "TIME").default_value("10s").help("Send the same statement once in so long"),
-value_flag("behind", "TIME").default_value("10s").help("Skip to now when further behind than this"),
-value_flag("sessions", "N").default_value("8").help("Most statements at once"),
-value_flag("max-lag", "TIME").default_value("5s").help("Send nothing while the standby lags more than this"),
-value_flag("max-running", "N").default_value("16").help("Go slower while others run more statements than this on the standby"),
-value_flag("max-pending-reads", "N").default_value("32").help("Go slower while more reads than this wait there"),
-value_flag("max-busy", "SHARE").default_value("95%").help("Go slower while its disk is busy for more of the time (if it is local)"),
-value_flag("max-latency", "TIME").default_value("200ms").help("Go slower while our own statements take longer than this on average"),
-value_flag("time-limit", "TIME").default_value("5s").help("Longest that a statement may take on the standby"),
-value_flag("token-file", "FILE").help("The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
-value_flag("ship-ca", "FILE").help("Authorities to believe for https, PEM, in place of the machine's own"),
-value_flag("state", "FILE").help("Keep here how far the source was read, to go on there after a restart"),
-value_flag("gauge-interval", "TIME").default_value("60s").help("Time between looks at the active server's hot set; 0 for none"),
-value_flag("budget", "N").default_value("500").help("Extra reads per second at a failover that are fine: the verdict's measure"),
-value_flag("listen", "ADDRESS").help("Give metrics to monitors at this address and port, as in 127.0.0.1:9740"),
-value_flag("time", "TIME").help("End after so long"),
-value_flag("interval", "TIME").default_value("5s").help("Time between lines where there is no terminal")])).after_help(
+    super::super::add_common_flags(
+        server_flags().args([
+            value_flag("writes", "drop|where|probe")
+                .default_value("drop")
+                .value_parser(["drop", "where", "probe"])
+                .help(
+                    "Writes: left out, their read half, or that and look-ups in each index \
+                 they change",
+                ),
+            value_flag("allow-function", "NAME")
+                .action(ArgAction::Append)
+                .help("A stored function that statements may call; may be repeated, * for all"),
+            value_flag("window", "TIME")
+                .default_value("10s")
+                .help("Send the same statement once in so long"),
+            value_flag("behind", "TIME")
+                .default_value("10s")
+                .help("Skip to now when further behind than this"),
+            value_flag("sessions", "N").default_value("8").help("Most statements at once"),
+            value_flag("max-lag", "TIME")
+                .default_value("5s")
+                .help("Send nothing while the standby lags more than this"),
+            value_flag("max-running", "N")
+                .default_value("16")
+                .help("Go slower while others run more statements than this on the standby"),
+            value_flag("max-pending-reads", "N")
+                .default_value("32")
+                .help("Go slower while more reads than this wait there"),
+            value_flag("max-busy", "SHARE")
+                .default_value("95%")
+                .help("Go slower while its disk is busy for more of the time (if it is local)"),
+            value_flag("max-latency", "TIME")
+                .default_value("200ms")
+                .help("Go slower while our own statements take longer than this on average"),
+            value_flag("time-limit", "TIME")
+                .default_value("5s")
+                .help("Longest that a statement may take on the standby"),
+            value_flag("token-file", "FILE")
+                .help("The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
+            value_flag("ship-ca", "FILE")
+                .help("Authorities to believe for https, PEM, in place of the machine's own"),
+            value_flag("state", "FILE")
+                .help("Keep here how far the source was read, to go on there after a restart"),
+            value_flag("gauge-interval", "TIME")
+                .default_value("60s")
+                .help("Time between looks at the active server's hot set; 0 for none"),
+            value_flag("budget", "N").default_value("500").help(
+                "Extra reads per second at a failover that are fine: the verdict's \
+                 measure",
+            ),
+            value_flag("listen", "ADDRESS")
+                .help("Give metrics to monitors at this address and port, as in 127.0.0.1:9740"),
+            value_flag("time", "TIME").help("End after so long"),
+            value_flag("interval", "TIME")
+                .default_value("5s")
+                .help("Time between lines where there is no terminal"),
+        ]),
+    )
+    .after_help(
         "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
          standby likes it; writes nothing, and sends nothing to a server that is not \
          read-only.\n\n\
