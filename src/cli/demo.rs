@@ -4,7 +4,6 @@ mod plan;
 
 use crate::archive::RunCommand;
 
-
 use clap::{ArgMatches, Command};
 
 use super::arguments::{ArgReader, switch_flag, value_flag};

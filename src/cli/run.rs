@@ -43,7 +43,8 @@ pub(super) fn add_plan_flags(command: Command) -> Command {
         switch_flag("dry-run").help("Print every step and what it would send, and do nothing"),
         switch_flag("quiet").help("Show nothing but the summary").short('q'),
         switch_flag("plain").help("No line that is written over, also on a terminal"),
-        value_flag("blocks", "N").help("How often each variant runs, instead of what the plan says"),
+        value_flag("blocks", "N")
+            .help("How often each variant runs, instead of what the plan says"),
         value_flag("until-clear", "N")
             .help("More blocks until the answer is clear, at most so many in all"),
         value_flag("name", "TEXT").help("Name of the run [default: the plan's]"),

@@ -51,7 +51,8 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
             if any { validate_settings(sandbox, &variants)? } else { Vec::new() }
         }
         TargetPlan::None if has_settings(plan) => vec![
-            Mistake::new("variant.set", "there is no server to set").hint("add [sandbox] to the plan"),
+            Mistake::new("variant.set", "there is no server to set")
+                .hint("add [sandbox] to the plan"),
         ],
         TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![
             Mistake::new(

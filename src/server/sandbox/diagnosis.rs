@@ -21,9 +21,9 @@ struct KnownCause {
 }
 
 impl KnownCause {
-    /// Whether a line of a log, in lower case, has all its words.
+    /// Whether a line of a log, in lower case, has one of its words.
     fn is_told_by(&self, lower: &[String]) -> bool {
-        lower.iter().any(|line| self.words.iter().all(|word| line.contains(word)))
+        lower.iter().any(|line| self.words.iter().any(|word| line.contains(word)))
     }
 }
 
