@@ -14,17 +14,6 @@ pub(super) enum AxisMeasure {
     Latency,
 }
 
-impl AxisMeasure {
-    /// The word the script knows it by.
-    pub(super) fn script_word(self) -> &'static str {
-        match self {
-            AxisMeasure::Number => "number",
-            AxisMeasure::Bytes => "bytes",
-            AxisMeasure::Latency => "latency",
-        }
-    }
-}
-
 impl From<SeriesUnit> for AxisMeasure {
     fn from(unit: SeriesUnit) -> AxisMeasure {
         match unit {

@@ -34,9 +34,9 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let mut curves = vec![
         curve("p99 over the rate offered", 6, CurveStyle::Line, open),
         outcome(StepOutcome::Pass, 2, CurveStyle::Dots),
-        outcome(StepOutcome::Fail, 1, CurveStyle::Crosses),
+        outcome(StepOutcome::Fail, 1, CurveStyle::Uprights),
         outcome(StepOutcome::Unsure, 4, CurveStyle::Dots),
-        outcome(StepOutcome::Void, 5, CurveStyle::Crosses),
+        outcome(StepOutcome::Void, 5, CurveStyle::Uprights),
         outcome(StepOutcome::Unjudged, 5, CurveStyle::Dots),
     ];
     if let Some(confirmed) = capacity.confirmed_per_s {
@@ -66,7 +66,7 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
         ),
         x_title: "events per second offered",
         curves,
-        shades: None,
+        ..Plot::default()
     })
 }
 

@@ -4,7 +4,7 @@ use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings};
 
 use super::axis::PlotAxis;
 use super::escape::escape_html;
-use super::plot::{Plot, PlotBackground, PlotFrame};
+use super::plot::{Plot, PlotFrame};
 use super::{record, replay, run_plots, sections, verdicts};
 
 /// All of it, in order.
@@ -28,7 +28,7 @@ pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
         sides_section(&findings.sides),
         "</main>".to_owned(),
         page_footer(findings),
-        sections::data_element(&still, &time, &PlotBackground::default()),
+        sections::data_element(still.iter().map(|(plot, _)| plot), &time),
     ]
 }
 

@@ -1,5 +1,4 @@
-//! How often which response time was, as shades behind the curves: a path for each degree, in units of columns and rows,
-//! so that the script can stretch it.
+//! How often which response time was, as shades behind the curves: a path for each degree, in units of columns and rows.
 
 use std::fmt::Write as _;
 
@@ -15,13 +14,13 @@ const DEGREES: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct HeatmapLayer {
     /// Length of a column, in the unit of x.
-    pub(super) column_s: f64,
+    column_s: f64,
     /// Lower edge of the lowest row, seconds.
     pub(super) low_s: f64,
     /// Each row's upper edge by its lower one.
-    pub(super) factor: f64,
+    factor: f64,
     /// How many rows.
-    pub(super) rows: usize,
+    rows: usize,
     /// A path for each degree, from the faintest.
     paths: Vec<String>,
 }

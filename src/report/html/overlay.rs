@@ -19,7 +19,6 @@ pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) ->
     let last = main.iter().chain(&more).flat_map(|(plot, _)| &plot.curves);
     let last = last.flat_map(|c| &c.points).map(|p| p.0).fold(0.0, f64::max);
     let axis = PlotAxis::time_range(0.0, last);
-    let ground = PlotBackground::default();
     let draw = |plots: &[(Plot, PlotFrame)]| -> String {
         plots.iter().map(|(plot, frame)| plot_figure(plot, frame, &axis)).collect()
     };
@@ -47,10 +46,8 @@ pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) ->
     out.push(
         "<footer><p>All numbers come from the runs\u{2019} raw files.</p></footer>".to_owned(),
     );
-    let mut plots = main;
-    plots.extend(more);
-    plots.extend(still);
-    out.push(data_element(&plots, &axis, &ground));
+    let plots = main.iter().chain(&more).chain(&still).map(|(plot, _)| plot);
+    out.push(data_element(plots, &axis));
     out
 }
 

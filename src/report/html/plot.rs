@@ -17,8 +17,8 @@ pub(super) const COLOURS: &[&str] =
 pub(super) enum CurveStyle {
     /// A dot per point.
     Dots,
-    /// A cross per point.
-    Crosses,
+    /// An upright stroke per point: it looks the same however far a zoom stretches the time.
+    Uprights,
     /// A line.
     Line,
     /// A dashed line.
@@ -28,14 +28,15 @@ pub(super) enum CurveStyle {
 }
 
 impl CurveStyle {
-    /// The word the script knows it by.
-    pub(super) fn script_word(self) -> &'static str {
+    /// How its path is stroked.
+    fn stroke(self) -> &'static str {
         match self {
-            CurveStyle::Dots => "dots",
-            CurveStyle::Crosses => "crosses",
-            CurveStyle::Line => "line",
-            CurveStyle::Dashed => "dashed",
-            CurveStyle::Steps => "steps",
+            CurveStyle::Dots => "stroke-width=\"3.6\" stroke-linecap=\"round\"",
+            CurveStyle::Uprights => "stroke-width=\"1.8\"",
+            CurveStyle::Dashed => "stroke-width=\"1.6\" stroke-dasharray=\"5 4\"",
+            CurveStyle::Line | CurveStyle::Steps => {
+                "stroke-width=\"1.6\" stroke-linejoin=\"round\""
+            }
         }
     }
 }
@@ -93,7 +94,7 @@ pub(super) struct Plot {
     pub(super) shades: Option<HeatmapLayer>,
 }
 
-/// Size of a picture and room round the plot, in its own units; the script uses the same.
+/// Size of a picture and room round the plot, in its own units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlotFrame {
     pub(super) width: f64,
@@ -118,7 +119,10 @@ impl PlotFrame {
         self.width - self.left - self.right
     }
     pub(super) fn inner_height(&self) -> f64 {
-        self.height - self.top - self.bottom
+        self.bottom_edge() - self.top
+    }
+    fn bottom_edge(&self) -> f64 {
+        self.height - self.bottom
     }
     pub(super) fn x_position(&self, axis: &PlotAxis, value: f64) -> f64 {
         self.left + axis.position_of(value) * self.inner_width()
@@ -154,7 +158,8 @@ impl Plot {
         if self.log { PlotAxis::log(min, max) } else { PlotAxis::linear(max, self.measure) }
     }
 
-    /// The picture. The script draws it anew in its own width, from the same data.
+    /// The picture. What a zoom stretches stands in an inner svg of its own: the script moves the viewBox of that one,
+    /// shifts the names above it and writes the labels of its time axis.
     pub(super) fn to_svg(
         &self,
         frame: &PlotFrame,
@@ -163,45 +168,56 @@ impl Plot {
     ) -> String {
         let y = self.y_axis();
         let mut svg = String::new();
-        let PlotFrame { width, height, .. } = frame;
+        let mut names = String::new();
+        let PlotFrame { width, height, top, .. } = frame;
+        let still = if self.x_labels.is_some() { " still" } else { "" };
         let _ = write!(
             svg,
-            "<svg id=\"plot-{id}\" class=\"plot\" xmlns=\"http://www.w3.org/2000/svg\" \
+            "<svg id=\"plot-{id}\" class=\"plot{still}\" xmlns=\"http://www.w3.org/2000/svg\" \
              viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
              aria-labelledby=\"plot-{id}-title plot-{id}-desc\" \
              font-family=\"system-ui, sans-serif\" \
              font-size=\"12\" fill=\"#333\">\
              <title id=\"plot-{id}-title\">{title}</title>\
-             <desc id=\"plot-{id}-desc\">{about}</desc>",
+             <desc id=\"plot-{id}-desc\">{about}</desc>\
+             <svg x=\"{from}\" width=\"{wide}\" height=\"{height}\" \
+             viewBox=\"{from} 0 {wide} {height}\" preserveAspectRatio=\"none\" \
+             data-top=\"{top}\" data-bottom=\"{bottom}\">",
             id = self.id,
             title = escape_html(&self.title),
             about = escape_html(&self.about),
+            from = frame.left - EDGE,
+            wide = frame.inner_width() + 2.0 * EDGE,
+            bottom = frame.bottom_edge(),
         );
-        draw_bands(&mut svg, frame, x, &ground.bands);
+        draw_bands(&mut svg, &mut names, frame, x, &ground.bands);
         if let Some(shades) = &self.shades {
             svg += &shades.to_svg(frame, x, &y);
         }
         draw_stalls(&mut svg, frame, x, &ground.stalls);
-        self.draw_axes(&mut svg, frame, x, &y);
+        for tick in &y.ticks {
+            let at = frame.y_position(&y, *tick);
+            let _ = write!(svg, "<path class=\"grid\" d=\"M0 {at:.1}H{width}\" stroke=\"#ddd\"/>");
+        }
         for curve in &self.curves {
             draw_curve(&mut svg, frame, x, &y, curve);
         }
-        draw_marks(&mut svg, frame, x, &ground.marks);
+        draw_marks(&mut svg, &mut names, frame, x, &ground.marks);
+        let _ = write!(svg, "</svg><g class=\"names\">{names}</g>");
+        self.draw_axes(&mut svg, frame, x, &y);
         svg.push_str("</svg>");
         svg
     }
 
     fn draw_axes(&self, svg: &mut String, frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis) {
         let (left, right) = (frame.left, frame.width - frame.right);
-        let bottom = frame.height - frame.bottom;
+        let bottom = frame.bottom_edge();
         for tick in &y.ticks {
-            let at = frame.y_position(y, *tick);
             let _ = write!(
                 svg,
-                "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\" stroke=\"#ddd\"/>\
-                 <text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left - 8.0,
-                at + 4.0,
+                frame.y_position(y, *tick) + 4.0,
                 tick_label(*tick, self.measure)
             );
         }
@@ -209,6 +225,7 @@ impl Plot {
             Some(labels) => labels.clone(),
             None => x.ticks.iter().map(|t| (*t, format_moment(*t))).collect(),
         };
+        svg.push_str("<g class=\"ticks\">");
         let mut taken = f64::NEG_INFINITY;
         for (value, word) in labels.iter().filter(|(v, _)| *v >= x.low && *v <= x.high) {
             let at = frame.x_position(x, *value);
@@ -227,7 +244,7 @@ impl Plot {
         }
         let _ = write!(
             svg,
-            "<path class=\"axis\" d=\"M{left} {bottom}H{right}\" stroke=\"#888\"/>\
+            "</g><path class=\"axis\" d=\"M{left} {bottom}H{right}\" stroke=\"#888\"/>\
              <text class=\"tick\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             bottom + 33.0,
             escape_html(self.x_title)
@@ -235,9 +252,17 @@ impl Plot {
     }
 }
 
+/// How far the inner svg goes beyond the axis on each side, so that dots at its ends are whole.
+const EDGE: f64 = 3.0;
+
 /// Bands over the whole height, a strip with letters above, groups by name above that.
-fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBand]) {
-    let bottom = frame.height - frame.bottom;
+fn draw_bands(
+    svg: &mut String,
+    names: &mut String,
+    frame: &PlotFrame,
+    x: &PlotAxis,
+    bands: &[PlotBand],
+) {
     for band in bands {
         let (from, to) = (frame.x_position(x, band.from), frame.x_position(x, band.to));
         let wide = (to - from).max(0.5);
@@ -251,13 +276,13 @@ fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBa
              height=\"14\" fill=\"{fill}\" fill-opacity=\"0.55\"/>",
             kind = band.kind,
             top = frame.top,
-            tall = bottom - frame.top,
+            tall = frame.inner_height(),
             strip = frame.top - 15.0,
             label = escape_html(&band.label),
         );
         if wide >= 11.0 {
             let _ = write!(
-                svg,
+                names,
                 "<text class=\"letter\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
                  font-size=\"10\">{}</text>",
                 from + wide / 2.0,
@@ -270,15 +295,16 @@ fn draw_bands(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, bands: &[PlotBa
         let (from, to) = (frame.x_position(x, from), frame.x_position(x, to));
         let _ = write!(
             svg,
-            "<path class=\"group\" d=\"M{from:.1} {:.1}V{bottom}\" stroke=\"#999\" \
+            "<path class=\"group\" d=\"M{from:.1} {:.1}V{}\" stroke=\"#999\" \
              stroke-dasharray=\"2 3\"/>",
-            frame.top - 30.0
+            frame.top - 30.0,
+            frame.bottom_edge()
         );
         if (variant.chars().count() as f64) * 6.6 + 8.0 <= to - from {
             let _ = write!(
-                svg,
-                "<text class=\"variant\" x=\"{:.1}\" y=\"{:.1}\" font-weight=\"600\">{}</text>",
-                from + 5.0,
+                names,
+                "<text class=\"variant\" x=\"{from:.1}\" dx=\"5\" y=\"{:.1}\" \
+                 font-weight=\"600\">{}</text>",
                 frame.top - 21.0,
                 escape_html(variant)
             );
@@ -292,7 +318,7 @@ fn draw_stalls(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, stalls: &[(f64
         return;
     }
     svg.push_str("<path class=\"stalls\" fill=\"#d55e00\" fill-opacity=\"0.28\" d=\"");
-    let (top, tall) = (frame.top, frame.height - frame.bottom - frame.top);
+    let (top, tall) = (frame.top, frame.inner_height());
     for (from, to) in stalls {
         let (from, to) = (frame.x_position(x, *from), frame.x_position(x, *to));
         let _ = write!(
@@ -301,20 +327,28 @@ fn draw_stalls(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, stalls: &[(f64
             wide = (to - from).max(1.0)
         );
     }
-    svg.push_str("\"/>");
+    svg.push_str("\"><title>stall</title></path>");
 }
 
 /// Moments with a name.
-fn draw_marks(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, marks: &[(f64, String)]) {
+fn draw_marks(
+    svg: &mut String,
+    names: &mut String,
+    frame: &PlotFrame,
+    x: &PlotAxis,
+    marks: &[(f64, String)],
+) {
     for (at, name) in marks {
         let at = frame.x_position(x, *at);
         let _ = write!(
             svg,
-            "<path class=\"mark\" d=\"M{at:.1} {}V{}\" stroke=\"#333\" stroke-dasharray=\"6 3\"/>\
-             <text class=\"mark\" x=\"{:.1}\" y=\"{:.1}\" font-size=\"10\">{}</text>",
+            "<path class=\"mark\" d=\"M{at:.1} {}V{}\" stroke=\"#333\" stroke-dasharray=\"6 3\"/>",
             frame.top,
-            frame.height - frame.bottom,
-            at + 3.0,
+            frame.bottom_edge()
+        );
+        let _ = write!(
+            names,
+            "<text class=\"mark\" x=\"{at:.1}\" dx=\"3\" y=\"{:.1}\" font-size=\"10\">{}</text>",
             frame.top + 10.0,
             escape_html(name)
         );
@@ -344,21 +378,17 @@ pub(super) fn band_colour(kind: &str) -> (&'static str, f64) {
 }
 
 fn draw_curve(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) {
-    let colour = COLOURS[curve.colour % COLOURS.len()];
-    let class = format!("curve c{} {}", curve.colour % COLOURS.len(), curve.style.script_word());
+    let number = curve.colour % COLOURS.len();
+    let dots = if curve.style == CurveStyle::Dots { " dots" } else { "" };
     let path = match curve.style {
-        CurveStyle::Dots | CurveStyle::Crosses => marks_path(frame, x, y, curve),
+        CurveStyle::Dots | CurveStyle::Uprights => marks_path(frame, x, y, curve),
         CurveStyle::Line | CurveStyle::Dashed | CurveStyle::Steps => line_path(frame, x, y, curve),
     };
-    let stroke = match curve.style {
-        CurveStyle::Dots => "stroke-width=\"3.6\" stroke-linecap=\"round\"",
-        CurveStyle::Crosses => "stroke-width=\"1.4\"",
-        CurveStyle::Dashed => "stroke-width=\"1.6\" stroke-dasharray=\"5 4\"",
-        CurveStyle::Line | CurveStyle::Steps => "stroke-width=\"1.6\" stroke-linejoin=\"round\"",
-    };
+    let (colour, stroke) = (COLOURS[number], curve.style.stroke());
     let _ = write!(
         svg,
-        "<path class=\"{class}\" d=\"{path}\" fill=\"none\" stroke=\"{colour}\" {stroke}/>"
+        "<path class=\"curve c{number}{dots}\" d=\"{path}\" fill=\"none\" stroke=\"{colour}\" \
+         {stroke}/>"
     );
 }
 
@@ -396,9 +426,7 @@ fn marks_path(frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) 
     let mut path = String::new();
     for (at, height) in split_at_gaps(frame, x, y, curve).concat() {
         let _ = match curve.style {
-            CurveStyle::Crosses => {
-                write!(path, "M{:.1} {:.1}l6 6m0-6l-6 6", at - 3.0, height - 3.0)
-            }
+            CurveStyle::Uprights => write!(path, "M{at:.1} {:.1}v8", height - 4.0),
             _ => write!(path, "M{at:.1} {height:.1}h0"),
         };
     }

@@ -51,7 +51,7 @@ pub(super) fn replay_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
             style: CurveStyle::Steps,
             points,
         }],
-        shades: None,
+        ..Plot::default()
     };
     vec![(plot, PlotFrame { height: 220.0, ..tall_frame() })]
 }

@@ -59,11 +59,8 @@ pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
                 series.source
             ),
             measure: series.unit.into(),
-            log: false,
-            x_labels: None,
-            shades: None,
-            x_title: "",
             curves: vec![series_curve(findings, series, 0, series_style(series))],
+            ..Plot::default()
         }
     };
     findings.timeline.series.iter().filter(moved).map(plot).collect()
@@ -148,7 +145,7 @@ fn throughput_plot(findings: &RunFindings) -> Plot {
     let events = interval_curve(findings, "events/s", 0, CurveStyle::Dots, |i| {
         i.events_per_s.filter(|_| !i.partial)
     });
-    let failed = interval_curve(findings, "failed/s", 1, CurveStyle::Crosses, |i| {
+    let failed = interval_curve(findings, "failed/s", 1, CurveStyle::Uprights, |i| {
         (i.errors > 0 && i.seconds > 0.0).then(|| i.errors as f64 / i.seconds)
     });
     let mut curves = vec![events];
@@ -162,11 +159,8 @@ fn throughput_plot(findings: &RunFindings) -> Plot {
                 Intervals cut to less than half by the end of the load are left out."
             .to_owned(),
         measure: AxisMeasure::Number,
-        log: false,
-        x_labels: None,
-        shades: None,
-        x_title: "",
         curves,
+        ..Plot::default()
     }
 }
 
@@ -179,13 +173,12 @@ fn latency_plot(findings: &RunFindings) -> Plot {
             .to_owned(),
         measure: AxisMeasure::Latency,
         log: true,
-        x_labels: None,
         shades: findings.timeline.heat.as_ref().map(HeatmapLayer::from_heat),
-        x_title: "",
         curves: vec![
             interval_curve(findings, "p50", 0, CurveStyle::Line, |i| i.response.p50_s),
             interval_curve(findings, "p99", 1, CurveStyle::Dashed, |i| i.response.p99_s),
         ],
+        ..Plot::default()
     }
 }
 
@@ -196,10 +189,6 @@ fn pool_plot(findings: &RunFindings) -> Plot {
         about: "Pages with data in the buffer pool, in bytes, against the size of the pool."
             .to_owned(),
         measure: AxisMeasure::Bytes,
-        log: false,
-        x_labels: None,
-        shades: None,
-        x_title: "",
         curves: series_curves(
             findings,
             &[
@@ -208,6 +197,7 @@ fn pool_plot(findings: &RunFindings) -> Plot {
                 ("pool_dirty_bytes", 3, CurveStyle::Line),
             ],
         ),
+        ..Plot::default()
     }
 }
 
@@ -219,10 +209,6 @@ fn reads_plot(findings: &RunFindings) -> Plot {
                 read ahead."
             .to_owned(),
         measure: AxisMeasure::Number,
-        log: false,
-        x_labels: None,
-        shades: None,
-        x_title: "",
         curves: series_curves(
             findings,
             &[
@@ -230,6 +216,7 @@ fn reads_plot(findings: &RunFindings) -> Plot {
                 ("read_ahead_per_s", 0, CurveStyle::Steps),
             ],
         ),
+        ..Plot::default()
     }
 }
 
@@ -239,10 +226,6 @@ fn bytes_plot(findings: &RunFindings) -> Plot {
         title: "Bytes from and to disk, per second".to_owned(),
         about: "Bytes per second that the server read from and wrote to disk.".to_owned(),
         measure: AxisMeasure::Bytes,
-        log: false,
-        x_labels: None,
-        shades: None,
-        x_title: "",
         curves: series_curves(
             findings,
             &[
@@ -250,6 +233,7 @@ fn bytes_plot(findings: &RunFindings) -> Plot {
                 ("disk_write_bytes_per_s", 0, CurveStyle::Steps),
             ],
         ),
+        ..Plot::default()
     }
 }
 
@@ -286,9 +270,9 @@ pub(super) fn spectrum_from_curves(curves: Vec<PlotCurve>) -> Plot {
         measure: AxisMeasure::Latency,
         log: true,
         x_labels: Some(labels.collect()),
-        shades: None,
         x_title: "percentile of events",
         curves,
+        ..Plot::default()
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn scaling_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
         x_labels: Some(value_labels(scaling)),
         x_title: axis_title(scaling),
         curves: curves.iter().filter(|c| !c.points.is_empty()).cloned().collect(),
-        shades: None,
+        ..Plot::default()
     };
     vec![
         (

@@ -54,7 +54,7 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
         record::files_section(findings),
         "</main>".to_owned(),
         record::page_footer(findings),
-        script_data(main, more, still, &time, &ground),
+        data_element(main.iter().chain(&more).chain(still.iter().map(|(plot, _)| plot)), &time),
     ]
 }
 
@@ -351,7 +351,7 @@ pub(super) fn curve_legend(plot: &Plot) -> String {
         let colour = super::plot::COLOURS[number];
         let sign = match curve.style {
             CurveStyle::Dots => "<path d=\"M7 6h0\" stroke-width=\"6\" stroke-linecap=\"round\"",
-            CurveStyle::Crosses => "<path d=\"M4 3l6 6m0-6l-6 6\" stroke-width=\"1.6\"",
+            CurveStyle::Uprights => "<path d=\"M7 2v8\" stroke-width=\"1.8\"",
             CurveStyle::Dashed => "<path d=\"M0 6h14\" stroke-width=\"2\" stroke-dasharray=\"5 4\"",
             CurveStyle::Line | CurveStyle::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
         };
@@ -412,27 +412,11 @@ fn server_section(
     )
 }
 
-pub(super) fn script_data(
-    main: Vec<Plot>,
-    more: Vec<Plot>,
-    still: Vec<(Plot, PlotFrame)>,
-    time_axis: &PlotAxis,
-    ground: &PlotBackground,
-) -> String {
-    let count = main.len();
-    let framed = |(place, plot)| (plot, main_frame(place, count, &ground.bands));
-    let mut all: Vec<(Plot, PlotFrame)> = main.into_iter().enumerate().map(framed).collect();
-    all.extend(more.into_iter().map(|plot| (plot, SMALL)));
-    all.extend(still);
-    data_element(&all, time_axis, ground)
-}
-
 /// The element that the script reads.
-pub(super) fn data_element(
-    plots: &[(Plot, PlotFrame)],
+pub(super) fn data_element<'a>(
+    plots: impl IntoIterator<Item = &'a Plot>,
     time: &PlotAxis,
-    ground: &PlotBackground,
 ) -> String {
-    let data = script_json(&plot_data::plots_json(plots, time, ground));
+    let data = script_json(&plot_data::plots_json(plots, time));
     format!("<script type=\"application/json\" id=\"plot-data\">{data}</script>")
 }
