@@ -8,68 +8,24 @@ use crate::archive::{StepRecord, Trial};
 use super::counters::rise_of_sum;
 use super::findings::CostItem;
 
-/// A cost read from counters.
-struct CostSource {
-    id: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    /// Counters to add.
-    counters: &'static [&'static str],
-    /// From the counter's unit to ours.
-    scale: f64,
-}
+/// A cost read from counters: id, title, unit, factor from the counter's unit to ours, counters to add.
+type CostSource = (&'static str, &'static str, &'static str, f64, &'static [&'static str]);
 
 /// In the order shown.
 const SOURCES: &[CostSource] = &[
-    CostSource {
-        id: "server_cpu_us",
-        title: "server CPU",
-        unit: "us",
-        counters: &["process.cpu_user_s", "process.cpu_system_s"],
-        scale: 1e6,
-    },
-    CostSource {
-        id: "server_switches",
-        title: "context switches of the server",
-        unit: "",
-        counters: &["process.voluntary_switches", "process.involuntary_switches"],
-        scale: 1.0,
-    },
-    CostSource {
-        id: "context_switches",
-        title: "context switches, whole machine",
-        unit: "",
-        counters: &["cpu.context_switches"],
-        scale: 1.0,
-    },
-    CostSource {
-        id: "pages_read",
-        title: "pages read",
-        unit: "",
-        counters: &["Innodb_pages_read"],
-        scale: 1.0,
-    },
-    CostSource {
-        id: "pages_written",
-        title: "pages written",
-        unit: "",
-        counters: &["Innodb_pages_written"],
-        scale: 1.0,
-    },
-    CostSource {
-        id: "redo_bytes",
-        title: "redo written",
-        unit: "B",
-        counters: &["Innodb_os_log_written"],
-        scale: 1.0,
-    },
-    CostSource {
-        id: "fsyncs",
-        title: "fsyncs",
-        unit: "",
-        counters: &["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"],
-        scale: 1.0,
-    },
+    ("server_cpu_us", "server CPU", "us", 1e6, &["process.cpu_user_s", "process.cpu_system_s"]),
+    (
+        "server_switches",
+        "context switches of the server",
+        "",
+        1.0,
+        &["process.voluntary_switches", "process.involuntary_switches"],
+    ),
+    ("context_switches", "context switches, whole machine", "", 1.0, &["cpu.context_switches"]),
+    ("pages_read", "pages read", "", 1.0, &["Innodb_pages_read"]),
+    ("pages_written", "pages written", "", 1.0, &["Innodb_pages_written"]),
+    ("redo_bytes", "redo written", "B", 1.0, &["Innodb_os_log_written"]),
+    ("fsyncs", "fsyncs", "", 1.0, &["Innodb_data_fsyncs", "Innodb_os_log_fsyncs"]),
 ];
 
 /// All costs of a load, per good event.
@@ -85,13 +41,10 @@ pub(super) fn per_event(trial: &Trial, step: Option<&StepRecord>, events: u64) -
     let (user, system) = (trial.cpu_user_ns as f64 / 1e3, trial.cpu_system_ns as f64 / 1e3);
     push("client_user_us", "our CPU, user", "us", Some(user), ours("getrusage"));
     push("client_system_us", "our CPU, kernel", "us", Some(system), ours("getrusage"));
-    for source in SOURCES {
-        let amount = step.and_then(|step| {
-            let found = rise_of_sum(&step.before, &step.after, source.counters);
-            found.map(|sum| sum * source.scale)
-        });
-        let names = step.map(|step| present_counters(step, source.counters)).unwrap_or_default();
-        push(source.id, source.title, source.unit, amount, names);
+    for &(id, title, unit, scale, counters) in SOURCES {
+        let sum = step.and_then(|step| rise_of_sum(&step.before, &step.after, counters));
+        let names = step.map(|step| present_counters(step, counters)).unwrap_or_default();
+        push(id, title, unit, sum.map(|sum| sum * scale), names);
     }
     let tally = &trial.tally;
     let bytes = (tally.count("bytes_received") as f64, tally.count("bytes_sent") as f64);

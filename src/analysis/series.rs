@@ -26,142 +26,78 @@ struct SeriesSpec {
     counters: &'static [&'static str],
 }
 
-const fn series_spec(
-    id: &'static str,
-    title: &'static str,
-    unit: SeriesUnit,
-    how: SeriesKind,
-    counters: &'static [&'static str],
-) -> SeriesSpec {
-    SeriesSpec { id, title, unit, how, counters }
+type Text = &'static str;
+
+const fn gauge(id: Text, title: Text, unit: SeriesUnit, counters: &'static [Text]) -> SeriesSpec {
+    SeriesSpec { id, title, unit, how: SeriesKind::Gauge, counters }
+}
+
+const fn pages(id: Text, title: Text, counters: &'static [Text]) -> SeriesSpec {
+    SeriesSpec { how: SeriesKind::GaugePages, ..gauge(id, title, SeriesUnit::Bytes, counters) }
+}
+
+const fn rate(id: Text, title: Text, unit: SeriesUnit, counters: &'static [Text]) -> SeriesSpec {
+    SeriesSpec { how: SeriesKind::Rate, ..gauge(id, title, unit, counters) }
 }
 
 /// In the order shown. Names from the status variables of MySQL 8-9 and MariaDB 10.6-11.8.
 const SPECS: &[SeriesSpec] = &[
-    series_spec(
-        "pool_data_bytes",
-        "data in the pool",
-        SeriesUnit::Bytes,
-        SeriesKind::GaugePages,
-        &["Innodb_buffer_pool_pages_data"],
-    ),
-    series_spec(
-        "pool_total_bytes",
-        "size of the pool",
-        SeriesUnit::Bytes,
-        SeriesKind::GaugePages,
-        &["Innodb_buffer_pool_pages_total"],
-    ),
-    series_spec(
-        "pool_dirty_bytes",
-        "dirty pages",
-        SeriesUnit::Bytes,
-        SeriesKind::GaugePages,
-        &["Innodb_buffer_pool_pages_dirty"],
-    ),
-    series_spec(
-        "disk_reads_per_s",
-        "pool misses",
-        SeriesUnit::PerSecond,
-        SeriesKind::Rate,
-        &["Innodb_buffer_pool_reads"],
-    ),
-    series_spec(
+    pages("pool_data_bytes", "data in the pool", &["Innodb_buffer_pool_pages_data"]),
+    pages("pool_total_bytes", "size of the pool", &["Innodb_buffer_pool_pages_total"]),
+    pages("pool_dirty_bytes", "dirty pages", &["Innodb_buffer_pool_pages_dirty"]),
+    rate("disk_reads_per_s", "pool misses", SeriesUnit::PerSecond, &["Innodb_buffer_pool_reads"]),
+    rate(
         "read_ahead_per_s",
         "pages read ahead",
         SeriesUnit::PerSecond,
-        SeriesKind::Rate,
         &["Innodb_buffer_pool_read_ahead"],
     ),
-    series_spec(
+    rate(
         "disk_read_bytes_per_s",
         "read from disk",
         SeriesUnit::BytesPerSecond,
-        SeriesKind::Rate,
         &["process.read_bytes", "Innodb_data_read"],
     ),
-    series_spec(
+    rate(
         "disk_write_bytes_per_s",
         "written to disk",
         SeriesUnit::BytesPerSecond,
-        SeriesKind::Rate,
         &["process.write_bytes", "Innodb_data_written"],
     ),
-    series_spec(
-        "threads_running",
-        "Threads_running",
-        SeriesUnit::Count,
-        SeriesKind::Gauge,
-        &["Threads_running"],
-    ),
-    series_spec(
-        "checkpoint_age_bytes",
-        "checkpoint age",
-        SeriesUnit::Bytes,
-        SeriesKind::Gauge,
-        &["Innodb_checkpoint_age"],
-    ),
-    series_spec(
+    gauge("threads_running", "Threads_running", SeriesUnit::Count, &["Threads_running"]),
+    gauge("checkpoint_age_bytes", "checkpoint age", SeriesUnit::Bytes, &["Innodb_checkpoint_age"]),
+    rate(
         "redo_bytes_per_s",
         "redo written",
         SeriesUnit::BytesPerSecond,
-        SeriesKind::Rate,
         &["Innodb_os_log_written"],
     ),
-    series_spec(
-        "fsyncs_per_s",
-        "fsyncs",
-        SeriesUnit::PerSecond,
-        SeriesKind::Rate,
-        &["Innodb_data_fsyncs"],
-    ),
-    series_spec(
+    rate("fsyncs_per_s", "fsyncs", SeriesUnit::PerSecond, &["Innodb_data_fsyncs"]),
+    rate(
         "row_lock_waits_per_s",
         "row lock waits",
         SeriesUnit::PerSecond,
-        SeriesKind::Rate,
         &["Innodb_row_lock_waits"],
     ),
-    series_spec(
-        "rows_read_per_s",
-        "rows read",
-        SeriesUnit::PerSecond,
-        SeriesKind::Rate,
-        &["Innodb_rows_read", "Rows_read"],
-    ),
-    series_spec(
-        "statements_per_s",
-        "statements (Questions)",
-        SeriesUnit::PerSecond,
-        SeriesKind::Rate,
-        &["Questions"],
-    ),
-    series_spec(
-        "sent_bytes_per_s",
-        "sent by the server",
-        SeriesUnit::BytesPerSecond,
-        SeriesKind::Rate,
-        &["Bytes_sent"],
-    ),
-    series_spec(
+    rate("rows_read_per_s", "rows read", SeriesUnit::PerSecond, &["Innodb_rows_read", "Rows_read"]),
+    rate("statements_per_s", "statements (Questions)", SeriesUnit::PerSecond, &["Questions"]),
+    rate("sent_bytes_per_s", "sent by the server", SeriesUnit::BytesPerSecond, &["Bytes_sent"]),
+    rate(
         "server_cpu_cores",
         "CPU of the server, cores",
         SeriesUnit::Cores,
-        SeriesKind::Rate,
         &["process.cpu_user_s+process.cpu_system_s"],
     ),
-    series_spec(
+    rate(
         "machine_cpu_cores",
         "CPU of this machine, cores busy",
         SeriesUnit::Cores,
-        SeriesKind::Rate,
         &["cpu.busy_s"],
     ),
-    series_spec(
+    gauge(
         "history_list",
         "history list length",
         SeriesUnit::Count,
-        SeriesKind::Gauge,
         &["Innodb_history_list_length"],
     ),
 ];
