@@ -121,23 +121,17 @@ fn peak_of<T>(work: impl FnOnce() -> T) -> usize {
 fn interval(second: u64) -> Interval {
     let mut response = sweat::recorder::new_histogram();
     (0..1000).for_each(|n| response.record(100_000 + n * 1_000).expect("it is within bounds"));
+    let [began, ended] = [second, second + 1].map(|s| Nanos(s * 1_000_000_000));
     Interval {
-        began: Nanos(second * 1_000_000_000),
-        ended: Nanos((second + 1) * 1_000_000_000),
         classes: vec![ClassTotals {
             service: response.clone(),
             response,
-            failed: sweat::recorder::new_histogram(),
+            ..ClassTotals::default()
         }],
-        steps: Vec::new(),
-        lateness: sweat::recorder::new_histogram(),
-        unbegun: sweat::recorder::new_histogram(),
         counters: sweat::workload::sql::COUNTERS,
-        tally: sweat::recorder::Tally::default(),
-        reconnects: 0,
         in_flight: 1,
-        backlog: 0,
         slots: vec![10; 100],
+        ..Interval::empty(began, ended)
     }
 }
 

@@ -191,30 +191,14 @@ fn per_second(amount: f64, seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::{ClassTotals, Tally, new_histogram};
+    use crate::recorder::ClassTotals;
 
     fn interval(began_s: u64, ended_s: u64, latencies_ms: &[u64], failed: u64) -> Interval {
-        let mut class = ClassTotals {
-            response: new_histogram(),
-            service: new_histogram(),
-            failed: new_histogram(),
-        };
+        let mut class = ClassTotals::default();
         latencies_ms.iter().for_each(|ms| class.response.record(ms * 1_000_000).unwrap());
         class.failed.record_n(1, failed).unwrap();
-        Interval {
-            began: Nanos(began_s * 1_000_000_000),
-            ended: Nanos(ended_s * 1_000_000_000),
-            classes: vec![class],
-            steps: Vec::new(),
-            lateness: new_histogram(),
-            counters: &[],
-            tally: Tally::default(),
-            reconnects: 1,
-            in_flight: 0,
-            backlog: 0,
-            unbegun: new_histogram(),
-            slots: Vec::new(),
-        }
+        let [began, ended] = [began_s, ended_s].map(|s| Nanos(s * 1_000_000_000));
+        Interval { classes: vec![class], reconnects: 1, ..Interval::empty(began, ended) }
     }
 
     fn look(probe: &str, at_s: u64, numbers: &[(&str, f64)]) -> SampleRecord {

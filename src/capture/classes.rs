@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use hdrhistogram::Histogram;
-
+use super::compact_times::CompactTimes;
 use super::digest::write_digest;
 use super::redact::{redacted_digest, redacted_text};
 use super::{Confidence, DefaultDatabase, EventKind, LogRecord};
@@ -14,18 +13,8 @@ pub const MOST_CLASSES: usize = 10_000;
 const LONGEST_EXAMPLE: usize = 4_096;
 /// The class of statements of nothing but comments and blanks.
 const EMPTY: &[u8] = b"(empty)";
-/// So many times are kept one by one before a histogram takes them.
-const FEW: usize = 32;
-
-/// Times of one class, microseconds.
-#[derive(Clone, Debug)]
-enum ClassTimes {
-    Few(Vec<u64>),
-    Many(Box<Histogram<u32>>),
-}
-
 /// One class of statements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ClassStats {
     /// What its statements have in common.
     pub digest: String,
@@ -53,7 +42,8 @@ pub struct ClassStats {
     pub first_us: Option<u64>,
     /// When the last one began.
     pub last_us: Option<u64>,
-    times: ClassTimes,
+    /// Microseconds.
+    times: CompactTimes,
 }
 
 /// All classes of a log.
@@ -135,22 +125,7 @@ impl ClassTable {
 
 impl ClassStats {
     fn new(digest: &str) -> ClassStats {
-        ClassStats {
-            digest: digest.to_owned(),
-            example: String::new(),
-            database: None,
-            count: 0,
-            errors: 0,
-            timed: 0,
-            total_us: 0,
-            longest_us: 0,
-            rows_sent: None,
-            rows_examined: None,
-            rows_affected: None,
-            first_us: None,
-            last_us: None,
-            times: ClassTimes::Few(Vec::new()),
-        }
+        ClassStats { digest: digest.to_owned(), ..ClassStats::default() }
     }
 
     fn add_record(&mut self, recorded: &LogRecord<'_>) {
@@ -168,7 +143,7 @@ impl ClassStats {
         if let Some(us) = recorded.took_us {
             self.timed += 1;
             self.total_us += us;
-            self.times.add_time_us(us);
+            self.times.add_time(us.min(LONGEST_US));
         }
         for (sum, part) in [
             (&mut self.rows_sent, recorded.rows_sent),
@@ -188,44 +163,12 @@ impl ClassStats {
     /// The time that this share (0 to 1) of its statements did not exceed, microseconds; 1 % exact from 33 statements
     /// on. `None` where the log has no times.
     pub fn quantile_us(&self, share: f64) -> Option<u64> {
-        if self.timed == 0 {
-            return None;
-        }
-        Some(match &self.times {
-            ClassTimes::Few(times) => {
-                let mut sorted = times.clone();
-                sorted.sort_unstable();
-                let place = (share * sorted.len() as f64).ceil() as usize;
-                sorted[place.clamp(1, sorted.len()) - 1]
-            }
-            ClassTimes::Many(times) => times.value_at_quantile(share).min(self.longest_us),
-        })
+        self.times.quantile(share).map(|us| us.min(self.longest_us))
     }
 }
 
-impl ClassTimes {
-    fn add_time_us(&mut self, us: u64) {
-        match self {
-            ClassTimes::Few(times) if times.len() < FEW => times.push(us),
-            ClassTimes::Few(times) => {
-                let mut many = Histogram::new(2).expect("two digits are allowed");
-                many.auto(true);
-                for us in times.drain(..).chain([us]) {
-                    record_time_us(&mut many, us);
-                }
-                *self = ClassTimes::Many(Box::new(many));
-            }
-            ClassTimes::Many(times) => record_time_us(times, us),
-        }
-    }
-}
-
-/// Most microseconds that are told apart: a week. Histograms grow with what they hold.
+/// Most microseconds that are told apart: a week.
 const LONGEST_US: u64 = 7 * 24 * 3_600 * 1_000_000;
-
-fn record_time_us(times: &mut Histogram<u32>, us: u64) {
-    times.record(us.min(LONGEST_US)).expect("a histogram that grows takes everything");
-}
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 
 mod byte_lexer;
 pub mod classes;
+mod compact_times;
 #[cfg(test)]
 mod dialects;
 pub mod digest;
@@ -24,6 +25,7 @@ pub mod table_log;
 mod time;
 pub mod writes;
 
+pub use compact_times::CompactTimes;
 pub use lexer::is_dash_comment;
 pub use log::{LogError, LogFlow, LogParser, LogTally, LogUpdate, MOST_RECORD_BYTES, SkippedRange};
 pub use slow_log::write_slow_record;

@@ -59,24 +59,11 @@ mod tests {
 
     use super::*;
     use crate::base::{Clock as _, Nanos, RealClock};
-    use crate::recorder::{Tally, new_histogram};
 
     /// A second in which nothing ended, with so many events under way.
     fn silent(second: u64, in_flight: u64) -> Interval {
-        Interval {
-            began: Nanos(second * 1_000_000_000),
-            ended: Nanos((second + 1) * 1_000_000_000),
-            classes: Vec::new(),
-            steps: Vec::new(),
-            lateness: new_histogram(),
-            counters: &[],
-            tally: Tally::default(),
-            reconnects: 0,
-            in_flight,
-            backlog: 0,
-            unbegun: crate::recorder::new_histogram(),
-            slots: Vec::new(),
-        }
+        let [began, ended] = [second, second + 1].map(|s| Nanos(s * 1_000_000_000));
+        Interval { in_flight, ..Interval::empty(began, ended) }
     }
 
     fn plan(time: Option<Duration>) -> LoadPlan {

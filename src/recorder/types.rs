@@ -121,6 +121,13 @@ pub struct ClassTotals {
     pub failed: Histogram,
 }
 
+impl Default for ClassTotals {
+    fn default() -> ClassTotals {
+        let [response, service, failed] = std::array::from_fn(|_| new_histogram());
+        ClassTotals { response, service, failed }
+    }
+}
+
 /// A step inside events (a statement, a connect, a first byte): an index into the names that the workload gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepId(pub u16);
@@ -177,6 +184,23 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// A stretch of time in which nothing happened.
+    pub fn empty(began: Nanos, ended: Nanos) -> Interval {
+        Interval {
+            began,
+            ended,
+            classes: Vec::new(),
+            steps: Vec::new(),
+            lateness: new_histogram(),
+            counters: &[],
+            tally: Tally::default(),
+            reconnects: 0,
+            in_flight: 0,
+            backlog: 0,
+            unbegun: new_histogram(),
+            slots: Vec::new(),
+        }
+    }
     /// Events that ended without an error, over all classes.
     pub fn event_count(&self) -> u64 {
         self.classes.iter().map(|c| c.response.len()).sum()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::{RunRecord, RunWriter, TallyRecord, Trial};
 use crate::base::{Nanos, StopReason};
-use crate::recorder::{ClassTotals, CounterSpec, Interval, Recording, Tally, new_histogram};
+use crate::recorder::{ClassTotals, CounterSpec, Interval, Recording, Tally};
 
 /// Writes a run of one class as a run folder below `runs`, and says which.
 pub(crate) fn write_run(run: &RunRecord, runs: &Path) -> PathBuf {
@@ -44,27 +44,15 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
     let mut begun = trial.clone();
     begun.intervals.clear();
     writer.start_trial(begun);
-    let empty = || ClassTotals {
-        response: new_histogram(),
-        service: new_histogram(),
-        failed: new_histogram(),
-    };
     let interval = |began, ended, totals| Interval {
-        began: Nanos(began),
-        ended: Nanos(ended),
         classes: vec![totals],
-        steps: Vec::new(),
-        lateness: new_histogram(),
         counters: COUNTERS,
-        tally: Tally::default(),
-        reconnects: 0,
         in_flight: 1,
-        backlog: 0,
-        unbegun: new_histogram(),
-        slots: Vec::new(),
+        ..Interval::empty(Nanos(began), Nanos(ended))
     };
     for (place, record) in trial.intervals.iter().enumerate() {
-        let mut totals = ClassTotals { response: record.response.to_histogram(), ..empty() };
+        let mut totals =
+            ClassTotals { response: record.response.to_histogram(), ..ClassTotals::default() };
         // Service times are kept for the whole load only: the first interval carries them.
         if place == 0 {
             totals.service = trial.service[0].clone();
@@ -74,7 +62,7 @@ fn write_trial(writer: &mut RunWriter, trial: &Trial) {
         writer.write_interval(&interval);
     }
     let (response, service) = (trial.response[0].clone(), trial.service[0].clone());
-    let totals = ClassTotals { response, service, ..empty() };
+    let totals = ClassTotals { response, service, ..ClassTotals::default() };
     let mut total = interval(trial.began_ns, trial.ended_ns, totals);
     total.tally = to_tally(&trial.tally);
     writer.end_trial(&Recording {

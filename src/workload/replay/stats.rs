@@ -6,14 +6,13 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::capture::CompactTimes;
 use crate::capture::digest::write_digest;
 use crate::capture::redact::{redacted_digest, redacted_text};
 use crate::recorder::{EventError, HIGHEST_NS, LeftOut, ReplayedClass, SparseHistogram};
 
 /// Longest example, bytes.
 const LONGEST_EXAMPLE: usize = 1_000;
-/// So many times of a class are kept one by one before a histogram takes them.
-const FEW: usize = 32;
 /// Batches of a class; when there are more, two and two become one.
 const MOST_BATCHES: usize = 40;
 /// Reasons told apart.
@@ -21,49 +20,14 @@ const MOST_REASONS: usize = 200;
 /// Statements kept in mind to know them again; beyond, all are forgotten.
 const MOST_SEEN: usize = 2_000_000;
 
-const GROWS: &str = "it grows with what it holds";
-
-/// Times in little memory: one by one while they are few, to one percent when they are many.
-#[derive(Clone, Debug)]
-enum CompactTimes {
-    Few(Vec<u64>),
-    Many(Box<hdrhistogram::Histogram<u32>>),
-}
-
-impl CompactTimes {
-    fn add_time(&mut self, ns: u64) {
-        let ns = ns.clamp(1, HIGHEST_NS);
-        match self {
-            CompactTimes::Few(few) if few.len() < FEW => few.push(ns),
-            CompactTimes::Few(few) => {
-                let mut many = hdrhistogram::Histogram::new(2).expect("two digits are allowed");
-                many.auto(true);
-                for time in few.iter().chain([&ns]) {
-                    many.record(*time).expect(GROWS);
-                }
-                *self = CompactTimes::Many(Box::new(many));
-            }
-            CompactTimes::Many(many) => many.record(ns).expect(GROWS),
-        }
-    }
-
-    fn to_histogram(&self) -> SparseHistogram {
-        let mut all = SparseHistogram::default();
-        match self {
-            CompactTimes::Few(few) => few.iter().for_each(|time| all.record(*time)),
-            CompactTimes::Many(many) => {
-                for step in many.iter_recorded() {
-                    let time = many.median_equivalent(step.value_iterated_to());
-                    all.record_n(time, step.count_at_value().into());
-                }
-            }
-        }
-        all
-    }
+fn to_histogram(times: &CompactTimes) -> SparseHistogram {
+    let mut all = SparseHistogram::default();
+    times.counted_times().into_iter().for_each(|(time, count)| all.record_n(time, count));
+    all
 }
 
 /// What is counted of a class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct DigestStats {
     count: u64,
     recorded_total_ns: u64,
@@ -107,20 +71,7 @@ impl DigestClass {
             digest: digest.to_owned(),
             example: redacted_text(example, LONGEST_EXAMPLE),
             has_failed: AtomicBool::new(false),
-            figures: Mutex::new(DigestStats {
-                count: 0,
-                recorded_total_ns: 0,
-                errors_in_both: 0,
-                errors_new: 0,
-                errors_gone: 0,
-                first_error: None,
-                rows_compared: 0,
-                rows_differing: 0,
-                recorded: CompactTimes::Few(Vec::new()),
-                replayed: CompactTimes::Few(Vec::new()),
-                batches: Vec::new(),
-                batch: 1,
-            }),
+            figures: Mutex::new(DigestStats { batch: 1, ..DigestStats::default() }),
         }
     }
 
@@ -141,7 +92,7 @@ impl DigestClass {
         figures.count += 1;
         if let Some(took_ns) = before.took_ns {
             figures.recorded_total_ns += took_ns;
-            figures.recorded.add_time(took_ns);
+            figures.recorded.add_time(took_ns.clamp(1, HIGHEST_NS));
         }
     }
 
@@ -170,7 +121,7 @@ impl DigestClass {
             return;
         }
         figures.errors_gone += u64::from(failed_before.is_some());
-        figures.replayed.add_time(took_ns);
+        figures.replayed.add_time(took_ns.clamp(1, HIGHEST_NS));
         if let (true, None, Some(recorded_ns)) = (took_ns > 0, failed_before, before.took_ns) {
             // Logs know microseconds; half of one is what "none" is on average.
             figures.add_ratio((took_ns as f64 / recorded_ns.max(500) as f64).ln());
@@ -195,8 +146,8 @@ impl DigestClass {
             first_error: figures.first_error,
             rows_compared: figures.rows_compared,
             rows_differing: figures.rows_differing,
-            recorded_ns: figures.recorded.to_histogram(),
-            replayed_ns: figures.replayed.to_histogram(),
+            recorded_ns: to_histogram(&figures.recorded),
+            replayed_ns: to_histogram(&figures.replayed),
             batches: figures.batches,
         };
         (figures.recorded_total_ns, class)
