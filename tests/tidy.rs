@@ -464,7 +464,7 @@ fn plugins_are_named_in_their_room_and_on_the_command_line_only() {
         names.extend(options.filter(|name| name.contains('-')).map(|name| ("workload", name)));
     }
     names.extend(sweat::warm::STRATEGIES.iter().map(|one| ("warm", one.name().to_owned())));
-    names.extend(sweat::probe::PROBES.iter().map(|one| ("probe", one.name().to_owned())));
+    names.extend(sweat::probe::PROBES.iter().map(|one| ("probe", one.name.to_owned())));
     let mut complaints = Vec::new();
     for source in sources(&["src"]) {
         let is_outer = source.path.starts_with("src/cli/");
@@ -498,7 +498,7 @@ fn every_plugin_is_in_the_docs() {
     }
     let workloads = sweat::workload::KINDS.iter().map(|kind| kind.name());
     let strategies = sweat::warm::STRATEGIES.iter().map(|strategy| strategy.name());
-    let probes = sweat::probe::PROBES.iter().map(|probe| probe.name());
+    let probes = sweat::probe::PROBES.iter().map(|probe| probe.name);
     let formats = sweat::report::FORMATS.iter().map(|format| format.name());
     let missing: Vec<&str> = workloads
         .chain(strategies)

@@ -14,7 +14,7 @@ pub(super) fn known_plugins() -> KnownPlugins {
     KnownPlugins {
         workloads: KINDS.iter().map(|k| (k.name(), k.option_specs())).collect(),
         strategies: STRATEGIES.iter().map(|s| (s.name(), s.option_specs())).collect(),
-        probes: PROBES.iter().map(|probe| probe.name()).collect(),
+        probes: PROBES.iter().map(|probe| probe.name).collect(),
         metrics: analysis::metric_names(),
         declare: Some(|name, given| find_kind(name)?.option_specs_for(given)),
     }

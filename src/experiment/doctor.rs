@@ -154,7 +154,7 @@ fn server_facts(session: &mut Session, pid: Option<u32>) -> ServerFacts {
 /// What must be granted for probes, with a statement that fails without it: those that need the same together.
 fn probe_needs() -> Vec<(String, (&'static str, &'static str))> {
     let mut needs: Vec<(String, (&str, &str))> = Vec::new();
-    let kinds = PROBES.iter().filter_map(|kind| Some((kind.name(), kind.needed_grant()?)));
+    let kinds = PROBES.iter().filter_map(|kind| Some((kind.name, kind.needed_grant?)));
     for (name, grant) in kinds.chain([("waits", WAITS_NEED)]) {
         match needs.iter_mut().find(|(_, known)| *known == grant) {
             Some((names, _)) => *names = format!("{names}, {name}"),

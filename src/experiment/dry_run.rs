@@ -66,18 +66,18 @@ fn describe_background(plan: &Plan) -> DryRunStep {
         }
     }
     for probe in PROBES {
-        let is_wanted = plan.probes.names.is_empty()
-            || plan.probes.names.iter().any(|name| name == probe.name());
-        let is_there = !probe.needs_server() || has_target(plan);
+        let is_wanted =
+            plan.probes.names.is_empty() || plan.probes.names.iter().any(|name| name == probe.name);
+        let is_there = !probe.needs_server || has_target(plan);
         if is_wanted && is_there {
-            let rhythm = match probe.sampling_schedule() {
+            let rhythm = match probe.schedule {
                 SamplingSchedule::Ticks(ticks) => {
                     let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
                     format!("every {}", show_time(plan.probes.interval.saturating_mul(ticks)))
                 }
                 SamplingSchedule::Ends => "at start and end".to_owned(),
             };
-            lines.push(format!("probe {}, {rhythm}: {}", probe.name(), probe.about()));
+            lines.push(format!("probe {}, {rhythm}: {}", probe.name, probe.about));
         }
     }
     if has_target(plan) {

@@ -10,8 +10,7 @@ use super::system::SystemUnderTest;
 use crate::archive::{self, Counters};
 use crate::client::Session;
 use crate::plan::Plan;
-use crate::probe::variables::VariablesProbe;
-use crate::probe::{ProbeKind as _, ProbeSample, SampleValues, Sampler, counters_now};
+use crate::probe::{ProbeSample, SampleValues, Sampler, counters_now, variables};
 
 /// A look that takes longer is none of this moment.
 const LATEST: Duration = Duration::from_secs(5);
@@ -92,7 +91,7 @@ impl<'scope> RunMonitor<'scope> {
 fn write_samples(samples: &Receiver<ProbeSample>, run: &RunContext<'_>) {
     let mut first: Option<SampleValues> = None;
     for sample in samples {
-        if sample.probe == VariablesProbe.name() {
+        if sample.probe == variables::NAME {
             let (start, end) = match &first {
                 None => (&sample.values, None),
                 Some(start) => (start, Some(&sample.values)),

@@ -35,43 +35,31 @@ pub fn server_pid(session: &mut Session, local: bool) -> Option<u32> {
     process::find_server_pid(session, local)
 }
 
-/// What probes need that look at all sessions: see [`ProbeKind::needed_grant`].
+/// What probes need that look at all sessions: see [`ProbeKind`].
 const PROCESS_GRANT: (&str, &str) = ("grant PROCESS", "SHOW ENGINE INNODB STATUS");
 
 /// All probes.
-pub const PROBES: &[&dyn ProbeKind] = &[
-    &status::StatusProbe,
-    &innodb::InnodbProbe,
-    &processlist::ProcesslistKind,
-    &variables::VariablesProbe,
-    &host::HostKind,
-    &process::ProcessProbe,
-];
+pub const PROBES: &[ProbeKind] =
+    &[status::KIND, innodb::KIND, processlist::KIND, variables::KIND, host::KIND, process::KIND];
 
-/// A kind of probe: its name, when it looks, how to build it.
-pub trait ProbeKind: Sync {
+/// A kind of probe.
+pub struct ProbeKind {
     /// Name in plans and run folders.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// One line for the help.
-    fn about(&self) -> &'static str;
+    pub about: &'static str,
     /// When it looks.
-    fn sampling_schedule(&self) -> SamplingSchedule {
-        SamplingSchedule::Ticks(1)
-    }
+    pub schedule: SamplingSchedule,
     /// Whether it asks the server. Those that don't have a thread of their own, so that a stalled
     /// server doesn't hide what its host felt.
-    fn asks_server(&self) -> bool;
+    pub asks_server: bool,
     /// Whether it is about the server: left out where there is none.
-    fn needs_server(&self) -> bool {
-        self.asks_server()
-    }
+    pub needs_server: bool,
     /// What must be granted for it to see all it can see, in words, and a statement that fails without; `None` where a
     /// session is enough.
-    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
-        None
-    }
+    pub needed_grant: Option<(&'static str, &'static str)>,
     /// Builds it, on the thread that will sample it.
-    fn build_probe(&self) -> Box<dyn Probe>;
+    build: fn() -> Box<dyn Probe>,
 }
 
 /// A probe, ready to look.

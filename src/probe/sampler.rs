@@ -42,15 +42,15 @@ pub struct Sampler {
 ///
 /// # Errors
 /// Names the first that doesn't exist.
-pub fn find_probes(names: &[String]) -> Result<Vec<&'static dyn ProbeKind>, Mistake> {
+pub fn find_probes(names: &[String]) -> Result<Vec<&'static ProbeKind>, Mistake> {
     if names.is_empty() {
-        return Ok(PROBES.to_vec());
+        return Ok(PROBES.iter().collect());
     }
     let find = |name: &String| {
-        PROBES.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
+        PROBES.iter().find(|kind| kind.name == name).ok_or_else(|| {
             Mistake::new("probes", format!("no probe `{name}`")).hint(format!(
                 "there are {}",
-                PROBES.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ")
+                PROBES.iter().map(|k| k.name).collect::<Vec<_>>().join(", ")
             ))
         })
     };
@@ -73,7 +73,7 @@ impl Sampler {
     ) -> anyhow::Result<Sampler> {
         let kinds: Vec<_> = find_probes(&plan.names)?
             .into_iter()
-            .filter(|kind| target.is_some() || !kind.needs_server())
+            .filter(|kind| target.is_some() || !kind.needs_server)
             .collect();
         let pid = Arc::new(AtomicU32::new(pid.unwrap_or(0)));
         let abandon = Stop::new();
@@ -90,7 +90,7 @@ impl Sampler {
         };
         let (ready, opened) = mpsc::channel();
         for (name, asks) in [("probe-server", true), ("probe-host", false)] {
-            let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server() == asks).collect();
+            let kinds: Vec<_> = kinds.iter().copied().filter(|k| k.asks_server == asks).collect();
             if !kinds.is_empty() {
                 sampler.spawn_thread(name, kinds, plan.interval.into(), target, &ready)?;
             }
@@ -105,7 +105,7 @@ impl Sampler {
     fn spawn_thread(
         &mut self,
         name: &'static str,
-        kinds: Vec<&'static dyn ProbeKind>,
+        kinds: Vec<&'static ProbeKind>,
         interval: Nanos,
         target: Option<&Target>,
         ready: &Sender<()>,
@@ -201,7 +201,7 @@ mod tests {
     fn probes_are_found_by_name() {
         let names = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|n| (*n).to_owned()).collect();
-            find_probes(&names).map(|kinds| kinds.iter().map(|k| k.name()).collect::<Vec<_>>())
+            find_probes(&names).map(|kinds| kinds.iter().map(|k| k.name).collect::<Vec<_>>())
         };
         assert_eq!(names(&[]).unwrap().len(), PROBES.len());
         assert_eq!(names(&["host", "status"]).unwrap(), ["host", "status"]);

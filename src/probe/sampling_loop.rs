@@ -83,7 +83,7 @@ struct ScheduledProbe {
 impl SamplingLoop<RealClock> {
     pub(super) fn new(
         name: &'static str,
-        kinds: &[&dyn ProbeKind],
+        kinds: &[&ProbeKind],
         subject: ProbedServer,
         clock: RealClock,
         ticks: TickGrid,
@@ -96,14 +96,14 @@ impl SamplingLoop<RealClock> {
 impl<C: Clock> SamplingLoop<C> {
     fn with_clock(
         name: &'static str,
-        kinds: &[&dyn ProbeKind],
+        kinds: &[&ProbeKind],
         subject: ProbedServer,
         clock: C,
         origin_unix_ns: u64,
         ticks: TickGrid,
         out: SampleSink,
     ) -> SamplingLoop<C> {
-        let posts = kinds.iter().map(|kind| ScheduledProbe::new(*kind)).collect();
+        let posts = kinds.iter().map(|kind| ScheduledProbe::new(kind)).collect();
         let costs = CostTable::default();
         SamplingLoop {
             name,
@@ -252,10 +252,9 @@ impl<C: Clock> SamplingLoop<C> {
 }
 
 impl ScheduledProbe {
-    fn new(kind: &dyn ProbeKind) -> ScheduledProbe {
-        let probe = kind.name();
-        let cost = ProbeCost { probe, samples: 0, gaps: 0, total_ns: 0, longest_ns: 0 };
-        let (probe, rhythm) = (kind.build_probe(), kind.sampling_schedule());
+    fn new(kind: &ProbeKind) -> ScheduledProbe {
+        let cost = ProbeCost { probe: kind.name, samples: 0, gaps: 0, total_ns: 0, longest_ns: 0 };
+        let (probe, rhythm) = ((kind.build)(), kind.schedule);
         ScheduledProbe { probe, rhythm, fresh: true, retired: false, cost }
     }
 

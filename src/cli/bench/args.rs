@@ -149,7 +149,7 @@ fn sysbench_mistakes(args: &ArgMatches) -> Vec<Mistake> {
 }
 
 fn probe_mistake(name: &str) -> Option<Mistake> {
-    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name()).collect();
+    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).collect();
     if names.contains(&name) {
         return None;
     }

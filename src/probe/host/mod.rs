@@ -6,29 +6,22 @@ pub(super) mod parse;
 
 use std::fs::read_to_string;
 
-use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues};
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
 use crate::base::RealClock;
 
 /// Named numbers.
 pub(super) type NamedNumbers = Vec<(String, f64)>;
 
 /// The kind.
-pub struct HostKind;
-
-impl ProbeKind for HostKind {
-    fn name(&self) -> &'static str {
-        "host"
-    }
-    fn about(&self) -> &'static str {
-        "CPU, memory, disks, network, pressure of this machine"
-    }
-    fn asks_server(&self) -> bool {
-        false
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(HostProbe { clock: RealClock::start_now() })
-    }
-}
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: "host",
+    about: "CPU, memory, disks, network, pressure of this machine",
+    schedule: SamplingSchedule::Ticks(1),
+    asks_server: false,
+    needs_server: false,
+    needed_grant: None,
+    build: || Box::new(HostProbe { clock: RealClock::start_now() }),
+};
 
 /// The probe at work.
 struct HostProbe {

@@ -5,29 +5,19 @@
 use super::probed_server::cell_text;
 use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule, redact};
 
-/// The kind.
-pub struct InnodbProbe;
+/// The probe.
+struct InnodbProbe;
 
-impl ProbeKind for InnodbProbe {
-    fn name(&self) -> &'static str {
-        "innodb"
-    }
-    fn about(&self) -> &'static str {
-        "SHOW ENGINE INNODB STATUS as text, every tenth tick (needs PROCESS)"
-    }
-    fn sampling_schedule(&self) -> SamplingSchedule {
-        SamplingSchedule::Ticks(10)
-    }
-    fn asks_server(&self) -> bool {
-        true
-    }
-    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
-        Some(super::PROCESS_GRANT)
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(InnodbProbe)
-    }
-}
+/// The kind.
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: "innodb",
+    about: "SHOW ENGINE INNODB STATUS as text, every tenth tick (needs PROCESS)",
+    schedule: SamplingSchedule::Ticks(10),
+    asks_server: true,
+    needs_server: true,
+    needed_grant: Some(super::PROCESS_GRANT),
+    build: || Box::new(InnodbProbe),
+};
 
 impl Probe for InnodbProbe {
     fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {

@@ -10,28 +10,21 @@ use std::path::Path;
 pub(super) use find::find_server_pid;
 
 use super::host::NamedNumbers;
-use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues};
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
+
+/// The probe.
+struct ProcessProbe;
 
 /// The kind.
-pub struct ProcessProbe;
-
-impl ProbeKind for ProcessProbe {
-    fn name(&self) -> &'static str {
-        "process"
-    }
-    fn about(&self) -> &'static str {
-        "CPU, memory and I/O of the server's process, if it runs on this machine"
-    }
-    fn asks_server(&self) -> bool {
-        false
-    }
-    fn needs_server(&self) -> bool {
-        true
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(ProcessProbe)
-    }
-}
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: "process",
+    about: "CPU, memory and I/O of the server's process, if it runs on this machine",
+    schedule: SamplingSchedule::Ticks(1),
+    asks_server: false,
+    needs_server: true,
+    needed_grant: None,
+    build: || Box::new(ProcessProbe),
+};
 
 impl Probe for ProcessProbe {
     fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {

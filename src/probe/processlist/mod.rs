@@ -2,28 +2,20 @@
 //! passwords.
 
 use super::probed_server::cell_text;
-use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, innodb, redact};
+use super::{
+    Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule, innodb, redact,
+};
 
 /// The kind.
-pub struct ProcesslistKind;
-
-impl ProbeKind for ProcesslistKind {
-    fn name(&self) -> &'static str {
-        "processlist"
-    }
-    fn about(&self) -> &'static str {
-        "sessions that are not idle (needs PROCESS)"
-    }
-    fn asks_server(&self) -> bool {
-        true
-    }
-    fn needed_grant(&self) -> Option<(&'static str, &'static str)> {
-        Some(super::PROCESS_GRANT)
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(ProcesslistProbe { source: None })
-    }
-}
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: "processlist",
+    about: "sessions that are not idle (needs PROCESS)",
+    schedule: SamplingSchedule::Ticks(1),
+    asks_server: true,
+    needs_server: true,
+    needed_grant: Some(super::PROCESS_GRANT),
+    build: || Box::new(ProcesslistProbe { source: None }),
+};
 
 struct ProcesslistProbe {
     /// The statement that works here, once known.

@@ -1,25 +1,21 @@
 //! `SHOW GLOBAL STATUS`, whole and raw.
 
 use super::probed_server::cell_text;
-use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues};
+use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
+
+/// The probe.
+struct StatusProbe;
 
 /// The kind.
-pub struct StatusProbe;
-
-impl ProbeKind for StatusProbe {
-    fn name(&self) -> &'static str {
-        "status"
-    }
-    fn about(&self) -> &'static str {
-        "SHOW GLOBAL STATUS, all counters"
-    }
-    fn asks_server(&self) -> bool {
-        true
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(StatusProbe)
-    }
-}
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: "status",
+    about: "SHOW GLOBAL STATUS, all counters",
+    schedule: SamplingSchedule::Ticks(1),
+    asks_server: true,
+    needs_server: true,
+    needed_grant: None,
+    build: || Box::new(StatusProbe),
+};
 
 impl Probe for StatusProbe {
     fn take_sample(&mut self, subject: &mut ProbedServer) -> Result<SampleValues, ProbeError> {

@@ -3,26 +3,22 @@
 use super::probed_server::cell_text;
 use super::{Probe, ProbeError, ProbeKind, ProbedServer, SampleValues, SamplingSchedule};
 
-/// The kind.
-pub struct VariablesProbe;
+/// Name of the probe.
+pub const NAME: &str = "variables";
 
-impl ProbeKind for VariablesProbe {
-    fn name(&self) -> &'static str {
-        "variables"
-    }
-    fn about(&self) -> &'static str {
-        "global variables and where each value comes from, at start and end"
-    }
-    fn sampling_schedule(&self) -> SamplingSchedule {
-        SamplingSchedule::Ends
-    }
-    fn asks_server(&self) -> bool {
-        true
-    }
-    fn build_probe(&self) -> Box<dyn Probe> {
-        Box::new(VariablesProbe)
-    }
-}
+/// The probe.
+struct VariablesProbe;
+
+/// The kind.
+pub(super) const KIND: ProbeKind = ProbeKind {
+    name: NAME,
+    about: "global variables and where each value comes from, at start and end",
+    schedule: SamplingSchedule::Ends,
+    asks_server: true,
+    needs_server: true,
+    needed_grant: None,
+    build: || Box::new(VariablesProbe),
+};
 
 /// From the one that tells most to the one that every server has; columns are name, value, origin.
 const SOURCES: &[&str] = &[
