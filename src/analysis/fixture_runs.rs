@@ -452,13 +452,8 @@ pub(super) fn repeated_comparison(
         verdict,
         paired: true,
         margin: 0.02,
-        p: None,
-        signed_rank: None,
         detectable: Some(0.035),
         more_blocks,
-        noise: None,
-        within_noise: false,
-        pairs: Vec::new(),
-        notes: Vec::new(),
+        ..MetricComparison::default()
     }
 }

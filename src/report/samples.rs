@@ -128,11 +128,8 @@ fn sample_comparisons() -> Vec<MetricComparison> {
         p: Some(0.0004),
         signed_rank: Some(SignedRank { p: 0.03125, ratio: 1.0595, ci95: (1.04, 1.079) }),
         detectable: Some(0.021),
-        more_blocks: None,
-        noise: None,
-        within_noise: false,
         pairs: pairs(3771.0, 1.06),
-        notes: Vec::new(),
+        ..MetricComparison::default()
     };
     let p99 = MetricComparison {
         metric: "p99_s".to_owned(),

@@ -575,15 +575,9 @@ fn one_level_says_nothing_about_scaling() {
 fn loads_that_never_settle() {
     let steady = |verdict| crate::analysis::SteadyState {
         verdict,
-        t0_s: None,
-        length_s: None,
-        level: None,
-        rate: None,
         drift: Some(-0.2),
-        phi: None,
-        n_eff: None,
-        precision: None,
         why: vec!["drift -20 %".to_owned()],
+        ..crate::analysis::SteadyState::default()
     };
     let run = fixture_runs::bench_run();
     let mut findings = analyse_run(&run);

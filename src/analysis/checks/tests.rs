@@ -123,18 +123,8 @@ fn stalls_and_steadiness_come_from_the_findings() {
         (SteadyVerdict::Warming, Fail),
         (SteadyVerdict::TooShort, Unsure),
     ] {
-        findings.results.trials[0].steady = Some(SteadyState {
-            verdict: said,
-            t0_s: Some(1.0),
-            length_s: None,
-            level: None,
-            rate: None,
-            drift: None,
-            phi: None,
-            n_eff: None,
-            precision: None,
-            why: Vec::new(),
-        });
+        findings.results.trials[0].steady =
+            Some(SteadyState { verdict: said, t0_s: Some(1.0), ..SteadyState::default() });
         assert_eq!(verdict(&findings, "steady"), expected, "{}", said.as_str());
     }
 }

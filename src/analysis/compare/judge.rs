@@ -192,20 +192,12 @@ fn judge_variant(
         variant: values.variant.clone(),
         base: values.base.clone(),
         metric: metric.name.to_owned(),
-        decides: false,
         more_is_better: metric.more_is_better,
         paired: values.design == StudyDesign::Paired,
         ratio: Estimate { value: None, ci95: None, runs: values.run_count() as u32 },
-        verdict: ComparisonVerdict::Unsure,
         margin: rule.margin,
-        p: None,
-        signed_rank: None,
-        detectable: None,
-        more_blocks: None,
-        noise: None,
-        within_noise: false,
         pairs: block_pairs(values),
-        notes: Vec::new(),
+        ..MetricComparison::default()
     };
     let Some(mean) = mean else {
         note_single_runs(values, &mut found);

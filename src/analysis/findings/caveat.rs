@@ -1,5 +1,7 @@
 //! Caveats, as data.
 
+use serde::Serialize;
+
 /// How grave a caveat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CaveatLevel {
@@ -23,11 +25,12 @@ impl CaveatLevel {
 }
 
 /// One caveat.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Caveat {
     /// Its name: `SAME-HOST`.
     pub id: &'static str,
     /// Which of the sentences with this name.
+    #[serde(skip)]
     pub(in crate::analysis) sentence: &'static str,
     /// How grave.
     pub level: CaveatLevel,

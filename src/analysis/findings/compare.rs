@@ -1,9 +1,11 @@
 //! One variant against another.
 
+use serde::Serialize;
+
 use super::Estimate;
 
 /// What a comparison came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComparisonVerdict {
     /// Better by more than the margin.
     Better,
@@ -12,6 +14,7 @@ pub enum ComparisonVerdict {
     /// Within the margin.
     Same,
     /// The runs don't tell.
+    #[default]
     Unsure,
 }
 
@@ -28,7 +31,7 @@ impl ComparisonVerdict {
 }
 
 /// One metric of one variant against the base.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// The variant, or the run, that is compared.
     pub variant: String,
@@ -68,7 +71,7 @@ pub struct MetricComparison {
 }
 
 /// The robust check of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SignedRank {
     /// Exact two-sided probability.
     pub p: f64,
@@ -79,7 +82,7 @@ pub struct SignedRank {
 }
 
 /// The values of one block.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockPair {
     /// Number of the block, from 1.
     pub block: u32,
@@ -90,7 +93,7 @@ pub struct BlockPair {
 }
 
 /// Something that is not the same in what is compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetupDifference {
     /// What it is of.
     pub kind: DifferenceKind,
@@ -105,6 +108,7 @@ pub struct SetupDifference {
     /// Whether the plan asked for it.
     pub intended: bool,
     /// A setting that nobody set, on either side: it follows from something else.
+    #[serde(skip)]
     pub is_derived: bool,
 }
 

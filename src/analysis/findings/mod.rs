@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::archive::{
-    ErrorRecord, RecordedEngine, RunCommand, RunState, ServerRecord, TrialEnding,
-};
+use serde::{Serialize, Serializer};
+
+use crate::archive::{RunCommand, RunState, ServerRecord};
 
 mod caveat;
 mod compare;
@@ -16,6 +16,7 @@ mod sides;
 mod statements;
 mod steady;
 mod timeline;
+mod trial;
 mod waits;
 
 pub use caveat::{Caveat, CaveatLevel};
@@ -36,6 +37,7 @@ pub use steady::{
 pub use timeline::{
     IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
 };
+pub use trial::{ClassFinding, CostItem, StageFinding, TrialFinding, UnbegunArrivals};
 pub use waits::{
     CheckFinding, CheckOutcome, HealthLevel, NoiseItem, WaitFinding, WaitGroup, WaitSource,
     WaitTracingCost,
@@ -162,9 +164,10 @@ pub struct RunHeader {
 }
 
 /// Size of the data against the pool.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DataSize {
     /// Data and indexes, bytes.
+    #[serde(rename = "bytes")]
     pub data_bytes: Option<f64>,
     /// Buffer pool, bytes.
     pub pool_bytes: Option<f64>,
@@ -173,6 +176,7 @@ pub struct DataSize {
     /// Size of a page, bytes.
     pub page_bytes: f64,
     /// Data by pool.
+    #[serde(rename = "ratio_to_pool")]
     pub ratio: Option<f64>,
     /// What the ratio means.
     pub class: Option<SizeClass>,
@@ -200,8 +204,34 @@ impl SizeClass {
     }
 }
 
+/// Written as their words.
+macro_rules! serialize_words {
+    ($($name:ty),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_str(self.as_str())
+            }
+        }
+    )+};
+}
+
+serialize_words!(
+    CaveatLevel,
+    CheckOutcome,
+    ComparisonVerdict,
+    DifferenceKind,
+    HealthLevel,
+    PoolTemperature,
+    ScalingShape,
+    SizeClass,
+    StallKind,
+    SteadyVerdict,
+    StepOutcome,
+    WaitSource
+);
+
 /// A number with what is known about its precision.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Estimate {
     /// The number.
     pub value: Option<f64>,
@@ -219,27 +249,37 @@ impl Estimate {
 }
 
 /// Summary of a histogram, seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Events.
+    #[serde(rename = "n")]
     pub events: u64,
     /// Mean.
+    #[serde(rename = "mean")]
     pub mean_s: Option<f64>,
     /// Shortest.
+    #[serde(rename = "min")]
     pub min_s: Option<f64>,
     /// Median.
+    #[serde(rename = "p50")]
     pub p50_s: Option<f64>,
     /// 90th percentile.
+    #[serde(rename = "p90")]
     pub p90_s: Option<f64>,
     /// 95th percentile.
+    #[serde(rename = "p95")]
     pub p95_s: Option<f64>,
     /// 99th percentile.
+    #[serde(rename = "p99")]
     pub p99_s: Option<f64>,
     /// 99.9th percentile.
+    #[serde(rename = "p999")]
     pub p999_s: Option<f64>,
     /// 99.99th percentile.
+    #[serde(rename = "p9999")]
     pub p9999_s: Option<f64>,
     /// Longest.
+    #[serde(rename = "max")]
     pub max_s: Option<f64>,
 }
 
@@ -253,7 +293,7 @@ pub struct SpectrumPoint {
 }
 
 /// Spread of the rates of whole intervals, events per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RateSpread {
     /// Intervals behind it.
     pub intervals: usize,
@@ -270,11 +310,12 @@ pub struct RateSpread {
 }
 
 /// A number read from a counter, and which one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CountedValue {
     /// How much.
     pub value: f64,
     /// Name of the counter.
+    #[serde(rename = "counter")]
     pub source: &'static str,
 }
 
@@ -303,153 +344,8 @@ impl PoolTemperature {
     }
 }
 
-/// One load.
-#[derive(Clone, Debug)]
-pub struct TrialFinding {
-    /// Folder name.
-    pub id: String,
-    /// Its variant; empty if there are none.
-    pub variant: String,
-    /// Which run of the variant, from 1.
-    pub pass: u32,
-    /// Which repeat of the whole experiment, from 1.
-    pub block: u32,
-    /// Its value in a sweep.
-    pub value: Option<f64>,
-    /// Kind of workload.
-    pub workload: String,
-    /// The load in words.
-    pub arrival: String,
-    /// Closed loop: think time between two events of a worker, seconds; absent where events are due by themselves.
-    pub closed_think_s: Option<f64>,
-    /// Workers.
-    pub workers: usize,
-    /// What ran the workers.
-    pub engine: RecordedEngine,
-    /// How it ended.
-    pub reason: TrialEnding,
-    /// How warm the pool was at its start.
-    pub temperature: PoolTemperature,
-    /// First start, seconds since the origin.
-    pub began_s: f64,
-    /// Length, seconds.
-    pub seconds: f64,
-    /// Events that ended without an error.
-    pub events: u64,
-    /// Good events per second.
-    pub events_per_s: Estimate,
-    /// Rates of its whole intervals.
-    pub rates: Option<RateSpread>,
-    /// Response times of good events, all classes, and of arrivals that never began, as long as they waited.
-    pub response: LatencySummary,
-    /// Open loop: what was due and never began.
-    pub unbegun: Option<UnbegunArrivals>,
-    /// Service times of good events, all classes.
-    pub service: LatencySummary,
-    /// Lateness of our own making.
-    pub lateness: LatencySummary,
-    /// Spectrum of the response times.
-    pub spectrum: Vec<SpectrumPoint>,
-    /// The histogram of the response times itself, nanoseconds: HdrHistogram V2, compressed, base64.
-    pub response_hdr: String,
-    /// By class.
-    pub classes: Vec<ClassFinding>,
-    /// Stages of an open loop whose rate changes.
-    pub stages: Vec<StageFinding>,
-    /// Steps inside events, which are no events: `response` is how long they took.
-    pub steps: Vec<ClassFinding>,
-    /// Events that failed.
-    pub failed: u64,
-    /// Those of them that failed in the recording too; 0 for what is no replay.
-    pub failed_as_recorded: u64,
-    /// Failed by all, 0 to 1.
-    pub failed_share: Option<f64>,
-    /// Errors by class and code.
-    pub errors: Vec<ErrorRecord>,
-    /// Sessions opened anew.
-    pub reconnects: u64,
-    /// Events longer than the histogram's bound.
-    pub clipped: u64,
-    /// Events under way when the load was abandoned.
-    pub abandoned: u64,
-    /// Pages the server read one by one because they were not in the pool.
-    pub disk_reads: Option<CountedValue>,
-    /// Bytes the server read from disk.
-    pub disk_bytes: Option<CountedValue>,
-    /// What an event cost.
-    pub cost: Vec<CostItem>,
-    /// Whether it came to a steady state.
-    pub steady: Option<SteadyState>,
-    /// When it stood still.
-    pub stalls: Option<StallFindings>,
-}
-
-/// Arrivals of an open loop that were due in a load and never began. Their response times would have been at least as
-/// long as they had waited at its end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct UnbegunArrivals {
-    /// How many.
-    pub arrivals: u64,
-    /// Their share of all that was due, 0 to 1.
-    pub share: f64,
-    /// How long the youngest had waited, seconds: percentiles from there on are lower bounds.
-    pub least_s: f64,
-    /// How long half of them had waited at least, seconds.
-    pub median_s: f64,
-    /// How long the oldest had waited, seconds.
-    pub oldest_s: f64,
-}
-
-impl UnbegunArrivals {
-    /// Whether a percentile of the response time is known only from below.
-    pub fn bounds_percentile(&self, response_s: f64) -> bool {
-        response_s >= self.least_s
-    }
-}
-
-/// One class of events in a load.
-#[derive(Clone, Debug)]
-pub struct ClassFinding {
-    /// Its name.
-    pub name: String,
-    /// Response times of good events.
-    pub response: LatencySummary,
-    /// Response times of failed events.
-    pub failed: LatencySummary,
-}
-
-/// A stage of an open loop whose rate changes.
-#[derive(Clone, Debug)]
-pub struct StageFinding {
-    /// As one would type it: `10s:0..500`.
-    pub name: String,
-    /// Events per second offered, in the mean of the stage.
-    pub offered_per_s: f64,
-    /// Good events per second; `None` where the load ended before.
-    pub events_per_s: Option<f64>,
-    /// Response times of good events.
-    pub response: LatencySummary,
-    /// Events that failed.
-    pub failed: u64,
-}
-
-/// One cost per event.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CostItem {
-    /// Name in JSON and CSV, with its unit: `server_cpu_us`.
-    pub id: &'static str,
-    /// For people.
-    pub title: &'static str,
-    /// Unit.
-    pub unit: &'static str,
-    /// Per event.
-    pub per_event: Option<f64>,
-    /// The counters it comes from, as this server and machine name them; empty where none was there.
-    pub source: String,
-}
-
 /// One group of the experiment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct VariantFinding {
     /// Its name.
     pub variant: String,
@@ -474,22 +370,24 @@ pub struct VariantFinding {
 }
 
 /// One variable of the server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct VariableFinding {
     /// Name.
     pub name: String,
     /// At the start.
+    #[serde(rename = "value")]
     pub start: String,
     /// At the end, if it differs from the start.
     pub changed_to: Option<String>,
     /// Where the value comes from.
     pub origin: Option<String>,
     /// Whether it was set by somebody.
+    #[serde(skip)]
     pub non_default: bool,
 }
 
 /// One file of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RawFile {
     /// Path below the run's folder.
     pub path: String,

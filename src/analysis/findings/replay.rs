@@ -1,9 +1,11 @@
 //! What came of a replay: its schedule, its classes before and after, and what was left out.
 
+use serde::Serialize;
+
 use super::{LatencySummary, MetricComparison};
 
 /// The replays of one variant, added up. Times are seconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayFinding {
     /// The variant; empty if there is only one.
     pub variant: String,
@@ -46,6 +48,7 @@ pub struct ReplayFinding {
     /// Records that were left out, in all.
     pub left_out: u64,
     /// Why; most first.
+    #[serde(skip)]
     pub reasons: Vec<LeftOutFinding>,
     /// The way to the server and back with next to nothing to do there, where it was measured.
     pub round_trip_s: Option<f64>,
@@ -54,7 +57,7 @@ pub struct ReplayFinding {
 }
 
 /// When a replay was behind its schedule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScheduleLag {
     /// First second of the load in which a statement began too late, seconds since its start.
     pub from_s: f64,
@@ -71,13 +74,14 @@ pub struct ScheduleLag {
 }
 
 /// One class of statements, as recorded and as replayed. Times are service times.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayClassFinding {
     /// What its statements have in common.
     pub digest: String,
     /// One of them, without secrets.
     pub example: String,
     /// How many were sent.
+    #[serde(rename = "sent")]
     pub count: u64,
     /// Its share of the time of all, as replayed.
     pub share: Option<f64>,
@@ -88,6 +92,7 @@ pub struct ReplayClassFinding {
     /// Errors: as recorded, new, gone.
     pub errors: [u64; 3],
     /// Number and text of the first new error.
+    #[serde(skip)]
     pub first_error: Option<(u16, String)>,
     /// Statements whose number of rows could be compared.
     pub rows_compared: u64,
@@ -109,7 +114,7 @@ pub struct LeftOutFinding {
 }
 
 /// One class of statements in two variants, or two replays, of the same log.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayChange {
     /// What its statements have in common.
     pub digest: String,
@@ -118,6 +123,7 @@ pub struct ReplayChange {
     /// Service times in the other.
     pub variant: LatencySummary,
     /// New errors in the base and in the other: those that the recording did not have.
+    #[serde(skip)]
     pub errors_new: (u64, u64),
     /// The other against the base.
     pub change: MetricComparison,

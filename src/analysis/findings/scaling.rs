@@ -1,9 +1,11 @@
 //! How a server scales, and what it holds.
 
+use serde::Serialize;
+
 use super::Estimate;
 
 /// One point of a sweep: all loads with this value.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ScalingPoint {
     /// The value, sessions for instance.
     pub value: f64,
@@ -20,7 +22,7 @@ pub struct ScalingPoint {
 }
 
 /// The universal scalability law: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScalabilityLaw {
     /// Events per second of one.
     pub lambda: f64,
@@ -33,7 +35,7 @@ pub struct ScalabilityLaw {
 }
 
 /// How rate grows with load.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ScalingFinding {
     /// What was varied: `threads`.
     pub axis: String,
@@ -44,6 +46,7 @@ pub struct ScalingFinding {
     /// Where the law has its peak, with the interval; absent where the points don't carry it.
     pub peak_n: Option<(f64, f64, f64)>,
     /// The rate at that peak, with its interval.
+    #[serde(rename = "peak_per_s")]
     pub peak_rate: Option<(f64, f64, f64)>,
     /// The two-line rival: events per second of one, and the ceiling.
     pub two_lines: Option<(f64, f64)>,
@@ -77,13 +80,14 @@ impl ScalingShape {
 }
 
 /// What a step of a search for capacity came to; called the same wherever it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepOutcome {
     /// The objectives were met.
     Pass,
     /// They were not.
     Fail,
     /// It did not tell: the interval holds the bound.
+    #[default]
     Unsure,
     /// sweat and not the server was the limit, so it says nothing.
     Void,
@@ -105,7 +109,7 @@ impl StepOutcome {
 }
 
 /// One step of a search for capacity.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CapacityStep {
     /// Its load, as an index into the trials.
     pub trial: usize,
@@ -118,13 +122,14 @@ pub struct CapacityStep {
     /// 99th percentile of the response time, seconds.
     pub p99_s: Option<f64>,
     /// Whether the objectives were met.
+    #[serde(rename = "verdict")]
     pub outcome: StepOutcome,
     /// Why, in words.
     pub why: String,
 }
 
 /// What a server holds under an objective.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CapacityFinding {
     /// The objectives as given.
     pub objectives: Vec<String>,

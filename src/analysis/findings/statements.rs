@@ -1,7 +1,9 @@
 //! What a log says about its statements.
 
+use serde::Serialize;
+
 /// One class of statements: those that are the same without their literals. Times are seconds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatementClass {
     /// What they have in common.
     pub digest: String,
@@ -32,13 +34,15 @@ pub struct StatementClass {
     /// Rows changed, all together.
     pub rows_affected: Option<u64>,
     /// When the first one began, seconds since 1970.
+    #[serde(skip)]
     pub first_unix_s: Option<f64>,
     /// When the last one began, seconds since 1970.
+    #[serde(skip)]
     pub last_unix_s: Option<f64>,
 }
 
 /// What logs say about their statements.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatementFindings {
     /// Version of sweat that read.
     pub tool_version: String,

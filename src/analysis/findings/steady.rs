@@ -1,5 +1,7 @@
 //! Whether a load came to a steady state, and when it stood still.
 
+use serde::Serialize;
+
 /// What the series of a load says about its steady state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SteadyVerdict {
@@ -38,7 +40,7 @@ impl SteadyVerdict {
 }
 
 /// The steady state of one load.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SteadyState {
     /// What is to be said.
     pub verdict: SteadyVerdict,
@@ -47,8 +49,10 @@ pub struct SteadyState {
     /// Length of that part, seconds.
     pub length_s: Option<f64>,
     /// Mean rate in that part without stalls, events per second: what the server does when it does not stand still.
+    #[serde(rename = "level_per_s")]
     pub level: Option<f64>,
     /// Mean rate in that part with everything in it, events per second: what comparisons use.
+    #[serde(rename = "rate_per_s")]
     pub rate: Option<f64>,
     /// Trend over that part, relative to its level: -0.05 for 5 % down from its begin to its end.
     pub drift: Option<f64>,
@@ -85,7 +89,7 @@ impl StallKind {
 }
 
 /// One stall.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stall {
     /// How it showed.
     pub kind: StallKind,
@@ -102,7 +106,7 @@ pub struct Stall {
 }
 
 /// What went with the stalls and not with the time between them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StallCause {
     /// Its name: `CHECKPOINT`.
     pub id: &'static str,
@@ -113,11 +117,12 @@ pub struct StallCause {
     /// Share of the stalls that carry it, 0 to 1.
     pub share: f64,
     /// What to do about it.
+    #[serde(skip)]
     pub remedy: &'static str,
 }
 
 /// A counter compared inside and outside stalls.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InsideOutside {
     /// Name, with its unit, as in the timeline.
     pub counter: String,
@@ -130,7 +135,7 @@ pub struct InsideOutside {
 }
 
 /// When a load stood still.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StallFindings {
     /// In the order they came.
     pub events: Vec<Stall>,

@@ -1,5 +1,7 @@
 //! What happened over time: steps, intervals, what probes saw.
 
+use serde::Serialize;
+
 use super::{LatencySummary, PoolTemperature};
 use crate::archive::{RecordedStepKind, WarmedRecord};
 
@@ -36,7 +38,7 @@ pub struct LatencyHeatmap {
 }
 
 /// One step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TimelineStep {
     /// 1-based place.
     pub number: u32,
@@ -53,10 +55,13 @@ pub struct TimelineStep {
     /// Whether it was cut.
     pub cut: bool,
     /// How warm the pool was.
+    #[serde(rename = "pool")]
     pub temperature: PoolTemperature,
     /// Its load, as an index into the trials.
+    #[serde(skip)]
     pub trial: Option<usize>,
     /// What warming did.
+    #[serde(skip)]
     pub warmed: Option<WarmedRecord>,
     /// Notes of the step.
     pub notes: Vec<String>,
@@ -95,15 +100,17 @@ impl IntervalFinding {
 }
 
 /// A series read by probes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ProbeSeries {
     /// Name in JSON and CSV, with its unit.
     pub id: &'static str,
     /// For people.
     pub title: &'static str,
     /// Unit.
+    #[serde(skip)]
     pub unit: SeriesUnit,
     /// Counters it was computed from.
+    #[serde(rename = "counter")]
     pub source: &'static str,
     /// Time in seconds since the origin, and the value there; `None` is a gap.
     pub points: Vec<(f64, Option<f64>)>,

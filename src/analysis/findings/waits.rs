@@ -1,9 +1,11 @@
 //! What the server waited for, and how quiet the machine was.
 
+use serde::Serialize;
+
 use super::Estimate;
 
 /// Waits of one instrument in one load; times are seconds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitFinding {
     /// The load, as an index into the trials.
     pub trial: usize,
@@ -32,6 +34,7 @@ pub struct WaitFinding {
     /// Smallest step of the server's clock, seconds; no time is more exact.
     pub tick_s: Option<f64>,
     /// The server's seconds by ours, and how far off that may be: 1 if it tells picoseconds indeed.
+    #[serde(skip)]
     pub clock: Option<(f64, f64)>,
     /// Where percentiles come from.
     pub source: WaitSource,
@@ -46,7 +49,7 @@ pub struct WaitFinding {
 }
 
 /// Waits of one instrument in all loads of one variant.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitGroup {
     /// The variant; empty if there are none.
     pub variant: String,
@@ -57,10 +60,13 @@ pub struct WaitGroup {
     /// Loads behind it.
     pub loads: u32,
     /// Mean wait, seconds: the median over the loads, with their range.
+    #[serde(rename = "average_s")]
     pub average: Option<(f64, f64, f64)>,
     /// Median wait, seconds: the median over the loads, with their range; only where all have rows.
+    #[serde(rename = "p50_s")]
     pub p50: Option<(f64, f64, f64)>,
     /// 99th percentile, seconds: the median over the loads, with their range; only where all have rows.
+    #[serde(rename = "p99_s")]
     pub p99: Option<(f64, f64, f64)>,
     /// Waits per second of load, the median over the loads.
     pub waits_per_s: Option<f64>,
@@ -71,11 +77,12 @@ pub struct WaitGroup {
     /// What follows, in words: `no difference is seen`, ...
     pub words: String,
     /// What limits it, in words, of all loads together.
+    #[serde(skip)]
     pub notes: Vec<String>,
 }
 
 /// What gathering waits costs the server.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitTracingCost {
     /// Server CPU per statement while waits were gathered, by that while not, minus 1, with its interval; 0.05 is 5 % more.
     pub share: Estimate,
@@ -90,7 +97,7 @@ pub struct WaitTracingCost {
 }
 
 /// How quiet the machine was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NoiseItem {
     /// Its name: `lost_time`, `foreign_cpu`, `steal`.
     pub id: &'static str,
@@ -180,7 +187,7 @@ impl CheckOutcome {
 }
 
 /// One check of `--check`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckFinding {
     /// As given.
     pub text: String,

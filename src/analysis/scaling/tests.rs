@@ -18,9 +18,7 @@ fn point(value: f64, rate: f64) -> ScalingPoint {
         value,
         concurrency: Some(value),
         events_per_s: Estimate::one_run(Some(rate)),
-        p99_s: None,
-        threads_running: None,
-        efficiency: None,
+        ..ScalingPoint::default()
     }
 }
 

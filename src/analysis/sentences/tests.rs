@@ -544,7 +544,6 @@ fn finished() -> Vec<(FindingResults, &'static [&'static str])> {
 }
 
 /// Sentences of findings that no small run brings about.
-#[expect(clippy::too_many_lines, reason = "a table: a row for each situation")]
 fn made_up() -> Vec<AnswerSentence> {
     let mut all = Vec::new();
     let comparison =
@@ -559,9 +558,7 @@ fn made_up() -> Vec<AnswerSentence> {
         value: n,
         concurrency: Some(n),
         events_per_s: Estimate::one_run(Some(rate)),
-        p99_s: None,
-        threads_running: None,
-        efficiency: None,
+        ..ScalingPoint::default()
     };
     let sweep = |points: Vec<ScalingPoint>| ScalingFinding {
         axis: "threads".to_owned(),
@@ -582,13 +579,10 @@ fn made_up() -> Vec<AnswerSentence> {
     let peak = ScalingFinding { law, peak_n, peak_rate, ..sweep(vec![point(1.0, 100.0)]) };
     all.extend(scaling::scaling_sentences(&peak));
     let step = crate::analysis::CapacityStep {
-        trial: 0,
         phase: "curve".to_owned(),
         offered_per_s: Some(10.0),
         achieved_per_s: 10.0,
-        p99_s: None,
-        outcome: crate::analysis::StepOutcome::Unsure,
-        why: String::new(),
+        ..crate::analysis::CapacityStep::default()
     };
     let search = CapacityFinding {
         objectives: vec!["p99 < 20ms".to_owned()],

@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings, DataSize};
 
 use super::super::{format_utc, state_word};
-use super::{
-    SCHEMA, caveat_json, data_json, json_array, replay, server_json, trial_json, verdicts,
-};
+use super::{SCHEMA, json_array, replay, server_json, trial_json};
 
 pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
     let results = &findings.results;
@@ -17,8 +15,8 @@ pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
         "tool": { "name": "sweat", "version": env!("CARGO_PKG_VERSION") },
         "answer": json_array(&results.answer, |said| json!(said.text)),
         "void": results.void_caveat().is_some(),
-        "caveats": json_array(&results.caveats, caveat_json),
-        "allowed": json_array(&results.allowed, caveat_json),
+        "caveats": results.caveats,
+        "allowed": results.allowed,
         "sides": json_array(&findings.sides, side_json),
         "run": {
             "id": findings.joined_ids(),
@@ -35,11 +33,11 @@ pub(super) fn comparison_report(findings: &ComparisonFindings) -> Value {
         },
         "server": null,
         "client": {},
-        "data": data_json(&DataSize::default()),
+        "data": DataSize::default(),
         "variants": [],
         "trials": json_array(&results.trials, trial_json),
-        "comparisons": json_array(&results.comparisons, verdicts::comparison_json),
-        "differences": json_array(&results.differences, verdicts::difference_json),
+        "comparisons": results.comparisons,
+        "differences": results.differences,
         "scaling": null,
         "capacity": null,
         "replays": [],
@@ -72,8 +70,8 @@ fn run_json(run: &ComparedRun) -> Value {
         "tool_version": head.tool_version,
         "server": server_json(head.server.as_ref(), &run.settings),
         "client": head.host,
-        "data": data_json(&run.data),
+        "data": run.data,
         "plan": run.plan,
-        "allowed": json_array(&run.allowed, caveat_json),
+        "allowed": run.allowed,
     })
 }

@@ -10,8 +10,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use crate::analysis::{
-    Caveat, CountedValue, DataSize, Estimate, FindingResults, Findings, IntervalFinding,
-    LatencySummary, ProbeSeries, RunFindings, TimelineStep, TrialFinding, VariableFinding,
+    FindingResults, Findings, IntervalFinding, RunFindings, TrialFinding, VariableFinding,
     VariantFinding,
 };
 use crate::archive::ServerRecord;
@@ -54,8 +53,8 @@ fn report_json(findings: &RunFindings) -> Value {
         "tool": { "name": "sweat", "version": head.tool_version },
         "answer": json_array(&results.answer, |said| json!(said.text)),
         "void": results.void_caveat().is_some(),
-        "caveats": json_array(&results.caveats, caveat_json),
-        "allowed": json_array(&results.allowed, caveat_json),
+        "caveats": results.caveats,
+        "allowed": results.allowed,
         "run": {
             "id": head.id,
             "name": head.name,
@@ -67,47 +66,38 @@ fn report_json(findings: &RunFindings) -> Value {
             "why": head.why,
             "seed": head.seed,
             "facts": head.facts,
-            "phases": json_array(&findings.timeline.phases, phase_json),
+            "phases": findings.timeline.phases,
         },
         "server": server_json(head.server.as_ref(), &findings.settings),
         "client": head.host,
-        "data": data_json(&findings.data),
+        "data": findings.data,
         "variants": json_array(&findings.variants, |w| variant_json(findings, w)),
         "trials": json_array(&results.trials, trial_json),
-        "comparisons": json_array(&results.comparisons, verdicts::comparison_json),
-        "differences": json_array(&results.differences, verdicts::difference_json),
+        "comparisons": results.comparisons,
+        "differences": results.differences,
         "scaling": findings.scaling.as_ref().map(verdicts::scaling_json),
-        "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity_json(findings, c)),
+        "capacity": findings.capacity.as_ref().map(|c| verdicts::capacity_json(results, c)),
         "replays": json_array(&findings.replays, |r| {
             replay::replay_json(r, &trial_ids(results, &r.trials))
         }),
         "replay_changes": json_array(&results.replay_changes, replay::change_json),
-        "waits": json_array(&findings.waits, |w| verdicts::wait_json(findings, w)),
+        "waits": json_array(&findings.waits, |w| {
+            let mut found = json!(w);
+            name_trial(results, &mut found);
+            found
+        }),
         "wait_groups": json_array(&findings.wait_groups, verdicts::wait_group_json),
-        "watch_cost": findings.watch_cost.as_ref().map(verdicts::watch_cost_json),
-        "noise": json_array(&findings.noise, verdicts::noise_json),
-        "checks": json_array(&findings.checks, verdicts::check_json),
+        "watch_cost": findings.watch_cost,
+        "noise": findings.noise,
+        "checks": findings.checks,
         "timeline": {
             "began_s": findings.timeline.began_s,
             "ended_s": findings.timeline.ended_s,
             "intervals": json_array(&findings.timeline.intervals, |i| interval_json(findings, i)),
-            "series": json_array(&findings.timeline.series, series_json),
+            "series": findings.timeline.series,
         },
         "plan": findings.plan,
-        "files": json_array(&findings.files, |f| {
-            json!({ "path": f.path, "bytes": f.bytes, "sha256": f.sha256 })
-        }),
-    })
-}
-
-fn data_json(data: &DataSize) -> Value {
-    json!({
-        "bytes": data.data_bytes,
-        "rows": data.rows,
-        "pool_bytes": data.pool_bytes,
-        "page_bytes": data.page_bytes,
-        "ratio_to_pool": data.ratio,
-        "class": data.class.map(|c| c.as_str()),
+        "files": findings.files,
     })
 }
 
@@ -120,36 +110,16 @@ fn json_array<T>(items: &[T], of: impl Fn(&T) -> Value) -> Value {
     Value::Array(items.iter().map(of).collect())
 }
 
-fn caveat_json(caveat: &Caveat) -> Value {
-    json!({
-        "id": caveat.id,
-        "level": caveat.level.as_str(),
-        "evidence": caveat.evidence,
-        "remedy": caveat.remedy,
-    })
-}
-
-fn phase_json(phase: &TimelineStep) -> Value {
-    json!({
-        "number": phase.number,
-        "kind": phase.kind,
-        "variant": phase.variant,
-        "label": phase.label,
-        "began_s": phase.began_s,
-        "ended_s": phase.ended_s,
-        "cut": phase.cut,
-        "pool": phase.temperature.as_str(),
-        "notes": phase.notes,
-    })
+/// Puts the name of a load where its place among the loads stands.
+fn name_trial(results: &FindingResults, found: &mut Value) {
+    let place = found["trial"].as_u64().and_then(|place| usize::try_from(place).ok());
+    let trial = place.and_then(|place| results.trials.get(place));
+    found["trial"] = json!(trial.map(|trial| &trial.id));
 }
 
 fn server_json(server: Option<&ServerRecord>, settings: &[VariableFinding]) -> Value {
-    let setting = |s: &&VariableFinding| {
-        let (name, value) = (&s.name, &s.start);
-        json!({ "name": name, "value": value, "origin": s.origin, "changed_to": s.changed_to })
-    };
     let chosen = |which: fn(&&VariableFinding) -> bool| {
-        Value::Array(settings.iter().filter(which).map(|s| setting(&s)).collect())
+        json!(settings.iter().filter(which).collect::<Vec<_>>())
     };
     let Some(server) = server else {
         return Value::Null;
@@ -167,135 +137,34 @@ fn server_json(server: Option<&ServerRecord>, settings: &[VariableFinding]) -> V
     })
 }
 
-/// A number with its precision; with one run there is no interval.
-fn estimate_json(estimate: Estimate) -> Value {
-    json!({
-        "value": estimate.value,
-        "ci95": estimate.ci95.map(|(low, high)| [low, high]),
-        "runs": estimate.runs,
-    })
-}
-
-fn counted_json(counted: Option<CountedValue>) -> Value {
-    counted.map_or(Value::Null, |c| json!({ "value": c.value, "counter": c.source }))
-}
-
-fn latency_json(latency: &LatencySummary) -> Value {
-    json!({
-        "n": latency.events,
-        "mean": latency.mean_s,
-        "min": latency.min_s,
-        "p50": latency.p50_s,
-        "p90": latency.p90_s,
-        "p95": latency.p95_s,
-        "p99": latency.p99_s,
-        "p999": latency.p999_s,
-        "p9999": latency.p9999_s,
-        "max": latency.max_s,
-    })
-}
-
 fn variant_json(findings: &RunFindings, variant: &VariantFinding) -> Value {
     let id = |trial: Option<usize>| trial.map(|t| findings.results.trials[t].id.clone());
-    json!({
-        "variant": variant.variant,
-        "warm_s": variant.warm_s,
-        "warm_bytes": variant.warm_bytes,
-        "warm_pages": variant.warm_pages,
-        "first": id(variant.first),
-        "second": id(variant.second),
-        "times_faster": estimate_json(variant.times_faster),
-        "second_times_faster": estimate_json(variant.second_times_faster),
-        "until_first_done_s": variant.until_first_done_s,
-        "notes": variant.notes,
-    })
-}
-
-fn trial_json(trial: &TrialFinding) -> Value {
-    let errors = json_array(&trial.errors, |e| {
-        json!({
-            "class": e.class, "kind": e.kind, "code": e.code, "count": e.count,
-            "first_text": e.first_text,
-        })
-    });
-    let classes = json_array(&trial.classes, |c| {
-        json!({
-            "name": c.name, "response": latency_json(&c.response),
-            "failed": latency_json(&c.failed),
-        })
-    });
-    let rates = trial.rates.map(|r| {
-        json!({
-            "intervals": r.intervals, "min": r.min, "p1": r.p1, "p50": r.p50, "p99": r.p99,
-            "max": r.max,
-        })
-    });
-    let spectrum = json_array(&trial.spectrum, |p| json!([p.quantile, p.latency_s]));
-    let cost: Map<String, Value> =
-        trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
-    let mut found = json!({
-        "id": trial.id,
-        "variant": trial.variant,
-        "pass": trial.pass,
-        "block": trial.block,
-        "value": trial.value,
-        "pool": trial.temperature.as_str(),
-        "workload": trial.workload,
-        "arrival": trial.arrival,
-        "workers": trial.workers,
-        "engine": trial.engine,
-        "reason": trial.reason,
-        "began_s": trial.began_s,
-        "seconds": trial.seconds,
-        "events": trial.events,
-        "events_per_s": estimate_json(trial.events_per_s),
-        "rates": rates,
-        "latency": {
-            "response": latency_json(&trial.response),
-            "service": latency_json(&trial.service),
-            "lateness": latency_json(&trial.lateness),
-            "response_hdr_v2_b64": trial.response_hdr,
-        },
-        "unbegun": trial.unbegun.map(|u| json!({
-            "arrivals": u.arrivals, "share": u.share, "least_s": u.least_s, "median_s": u.median_s,
-            "oldest_s": u.oldest_s,
-        })),
-        "spectrum": spectrum,
-        "by_class": classes,
-        "failed": trial.failed,
-        "failed_share": trial.failed_share,
-        "errors": errors,
-        "reconnects": trial.reconnects,
-        "clipped": trial.clipped,
-        "abandoned": trial.abandoned,
-        "disk_reads": counted_json(trial.disk_reads),
-        "disk_bytes": counted_json(trial.disk_bytes),
-        "cost_per_event": cost,
-        "steady": trial.steady.as_ref().map(verdicts::steady_json),
-        "stalls": trial.stalls.as_ref().map(verdicts::stalls_json),
-    });
-    add_stages_and_steps(&mut found, trial);
+    let mut found = json!(variant);
+    found["first"] = json!(id(variant.first));
+    found["second"] = json!(id(variant.second));
     found
 }
 
-/// Adds what only some loads have.
-fn add_stages_and_steps(found: &mut Value, trial: &TrialFinding) {
-    if !trial.stages.is_empty() {
-        found["stages"] = json_array(&trial.stages, |s| {
-            json!({
-                "name": s.name, "offered_per_s": s.offered_per_s, "events_per_s": s.events_per_s,
-                "response": latency_json(&s.response), "failed": s.failed,
-            })
-        });
-    }
+fn trial_json(trial: &TrialFinding) -> Value {
+    let cost: Map<String, Value> =
+        trial.cost.iter().map(|c| (c.id.to_owned(), json!(c.per_event))).collect();
+    let mut found = json!(trial);
+    found["latency"] = json!({
+        "response": trial.response,
+        "service": trial.service,
+        "lateness": trial.lateness,
+        "response_hdr_v2_b64": trial.response_hdr,
+    });
+    found["spectrum"] = json_array(&trial.spectrum, |p| json!([p.quantile, p.latency_s]));
+    found["cost_per_event"] = json!(cost);
+    found["stalls"] = json!(trial.stalls.as_ref().map(verdicts::stalls_json));
     if !trial.steps.is_empty() {
-        found["event_steps"] = json_array(&trial.steps, |s| {
-            json!({
-                "name": s.name, "latency": latency_json(&s.response),
-                "failed": latency_json(&s.failed),
-            })
-        });
+        found["event_steps"] = json_array(
+            &trial.steps,
+            |s| json!({ "name": s.name, "latency": s.response, "failed": s.failed }),
+        );
     }
+    found
 }
 
 fn interval_json(findings: &RunFindings, interval: &IntervalFinding) -> Value {
@@ -313,14 +182,5 @@ fn interval_json(findings: &RunFindings, interval: &IntervalFinding) -> Value {
         "max": interval.response.max_s,
         "in_flight": interval.in_flight,
         "backlog": interval.backlog,
-    })
-}
-
-fn series_json(series: &ProbeSeries) -> Value {
-    json!({
-        "id": series.id,
-        "title": series.title,
-        "counter": series.source,
-        "points": json_array(&series.points, |(at, value)| json!([at, value])),
     })
 }
