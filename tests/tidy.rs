@@ -499,7 +499,7 @@ fn every_plugin_is_in_the_docs() {
     let workloads = sweat::workload::KINDS.iter().map(|kind| kind.name());
     let strategies = sweat::warm::STRATEGIES.iter().map(|strategy| strategy.name());
     let probes = sweat::probe::PROBES.iter().map(|probe| probe.name);
-    let formats = sweat::report::FORMATS.iter().map(|format| format.name());
+    let formats = sweat::report::FORMATS.iter().map(|format| format.name);
     let missing: Vec<&str> = workloads
         .chain(strategies)
         .chain(probes)

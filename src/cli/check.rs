@@ -10,7 +10,7 @@ use clap::{ArgAction, ArgMatches, Command};
 
 use super::arguments::value_flag;
 use super::exit::CommandOutcome;
-use super::report::{find_run, read_run, render_report};
+use super::report::{find_run, read_run};
 use crate::analysis::{self, CheckOutcome, RunFindings};
 use crate::archive::RunRecord;
 use crate::plan::{Check, Mistake, Mistakes, checks_in};
@@ -137,7 +137,7 @@ pub(super) fn write_files(
             let grows = std::env::var_os(STEP_SUMMARY).is_some_and(|file| file == *path.as_str());
             let mut file = OpenOptions::new();
             file.create(true).write(true).append(grows).truncate(!grows);
-            let text = render_report(format, findings.into(), ReportStyle::default());
+            let text = format.render(findings, ReportStyle::default());
             file.open(&path)
                 .and_then(|mut file| file.write_all(&text))
                 .with_context(|| format!("write {path}"))?;

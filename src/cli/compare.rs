@@ -58,7 +58,7 @@ pub(super) fn command() -> Command {
 
 /// Adds the flags of how and where to show it.
 fn add_output_flags(command: Command) -> Command {
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     command.args([
         value_flag("format", "FORMAT")
             .value_parser(PossibleValuesParser::new(names))
@@ -86,10 +86,13 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let format =
         formats::find_format(text("format")).expect("clap knows only the formats in the list");
     match args.get_one::<String>("output").filter(|path| *path != "-") {
-        Some(path) => report::write_report(format, (&findings).into(), Path::new(path), context)?,
+        Some(path) => {
+            let text = format.render(&findings, ReportStyle::default());
+            report::write_report(&text, Path::new(path), context)?;
+        }
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
-            let text = report::render_report(format, (&findings).into(), ReportStyle { colour });
+            let text = format.render(&findings, ReportStyle { colour });
             context.print_output(&String::from_utf8_lossy(&text))?;
         }
     }

@@ -6,7 +6,7 @@ use super::arguments::{switch_flag, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::report::{render_report, write_page};
+use super::report::write_page;
 use crate::analysis::{RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
@@ -17,7 +17,7 @@ use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
 pub(super) fn add_present_flags(command: Command) -> Command {
     check::add_check_flags(command).args([
         value_flag("format", "FORMAT")
-            .value_parser(FORMATS.iter().map(|f| f.name()).collect::<Vec<_>>())
+            .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
             .default_value("text")
             .help("Format of the summary"),
         switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"),
@@ -49,7 +49,7 @@ pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mist
 }
 
 /// The format asked for.
-pub(super) fn report_format(args: &ArgMatches) -> &'static dyn ReportFormat {
+pub(super) fn report_format(args: &ArgMatches) -> &'static ReportFormat {
     let name = args.get_one::<String>("format").expect("it has a default");
     report::find_format(name).expect("clap takes only names of the list")
 }
@@ -90,11 +90,8 @@ fn print_run(
     }
     let look = ReportStyle { colour: context.terminal.colour };
     let page = write_page(&findings, dir);
-    context.print_output(&String::from_utf8_lossy(&render_report(
-        report_format(args),
-        (&findings).into(),
-        look,
-    )))?;
+    let text = report_format(args).render(&findings, look);
+    context.print_output(&String::from_utf8_lossy(&text))?;
     match page {
         Ok(page) if !args.get_flag("quiet") => {
             context.print_message(&format!("Page   {}", page.display()))

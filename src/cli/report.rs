@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{ArgMatches, Command, builder::PossibleValuesParser};
 
-use crate::analysis::{Findings, RawFile, RunFindings, analyse_run, differing_settings};
+use crate::analysis::{RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
-use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
+use crate::report::{self, FORMATS, ReportStyle};
 use crate::workload;
 
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
@@ -30,8 +30,8 @@ const OVERLAY: &str = "side-by-side.html";
 const HTML: &str = "html";
 
 pub(super) fn command() -> Command {
-    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-    let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name(), f.about()));
+    let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name, f.about));
     let command = Command::new("report")
         .about("Show a run again: as text, JSON, CSV or a page")
         .args([
@@ -73,7 +73,6 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
             .hint("it is for --format csv and csv-summary")
             .into());
     }
-    let format: &dyn ReportFormat = if no_header { &HeaderlessCsv(format) } else { format };
     let runs: Vec<&String> = args.get_many("run").expect("it has a default").collect();
     let runs_dir = Path::new(text("runs-dir"));
     if runs.len() > 1 {
@@ -82,18 +81,23 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let dir = find_run(runs[0], runs_dir)?;
     let findings = check::read_findings(&dir, args)?;
     let file = args.get_one::<String>("output").filter(|path| *path != "-");
+    let render = |style| {
+        let mut text = format.render(&findings, style);
+        if no_header {
+            let head =
+                text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
+            text.drain(..head);
+        }
+        text
+    };
     match file {
-        Some(path) => write_report(format, (&findings).into(), Path::new(path), context)?,
+        Some(path) => write_report(&render(ReportStyle::default()), Path::new(path), context)?,
         None if name == HTML && !args.contains_id("output") => {
-            write_report(format, (&findings).into(), &dir.join(PAGE), context)?;
+            write_report(&render(ReportStyle::default()), &dir.join(PAGE), context)?;
         }
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
-            context.print_output(&String::from_utf8_lossy(&render_report(
-                format,
-                (&findings).into(),
-                ReportStyle { colour },
-            )))?;
+            context.print_output(&String::from_utf8_lossy(&render(ReportStyle { colour })))?;
         }
     }
     for path in check::write_files(&findings, args)? {
@@ -103,29 +107,6 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     match args.get_flag("strict") {
         true => Ok(present::findings_outcome(&findings, true)),
         false => Ok(check::checks_outcome(&findings)),
-    }
-}
-
-/// A CSV without the names of its columns.
-struct HeaderlessCsv<'a>(&'a dyn ReportFormat);
-
-impl ReportFormat for HeaderlessCsv<'_> {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-    fn about(&self) -> &'static str {
-        self.0.about()
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        look: ReportStyle,
-        out: &mut dyn io::Write,
-    ) -> io::Result<()> {
-        let mut text = Vec::new();
-        self.0.write(findings, look, &mut text)?;
-        let head = text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
-        out.write_all(&text[head..])
     }
 }
 
@@ -231,30 +212,16 @@ fn list_files(root: &Path, dir: &Path, files: &mut Vec<RawFile>) {
 pub(super) fn write_page(findings: &RunFindings, dir: &Path) -> anyhow::Result<PathBuf> {
     let path = dir.join(PAGE);
     let format = report::find_format(HTML).expect("it is in the list");
-    private::replace_file(&path, &render_report(format, findings.into(), ReportStyle::default()))
+    private::replace_file(&path, &format.render(findings, ReportStyle::default()))
         .with_context(|| format!("write {}", path.display()))?;
     Ok(path)
 }
 
-pub(super) fn write_report(
-    format: &dyn ReportFormat,
-    findings: Findings<'_>,
-    path: &Path,
-    context: &CliContext,
-) -> anyhow::Result<()> {
-    replace_file(path, &render_report(format, findings, ReportStyle::default()))?;
+/// A report as a file, and says so.
+pub(super) fn write_report(text: &[u8], path: &Path, context: &CliContext) -> anyhow::Result<()> {
+    replace_file(path, text)?;
     context.print_message(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-pub(super) fn render_report(
-    format: &dyn ReportFormat,
-    findings: Findings<'_>,
-    look: ReportStyle,
-) -> Vec<u8> {
-    let mut text = Vec::new();
-    format.write(findings, look, &mut text).expect("memory takes every write");
-    text
 }
 
 /// Writes beside the file first, so that a full disk leaves the old one as it was.

@@ -24,33 +24,33 @@ use crate::analysis::Findings;
 use crate::archive::RunState;
 
 /// All formats, in the order of `sweat report --help`.
-pub const FORMATS: &[&dyn ReportFormat] = &[
-    &text::TextReport,
-    &json::JsonReport,
-    &csv::CsvReport,
-    &csv::CsvSummaryReport,
-    &html::HtmlReport,
-    &markdown::MarkdownReport,
-    &junit::JunitReport,
-    &openmetrics::OpenMetricsReport,
+pub const FORMATS: &[ReportFormat] = &[
+    text::FORMAT,
+    json::FORMAT,
+    csv::FORMAT,
+    csv::SUMMARY_FORMAT,
+    html::FORMAT,
+    markdown::FORMAT,
+    junit::FORMAT,
+    openmetrics::FORMAT,
 ];
 
 /// A way to show findings.
-pub trait ReportFormat: Sync {
+pub struct ReportFormat {
     /// Name on the command line.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// One line for the help.
-    fn about(&self) -> &'static str;
-    /// Writes everything.
-    ///
-    /// # Errors
-    /// Only those of `out`.
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()>;
+    pub about: &'static str,
+    write: fn(Findings<'_>, ReportStyle, &mut dyn Write) -> io::Result<()>,
+}
+
+impl ReportFormat {
+    /// The findings in this format.
+    pub fn render<'a>(&self, findings: impl Into<Findings<'a>>, style: ReportStyle) -> Vec<u8> {
+        let mut text = Vec::new();
+        (self.write)(findings.into(), style, &mut text).expect("memory takes every write");
+        text
+    }
 }
 
 /// What the reader's screen can do.
@@ -61,8 +61,8 @@ pub struct ReportStyle {
 }
 
 /// The format of this name.
-pub fn find_format(name: &str) -> Option<&'static dyn ReportFormat> {
-    FORMATS.iter().find(|format| format.name() == name).copied()
+pub fn find_format(name: &str) -> Option<&'static ReportFormat> {
+    FORMATS.iter().find(|format| format.name == name)
 }
 
 /// A wall time (nanoseconds since 1970) as RFC 3339 UTC.

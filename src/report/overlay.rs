@@ -9,7 +9,8 @@ use crate::analysis::number_format::{
 use crate::analysis::{RunFindings, TrialFinding};
 
 use super::html;
-use super::text::ColumnTable;
+use super::text::table::TextTable;
+use super::text::{WIDTH, write_paragraph};
 
 /// Formats that can show several runs.
 pub const MULTI_RUN_FORMATS: &[&str] = &["text", "html"];
@@ -135,14 +136,13 @@ fn write_text(
 ) -> io::Result<()> {
     for (place, run) in runs.iter().enumerate() {
         let load = main_load(run).map(|t| format!(", load {}", t.id)).unwrap_or_default();
-        ColumnTable::write_labelled(
+        write_paragraph(
             out,
             &format!("{}  ", run_letter(place)),
             &format!("{}{load}", run.head.id),
         )?;
     }
     writeln!(out)?;
-    let mut columns = ColumnTable::new();
     let mut head = vec![String::new()];
     for place in 0..runs.len() {
         head.push(run_letter(place));
@@ -150,7 +150,7 @@ fn write_text(
             head.push(format!("{}/A", run_letter(place)));
         }
     }
-    columns.add_row(head);
+    let mut columns = TextTable::new(&head);
     for row in figure_rows(runs) {
         let mut cells = vec![row.title];
         for (place, (value, ratio)) in row.cells.into_iter().enumerate() {
@@ -161,15 +161,15 @@ fn write_text(
         }
         columns.add_row(cells);
     }
-    columns.write(out)?;
+    columns.write(WIDTH, out)?;
     writeln!(out)?;
     for (name, values) in settings {
         let list: Vec<String> =
             values.iter().enumerate().map(|(p, v)| format!("{} {v}", run_letter(p))).collect();
-        ColumnTable::write_labelled(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;
+        write_paragraph(out, "Differs  ", &format!("{name}: {}", list.join(", ")))?;
     }
     for note in list_notes(runs) {
-        ColumnTable::write_labelled(out, "note     ", &note)?;
+        write_paragraph(out, "note     ", &note)?;
     }
     Ok(())
 }

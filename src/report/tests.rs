@@ -10,13 +10,12 @@ fn written(name: &str, run: &RunRecord) -> String {
 }
 
 fn shown(name: &str, mut findings: RunFindings) -> String {
-    let mut out = Vec::new();
     findings.folder = Some(format!("runs/{}", findings.head.id));
-    find_format(name)
-        .expect("a known format")
-        .write((&findings).into(), ReportStyle::default(), &mut out)
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    render(name, &findings, ReportStyle::default())
+}
+
+fn render(name: &str, findings: &RunFindings, style: ReportStyle) -> String {
+    String::from_utf8(find_format(name).expect("a known format").render(findings, style)).unwrap()
 }
 
 /// Compares with the golden file, or rewrites it if asked.
@@ -72,24 +71,14 @@ fn text_fits_the_page_and_steers_no_terminal() {
 #[test]
 fn colour_only_if_asked() {
     let findings = analyse_run(&fixture_runs::bench_run());
-    let mut out = Vec::new();
-    find_format("text")
-        .unwrap()
-        .write((&findings).into(), ReportStyle { colour: true }, &mut out)
-        .unwrap();
-    let coloured = String::from_utf8(out).unwrap();
+    let coloured = render("text", &findings, ReportStyle { colour: true });
     assert!(coloured.contains("\x1b["));
     // The words stay when the colours go.
     let mut bare = coloured;
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[1;31m", "\x1b[33m", "\x1b[36m"] {
         bare = bare.replace(code, "");
     }
-    let mut out = Vec::new();
-    find_format("text")
-        .unwrap()
-        .write((&findings).into(), ReportStyle::default(), &mut out)
-        .unwrap();
-    assert_eq!(bare, String::from_utf8(out).unwrap());
+    assert_eq!(bare, render("text", &findings, ReportStyle::default()));
 }
 
 #[test]
@@ -404,10 +393,8 @@ fn a_comparison_tells_of_both_sides_in_every_format() {
     let found = crate::analysis::compare_runs(&[base.clone()], &[other.clone()], &how);
     let ours = base.meta.server.unwrap().version;
     for format in FORMATS {
-        let mut out = Vec::new();
-        format.write((&found).into(), ReportStyle::default(), &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let name = format.name();
+        let text = String::from_utf8(format.render(&found, ReportStyle::default())).unwrap();
+        let name = format.name;
         // What the side's part begins with, and what stands in it only if it is the right run's.
         let parts = match name {
             "text" => ["\nBase   ", "\nOther  "],

@@ -7,61 +7,33 @@ use crate::analysis::{Findings, IntervalFinding, LatencySummary, RunFindings, Tr
 use super::{ReportFormat, ReportStyle};
 
 /// The series over time.
-pub(super) struct CsvReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "csv",
+    about: "the series over time, a row per interval or sample",
+    write: write_series,
+};
 
-/// A row per load.
-pub(super) struct CsvSummaryReport;
-
-impl ReportFormat for CsvReport {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
-    fn about(&self) -> &'static str {
-        "the series over time, a row per interval or sample"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let run = match findings {
-            Findings::Run(run) => Some(run),
-            // The series of several runs lie over each other in time: each run has its own.
-            Findings::Comparison(_) => None,
-        };
-        let series = run.map(|run| &run.timeline.series[..]).unwrap_or_default();
-        let mut head: Vec<String> = HEAD.iter().map(|name| (*name).to_owned()).collect();
-        head.extend(series.iter().map(|s| s.id.to_owned()));
-        write_row(out, &head)?;
-        if let Some(run) = run {
-            for mark in collect_rows(run) {
-                write_row(out, &row_cells(run, &mark))?;
-            }
+fn write_series(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    let run = match findings {
+        Findings::Run(run) => Some(run),
+        // The series of several runs lie over each other in time: each run has its own.
+        Findings::Comparison(_) => None,
+    };
+    let series = run.map(|run| &run.timeline.series[..]).unwrap_or_default();
+    write!(out, "{HEAD}")?;
+    series.iter().try_for_each(|s| write!(out, ",{}", s.id))?;
+    writeln!(out)?;
+    if let Some(run) = run {
+        for mark in collect_rows(run) {
+            write_row(out, &row_cells(run, &mark))?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Columns before those of the series; times in seconds.
-const HEAD: &[&str] = &[
-    "ts_unix",
-    "t_s",
-    "seconds",
-    "variant",
-    "kind",
-    "pass",
-    "pool",
-    "events",
-    "events_per_s",
-    "p50_s",
-    "p95_s",
-    "p99_s",
-    "max_s",
-    "errors",
-    "in_flight",
-    "backlog",
-];
+const HEAD: &str = "ts_unix,t_s,seconds,variant,kind,pass,pool,events,events_per_s,\
+    p50_s,p95_s,p99_s,max_s,errors,in_flight,backlog";
 
 /// Samples that began within this belong to one row: probes look at the same tick one after the other.
 const SAME_TICK_S: f64 = 0.05;
@@ -147,64 +119,30 @@ fn row_cells(findings: &RunFindings, mark: &CsvRow<'_>) -> Vec<String> {
     cells
 }
 
-impl ReportFormat for CsvSummaryReport {
-    fn name(&self) -> &'static str {
-        "csv-summary"
+/// A row per load.
+pub(super) const SUMMARY_FORMAT: ReportFormat =
+    ReportFormat { name: "csv-summary", about: "a row per load", write: write_summary };
+
+fn write_summary(
+    findings: Findings<'_>,
+    _look: ReportStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let costs = findings.results().trials.first().map(|t| &t.cost[..]).unwrap_or_default();
+    write!(out, "{SUMMARY_HEAD}")?;
+    costs.iter().try_for_each(|c| write!(out, ",{}_per_event", c.id))?;
+    writeln!(out)?;
+    for trial in &findings.results().trials {
+        write_row(out, &summary_cells(findings, trial))?;
     }
-    fn about(&self) -> &'static str {
-        "a row per load"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let costs = findings.results().trials.first().map(|t| &t.cost[..]).unwrap_or_default();
-        let mut head: Vec<String> = SUMMARY_HEAD.iter().map(|name| (*name).to_owned()).collect();
-        head.extend(costs.iter().map(|c| format!("{}_per_event", c.id)));
-        write_row(out, &head)?;
-        for trial in &findings.results().trials {
-            write_row(out, &summary_cells(findings, trial))?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
-const SUMMARY_HEAD: &[&str] = &[
-    "run",
-    "trial",
-    "variant",
-    "pass",
-    "pool",
-    "workload",
-    "arrival",
-    "workers",
-    "seconds",
-    "events",
-    "events_per_s",
-    "failed",
-    "response_p50_s",
-    "response_p95_s",
-    "response_p99_s",
-    "response_p999_s",
-    "response_max_s",
-    "service_p50_s",
-    "service_p95_s",
-    "service_p99_s",
-    "service_p999_s",
-    "service_max_s",
-    "lateness_p99_s",
-    "disk_reads",
-    "disk_bytes",
-    "warm_s",
-    "warm_bytes",
-    "times_faster",
-    "void",
-    "unbegun",
-    "unbegun_share",
-    "unbegun_oldest_s",
-];
+const SUMMARY_HEAD: &str = "run,trial,variant,pass,pool,workload,arrival,workers,seconds,events,\
+    events_per_s,failed,response_p50_s,response_p95_s,response_p99_s,response_p999_s,\
+    response_max_s,service_p50_s,service_p95_s,service_p99_s,service_p999_s,service_max_s,\
+    lateness_p99_s,disk_reads,disk_bytes,warm_s,warm_bytes,times_faster,void,unbegun,\
+    unbegun_share,unbegun_oldest_s";
 
 fn summary_cells(findings: Findings<'_>, trial: &TrialFinding) -> Vec<String> {
     let (id, variants) = match findings {

@@ -34,30 +34,18 @@ pub(super) const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The format.
-pub(super) struct HtmlReport;
+pub(super) const FORMAT: ReportFormat =
+    ReportFormat { name: "html", about: "one page with plots, in one file", write: write_html };
 
-impl ReportFormat for HtmlReport {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-    fn about(&self) -> &'static str {
-        "one page with plots, in one file"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        match findings {
-            Findings::Run(run) => {
-                let title = format!("{} \u{b7} sweat", run.head.id);
-                write_page(&title, &run.head.tool_version, sections::page_parts(run), out)
-            }
-            Findings::Comparison(found) => {
-                let parts = comparison::page_parts(found);
-                write_page("comparison \u{b7} sweat", env!("CARGO_PKG_VERSION"), parts, out)
-            }
+fn write_html(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    match findings {
+        Findings::Run(run) => {
+            let title = format!("{} \u{b7} sweat", run.head.id);
+            write_page(&title, &run.head.tool_version, sections::page_parts(run), out)
+        }
+        Findings::Comparison(found) => {
+            let parts = comparison::page_parts(found);
+            write_page("comparison \u{b7} sweat", env!("CARGO_PKG_VERSION"), parts, out)
         }
     }
 }

@@ -21,28 +21,19 @@ use super::{ReportFormat, ReportStyle, format_utc, state_word};
 const SCHEMA: u32 = 1;
 
 /// The format.
-pub(super) struct JsonReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "json",
+    about: "everything for programs (docs/schema/report-v1.json)",
+    write: write_json,
+};
 
-impl ReportFormat for JsonReport {
-    fn name(&self) -> &'static str {
-        "json"
-    }
-    fn about(&self) -> &'static str {
-        "everything for programs (docs/schema/report-v1.json)"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let report = match findings {
-            Findings::Run(findings) => report_json(findings),
-            Findings::Comparison(findings) => comparison::comparison_report(findings),
-        };
-        serde_json::to_writer_pretty(&mut *out, &report)?;
-        writeln!(out)
-    }
+fn write_json(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    let report = match findings {
+        Findings::Run(findings) => report_json(findings),
+        Findings::Comparison(findings) => comparison::comparison_report(findings),
+    };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    writeln!(out)
 }
 
 fn report_json(findings: &RunFindings) -> Value {

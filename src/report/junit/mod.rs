@@ -11,52 +11,42 @@ use crate::archive::RunState;
 use super::{ReportFormat, ReportStyle, format_utc, state_word};
 
 /// The format.
-pub(super) struct JunitReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "junit",
+    about: "the checks as JUnit XML, for a build server",
+    write: write_junit,
+};
 
-impl ReportFormat for JunitReport {
-    fn name(&self) -> &'static str {
-        "junit"
+fn write_junit(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    let results = findings.results();
+    let suite = TestSuite::of(findings);
+    let broken = suite.state != RunState::Done;
+    let of = |verdict: CheckOutcome| suite.checks.iter().filter(|c| c.verdict == verdict).count();
+    let void = usize::from(!broken && results.void_caveat().is_some());
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        suite.checks.len() + 1,
+        of(CheckOutcome::Fail),
+        usize::from(broken),
+        of(CheckOutcome::Unsure) + void,
+        suite.seconds.unwrap_or(0.0)
+    );
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<testsuites name=\"sweat\" {counts}>")?;
+    writeln!(
+        out,
+        "  <testsuite name=\"{}\" {counts} timestamp=\"{}\">",
+        escape_xml(&suite.id),
+        format_utc(suite.started_unix_ns).split('.').next().unwrap_or_default()
+    )?;
+    write_properties(&suite.properties, out)?;
+    let class = escape_xml(&suite.class);
+    write_run(&suite, results, &class, out)?;
+    for check in suite.checks {
+        write_case(check, &class, out)?;
     }
-    fn about(&self) -> &'static str {
-        "the checks as JUnit XML, for a build server"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let results = findings.results();
-        let suite = TestSuite::of(findings);
-        let broken = suite.state != RunState::Done;
-        let of =
-            |verdict: CheckOutcome| suite.checks.iter().filter(|c| c.verdict == verdict).count();
-        let void = usize::from(!broken && results.void_caveat().is_some());
-        let counts = format!(
-            "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-            suite.checks.len() + 1,
-            of(CheckOutcome::Fail),
-            usize::from(broken),
-            of(CheckOutcome::Unsure) + void,
-            suite.seconds.unwrap_or(0.0)
-        );
-        writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-        writeln!(out, "<testsuites name=\"sweat\" {counts}>")?;
-        writeln!(
-            out,
-            "  <testsuite name=\"{}\" {counts} timestamp=\"{}\">",
-            escape_xml(&suite.id),
-            format_utc(suite.started_unix_ns).split('.').next().unwrap_or_default()
-        )?;
-        write_properties(&suite.properties, out)?;
-        let class = escape_xml(&suite.class);
-        write_run(&suite, results, &class, out)?;
-        for check in suite.checks {
-            write_case(check, &class, out)?;
-        }
-        writeln!(out, "    <system-out>{}</system-out>", escape_xml(&results.answer.join(" ")))?;
-        writeln!(out, "  </testsuite>\n</testsuites>")
-    }
+    writeln!(out, "    <system-out>{}</system-out>", escape_xml(&results.answer.join(" ")))?;
+    writeln!(out, "  </testsuite>\n</testsuites>")
 }
 
 /// What is told of a run, or of a comparison of runs.

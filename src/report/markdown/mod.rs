@@ -16,40 +16,35 @@ use super::{ReportFormat, ReportStyle, state_word};
 const MOST: usize = 24;
 
 /// The format.
-pub(super) struct MarkdownReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "markdown",
+    about: "a summary for a ticket or a build's step",
+    write: write_markdown,
+};
 
-impl ReportFormat for MarkdownReport {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-    fn about(&self) -> &'static str {
-        "a summary for a ticket or a build's step"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        match findings {
-            Findings::Run(run) => {
-                write_title(run.head.command.as_str(), &run.head.name, out)?;
-                if let Some(question) = &run.head.question {
-                    writeln!(out, "*{}*\n", escape_markdown(question))?;
-                }
-                write_answer(&run.results, out)?;
-                write_checks(run, out)?;
-                write_results(&run.results, out)?;
-                write_source(&run.head, run.folder.as_deref().unwrap_or(&run.head.id), out)
+fn write_markdown(
+    findings: Findings<'_>,
+    _look: ReportStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match findings {
+        Findings::Run(run) => {
+            write_title(run.head.command.as_str(), &run.head.name, out)?;
+            if let Some(question) = &run.head.question {
+                writeln!(out, "*{}*\n", escape_markdown(question))?;
             }
-            Findings::Comparison(found) => {
-                let [base, other] = &found.sides;
-                write_title("compare", &format!("{} against {}", other.name, base.name), out)?;
-                write_answer(&found.results, out)?;
-                write_results(&found.results, out)?;
-                write_side("Base", base, out)?;
-                write_side("Other", other, out)
-            }
+            write_answer(&run.results, out)?;
+            write_checks(run, out)?;
+            write_results(&run.results, out)?;
+            write_source(&run.head, run.folder.as_deref().unwrap_or(&run.head.id), out)
+        }
+        Findings::Comparison(found) => {
+            let [base, other] = &found.sides;
+            write_title("compare", &format!("{} against {}", other.name, base.name), out)?;
+            write_answer(&found.results, out)?;
+            write_results(&found.results, out)?;
+            write_side("Base", base, out)?;
+            write_side("Other", other, out)
         }
     }
 }

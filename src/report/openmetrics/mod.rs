@@ -14,35 +14,30 @@ use crate::analysis::{
 use super::{ReportFormat, ReportStyle, state_word};
 
 /// The format.
-pub(super) struct OpenMetricsReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "openmetrics",
+    about: "the numbers for a monitor, OpenMetrics text",
+    write: write_metrics,
+};
 
-impl ReportFormat for OpenMetricsReport {
-    fn name(&self) -> &'static str {
-        "openmetrics"
-    }
-    fn about(&self) -> &'static str {
-        "the numbers for a monitor, OpenMetrics text"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        _look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let results = findings.results();
-        let (id, heads, checks) = match findings {
-            Findings::Run(run) => (run.head.id.clone(), vec![&run.head], &run.checks[..]),
-            Findings::Comparison(found) => {
-                (found.joined_ids(), found.runs().map(|run| &run.head).collect(), &[][..])
-            }
-        };
-        let mut text = MetricsText { out: String::new(), run: None };
-        write_runs(&heads, &mut text);
-        text.run = Some(id);
-        write_loads(results, &mut text);
-        write_verdicts(results, checks, &mut text);
-        out.write_all(text.into_text().as_bytes())
-    }
+fn write_metrics(
+    findings: Findings<'_>,
+    _look: ReportStyle,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let results = findings.results();
+    let (id, heads, checks) = match findings {
+        Findings::Run(run) => (run.head.id.clone(), vec![&run.head], &run.checks[..]),
+        Findings::Comparison(found) => {
+            (found.joined_ids(), found.runs().map(|run| &run.head).collect(), &[][..])
+        }
+    };
+    let mut text = MetricsText { out: String::new(), run: None };
+    write_runs(&heads, &mut text);
+    text.run = Some(id);
+    write_loads(results, &mut text);
+    write_verdicts(results, checks, &mut text);
+    out.write_all(text.into_text().as_bytes())
 }
 
 /// The text so far.

@@ -6,12 +6,8 @@ use super::super::{ReportStyle, find_format, samples};
 use crate::analysis::{RunFindings, analyse_run, fixture_runs};
 
 fn written(findings: &RunFindings) -> String {
-    let mut out = Vec::new();
-    find_format("openmetrics")
-        .unwrap()
-        .write(findings.into(), ReportStyle::default(), &mut out)
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    let format = find_format("openmetrics").unwrap();
+    String::from_utf8(format.render(findings, ReportStyle::default())).unwrap()
 }
 
 #[derive(Default)]

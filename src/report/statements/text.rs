@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::super::text::table::{ColumnAlign, TextTable};
+use super::super::text::table::TextTable;
 use super::seen_times;
 use crate::analysis::number_format::{
     UNKNOWN, format_bytes, format_count, format_percent, format_plural, format_time,
@@ -40,19 +40,8 @@ pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::
 }
 
 fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
-    let right = ColumnAlign::Right;
     let mut table = TextTable::new(&[
-        ("digest", ColumnAlign::Left),
-        ("#", right),
-        ("share", right),
-        ("total", right),
-        ("count", right),
-        ("p50", right),
-        ("p95", right),
-        ("p99", right),
-        ("max", right),
-        ("sent", right),
-        ("examined", right),
+        "digest", "#", "share", "total", "count", "p50", "p95", "p99", "max", "sent", "examined",
     ]);
     let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
     let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), format_count);

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::table::{ColumnAlign, TextTable};
-use super::{TerminalStyle, WIDTH, replace_controls, write_paragraph};
+use super::table::TextTable;
+use super::{TerminalStyle, WIDTH, replace_controls, write_painted, write_paragraph};
 use crate::analysis::number_format::{format_number, format_plural};
 use crate::analysis::{
     CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
@@ -30,14 +30,15 @@ pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) 
             || is_best_of(findings, c)
     };
     let mut table = TextTable::new(&[
-        (if several { "variant" } else { "metric" }, ColumnAlign::Left),
-        (if first.paired { "blocks" } else { "runs" }, ColumnAlign::Right),
-        ("change", ColumnAlign::Right),
-        ("95 % interval", ColumnAlign::Right),
-        ("verdict", ColumnAlign::Left),
-        ("p", ColumnAlign::Right),
-        ("can see", ColumnAlign::Right),
-    ]);
+        if several { "variant" } else { "metric" },
+        if first.paired { "blocks" } else { "runs" },
+        "change",
+        "95 % interval",
+        "verdict",
+        "p",
+        "can see",
+    ])
+    .align_left("verdict");
     for comparison in findings.comparisons.iter().filter(shown) {
         table.add_row(comparison_row(comparison, several, first));
     }
@@ -51,7 +52,7 @@ pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) 
             replace_controls(&first.variant)
         )
     };
-    write_paragraph(out, "        ", "        ", &line)?;
+    write_paragraph(out, "        ", &line)?;
     for comparison in findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c)) {
         write_details(comparison, several, out)?;
     }
@@ -155,7 +156,7 @@ fn write_details(
             format_change(rank.ci95.1),
             format_p_value(rank.p)
         );
-        write_paragraph(out, "Check   ", "Check   ", &text)?;
+        write_paragraph(out, "Check   ", &text)?;
     }
     if !several && comparison.pairs.len() > 1 {
         let pairs: Vec<String> = comparison
@@ -165,7 +166,7 @@ fn write_details(
             .collect();
         let label = if comparison.paired { "Blocks  " } else { "Runs    " };
         let text = format!("{}, variant : base: {}", comparison.metric, pairs.join(", "));
-        write_paragraph(out, label, label, &text)?;
+        write_paragraph(out, label, &text)?;
     }
     if let Some(more) = comparison.more_blocks {
         let (one, many) = match comparison.paired {
@@ -174,7 +175,7 @@ fn write_details(
         };
         let more = format_plural(more.into(), one, many);
         let text = format!("{variant}{more} may decide, if runs vary as they did");
-        write_paragraph(out, "More    ", "More    ", &text)?;
+        write_paragraph(out, "More    ", &text)?;
     }
     Ok(())
 }
@@ -186,7 +187,7 @@ fn write_notes(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()>
     for note in deciding.flat_map(|c| &c.notes) {
         if !said.contains(&note.as_str()) {
             said.push(note);
-            write_paragraph(out, "Note    ", "Note    ", note)?;
+            write_paragraph(out, "Note    ", note)?;
         }
     }
     Ok(())
@@ -218,11 +219,11 @@ pub(super) fn write_differences(
         } else {
             paint.colour_level(CaveatLevel::Warn, "Differs ")
         };
-        write_paragraph(out, "Differs ", &painted, &text)?;
+        write_painted(out, "Differs ", &painted, &text)?;
     }
     if all.len() > LISTED {
         let text = format!("and {} more, all in --format json", all.len() - LISTED);
-        write_paragraph(out, "Differs ", "Differs ", &text)?;
+        write_paragraph(out, "Differs ", &text)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::analysis::{
     ComparisonVerdict, FindingResults, LatencySummary, MetricComparison, TrialFinding,
 };
 
-use super::table::{ColumnAlign, TextTable};
+use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
 
 /// Up to so many loads stand one by one even if variants ran several times.
@@ -75,9 +75,9 @@ pub(super) fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io:
     let groups = group_trials(findings);
     let many = findings.trials.len() > FEW.max(groups.len());
     let corner = if many { "median, ms" } else { "response ms" };
-    let mut head = vec![(corner, ColumnAlign::Left)];
-    head.extend(COLUMNS.iter().map(|c| (c.0, ColumnAlign::Right)));
-    head.push(("err", ColumnAlign::Right));
+    let mut head = vec![corner];
+    head.extend(COLUMNS.iter().map(|c| c.0));
+    head.push("err");
     let mut table = TextTable::new(&head);
     if !many {
         for trial in &findings.trials {
@@ -149,18 +149,16 @@ fn write_steps(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()>
 
 /// A table of parts of loads, if there are any.
 fn write_parts(
-    corner: &'static str,
-    columns: &[&'static str],
+    corner: &str,
+    columns: &[&str],
     rows: Vec<Vec<String>>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let mut head = vec![(corner, ColumnAlign::Left)];
     let latencies = ["p50", "p95", "p99", "max", "err"];
-    head.extend(columns.iter().chain(&latencies).map(|name| (*name, ColumnAlign::Right)));
-    let mut table = TextTable::new(&head);
+    let mut table = TextTable::new(&[&[corner], columns, &latencies].concat());
     rows.into_iter().for_each(|row| table.add_row(row));
     writeln!(out)?;
     table.write(WIDTH, out)
@@ -185,7 +183,7 @@ fn write_unbegun(findings: &FindingResults, out: &mut dyn Write) -> io::Result<(
         format_time(unbegun.median_s),
         format_time(unbegun.oldest_s),
     );
-    write_paragraph(out, "", "", &text)
+    write_paragraph(out, "", &text)
 }
 
 fn trials_row(name: String, trials: &[&TrialFinding]) -> Vec<String> {
@@ -255,7 +253,7 @@ pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io
             error.class,
             error.first_text
         );
-        write_paragraph(out, "Error  ", "Error  ", &text)?;
+        write_paragraph(out, "Error  ", &text)?;
     }
     Ok(())
 }

@@ -23,34 +23,25 @@ use crate::archive::ServerRecord;
 
 use super::{ReportFormat, ReportStyle};
 pub(super) use sides::side_facts;
-use table::{ColumnAlign, TextTable};
+use table::TextTable;
 
 /// Columns of a page.
-const WIDTH: usize = 80;
+pub(super) const WIDTH: usize = 80;
 /// Further lines of a paragraph stand at most this far in.
 const INDENT: usize = 10;
 
 /// The format.
-pub(super) struct TextReport;
+pub(super) const FORMAT: ReportFormat = ReportFormat {
+    name: "text",
+    about: "the summary for terminals and tickets, 80 columns",
+    write: write_text,
+};
 
-impl ReportFormat for TextReport {
-    fn name(&self) -> &'static str {
-        "text"
-    }
-    fn about(&self) -> &'static str {
-        "the summary for terminals and tickets, 80 columns"
-    }
-    fn write(
-        &self,
-        findings: Findings<'_>,
-        look: ReportStyle,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let paint = TerminalStyle { on: look.colour };
-        match findings {
-            Findings::Run(findings) => write_run(findings, paint, out),
-            Findings::Comparison(findings) => write_comparison(findings, paint, out),
-        }
+fn write_text(findings: Findings<'_>, look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
+    let paint = TerminalStyle { on: look.colour };
+    match findings {
+        Findings::Run(findings) => write_run(findings, paint, out),
+        Findings::Comparison(findings) => write_comparison(findings, paint, out),
     }
 }
 
@@ -103,7 +94,7 @@ fn write_comparison(
     compare::write_comparisons(results, out)?;
     if !results.comparisons.is_empty() {
         match results.differences.is_empty() {
-            true => write_paragraph(out, "Differs ", "Differs ", "nothing that was recorded")?,
+            true => write_paragraph(out, "Differs ", "nothing that was recorded")?,
             false => compare::write_differences(&results.differences, paint, out)?,
         }
     }
@@ -127,35 +118,6 @@ fn write_end(
     write_caveats(&results.caveats, paint, out)?;
     write_allowed_caveats(&results.allowed, out)?;
     writeln!(out)
-}
-
-/// A table for those who have no findings of one run: the first column holds words, the others numbers.
-pub(super) struct ColumnTable {
-    rows: Vec<Vec<String>>,
-}
-
-impl ColumnTable {
-    pub(super) fn new() -> ColumnTable {
-        ColumnTable { rows: Vec::new() }
-    }
-    pub(super) fn add_row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells.iter().map(|cell| replace_controls(cell)).collect());
-    }
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Some((head, rows)) = self.rows.split_first() else {
-            return Ok(());
-        };
-        let align = |place| if place == 0 { ColumnAlign::Left } else { ColumnAlign::Right };
-        let head: Vec<(&str, ColumnAlign)> =
-            head.iter().enumerate().map(|(place, name)| (name.as_str(), align(place))).collect();
-        let mut table = TextTable::new(&head);
-        rows.iter().for_each(|row| table.add_row(row.clone()));
-        table.write(WIDTH, out)
-    }
-    /// A paragraph after a label.
-    pub(super) fn write_labelled(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-        write_paragraph(out, label, label, text)
-    }
 }
 
 /// Colours, if wanted.
@@ -206,7 +168,12 @@ fn wrap_text(text: &str, label: usize, indent: usize) -> Vec<String> {
 }
 
 /// A paragraph after a label; further lines stand below the text.
-fn write_paragraph(out: &mut dyn Write, label: &str, painted: &str, text: &str) -> io::Result<()> {
+pub(super) fn write_paragraph(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    write_painted(out, label, label, text)
+}
+
+/// The same with a label in colours.
+fn write_painted(out: &mut dyn Write, label: &str, painted: &str, text: &str) -> io::Result<()> {
     let length = label.chars().count();
     write!(out, "{painted}")?;
     for line in wrap_text(text, length, length.min(INDENT)) {
@@ -222,19 +189,19 @@ fn write_answer(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if let Some(question) = question {
-        write_paragraph(out, "Question: ", &paint.bold("Question: "), &replace_controls(question))?;
+        write_painted(out, "Question: ", &paint.bold("Question: "), &replace_controls(question))?;
     }
     if let Some(void) = results.void_caveat() {
         let text = format!("{} [{}]", void.evidence, void.id);
         let label = format!("{}: ", results.void_word());
-        write_paragraph(out, &label, &paint.colour_level(CaveatLevel::Void, &label), &text)?;
+        write_painted(out, &label, &paint.colour_level(CaveatLevel::Void, &label), &text)?;
     }
     let answer = results.answer.join(" ");
     if results.void_caveat().is_none() || !paint.on {
-        return write_paragraph(out, "Answer: ", &paint.bold("Answer: "), &answer);
+        return write_painted(out, "Answer: ", &paint.bold("Answer: "), &answer);
     }
     let mut lines = Vec::new();
-    write_paragraph(&mut lines, "Answer: ", "Answer: ", &answer)?;
+    write_paragraph(&mut lines, "Answer: ", &answer)?;
     let lines = String::from_utf8_lossy(&lines);
     lines.lines().try_for_each(|line| writeln!(out, "{}", paint.dim(line)))
 }
@@ -242,15 +209,7 @@ fn write_answer(
 /// What warming cost and brought, a row per variant.
 fn variants_table(findings: &RunFindings) -> TextTable {
     let mut table = TextTable::new(&[
-        ("variant", ColumnAlign::Left),
-        ("warm s", ColumnAlign::Right),
-        ("warm MiB", ColumnAlign::Right),
-        ("1st s", ColumnAlign::Right),
-        ("reads", ColumnAlign::Right),
-        ("MiB", ColumnAlign::Right),
-        ("faster", ColumnAlign::Right),
-        ("2nd s", ColumnAlign::Right),
-        ("reads", ColumnAlign::Right),
+        "variant", "warm s", "warm MiB", "1st s", "reads", "MiB", "faster", "2nd s", "reads",
     ]);
     for variant in &findings.variants {
         table.add_row(variant_row(findings, variant));
@@ -263,7 +222,7 @@ fn write_warm_notes(findings: &RunFindings, out: &mut dyn Write) -> io::Result<(
     for phase in &findings.timeline.phases {
         for note in phase.warmed.iter().flat_map(|w| &w.notes) {
             let label = format!("{}: ", replace_controls(&phase.variant));
-            write_paragraph(out, &label, &label, note)?;
+            write_paragraph(out, &label, note)?;
         }
     }
     Ok(())
@@ -313,7 +272,7 @@ fn write_details(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
             return Ok(());
         }
         let label = format!("{label:10}");
-        write_paragraph(out, &label, &label, &text)
+        write_paragraph(out, &label, &text)
     };
     line("service", latency(&trial.service))?;
     line("lateness", latency(&trial.lateness))?;
@@ -346,7 +305,7 @@ fn write_caveats(caveats: &[Caveat], paint: TerminalStyle, out: &mut dyn Write) 
     for caveat in caveats {
         let label = format!("{} [{}] ", caveat.level.as_str(), caveat.id);
         let text = format!("{} - {}", caveat.evidence, caveat.remedy);
-        write_paragraph(out, &label, &paint.colour_level(caveat.level, &label), &text)?;
+        write_painted(out, &label, &paint.colour_level(caveat.level, &label), &text)?;
     }
     Ok(())
 }
@@ -358,17 +317,17 @@ fn write_allowed_caveats(caveats: &[Caveat], out: &mut dyn Write) -> io::Result<
     }
     let words = caveats.iter().map(|c| format!("{} ({})", c.id, c.level.as_str()));
     let label = format!("{} allowed by the user: ", caveats.len());
-    write_paragraph(out, &label, &label, &words.collect::<Vec<_>>().join(", "))
+    write_paragraph(out, &label, &words.collect::<Vec<_>>().join(", "))
 }
 
 /// What was measured, and where the record lies.
 fn write_run_facts(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let head = &findings.head;
     if let Some(server) = &head.server {
-        write_paragraph(out, "Server ", "Server ", &describe_server(server))?;
+        write_paragraph(out, "Server ", &describe_server(server))?;
     }
     if let Some(text) = describe_data(&findings.data) {
-        write_paragraph(out, "Data   ", "Data   ", &text)?;
+        write_paragraph(out, "Data   ", &text)?;
     }
     let folder = findings.folder.as_deref().unwrap_or(&head.id);
     if !folder.is_empty() {

@@ -11,7 +11,7 @@ use crate::analysis::{
     ReplayFinding, RunFindings,
 };
 
-use super::table::{ColumnAlign, TextTable};
+use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
 
 /// Classes that are always shown, those that took most time.
@@ -40,7 +40,7 @@ pub(super) fn write_replays(findings: &RunFindings, out: &mut dyn Write) -> io::
         }
         write_left_out(replay, out)?;
         for note in &replay.notes {
-            write_paragraph(out, "replay    ", "replay    ", note)?;
+            write_paragraph(out, "replay    ", note)?;
         }
     }
     Ok(())
@@ -70,7 +70,7 @@ fn write_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> 
     table.write(WIDTH, out)?;
     for (place, class) in &shown {
         let label = format!("#{:<8} ", place + 1);
-        write_paragraph(out, &label, &label, &describe_class(class))?;
+        write_paragraph(out, &label, &describe_class(class))?;
     }
     let more = replay.classes.len() - shown.len();
     if more > 0 {
@@ -85,19 +85,8 @@ fn write_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> 
 
 /// A row is a class: a number, a count, three percentiles twice, the change, the verdict.
 fn class_table(second: &str) -> TextTable {
-    let right = ColumnAlign::Right;
-    TextTable::new(&[
-        ("ms", ColumnAlign::Left),
-        (second, right),
-        ("p50", right),
-        ("now", right),
-        ("p95", right),
-        ("now", right),
-        ("p99", right),
-        ("now", right),
-        ("change", right),
-        ("verdict", ColumnAlign::Left),
-    ])
+    TextTable::new(&["ms", second, "p50", "now", "p95", "now", "p99", "now", "change", "verdict"])
+        .align_left("verdict")
 }
 
 fn latency_cells(
@@ -172,7 +161,7 @@ fn write_failing_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Res
             truncate_text(&class.digest, 120),
             describe_errors(class).unwrap_or_default()
         );
-        write_paragraph(out, "new       ", "new       ", &text)?;
+        write_paragraph(out, "new       ", &text)?;
     }
     Ok(())
 }
@@ -191,12 +180,8 @@ fn write_lag_histogram(replay: &ReplayFinding, out: &mut dyn Write) -> io::Resul
         }
     }
     writeln!(out)?;
-    let mut table = TextTable::new(&[
-        ("lag behind the schedule", ColumnAlign::Left),
-        ("statements", ColumnAlign::Right),
-        ("share", ColumnAlign::Right),
-        ("", ColumnAlign::Left),
-    ]);
+    let mut table =
+        TextTable::new(&["lag behind the schedule", "statements", "share", ""]).align_left("");
     let mut from = None;
     for (edge, number) in &bins {
         let share = *number as f64 / replay.lag.events.max(1) as f64;
@@ -223,7 +208,7 @@ fn write_left_out(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()>
             format!(" - line {line}: {}", truncate_text(text, 100))
         });
         let label = format!("left out  {:>9}  ", format_count(reason.count));
-        write_paragraph(out, &label, &label, &format!("{}{example}", reason.reason))?;
+        write_paragraph(out, &label, &format!("{}{example}", reason.reason))?;
     }
     let more = replay.reasons.iter().skip(REASONS);
     let (reasons, records) = more.fold((0, 0), |(n, sum), one| (n + 1, sum + one.count));
@@ -279,7 +264,7 @@ pub(super) fn write_changes(all: &[ReplayChange], out: &mut dyn Write) -> io::Re
                 ));
             }
             parts.extend(one.change.notes.iter().cloned());
-            write_paragraph(out, &label, &label, &parts.join(" - "))?;
+            write_paragraph(out, &label, &parts.join(" - "))?;
         }
     }
     Ok(())

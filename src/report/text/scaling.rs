@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::table::{ColumnAlign, TextTable};
+use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{UNKNOWN, format_number, format_percent, number_or_dash};
 use crate::analysis::{CapacityFinding, ScalingFinding, ScalingShape};
@@ -19,7 +19,7 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
             format_small(law.kappa),
             format_args!("{:.4}", law.r2),
         );
-        write_paragraph(out, "law    ", "law    ", &text)?;
+        write_paragraph(out, "law    ", &text)?;
     }
     if let (Some((n, low, high)), Some((rate, slow, fast))) = (scaling.peak_n, scaling.peak_rate) {
         let text = format!(
@@ -31,7 +31,7 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
             format_number(slow),
             format_number(fast),
         );
-        write_paragraph(out, "peak   ", "peak   ", &text)?;
+        write_paragraph(out, "peak   ", &text)?;
     }
     if let Some((one, ceiling)) = scaling.two_lines {
         let better = match scaling.better {
@@ -44,7 +44,7 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
             format_number(one),
             format_number(ceiling)
         );
-        write_paragraph(out, "lines  ", "lines  ", &text)?;
+        write_paragraph(out, "lines  ", &text)?;
     }
     write_notes(&scaling.notes, out)
 }
@@ -56,14 +56,14 @@ fn format_small(value: f64) -> String {
 
 fn points_table(scaling: &ScalingFinding) -> TextTable {
     let mut table = TextTable::new(&[
-        (&*scaling.axis, ColumnAlign::Left),
-        ("load", ColumnAlign::Right),
-        ("events/s", ColumnAlign::Right),
-        ("95 % from", ColumnAlign::Right),
-        ("to", ColumnAlign::Right),
-        ("p99 ms", ColumnAlign::Right),
-        ("running", ColumnAlign::Right),
-        ("linear", ColumnAlign::Right),
+        &*scaling.axis,
+        "load",
+        "events/s",
+        "95 % from",
+        "to",
+        "p99 ms",
+        "running",
+        "linear",
     ]);
     for point in &scaling.points {
         let (low, high) = point.events_per_s.ci95.unzip();
@@ -92,13 +92,8 @@ fn format_value(value: f64) -> String {
 
 /// The steps of a search.
 pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = TextTable::new(&[
-        ("step", ColumnAlign::Left),
-        ("offered/s", ColumnAlign::Right),
-        ("done/s", ColumnAlign::Right),
-        ("p99 ms", ColumnAlign::Right),
-        ("verdict", ColumnAlign::Left),
-    ]);
+    let mut table =
+        TextTable::new(&["step", "offered/s", "done/s", "p99 ms", "verdict"]).align_left("verdict");
     for step in &capacity.steps {
         table.add_row(vec![
             replace_controls(&step.phase),
@@ -114,7 +109,7 @@ pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) ->
 
 fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
     for note in notes {
-        write_paragraph(out, "note   ", "note   ", note)?;
+        write_paragraph(out, "note   ", note)?;
     }
     Ok(())
 }
@@ -173,13 +168,12 @@ mod tests {
     #[test]
     fn a_search_is_a_table_of_its_steps() {
         let step = |phase: &str, offered: Option<f64>, outcome: StepOutcome| CapacityStep {
-            trial: 0,
             phase: phase.to_owned(),
             offered_per_s: offered,
             achieved_per_s: offered.unwrap_or(12_345.0),
             p99_s: Some(0.0123),
             outcome,
-            why: String::new(),
+            ..CapacityStep::default()
         };
         let found = CapacityFinding {
             steps: vec![

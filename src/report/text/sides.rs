@@ -12,12 +12,12 @@ const LISTED: usize = 8;
 pub(super) fn write_sides(sides: &[ComparedSide; 2], out: &mut dyn Write) -> io::Result<()> {
     for (place, side) in sides.iter().enumerate() {
         let label = if place == 0 { "Base   " } else { "Other  " };
-        write_paragraph(out, label, label, &side.name)?;
+        write_paragraph(out, label, &side.name)?;
         for (run, facts) in side_facts(side) {
             writeln!(out, "Run    {}", replace_controls(&run.head.id))?;
             for (name, text) in facts {
                 let label = format!("  {name:<8} ");
-                write_paragraph(out, &label, &label, &text)?;
+                write_paragraph(out, &label, &text)?;
             }
         }
     }

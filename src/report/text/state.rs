@@ -11,7 +11,7 @@ use crate::analysis::{
 };
 
 use super::loads::trial_name;
-use super::{TerminalStyle, write_paragraph};
+use super::{TerminalStyle, write_painted, write_paragraph};
 
 /// Most loads that are told of one by one.
 const MOST: usize = 4;
@@ -30,7 +30,7 @@ pub(super) fn write_checks(
         };
         let why = if check.why.is_empty() { String::new() } else { format!(" ({})", check.why) };
         let text = format!("{}: {}{why}", check.text, check.value);
-        write_paragraph(out, &label, &painted, &text)?;
+        write_painted(out, &label, &painted, &text)?;
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ pub(super) fn write_state(
     let mut last = "";
     for (label, text) in all {
         let shown = if label == last { " ".repeat(label.len()) } else { label.to_owned() };
-        write_paragraph(out, &shown, &shown, &text)?;
+        write_paragraph(out, &shown, &text)?;
         last = label;
     }
     Ok(())

@@ -2,12 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Where a cell's text stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum ColumnAlign {
-    Left,
-    Right,
-}
+use super::replace_controls;
 
 /// The first column never gets narrower than this.
 const NARROWEST: usize = 8;
@@ -27,24 +22,32 @@ fn shorten_cell(text: &str, width: usize) -> String {
         .collect()
 }
 
-/// Head and rows of cells.
+/// Head and rows of cells. The first column stands at the left, the others at the right if nothing else is said.
 pub(in crate::report) struct TextTable {
-    aligns: Vec<ColumnAlign>,
+    left: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl TextTable {
     /// An empty table with these columns.
-    pub(in crate::report) fn new(columns: &[(&str, ColumnAlign)]) -> TextTable {
+    pub(in crate::report) fn new<T: AsRef<str>>(head: &[T]) -> TextTable {
         TextTable {
-            aligns: columns.iter().map(|c| c.1).collect(),
-            rows: vec![columns.iter().map(|c| c.0.to_owned()).collect()],
+            left: (0..head.len()).map(|column| column == 0).collect(),
+            rows: vec![head.iter().map(|name| replace_controls(name.as_ref())).collect()],
         }
+    }
+
+    /// The column of this name stands at the left too.
+    pub(in crate::report) fn align_left(mut self, name: &str) -> TextTable {
+        for (left, head) in self.left.iter_mut().zip(&self.rows[0]) {
+            *left |= head == name;
+        }
+        self
     }
 
     /// Adds a row with a cell for each column.
     pub(in crate::report) fn add_row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| replace_controls(cell)).collect());
     }
 
     /// Writes it, two spaces between columns, nothing behind the last. If it is wider than the page, the first
@@ -53,7 +56,7 @@ impl TextTable {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
         };
-        let mut widths: Vec<usize> = (0..self.aligns.len()).map(width).collect();
+        let mut widths: Vec<usize> = (0..self.left.len()).map(width).collect();
         let total = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
         widths[0] = widths[0].saturating_sub(total.saturating_sub(page)).max(NARROWEST);
         for row in &self.rows {
@@ -64,9 +67,9 @@ impl TextTable {
                 }
                 let width = widths[column];
                 let cell = shorten_cell(cell, width);
-                line += &match self.aligns[column] {
-                    ColumnAlign::Left => format!("{cell:<width$}"),
-                    ColumnAlign::Right => format!("{cell:>width$}"),
+                line += &match self.left[column] {
+                    true => format!("{cell:<width$}"),
+                    false => format!("{cell:>width$}"),
                 };
             }
             writeln!(out, "{}", line.trim_end())?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::table::{ColumnAlign, TextTable};
+use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
 use crate::analysis::number_format::{
     UNKNOWN, format_count, format_number, format_percent, format_time_in_steps, number_or_dash,
@@ -24,12 +24,12 @@ pub(super) fn write_waits(findings: &RunFindings, out: &mut dyn Write) -> io::Re
     for (label, notes) in alone.chain(grouped) {
         let label = format!("{label}: ");
         for note in notes {
-            write_paragraph(out, &label, &label, note)?;
+            write_paragraph(out, &label, note)?;
         }
     }
     write_timer(first, out)?;
     if let Some(cost) = &findings.watch_cost {
-        write_paragraph(out, "looking   ", "looking   ", &cost.words)?;
+        write_paragraph(out, "looking   ", &cost.words)?;
     }
     Ok(())
 }
@@ -50,17 +50,8 @@ fn instrument_label(instrument: &str, value: &str) -> String {
 }
 
 fn waits_table(waits: &[WaitFinding]) -> TextTable {
-    let mut table = TextTable::new(&[
-        ("waits", ColumnAlign::Left),
-        ("number", ColumnAlign::Right),
-        ("total", ColumnAlign::Right),
-        ("mean", ColumnAlign::Right),
-        ("p50", ColumnAlign::Right),
-        ("p90", ColumnAlign::Right),
-        ("p99", ColumnAlign::Right),
-        ("max", ColumnAlign::Right),
-        ("of", ColumnAlign::Right),
-    ]);
+    let mut table =
+        TextTable::new(&["waits", "number", "total", "mean", "p50", "p90", "p99", "max", "of"]);
     for wait in waits {
         let step = wait.tick_s.unwrap_or(0.0);
         let shown = |v: Option<f64>| {
@@ -100,7 +91,7 @@ fn write_variants(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()>
         variants_table(&instrument_label(instrument, ""), &of, step).write(WIDTH, out)?;
         for group in of.iter().filter(|group| !group.words.is_empty()) {
             let label = format!("{}: ", group_label(group));
-            write_paragraph(out, &label, &label, &group.words)?;
+            write_paragraph(out, &label, &group.words)?;
         }
     }
     Ok(())
@@ -109,15 +100,15 @@ fn write_variants(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()>
 /// Medians over the loads of each variant, and the range of the means.
 fn variants_table(title: &str, groups: &[&WaitGroup], step: f64) -> TextTable {
     let mut table = TextTable::new(&[
-        (title, ColumnAlign::Left),
-        ("loads", ColumnAlign::Right),
-        ("mean wait", ColumnAlign::Right),
-        ("from", ColumnAlign::Right),
-        ("to", ColumnAlign::Right),
-        ("p50", ColumnAlign::Right),
-        ("p99", ColumnAlign::Right),
-        ("waits/s", ColumnAlign::Right),
-        ("events/s", ColumnAlign::Right),
+        title,
+        "loads",
+        "mean wait",
+        "from",
+        "to",
+        "p50",
+        "p99",
+        "waits/s",
+        "events/s",
     ]);
     let shown =
         |v: Option<f64>| v.map_or_else(|| UNKNOWN.to_owned(), |v| format_time_in_steps(v, step));
@@ -156,5 +147,5 @@ fn write_timer(wait: &WaitFinding, out: &mut dyn Write) -> io::Result<()> {
         None => "its seconds were not held against ours, for lack of rows".to_owned(),
     };
     let text = format!("picoseconds by the server, {tick}; {clock}");
-    write_paragraph(out, "timer     ", "timer     ", &text)
+    write_paragraph(out, "timer     ", &text)
 }
