@@ -37,23 +37,6 @@ pub fn mad(values: &[f64]) -> Option<f64> {
     Some(MAD_TO_SIGMA * median_in_place(&mut distances)?)
 }
 
-/// The quantile `q` (0 to 1) with linear interpolation between neighbours; `None` of nothing.
-pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = q.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
-    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    Some(low + (high - low) * at.fract())
-}
-
-/// Tukey's fences: `reach` times the distance of the quartiles below the lower and above the upper one. With a reach
-/// of 1.5 about 0.7 % of normal values lie outside, with 3 almost none. `None` of nothing.
-pub fn tukey_fences(values: &[f64], reach: f64) -> Option<(f64, f64)> {
-    let (low, high) = (quantile(values, 0.25)?, quantile(values, 0.75)?);
-    let width = reach * (high - low);
-    Some((low - width, high + width))
-}
-
 /// The median of the values around each place: `window` of them where there are so many on both sides, fewer at the
 /// edges. An even window counts as the next odd one. As long as `values`; a window of `w` costs about the move of
 /// `w/2` numbers per place, so that 100 000 places take some milliseconds.
@@ -115,15 +98,6 @@ mod tests {
         assert_eq!(mad(&calm), mad(&wild));
         assert_eq!(mad(&[4.0; 9]), Some(0.0));
         assert_eq!(mad(&[]), None);
-    }
-
-    #[test]
-    fn quartiles_and_fences() {
-        let values: Vec<f64> = (0..=100).map(f64::from).collect();
-        assert_eq!(quantile(&values, 0.25), Some(25.0));
-        assert_eq!(quantile(&[1.0, 2.0], 0.75), Some(1.75));
-        assert_eq!(quantile(&[], 0.5), None);
-        assert_eq!(tukey_fences(&values, 1.5), Some((-50.0, 150.0)));
     }
 
     #[test]

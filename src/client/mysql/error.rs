@@ -85,10 +85,6 @@ impl Error {
     pub(super) fn is_given_up(&self) -> bool {
         matches!(self, Error::Abandoned | Error::Lost { code: TIMED_OUT, .. })
     }
-    /// Whether the session this came from can go on.
-    pub fn session_lives(&self) -> bool {
-        matches!(self, Error::Server { .. })
-    }
     /// The server's number, if the server said it.
     pub fn server_code(&self) -> Option<u16> {
         match self {

@@ -70,21 +70,6 @@ pub struct SandboxOptions {
     pub stop: Stop,
 }
 
-impl SandboxOptions {
-    /// A sandbox in the usual place that ends with the value.
-    ///
-    /// # Errors
-    /// When there is no place to write to.
-    pub fn throw_away(stop: &Stop) -> anyhow::Result<SandboxOptions> {
-        Ok(SandboxOptions {
-            home: HomeFolders::find()?,
-            name: None,
-            life: Lifetime::ThrowAway,
-            stop: stop.clone(),
-        })
-    }
-}
-
 /// A server of our own. Dropping it ends it as its [`Lifetime`] says.
 #[derive(Debug)]
 pub struct Sandbox {
