@@ -32,6 +32,14 @@ pub(super) fn number_table(head: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// A table of rows whose cells have the names of their columns; nothing without rows.
+pub(super) fn named_table(rows: &[Vec<(&str, String)>]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let head: Vec<&str> = first.iter().map(|(name, _)| *name).collect();
+    let cells = |row: &Vec<(&str, String)>| row.iter().map(|(_, cell)| cell.clone()).collect();
+    number_table(&head, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
 /// A table of words.
 pub(super) fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
     number_table(head, rows).replace(" class=\"number\" align=\"right\"", "")
@@ -39,7 +47,7 @@ pub(super) fn text_table(head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// The variants against each other.
 pub(super) fn variants_table(findings: &RunFindings) -> String {
-    let rows: Vec<Vec<String>> = findings
+    let rows: Vec<_> = findings
         .variants
         .iter()
         .map(|variant| {
@@ -47,32 +55,23 @@ pub(super) fn variants_table(findings: &RunFindings) -> String {
             let (first, second) = (trial(variant.first), trial(variant.second));
             let mebibytes = |b: Option<f64>| number_or_dash(b.map(|b| b / 1_048_576.0));
             vec![
-                variant.variant.clone(),
-                number_or_dash(variant.warm_s),
-                mebibytes(variant.warm_bytes),
-                number_or_dash(first.map(|t| t.seconds)),
-                format_reads(first),
-                mebibytes(first.and_then(|t| t.disk_bytes).map(|c| c.value)),
-                variant.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), format_ratio),
-                number_or_dash(variant.until_first_done_s),
-                number_or_dash(second.map(|t| t.seconds)),
-                format_reads(second),
+                ("variant", variant.variant.clone()),
+                ("warming, s", number_or_dash(variant.warm_s)),
+                ("read, MiB", mebibytes(variant.warm_bytes)),
+                ("first run, s", number_or_dash(first.map(|t| t.seconds))),
+                ("page reads", format_reads(first)),
+                ("read, MiB", mebibytes(first.and_then(|t| t.disk_bytes).map(|c| c.value))),
+                (
+                    "times faster",
+                    variant.times_faster.value.map_or_else(|| UNKNOWN.to_owned(), format_ratio),
+                ),
+                ("warming + first, s", number_or_dash(variant.until_first_done_s)),
+                ("second run, s", number_or_dash(second.map(|t| t.seconds))),
+                ("page reads", format_reads(second)),
             ]
         })
         .collect();
-    let head = [
-        "variant",
-        "warming, s",
-        "read, MiB",
-        "first run, s",
-        "page reads",
-        "read, MiB",
-        "times faster",
-        "warming + first, s",
-        "second run, s",
-        "page reads",
-    ];
-    number_table(&head, &rows)
+    named_table(&rows)
 }
 
 fn format_reads(trial: Option<&TrialFinding>) -> String {
@@ -93,29 +92,28 @@ pub(super) fn trials_table(findings: &FindingResults) -> String {
             let first = what == "response";
             let only_first = |text: String| if first { text } else { String::new() };
             rows.push(vec![
-                if first { name.clone() } else { String::new() },
-                only_first(format_number(trial.seconds)),
-                only_first(format_count(trial.events)),
-                only_first(number_or_dash(trial.events_per_s.value)),
-                only_first(format_count(trial.failed)),
-                match trial.unbegun {
-                    Some(_) if first => format!("{what}, at least"),
-                    _ => what.to_owned(),
-                },
-                ms(latency.mean_s),
-                ms(latency.p50_s),
-                ms(latency.p95_s),
-                ms(latency.p99_s),
-                ms(latency.p999_s),
-                ms(latency.max_s),
+                ("load", if first { name.clone() } else { String::new() }),
+                ("seconds", only_first(format_number(trial.seconds))),
+                ("events", only_first(format_count(trial.events))),
+                ("events/s", only_first(number_or_dash(trial.events_per_s.value))),
+                ("failed", only_first(format_count(trial.failed))),
+                (
+                    "ms",
+                    match trial.unbegun {
+                        Some(_) if first => format!("{what}, at least"),
+                        _ => what.to_owned(),
+                    },
+                ),
+                ("mean", ms(latency.mean_s)),
+                ("p50", ms(latency.p50_s)),
+                ("p95", ms(latency.p95_s)),
+                ("p99", ms(latency.p99_s)),
+                ("p99.9", ms(latency.p999_s)),
+                ("max", ms(latency.max_s)),
             ]);
         }
     }
-    let head = [
-        "load", "seconds", "events", "events/s", "failed", "ms", "mean", "p50", "p95", "p99",
-        "p99.9", "max",
-    ];
-    number_table(&head, &rows)
+    named_table(&rows)
 }
 
 /// Costs per event, a row per cost, a column per load.
@@ -148,23 +146,20 @@ pub(super) fn classes_table(findings: &FindingResults) -> String {
         for class in &trial.classes {
             let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
             rows.push(vec![
-                format!("{} \u{b7} {}", run_plots::trial_name(findings, place), class.name),
-                format_count(class.response.events),
-                ms(class.response.p50_s),
-                ms(class.response.p95_s),
-                ms(class.response.p99_s),
-                ms(class.response.max_s),
-                format_count(class.failed.events),
+                (
+                    "load \u{b7} class",
+                    format!("{} \u{b7} {}", run_plots::trial_name(findings, place), class.name),
+                ),
+                ("events", format_count(class.response.events)),
+                ("p50 ms", ms(class.response.p50_s)),
+                ("p95 ms", ms(class.response.p95_s)),
+                ("p99 ms", ms(class.response.p99_s)),
+                ("max ms", ms(class.response.max_s)),
+                ("failed", format_count(class.failed.events)),
             ]);
         }
     }
-    if rows.is_empty() {
-        return String::new();
-    }
-    number_table(
-        &["load \u{b7} class", "events", "p50 ms", "p95 ms", "p99 ms", "max ms", "failed"],
-        &rows,
-    )
+    named_table(&rows)
 }
 
 /// Errors by class and code.
@@ -203,19 +198,16 @@ pub(super) fn plot_table(findings: &RunFindings, plot: &Plot) -> String {
             values.sort_by(f64::total_cmp);
             let word = |value: f64| super::format_value(value, plot.measure);
             rows.push(vec![
-                run_plots::phase_name(findings, phase),
-                format_number(from.max(0.0)),
-                format_number(to),
-                curve.name.clone(),
-                format_count(values.len() as u64),
-                word(values[0]),
-                word(values[(values.len() - 1) / 2]),
-                word(values[values.len() - 1]),
+                ("step", run_plots::phase_name(findings, phase)),
+                ("from s", format_number(from.max(0.0))),
+                ("to s", format_number(to)),
+                ("curve", curve.name.clone()),
+                ("points", format_count(values.len() as u64)),
+                ("lowest", word(values[0])),
+                ("median", word(values[(values.len() - 1) / 2])),
+                ("highest", word(values[values.len() - 1])),
             ]);
         }
     }
-    number_table(
-        &["step", "from s", "to s", "curve", "points", "lowest", "median", "highest"],
-        &rows,
-    )
+    named_table(&rows)
 }

@@ -51,33 +51,28 @@ pub(super) fn comparisons_section(findings: &FindingResults) -> String {
         );
         let more = c.more_blocks.map_or_else(String::new, |n| format!("{n} more"));
         vec![
-            if c.variant.is_empty() {
-                c.metric.clone()
-            } else {
-                format!("{} \u{b7} {}", c.variant, c.metric)
-            },
-            format_change(c.ratio.value),
-            interval,
-            c.verdict.as_str().to_owned(),
-            c.p.map_or_else(|| UNKNOWN.to_owned(), format_probability),
-            c.signed_rank.map_or_else(|| UNKNOWN.to_owned(), |r| format_probability(r.p)),
-            c.ratio.runs.to_string(),
-            c.detectable.map_or_else(|| UNKNOWN.to_owned(), format_percent),
-            more,
+            (
+                "metric",
+                if c.variant.is_empty() {
+                    c.metric.clone()
+                } else {
+                    format!("{} \u{b7} {}", c.variant, c.metric)
+                },
+            ),
+            ("change", format_change(c.ratio.value)),
+            ("95 % interval", interval),
+            ("verdict", c.verdict.as_str().to_owned()),
+            ("p", c.p.map_or_else(|| UNKNOWN.to_owned(), format_probability)),
+            (
+                "p by ranks",
+                c.signed_rank.map_or_else(|| UNKNOWN.to_owned(), |r| format_probability(r.p)),
+            ),
+            ("blocks", c.ratio.runs.to_string()),
+            ("would have shown", c.detectable.map_or_else(|| UNKNOWN.to_owned(), format_percent)),
+            ("to decide", more),
         ]
     };
-    let rows: Vec<Vec<String>> = all.iter().map(row).collect();
-    let head = [
-        "metric",
-        "change",
-        "95 % interval",
-        "verdict",
-        "p",
-        "p by ranks",
-        "blocks",
-        "would have shown",
-        "to decide",
-    ];
+    let rows: Vec<_> = all.iter().map(row).collect();
     let notes: String = all
         .iter()
         .flat_map(|c| c.notes.iter().map(move |n| (c, n)))
@@ -94,7 +89,7 @@ pub(super) fn comparisons_section(findings: &FindingResults) -> String {
          grey zone a difference does not matter. The metric in bold decides.</p>{notes}</section>",
         escape_html(&all[0].base),
         effects::comparisons_svg(findings),
-        tables::number_table(&head, &rows)
+        tables::named_table(&rows)
     )
 }
 
@@ -136,34 +131,31 @@ pub(super) fn steady_table(findings: &FindingResults) -> String {
             (level, _) => number_or_dash(level),
         };
         Some(vec![
-            run_plots::trial_name(findings, place),
-            steady.verdict.as_str().to_owned(),
-            seconds(steady.t0_s),
-            level,
-            steady.drift.map_or_else(|| UNKNOWN.to_owned(), |d| format_change(Some(1.0 + d))),
-            number_or_dash(steady.n_eff),
-            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_count(s.events.len() as u64)),
-            stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_percent(s.lost_share)),
-            seconds(stalls.and_then(|s| s.period_s)),
-            seconds(stalls.and_then(|s| s.longest_silence_s)),
+            ("load", run_plots::trial_name(findings, place)),
+            ("steady?", steady.verdict.as_str().to_owned()),
+            ("T0", seconds(steady.t0_s)),
+            ("events/s from T0", level),
+            (
+                "drift",
+                steady.drift.map_or_else(|| UNKNOWN.to_owned(), |d| format_change(Some(1.0 + d))),
+            ),
+            ("n eff.", number_or_dash(steady.n_eff)),
+            (
+                "stalls",
+                stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_count(s.events.len() as u64)),
+            ),
+            (
+                "work lost",
+                stalls.map_or_else(|| UNKNOWN.to_owned(), |s| format_percent(s.lost_share)),
+            ),
+            ("one each", seconds(stalls.and_then(|s| s.period_s))),
+            ("longest silence", seconds(stalls.and_then(|s| s.longest_silence_s))),
         ])
     };
-    let rows: Vec<Vec<String>> = findings.trials.iter().enumerate().filter_map(row).collect();
+    let rows: Vec<_> = findings.trials.iter().enumerate().filter_map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let head = [
-        "load",
-        "steady?",
-        "T0",
-        "events/s from T0",
-        "drift",
-        "n eff.",
-        "stalls",
-        "work lost",
-        "one each",
-        "longest silence",
-    ];
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
     for (place, trial) in findings.trials.iter().enumerate() {
         for line in steady_reasons(trial) {
@@ -186,7 +178,7 @@ pub(super) fn steady_table(findings: &FindingResults) -> String {
         "" => String::new(),
         causes => format!("<ul class=\"small notes\">{causes}</ul>"),
     };
-    format!("<h3>Steady state and stalls</h3>{}{causes}", tables::number_table(&head, &rows))
+    format!("<h3>Steady state and stalls</h3>{}{causes}", tables::named_table(&rows))
 }
 
 /// Why a load is not steady, and what its stalls came with.
@@ -216,21 +208,19 @@ pub(super) fn waits_section(findings: &RunFindings) -> String {
         };
         let coverage = w.coverage.map(|c| format!(", {}", format_percent(c))).unwrap_or_default();
         vec![
-            name,
-            w.value.clone(),
-            format_count(w.count),
-            format_time(w.total_s),
-            t(w.average_s),
-            t(w.p50_s),
-            t(w.p90_s),
-            t(w.p99_s),
-            t(w.max_s),
-            format!("{}{coverage}", w.source.as_str()),
+            ("instrument", name),
+            ("value", w.value.clone()),
+            ("waits", format_count(w.count)),
+            ("in all", format_time(w.total_s)),
+            ("mean", t(w.average_s)),
+            ("p50", t(w.p50_s)),
+            ("p90", t(w.p90_s)),
+            ("p99", t(w.p99_s)),
+            ("max", t(w.max_s)),
+            ("from", format!("{}{coverage}", w.source.as_str())),
         ]
     };
-    let rows: Vec<Vec<String>> = findings.waits.iter().map(row).collect();
-    let head =
-        ["instrument", "value", "waits", "in all", "mean", "p50", "p90", "p99", "max", "from"];
+    let rows: Vec<_> = findings.waits.iter().map(row).collect();
     let mut notes: Vec<String> = findings.waits.iter().flat_map(|w| w.notes.clone()).collect();
     let tick = findings.waits.iter().filter_map(|w| w.tick_s).fold(0.0, f64::max);
     if tick > 0.0 {
@@ -248,7 +238,7 @@ pub(super) fn waits_section(findings: &RunFindings) -> String {
         "<section id=\"waits\"><h2>What the server waited for</h2>{}{}{}\
          <ul class=\"small notes\">{notes}</ul></section>",
         wait_groups_table(findings),
-        tables::number_table(&head, &rows),
+        tables::named_table(&rows),
         watch_cost_paragraph(findings),
     )
 }
@@ -271,30 +261,19 @@ fn wait_groups_table(findings: &RunFindings) -> String {
             format!("{}{}", format_number(value), range.unwrap_or_default())
         });
         vec![
-            if g.variant.is_empty() { g.value.clone() } else { g.variant.clone() },
-            g.instrument.clone(),
-            g.loads.to_string(),
-            middle(g.average),
-            middle(g.p99),
-            number_or_dash(g.waits_per_s),
-            number_or_dash(g.events_per_s),
-            ratio.unwrap_or_else(|| UNKNOWN.to_owned()),
-            g.words.clone(),
+            ("variant", if g.variant.is_empty() { g.value.clone() } else { g.variant.clone() }),
+            ("instrument", g.instrument.clone()),
+            ("loads", g.loads.to_string()),
+            ("mean wait", middle(g.average)),
+            ("p99", middle(g.p99)),
+            ("waits/s", number_or_dash(g.waits_per_s)),
+            ("events/s", number_or_dash(g.events_per_s)),
+            ("by the first", ratio.unwrap_or_else(|| UNKNOWN.to_owned())),
+            ("verdict", g.words.clone()),
         ]
     };
-    let rows: Vec<Vec<String>> = findings.wait_groups.iter().map(row).collect();
-    let head = [
-        "variant",
-        "instrument",
-        "loads",
-        "mean wait",
-        "p99",
-        "waits/s",
-        "events/s",
-        "by the first",
-        "verdict",
-    ];
-    tables::number_table(&head, &rows)
+    let rows: Vec<_> = findings.wait_groups.iter().map(row).collect();
+    tables::named_table(&rows)
 }
 
 /// What gathering the waits costs the server.
