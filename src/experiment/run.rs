@@ -129,7 +129,7 @@ pub fn run_schedule(
             settings: Settings::new(),
             first_start: None,
             journal: None,
-            care: care,
+            care,
         };
         let complaints = ErrorLogBaseline::from_server(&mut walk.environment);
         let result = walk.run_steps(schedule);

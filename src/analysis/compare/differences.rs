@@ -159,24 +159,13 @@ pub(in crate::analysis) fn run_differences(
     let mut found = Vec::new();
     let mut push = |kind: DifferenceKind, name: &str, base: String, other: String| {
         if base != other {
-            let (name, variant) = (name.to_owned(), String::new());
-            found.push(SetupDifference {
-                kind,
-                name,
-                variant,
-                base,
-                other,
-                intended: false,
-                is_derived: false,
-            });
+            let (name, variant, intended) = (name.to_owned(), String::new(), false);
+            let is_derived = false;
+            found.push(SetupDifference { kind, name, variant, base, other, intended, is_derived });
         }
     };
-    push(
-        DifferenceKind::Tool,
-        "sweat",
-        base.meta.tool_version.clone(),
-        other.meta.tool_version.clone(),
-    );
+    let tool = |run: &RunRecord| run.meta.tool_version.clone();
+    push(DifferenceKind::Tool, "sweat", tool(base), tool(other));
     for (name, of) in SERVER {
         push(DifferenceKind::Server, name, of(base), of(other));
     }
@@ -218,22 +207,13 @@ pub(in crate::analysis) fn run_differences(
         };
         push(DifferenceKind::Length, "seconds", text(base), text(other));
     }
-    push_size_difference(
-        DifferenceKind::Data,
-        "bytes",
-        run_fact(base, "data_bytes"),
-        run_fact(other, "data_bytes"),
-        format_bytes,
-        &mut push,
-    );
-    push_size_difference(
-        DifferenceKind::Data,
-        "rows",
-        run_fact(base, "rows"),
-        run_fact(other, "rows"),
-        format_number,
-        &mut push,
-    );
+    for (name, fact, format) in [
+        ("bytes", "data_bytes", format_bytes as fn(f64) -> String),
+        ("rows", "rows", format_number as fn(f64) -> String),
+    ] {
+        let (ours, theirs) = (run_fact(base, fact), run_fact(other, fact));
+        push_size_difference(DifferenceKind::Data, name, ours, theirs, format, &mut push);
+    }
     found.extend(setting_differences(&base.variables, &other.variables));
     // What follows from something else comes last.
     found.sort_by_key(|difference| !is_factor(difference));
