@@ -103,15 +103,14 @@ impl RecorderShard {
         })
     }
 
+    #[inline]
     fn add_tally(&self, tally: &Tally) {
-        let Tally { counts, bytes_received, bytes_sent } = *tally;
-        let bytes = [(&self.bytes_received, bytes_received), (&self.bytes_sent, bytes_sent)];
-        for (cell, by) in self.counts.iter().zip(counts).chain(bytes) {
-            // Most events count only some of them.
-            if by > 0 {
-                bump_counter(cell, by);
-            }
+        // Most events count only some of them.
+        for (cell, by) in self.counts.iter().zip(&tally.counts).filter(|(_, by)| **by > 0) {
+            bump_counter(cell, *by);
         }
+        bump_counter(&self.bytes_received, tally.bytes_received);
+        bump_counter(&self.bytes_sent, tally.bytes_sent);
     }
 
     /// Counts an error; gives true if this lane sees it for the first time.
