@@ -142,6 +142,11 @@ impl Confidence {
         matches!(self, Confidence::Clean | Confidence::NoEscapes)
     }
 
+    /// Whether what stands around it decides: by itself it gives no reason to doubt what it is.
+    fn depends_on_surroundings(self) -> bool {
+        matches!(self, Confidence::Clean | Confidence::NoEscapes | Confidence::Early)
+    }
+
     /// In words, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -114,12 +114,8 @@ impl FormatParser for GeneralLog {
         let next = (ended.at + 1).min(text.len());
         self.was_early = ended.is_early;
         let confidence = match ended.confidence {
-            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
-                if self.suspect_bytes > 0 =>
-            {
-                Confidence::Suspect
-            }
-            confidence => confidence,
+            own if own.depends_on_surroundings() && self.suspect_bytes > 0 => Confidence::Suspect,
+            own => own,
         };
         self.suspect_bytes = match ended.is_guess {
             true => SUSPECT_BYTES,

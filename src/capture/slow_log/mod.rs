@@ -203,22 +203,11 @@ impl SlowLog {
             None => (EventKind::Statement, body),
         };
         let confidence = match end.confidence {
-            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
-                if self.suspect_bytes > 0 =>
-            {
-                Confidence::Suspect
-            }
-            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
-                if head.has_free_text || self.free_text_bytes > 0 =>
-            {
-                Confidence::FreeText
-            }
-            Confidence::Clean | Confidence::NoEscapes | Confidence::Early
-                if head.is_odd || head.has_user == self.is_short =>
-            {
-                Confidence::Irregular
-            }
-            confidence => confidence,
+            own if !own.depends_on_surroundings() => own,
+            _ if self.suspect_bytes > 0 => Confidence::Suspect,
+            _ if head.has_free_text || self.free_text_bytes > 0 => Confidence::FreeText,
+            _ if head.is_odd || head.has_user == self.is_short => Confidence::Irregular,
+            own => own,
         };
         let is_certain = self.suspect_bytes == 0 && confidence != Confidence::Unbalanced;
         self.count_bytes(&head, bytes);
