@@ -126,12 +126,8 @@ fn read_der_element<'a>(fields: &mut FieldReader<'a>, tag: u8) -> Option<&'a [u8
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::bytes_from_hex as bytes;
     use super::*;
-
-    fn bytes(hex: &str) -> Vec<u8> {
-        let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-        (0..hex.len()).step_by(2).map(digit).collect()
-    }
 
     /// The example of RSA Laboratories for RSAES-OAEP (`pkcs-1v2-1-vec`, its first document).
     #[test]

@@ -56,12 +56,8 @@ fn hash_to_scalar(parts: &[&[u8]]) -> Scalar {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::bytes_from_hex as bytes;
     use super::*;
-
-    fn bytes(hex: &str) -> Vec<u8> {
-        let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-        (0..hex.len()).step_by(2).map(digit).collect()
-    }
 
     /// Password and nonce of a login recorded from a real client: the answers are in the tests of mysql_common too.
     #[test]

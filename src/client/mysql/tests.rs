@@ -19,6 +19,12 @@ const COLUMN: &[u8] =
     b"\x03def\x00\x00\x00\x01c\x00\x0c\x2d\x00\x04\x00\x00\x00\xfd\x00\x00\x00\x00\x00";
 const PASSWORD: &str = "a password nobody may read";
 
+/// Bytes from their digits in hexadecimal, as standards print them.
+pub(super) fn bytes_from_hex(hex: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digit).collect()
+}
+
 /// Our side of the play.
 struct Actor(TcpStream);
 
