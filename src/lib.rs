@@ -5,18 +5,11 @@
 //! **warm** fills the buffer pool; an **experiment** strings such steps together and keeps every run raw in an
 //! **archive**; **analysis** turns runs into findings; **report** shows them. `ARCHITECTURE.md` has the map.
 
-pub mod analysis;
-pub mod archive;
-pub mod base;
-pub mod capture;
 pub mod cli;
-pub mod client;
-pub mod driver;
 pub mod experiment;
-pub mod plan;
-pub mod probe;
-pub mod recorder;
-pub mod report;
-pub mod server;
-pub mod warm;
-pub mod workload;
+
+pub use sweat_analysis::{analysis, archive};
+pub use sweat_engine::{
+    base, capture, client, driver, plan, probe, recorder, server, warm, workload,
+};
+pub use sweat_report as report;

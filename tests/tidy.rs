@@ -100,6 +100,12 @@ struct Source {
 }
 
 impl Source {
+    /// The room and what lies below it, such as `probe/host/parse.rs`, whatever the crate.
+    fn place(&self) -> String {
+        let below = self.path.split_once("src/").map_or(self.path.as_str(), |(_, below)| below);
+        let room = if self.path.starts_with("crates/report/") { "report/" } else { "" };
+        format!("{room}{below}")
+    }
     /// The text before its unit tests.
     fn without_tests(&self) -> &str {
         let inline = |(at, _): &(usize, &str)| {
@@ -131,6 +137,9 @@ fn sources(folders: &[&str]) -> Vec<Source> {
     let mut found = Vec::new();
     for folder in folders {
         gather(&root().join(folder), &mut found);
+        if *folder == "src" {
+            gather(&root().join("crates"), &mut found);
+        }
     }
     assert!(found.len() > 20, "the sources were not found");
     found
@@ -378,7 +387,7 @@ fn processes_are_started_in_the_room_server_only() {
         let starts = code(line).contains("Command::new(")
             && source.text.contains("std::process")
             && !source.text.contains("use clap::");
-        let allowed = source.path.starts_with("src/server/") || source.is_test();
+        let allowed = source.place().starts_with("server/") || source.is_test();
         let in_tests = !source.without_tests().contains(line);
         (starts && !allowed && !in_tests).then(|| "starts a process".to_owned())
     });
@@ -388,10 +397,11 @@ fn processes_are_started_in_the_room_server_only() {
 #[test]
 fn only_cli_and_report_write_to_the_terminal() {
     check_lines(&sources(&["src"]), |source, line| {
-        let outer = ["src/cli/", "src/report/", "src/main.rs"];
+        let outer = ["cli/", "report/", "main.rs"];
         let writes = ["io::stdout()", "io::stderr()", "println!", "eprintln!", "print!("];
         let line = code(line);
-        let inside = !outer.iter().any(|room| source.path.starts_with(room)) && !source.is_test();
+        let inside =
+            !outer.iter().any(|room| source.place().starts_with(room)) && !source.is_test();
         let tested = !source.without_tests().contains(line.trim());
         (inside && !tested && writes.iter().any(|w| line.contains(w)))
             .then(|| "writes to the terminal".to_owned())
@@ -403,11 +413,20 @@ fn every_dependency_has_its_reason() {
     let manifest = read("Cargo.toml");
     let mut section = "";
     let mut seen = 0;
-    for line in manifest.lines() {
+    let members = ["engine", "analysis", "report"].map(|name| format!("crates/{name}/Cargo.toml"));
+    let members = members.map(|path| read(&path)).concat();
+    for line in manifest.lines().chain(members.lines()) {
         if line.starts_with('[') {
             section = line;
-        } else if section.contains("dependencies]") && line.contains('=') && !line.starts_with('#')
-        {
+            continue;
+        }
+        if !section.contains("dependencies]") || !line.contains('=') || line.starts_with('#') {
+            continue;
+        }
+        if section != "[workspace.dependencies]" {
+            let is_shared = line.contains("workspace = true") || line.contains("path = ");
+            assert!(is_shared, "it has no line under [workspace.dependencies]: {line}");
+        } else {
             seen += 1;
             let reason = line.rsplit_once(" # ").map_or("", |(_, reason)| reason.trim());
             assert!(reason.split(' ').count() >= 2, "no reason beside it in Cargo.toml: {line}");
@@ -428,11 +447,15 @@ const PLUGIN_LISTS: &[(&str, &str, &[&str])] = &[
 #[test]
 fn every_plugin_is_in_its_list() {
     for (room, list, others) in PLUGIN_LISTS {
-        let text = read(&format!("src/{room}/mod.rs"));
+        let (folder, head) = match *room {
+            "report" => ("crates/report/src".to_owned(), "lib.rs"),
+            room => (format!("crates/engine/src/{room}"), "mod.rs"),
+        };
+        let text = read(&format!("{folder}/{head}"));
         let start =
             text.find(&format!("const {list}:")).unwrap_or_else(|| panic!("{room} has no {list}"));
         let list_text = &text[start..start + text[start..].find(";\n").expect("the list ends")];
-        let folders = std::fs::read_dir(root().join("src").join(room)).expect("a room is readable");
+        let folders = std::fs::read_dir(root().join(folder)).expect("a room is readable");
         for folder in folders.flatten().filter(|f| f.path().is_dir()) {
             let name = folder.file_name().to_string_lossy().into_owned();
             if !others.contains(&name.as_str()) && name != "tests" {
@@ -452,7 +475,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
 ];
 
 /// Warming by a replay is the workload `replay` told other things.
-const TWIN_PLUGINS: &[&str] = &["src/warm/replay/", "src/workload/replay/"];
+const TWIN_PLUGINS: &[&str] = &["warm/replay/", "workload/replay/"];
 
 /// A plugin says what others must know of it; nobody else asks for it by its name, or by the name of an option.
 #[test]
@@ -467,7 +490,7 @@ fn plugins_are_named_in_their_room_and_on_the_command_line_only() {
     names.extend(sweat::probe::PROBES.iter().map(|one| ("probe", one.name.to_owned())));
     let mut complaints = Vec::new();
     for source in sources(&["src"]) {
-        let is_outer = source.path.starts_with("src/cli/");
+        let is_outer = source.place().starts_with("cli/");
         if is_outer || source.is_test() || source.path.contains("fixture_") {
             continue;
         }
@@ -476,13 +499,13 @@ fn plugins_are_named_in_their_room_and_on_the_command_line_only() {
             let is_named = |name: &str| code.contains(&format!("\"{name}\""));
             for (room, name) in names.iter().filter(|(_, name)| is_named(name)) {
                 let known = OTHER_MEANINGS.iter().any(|(word, _)| word == name);
-                let inside = source.path.starts_with(&format!("src/{room}/"))
-                    || TWIN_PLUGINS.iter().any(|folder| source.path.starts_with(folder));
+                let inside = source.place().starts_with(&format!("{room}/"))
+                    || TWIN_PLUGINS.iter().any(|folder| source.place().starts_with(folder));
                 if !known && !inside {
                     complaints.push(format!("{}:{}: names `{name}`", source.path, number + 1));
                 }
             }
-            if code.contains("\"oltp_") && !source.path.starts_with("src/workload/") {
+            if code.contains("\"oltp_") && !source.place().starts_with("workload/") {
                 complaints.push(format!("{}:{}: names the mixes", source.path, number + 1));
             }
         }

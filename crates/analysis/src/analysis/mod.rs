@@ -1,0 +1,67 @@
+//! Numbers from runs: rates, percentiles, comparisons, costs, and the caveats about them. Pure.
+//! Never knows: files, clocks, servers, formats.
+//! Start reading at [`analyse_run`]. To add a caveat: `caveats/mod.rs`; a series over time: `series.rs`; a cost: `cost.rs`.
+
+mod across_runs;
+mod answer;
+pub mod capacity;
+mod caveats;
+mod checks;
+mod compare;
+mod cost;
+mod counters;
+mod event_errors;
+mod findings;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture_runs;
+mod heatmap;
+mod latency;
+mod live_stats;
+pub mod noise;
+pub mod number_format;
+mod one_run;
+pub mod replay;
+mod scaling;
+mod sentences;
+mod series;
+mod settings;
+mod stages;
+mod stalls;
+pub mod statistics;
+mod steady;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod trials;
+mod variants;
+pub mod waits;
+mod warming;
+
+pub use across_runs::{ComparisonOptions, compare_runs, differences_of, differing_settings};
+pub use caveats::caveat_ids;
+pub use checks::{RunWithFindings, judge_checks};
+pub use compare::{
+    InterimResult, detectable_before, judge_interim_pairs, metric_name, metric_names,
+};
+pub use findings::{AnswerSentence, Caveat, CaveatLevel};
+pub use findings::{
+    BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
+    ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,
+    DataSize, DifferenceKind, Estimate, FindingResults, Findings, HealthLevel, InsideOutside,
+    IntervalFinding, LatencyHeatmap, LatencySummary, MetricComparison, NoiseItem, PoolTemperature,
+    ProbeSeries, RateSpread, RawFile, RunFindings, RunHeader, RunTimeline, ScalabilityLaw,
+    ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit, SetupDifference, SignedRank, SizeClass,
+    SpectrumPoint, StageFinding, Stall, StallCause, StallFindings, StallKind, SteadyState,
+    SteadyVerdict, StepOutcome, TimelineStep, TrialFinding, UnbegunArrivals, VariableFinding,
+    VariantFinding, WaitFinding, WaitGroup, WaitSource, WaitTracingCost,
+};
+pub use findings::{
+    LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,
+    StatementFindings,
+};
+
+pub use one_run::{analyse_run, judge_interim};
+pub use sentences::NOT_RELIABLE;
+
+pub use live_stats::{LiveInterval, LiveStats, SystemStats};
+pub use steady::{SteadyOutlook, SteadyWatcher, steady_in_words};

@@ -1,0 +1,88 @@
+//! RunFindings as people and programs read them.
+//! Never knows: how numbers were made, servers.
+//! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
+
+mod csv;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+pub mod openmetrics;
+mod overlay;
+#[cfg(test)]
+mod samples;
+mod statements;
+mod text;
+
+pub use overlay::{DifferingSetting, MULTI_RUN_FORMATS, write_side_by_side};
+pub use statements::STATEMENT_FORMATS;
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use sweat_analysis::{analysis, archive};
+use sweat_engine::plan;
+
+use crate::analysis::Findings;
+use crate::archive::RunState;
+
+/// All formats, in the order of `sweat report --help`.
+pub const FORMATS: &[ReportFormat] = &[
+    text::FORMAT,
+    json::FORMAT,
+    csv::FORMAT,
+    csv::SUMMARY_FORMAT,
+    html::FORMAT,
+    markdown::FORMAT,
+    junit::FORMAT,
+    openmetrics::FORMAT,
+];
+
+/// A way to show findings.
+pub struct ReportFormat {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line for the help.
+    pub about: &'static str,
+    write: fn(Findings<'_>, ReportStyle, &mut dyn Write) -> io::Result<()>,
+}
+
+impl ReportFormat {
+    /// The findings in this format.
+    pub fn render<'a>(&self, findings: impl Into<Findings<'a>>, style: ReportStyle) -> Vec<u8> {
+        let mut text = Vec::new();
+        (self.write)(findings.into(), style, &mut text).expect("memory takes every write");
+        text
+    }
+}
+
+/// What the reader's screen can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportStyle {
+    /// Whether colours may be used; they are never the only sign.
+    pub colour: bool,
+}
+
+/// The format of this name.
+pub fn find_format(name: &str) -> Option<&'static ReportFormat> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// A wall time (nanoseconds since 1970) as RFC 3339 UTC.
+fn format_utc(unix_ns: u64) -> String {
+    let at = SystemTime::UNIX_EPOCH + Duration::from_nanos(unix_ns);
+    humantime::format_rfc3339_millis(at).to_string()
+}
+
+/// How far a run came, in one word.
+fn state_word(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Done => "done",
+        RunState::Interrupted => "interrupted",
+        RunState::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests;
