@@ -13,11 +13,12 @@ use crate::analysis::{
 use crate::archive::{RunRecord, RunState};
 use crate::base::units::parse_share;
 use crate::plan::{Mistake, Mistakes, did_you_mean};
-use crate::report::{self as formats, FORMATS, ReportStyle};
+use crate::report::{self as formats, FORMATS, ReportDetail, ReportStyle};
 
 use super::arguments::{positional_arg, switch_flag, value_flag};
 use super::context::CliContext;
 use super::exit::CommandOutcome;
+use super::present;
 use super::report::{self, load_run};
 
 pub(super) fn command() -> Command {
@@ -44,6 +45,7 @@ pub(super) fn command() -> Command {
              they ran in turns",
             ),
             switch_flag("force").help("Compare even if workload, load or data are not the same"),
+            present::verbose_flag(),
             switch_flag("strict")
                 .help("Exit with 4 if the runs can't carry the claim, with 5 if they don't tell"),
         ])
@@ -87,12 +89,14 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         formats::find_format(text("format")).expect("clap knows only the formats in the list");
     match args.get_one::<String>("output").filter(|path| *path != "-") {
         Some(path) => {
-            let text = format.render(&findings, ReportStyle::default());
+            let text =
+                format.render(&findings, ReportStyle { colour: false, detail: ReportDetail::Full });
             report::write_report(&text, Path::new(path), context)?;
         }
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
-            let text = format.render(&findings, ReportStyle { colour });
+            let detail = present::report_detail(args);
+            let text = format.render(&findings, ReportStyle { colour, detail });
             context.print_output(&String::from_utf8_lossy(&text))?;
         }
     }

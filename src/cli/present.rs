@@ -1,17 +1,17 @@
 //! A run folder shown: loaded, analysed, written in the format asked for.
 
-use clap::{ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::arguments::{switch_flag, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
-use super::report::write_page;
-use crate::analysis::{RunFindings, caveat_ids};
+use super::report::{PAGE, write_page};
+use crate::analysis::{RawFile, RunFindings, caveat_ids};
 use crate::archive::RunState;
 use crate::experiment::FinishedRun;
 use crate::plan::{CONSENT, Mistake, did_you_mean};
-use crate::report::{self, FORMATS, ReportFormat, ReportStyle};
+use crate::report::{self, FORMATS, ReportDetail, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn add_present_flags(command: Command) -> Command {
@@ -20,11 +20,27 @@ pub(super) fn add_present_flags(command: Command) -> Command {
             .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
             .default_value("text")
             .help("Format of the summary"),
+        verbose_flag(),
         switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"),
         value_flag("allow", "ID").action(ArgAction::Append).help(
             "A caveat that is known: it is counted, voids nothing, and stays in the run's record",
         ),
     ])
+}
+
+/// The flag for all that there is to say.
+pub(super) fn verbose_flag() -> Arg {
+    switch_flag("verbose").short('v').help("Show every table, and each caveat with what to do")
+}
+
+/// What of a run the terminal shows.
+pub(super) fn report_detail(args: &ArgMatches) -> ReportDetail {
+    let is_set = |flag: &str| args.try_get_one::<bool>(flag).ok().flatten() == Some(&true);
+    match (is_set("verbose"), is_set("quiet")) {
+        (true, _) => ReportDetail::Full,
+        (false, true) => ReportDetail::Short,
+        (false, false) => ReportDetail::Summary,
+    }
 }
 
 /// The caveats that `--allow` names, and the words of consent.
@@ -83,21 +99,21 @@ fn print_run(
     context: &CliContext,
 ) -> anyhow::Result<CommandOutcome> {
     let dir = &finished.dir;
-    let findings = check::read_findings(dir, args)?;
+    let mut findings = check::read_findings(dir, args)?;
     if findings.results.trials.is_empty() && finished.error.is_some() {
         context.print_message(&format!("Run    {}", dir.display()));
         return Ok(CommandOutcome::Done);
     }
-    let look = ReportStyle { colour: context.terminal.colour };
+    let look = ReportStyle { colour: context.terminal.colour, detail: report_detail(args) };
     let page = write_page(&findings, dir);
+    if let Ok(page) = &page {
+        let bytes = std::fs::metadata(page).map_or(0, |page| page.len());
+        findings.files.push(RawFile { path: PAGE.to_owned(), bytes, sha256: None });
+    }
     let text = report_format(args).render(&findings, look);
     context.print_output(&String::from_utf8_lossy(&text))?;
-    match page {
-        Ok(page) if !args.get_flag("quiet") => {
-            context.print_message(&format!("Page   {}", page.display()))
-        }
-        Ok(_) => {}
-        Err(e) => context.print_message(&format!("note: no page: {e:#}")),
+    if let Err(e) = page {
+        context.print_message(&format!("note: no page: {e:#}"));
     }
     for path in check::write_files(&findings, args)? {
         context.print_message(&format!("wrote  {path}"));

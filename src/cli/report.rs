@@ -11,7 +11,7 @@ use crate::analysis::{RawFile, RunFindings, analyse_run, differing_settings};
 use crate::archive::{self, RunRecord};
 use crate::base::private;
 use crate::plan::Mistake;
-use crate::report::{self, FORMATS, ReportStyle};
+use crate::report::{self, FORMATS, ReportDetail, ReportStyle};
 use crate::workload;
 
 use super::arguments::{positional_arg, switch_flag, text_arg, value_flag};
@@ -23,7 +23,7 @@ use super::present;
 /// Where runs go if nobody says otherwise.
 const RUNS_DIR: &str = "runs";
 /// The page a run folder gets.
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 /// The page of several runs, which belongs to none of their folders.
 const OVERLAY: &str = "side-by-side.html";
 /// The format that is a file by nature.
@@ -59,6 +59,7 @@ pub(super) fn command() -> Command {
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
         ))
+        .arg(present::verbose_flag())
         .arg(switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"));
     check::add_check_flags(command)
 }
@@ -90,14 +91,17 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         }
         text
     };
+    let whole = ReportStyle { colour: false, detail: ReportDetail::Full };
     match file {
-        Some(path) => write_report(&render(ReportStyle::default()), Path::new(path), context)?,
+        Some(path) => write_report(&render(whole), Path::new(path), context)?,
         None if name == HTML && !args.contains_id("output") => {
-            write_report(&render(ReportStyle::default()), &dir.join(PAGE), context)?;
+            write_report(&render(whole), &dir.join(PAGE), context)?;
         }
         None => {
             let colour = context.terminal.colour && io::stdout().is_terminal();
-            context.print_output(&String::from_utf8_lossy(&render(ReportStyle { colour })))?;
+            let detail = present::report_detail(args);
+            context
+                .print_output(&String::from_utf8_lossy(&render(ReportStyle { colour, detail })))?;
         }
     }
     for path in check::write_files(&findings, args)? {

@@ -42,7 +42,7 @@ fn every_format_of_a_recorded_run() {
     let (dir, _run) = copy();
     let text = sweat(dir.path(), &["report"]);
     assert_eq!(text.status.code(), Some(0), "{}", err(&text));
-    assert!(out(&text).starts_with("Answer: A warm buffer pool saves 9"), "{}", out(&text));
+    assert!(out(&text).starts_with("A warm buffer pool saves 9"), "{}", out(&text));
     assert!(!out(&text).contains('\x1b'), "no colours into a pipe");
     let json = sweat(dir.path(), &["report", "latest", "--format", "json"]);
     let report: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
@@ -93,7 +93,9 @@ fn a_cut_folder_is_shown_with_its_damage() {
         let output = sweat(dir.path(), &["report", "--format", format]);
         assert_eq!(output.status.code(), Some(0), "{format}: {}", err(&output));
     }
-    let text = out(&sweat(dir.path(), &["report"]));
+    let screen = out(&sweat(dir.path(), &["report"]));
+    assert!(screen.contains("warn DAMAGE"), "{screen}");
+    let text = out(&sweat(dir.path(), &["report", "-v"]));
     assert!(text.contains("warn [DAMAGE] the run folder is not whole: "), "{text}");
 }
 

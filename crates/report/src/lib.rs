@@ -61,6 +61,20 @@ impl ReportFormat {
 pub struct ReportStyle {
     /// Whether colours may be used; they are never the only sign.
     pub colour: bool,
+    /// How much the text for terminals says.
+    pub detail: ReportDetail,
+}
+
+/// How much the text for terminals says. Other formats always say all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportDetail {
+    /// Three lines: the answer, the caveats by id, the run's folder.
+    Short,
+    /// One screen: the answer, its table, the caveats by id, the run's folder.
+    #[default]
+    Summary,
+    /// All that there is to say.
+    Full,
 }
 
 /// The format of this name.

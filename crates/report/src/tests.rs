@@ -41,12 +41,18 @@ fn golden(mut found: String, file: &str) {
 
 #[test]
 fn text_is_golden() {
-    golden(shown("text", samples::demo_findings()), "demo.txt");
-    golden(shown("text", samples::bench_findings()), "bench.txt");
-    for (name, findings) in samples() {
-        let text = shown("text", findings);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
-        golden(text, &format!("{name}.txt"));
+    let own = [("demo", samples::demo_findings()), ("bench", samples::bench_findings())];
+    for (name, mut findings) in own.into_iter().chain(samples()) {
+        findings.folder = Some(format!("runs/{}", findings.head.id));
+        let text = |detail| render("text", &findings, ReportStyle { colour: false, detail });
+        let (full, screen) = (text(ReportDetail::Full), text(ReportDetail::Summary));
+        for text in [&full, &screen] {
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{name}: {text}");
+        }
+        assert!(screen.lines().count() <= 24, "{name} is more than a screen: {screen}");
+        assert_eq!(text(ReportDetail::Short).lines().count(), 3, "{name}");
+        golden(full, &format!("{name}.txt"));
+        golden(screen, &format!("{name}-screen.txt"));
     }
 }
 
@@ -65,7 +71,8 @@ fn text_fits_the_page_and_steers_no_terminal() {
 #[test]
 fn colour_only_if_asked() {
     let findings = samples::bench_findings();
-    let coloured = render("text", &findings, ReportStyle { colour: true });
+    let coloured =
+        render("text", &findings, ReportStyle { colour: true, ..ReportStyle::default() });
     assert!(coloured.contains("\x1b["));
     // The words stay when the colours go.
     let mut bare = coloured;
@@ -389,7 +396,8 @@ fn a_comparison_tells_of_both_sides_in_every_format() {
     let found = crate::analysis::compare_runs(&[base.clone()], &[other.clone()], &how);
     let ours = base.meta.server.unwrap().version;
     for format in FORMATS {
-        let text = String::from_utf8(format.render(&found, ReportStyle::default())).unwrap();
+        let style = ReportStyle { colour: false, detail: ReportDetail::Full };
+        let text = String::from_utf8(format.render(&found, style)).unwrap();
         let name = format.name;
         // What the side's part begins with, and what stands in it only if it is the right run's.
         let parts = match name {

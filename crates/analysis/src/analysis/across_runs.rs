@@ -190,6 +190,7 @@ fn trials_by_side(analysed: &[Vec<RunFindings>], names: [&str; 2]) -> Vec<TrialF
             for trial in &found.results.trials {
                 let mut trial = trial.clone();
                 trial.id = format!("{}/{}", found.head.id, trial.id);
+                trial.title = format!("{name}, {}", trial.title);
                 trial.variant = name.to_owned();
                 trial.block += number as u32;
                 trial.pass = trial.block;

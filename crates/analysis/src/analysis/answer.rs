@@ -1,12 +1,13 @@
 //! The answer in sentences. The first one stands alone: a reader who stops there knows the result.
 
 use super::findings::{
-    AnswerSentence, PoolTemperature, TimelineStep, TrialFinding, VariantFinding,
+    AnswerSentence, FindingResults, PoolTemperature, TimelineStep, TrialFinding, VariantFinding,
 };
 use super::number_format::{
     format_bytes, format_count, format_number, format_percent, format_plural, format_time,
+    number_or_dash,
 };
-use super::sentences::answer_texts;
+use super::sentences::{NOT_RELIABLE, answer_texts};
 use super::steady::steady_in_words;
 use super::{stalls, warming};
 
@@ -37,6 +38,37 @@ pub(super) fn answer_sentences(
     }
 }
 
+/// The answer in one short sentence: of a single load its rate and response time, else the first sentence.
+pub fn answer_headline(results: &FindingResults) -> String {
+    let Some(said) = results.answer.first() else { return String::new() };
+    match &results.trials[..] {
+        [only] if said.id == answer_texts::LOAD.id => {
+            let void = if said.starts_with(NOT_RELIABLE) { NOT_RELIABLE } else { "" };
+            format!("{void}{}", load_headline(only))
+        }
+        _ => said.text.clone(),
+    }
+}
+
+/// Rate, response time and errors.
+fn load_headline(trial: &TrialFinding) -> String {
+    let percentile = |label: &str, value: Option<f64>| {
+        let bound = value.filter(|v| trial.unbegun.is_some_and(|u| u.bounds_percentile(*v)));
+        let sign = if bound.is_some() { "> " } else { "" };
+        value.map(|v| format!(", {label} {sign}{}", format_time(v))).unwrap_or_default()
+    };
+    let errors = match trial.failed {
+        0 => String::new(),
+        failed => format!(", {}", format_plural(failed, "event failed", "events failed")),
+    };
+    format!(
+        "{} events/s{}{}{errors}.",
+        number_or_dash(trial.events_per_s.value),
+        percentile("p50", trial.response.p50_s),
+        percentile("p99", trial.response.p99_s),
+    )
+}
+
 /// What the mean of a load hides.
 fn stalls_sentence(trial: &TrialFinding, named: bool) -> Option<AnswerSentence> {
     let stalls = trial.stalls.as_ref()?;
@@ -55,7 +87,7 @@ fn stalls_sentence(trial: &TrialFinding, named: bool) -> Option<AnswerSentence> 
 
 /// What a load is called among several.
 fn load_prefix(trial: &TrialFinding, named: bool) -> String {
-    if named { format!("{}: ", trial.id) } else { String::new() }
+    if named { format!("{}: ", trial.title) } else { String::new() }
 }
 
 fn load_sentence(trial: &TrialFinding, named: bool) -> AnswerSentence {

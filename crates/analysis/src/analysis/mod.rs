@@ -38,6 +38,7 @@ pub mod waits;
 mod warming;
 
 pub use across_runs::{ComparisonOptions, compare_runs, differences_of, differing_settings};
+pub use answer::answer_headline;
 pub use caveats::caveat_ids;
 pub use checks::{RunWithFindings, judge_checks};
 pub use compare::{
@@ -53,7 +54,7 @@ pub use findings::{
     ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit, SetupDifference, SignedRank, SizeClass,
     SpectrumPoint, StageFinding, Stall, StallCause, StallFindings, StallKind, SteadyState,
     SteadyVerdict, StepOutcome, TimelineStep, TrialFinding, UnbegunArrivals, VariableFinding,
-    VariantFinding, WaitFinding, WaitGroup, WaitSource, WaitTracingCost,
+    VariantFinding, WaitFinding, WaitGroup, WaitSource, WaitTracingCost, WorkCount,
 };
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

@@ -5,7 +5,7 @@ use crate::recorder::Histogram;
 
 use super::findings::{
     ClassFinding, Estimate, PoolTemperature, RateSpread, StallFindings, SteadyState, TrialFinding,
-    UnbegunArrivals,
+    UnbegunArrivals, WorkCount,
 };
 use super::{cost, counters, latency, replay, stages, stalls, steady};
 
@@ -35,6 +35,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
     let timing = replay::timing_text(trial);
     TrialFinding {
         id: trial.id.clone(),
+        title: load_title(run, trial),
         variant: trial.variant.clone(),
         pass: trial.pass,
         block: trial.block,
@@ -50,6 +51,7 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         seconds,
         events,
         events_per_s: Estimate::one_run((seconds > 0.0).then(|| events as f64 / seconds)),
+        counts: work_counts(trial, seconds),
         rates: rate_spread(trial),
         spectrum: latency::percentile_spectrum(&response),
         response_hdr: archive::hdr_base64(&response),
@@ -73,6 +75,45 @@ fn trial_finding(run: &RunRecord, trial: &Trial, temperature: PoolTemperature) -
         steady,
         stalls,
     }
+}
+
+/// What a load is called in sentences: `the load` where it is the only one, else its variant with block and run where
+/// there are several. Loads without variants are known by their folders.
+pub(super) fn load_title(run: &RunRecord, trial: &Trial) -> String {
+    let (blocks, runs) = run
+        .trials
+        .iter()
+        .fold((1, 1), |(blocks, runs), trial| (trial.block.max(blocks), trial.pass.max(runs)));
+    match (trial.variant.as_str(), blocks, runs) {
+        ("", ..) if run.trials.len() == 1 => "the load".to_owned(),
+        ("", ..) => trial.id.clone(),
+        (variant, ..) if run.trials.len() == 1 => variant.to_owned(),
+        (variant, 1, 1) => variant.to_owned(),
+        (variant, 1, _) => format!("{variant}, run {}", trial.pass),
+        (variant, _, 1) => format!("{variant}, block {}", trial.block),
+        (variant, ..) => format!("{variant}, block {}, run {}", trial.block, trial.pass),
+    }
+}
+
+/// Statements of SQL by what they do; together they are the queries.
+const QUERIES: [&str; 3] = ["reads", "writes", "other"];
+
+/// What the workload counted; bytes are costs.
+fn work_counts(trial: &Trial, seconds: f64) -> Vec<WorkCount> {
+    let of_sql = QUERIES.map(|name| (name, trial.tally.count(name)));
+    let queries = of_sql.iter().map(|(_, count)| count).sum();
+    let rest = trial
+        .tally
+        .counts()
+        .filter(|(name, _)| !name.starts_with("bytes_") && !QUERIES.contains(name));
+    let all = std::iter::once(("queries", queries)).chain(of_sql).chain(rest);
+    all.filter(|(_, count)| *count > 0 && seconds > 0.0)
+        .map(|(name, count)| WorkCount {
+            name: name.to_owned(),
+            count,
+            per_s: count as f64 / seconds,
+        })
+        .collect()
 }
 
 /// What was due and never began, where so many events ended.

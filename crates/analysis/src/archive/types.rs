@@ -411,6 +411,11 @@ impl TallyRecord {
         self.0.entry(name.to_owned()).or_insert(0)
     }
 
+    /// All that was counted, by name.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+
     /// Adds another tally.
     pub fn add(&mut self, other: &TallyRecord) {
         for (name, count) in &other.0 {

@@ -142,7 +142,8 @@ const SUMMARY_HEAD: &str = "run,trial,variant,pass,pool,workload,arrival,workers
     events_per_s,failed,response_p50_s,response_p95_s,response_p99_s,response_p999_s,\
     response_max_s,service_p50_s,service_p95_s,service_p99_s,service_p999_s,service_max_s,\
     lateness_p99_s,disk_reads,disk_bytes,warm_s,warm_bytes,times_faster,void,unbegun,\
-    unbegun_share,unbegun_oldest_s";
+    unbegun_share,unbegun_oldest_s,response_mean_s,response_min_s,queries_per_s,reads_per_s,\
+    writes_per_s,other_per_s";
 
 fn summary_cells(findings: Findings<'_>, trial: &TrialFinding) -> Vec<String> {
     let (id, variants) = match findings {
@@ -187,6 +188,9 @@ fn summary_cells(findings: Findings<'_>, trial: &TrialFinding) -> Vec<String> {
         format_number(trial.unbegun.map_or(Some(0.0), |u| Some(u.share))),
         format_number(trial.unbegun.map(|u| u.oldest_s)),
     ]);
+    cells.extend([trial.response.mean_s, trial.response.min_s].map(format_number));
+    let per_s = |name| trial.counts.iter().find(|c| c.name == name).map(|c| c.per_s);
+    cells.extend(["queries", "reads", "writes", "other"].map(|name| format_number(per_s(name))));
     cells.extend(trial.cost.iter().map(|c| format_number(c.per_event)));
     cells
 }

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::table::TextTable;
+use super::loads::median_value;
+use super::table::{TextTable, shorten_cell};
 use super::{TerminalStyle, WIDTH, replace_controls, write_painted, write_paragraph};
-use crate::analysis::number_format::{format_number, format_plural};
+use crate::analysis::number_format::{format_number, format_plural, number_or_dash};
 use crate::analysis::{
-    CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
+    BlockPair, CaveatLevel, ComparisonVerdict, FindingResults, MetricComparison, SetupDifference,
 };
 
 /// Metrics shown for each variant where there are several variants.
@@ -18,11 +19,73 @@ const MANY_TIMES: f64 = 2.0;
 /// Beyond this ratio a number says nothing more.
 const FARTHEST: f64 = 10_000.0;
 
+/// Names of variants in the head of a table.
+const NAME: usize = 14;
+
+/// The levels that were compared, their change and the verdict.
+pub(super) fn write_levels(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = findings.comparisons.first() else { return Ok(()) };
+    let several = has_several(findings);
+    let [base, variant] = [&first.base, &first.variant].map(|name| shorten_cell(name, NAME));
+    let head: [&str; 6] = match several {
+        true => ["against", &base, "variant", "change", "95 % interval", "verdict"],
+        false => ["metric", &base, &variant, "change", "95 % interval", "verdict"],
+    };
+    let mut table = TextTable::new(&head).align_left("verdict");
+    let told =
+        |c: &&MetricComparison| c.decides || !several || SWEEP_METRICS.contains(&c.metric.as_str());
+    for comparison in findings.comparisons.iter().filter(told) {
+        let [label, _, change, interval, verdict, ..] =
+            &comparison_row(comparison, several, first)[..]
+        else {
+            continue;
+        };
+        let (metric, scale) = metric_label(&comparison.metric);
+        let level = |of: fn(&BlockPair) -> f64| {
+            let median = median_value(comparison.pairs.iter().map(of).collect());
+            number_or_dash(median.map(|level| level * scale))
+        };
+        let levels = [level(|pair| pair.base), level(|pair| pair.variant)];
+        let label = &label.replace(&comparison.metric, &metric);
+        let cells = [label, &levels[0], &levels[1], change, interval, verdict];
+        table.add_row(cells.map(String::clone).to_vec());
+    }
+    table.write(WIDTH, out)
+}
+
+/// A metric as people write it, and the factor to the unit in its name.
+fn metric_label(metric: &str) -> (String, f64) {
+    match (metric, metric.strip_suffix("_s"), metric.strip_suffix("_us")) {
+        ("events_per_s", ..) => ("events/s".to_owned(), 1.0),
+        (_, _, Some(name)) => (format!("{} us", name.replace('_', " ")), 1.0),
+        (_, Some(name), _) => (format!("{name} ms"), 1e3),
+        _ => (metric.replace('_', " "), 1.0),
+    }
+}
+
 /// Everything about comparisons: nothing where there are none.
 pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
-    let Some(first) = findings.comparisons.first() else { return Ok(()) };
+    if findings.comparisons.is_empty() {
+        return Ok(());
+    }
     writeln!(out)?;
-    let several = findings.comparisons.iter().filter(|c| c.decides).count() > 1;
+    write_comparison_table(findings, out)?;
+    let several = has_several(findings);
+    for comparison in findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c)) {
+        write_details(comparison, several, out)?;
+    }
+    write_notes(findings, out)
+}
+
+/// Whether several variants stand against the base.
+fn has_several(findings: &FindingResults) -> bool {
+    findings.comparisons.iter().filter(|c| c.decides).count() > 1
+}
+
+/// The table alone.
+fn write_comparison_table(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let Some(first) = findings.comparisons.first() else { return Ok(()) };
+    let several = has_several(findings);
     let shown = |c: &&MetricComparison| {
         c.decides
             || !several
@@ -52,11 +115,7 @@ pub(super) fn write_comparisons(findings: &FindingResults, out: &mut dyn Write) 
             replace_controls(&first.variant)
         )
     };
-    write_paragraph(out, "        ", &line)?;
-    for comparison in findings.comparisons.iter().filter(|c| c.decides || is_best_of(findings, c)) {
-        write_details(comparison, several, out)?;
-    }
-    write_notes(findings, out)
+    write_paragraph(out, "        ", &line)
 }
 
 /// Whether it is the best variant against the second best: no deciding one, but of the deciding metric.

@@ -10,6 +10,8 @@ use crate::analysis::{
     ComparisonVerdict, FindingResults, LatencySummary, MetricComparison, TrialFinding,
 };
 
+use crate::archive::ErrorRecord;
+
 use super::table::TextTable;
 use super::{WIDTH, replace_controls, write_paragraph};
 
@@ -28,15 +30,6 @@ const COLUMNS: &[LoadColumn] = &[
     ("p99.9", "p999_s", |t| t.response.p999_s, 1e3),
     ("max", "max_s", |t| t.response.max_s, 1e3),
 ];
-
-/// The load's name: its variant, block and run, or what its folder is called.
-pub(super) fn trial_name(trial: &TrialFinding) -> String {
-    match (trial.variant.as_str(), trial.block) {
-        ("", _) => replace_controls(&trial.id),
-        (variant, 0 | 1) => format!("{} {}", replace_controls(variant), trial.pass),
-        (variant, block) => format!("{} {} (block {block})", replace_controls(variant), trial.pass),
-    }
-}
 
 /// Loads of one variant and pass.
 type VariantTrials<'a> = (String, Vec<&'a TrialFinding>);
@@ -60,7 +53,7 @@ fn group_trials(findings: &FindingResults) -> Vec<VariantTrials<'_>> {
     groups.into_iter().map(named).collect()
 }
 
-fn median_value(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median_value(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() % 2 {
@@ -81,7 +74,7 @@ pub(super) fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io:
     let mut table = TextTable::new(&head);
     if !many {
         for trial in &findings.trials {
-            table.add_row(trials_row(trial_name(trial), &[trial]));
+            table.add_row(trials_row(replace_controls(&trial.title), &[trial]));
         }
         table.write(WIDTH, out)?;
         write_stages(findings, out)?;
@@ -111,7 +104,7 @@ pub(super) fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io:
 fn row_name(findings: &FindingResults, trial: &TrialFinding, name: &str) -> String {
     match findings.trials.len() {
         1 => replace_controls(name),
-        _ => format!("{}: {}", trial_name(trial), replace_controls(name)),
+        _ => format!("{}: {}", replace_controls(&trial.title), replace_controls(name)),
     }
 }
 
@@ -122,7 +115,7 @@ fn latency_cells(latency: &LatencySummary) -> [String; 4] {
 }
 
 /// What was offered and done in each stage of loads whose rate changes.
-fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.trials.iter().flat_map(|trial| {
         trial.stages.iter().map(move |stage| {
             let rates = [Some(stage.offered_per_s), stage.events_per_s].map(number_or_dash);
@@ -135,7 +128,7 @@ fn write_stages(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()
 }
 
 /// Steps inside the events of each load. They are no events, so they have no rate.
-fn write_steps(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_steps(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
     let rows = findings.trials.iter().flat_map(|trial| {
         trial.steps.iter().map(move |step| {
             let name = row_name(findings, trial, &step.name);
@@ -170,7 +163,7 @@ fn write_unbegun(findings: &FindingResults, out: &mut dyn Write) -> io::Result<(
     let worst = findings.trials.iter().max_by(|a, b| left(a).total_cmp(&left(b)));
     let Some((trial, unbegun)) = worst.and_then(|t| Some((t, t.unbegun?))) else { return Ok(()) };
     let place = if findings.trials.len() > 1 {
-        format!(" in {}", trial_name(trial))
+        format!(" in {}", replace_controls(&trial.title))
     } else {
         String::new()
     };
@@ -219,28 +212,42 @@ fn format_change(ratio: f64) -> String {
     format!("{:+.1}%", (ratio - 1.0) * 100.0)
 }
 
-/// Errors by class and code, over all loads.
-pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
-    let mut all: Vec<(&crate::archive::ErrorRecord, u64, Vec<&str>)> = Vec::new();
+/// Errors of one class and code, over all loads.
+pub(super) struct ErrorTotal<'a> {
+    pub(super) first: &'a ErrorRecord,
+    pub(super) times: u64,
+    loads: Vec<&'a str>,
+}
+
+/// Those of the whole run, in the order they came.
+pub(super) fn total_errors(findings: &FindingResults) -> Vec<ErrorTotal<'_>> {
+    let mut all: Vec<ErrorTotal<'_>> = Vec::new();
     for trial in &findings.trials {
         for error in &trial.errors {
-            let same = |known: &&mut (&crate::archive::ErrorRecord, u64, Vec<&str>)| {
-                (&known.0.class, &known.0.kind, known.0.code)
-                    == (&error.class, &error.kind, error.code)
-            };
-            match all.iter_mut().find(same) {
-                Some((_, times, loads)) => {
-                    *times += error.count;
-                    loads.push(&trial.id);
+            let key = |of: &ErrorRecord| (of.class.clone(), of.kind.clone(), of.code);
+            match all.iter_mut().find(|known| key(known.first) == key(error)) {
+                Some(known) => {
+                    known.times += error.count;
+                    known.loads.push(&trial.title);
                 }
-                None => all.push((error, error.count, vec![&trial.id])),
+                None => all.push(ErrorTotal {
+                    first: error,
+                    times: error.count,
+                    loads: vec![&trial.title],
+                }),
             }
         }
     }
+    all
+}
+
+/// Errors by class and code.
+pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()> {
+    let all = total_errors(findings);
     if !all.is_empty() {
         writeln!(out)?;
     }
-    for (error, times, loads) in all {
+    for ErrorTotal { first, times, loads } in all {
         let of = match loads[..] {
             [only] => format!("of {only}"),
             _ => format!("in {} loads", loads.len()),
@@ -248,10 +255,10 @@ pub(super) fn write_errors(findings: &FindingResults, out: &mut dyn Write) -> io
         let text = format!(
             "{} {} {} in class {} {of}: {}",
             format_plural(times, "time", "times"),
-            error.kind,
-            error.code,
-            error.class,
-            error.first_text
+            first.kind,
+            first.code,
+            first.class,
+            first.first_text
         );
         write_paragraph(out, "Error  ", &text)?;
     }

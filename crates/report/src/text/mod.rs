@@ -6,6 +6,7 @@ mod replay;
 mod scaling;
 mod sides;
 mod state;
+mod summary;
 pub(super) mod table;
 mod waits;
 
@@ -21,7 +22,7 @@ use crate::analysis::{
 
 use crate::archive::ServerRecord;
 
-use super::{ReportFormat, ReportStyle};
+use super::{ReportDetail, ReportFormat, ReportStyle};
 pub(super) use sides::side_facts;
 use table::TextTable;
 
@@ -39,9 +40,13 @@ pub(super) const FORMAT: ReportFormat = ReportFormat {
 
 fn write_text(findings: Findings<'_>, look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
     let paint = TerminalStyle { on: look.colour };
-    match findings {
-        Findings::Run(findings) => write_run(findings, paint, out),
-        Findings::Comparison(findings) => write_comparison(findings, paint, out),
+    match (look.detail, findings) {
+        (ReportDetail::Short, _) => summary::write_short(findings, paint, out),
+        (ReportDetail::Summary, _) => summary::write_summary(findings, paint, out),
+        (ReportDetail::Full, Findings::Run(findings)) => write_run(findings, paint, out),
+        (ReportDetail::Full, Findings::Comparison(findings)) => {
+            write_comparison(findings, paint, out)
+        }
     }
 }
 
@@ -81,7 +86,8 @@ fn write_run(findings: &RunFindings, paint: TerminalStyle, out: &mut dyn Write) 
     waits::write_waits(findings, out)?;
     state::write_state(results, &findings.noise, out)?;
     write_end(results, paint, out)?;
-    write_run_facts(findings, out)
+    write_run_facts(findings, out)?;
+    summary::write_headline(results, paint, out)
 }
 
 fn write_comparison(
@@ -105,7 +111,8 @@ fn write_comparison(
     }
     state::write_state(results, &[], out)?;
     write_end(results, paint, out)?;
-    sides::write_sides(&findings.sides, out)
+    sides::write_sides(&findings.sides, out)?;
+    summary::write_headline(results, paint, out)
 }
 
 /// Errors and caveats, and the empty line before what was measured.

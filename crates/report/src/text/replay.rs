@@ -22,6 +22,8 @@ const MOST: usize = 25;
 const REASONS: usize = 12;
 /// Edges of the histogram of lags here, seconds.
 const COARSE: &[f64] = &[0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 60.0];
+/// Characters of a statement in a table.
+const STATEMENT: usize = 40;
 /// Characters of a bar.
 const BAR: f64 = 30.0;
 
@@ -81,6 +83,72 @@ fn write_classes(replay: &ReplayFinding, out: &mut dyn Write) -> io::Result<()> 
         )?;
     }
     Ok(())
+}
+
+/// The classes that tell most, a line each.
+pub(super) fn write_replay_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
+    write_changes_table(&findings.results.replay_changes, out)?;
+    if !findings.results.replay_changes.is_empty() {
+        return Ok(());
+    }
+    for replay in &findings.replays {
+        let row = |class: &ReplayClassFinding| {
+            let [_, new, _] = class.errors;
+            class_row(
+                &class.digest,
+                (class.count, new),
+                (&class.recorded, &class.replayed),
+                class.change.as_ref(),
+            )
+        };
+        let mut shown: Vec<&ReplayClassFinding> = replay.classes.iter().collect();
+        shown.sort_by_key(|class| !is_notable(class));
+        write_short_classes(shown.into_iter().map(row).collect(), out)?;
+    }
+    Ok(())
+}
+
+/// The same for classes in one variant, or run, against those in the base.
+pub(super) fn write_changes_table(all: &[ReplayChange], out: &mut dyn Write) -> io::Result<()> {
+    let row = |one: &ReplayChange| {
+        let new = one.errors_new.1.saturating_sub(one.errors_new.0);
+        let counts = (one.variant.events, new);
+        class_row(&one.digest, counts, (&one.base, &one.variant), Some(&one.change))
+    };
+    write_short_classes(all.iter().map(row).collect(), out)
+}
+
+/// A statement, how often it was sent and failed anew, its median and p95 before and now, the verdict.
+fn class_row(
+    digest: &str,
+    (sent, new_errors): (u64, u64),
+    (before, now): (&LatencySummary, &LatencySummary),
+    change: Option<&MetricComparison>,
+) -> Vec<String> {
+    let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
+    let ratio = change.and_then(|c| c.ratio.value);
+    let verdict = match (new_errors, change) {
+        (0, change) => change.map_or(UNKNOWN, |c| c.verdict.as_str()).to_owned(),
+        (new, _) => format_plural(new, "new error", "new errors"),
+    };
+    vec![
+        truncate_text(digest, STATEMENT),
+        format_count(sent),
+        ms(before.p50_s),
+        ms(now.p50_s),
+        ratio.map_or_else(|| UNKNOWN.to_owned(), format_change),
+        verdict,
+    ]
+}
+
+fn write_short_classes(rows: Vec<Vec<String>>, out: &mut dyn Write) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let head = ["statement, ms", "sent", "p50", "now", "change", "verdict"];
+    let mut table = TextTable::new(&head).align_left("verdict");
+    rows.into_iter().for_each(|row| table.add_row(row));
+    table.write(WIDTH, out)
 }
 
 /// A row is a class: a number, a count, three percentiles twice, the change, the verdict.

@@ -9,7 +9,7 @@ use crate::analysis::{CapacityFinding, ScalingFinding, ScalingShape};
 
 /// The points of a sweep, the law fitted to them, and caveats.
 pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::Result<()> {
-    points_table(scaling).write(WIDTH, out)?;
+    write_points(scaling, out)?;
     if let Some(law) = &scaling.law {
         let text = format!(
             "rate(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)) with \
@@ -47,6 +47,11 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
         write_paragraph(out, "lines  ", &text)?;
     }
     write_notes(&scaling.notes, out)
+}
+
+/// The points alone.
+pub(super) fn write_points(scaling: &ScalingFinding, out: &mut dyn Write) -> io::Result<()> {
+    points_table(scaling).write(WIDTH, out)
 }
 
 /// Small numbers as they are, not cut to zero.
@@ -90,8 +95,14 @@ fn format_value(value: f64) -> String {
     }
 }
 
-/// The steps of a search.
+/// The steps of a search, and what limits it.
 pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) -> io::Result<()> {
+    write_steps(capacity, out)?;
+    write_notes(&capacity.notes, out)
+}
+
+/// The steps alone.
+pub(super) fn write_steps(capacity: &CapacityFinding, out: &mut dyn Write) -> io::Result<()> {
     let mut table =
         TextTable::new(&["step", "offered/s", "done/s", "p99 ms", "verdict"]).align_left("verdict");
     for step in &capacity.steps {
@@ -103,8 +114,7 @@ pub(super) fn write_capacity(capacity: &CapacityFinding, out: &mut dyn Write) ->
             step.outcome.as_str().to_owned(),
         ]);
     }
-    table.write(WIDTH, out)?;
-    write_notes(&capacity.notes, out)
+    table.write(WIDTH, out)
 }
 
 fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {

@@ -10,8 +10,7 @@ use crate::analysis::{
     SetupDifference, StallCause, StallFindings, SteadyState, SteadyVerdict, TrialFinding,
 };
 
-use super::loads::trial_name;
-use super::{TerminalStyle, write_painted, write_paragraph};
+use super::{TerminalStyle, replace_controls, write_painted, write_paragraph};
 
 /// Most loads that are told of one by one.
 const MOST: usize = 4;
@@ -85,7 +84,7 @@ fn steady_lines(findings: &FindingResults) -> Vec<String> {
     let not = known.iter().filter(|(_, s)| !s.verdict.is_steady());
     lines.extend(not.clone().take(MOST).map(|(trial, s)| {
         let why = s.why.first().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("{}: {}{why}", trial_name(trial), s.verdict.as_str())
+        format!("{}: {}{why}", replace_controls(&trial.title), s.verdict.as_str())
     }));
     match not.count().saturating_sub(MOST) {
         0 => {}
@@ -115,6 +114,12 @@ fn describe_steady(steady: &SteadyState) -> String {
         text += &format!("; {why}");
     }
     text
+}
+
+/// Whether a load that never stood still would have shown it; the answer tells of those that did.
+pub(super) fn describe_quiet(trial: &TrialFinding) -> Option<String> {
+    let stalls = trial.stalls.as_ref().filter(|stalls| stalls.events.is_empty())?;
+    Some(describe_no_stalls(&[stalls]))
 }
 
 /// What loads without a stall can say: the least of them speaks for all.

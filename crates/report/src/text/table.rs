@@ -8,7 +8,7 @@ use super::replace_controls;
 const NARROWEST: usize = 8;
 
 /// The text, or as much of its beginning and end as fits and two dots between: names often differ at their end.
-fn shorten_cell(text: &str, width: usize) -> String {
+pub(super) fn shorten_cell(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();

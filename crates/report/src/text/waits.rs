@@ -13,11 +13,7 @@ use crate::analysis::{RunFindings, WaitFinding, WaitGroup};
 pub(super) fn write_waits(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let Some(first) = findings.waits.first() else { return Ok(()) };
     writeln!(out)?;
-    if findings.wait_groups.is_empty() {
-        waits_table(&findings.waits).write(WIDTH, out)?;
-    } else {
-        write_variants(findings, out)?;
-    }
+    write_waits_table(findings, out)?;
     let alone = findings.waits.iter().filter(|_| findings.wait_groups.is_empty());
     let alone = alone.map(|w| (instrument_label(&w.instrument, &w.value), &w.notes));
     let grouped = findings.wait_groups.iter().map(|g| (group_label(g), &g.notes));
@@ -32,6 +28,15 @@ pub(super) fn write_waits(findings: &RunFindings, out: &mut dyn Write) -> io::Re
         write_paragraph(out, "looking   ", &cost.words)?;
     }
     Ok(())
+}
+
+/// The tables alone.
+pub(super) fn write_waits_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
+    match (findings.waits.is_empty(), findings.wait_groups.is_empty()) {
+        (true, _) => Ok(()),
+        (_, true) => waits_table(&findings.waits).write(WIDTH, out),
+        (_, false) => write_variants(findings, out),
+    }
 }
 
 /// The value of a variant, or its name.

@@ -81,7 +81,7 @@ pub(super) fn unopened_sessions(input: &CaveatInput<'_>) -> Option<Caveat> {
     Some(caveat_texts::UNOPENED.to_caveat(&[
         ("unopened", &format_count(trial.unopened.len() as u64)),
         ("workers", &format_plural(trial.workers as u64, "worker", "workers")),
-        ("load", &trial.id),
+        ("load", &input.title(trial)),
         ("why", &first.why),
     ]))
 }

@@ -13,7 +13,9 @@ mod server_results;
 mod setup;
 mod stalls;
 
-use crate::archive::RunRecord;
+use crate::archive::{RunRecord, Trial};
+
+use super::trials::load_title;
 
 use super::findings::{
     Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding,
@@ -29,6 +31,13 @@ pub(super) struct CaveatInput<'a> {
     pub(super) noise: &'a [NoiseItem],
 }
 
+impl CaveatInput<'_> {
+    /// What a load is called in sentences.
+    fn title(&self, trial: &Trial) -> String {
+        load_title(self.run, trial)
+    }
+}
+
 /// A named check.
 type CaveatCheck = fn(&CaveatInput<'_>) -> Option<Caveat>;
 
@@ -41,6 +50,8 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("DAMAGE", run_state::damaged_archive),
     (ERRORS, run_state::failed_events),
     ("SUDDENLY-FAST", server_results::suddenly_fast),
+    // What others use is said before what they do to the cores: it is what the reader can change.
+    ("FOREIGN-CPU", server::foreign_cpu),
     ("NOISE", machine_noise::noisy_machine),
     ("NOT-COLD", server::not_cold),
     ("UNOPENED", client::unopened_sessions),
@@ -51,7 +62,6 @@ const CHECKS: &[(&str, CaveatCheck)] = &[
     ("BACKLOG", backlog::unbegun_arrivals),
     ("CLIPPED", client::clipped_events),
     ("ABANDONED", client::abandoned_events),
-    ("FOREIGN-CPU", server::foreign_cpu),
     ("THROTTLED", machine_noise::throttled_server),
     ("SWAP", machine_noise::swapped_pages),
     ("NTP-STEP", machine_noise::clock_step),
@@ -125,8 +135,8 @@ fn load_names_text(input: &CaveatInput<'_>, seen: &[&TrialFinding]) -> String {
     match (seen, input.trials.len()) {
         (_, 0 | 1) | ([], _) => String::new(),
         (seen, all) if seen.len() == all => " in every load".to_owned(),
-        ([one], _) => format!(" in {}", one.id),
-        ([one, rest @ ..], _) => format!(" in {} and {} more", one.id, rest.len()),
+        ([one], _) => format!(" in {}", one.title),
+        ([one, rest @ ..], _) => format!(" in {} and {} more", one.title, rest.len()),
     }
 }
 

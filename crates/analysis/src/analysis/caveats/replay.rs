@@ -48,7 +48,7 @@ pub(super) fn behind_schedule(input: &CaveatInput<'_>) -> Option<Caveat> {
         level,
         &[
             ("share", &format_percent(share)),
-            ("load", &trial.id),
+            ("load", &input.title(trial)),
             ("limit", &format_time(BEHIND_S)),
             ("from", &from),
             ("at_end", &at_end),

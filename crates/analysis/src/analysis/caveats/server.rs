@@ -149,5 +149,5 @@ pub(super) fn foreign_cpu(input: &CaveatInput<'_>) -> Option<Caveat> {
         s if s > FOREIGN_WARN => caveat_texts::FOREIGN_CPU_SOME,
         _ => return None,
     };
-    Some(row.to_caveat(&[("share", &format_percent(share)), ("load", &trial.id)]))
+    Some(row.to_caveat(&[("share", &format_percent(share)), ("load", &trial.title)]))
 }

@@ -32,12 +32,12 @@ fn cached_answers(input: &CaveatInput<'_>) -> Option<Caveat> {
         let step = step_of_trial(input.run, trial)?;
         let hits = counter_rise(&step.before, &step.after, "Qcache_hits")?;
         let reads = trial.tally.count("reads");
-        (reads > 0).then(|| (hits / reads as f64, &trial.id))
+        (reads > 0).then(|| (hits / reads as f64, trial))
     });
-    let (share, id) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|s| s.0 > CACHED)?;
+    let (share, trial) = shares.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|s| s.0 > CACHED)?;
     Some(
         caveat_texts::SAME_QUERY_CACHED
-            .to_caveat(&[("share", &format_percent(share)), ("load", id)]),
+            .to_caveat(&[("share", &format_percent(share)), ("load", &input.title(trial))]),
     )
 }
 
@@ -69,7 +69,7 @@ pub(super) fn empty_reads(input: &CaveatInput<'_>) -> Option<Caveat> {
     Some(caveat_texts::EMPTY.to_caveat(&[
         ("share", &format_percent(missing)),
         ("reads", &format_plural(trial.tally.count("reads"), "read", "reads")),
-        ("load", &trial.id),
+        ("load", &input.title(trial)),
     ]))
 }
 
@@ -93,7 +93,7 @@ pub(super) fn suddenly_fast(input: &CaveatInput<'_>) -> Option<Caveat> {
     Some(caveat_texts::SUDDENLY_FAST.to_caveat(&[
         ("share", &format_percent(share)),
         ("class", &class.name),
-        ("load", &trial.id),
+        ("load", &trial.title),
         ("error", &format_time(error)),
         ("good", &format_time(good)),
     ]))
@@ -113,7 +113,7 @@ pub(super) fn cold_pool(input: &CaveatInput<'_>) -> Option<Caveat> {
     };
     let (trial, (first, last)) = input.trials.iter().find_map(|t| Some((t, seen(t)?)))?;
     Some(caveat_texts::COLD.to_caveat(&[
-        ("load", &trial.id),
+        ("load", &trial.title),
         ("first", &format_number(first)),
         ("last", &format_number(last)),
     ]))
@@ -156,7 +156,7 @@ pub(super) fn page_cache(input: &CaveatInput<'_>) -> Option<Caveat> {
         let device = over("process.read_bytes")?;
         if asked > ENOUGH && device < FROM_DEVICE * asked {
             return Some(caveat_texts::PAGE_CACHE_SERVED.to_caveat(&[
-                ("load", &trial.id),
+                ("load", &input.title(trial)),
                 ("asked", &format_bytes(asked)),
                 ("device", &format_bytes(device)),
             ]));
@@ -166,7 +166,8 @@ pub(super) fn page_cache(input: &CaveatInput<'_>) -> Option<Caveat> {
         let rotating = step.noise.get("before.disk.rotational") == Some(&1.0);
         (rotating && accesses > ROTATING).then(|| {
             let rate = format_number(accesses);
-            caveat_texts::PAGE_CACHE_ROTATING.to_caveat(&[("load", &trial.id), ("rate", &rate)])
+            caveat_texts::PAGE_CACHE_ROTATING
+                .to_caveat(&[("load", &input.title(trial)), ("rate", &rate)])
         })
     })
 }

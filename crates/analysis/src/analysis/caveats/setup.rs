@@ -119,7 +119,7 @@ pub(super) fn think_time(input: &CaveatInput<'_>) -> Option<Caveat> {
     let rate = trial.events_per_s.value.unwrap_or_default();
     let row = if wrong { caveat_texts::THINK_OFF } else { caveat_texts::THINK };
     Some(row.to_caveat(&[
-        ("load", &trial.id),
+        ("load", &trial.title),
         ("workers", &format_plural(trial.workers as u64, "worker", "workers")),
         ("rate", &format_number(rate)),
         ("response", &format_time(trial.response.mean_s.unwrap_or_default())),

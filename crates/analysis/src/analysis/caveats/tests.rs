@@ -161,7 +161,7 @@ fn workers_without_a_session() {
     check_none(&run, "UNOPENED");
     let why = "1040 Too many connections".to_owned();
     run.trials[0].unopened.push(UnopenedRecord { worker: 3, why });
-    check(&run, "UNOPENED", CaveatLevel::Warn, "1 of 1 worker of 01-load could not open");
+    check(&run, "UNOPENED", CaveatLevel::Warn, "1 of 1 worker of the load could not open");
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn a_noisy_machine() {
     step.insert("before.cpu.hypervisor".to_owned(), 1.0);
     check_none(&run, "NOISE");
     run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 8e6);
-    check(&run, "NOISE", CaveatLevel::Warn, "time lost on the cores 2.00 % before 01-load");
+    check(&run, "NOISE", CaveatLevel::Warn, "time lost on the cores 2.00 % before the load");
     run.steps[0].noise.insert("before.gap.lost_ns".to_owned(), 80e6);
     check(&run, "NOISE", CaveatLevel::Void, "20.0 %");
 }
@@ -336,7 +336,7 @@ fn memory_limits_and_clocks_of_the_machine() {
     }
     let swapping =
         with_rise(&with_rise(&run, "vm.swapped_in_pages", 0.0), "vm.swapped_out_pages", 9.0);
-    check(&swapping, "SWAP", CaveatLevel::Warn, "9.00 pages during 01-load");
+    check(&swapping, "SWAP", CaveatLevel::Warn, "9.00 pages during the load");
     check(&with_rise(&run, "cgroup.throttled_s", 1.0), "THROTTLED", CaveatLevel::Warn, "CPU limit");
     let mut stepped = run.clone();
     for (at, offset) in [(0, 0.0), (1_000_000_000, -2.0)] {
@@ -475,7 +475,7 @@ fn answers_from_caches() {
     check(&on, "QUERY-CACHE", CaveatLevel::Note, "query_cache_type = ON");
     check_none(&with_rise(&on, "Qcache_hits", 100.0), "SAME-QUERY");
     let cached = with_rise(&on, "Qcache_hits", 60_000.0);
-    check(&cached, "SAME-QUERY", CaveatLevel::Warn, "50.0 % of the reads of 01-load");
+    check(&cached, "SAME-QUERY", CaveatLevel::Warn, "50.0 % of the reads of the load");
     let repeats = Some(StatementRepeats { passes: Some(7), shared: false });
     let repeated = with_facts(&run, WorkloadFacts { repeats, ..WorkloadFacts::default() });
     check(&repeated, "SAME-QUERY", CaveatLevel::Note, "ran 7 times, with");
@@ -509,7 +509,7 @@ fn errors_faster_than_answers() {
         &run,
         "SUDDENLY-FAST",
         CaveatLevel::Warn,
-        "class point_select in 01-load failed after 3.00 us",
+        "class point_select in the load failed after 3.00 us",
     );
     let mut slow = fixture_runs::bench_run();
     slow.trials[0].failed[0].record_n(300_000, 2_000).unwrap();

@@ -77,7 +77,7 @@ fn judge_check(
         }
         Some((trial, CheckVerdict { verdict, value, why })) => {
             let several = findings.results.trials.len() > 1;
-            let value = if several { format!("{value} in {}", trial.id) } else { value };
+            let value = if several { format!("{value} in {}", trial.title) } else { value };
             CheckFinding { text, value, verdict, why }
         }
     }

@@ -71,7 +71,7 @@ fn times_of_what_never_began_are_known_from_below_only() {
 fn the_worst_load_decides_and_is_named() {
     let found = checked(&fixture_runs::demo_run(), "p50 < 100us");
     assert_eq!(found.verdict, Fail);
-    assert!(found.value.ends_with(" in 01-none-1"), "{}", found.value);
+    assert!(found.value.ends_with(" in none, run 1"), "{}", found.value);
     let nothing = checked(&RunRecord::default(), "p99 < 1s");
     assert_eq!((nothing.verdict, nothing.why.as_str()), (Fail, "no load was measured"));
 }

@@ -37,7 +37,7 @@ pub use steady::{
 pub use timeline::{
     IntervalFinding, LatencyHeatmap, ProbeSeries, RunTimeline, SeriesUnit, TimelineStep,
 };
-pub use trial::{ClassFinding, CostItem, StageFinding, TrialFinding, UnbegunArrivals};
+pub use trial::{ClassFinding, CostItem, StageFinding, TrialFinding, UnbegunArrivals, WorkCount};
 pub use waits::{
     CheckFinding, CheckOutcome, HealthLevel, NoiseItem, WaitFinding, WaitGroup, WaitSource,
     WaitTracingCost,

@@ -13,6 +13,9 @@ use crate::archive::{ErrorRecord, RecordedEngine, TrialEnding};
 pub struct TrialFinding {
     /// Folder name.
     pub id: String,
+    /// What it is called in sentences: `the load`, or its variant with block and run.
+    #[serde(skip)]
+    pub title: String,
     /// Its variant; empty if there are none.
     pub variant: String,
     /// Which run of the variant, from 1.
@@ -45,6 +48,8 @@ pub struct TrialFinding {
     pub events: u64,
     /// Good events per second.
     pub events_per_s: Estimate,
+    /// What else its good and failed events did, as its workload counts it, queries of SQL first.
+    pub counts: Vec<WorkCount>,
     /// Rates of its whole intervals.
     pub rates: Option<RateSpread>,
     /// Response times of good events, all classes, and of arrivals that never began, as long as they waited.
@@ -100,6 +105,17 @@ pub struct TrialFinding {
     /// When it stood still.
     #[serde(skip)]
     pub stalls: Option<StallFindings>,
+}
+
+/// Something that a workload counts besides events: statements that read, rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkCount {
+    /// Name, such as `reads`.
+    pub name: String,
+    /// How many in the whole load.
+    pub count: u64,
+    /// How many per second of the load.
+    pub per_s: f64,
 }
 
 /// Arrivals of an open loop that were due in a load and never began. Their response times would have been at least as

@@ -4,6 +4,7 @@ use crate::archive::{RunRecord, SampleRecord, StepRecord, Trial};
 
 use super::super::counters::{counter_rise, step_of_trial};
 use super::super::findings::{HealthLevel, NoiseItem};
+use super::super::trials::load_title;
 use super::{level_beyond, noise_item};
 
 /// All loads.
@@ -11,7 +12,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
     let mut found = Vec::new();
     for trial in &run.trials {
         let Some(step) = step_of_trial(run, trial) else { continue };
-        let when = format!("during {}", trial.id);
+        let when = format!("during {}", load_title(run, trial));
         let mut push = |id, title, value: Option<f64>, unit, bounds: [f64; 3], remedy: &str| {
             let Some(value) = value.filter(|v| v.is_finite()) else { return };
             let level = level_beyond(bounds, value);
@@ -21,7 +22,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         let never = f64::INFINITY;
         push(
             "foreign_cpu_during",
-            "CPU used by others during the load",
+            "CPU used by others",
             foreign_share(run, step, trial).map(|s| 100.0 * s),
             "%",
             [never, 3.0, 15.0],
@@ -29,7 +30,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         );
         push(
             "steal_during",
-            "CPU taken by the hypervisor during the load",
+            "CPU taken by the hypervisor",
             stolen_share(run, step).map(|s| 100.0 * s),
             "%",
             [never, 0.5, 3.0],
@@ -37,7 +38,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         );
         push(
             "swap_during",
-            "pages swapped during the load",
+            "pages swapped",
             swapped_pages(step),
             "pages",
             [never, 0.0, never],
@@ -53,7 +54,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         );
         push(
             "clock_step",
-            "largest step of the wall clock during the load",
+            "largest step of the wall clock",
             clock_step_s(run, trial).map(|s| 1e3 * s),
             "ms",
             [never, 1.0, never],

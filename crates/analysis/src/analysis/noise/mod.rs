@@ -12,6 +12,7 @@ use crate::archive::{Counters, RunRecord};
 use super::findings::{HealthLevel, NoiseItem};
 use super::statistics::power::detectable_difference;
 use super::statistics::robust::{mad, median};
+use super::trials::load_title;
 
 pub(super) use aa::aa_sentences;
 pub(super) use claim::{NoiseSlowdown, is_noisy, mean_slowdown, withdraw_noisy_verdicts};
@@ -113,12 +114,12 @@ pub(super) fn noise_of_run(run: &RunRecord) -> Vec<NoiseItem> {
     let mut all = Vec::new();
     for step in run.steps.iter().filter(|s| !s.noise.is_empty()) {
         let trial = run.trials.iter().find(|t| t.step == step.number);
-        let name = trial.map_or(step.label.as_str(), |t| t.id.as_str());
+        let name = trial.map_or_else(|| step.label.clone(), |t| load_title(run, t));
         let before = NoiseReading { seen: &step.noise, prefix: "before." };
         let after = NoiseReading { seen: &step.noise, prefix: "after." };
         all.extend(judge_reading(&before, &format!("before {name}")));
-        all.extend(sentinel_drift(&before, &after, name, is_experiment(run)));
-        all.extend(kernel_faults(&before, &after, name));
+        all.extend(sentinel_drift(&before, &after, &name, is_experiment(run)));
+        all.extend(kernel_faults(&before, &after, &name));
     }
     all.extend(during::noise_during_loads(run));
     worst_per_id(all)

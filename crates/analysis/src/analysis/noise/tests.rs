@@ -125,7 +125,7 @@ fn a_machine_that_slows_down_voids_comparisons_only() {
     let slower = sentinel("cpu", &[105.0, 105.5, 104.5, 105.0, 105.2]);
     let wild = sentinel("cpu", &[105.0, 130.0, 85.0, 105.0, 125.2]);
     let (level, value, when) = found(&run_with(&steady, &slower), "cpu_drift").unwrap();
-    assert_eq!((level, when.as_str()), ("note", "over 01-load"));
+    assert_eq!((level, when.as_str()), ("note", "over the load"));
     assert!((value - 5.0).abs() < 1e-9);
     assert_eq!(found(&run_with(&steady, &steady), "cpu_drift").unwrap().0, "ok");
     // A spread as large as the difference proves nothing.
