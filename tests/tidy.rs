@@ -471,6 +471,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("innodb", "the storage engine"),
     ("load", "a step, a section of plans"),
     ("null", "a word of SQL"),
+    ("queries", "statements of any workload, as sysbench counts them"),
     ("variables", "a key of reports"),
 ];
 

@@ -17,6 +17,7 @@ use crate::analysis::{HealthLevel, NoiseItem};
 use crate::experiment::doctor::{DoctorOptions, Examination, examine_system};
 use crate::plan::{Mistake, TargetPlan};
 use crate::probe::noise::NoiseChecks;
+use crate::report::format_paragraph;
 use crate::workload::JobProgress;
 
 /// Version of the JSON.
@@ -105,7 +106,8 @@ fn to_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir:
             text += &item_row(item.level.as_str(), item.title, &item.value, &item.remedy);
         }
     }
-    text += &format!("\nFlushed writes went to {}.\n", dir.display());
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    text += &format!("\n{}", format_paragraph("", &format!("Flush test in {}", dir.display())));
     text
 }
 
@@ -113,7 +115,7 @@ fn to_text(found: &Examination, items: &[NoiseItem], server: &[ServerItem], dir:
 fn item_row(level: &str, title: &str, value: &str, remedy: &str) -> String {
     let mut text = format!("{level:<5} {title:<44} {value:>20}\n");
     if !remedy.is_empty() {
-        text += &format!("      {remedy}\n");
+        text += &format_paragraph("      ", remedy);
     }
     text
 }
@@ -124,7 +126,10 @@ fn verdict_text(found: &Examination, items: &[NoiseItem]) -> String {
         items.iter().filter(|i| i.level == HealthLevel::Void).map(|i| i.title).collect();
     let mut text = match &voids[..] {
         [] => String::new(),
-        voids => format!("VOID: a run now would mean nothing: {}.\n", voids.join(", ")),
+        voids => {
+            let text = format!("a run now would mean nothing: {}.", voids.join(", "));
+            format_paragraph("VOID: ", &text)
+        }
     };
     let resolves = BLOCKS.map(|n| (n, resolvable_difference(&found.seen, n)));
     let words: Vec<String> = resolves
@@ -132,12 +137,14 @@ fn verdict_text(found: &Examination, items: &[NoiseItem]) -> String {
         .filter_map(|(n, share)| Some(format!("{} in {n} blocks", format_percent((*share)?))))
         .collect();
     text += &match &words[..] {
-        [] => "Answer: not known what this machine can resolve.\n".to_owned(),
-        words => format!(
-            "Answer: at best this machine resolves differences of {}.\n        (Loads vary \
-             at least as much as a fixed piece of CPU work does; `sweat aa PLAN` measures how \
-             much.)\n",
-            words.join(", ")
+        [] => "It is not known what differences this machine can resolve.\n".to_owned(),
+        words => format_paragraph(
+            "",
+            &format!(
+                "At best this machine resolves differences of {}. Loads vary at least as much as a \
+                 fixed piece of CPU work; `sweat aa PLAN` measures how much.",
+                words.join(", ")
+            ),
         ),
     };
     text

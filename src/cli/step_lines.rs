@@ -9,7 +9,11 @@ use crate::archive::PlanLock;
 use crate::experiment::{PlanStep, RunListener};
 use crate::plan::Plan;
 use crate::recorder::Interval;
+use crate::report::shorten_cell;
 use crate::workload::JobProgress;
+
+/// Columns for a step's name, so that its time and rate fit in a terminal of 80.
+const PLACE: usize = 49;
 
 /// Shows the steps of a run on stderr.
 pub(super) struct StepLines<'a> {
@@ -79,7 +83,8 @@ impl RunListener for StepLines<'_> {
             }
             _ => String::new(),
         };
-        self.print_line(&format!("{:<66} {seconds:>7.2} s{rate}", self.place));
+        let place = shorten_cell(&self.place, PLACE);
+        self.print_line(&format!("{place:<PLACE$} {seconds:>7.2} s{rate}"));
     }
 
     fn step_progressed(&mut self, progress: &JobProgress) {

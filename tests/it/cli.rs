@@ -411,7 +411,7 @@ fn a_probe_without_its_privilege_is_a_gap_and_no_abort() {
     let run = world.record();
     let gaps: Vec<_> = run.samples.iter().filter_map(|s| s.gap.as_deref()).collect();
     assert!(gaps.iter().any(|gap| gap.contains("PROCESS")), "{gaps:?}");
-    assert!(out(&output).contains("PROCESS"), "{}", out(&output));
+    assert!(out(&output).contains("PROBE-GAP"), "{}", out(&output));
     assert!(!folder_contains(&world.runs(), "geheim"));
 }
 

@@ -40,6 +40,8 @@ fn finished_runs_are_compared_in_words_and_json() {
     let args = ["compare", &b1, &b2, "--base", &a1, &a2, "--margin", "90%"];
     let text = sweat(dir.path(), &args);
     assert!(matches!(text.status.code(), Some(0 | 1)), "{}", err(&text));
+    assert!(out(&text).contains("events/s"), "{}", out(&text));
+    let text = sweat(dir.path(), &[&args[..], &["-v"]].concat());
     assert!(out(&text).contains("events_per_s"), "{}", out(&text));
     assert!(out(&text).contains("can see: the difference"), "{}", out(&text));
     let json = sweat(dir.path(), &[&args[..], &["--paired", "--format", "json"]].concat());
@@ -102,7 +104,7 @@ fn two_servers_of_different_versions_are_both_told() {
         }
         let (a, b) = (folder(&dir, "a"), folder(&dir, "b"));
         let shown = |format: &str| {
-            let args = ["compare", &b, "--base", &a, "--format", format, "--force"];
+            let args = ["compare", &b, "--base", &a, "--format", format, "--force", "-v"];
             out(&sweat(dir.path(), &args))
         };
         let report: serde_json::Value = serde_json::from_str(&shown("json")).unwrap();

@@ -265,7 +265,7 @@ fn a_killed_run_can_be_reported_and_its_server_restored() {
     let dir = archive::latest_run(&world.runs()).unwrap().display().to_string();
     let report = world.run(&["report", &dir]);
     expect(&report, 0);
-    assert!(out(&report).contains("cut"), "{}", out(&report));
+    assert!(out(&report).starts_with("Cut off: "), "{}", out(&report));
     assert_eq!(fixture.sql(LOOK), "1234");
     let restored = world.run(&["restore", &dir]);
     expect(&restored, 0);

@@ -52,7 +52,7 @@ const LOAD: &[&str] = &["oltp_point_select", "--sandbox", "--table-size=1000", "
 #[test]
 fn a_sweep_over_threads_measures_each_level_and_the_first_again() {
     let dir = world();
-    let words = [&["sweep", "threads=1,2,4", "--time=1"], LOAD].concat();
+    let words = [&["sweep", "threads=1,2,4", "--time=1", "-v"], LOAD].concat();
     let text = expect(&run(&dir, &words), &[0, 1]);
     assert!(text.contains("no law is fitted: 3 levels of load"), "{text}");
     let findings = findings(&dir);
@@ -95,7 +95,7 @@ fn a_search_for_capacity_confirms_a_rate_with_a_loose_objective() {
     let dir = world();
     let search =
         ["capacity", "--slo", "p99<10s", "--settle=0.1s", "--step-time=1s", "--confirm=1s"];
-    let words = [&search, LOAD, &["--threads=8"]].concat();
+    let words = [&search, LOAD, &["--threads=8", "-v"]].concat();
     let text = expect(&run(&dir, &words), &[0, 1]);
     let findings = findings(&dir);
     let capacity = findings.capacity.expect("a search has a capacity");

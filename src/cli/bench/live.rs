@@ -21,7 +21,7 @@ use crate::plan::{ArrivalPlan, Plan, RateStages};
 /// Least time between two drawings: 4 a second.
 const REDRAW: Nanos = Nanos(250_000_000);
 /// Lines of the view.
-const HEIGHT: u16 = 9;
+const HEIGHT: u16 = 10;
 /// Until the first look at how steady a load is.
 const FIRST_OUTLOOK: &str = "looked at from 1 min on";
 /// Columns of the names at the left.
@@ -103,8 +103,10 @@ impl LiveLoadView {
         let stage = self.stages.as_ref().map(|stages| stage_text(stages, beat.at_s));
         let clock = [format!("{} {}", format_clock(beat.at_s), self.until)];
         let clock = clock.into_iter().chain(stage).collect::<Vec<_>>().join(", ");
-        let room = width.saturating_sub(self.title.chars().count() + clock.chars().count() + 1);
-        let title = format!("{}{:room$}{clock}", self.title, "");
+        // On a narrow terminal the title gives way to the clock.
+        let room = width.saturating_sub(clock.chars().count() + 2);
+        let name: String = self.title.chars().take(room).collect();
+        let title = format!("{name:room$} {clock}");
         let mut lines = vec![
             Line::styled(title, bold),
             self.named_line("events", events_line(beat)),
@@ -132,6 +134,7 @@ impl LiveLoadView {
             self.named_line("sweat", join_fitting(own_parts(beat), room_for_parts)),
             self.errors_line(pulse),
         ];
+        lines.push(self.named_line("", "Ctrl-C ends the load and keeps what was measured.".into()));
         if let Some(outlook) = &self.outlook {
             let text = outlook.chars().take(room_for_parts).collect();
             lines.push(self.named_line("steady?", text));
@@ -156,7 +159,7 @@ impl LiveLoadView {
     fn errors_line(&self, pulse: &LiveStats) -> Line<'static> {
         let mut text = match pulse.error_count() {
             0 => "none".to_owned(),
-            n => format!("{} of events", format_count(n)),
+            n => format_plural(n, "event failed", "events failed"),
         };
         if pulse.reconnect_count() > 0 {
             text += &format!(
@@ -193,9 +196,9 @@ fn title_text(plan: &Plan, server: &str) -> String {
         }
         ArrivalPlan::Stages { spacing, .. } => format!(", {}", spacing.as_str()),
     };
-    let sessions = format_plural(plan.load.workers as u64, "session", "sessions");
+    let workers = format_plural(plan.load.workers as u64, "worker", "workers");
     let server = if server.is_empty() { String::new() } else { format!("  {server}") };
-    format!("{}{server}  {sessions}{arrival}", plan.workload.kind)
+    format!("{}{server}  {workers}{arrival}", plan.workload.kind)
 }
 
 fn end_text(plan: &Plan) -> String {
@@ -257,13 +260,13 @@ fn server_parts(around: &SystemStats) -> Vec<Option<String>> {
         around.pool_filled.map(|share| format!("pool filled {}", format_percent(share))),
         around.pool_reads_per_s.map(|n| format!("page reads {}/s", format_number(n))),
         around.questions_per_s.map(|n| format!("statements {}/s", format_number(n))),
-        around.server_cores.map(|n| format!("cpu {n:.2}")),
+        around.server_cores.map(|n| format!("cpu {n:.2} cores")),
     ]
 }
 
 fn host_parts(around: &SystemStats) -> Vec<Option<String>> {
     vec![
-        around.host_cores.map(|n| format!("cpu {n:.2}")),
+        around.host_cores.map(|n| format!("cpu {n:.2} cores")),
         around.disk_read_bytes_per_s.map(|n| format!("disk reads {}/s", format_bytes(n))),
         around.disk_written_bytes_per_s.map(|n| format!("writes {}/s", format_bytes(n))),
     ]
@@ -271,7 +274,7 @@ fn host_parts(around: &SystemStats) -> Vec<Option<String>> {
 
 fn own_parts(beat: &LiveInterval) -> Vec<Option<String>> {
     vec![
-        Some(format!("cpu {:.2}", beat.own_cores)),
+        Some(format!("cpu {:.2} cores", beat.own_cores)),
         beat.lateness_p99_s.map(|s| format!("lateness p99 {}", format_time(s))),
     ]
 }
@@ -373,7 +376,7 @@ mod tests {
             server_cores: Some(1.5),
             ..SystemStats::default()
         };
-        let line = "running 14   pool filled 97.0 %   cpu 1.50";
+        let line = "running 14   pool filled 97.0 %   cpu 1.50 cores";
         assert_eq!(join_fitting(server_parts(&some), line.len()), line);
         let shorter = "running 14   pool filled 97.0 %";
         assert_eq!(join_fitting(server_parts(&some), line.len() - 1), shorter);

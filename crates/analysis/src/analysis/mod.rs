@@ -17,6 +17,7 @@ pub mod fixture_runs;
 mod heatmap;
 mod latency;
 mod live_stats;
+mod load_title;
 pub mod noise;
 pub mod number_format;
 mod one_run;

@@ -2,30 +2,31 @@
 
 use std::io::{self, Write};
 
-use super::super::text::table::TextTable;
+use super::super::text::{table::TextTable, write_paragraph};
 use super::seen_times;
 use crate::analysis::number_format::{
     UNKNOWN, format_bytes, format_count, format_percent, format_plural, format_time,
 };
 use crate::analysis::{StatementClass, StatementFindings};
 
-/// Columns of a page.
-const PAGE: usize = 100;
+/// Columns of a page, and of a statement in its table.
+const PAGE: usize = 80;
+const STATEMENT: usize = 36;
 /// So much of a digest or an example is shown.
 const SHOWN: usize = 400;
 
 pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
+    let head = format!(
         "{}{} in {}, {}{} of log",
         format_plural(found.statements, "statement", "statements"),
         super::possible_note(found),
         format_plural(found.classes_in_all as u64, "class", "classes"),
         found.total_s.map(|s| format!("{} in all, ", format_time(s))).unwrap_or_default(),
         format_bytes(found.bytes as f64),
-    )?;
+    );
+    write_paragraph(out, "", &head)?;
     for note in &found.notes {
-        writeln!(out, "note: {note}")?;
+        write_paragraph(out, "note: ", note)?;
     }
     if found.classes.is_empty() {
         return Ok(());
@@ -40,24 +41,18 @@ pub(super) fn write_text(found: &StatementFindings, out: &mut dyn Write) -> io::
 }
 
 fn write_table(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
-    let mut table = TextTable::new(&[
-        "digest", "#", "share", "total", "count", "p50", "p95", "p99", "max", "sent", "examined",
-    ]);
+    let mut table = TextTable::new(&["#", "share", "total", "count", "p50", "p99", "statement"])
+        .align_left("statement");
     let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
-    let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), format_count);
     for (place, class) in found.classes.iter().enumerate() {
         table.add_row(vec![
-            one_line(&class.digest),
             (place + 1).to_string(),
             class.share.map_or_else(|| UNKNOWN.to_owned(), format_percent),
             spent(class.total_s),
             format_count(class.count),
             spent(class.p50_s),
-            spent(class.p95_s),
             spent(class.p99_s),
-            spent(class.max_s),
-            rows(class.rows_sent),
-            rows(class.rows_examined),
+            first_characters(&one_line(&class.digest)),
         ]);
     }
     table.write(PAGE, out)
@@ -68,11 +63,29 @@ fn write_class(place: usize, class: &StatementClass, out: &mut dyn Write) -> io:
     if let (Some(first), Some(last)) = seen_times(class) {
         writeln!(out, "   seen     {first} .. {last}")?;
     }
+    let spent = |s: Option<f64>| s.map_or_else(|| UNKNOWN.to_owned(), format_time);
+    let rows = |n: Option<u64>| n.map_or_else(|| UNKNOWN.to_owned(), format_count);
+    writeln!(
+        out,
+        "   times    p95 {}, max {}; rows sent {}, examined {}",
+        spent(class.p95_s),
+        spent(class.max_s),
+        rows(class.rows_sent),
+        rows(class.rows_examined)
+    )?;
     if class.errors > 0 {
         writeln!(out, "   errors   {}", format_count(class.errors))?;
     }
     let database = class.database.as_ref().map(|name| format!(" (in {})", one_line(name)));
     writeln!(out, "   example  {}{}", one_line(&class.example), database.unwrap_or_default())
+}
+
+/// As much of a statement as its column holds.
+fn first_characters(text: &str) -> String {
+    match text.chars().count() <= STATEMENT {
+        true => text.to_owned(),
+        false => text.chars().take(STATEMENT - 2).chain("..".chars()).collect(),
+    }
 }
 
 /// A text on one line without control characters, and not too long.

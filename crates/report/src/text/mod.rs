@@ -25,6 +25,7 @@ use crate::archive::ServerRecord;
 use super::{ReportDetail, ReportFormat, ReportStyle};
 pub(super) use sides::side_facts;
 use table::TextTable;
+pub use table::shorten_cell;
 
 /// Columns of a page.
 pub(super) const WIDTH: usize = 80;
@@ -177,6 +178,13 @@ fn wrap_text(text: &str, label: usize, indent: usize) -> Vec<String> {
 /// A paragraph after a label; further lines stand below the text.
 pub(super) fn write_paragraph(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     write_painted(out, label, label, text)
+}
+
+/// The same as text, 80 columns wide.
+pub fn format_paragraph(label: &str, text: &str) -> String {
+    let length = label.chars().count();
+    let lines = wrap_text(text, length, length.min(INDENT));
+    format!("{label}{}\n", lines.join("\n"))
 }
 
 /// The same with a label in colours.

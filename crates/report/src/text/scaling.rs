@@ -162,9 +162,9 @@ mod tests {
         let text = shown(|out| write_sweep(&scaling, out));
         assert_eq!(
             text,
-            "threads    load  events/s  95 % from      to  p99 ms  running  linear\n\
-             1         0.980       955        945     965    1.30    0.500   100 %\n\
-             32         31.4    12 074     11 953  12 195    1.30     31.5  39.5 %\n\
+            "threads   load  events/s  95 % from      to  p99 ms  running  linear\n\
+             1        0.980       955        945     965    1.30    0.500   100 %\n\
+             32        31.4    12 074     11 953  12 195    1.30     31.5  39.5 %\n\
              law    rate(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1)) with \
              lambda 996,\n       \
              sigma 0.0267, kappa 7.690e-4, R2 0.9971\n\
@@ -195,10 +195,10 @@ mod tests {
         };
         assert_eq!(
             shown(|out| write_capacity(&found, out)),
-            "step      offered/s  done/s  p99 ms  verdict\n\
-             burst             -  12 345    12.3  closed loop\n\
-             curve         4 000   4 000    12.3  pass\n\
-             bisect        9 000   9 000    12.3  fail\n"
+            "step    offered/s  done/s  p99 ms  verdict\n\
+             burst           -  12 345    12.3  closed loop\n\
+             curve       4 000   4 000    12.3  pass\n\
+             bisect      9 000   9 000    12.3  fail\n"
         );
     }
 }

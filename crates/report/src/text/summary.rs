@@ -1,6 +1,7 @@
 //! One screen: the answer, the table that it comes from, the caveats by name, where the run lies, and the answer again.
 //! Each fact stands once. The full text has what is left out.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use super::table::TextTable;
@@ -47,7 +48,7 @@ pub(super) fn write_summary(
     out.write_all(&foot)
 }
 
-/// Three lines: the answer, the caveats, the folder.
+/// Three lines: the answer, the caveats, the folder; and what had to hold, where that was asked.
 pub(super) fn write_short(
     findings: Findings<'_>,
     paint: TerminalStyle,
@@ -63,7 +64,10 @@ pub(super) fn write_short(
     writeln!(out, "{}", paint.bold(&cut_line(&answer, WIDTH)))?;
     writeln!(out, "{}", cut_line(&format!("Caveats  {}", caveat_names(results)), WIDTH))?;
     match findings {
-        Findings::Run(run) => write_folder(run, out),
+        Findings::Run(run) => {
+            write_checks(run, out)?;
+            write_folder(run, out)
+        }
         Findings::Comparison(found) => {
             let names = found.sides.each_ref().map(|side| side.name.as_str());
             writeln!(out, "{}", cut_line(&format!("Runs     {}", names.join(" and ")), WIDTH))
@@ -112,8 +116,13 @@ fn write_head(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         let text = format!("{}{name}", cut_line(&text, WIDTH - name.len()));
         writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &text))?;
     }
-    if run.is_some_and(|run| run.head.state == RunState::Interrupted) {
-        writeln!(out, "{}", paint.bold("Interrupted: what follows was measured until then."))?;
+    let cut = match run.map(|run| run.head.state) {
+        Some(RunState::Interrupted) => "Interrupted: what follows was measured until then.",
+        Some(RunState::Running) => "Cut off: what follows was measured until then.",
+        _ => "",
+    };
+    if !cut.is_empty() {
+        writeln!(out, "{}", paint.bold(cut))?;
     }
     let dimmed = results.void_caveat().is_some();
     for line in answer_lines(results) {
@@ -302,13 +311,23 @@ fn write_foot(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         Findings::Comparison(found) => {
             for (label, side) in ["Base", "Other"].iter().zip(&found.sides) {
                 let server = side.runs.first().and_then(|run| run.head.server.as_ref());
-                let server = server.map(|s| format!(", {} {}", s.product, s.version));
+                let version =
+                    |version: &str| version.split('-').next().unwrap_or_default().to_owned();
+                let server = server.map(|s| format!(", {} {}", s.product, version(&s.version)));
                 let runs = side.runs.len();
+                let seeds = side.runs.iter().map(|run| run.head.seed.to_string());
+                let allowed = side.runs.iter().flat_map(|run| run.allowed.iter().map(|c| c.id));
+                let allowed = allowed.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
+                let allowed = match &allowed[..] {
+                    [] => String::new(),
+                    ids => format!(", allowed {}", ids.join(", ")),
+                };
                 let text = format!(
-                    "{label:<8} {}: {runs} run{}{}",
+                    "{label:<8} {}: {}{}, seed {}{allowed}",
                     side.name,
-                    if runs == 1 { "" } else { "s" },
-                    server.unwrap_or_default()
+                    format_plural(runs as u64, "run", "runs"),
+                    server.unwrap_or_default(),
+                    seeds.collect::<Vec<_>>().join(", "),
                 );
                 writeln!(out, "{}", cut_line(&text, WIDTH))?;
             }

@@ -8,7 +8,7 @@ use super::replace_controls;
 const NARROWEST: usize = 8;
 
 /// The text, or as much of its beginning and end as fits and two dots between: names often differ at their end.
-pub(super) fn shorten_cell(text: &str, width: usize) -> String {
+pub fn shorten_cell(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
@@ -58,7 +58,8 @@ impl TextTable {
         };
         let mut widths: Vec<usize> = (0..self.left.len()).map(width).collect();
         let total = widths.iter().sum::<usize>() + 2 * (widths.len() - 1);
-        widths[0] = widths[0].saturating_sub(total.saturating_sub(page)).max(NARROWEST);
+        let least = widths[0].min(NARROWEST);
+        widths[0] = widths[0].saturating_sub(total.saturating_sub(page)).max(least);
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {

@@ -15,7 +15,7 @@ mod stalls;
 
 use crate::archive::{RunRecord, Trial};
 
-use super::trials::load_title;
+use super::load_title::load_title;
 
 use super::findings::{
     Caveat, CaveatLevel, ComparisonVerdict, DataSize, MetricComparison, NoiseItem, TrialFinding,

@@ -4,7 +4,7 @@ use crate::archive::{RunRecord, SampleRecord, StepRecord, Trial};
 
 use super::super::counters::{counter_rise, step_of_trial};
 use super::super::findings::{HealthLevel, NoiseItem};
-use super::super::trials::load_title;
+use super::super::load_title::load_title;
 use super::{level_beyond, noise_item};
 
 /// All loads.

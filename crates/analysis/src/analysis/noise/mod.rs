@@ -10,9 +10,9 @@ mod server;
 use crate::archive::{Counters, RunRecord};
 
 use super::findings::{HealthLevel, NoiseItem};
+use super::load_title::load_title;
 use super::statistics::power::detectable_difference;
 use super::statistics::robust::{mad, median};
-use super::trials::load_title;
 
 pub(super) use aa::aa_sentences;
 pub(super) use claim::{NoiseSlowdown, is_noisy, mean_slowdown, withdraw_noisy_verdicts};
