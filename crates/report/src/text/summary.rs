@@ -28,6 +28,9 @@ const LISTED: usize = 3;
 const COSTS: [&str; 6] =
     ["server_cpu_us", "client_cpu_us", "pages_read", "pages_written", "redo_bytes", "fsyncs"];
 
+/// What an event costs less of is not worth a word.
+const LEAST_COST: f64 = 0.001;
+
 /// One screen.
 pub(super) fn write_summary(
     findings: Findings<'_>,
@@ -111,10 +114,8 @@ fn write_head(findings: Findings<'_>, paint: TerminalStyle, out: &mut dyn Write)
         writeln!(out, "{}", cut_line(&format!("Question: {question}"), WIDTH))?;
     }
     if let Some(void) = results.void_caveat() {
-        let name = format!(" [{}]", void.id);
-        let text = format!("{}: {}", results.void_word(), void.evidence);
-        let text = format!("{}{name}", cut_line(&text, WIDTH - name.len()));
-        writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &text))?;
+        let text = format!("{} [{}]: {}", results.void_word(), void.id, void.evidence);
+        writeln!(out, "{}", paint.colour_level(CaveatLevel::Void, &cut_line(&text, WIDTH)))?;
     }
     let cut = match run.map(|run| run.head.state) {
         Some(RunState::Interrupted) => "Interrupted: what follows was measured until then.",
@@ -165,6 +166,9 @@ fn write_checks(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
 fn write_run_table(findings: &RunFindings, out: &mut dyn Write) -> io::Result<()> {
     let results = &findings.results;
     waits::write_waits_table(findings, out)?;
+    if !findings.waits.is_empty() && findings.wait_groups.is_empty() {
+        writeln!(out)?;
+    }
     compare::write_levels(results, out)?;
     write_unintended(results, out)?;
     replay::write_replay_table(findings, out)?;
@@ -255,7 +259,8 @@ fn write_costs(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
     let cost = |id: &str| trial.cost.iter().find(|c| c.id == id).and_then(|c| c.per_event);
     let describe = |id: &str| {
         let own = cost("client_user_us").zip(cost("client_system_us")).map(|(u, s)| u + s);
-        let value = if id == "client_cpu_us" { own } else { cost(id) }.filter(|v| *v > 0.0)?;
+        let value =
+            if id == "client_cpu_us" { own } else { cost(id) }.filter(|v| *v >= LEAST_COST)?;
         Some(match id {
             "server_cpu_us" => format!("server CPU {}", format_time(value / 1e6)),
             "client_cpu_us" => format!("sweat CPU {}", format_time(value / 1e6)),
@@ -265,13 +270,17 @@ fn write_costs(trial: &TrialFinding, out: &mut dyn Write) -> io::Result<()> {
             _ => format!("{} fsyncs", format_number(value)),
         })
     };
-    let words: Vec<String> = COSTS.iter().filter_map(|id| describe(id)).collect();
-    match words.is_empty() {
-        true => Ok(()),
-        false => {
-            writeln!(out, "{}", cut_line(&format!("per event    {}", words.join(", ")), WIDTH))
+    let mut line = String::new();
+    for words in COSTS.iter().filter_map(|id| describe(id)) {
+        let next = match line.is_empty() {
+            true => format!("per event    {words}"),
+            false => format!("{line}, {words}"),
+        };
+        if next.chars().count() <= WIDTH {
+            line = next;
         }
     }
+    if line.is_empty() { Ok(()) } else { writeln!(out, "{line}") }
 }
 
 /// Errors, caveats by name, server, folder, and the answer again.
