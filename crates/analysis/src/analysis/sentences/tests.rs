@@ -2,6 +2,7 @@
 //! is not called many, and nothing is praised in a run that can't support it.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use super::super::caveats::{self, CaveatInput};
 use super::super::findings::{AnswerSentence, CaveatLevel};
@@ -656,20 +657,30 @@ fn long_loads() -> BTreeSet<&'static str> {
     all
 }
 
+/// Each situation and what is found in it, analysed once for all tests.
+fn situations() -> &'static [(Situation, RunFindings)] {
+    static FOUND: LazyLock<Vec<(Situation, RunFindings)>> = LazyLock::new(|| {
+        let all = loads().into_iter().chain(experiments());
+        let found = all.map(|situation| {
+            let findings = analyse_run(&situation.run);
+            (situation, findings)
+        });
+        found.collect()
+    });
+    &FOUND
+}
+
 /// Everything that any situation brings about.
 fn everything() -> Vec<FindingResults> {
-    let runs = loads().into_iter().chain(experiments());
-    let mut all: Vec<FindingResults> =
-        runs.map(|situation| analyse_run(&situation.run).results).collect();
-    all.extend(finished().into_iter().map(|(findings, _)| findings));
-    all
+    let of_runs = situations().iter().map(|(_, findings)| findings.results.clone());
+    of_runs.chain(finished().into_iter().map(|(findings, _)| findings)).collect()
 }
 
 #[test]
 fn each_situation_says_what_it_must_and_nothing_that_it_must_not() {
     let mut wrong = Vec::new();
-    for (place, situation) in loads().into_iter().chain(experiments()).enumerate() {
-        let names = names(&analyse_run(&situation.run).results);
+    for (place, (situation, findings)) in situations().iter().enumerate() {
+        let names = names(&findings.results);
         let missing = situation.said.iter().filter(|said| !names.contains(*said));
         wrong.extend(missing.map(|said| format!("{place}: {said} is missing in {names:?}")));
         let too_much = situation.not_said.iter().filter(|said| names.contains(*said));
@@ -743,8 +754,7 @@ fn void_and_a_verdict_never_stand_together() {
         }
     }
     assert!(void > 5, "{void}");
-    for situation in loads().into_iter().chain(experiments()) {
-        let findings = analyse_run(&situation.run);
+    for (_, findings) in situations() {
         let classes = findings.replays.iter().flat_map(|replay| &replay.classes);
         let is_void = findings.results.void_caveat().is_some();
         for one in classes.filter(|_| is_void).filter_map(|class| class.change.as_ref()) {
