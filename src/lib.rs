@@ -1,6 +1,6 @@
-//! sweat brings a MySQL or MariaDB server to temperature, and measures it honestly.
+//! sweat load-tests MySQL and MariaDB servers, warms their buffer pools, and compares what it measured.
 //!
-//! A **plan** says what to do to a **target**; a **workload** makes workers whose events a **driver** runs at the
+//! A **plan** says what to do to a server; a **workload** makes workers whose events a **driver** runs at the
 //! times an **arrival** gives; a **recorder** notes what happened while **probes** note what server and host felt;
 //! **warm** fills the buffer pool; an **experiment** strings such steps together and keeps every run raw in an
 //! **archive**; **analysis** turns runs into findings; **report** shows them. `ARCHITECTURE.md` has the map.

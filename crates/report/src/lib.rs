@@ -1,4 +1,4 @@
-//! RunFindings as people and programs read them.
+//! Findings as people and programs read them.
 //! Never knows: how numbers were made, servers.
 //! To add one: a folder here, its line in `FORMATS`, a golden file (`report/tests.rs`).
 
