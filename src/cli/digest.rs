@@ -161,7 +161,7 @@ impl<'a> DigestReader<'a> {
                 return Ok(());
             }
             Err(LogError::Unknown) => {
-                return Err(log_mistake(path, "it is no slow log and no general log"));
+                return Err(log_mistake(path, "it is neither a slow log nor a general log"));
             }
             Err(LogError::Io(e)) => {
                 let why = format!("{e}; read as far as line {}", log.line_number());

@@ -112,5 +112,5 @@ fn a_session_that_greets_the_server_began_in_the_log() {
     let log = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/logs/mdb_pool.slow.log");
     let output = world.command(&["replay", log.to_str().unwrap(), "--dry-run"]).output().unwrap();
     expect(&output, 0);
-    assert!(!out(&output).contains("began before the log"), "{}", out(&output));
+    assert!(!out(&output).contains("started before the log"), "{}", out(&output));
 }

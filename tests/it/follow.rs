@@ -234,7 +234,7 @@ fn the_standby_gets_warm_by_the_active_servers_reads_and_nothing_is_written_ther
     // Our own sessions ask the active server for its version, and set what is theirs.
     let is_refused = |counts: &FollowCounts| {
         let of = |words: &str| counts.reasons.iter().any(|(reason, _)| reason.contains(words));
-        of("writes a file") && of("not on the list of what reads only")
+        of("writes a file") && of("not on the list of read-only statements")
     };
     let view = running.until("all is sent", |v| {
         let counts = &v.counts;
@@ -407,7 +407,7 @@ fn what_could_do_harm_is_refused_before_anything_is_sent() {
     let root = why(FollowPlan { may_write: false, ..nowhere() });
     assert!(root.contains("could write"), "{root}");
     let itself = why(FollowPlan { active: Some(target.clone()), ..nowhere() });
-    assert!(itself.contains("the server that the statements come from"), "{itself}");
+    assert!(itself.contains("the server that the statements came from"), "{itself}");
     let own = server.sandbox.datadir().join("slow.log");
     let back = why(plan(FollowSource::File(own)));
     assert!(back.contains("own log"), "{back}");

@@ -400,7 +400,7 @@ fn pages_that_the_server_leaves_out_in_silence_are_found_by_their_keys() {
         restart(&mut server);
         let warmed = load(&mut server, &file, &[("by", "pages")]);
         let notes = warmed.notes.join("\n");
-        assert!(notes.contains("without a word: it is read by its keys"), "{notes}");
+        assert!(notes.contains("; sweat reads it by its keys instead"), "{notes}");
         let late = work(&server);
         assert!(late <= cold / 20, "{late} of {cold} pages were read afterwards");
     }
@@ -599,7 +599,7 @@ fn a_file_that_says_more_than_values_is_refused_and_nothing_is_sent() {
                     let words = [&["warm", "hotset", "load", evil], more].concat();
                     let (code, said) = sweat(&server, &words);
                     assert_eq!(code, Some(2), "{said}");
-                    assert!(said.contains("is no value of a key"), "{said}");
+                    assert!(said.contains("is not a value of a key"), "{said}");
                 }
                 assert_eq!(connections(), before + 1, "ours is the only one since");
                 let (code, said) = sweat(&server, &["warm", "status", "--hotset", evil]);

@@ -576,11 +576,11 @@ fn a_server_that_could_be_hurt_is_refused_before_anything_is_sent() {
     assert_eq!(why(&log, &[("may-write", "on")], target), "");
     let socket = server.sandbox.meta().socket.to_str().unwrap().to_owned();
     let same = [("may-write", "on"), ("source", &socket)];
-    assert!(why(&log, &same, target).contains("the statements come from"));
+    assert!(why(&log, &same, target).contains("the statements came from"));
     let own = server.sandbox.datadir().join("slow.log");
     assert!(why(&own, &[("may-write", "on")], target).contains("own log"));
     let trusted = [("writes", "execute"), ("trust-log-clients", "on")];
-    assert!(why(&log, &trusted, target).contains("nobody said"));
+    assert!(why(&log, &trusted, target).contains("it was not named"));
     let other = [&trusted[..], &[("i-own-this-server", "elsewhere")]].concat();
     assert!(why(&log, &other, target).contains("is not `elsewhere`"));
     let _client = target.connect(&Stop::new()).unwrap();
@@ -674,12 +674,15 @@ fn what_is_no_log_is_refused_with_words() {
         let output = crate::cli::program(dir.path(), &words).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
-        assert!(said.contains("it is no slow log and no general log"), "{words:?}: {said}");
+        assert!(said.contains("it is neither a slow log nor a general log"), "{words:?}: {said}");
     }
     let text = std::fs::read(&other).unwrap();
     for words in [&["--dry-run"][..], &["--may-write", "--may-disturb"]] {
         let (code, said) = replay_pipe(&server, dir.path(), &text, words);
-        assert!(code == 2 && said.contains("it is no slow log"), "{words:?}: {code}: {said}");
+        assert!(
+            code == 2 && said.contains("it is neither a slow log"),
+            "{words:?}: {code}: {said}"
+        );
     }
 }
 

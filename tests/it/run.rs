@@ -106,12 +106,12 @@ fn wrong_settings_are_all_told_before_anything_is_started() {
     );
     assert!(said.contains("did you mean innodb_flush_log_at_trx_commit?"), "{said}");
     assert!(
-        said.contains("innodb_io_capacity: 1 is out of range: the server makes 100 of it"),
+        said.contains("innodb_io_capacity: 1 is out of range: the server changes it to 100"),
         "{said}"
     );
-    assert!(said.contains("the server doesn't take the value `O_SYNC`"), "{said}");
+    assert!(said.contains("the server doesn't accept the value `O_SYNC`"), "{said}");
     assert!(
-        said.contains("innodb_thread_concurrency: the server takes this setting and ignores"),
+        said.contains("innodb_thread_concurrency: the server accepts this setting but ignores"),
         "{said}"
     );
     let removed =

@@ -265,8 +265,8 @@ fn mistakes_are_told_before_anything_is_made() {
     check(&["--set", "inodb_io_capacity=7"], 2, "did you mean innodb_io_capacity?");
     check(&["--set", "inodb_io_capacity=7", "--set", "port=3"], 2, "--set port");
     check(&["--port=3311"], 2, "say --tcp");
-    check(&["--server", "/bin/true"], 2, "is no server");
-    check(&["--name", "../x"], 2, "is no name");
+    check(&["--server", "/bin/true"], 2, "is not a database server");
+    check(&["--name", "../x"], 2, "is not a valid name");
 }
 
 /// A script in a folder of this test's own.

@@ -131,14 +131,14 @@ fn wrong_words_start_nothing() {
     let dir = world();
     for (words, told) in [
         (&["sweep", "thread=1,2", "null"][..], "did you mean threads?"),
-        (&["sweep", "threads=0", "null"], "`0` is no number of threads"),
+        (&["sweep", "threads=0", "null"], "`0` is not a number of threads"),
         (&["sweep", "threads=2,2", "null"], "twice"),
         (&["sweep", "null"], "nothing is varied"),
         (&["sweep", "threads=1,2"], "no workload is named"),
         (&["sweep", "threads=1,2", "null", "--blocks=0"], "no number of blocks"),
         (&["capacity", "null"], "no objective is named"),
         (&["capacity", "--slo", "p9 9<5ms", "null"], "did you mean p99?"),
-        (&["capacity", "--slo", "tps>5", "null"], "is what is searched for"),
+        (&["capacity", "--slo", "tps>5", "null"], "the search looks for the rate"),
         (&["capacity", "--slo", "p99<5ms", "--rate=5", "null"], "the search sets it"),
     ] {
         let text = expect(&run(&dir, words), &[2]);

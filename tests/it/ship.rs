@@ -248,11 +248,15 @@ fn switches_on_and_back(server: &Fixture) {
     let mut old = server.target().connect(&Stop::new()).unwrap();
     let mut ship = Ship::start(dir, &words(&[]));
     assert!(
-        ship.said.iter().any(|line| line.contains("sessions were open before")),
+        ship.said.iter().any(|line| line.contains("sessions were already open")),
         "{:?}",
         ship.said
     );
-    assert!(ship.said.iter().any(|line| line.contains("does nothing takes")), "{:?}", ship.said);
+    assert!(
+        ship.said.iter().any(|line| line.contains("an empty statement takes")),
+        "{:?}",
+        ship.said
+    );
     let mut reader = open(&ship.url, None);
     pause(100);
     send(server, 0..50);
@@ -423,7 +427,7 @@ fn readers_that_are_gone_or_never_begin_leave_their_place_on_a_quiet_log() {
     half.write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc").unwrap();
     let flood: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let (first, second) = (open().unwrap(), open().unwrap());
-    assert!(open().err().unwrap().to_string().contains("2 readers are served already"));
+    assert!(open().err().unwrap().to_string().contains("already serving 2 readers"));
     drop((first, second));
     let clock = RealClock::start_now();
     let (third, _fourth) = loop {

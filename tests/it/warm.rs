@@ -150,7 +150,10 @@ fn after_a_scan_every_index_is_in_the_pool() {
             let (_, late) = read_all(&server);
             assert!(late <= 8, "{sessions} sessions left {late} of {cold} pages on disk");
             let notes = warmed.notes.join("\n");
-            assert!(notes.contains("zoo.texts.body is left out: no scan reads a fulltext index"));
+            assert!(notes.contains(
+                "zoo.texts.body is left out: a scan can't read a fulltext \
+                                    index"
+            ));
             restart(&mut server);
         }
         assert_eq!(variables(&server), before);
@@ -368,7 +371,12 @@ fn a_dump_and_its_load_bring_the_pages_back() {
         let pool = read_pool_status(&mut session).unwrap();
         let seen = read_inventory(&mut session, &pool, true).unwrap();
         let counted: u64 = seen.lines.iter().map(|line| line.pages_cached).sum();
-        let said = seen.notes.iter().any(|note| note.contains("does not say whose they are"));
+        let said = seen.notes.iter().any(|note| {
+            note.contains(
+                "does not say which tables they \
+                                                               belong to",
+            )
+        });
         assert!(said || counted * 100 >= list.pages.unwrap() * 80, "{counted} pages: {seen:?}");
         let (_, late) = read_all(&server);
         assert!(late <= 8, "{late} pages were not brought back");

@@ -229,7 +229,7 @@ fn apply_load_flags(
         }
         if load.until_steady {
             let hint = "leave it out, or give a rate instead of stages";
-            let why = "a rate that changes is not steady";
+            let why = "a changing rate has no steady state";
             mistakes.push(flag_mistake("until-steady", why, hint));
         }
         load.time = Some(stages.total_time());

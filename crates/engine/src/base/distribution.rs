@@ -46,7 +46,7 @@ impl Default for DistributionOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DistributionError {
     /// No distribution has this name.
-    #[error("`{0}` is no distribution: these are {list}", list = Distribution::NAMES.join(", "))]
+    #[error("`{0}` is not a distribution; use {list}", list = Distribution::NAMES.join(", "))]
     Name(String),
     /// An option is outside its range.
     #[error("{0}")]

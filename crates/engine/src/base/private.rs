@@ -29,7 +29,10 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 /// When `path` names no file, or the file can't be made.
 pub fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidInput, format!("{} is no file name", path.display()))
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{} is not a file name", path.display()),
+        )
     })?;
     // The keys of a new hasher come from the system's random numbers.
     let random = RandomState::new().hash_one(std::process::id());

@@ -46,7 +46,7 @@ fn read_log(text: &[u8]) -> String {
         format_record(r, &mut out);
         assert!(r.offset >= offset, "records stand one after the other");
         let from = r.offset as usize;
-        assert_eq!(&text[from..from + r.raw.len()], r.raw, "raw is what stands there");
+        assert_eq!(&text[from..from + r.raw.len()], r.raw, "raw is the text itself");
         offset = r.offset + r.raw.len() as u64;
         if let Some(at) = memchr::memmem::rfind(r.raw, r.text).filter(|_| r.text.len() > 7) {
             let before = &text[..from + at];

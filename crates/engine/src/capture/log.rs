@@ -30,7 +30,7 @@ pub enum LogError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// Its begin is that of no log we know.
-    #[error("this is no log of a known format ({})", format_names().join(", "))]
+    #[error("this is not a log in a known format ({})", format_names().join(", "))]
     Unknown,
 }
 

@@ -216,11 +216,12 @@ impl<R: Read> Read for CheckedDecoder<R> {
         self.source.read(out).map_err(|e| match e.kind() {
             Interrupted => e,
             UnexpectedEof => {
-                let why = format!("it is packed by {} and was cut: its end is missing", self.name);
+                let why =
+                    format!("it is compressed by {} and truncated: its end is missing", self.name);
                 io::Error::new(UnexpectedEof, why)
             }
             InvalidData | InvalidInput | Other => {
-                let why = format!("it is packed by {} and damaged: {e}", self.name);
+                let why = format!("it is compressed by {} and damaged: {e}", self.name);
                 io::Error::new(InvalidData, why)
             }
             _ => e,
@@ -334,7 +335,7 @@ mod tests {
         for pack in PACKERS {
             let packed = pack(&text);
             let (found, error) = unpacked(packed[..packed.len() / 2].to_vec());
-            assert!(error.unwrap().to_string().ends_with("was cut: its end is missing"));
+            assert!(error.unwrap().to_string().ends_with("truncated: its end is missing"));
             assert!(found.len() > 100_000 && text.starts_with(&found), "{}", found.len());
             let mut damaged = packed;
             let middle = damaged.len() / 2;

@@ -98,7 +98,7 @@ pub fn run_load(
         Mistake::new(place, why).maybe_hint(hint.map(str::to_owned))
     };
     if load.workers == 0 {
-        return Err(mistake("load.workers", "a load needs at least one", None).into());
+        return Err(mistake("load.workers", "a load needs at least one worker", None).into());
     }
     if load.interval.is_zero() {
         return Err(mistake("load.interval", "an interval needs a length", None).into());

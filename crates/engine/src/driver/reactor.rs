@@ -128,7 +128,7 @@ pub(super) fn start_threads<'scope>(
         };
         let build = Builder::new().name(format!("reactor {shard}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
-            setting.load.fail_load(format!("no thread for the reactor: {e}"));
+            setting.load.fail_load(format!("can't start a thread for the reactor: {e}"));
             for _ in (shard..setting.load.workers).step_by(lanes) {
                 setting.load.note_worker_end(Nanos(0), false, false);
             }

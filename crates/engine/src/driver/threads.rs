@@ -103,7 +103,7 @@ pub(super) fn start_threads<'scope>(
         };
         let build = Builder::new().name(format!("worker {worker}")).stack_size(STACK_BYTES);
         if let Err(e) = build.spawn_scoped(scope, life) {
-            setting.load.note_opened(worker, Err(format!("no thread for it: {e}")));
+            setting.load.note_opened(worker, Err(format!("can't start a thread for it: {e}")));
             setting.load.note_worker_end(Nanos(0), false, false);
         }
     }

@@ -71,7 +71,7 @@ impl Check {
             return match share {
                 None => Ok(check(CheckCondition::Steady, None)),
                 Some(_) => {
-                    Err(check_mistake(text, "a load is steady or not, never in part", "steady"))
+                    Err(check_mistake(text, "a load is steady or not: leave out `for`", "steady"))
                 }
             };
         }
@@ -135,8 +135,7 @@ fn split_share(text: &str) -> Result<(&str, Option<f64>), Mistake> {
 
 /// `== 0`, `<= 2`, `< 3`: at most how many.
 fn parse_stall_limit(text: &str, words: &str) -> Result<u64, Mistake> {
-    let wrong =
-        || check_mistake(text, "it is not clear how many stalls are allowed", "stalls == 0");
+    let wrong = || check_mistake(text, "it doesn't say how many stalls are allowed", "stalls == 0");
     let rest = words.strip_prefix("stalls").unwrap_or_default().trim();
     let (sign, number) = rest.split_at(rest.find(|c: char| c.is_ascii_digit()).ok_or_else(wrong)?);
     let number: u64 = number.trim().parse().map_err(|_| wrong())?;
@@ -178,7 +177,7 @@ fn split_condition<'a>(
     let (left, right) = words.split_at(at);
     let sign = SIGNS.iter().map(|(sign, _)| *sign).find(|sign| right.starts_with(sign));
     let sign = sign.ok_or_else(|| {
-        check_mistake(text, "a measured value is never equal to a bound", "p99 <= 20ms")
+        check_mistake(text, "a measured value never equals a bound: use < or >", "p99 <= 20ms")
     })?;
     let (name, class) = match left.trim().split_once(char::is_whitespace) {
         Some((name, class)) => (name, Some(class.trim().to_owned())),
@@ -204,11 +203,9 @@ fn parse_base_condition(
     let percent: Option<f64> = value.strip_suffix('%').and_then(|p| p.trim().parse().ok());
     match percent.filter(|p: &f64| *p > 0.0 && p.is_finite()) {
         Some(percent) => Ok(CheckCondition::OfBase { metric, relation, times: percent / 100.0 }),
-        None => Err(check_mistake(
-            text,
-            &format!("`{value}` is no share of the base in percent"),
-            EXAMPLE,
-        )),
+        None => {
+            Err(check_mistake(text, &format!("`{value}` is not a percentage of the base"), EXAMPLE))
+        }
     }
 }
 
@@ -260,11 +257,11 @@ mod tests {
             ("p99 = 20ms", "never equal", "p99 <= 20ms"),
             ("eror < 1%", "no metric `eror`", "did you mean error"),
             ("tsp >= 97% of base", "no metric `tsp`", "did you mean tps?"),
-            ("tps >= 97 of base", "no share of the base", "97% of base"),
+            ("tps >= 97 of base", "not a percentage of the base", "97% of base"),
             ("p99 < 20", "no time with its unit", "20ms"),
             ("stalls > 0", "how many stalls", "stalls == 0"),
             ("stalls", "how many stalls", "stalls == 0"),
-            ("steady for 5% of seconds", "never in part", "steady"),
+            ("steady for 5% of seconds", "leave out `for`", "steady"),
             ("p99.9 < 1s for 95% of seconds", "not known for each interval", "p99 < 20ms"),
             ("p99 < 1s for 200% of seconds", "not clear", "95% of seconds"),
         ] {

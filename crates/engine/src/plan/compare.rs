@@ -126,7 +126,7 @@ impl SweepPlan {
             match self.build_variant(template, value) {
                 Ok(variant) => {
                     if variants.iter().any(|other: &VariantPlan| other.name == variant.name) {
-                        wrong.push(format!("`{value}` stands there twice"));
+                        wrong.push(format!("`{value}` is listed twice"));
                     }
                     variants.push(variant);
                 }
@@ -145,7 +145,7 @@ impl SweepPlan {
         match self.axis.as_str() {
             THREADS => {
                 let count = parse_count(value).ok().filter(|n| (1..=MOST_WORKERS).contains(n));
-                let count = count.ok_or_else(|| format!("`{value}` is no number of threads"))?;
+                let count = count.ok_or_else(|| format!("`{value}` is not a number of threads"))?;
                 variant.workers = Some(count as usize);
                 variant.value = Some(count as f64);
             }

@@ -59,7 +59,7 @@ impl OptionKind {
             OptionKind::Choice(words) if words.iter().any(|word| word == value) => return None,
             OptionKind::Choice(words) => {
                 let hint = nearest_or_all(value, words.iter().map(String::as_str));
-                ("not one of the words it takes", hint)
+                ("not one of its values", hint)
             }
         };
         Some((format!("`{value}` is {what}"), example))

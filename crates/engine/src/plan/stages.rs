@@ -62,10 +62,10 @@ impl RateStage {
         let stage = RateStage { time, from: rate(from)?, to: rate(to)? };
         let is_kept = |rate: f64| rate == 0.0 || (LOWEST..=HIGHEST).contains(&rate);
         if !(is_kept(stage.from) && is_kept(stage.to)) {
-            return Err(format!("a rate lies between {LOWEST} and {HIGHEST} per second, or is 0"));
+            return Err(format!("a rate must be 0, or between {LOWEST} and {HIGHEST} per second"));
         }
         if time.is_zero() {
-            return Err("it takes no time".to_owned());
+            return Err("its time is 0".to_owned());
         }
         Ok(stage)
     }
@@ -174,8 +174,8 @@ mod tests {
             ("10s:-5", "stage 1, `10s:-5`: `-5` is not a rate like"),
             ("10s:0..", "stage 1, `10s:0..`: `` is not a rate like"),
             ("-1s:5", "stage 1, `-1s:5`: `-1s` is not a time like"),
-            ("0s:5", "stage 1, `0s:5`: it takes no time"),
-            ("10s:0..2G", "stage 1, `10s:0..2G`: a rate lies between"),
+            ("0s:5", "stage 1, `0s:5`: its time is 0"),
+            ("10s:0..2G", "stage 1, `10s:0..2G`: a rate must be 0, or between"),
             ("10s:0, 5s:0..0", "no stage has a rate above 0"),
             ("18446744073709551615s:5, 1s:5", "they last for more than 30 years"),
         ] {

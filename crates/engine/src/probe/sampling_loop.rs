@@ -211,7 +211,8 @@ impl<C: Clock> SamplingLoop<C> {
     /// Ticks went by without a look: one gap per probe, never looks in a burst.
     fn record_missed_ticks(&mut self, first: Nanos, ticks: u64, took: Nanos) {
         let now = self.clock.now();
-        let why = format!("{ticks} ticks missed: the look before took {:.3} s", took.to_seconds());
+        let why =
+            format!("{ticks} ticks missed: the sample before took {:.3} s", took.to_seconds());
         for post in &mut self.posts {
             if post.rhythm == SamplingSchedule::Ticks(1) && !post.retired {
                 let values = SampleValues::Gap(why.clone());
@@ -234,8 +235,8 @@ impl<C: Clock> SamplingLoop<C> {
         self.ticks = TickGrid::new(self.origin_unix_ns, Nanos(interval.0 * 2));
         let now = self.clock.now();
         let text = format!(
-            "{}: looks took {:.3} s, more than a fifth of the interval, {SLOW_TICKS} times in a \
-             row; from now on every {:.3} s",
+            "{}: samples took {:.3} s, more than a fifth of the interval, {SLOW_TICKS} times in a \
+             row; now sampling every {:.3} s",
             self.name,
             took.to_seconds(),
             self.ticks.interval().to_seconds()
@@ -359,7 +360,7 @@ mod tests {
     #[test]
     fn a_stall_leaves_one_gap_and_no_burst() {
         let (samples, costs) = run(SamplingSchedule::Ticks(1), &[0, 350, 0, 0], 5);
-        let gap = (300, "3 ticks missed: the look before took 0.350 s".to_owned());
+        let gap = (300, "3 ticks missed: the sample before took 0.350 s".to_owned());
         let mut expected = ok(&[100, 200]);
         expected.push(gap);
         expected.extend(ok(&[600, 700]));
@@ -372,7 +373,7 @@ mod tests {
         let (samples, _) = run(SamplingSchedule::Ticks(1), &[21, 21, 0, 0], 5);
         let times: Vec<u64> = samples.iter().map(|s| s.0).collect();
         assert_eq!(times, [100, 200, 200, 400, 600]);
-        assert!(samples[2].1.contains("from now on every 0.200 s"), "{}", samples[2].1);
+        assert!(samples[2].1.contains("now sampling every 0.200 s"), "{}", samples[2].1);
         let (samples, _) = run(SamplingSchedule::Ticks(1), &[21, 0, 21, 0], 5);
         assert_eq!(samples, ok(&[100, 200, 300, 400]));
     }

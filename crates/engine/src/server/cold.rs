@@ -45,8 +45,7 @@ pub(super) fn evict_files(folder: &Path) -> anyhow::Result<EvictionResult> {
     if let Some(left) = left.filter(|left| *left > bytes / 100 + (1 << 20)) {
         anyhow::bail!(
             "{left} of {bytes} bytes stay in the page cache: another process uses the files, or \
-             {} lies in memory\n\
-             hint: choose a folder on a disk with $SWEAT_HOME",
+             {} is in memory\nhint: choose a folder on a disk with $SWEAT_HOME",
             folder.display()
         );
     }
@@ -74,8 +73,8 @@ impl ColdRestart {
                 show_bytes(left)
             ),
             None => format!(
-                "{files} files ({}) evicted from the page cache; the system doesn't tell \
-                 what stayed",
+                "{files} files ({}) evicted from the page cache; the system doesn't report what \
+                 stayed",
                 show_bytes(bytes)
             ),
         }];
@@ -99,7 +98,7 @@ pub fn restart_cold(
     control.stop().context("stop the server")?;
     let evicted = control.evict_files().context("evict the server's files from the page cache")?;
     control.start(settings).context("start the server")?;
-    let proof = ColdProof::inspect_server(control, stop).context("look how cold the server is")?;
+    let proof = ColdProof::inspect_server(control, stop).context("check how cold the server is")?;
     Ok(ColdRestart { evicted, proof })
 }
 
@@ -144,7 +143,7 @@ impl ColdProof {
                 caveats.push(format!("{pages} pages are in the pool right after the start"));
             }
             Some(_) => {}
-            None => caveats.push("the server doesn't tell what is in its pool".to_owned()),
+            None => caveats.push("the server doesn't report what is in its pool".to_owned()),
         }
         match self.resident_bytes {
             // Some servers read the head of each file through the page cache, which reads ahead.
@@ -153,7 +152,7 @@ impl ColdProof {
                 self.data_bytes
             )),
             Some(_) => {}
-            None => caveats.push("the system doesn't tell what is in its page cache".to_owned()),
+            None => caveats.push("the system doesn't report what is in its page cache".to_owned()),
         }
         if let Some(reads) = &self.first_reads {
             match reads.process_bytes.max(reads.device_bytes) {
@@ -161,7 +160,7 @@ impl ColdProof {
                     caveats.push("the first reads did not reach the block device".to_owned());
                 }
                 Some(_) => {}
-                None => caveats.push("the system doesn't tell what is read from disk".to_owned()),
+                None => caveats.push("the system doesn't report what is read from disk".to_owned()),
             }
         }
         caveats
@@ -274,7 +273,7 @@ fn drop_cached_pages(file: &File) -> anyhow::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn drop_cached_pages(_file: &File) -> anyhow::Result<()> {
-    anyhow::bail!("this system offers no way to evict a file from its page cache")
+    anyhow::bail!("this system can't evict a file from its page cache")
 }
 
 /// Bytes of these files in the page cache; `None` where the system doesn't tell.

@@ -90,7 +90,7 @@ impl SlowLogRequest {
     pub fn check_names(&self) -> Result<(), Mistake> {
         let strange = self.variables.iter().find(|(name, _)| !NAMED.contains(&name.as_str()));
         strange.map_or(Ok(()), |(name, _)| {
-            Err(Mistake::new(format!("--turn-on {name}"), "is no variable of the slow log")
+            Err(Mistake::new(format!("--turn-on {name}"), "is not a variable of the slow log")
                 .hint(format!("for=TIME, {}", NAMED.join(", "))))
         })
     }
@@ -124,14 +124,14 @@ impl EnabledSlowLog {
         logging.set_variables(asked)?;
         let after = measure_probe(target, stop)?;
         logging.notes.push(format!(
-            "a statement that does nothing takes {} us, it took {} us before (median of {PROBES})",
+            "an empty statement takes {} us; it took {} us before (median of {PROBES})",
             after.0 / 1000,
             before.0 / 1000
         ));
         if open > 0 {
             logging.notes.push(format!(
-                "{open} sessions were open before: each keeps its old long_query_time until it \
-                 connects again, so what they send may be missing"
+                "{open} sessions were already open: each keeps its old long_query_time until it \
+                 reconnects, so their statements may be missing"
             ));
         }
         Ok(logging)

@@ -68,7 +68,7 @@ fn snapshot_path(folder: &Path, name: &str) -> anyhow::Result<PathBuf> {
     if !name.is_empty() && name.chars().all(good) {
         return Ok(folder.join(name));
     }
-    Err(Mistake::new(format!("snapshot {name}"), "is no name of a snapshot")
+    Err(Mistake::new(format!("snapshot {name}"), "is not the name of a snapshot")
         .hint("use letters, digits, - and _")
         .into())
 }

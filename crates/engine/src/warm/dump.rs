@@ -56,8 +56,8 @@ pub fn request_pool_dump(
 ) -> anyhow::Result<DumpOutcome> {
     if context.control.is_none() && !plan.allowed {
         bail!(RefusedError(
-            "a dump overwrites the list of a server that sweat did not start\n\
-             hint: say --allow dump if that is meant"
+            "a dump overwrites the list of a server that sweat did not start\nhint: add --allow \
+             dump to allow it"
                 .to_owned()
         ));
     }
@@ -97,7 +97,8 @@ fn run_dump(
     }
     if plan.pct.is_none() && pct < 100 {
         dumped.notes.push(format!(
-            "the server writes only {pct} % ({PCT}), the pages used last; --pct 100 writes all"
+            "the server writes only {pct} % ({PCT}), the most recently used pages; --pct 100 \
+             writes all"
         ));
     }
     Ok(dumped)

@@ -88,7 +88,7 @@ pub fn read_inventory(
     let partitioned = sizes.keys().any(|(_, _, partition, _)| !partition.is_empty());
     if !pay && !found.lines.is_empty() && partitioned {
         found.dearer_seconds = Some(estimate_seconds(warmth));
-        found.notes.push("this server counts no pages of partitions".to_owned());
+        found.notes.push("this server doesn't count pages of partitions".to_owned());
     }
     for line in &mut found.lines {
         let name = |partition: &str| {
@@ -117,8 +117,8 @@ fn inconsistency_note(lines: &[CachedIndex], pay: bool) -> Option<String> {
     let other = if pay { "and the size of all data is too small as well" } else { drifted };
     (!all.is_empty()).then(|| {
         format!(
-            "more is cached than there is of {names}: the statistics of the index are old \
-             (ANALYZE TABLE renews them), {other}"
+            "more pages of {names} are cached than exist: the index statistics are old (ANALYZE \
+             TABLE renews them), {other}"
         )
     })
 }
@@ -128,8 +128,8 @@ fn ownerless_note(lines: &[CachedIndex], ownerless: u64) -> Option<String> {
     let named: u64 = lines.iter().map(|line| line.pages_cached).sum();
     (ownerless > named / 100 + 8).then(|| {
         format!(
-            "{ownerless} more index pages are in the pool: the server does not say whose they are \
-             until their tables are used, as after a restart or `sweat warm load`"
+            "{ownerless} more index pages are in the pool: the server does not say which tables \
+             they belong to until the tables are used, as after a restart or `sweat warm load`"
         )
     })
 }
@@ -268,7 +268,7 @@ mod tests {
     fn more_in_the_pool_than_there_is_is_said() {
         assert_eq!(inconsistency_note(&[line(100, 98), line(48, 48), line(8, 0)], false), None);
         let said = inconsistency_note(&[line(561, 48), line(100, 100)], false).unwrap();
-        assert!(said.contains("of ..k_561: ") && said.contains("--per-index"), "{said}");
+        assert!(said.contains("of ..k_561 are cached") && said.contains("--per-index"), "{said}");
         let paid = inconsistency_note(&[line(561, 48)], true).unwrap();
         assert!(paid.contains("ANALYZE TABLE") && !paid.contains("--per-index"), "{paid}");
         let unknown = CachedIndex { pages_total: None, ..line(561, 0) };

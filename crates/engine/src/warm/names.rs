@@ -37,7 +37,7 @@ impl fmt::Display for TableChoice {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableChoiceError {
     /// An opening backtick without its closing one.
-    #[error("`{0}`: a backtick is not closed")]
+    #[error("`{0}`: a backtick is missing at the end")]
     Open(String),
     /// More than `database.table`.
     #[error(

@@ -70,7 +70,7 @@ fn stages_say_when_events_begin_and_when_the_load_ends() {
         ("--stages=1s:5 --time=0", "--time: the stages have times of their own"),
         ("--stages=1s:5 --rate=5", "--rate: both a rate and stages"),
         ("--stages=1s:5 --think=5ms", "--think: only a closed loop has think time"),
-        ("--stages=1s:5 --until-steady", "--until-steady: a rate that changes is not steady"),
+        ("--stages=1s:5 --until-steady", "--until-steady: a changing rate has no steady state"),
         ("--stages=1s:5 --arrival=bus", "--arrival: no such arrival"),
         ("--stages=", "--stages: there are no stages"),
         ("--stages=1s:5,", "--stages: stage 2 is empty"),

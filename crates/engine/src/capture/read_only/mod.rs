@@ -94,18 +94,18 @@ impl RefusalReason {
     pub fn reason_text(&self) -> &'static str {
         match self {
             RefusalReason::Empty => "nothing but comments",
-            RefusalReason::Verb(_) => "not on the list of what reads only",
-            RefusalReason::Function(_) => "calls a function that does something",
+            RefusalReason::Verb(_) => "not on the list of read-only statements",
+            RefusalReason::Function(_) => "calls a function with side effects",
             RefusalReason::UnknownFunction(_) => "calls a function that was not allowed",
             RefusalReason::Into => "writes a file or a variable",
-            RefusalReason::Setting(_) => "sets what is not on the list",
-            RefusalReason::Several => "several statements in one",
+            RefusalReason::Setting(_) => "sets something that is not on the list",
+            RefusalReason::Several => "several statements in one text",
             RefusalReason::Unreadable => "can't be read",
             RefusalReason::Secret => "a secret was taken out of it",
             RefusalReason::Temporary(_) => "uses a temporary table",
             RefusalReason::Prepared => "text of a prepared statement",
             RefusalReason::View(_) => "reads a view that calls a function",
-            RefusalReason::Long => "too long to be looked at",
+            RefusalReason::Long => "too long to check",
         }
     }
 

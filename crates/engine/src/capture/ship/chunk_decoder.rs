@@ -53,10 +53,10 @@ impl ChunkDecoder {
             return if is_wrong { Err(wrong("a chunk has no head")) } else { Ok(HttpChunk::More) };
         };
         let head =
-            std::str::from_utf8(&rest[..end]).map_err(|_| wrong("a chunk's head is no text"))?;
+            std::str::from_utf8(&rest[..end]).map_err(|_| wrong("a chunk's head is not text"))?;
         let (length, extension) = head.split_once(';').unwrap_or((head, ""));
         let length = usize::from_str_radix(length.trim(), 16).ok().filter(|length| *length <= MOST);
-        let length = length.ok_or_else(|| wrong("a chunk's length is none"))?;
+        let length = length.ok_or_else(|| wrong("a chunk's length is not a number"))?;
         if length == 0 {
             return Ok(HttpChunk::End);
         }

@@ -58,7 +58,7 @@ fn http_error(code: u16, why: impl Into<String>) -> HttpError {
 
 /// Too many readers.
 pub(super) fn too_many_readers(most: usize) -> HttpError {
-    http_error(503, format!("{most} readers are served already"))
+    http_error(503, format!("already serving {most} readers"))
 }
 
 impl HttpError {
@@ -107,11 +107,11 @@ pub fn read_head(
             return Err(http_error(431, format!("a head has at most {MOST_HEAD} bytes")));
         }
         if clock.now() > until || !goes_on() {
-            return Err(http_error(408, "the head did not come in time"));
+            return Err(http_error(408, "the request head did not arrive in time"));
         }
         match peer.read(&mut piece) {
             Ok(0) if head.is_empty() => return Ok(None),
-            Ok(0) => return Err(http_error(400, "the head has no end")),
+            Ok(0) => return Err(http_error(400, "the request head is incomplete")),
             Ok(read) => head.extend_from_slice(&piece[..read]),
             Err(e) if is_pause(&e) => {}
             Err(_) => return Ok(None),
@@ -138,7 +138,7 @@ pub fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest,
         Err(httparse::Error::TooManyHeaders) => {
             return Err(http_error(431, format!("a head has at most {MOST_FIELDS} fields")));
         }
-        _ => return Err(http_error(400, "this is no head of HTTP")),
+        _ => return Err(http_error(400, "this is not an HTTP request head")),
     }
     let field = |name: &str| {
         let found = parsed.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
@@ -153,13 +153,13 @@ pub fn parse_request(head: &[u8], token: Option<&Secret>) -> Result<HttpRequest,
         }
     }
     if parsed.method != Some("GET") {
-        return Err(http_error(405, "only GET is understood"));
+        return Err(http_error(405, "only GET is supported"));
     }
     let path = parsed.path.unwrap_or_default();
     let (path, words) = path.split_once('?').unwrap_or((path, ""));
     match path {
         // Chunks are of HTTP/1.1.
-        "/slow" if parsed.version != Some(1) => Err(http_error(505, "HTTP/1.1 is spoken here")),
+        "/slow" if parsed.version != Some(1) => Err(http_error(505, "this server speaks HTTP/1.1")),
         "/slow" => {
             let takes_zstd = HAS_ZSTD && field("accept-encoding").is_some_and(accepts_zstd);
             Ok(HttpRequest::Slow(parse_query(words, takes_zstd)?))
@@ -220,7 +220,8 @@ fn parse_query(words: &str, takes_zstd: bool) -> Result<StreamRequest, HttpError
             "from" => {
                 let mark =
                     if value == "begin" { Some(StartPosition::Begin) } else { parse_start(value) };
-                wanted.from = mark.ok_or_else(|| wrong("a mark, as chunks have them, or begin"))?;
+                wanted.from =
+                    mark.ok_or_else(|| wrong("a mark from the head of a chunk, or begin"))?;
             }
             "marks" => wanted.has_marks = is_yes()?,
             "zstd" => {

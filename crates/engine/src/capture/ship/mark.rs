@@ -60,7 +60,7 @@ impl LogMark {
 
 /// Why a text is no mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no mark of a place in a log")]
+#[error("this is not a mark of a position in a log")]
 pub struct MarkError;
 
 const VERSION: &str = "1";

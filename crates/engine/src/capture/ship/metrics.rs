@@ -18,22 +18,37 @@ fn metric_values(
         server.reader_statuses().iter().map(|reader| reader.behind_bytes).max().unwrap_or(0);
     vec![
         ("readers", "gauge", "Readers served now", readers as u64),
-        ("behind_bytes", "gauge", "Bytes of the log that the slowest reader has not got", behind),
-        ("log_size_bytes", "gauge", "Bytes of the log's file", seen.size_bytes),
+        (
+            "behind_bytes",
+            "gauge",
+            "Bytes of the log that the slowest reader has not received",
+            behind,
+        ),
+        ("log_size_bytes", "gauge", "Size of the log file in bytes", seen.size_bytes),
         ("held_bytes", "gauge", "Bytes of rotated files held open for readers", seen.held_bytes),
         ("connections", "counter", "Connections taken", of(&counts.readers)),
-        ("refused", "counter", "Connections refused by a status", of(&counts.refused)),
-        ("cut", "counter", "Readers cut off that took nothing for too long", of(&counts.cut)),
+        ("refused", "counter", "Connections refused with an HTTP status", of(&counts.refused)),
+        (
+            "cut",
+            "counter",
+            "Readers disconnected because they read nothing for too long",
+            of(&counts.cut),
+        ),
         ("records", "counter", "Records shipped", shipped.records),
-        ("shipped_bytes", "counter", "Bytes shipped, before they are packed", shipped.bytes),
+        ("shipped_bytes", "counter", "Bytes shipped, before compression", shipped.bytes),
         ("left_out", "counter", "Records of sessions outside the sample", shipped.left_out),
         ("dropped", "counter", "Records that were cut or doubtful", shipped.dropped),
         ("redacted", "counter", "Statements in which a secret was hidden", shipped.redacted),
-        ("gaps", "counter", "Gaps that readers were told of", shipped.gaps),
-        ("rotations", "counter", "Times the log became another file", seen.rotations),
-        ("truncations", "counter", "Times the log was cut where it stands", seen.truncations),
+        ("gaps", "counter", "Gaps reported to readers", shipped.gaps),
+        ("rotations", "counter", "Times the log was rotated", seen.rotations),
+        ("truncations", "counter", "Times the log was truncated in place", seen.truncations),
         ("copies_found", "counter", "Truncations whose rest was in a copy", seen.copies_found),
-        ("given_up", "counter", "Rotated files given up with bytes unread", seen.given_up),
+        (
+            "given_up",
+            "counter",
+            "Rotated files dropped before they were read completely",
+            seen.given_up,
+        ),
     ]
 }
 

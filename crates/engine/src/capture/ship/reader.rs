@@ -38,14 +38,19 @@ impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Gap::Truncated(bytes) => {
-                write!(f, "{bytes} bytes or more were cut off before they were read")
+                write!(f, "at least {bytes} bytes were truncated before they were read")
             }
             Gap::Behind(files) => {
-                write!(f, "{files} rotated files were skipped, as reading was too far behind")
+                write!(
+                    f,
+                    "{files} rotated files were skipped because the reader was too far \
+                           behind"
+                )
             }
-            Gap::Lost => {
-                f.write_str("the place to go on at is gone: nobody knows how much is missing")
-            }
+            Gap::Lost => f.write_str(
+                "the position to continue from is gone; how much is missing is not \
+                             known",
+            ),
         }
     }
 }

@@ -46,21 +46,21 @@ impl Url {
         let (is_tls, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
             (Some(rest), _) => (true, rest),
             (_, Some(rest)) => (false, rest),
-            _ => anyhow::bail!("a URL begins with http:// or https://"),
+            _ => anyhow::bail!("a URL starts with http:// or https://"),
         };
         let (place, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         anyhow::ensure!(
             !place.contains('@'),
-            "a token does not belong into a URL, where others see it"
+            "a token does not belong in a URL, where others see it"
         );
         let (path, words) = rest.split_once('?').unwrap_or((rest, ""));
         let path = if matches!(path, "" | "/") { "/slow" } else { path };
         let is_clean = |text: &str| text.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
-        anyhow::ensure!(is_clean(rest) && is_clean(place), "a URL has no blanks and no #");
+        anyhow::ensure!(is_clean(rest) && is_clean(place), "a URL contains neither spaces nor #");
         let has_port =
             place.rsplit_once(':').filter(|(host, _)| !host.contains(':') || host.ends_with(']'));
         let (host, port) = match has_port {
-            Some((host, port)) => (host, port.parse().context("its port is no number")?),
+            Some((host, port)) => (host, port.parse().context("its port is not a number")?),
             None => (place, if is_tls { 443 } else { 80 }),
         };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -137,10 +137,11 @@ impl RemoteLog {
         let url = Url::parse(place).with_context(|| format!("open {place}"))?;
         if let Some(token) = &access.token {
             let is_clean = token.reveal().bytes().all(|b| b.is_ascii_graphic());
-            anyhow::ensure!(is_clean, "a token has only letters, digits and signs");
+            anyhow::ensure!(is_clean, "a token consists of letters, digits and punctuation");
             anyhow::ensure!(
                 url.is_tls || is_loopback(&url.host),
-                "open {place}: the token would go over the net in clear text\nhint: use https://, or a tunnel"
+                "open {place}: the token would be sent in clear text\nhint: use https:// or a \
+                 tunnel"
             );
         }
         let authority = access.authority.as_deref();
@@ -179,7 +180,7 @@ impl RemoteLog {
     fn connect(&mut self) -> Result<(), ConnectError> {
         let later = |e: io::Error| ConnectError::Later(e.to_string());
         let Url { host, port, .. } = &self.url;
-        let mut last = "the name has no address".to_owned();
+        let mut last = "the name does not resolve to an address".to_owned();
         let addresses = (host.as_str(), *port).to_socket_addrs().map_err(later)?;
         let mut socket = None;
         for address in addresses {
@@ -196,8 +197,8 @@ impl RemoteLog {
             None => None,
             Some(config) => {
                 let name = ServerName::try_from(host.clone());
-                let name = name
-                    .map_err(|_| ConnectError::Never(format!("{host} is no name of a server")))?;
+                let name =
+                    name.map_err(|_| ConnectError::Never(format!("{host} is not a host name")))?;
                 Some((config, name))
             }
         };
@@ -244,10 +245,10 @@ impl RemoteLog {
                 break end + 4;
             }
             if head.len() > MOST_HEAD {
-                return Err(ConnectError::Never("what answers there is no sweat".to_owned()));
+                return Err(ConnectError::Never("the server there is not `sweat ship`".to_owned()));
             }
             match peer.read(&mut piece) {
-                Ok(0) => return Err(ConnectError::Later("it hung up".to_owned())),
+                Ok(0) => return Err(ConnectError::Later("it closed the connection".to_owned())),
                 Ok(read) => head.extend_from_slice(&piece[..read]),
                 Err(e) if !is_pause(&e) => return Err(ConnectError::Later(e.to_string())),
                 Err(_) if self.stop.is_set() => {
@@ -262,7 +263,7 @@ impl RemoteLog {
         let mut fields = [httparse::EMPTY_HEADER; 64];
         let mut answer = httparse::Response::new(&mut fields);
         if answer.parse(&head[..end]).is_err() {
-            return Err(ConnectError::Never("what answers there does not speak HTTP".to_owned()));
+            return Err(ConnectError::Never("the server there does not speak HTTP".to_owned()));
         }
         let field = |name: &str| {
             let found = answer.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name));
@@ -287,13 +288,11 @@ impl RemoteLog {
                 });
             }
             None => {
-                return Err(ConnectError::Never(
-                    "what answers there does not speak HTTP".to_owned(),
-                ));
+                return Err(ConnectError::Never("the server there does not speak HTTP".to_owned()));
             }
         }
         if field("transfer-encoding").as_deref() != Some("chunked") {
-            return Err(ConnectError::Never("what answers there is no sweat".to_owned()));
+            return Err(ConnectError::Never("the server there is not `sweat ship`".to_owned()));
         }
         let is_packed = field("content-encoding").as_deref() == Some("zstd");
         Ok((head.split_off(end), is_packed))
@@ -316,9 +315,9 @@ impl RemoteLog {
         }
         match self.connect() {
             Ok(()) => {
-                self.notes.push(format!("connected to {} again", self.url.host));
+                self.notes.push(format!("reconnected to {}", self.url.host));
                 if self.mark.is_none() && self.has_begun {
-                    let why = "the connection was lost, and there was no mark to go on at";
+                    let why = "the connection was lost, and there was no mark to continue from";
                     self.notes.push(format!("gap in the log: {why}"));
                     self.text.get_mut().push(b'\n');
                     self.text.get_mut().extend_from_slice(&gap_banner(why));
@@ -363,7 +362,7 @@ impl RemoteLog {
             }
         }
         match peer.read(&mut self.piece) {
-            Ok(0) => Err("it hung up".to_owned()),
+            Ok(0) => Err("it closed the connection".to_owned()),
             Ok(read) => {
                 self.heard_at = self.clock.now();
                 chunks.push_bytes(&self.piece[..read]);
@@ -371,7 +370,7 @@ impl RemoteLog {
             }
             Err(e) if is_pause(&e) => {
                 let is_gone = self.clock.now().since(self.heard_at) > SILENCE;
-                if is_gone { Err("nothing is heard of it".to_owned()) } else { Ok(()) }
+                if is_gone { Err("it sends nothing".to_owned()) } else { Ok(()) }
             }
             Err(e) => Err(e.to_string()),
         }

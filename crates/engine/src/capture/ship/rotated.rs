@@ -114,7 +114,7 @@ pub(super) struct LogLocation {
 impl LogLocation {
     pub(super) fn from_path(path: &Path) -> io::Result<LogLocation> {
         let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| io::Error::other("it has no name that is text"))?;
+        let name = name.ok_or_else(|| io::Error::other("its name is not text"))?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         Ok(LogLocation {
             folder: folder.unwrap_or(Path::new(".")).to_owned(),

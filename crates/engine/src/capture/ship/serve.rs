@@ -93,8 +93,8 @@ impl LogServer {
         check_exposure(&plan)?;
         let listener = TcpListener::bind(plan.listen).map_err(|e| match e.kind() {
             io::ErrorKind::AddrInUse => anyhow::Error::new(RefusedError(format!(
-                "listen on {}: another program, perhaps another `sweat ship`, listens there\n\
-                 hint: choose another port: --listen {}:9701",
+                "listen on {}: another program, perhaps another `sweat ship`, uses this \
+                 port\nhint: choose another port: --listen {}:9701",
                 plan.listen,
                 plan.listen.ip()
             ))),
@@ -202,7 +202,10 @@ impl LogServer {
             Ok(HttpRequest::Slow(_)) if !self.add_reader(id, address) => {
                 Err(http::too_many_readers(self.plan.most_readers))
             }
-            Ok(HttpRequest::Other) => Err(http::not_found("there is /slow, /status and /metrics")),
+            Ok(HttpRequest::Other) => Err(http::not_found(
+                "the paths here are /slow, /status and \
+                                                           /metrics",
+            )),
             asked => asked,
         };
         if let Ok(HttpRequest::Slow(wanted)) = asked {
@@ -417,12 +420,12 @@ fn check_exposure(plan: &ServeOptions) -> Result<(), RefusedError> {
         )))
     };
     const HINT: &str = "give a token and a certificate (--token-file, --tls-cert, --tls-key), or \
-                        listen on 127.0.0.1 and come through a tunnel";
+                        listen on 127.0.0.1 and connect through a tunnel";
     match &plan.token {
         None => refused(" without a token", HINT),
         Some(_) if plan.tls.is_none() => refused(" in clear text", HINT),
         Some(token) if token.reveal().len() < SHORTEST_TOKEN => refused(
-            &format!(" by guessing: the token has fewer than {SHORTEST_TOKEN} signs"),
+            &format!(" by guessing: the token has fewer than {SHORTEST_TOKEN} characters"),
             "make one: openssl rand -hex 32",
         ),
         Some(_) => Ok(()),

@@ -318,9 +318,7 @@ impl StreamOutput {
 
     /// Something stands between two records that is none: a server opened its log there, or it can't be understood.
     fn write_break(&mut self) {
-        self.text.extend_from_slice(&gap_banner(
-            "the server opened its log, or what stands there is no log",
-        ));
+        self.text.extend_from_slice(&gap_banner("the server opened its log, or this is not a log"));
         self.told = None;
     }
 

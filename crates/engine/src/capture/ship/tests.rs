@@ -233,7 +233,10 @@ fn a_mark_whose_file_is_gone_is_answered_by_a_gap() {
     let text = rest(&mut tail);
     assert_eq!(records(&text), [20, 21, 22]);
     assert_eq!(tail.take_gaps(), [Gap::Lost]);
-    assert!(String::from_utf8_lossy(&text).contains("gap in the log: the place to go on at"));
+    assert!(String::from_utf8_lossy(&text).contains(
+        "gap in the log: the position to continue \
+                                                     from"
+    ));
 }
 
 #[test]

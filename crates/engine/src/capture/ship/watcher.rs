@@ -68,7 +68,7 @@ impl LogWatcher {
         let file = File::open(path)?;
         let meta = file.metadata()?;
         if !meta.is_file() {
-            return Err(io::Error::other("it is no file"));
+            return Err(io::Error::other("it is not a file"));
         }
         let segment = Segment {
             number: 0,

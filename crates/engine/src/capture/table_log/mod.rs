@@ -131,8 +131,8 @@ impl TableLog {
     /// What the log can't tell faithfully on a server.
     pub fn caveat(&self) -> Option<&'static str> {
         self.is_mariadb.then_some(
-            "MariaDB keeps statements in this table as utf8mb3: characters of four bytes and \
-             bytes that are no text are not as they were sent",
+            "MariaDB keeps statements in this table as utf8mb3: four-byte characters and bytes \
+             that are not text differ from what was sent",
         )
     }
 

@@ -57,18 +57,18 @@ impl Credentials<'_> {
             "client_ed25519" => Err("the server's nonce is not 32 bytes long".into()),
             "unix_socket" | "auth_socket" => Ok(Vec::new()),
             "mysql_clear_password" if !self.clear_allowed => Err(
-                "the server wants the password as it is; --enable-cleartext-plugin allows that \
-                 over TLS or a socket"
+                "the server asks for the password in clear text; --enable-cleartext-plugin allows \
+                 that over TLS or a socket"
                     .into(),
             ),
             "mysql_clear_password" if !self.is_private() => {
-                Err("the server wants the password as it is, and anyone could listen; use \
-                 --ssl-mode=REQUIRED or a socket"
+                Err("the server asks for the password in clear text, and others could read it; \
+                     use --ssl-mode=REQUIRED or a socket"
                     .into())
             }
             "mysql_clear_password" => Ok(zero_terminated(password)),
             "mysql_old_password" => {
-                Err("passwords of before MySQL 4.1 are not safe and not supported".into())
+                Err("passwords from before MySQL 4.1 are unsafe and not supported".into())
             }
             // An empty packet asks for salt and rounds.
             "parsec" if nonce.len() == parsec::NONCE => Ok(Vec::new()),
@@ -107,14 +107,14 @@ impl Credentials<'_> {
                 encrypt_password(&zero_terminated(password), nonce, key).map(Some)
             }
             ("parsec", salt) => parsec::sign_nonces(password, nonce, salt).map(Some),
-            _ => Err(format!("the server said something unknown during {method}")),
+            _ => Err(format!("unexpected answer from the server during {method}")),
         }
     }
 }
 
-const WITHOUT_KEY: &str = "the server wants the whole password, and over this connection anyone \
-    could listen; use --ssl-mode=REQUIRED, or --get-server-public-key on a network you trust, \
-    or --server-public-key-path";
+const WITHOUT_KEY: &str = "the server asks for the whole password, and others could read it on \
+                           this connection; use --ssl-mode=REQUIRED, or --get-server-public-key \
+                           on a network you trust, or --server-public-key-path";
 
 fn zero_terminated(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()

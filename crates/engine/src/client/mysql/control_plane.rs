@@ -161,7 +161,9 @@ impl Session {
             Some(0xFF) => return Ok(Err(self.note_error_packet(packet, parting))),
             Some(0xFB) => {
                 self.channel.send_payload(&[]).await?;
-                return Err(ProtocolError("the server asked for a file nobody had offered").into());
+                return Err(
+                    ProtocolError("the server asked for a file that was not offered").into()
+                );
             }
             _ => {}
         }
@@ -171,7 +173,7 @@ impl Session {
             return Err(ProtocolError("a result without its columns").into());
         }
         let count = Some(count).filter(|count| (1..=COLUMNS_MOST).contains(count));
-        let count = count.ok_or(ProtocolError("a number of columns is absurd"))? as usize;
+        let count = count.ok_or(ProtocolError("impossible number of columns"))? as usize;
         let mut result = ResultSet::default();
         for _ in 0..count {
             self.channel.read_packet(packet).await?;

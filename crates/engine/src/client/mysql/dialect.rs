@@ -277,8 +277,8 @@ impl ServerIdentity {
         let name = self.product.name();
         (self.version < oldest).then(|| {
             RefusedError(format!(
-                "this server is {self}: {deed} takes {name} {oldest} or later\n\
-                 hint: bench, digest, doctor and `warm status` work with this version too"
+                "this server is {self}: {deed} needs {name} {oldest} or later\nhint: bench, \
+                 digest, doctor and `warm status` work with this version too"
             ))
         })
     }
@@ -309,7 +309,7 @@ mod tests {
     fn what_is_too_old_to_be_warmed_is_named_with_what_it_takes() {
         let too_old = |text: &str| ServerIdentity::from_greeting(text).too_old_for("warming");
         let words = too_old("5.5.9-log").unwrap().to_string();
-        assert!(words.contains("MySQL 5.5.9: warming takes MySQL 5.6.5 or later"), "{words}");
+        assert!(words.contains("MySQL 5.5.9: warming needs MySQL 5.6.5 or later"), "{words}");
         assert!(too_old("5.5.68-MariaDB").is_some());
         for young in ["5.6.5", "9.7.0", "26.7", "5.5.5-10.2.11-MariaDB", "11.8.3-MariaDB"] {
             assert_eq!(too_old(young), None, "{young}");

@@ -98,19 +98,20 @@ impl Error {
             Error::Login { code: 1045, .. } => Some("check user and password (-u, -p)"),
             Error::Login { code: 1049, .. } => Some("create the database, or name another (-D)"),
             Error::Login { code: 1698, .. } => Some(
-                "this account logs in by the system's user: run as that one, or through the socket",
+                "this account logs in as the system's user: run sweat as that user, or connect \
+                 through the socket",
             ),
             Error::Login { code: 1040 | 1203 | 1226, .. } => {
                 Some("the server allows no more connections: max_connections, max_user_connections")
             }
             Error::Lost { code: TIMED_OUT, .. } => Some(
-                "the server is frozen or overloaded, or the way to it is cut; --control-timeout \
-                 says how long it may take to answer",
+                "the server is frozen or overloaded, or the network to it is down; \
+                 --control-timeout sets how long sweat waits for an answer",
             ),
             Error::Login { code: 1129 | 1130, .. } => Some("the server refuses this host"),
             Error::Server { code: 1227 | 1142 | 1044, .. } => Some("the account lacks a privilege"),
             Error::Server { code: 1461, .. } => {
-                Some("raise max_prepared_stmt_count: one per statement and session")
+                Some("raise max_prepared_stmt_count: each session needs one per statement")
             }
             Error::Server { code: 1153, .. } => Some("raise max_allowed_packet on the server"),
             Error::Server { code: 1148 | 3948 | 4166, .. } => {

@@ -132,7 +132,7 @@ async fn exchange_auth_packets(
             channel.send_payload(&answer).await.map_err(|broken| failed(&cannot, broken))?;
         }
     }
-    Err(failed(&cannot, ProtocolError("the login does not end").into()))
+    Err(failed(&cannot, ProtocolError("the login takes too many steps").into()))
 }
 
 /// An error packet instead of a welcome. Where there were methods that we can't answer to, they come first: what the

@@ -146,7 +146,7 @@ impl PacketChannel {
                 return Err(ProtocolError("packets out of order").into());
             }
             if packet.len() + length > LONGEST {
-                return Err(ProtocolError("a packet is longer than anything we ask for").into());
+                return Err(ProtocolError("a packet is longer than any expected reply").into());
             }
             self.sequence = sequence.wrapping_add(1);
             self.start += 4;

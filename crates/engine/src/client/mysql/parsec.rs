@@ -32,7 +32,7 @@ fn sign_with(
 ) -> Result<Vec<u8>, String> {
     let (steps, salt) = match salt {
         [PBKDF2, steps @ 0..=MOST_STEPS, salt @ ..] if !salt.is_empty() => (*steps, salt),
-        _ => return Err("the server makes keys of parsec in a way that is not known".into()),
+        _ => return Err("the server derives parsec keys in an unknown way".into()),
     };
     let rounds = NonZeroU32::new(ROUNDS << steps).ok_or("no rounds")?;
     let mut seed = [0; 32];

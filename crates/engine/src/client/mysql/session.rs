@@ -309,7 +309,7 @@ impl Session {
             return Err(gone);
         }
         if self.busy || !self.channel.is_idle() {
-            let why = "the reply to an earlier statement was not read to its end";
+            let why = "the reply to an earlier statement was not read completely";
             return Err(self.mark_broken(&ChannelError::Malformed(ProtocolError(why))));
         }
         self.busy = true;
@@ -357,7 +357,7 @@ impl Session {
             false => {
                 self.channel.sequence = scan.sequence();
                 let _ = self.channel.send_payload(&[]).await;
-                let why = "the server asked for a file, and nobody had offered one";
+                let why = "the server asked for a file that was not offered";
                 Err(self.mark_broken(&ChannelError::Malformed(ProtocolError(why))))
             }
         }
@@ -426,7 +426,7 @@ impl Session {
             }
             ChannelError::Fault(TransportError::Abandoned) => {
                 self.abandoned = true;
-                (lost(0), "we gave up waiting because we were told to stop".into())
+                (lost(0), "sweat stopped waiting because it was told to stop".into())
             }
             ChannelError::Fault(TransportError::TimedOut(time)) => {
                 let text = format!("no answer within {}", show_time(*time));

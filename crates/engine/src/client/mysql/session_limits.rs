@@ -68,7 +68,9 @@ impl SessionLimits {
     pub async fn set_up(&self, session: &mut Session) -> Result<(), Error> {
         let Some(all) = self.setup_statements(session.identity()) else {
             let server = session.identity().to_string();
-            return Err(Error::Protocol(format!("{server} knows no read-only transactions")));
+            return Err(Error::Protocol(format!(
+                "{server} does not support read-only transactions"
+            )));
         };
         for statement in all {
             session.fetch_rows(&statement).await?;

@@ -340,15 +340,15 @@ impl Target {
             ChannelError::Fault(TransportError::Os(errno)) => {
                 let words = match (errno, &self.known.endpoints[0]) {
                     (Errno::NOENT, ServerEndpoint::Unix(_)) => {
-                        "there is no such socket; does the server run, and is its socket here \
-                         (-S), or must it be TCP (-h, --protocol=tcp)?"
+                        "there is no such socket; check that the server runs and where its socket \
+                         is (-S), or connect by TCP (-h, --protocol=tcp)"
                             .to_owned()
                     }
                     (Errno::CONNREFUSED, ServerEndpoint::Unix(_)) => {
-                        "nobody listens on this socket: the server has ended".to_owned()
+                        "no server listens on this socket: it has ended".to_owned()
                     }
                     (Errno::CONNREFUSED, ServerEndpoint::Tcp(_)) => {
-                        "connection refused: nobody listens on this port".to_owned()
+                        "connection refused: no server listens on this port".to_owned()
                     }
                     _ => std::io::Error::from(errno).to_string(),
                 };
@@ -393,9 +393,11 @@ fn resolve_endpoints(plan: &AddressPlan) -> Result<Vec<ServerEndpoint>, Error> {
             let mut found: Vec<SocketAddr> = found.collect();
             found.sort_by_key(SocketAddr::is_ipv6);
             match found.is_empty() {
-                true => {
-                    Err(Error::Connect { address, why: "the name has no address".into(), code: 0 })
-                }
+                true => Err(Error::Connect {
+                    address,
+                    why: "the name does not resolve to an address".into(),
+                    code: 0,
+                }),
                 false => Ok(found.into_iter().map(ServerEndpoint::Tcp).collect()),
             }
         }

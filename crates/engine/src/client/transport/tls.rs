@@ -56,7 +56,7 @@ pub(in crate::client) fn read_tls_setup(plan: &SslPlan) -> Result<TlsSetup, TlsS
             let chain = read_certificates(cert)?;
             let key = PrivateKeyDer::from_pem_file(key).map_err(|e| unreadable_file(key, &e))?;
             builder.with_client_auth_cert(chain, key).map_err(|e| {
-                TlsSetupError(format!("{} and its key don't fit: {e}", cert.display()))
+                TlsSetupError(format!("{} and its key don't match: {e}", cert.display()))
             })?
         }
         (Some(_), None) => return Err(TlsSetupError("--ssl-cert also needs --ssl-key".into())),
@@ -68,7 +68,7 @@ pub(in crate::client) fn read_tls_setup(plan: &SslPlan) -> Result<TlsSetup, TlsS
 /// The name that the server's certificate is held against.
 pub(in crate::client) fn server_name(host: &str) -> Result<ServerName<'static>, TlsSetupError> {
     ServerName::try_from(host.to_owned())
-        .map_err(|_| TlsSetupError(format!("{host} is no name a certificate could carry")))
+        .map_err(|_| TlsSetupError(format!("{host} is not a name that a certificate can hold")))
 }
 
 /// Why TLS with a server failed, in words where the library's own are none.
@@ -82,8 +82,8 @@ pub(in crate::client) fn explain_tls_error(error: &rustls::Error) -> String {
     }
     if text.contains("not valid for name") {
         return format!(
-            "{text}; the name must stand in the certificate's subjectAltName, its common name \
-             (CN) does not count; --ssl-mode=VERIFY_CA checks the authority only"
+            "{text}; the name must be in the certificate's subjectAltName; its common name (CN) \
+             does not count; --ssl-mode=VERIFY_CA checks the authority only"
         );
     }
     text
@@ -121,8 +121,8 @@ fn read_root_certificates(plan: &SslPlan) -> Result<RootCertStore, TlsSetupError
     }
     match store.is_empty() {
         true => Err(TlsSetupError(
-            "to verify the server an authority is needed: --ssl-ca or --ssl-capath \
-             (the machine's own: /etc/ssl/certs/ca-certificates.crt)"
+            "verifying the server needs an authority: --ssl-ca or --ssl-capath (the machine's \
+             own: /etc/ssl/certs/ca-certificates.crt)"
                 .into(),
         )),
         false => Ok(store),

@@ -70,9 +70,9 @@ impl ArrivalMode {
             if !(1e-6..=1e9).contains(&per_second) {
                 return Err(Mistake::new(
                     "load.arrival",
-                    format!("a rate of {per_second} events per second can't be kept"),
+                    format!("a rate of {per_second} events per second is not possible"),
                 )
-                .hint("a rate lies between 0.000001 and 1000000000 per second"));
+                .hint("a rate must be between 0.000001 and 1000000000 per second"));
             }
             Ok(per_second)
         };

@@ -17,7 +17,7 @@ pub(super) fn read_capacity(root: &PlanSection<'_>) -> Option<CapacityPlan> {
             Ok(objective) if objective.metric == Metric::Rate => {
                 section.add_mistake(
                     "slo",
-                    "a rate is what is searched for",
+                    "the search looks for the rate: leave it out",
                     Some(EXAMPLE.to_owned()),
                 );
             }

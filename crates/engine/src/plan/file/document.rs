@@ -233,15 +233,15 @@ impl<'d> PlanSection<'d> {
         let old = self.table.and_then(|t| t.iter().find(|(k, _)| k.get_ref() == former));
         let Some((name, _)) = old else { return sections };
         if !sections.is_empty() {
-            let why = format!("both `{former}` and `{key}`, which are the same");
+            let why = format!("both `{former}` and `{key}`, which mean the same");
             self.asked.borrow_mut().push(former);
             self.add_mistake(former, &why, Some(format!("call all of them `{key}`")));
             return sections;
         }
         let line = self.complaints.line_of(name.span().start);
         self.complaints.add_note(format!(
-            "line {line}: `{former}` is called `{key}` now; the next version will not know the \
-             old name"
+            "line {line}: `{former}` is called `{key}` now; the next version won't accept the old \
+             name"
         ));
         self.read_sections(former)
     }

@@ -104,7 +104,7 @@ const MOST_BLOCKS: u64 = 10_000;
 fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
     let complain = |key, why: &str, hint: &str| root.add_mistake(key, why, Some(hint.to_owned()));
     if plan.until_clear.is_some_and(|most| most <= plan.blocks) {
-        complain("until-clear", "it is no more than blocks", "the most blocks there may be");
+        complain("until-clear", "it is not more than blocks", "the most blocks there may be");
     }
     if plan.until_clear.is_some() && plan.variants.len() < 2 {
         complain("until-clear", "there is nothing to compare", "name two variants, or a sweep");
@@ -120,15 +120,15 @@ fn check_combinations(root: &PlanSection<'_>, plan: &mut Plan) {
     }
     for word in plan.allow.iter().filter(|word| CONSENT.contains(&word.as_str())) {
         let hint = format!("leave it out, and type --allow {word} where you run the plan");
-        root.add_mistake("allow", "consent can't stand in a file", Some(hint));
+        root.add_mistake("allow", "consent can't be given in a file", Some(hint));
     }
     // As it stands in a plan: whose file is read on a server that is not ours is known only later.
     if matches!(plan.target, TargetPlan::Address(_)) {
         if plan.cold {
-            complain("cold", "a server that sweat did not start is not restarted", "use [sandbox]");
+            complain("cold", "sweat restarts only servers that it started", "use [sandbox]");
         }
         if plan.reset == ResetPlan::Snapshot {
-            complain("reset", "a server that sweat did not start is not stopped", "use [sandbox]");
+            complain("reset", "sweat stops only servers that it started", "use [sandbox]");
         }
     }
 }
@@ -270,7 +270,7 @@ fn read_load(section: &PlanSection<'_>) -> LoadPlan {
             let hint = "leave it out, or give a rate instead of stages";
             section.add_mistake(
                 "until-steady",
-                "a rate that changes is not steady",
+                "a changing rate has no steady state",
                 Some(hint.to_owned()),
             );
         }
@@ -315,7 +315,7 @@ fn read_arrival(section: &PlanSection<'_>) -> ArrivalPlan {
             return ArrivalPlan::Closed { think: think.unwrap_or_default() };
         }
         (Some("closed"), Some(_)) => {
-            let hint = "leave it out, or take arrival = \"poisson\"";
+            let hint = "leave it out, or use arrival = \"poisson\"";
             section.add_mistake("rate", "a closed loop has no rate", Some(hint.to_owned()));
             return ArrivalPlan::default();
         }

@@ -177,7 +177,7 @@ fn consent_is_neither_read_from_a_file_nor_written_to_one() {
     let text = to_toml(&plan);
     assert!(!text.contains("set-global"), "{text}");
     let plan = "allow = [\"set-global\"]\n[workload]\nkind = \"null\"\n";
-    assert_eq!(mistakes(plan)[0].1, "consent can't stand in a file");
+    assert_eq!(mistakes(plan)[0].1, "consent can't be given in a file");
 }
 
 #[test]
@@ -206,8 +206,8 @@ rate = 0
     let expected = [
         ("line 1: reset", "`snapshoot` is not known", "did you mean snapshot?"),
         ("line 2: order", "`random` is not known", "balanced, shuffled, written"),
-        ("line 4: until-clear", "it is no more than blocks", "the most blocks there may be"),
-        ("line 5: cold", "a server that sweat did not start is not restarted", "use [sandbox]"),
+        ("line 4: until-clear", "it is not more than blocks", "the most blocks there may be"),
+        ("line 5: cold", "sweat restarts only servers that it started", "use [sandbox]"),
         ("line 7: decide.metric", "`p99_ms` is not known", "did you mean p99_s?"),
         ("line 8: decide.margin", "it is out of range", "a share, as in 0.02 for 2 %"),
         ("line 13: variant", "two variants are called `a`", "give each variant a name of its own"),
@@ -294,7 +294,7 @@ fn arrivals_that_make_no_sense_are_mistakes() {
         ("think = \"1s\"", "line 5: load.think", "only a closed loop has think time"),
         ("arrival = \"closed\"", "line 5: load.arrival", "a closed loop has no stages"),
         ("time = \"3s\"", "line 5: load.time", "the stages have times of their own"),
-        ("until-steady = true", "line 5: load.until-steady", "a rate that changes is not steady"),
+        ("until-steady = true", "line 5: load.until-steady", "a changing rate has no steady state"),
     ] {
         let found = load(&format!("{stages}{line}"));
         assert_eq!((found[0].0.as_str(), found[0].1.as_str()), (place, why));
@@ -339,9 +339,9 @@ fn the_former_name_of_variants_works_with_a_note() {
     let old = from_toml(&text.replace("variant", "way"), &known()).unwrap();
     let names = |plan: &Plan| plan.variants.iter().map(|v| v.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&old), names(&plan));
-    let note = "line 3: `way` is called `variant` now; the next version will not know the old name";
+    let note = "line 3: `way` is called `variant` now; the next version won't accept the old name";
     assert_eq!(old.notes, [note]);
     let both = mistakes(&text.replacen("variant", "way", 1));
     assert_eq!(both.len(), 1);
-    assert_eq!(both[0].1, "both `way` and `variant`, which are the same");
+    assert_eq!(both[0].1, "both `way` and `variant`, which mean the same");
 }

@@ -55,7 +55,7 @@ fn read_sweep(
         section.add_mistake("axis", "no axis is named", Some(hint.to_owned()));
     }
     if written.len() > 1 {
-        let hint = "keep at most one [[variant]]: what all values have in common".to_owned();
+        let hint = "keep at most one [[variant]]: it holds what all values share".to_owned();
         root.add_mistake("variant", "both several variants and a sweep", Some(hint));
     }
     let sweep = SweepPlan::parse_values(&axis, &values).unwrap_or_else(|wrong| {

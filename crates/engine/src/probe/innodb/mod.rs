@@ -24,7 +24,7 @@ impl Probe for InnodbProbe {
         let rows = subject.query_rows(STATEMENT)?;
         match rows.rows.first() {
             Some(row) => Ok(SampleValues::Text(redact::redact_text(&cell_text(row.get(2))))),
-            None => Err(ProbeError::ForGood("the server has no InnoDB".to_owned())),
+            None => Err(ProbeError::ForGood("the server does not have InnoDB".to_owned())),
         }
     }
 }

@@ -34,7 +34,7 @@ impl ProcesslistProbe {
     /// that needs it too.
     fn choose_statement(subject: &mut ProbedServer) -> Result<String, ProbeError> {
         subject.query_rows(innodb::STATEMENT)?;
-        let mut why = ProbeError::ForGood("no list of sessions on this server".to_owned());
+        let mut why = ProbeError::ForGood("this server does not list its sessions".to_owned());
         for table in SOURCES {
             let own = format!("SELECT ID FROM {table} WHERE ID = CONNECTION_ID()");
             match subject.query_rows(&own) {

@@ -131,7 +131,7 @@ impl WaitGatherer {
                 Ok(GatherEvent::Failed(error)) => return Err(error),
                 Ok(told) => return Ok(told),
                 Err(_) if self.clock.now().since(began) < self.wait_limit() => {}
-                Err(_) => anyhow::bail!("the server takes too long to tell its waits"),
+                Err(_) => anyhow::bail!("the server takes too long to report its waits"),
             }
         }
     }

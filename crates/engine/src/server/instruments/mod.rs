@@ -45,11 +45,11 @@ pub fn find_instruments(session: &mut Session, pattern: &str) -> anyhow::Result<
     if session.query_scalar("SELECT @@performance_schema")?.as_deref() != Some("1") {
         return Err(Mistake::new(
             place(),
-            "performance_schema is OFF on this server, so nothing is counted",
+            "performance_schema is OFF on this server, so it counts nothing",
         )
         .hint(
-            "it can't be switched on while the server runs: put performance_schema=ON into \
-                 its option file and restart it, or measure with --sandbox",
+            "it can't be switched on at run time: put performance_schema=ON into the server's \
+             option file and restart it, or measure with --sandbox",
         )
         .into());
     }
@@ -138,8 +138,8 @@ impl EnabledInstruments {
                 return Err(missing_consent().into());
             }
             on.notes.push(
-                "nothing was changed on the server: the instruments were on, background threads \
-                 are counted too"
+                "the instruments were on, so nothing was changed on the server; background \
+                 threads are counted too"
                     .to_owned(),
             );
             return Ok(on);
@@ -159,8 +159,8 @@ impl EnabledInstruments {
             }
         } else {
             on.notes.push(
-                "on a server that sweat did not start earlier counts stay: what was counted \
-                 meanwhile is the difference of two readings"
+                "sweat did not start this server and keeps its earlier counts: the figures are \
+                 differences of two readings"
                     .to_owned(),
             );
         }
@@ -208,8 +208,8 @@ impl EnabledInstruments {
         Ok(risen
             .map(|(before, after)| {
                 format!(
-                    "{} was put back to off and still counts ({} waits in {} ms): only a restart \
-                     of the server ends that",
+                    "{} was switched off again but still counts ({} waits in {} ms) until the \
+                     server restarts",
                     after.0,
                     after.1 - before.1,
                     LOOK.0 / 1_000_000
@@ -227,8 +227,8 @@ fn missing_consent() -> Mistake {
               start",
     )
     .hint(format!(
-        "--allow {ALLOW} allows it; every row is put back at the end, also after Ctrl-C, and \
-             by `sweat restore` after a crash"
+        "allow it with --allow {ALLOW}; sweat puts every row back at the end and after Ctrl-C, \
+         and `sweat restore` does after a crash"
     ))
 }
 

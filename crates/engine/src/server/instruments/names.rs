@@ -59,7 +59,7 @@ pub(super) fn no_match_mistake(
     // The same thing under another class, as rwlock became sxlock in MySQL 5.7.
     let same: Vec<String> = all.iter().filter(|name| last_part(name) == word).cloned().collect();
     if !same.is_empty() {
-        why += "; it has one of that name in another class";
+        why += "; it has one with that name in another class";
         return Mistake::new(mistake_place(pattern), why).hint(nearby_hint(&same));
     }
     let near_names = similar_names(all, &word);
@@ -76,9 +76,9 @@ pub(super) fn too_many_mistake(found: &[String], pattern: &str) -> Mistake {
     let some: Vec<&str> = found.iter().take(OFFERED).map(String::as_str).collect();
     Mistake::new(
         mistake_place(pattern),
-        format!("{} instruments fit, and at most {MOST} are gathered", found.len()),
+        format!("{} instruments match; at most {MOST} can be gathered", found.len()),
     )
-    .hint(format!("say more of the name; among those that fit are {}", some.join(", ")))
+    .hint(format!("use more of the name; matches include {}", some.join(", ")))
 }
 
 fn mistake_place(pattern: &str) -> String {
@@ -87,7 +87,7 @@ fn mistake_place(pattern: &str) -> String {
 
 fn nearby_hint(names: &[String]) -> String {
     let some: Vec<&str> = names.iter().take(OFFERED).map(String::as_str).collect();
-    format!("near it there are {}", some.join(", "))
+    format!("similar names: {}", some.join(", "))
 }
 
 /// Names that share most of a word's parts; one that is only mistyped comes first.
@@ -158,6 +158,6 @@ mod tests {
     #[test]
     fn too_many_are_counted() {
         let found: Vec<String> = (0..40).map(|n| format!("wait/synch/mutex/x/{n}")).collect();
-        assert!(too_many_mistake(&found, "x").why.starts_with("40 instruments fit"));
+        assert!(too_many_mistake(&found, "x").why.starts_with("40 instruments match"));
     }
 }

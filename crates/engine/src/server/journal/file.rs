@@ -265,7 +265,7 @@ fn set_effective_value(open: &mut [JournalEntry], value: Option<String>) {
 pub fn read_server(path: &Path) -> anyhow::Result<JournalServer> {
     match read_lines(path)?.lines.into_iter().next() {
         Some(JournalLine::Journal { server, .. }) => Ok(server),
-        _ => anyhow::bail!(RefusedError(format!("{} is no journal", path.display()))),
+        _ => anyhow::bail!(RefusedError(format!("{} is not a journal", path.display()))),
     }
 }
 

@@ -298,8 +298,8 @@ pub fn restore_journal(
         let open: Vec<String> = log.open_changes().iter().rev().map(describe_undo).collect();
         return Err(RefusedError(format!(
             "{path} is not known to be a journal of your own sweat: another account, machine, \
-             SWEAT_HOME or an older version has written it, or it was changed since. It would {}\n\
-             hint: if you know where it comes from and want that, say --allow journal",
+             SWEAT_HOME or an older version has written it, or it was changed since. It would \
+             {}\nhint: if you know where it comes from and want this, add --allow journal",
             shorten_list(&open)
         ))
         .into());
@@ -398,8 +398,8 @@ fn undo_variable(
     } else {
         let show = |value: &Option<String>| value.clone().unwrap_or("NULL".to_owned());
         undone.left.push(format!(
-            "{variable} is {}, not {} as we set it: somebody else has changed it, or the \
-             server was restarted; it was {}",
+            "{variable} is {}, not {} as we set it: it was changed since, or the server was \
+             restarted; it was {}",
             show(&now),
             show(new),
             show(old)
@@ -448,7 +448,7 @@ pub(super) fn check_variable_name(variable: &str) -> anyhow::Result<()> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     anyhow::ensure!(
         !variable.is_empty() && variable.chars().all(good),
-        "`{variable}` is no name of a variable"
+        "`{variable}` is not the name of a variable"
     );
     Ok(())
 }

@@ -80,7 +80,7 @@ fn read_or_create_key(path: &Path) -> anyhow::Result<String> {
 fn read_key(file: std::fs::File) -> anyhow::Result<String> {
     let mut text = String::new();
     file.take(1 << 10).read_to_string(&mut text)?;
-    anyhow::ensure!(text.len() >= 2 * KEY_BYTES, "it is no key");
+    anyhow::ensure!(text.len() >= 2 * KEY_BYTES, "it is not a key");
     Ok(text)
 }
 

@@ -63,8 +63,8 @@ pub(super) fn prepare_file(path: &Path) -> anyhow::Result<SwappedFile> {
     let kept = kept_path(path);
     anyhow::ensure!(
         read_inode(&kept)?.is_none(),
-        "{} is there: a sweat that was killed has kept the server's file there\n\
-         hint: run `sweat restore` with the journal it names, or move the file back",
+        "{} exists: a sweat that was killed kept the server's file there\nhint: run `sweat \
+         restore` with the journal it names, or move the file back",
         kept.display()
     );
     let ours = append_extension(path, "sweat-new");

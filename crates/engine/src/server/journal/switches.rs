@@ -34,7 +34,7 @@ fn key_column(table: &str, column: &str) -> anyhow::Result<&'static str> {
     let place = PLACES.iter().find(|place| place.1 == table && place.3 == column);
     place
         .map(|place| place.2)
-        .with_context(|| format!("{column} of {table} is none of the switches that sweat changes"))
+        .with_context(|| format!("{column} of {table} is not a switch that sweat changes"))
 }
 
 /// The change that brings all these rows to a value; `None` where there is nothing to do.

@@ -76,7 +76,7 @@ pub(super) fn check_settings(settings: &Settings) -> Vec<Mistake> {
         let word = normalize_name(name);
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
         if word.is_empty() || !word.chars().all(good) {
-            mistakes.push(mistake(name, "is no name of a setting", shape));
+            mistakes.push(mistake(name, "is not the name of a setting", shape));
         } else if OURS.contains(&word.as_str()) {
             let hint = match word.as_str() {
                 "port" | "bind_address" | "skip_networking" => {

@@ -56,7 +56,7 @@ impl ServerControl for Sandbox {
     }
 
     fn start(&mut self, settings: &Settings) -> anyhow::Result<()> {
-        anyhow::ensure!(!self.is_running(), "the server runs already");
+        anyhow::ensure!(!self.is_running(), "the server is already running");
         fail_on_mistakes(arguments::check_settings(settings))?;
         self.start_server(settings)
     }

@@ -47,7 +47,7 @@ const CAUSES: &[KnownCause] = &[
     KnownCause {
         words: &["secure-file-priv"],
         why: "its folder for files (secure_file_priv) does not exist",
-        hint: "leave secure_file_priv alone, or set it to a folder that exists",
+        hint: "leave secure_file_priv unset, or set it to a folder that exists",
     },
     KnownCause {
         words: &["run mysqld as root"],
@@ -72,25 +72,25 @@ const CAUSES: &[KnownCause] = &[
     },
     KnownCause {
         words: &["cannot allocate memory for the buffer pool"],
-        why: "the memory doesn't suffice for the buffer pool",
+        why: "there is not enough memory for the buffer pool",
         hint: "use a smaller --pool",
     },
     KnownCause {
         words: &["too many open files"],
-        why: "it may not open enough files",
+        why: "its limit of open files is too low",
         hint: "raise the limit with `ulimit -n`",
     },
     KnownCause {
         words: &["permission denied"],
-        why: "it may not read or write a file although it is ours: \
-              a security profile (AppArmor, SELinux) may confine it to its usual folders",
+        why: "it can't read or write a file of ours: a security profile (AppArmor, SELinux) may \
+              restrict it to its usual folders",
         hint: "see `aa-status` and the system's log; run a copy of the program with --server, \
                or have the profile set to complain",
     },
     KnownCause {
         words: &["error while loading shared libraries"],
-        why: "libraries that it needs are missing",
-        hint: "install the server's package whole, or name another with --server",
+        why: "it needs libraries that are missing",
+        hint: "install the server's whole package, or name another program with --server",
     },
 ];
 
@@ -123,7 +123,7 @@ pub(super) fn startup_error(what: &str, lines: &[String]) -> anyhow::Error {
     {
         return Mistake::new(
             format!("--set {}", unknown_setting(line).unwrap_or_default()).trim_end().to_owned(),
-            format!("the server doesn't take this setting; it says:\n{quoted}"),
+            format!("the server doesn't accept this setting; it says:\n{quoted}"),
         )
         .hint("see `mariadbd --help --verbose` for its settings")
         .into();
@@ -135,7 +135,7 @@ pub(super) fn startup_error(what: &str, lines: &[String]) -> anyhow::Error {
             is_port_in_use: PORT_IN_USE.is_told_by(&lower),
         }
         .into(),
-        None if lines.is_empty() => anyhow::anyhow!("{what}, without a word"),
+        None if lines.is_empty() => anyhow::anyhow!("{what}, and printed nothing"),
         None => anyhow::anyhow!("{what}; its last words:\n{quoted}"),
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn describe_exit(status: ExitStatus) -> String {
             let name = name.map_or(String::new(), |(_, name)| format!(" ({name})"));
             format!("was killed by signal {signal}{name}")
         }
-        (None, Some(0)) => "was shut down by somebody else".to_owned(),
+        (None, Some(0)) => "was shut down by another program".to_owned(),
         (None, code) => format!("ended by itself, with exit code {}", code.unwrap_or(-1)),
     }
 }
@@ -197,7 +197,7 @@ mod tests {
         assert!(words(9).starts_with("was killed by signal 9 (SIGKILL"));
         assert_eq!(words(64), "was killed by signal 64");
         assert_eq!(words(1 << 8), "ended by itself, with exit code 1");
-        assert!(words(0).contains("somebody else"));
+        assert!(words(0).contains("another program"));
     }
 
     fn lines(text: &str) -> Vec<String> {
@@ -237,7 +237,7 @@ mod tests {
         let other = startup_error("ended", &lines("[ERROR] the moon is in the wrong place"));
         assert!(!format!("{other:#}").contains("hint"));
         assert!(format!("{other:#}").contains("| [ERROR] the moon"));
-        assert!(format!("{:#}", startup_error("ended", &[])).contains("without a word"));
+        assert!(format!("{:#}", startup_error("ended", &[])).contains("printed nothing"));
     }
 
     #[test]

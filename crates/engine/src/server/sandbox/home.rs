@@ -105,7 +105,7 @@ pub(in crate::server) fn make_private_folder(path: &Path) -> anyhow::Result<()> 
     let uid = rustix::process::geteuid().as_raw();
     if meta.uid() != uid {
         let (path, owner) = (path.display(), meta.uid());
-        anyhow::bail!(RefusedError(format!("{path} belongs to user {owner}, not to us ({uid})")));
+        anyhow::bail!(RefusedError(format!("{path} belongs to user {owner}, not to you ({uid})")));
     }
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)
         .with_context(|| {

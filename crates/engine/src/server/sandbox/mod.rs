@@ -108,7 +108,7 @@ impl Sandbox {
         if dir.exists() {
             return Err(Mistake::new(
                 format!("--name {name}"),
-                "there is a sandbox of this name already",
+                "a sandbox with this name already exists",
             )
             .hint("see `sweat sandbox list`")
             .into());
@@ -155,7 +155,7 @@ impl Sandbox {
         let fresh = terms.home.sandboxes.join(format!(".{name}.{}", std::process::id()));
         home::make_private_folder(&fresh)?;
         home::make_private_folder(&fresh.join("tmp"))?;
-        let lock = registry::try_lock(&fresh)?.context("lock a folder that nobody knows")?;
+        let lock = registry::try_lock(&fresh)?.context("lock a new folder")?;
         meta.write_to(&fresh)?;
         std::fs::rename(&fresh, &dir).with_context(|| format!("make {}", dir.display()))?;
         Sandbox::from_parts(name, dir, program, meta, terms, lock)
@@ -362,7 +362,7 @@ fn check_sandbox_name(name: &str) -> anyhow::Result<&str> {
     if !name.is_empty() && name.len() <= 40 && name.chars().all(good) {
         return Ok(name);
     }
-    Err(Mistake::new(format!("--name {name}"), "is no name of a sandbox")
+    Err(Mistake::new(format!("--name {name}"), "is not a valid name for a sandbox")
         .hint("use letters, digits, - and _, at most 40")
         .into())
 }

@@ -32,7 +32,7 @@ impl Sandbox {
             let holder =
                 meta.tool.as_ref().map_or(String::new(), |t| format!(" (process {})", t.pid));
             anyhow::bail!(RefusedError(format!(
-                "the sandbox `{name}` is in the hands of another sweat{holder}"
+                "the sandbox `{name}` is in use by another sweat{holder}"
             )));
         };
         let program = ServerProgram::find(Some(&meta.program))?;
@@ -56,7 +56,7 @@ impl Sandbox {
         let mut sandbox = Sandbox::open(name, &kept)?;
         if sandbox.is_running() {
             sandbox.life = Lifetime::Detached;
-            return Err(Mistake::new(format!("--name {name}"), "this sandbox runs already")
+            return Err(Mistake::new(format!("--name {name}"), "this sandbox is already running")
                 .hint(format!("connect with `sweat sandbox connect {name}`"))
                 .into());
         }
@@ -75,11 +75,8 @@ impl Sandbox {
     /// What a plan asks for that is made for good: a sandbox keeps its program and whether it has a port.
     fn fixed_plan_mistakes(&self, plan: &SandboxPlan) -> anyhow::Result<Vec<Mistake>> {
         let mistake = |place: &str, is: String| {
-            Mistake::new(
-                place,
-                format!("can't be changed for a sandbox that is there already: {is}"),
-            )
-            .hint("destroy it first, or choose another --name")
+            Mistake::new(place, format!("can't be changed for an existing sandbox: {is}"))
+                .hint("destroy it first, or choose another --name")
         };
         let mut mistakes = Vec::new();
         if let Some(path) = &plan.server {
@@ -104,11 +101,11 @@ fn find_sandbox(name: &str, home: &HomeFolders) -> anyhow::Result<(PathBuf, Sand
     let names: Vec<String> =
         registry::list_sandboxes(home).into_iter().map(|(name, _)| name).collect();
     let hint = if names.is_empty() {
-        "there is none at all; start one with `sweat sandbox start`".to_owned()
+        "there are no sandboxes; start one with `sweat sandbox start`".to_owned()
     } else {
         format!("there are: {}", names.join(", "))
     };
-    let why = "there is no sandbox of this name";
+    let why = "there is no sandbox with this name";
     Err(Mistake::new(name, why).hint(hint).into())
 }
 
@@ -154,7 +151,7 @@ fn release_sandbox(dir: &Path, meta: &SandboxMeta, name: &str) -> anyhow::Result
     let free = || !dir.exists() || matches!(registry::try_lock(dir), Ok(Some(_)));
     anyhow::ensure!(
         process::wait_until(PATIENCE, free),
-        "the sweat that holds `{name}` (process {}) does not let go of it",
+        "the sweat that holds `{name}` (process {}) does not release it",
         tool.pid
     );
     Ok(())

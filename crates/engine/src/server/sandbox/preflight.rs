@@ -28,8 +28,8 @@ pub(super) fn check_open_files() -> anyhow::Result<()> {
 fn judge_open_files(limit: Option<u64>) -> anyhow::Result<()> {
     let Some(limit) = limit.filter(|limit| *limit < OPEN_FILES) else { return Ok(()) };
     anyhow::bail!(RefusedError(format!(
-        "the system allows {limit} open files, a server needs {OPEN_FILES} to begin with\n\
-         hint: raise the limit with `ulimit -Hn {OPEN_FILES}`, as root, or more for many sessions"
+        "the system allows {limit} open files, a server needs at least {OPEN_FILES}\nhint: raise \
+         the limit with `ulimit -Hn {OPEN_FILES}`, as root, or more for many sessions"
     )))
 }
 
@@ -130,8 +130,8 @@ fn judge_disk(folder: &Path, free: u64) -> anyhow::Result<()> {
     anyhow::ensure!(
         free >= EMPTY_SANDBOX,
         RefusedError(format!(
-            "the disk that holds {} has {} left, a sandbox needs {} before it holds any data\n\
-             hint: make room, or choose another disk with $SWEAT_HOME",
+            "the disk that holds {} has {} left; an empty sandbox needs {}\nhint: make room, or \
+             choose another disk with $SWEAT_HOME",
             folder.display(),
             show_bytes(free),
             show_bytes(EMPTY_SANDBOX)

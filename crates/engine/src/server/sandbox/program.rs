@@ -74,8 +74,12 @@ impl ServerProgram {
         let path = path.canonicalize().context("no such program")?;
         let output = process::read_stdout(&path, &["--no-defaults", "--version"])?;
         let text = output.trim().to_owned();
-        let (product, version) =
-            parse_version_text(&text).with_context(|| format!("is no server: it says `{text}`"))?;
+        let (product, version) = parse_version_text(&text).with_context(|| {
+            format!(
+                "is not a database server: it says \
+                                                               `{text}`"
+            )
+        })?;
         let binary = own_binary(&text).unwrap_or_else(|| path.clone());
         Ok(ServerProgram { path, binary, product, version, text })
     }
@@ -85,7 +89,7 @@ impl ServerProgram {
         let oldest = OLDEST.iter().find(|(product, _)| *product == self.product);
         if let Some((_, oldest)) = oldest.filter(|(_, oldest)| self.version < *oldest) {
             let (name, version) = (self.product.name(), self.version);
-            anyhow::bail!("{name} {version} can't be a sandbox: it takes {name} {oldest} or later");
+            anyhow::bail!("{name} {version} can't be a sandbox: it needs {name} {oldest} or later");
         }
         Ok(self)
     }

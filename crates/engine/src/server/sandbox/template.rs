@@ -55,7 +55,7 @@ pub(super) fn fill_datadir(
         let built = build_template(program, &initial, &fresh, &recipe, stop);
         if let Err(e) = built {
             let _ = std::fs::remove_dir_all(&fresh);
-            return Err(e.context("make an initialised data folder"));
+            return Err(e.context("make an initialized data folder"));
         }
         remove_folder(&template)?;
         std::fs::rename(&fresh, &template).context("put the template in its place")?;
@@ -108,7 +108,7 @@ fn lock_template(path: &Path, stop: &Stop) -> anyhow::Result<File> {
     if stop.is_set() {
         return Err(client::Error::Abandoned.into());
     }
-    anyhow::ensure!(done, "another sweat holds {} for long", path.display());
+    anyhow::ensure!(done, "another sweat has held {} for too long", path.display());
     Ok(file)
 }
 
@@ -283,7 +283,7 @@ fn start_and_stop(
     let alive = matches!(child.try_wait(), Ok(None));
     if stop.is_set() || !alive || !up {
         kill_child(&mut child);
-        return Err(template_error("the new server does not start", places, stop));
+        return Err(template_error("the new server did not start", places, stop));
     }
     if let Some(id) = ProcessId::from_pid(child.id()) {
         id.send_signal(Signal::TERM);
@@ -292,7 +292,7 @@ fn start_and_stop(
         return Ok(());
     }
     kill_child(&mut child);
-    Err(template_error("the new server does not stop", places, stop))
+    Err(template_error("the new server did not stop", places, stop))
 }
 
 /// Runs the server to its end.
@@ -313,7 +313,7 @@ fn run_to_end(
     kill_child(&mut child);
     let folder = out.parent().unwrap_or(out).to_owned();
     let places = SandboxPaths { dir: folder, socket: PathBuf::new(), port: None };
-    Err(template_error("the server does not initialise its data", &places, stop))
+    Err(template_error("the server does not initialize its data", &places, stop))
 }
 
 fn template_error(what: &str, places: &SandboxPaths, stop: &Stop) -> anyhow::Error {

@@ -100,21 +100,21 @@ fn parse_complaint(line: &str, name: &str, value: &str) -> Option<SettingRefusal
     let refusal = |why: String, is_unknown| Some(SettingRefusal { why, is_unknown });
     let is_loose = name.trim_start_matches('-').to_lowercase().starts_with("loose");
     if ["unknown variable", "unknown option", "ambiguous option"].iter().any(|p| holds(p)) {
-        let why = "this server has no such setting, or it wants another value";
+        let why = "this server has no such setting, or needs another value";
         return if is_loose { None } else { refusal(why.to_owned(), true) };
     }
     if holds("was removed") || holds("does nothing") {
-        let why = "the server takes this setting and ignores it: it was removed";
+        let why = "the server accepts this setting but ignores it: it was removed";
         return refusal(why.to_owned(), false);
     }
     if let Some((_, to)) = lower.split_once("adjusted to ") {
         let to = to.trim_end_matches('.');
-        return refusal(format!("{value} is out of range: the server makes {to} of it"), false);
+        return refusal(format!("{value} is out of range: the server changes it to {to}"), false);
     }
     let refused =
         ["error while setting value", "unknown suffix", "ignoring option", "invalid value"];
     if refused.iter().any(|p| holds(p)) || holds("wrong value") {
-        return refusal(format!("the server doesn't take the value `{value}`"), false);
+        return refusal(format!("the server doesn't accept the value `{value}`"), false);
     }
     None
 }
@@ -179,7 +179,7 @@ mod tests {
         let adjusted = "0 [Warning] option 'innodb-io-capacity': unsigned value 1 adjusted to 100.";
         assert_eq!(
             why(adjusted, "innodb_io_capacity", "1").unwrap(),
-            "1 is out of range: the server makes 100 of it"
+            "1 is out of range: the server changes it to 100"
         );
         assert_eq!(why(adjusted, "innodb_io", "1"), None);
         let longer = "option 'innodb-io-capacity-max': unsigned value 1 adjusted to 100";

@@ -33,7 +33,7 @@ impl Checkpoint {
         let Some(path) = path else { return Ok(Checkpoint::default()) };
         let saved = match std::fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|e| {
-                anyhow::anyhow!("{}: this is no state of a follow: {e}", path.display())
+                anyhow::anyhow!("{}: this is not the state file of a follow: {e}", path.display())
             })?,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => SavedPosition::default(),
             Err(e) => return Err(anyhow::Error::new(e).context(format!("{}", path.display()))),

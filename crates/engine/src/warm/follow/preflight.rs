@@ -20,7 +20,7 @@ pub(super) fn check_standby(
 ) -> anyhow::Result<()> {
     let mut session = standby.connect(stop).context("reach the standby")?;
     let facts = PreflightFacts::from_session(&mut session)
-        .context("ask what may be done on the standby")?;
+        .context("check what the account may do on the standby")?;
     // An active server that can't be reached now is no standby that could.
     let ask = |target: &Target| {
         target

@@ -23,7 +23,10 @@ pub(super) fn build_read_half_fn(
         }
         WritesPlan::Probe => {
             let indexes = read_indexes(standby, stop).unwrap_or_else(|error| {
-                notes.push(format!("no look-ups for writes: the indexes are not known: {error}"));
+                notes.push(format!(
+                    "no lookups for writes because the indexes are not known: \
+                                    {error}"
+                ));
                 IndexCatalog::default()
             });
             Box::new(move |text, database| {
@@ -45,7 +48,7 @@ pub(super) fn learn_allowed(
     let mut allowed = plan.allowed.clone();
     let learnt = standby.connect(stop).and_then(|mut s| read_target_objects(&mut s, &mut allowed));
     if let Err(error) = learnt {
-        notes.push(format!("views were not looked at, they may call functions: {error}"));
+        notes.push(format!("views were not checked and may call functions: {error}"));
     }
     allowed
 }

@@ -122,7 +122,7 @@ impl Senders<'_> {
         let mut session = self.target.connect(&abandon)?;
         guard_session(&mut session, self.time_limit)?;
         if !self.writable_too && !is_read_only(&mut session)? {
-            return Err(Error::Protocol("the standby is not read-only any more".to_owned()));
+            return Err(Error::Protocol("the standby is no longer read-only".to_owned()));
         }
         Ok(SenderSession { session, database: Vec::new(), openings })
     }

@@ -222,8 +222,8 @@ impl FollowSession<'_> {
             return Ok(());
         }
         Err(RefusedError(format!(
-            "{} is not read-only, so it is no standby\n\
-             hint: SET GLOBAL read_only = 1 there, or say --allow writable if that is meant",
+            "{} is not read-only, so it is not a standby\nhint: SET GLOBAL read_only = 1 there, \
+             or add --allow writable",
             self.sides.standby.address_text()
         ))
         .into())

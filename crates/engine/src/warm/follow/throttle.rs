@@ -70,10 +70,10 @@ impl ThrottleReason {
     pub fn to_text(self) -> &'static str {
         match self {
             ThrottleReason::Lag => "replica lag",
-            ThrottleReason::Running => "statements of others",
-            ThrottleReason::PendingReads => "reads that wait",
+            ThrottleReason::Running => "other statements",
+            ThrottleReason::PendingReads => "waiting reads",
             ThrottleReason::Disk => "a busy disk",
-            ThrottleReason::Latency => "slow statements of our own",
+            ThrottleReason::Latency => "our own statements are slow",
         }
     }
 }

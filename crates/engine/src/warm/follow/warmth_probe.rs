@@ -121,8 +121,8 @@ impl WarmthProbe<'_> {
         let pool = read_pool_status(session)?;
         anyhow::ensure!(
             pool.total_bytes() <= LARGE || self.plan.large_too,
-            "the {who}'s pool has {}: a look at every page takes it about {:.0} s; say --yes if \
-             that is fine",
+            "the {who}'s pool has {}: checking every page takes it about {:.0} s; add --yes to \
+             allow that",
             show_bytes(pool.total_bytes()),
             estimate_seconds(&pool)
         );

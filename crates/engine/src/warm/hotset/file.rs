@@ -50,11 +50,7 @@ pub fn write_hot_set(hot: &HotSet, path: &Path) -> anyhow::Result<u64> {
     written.map_err(|error| {
         let full = error.kind() == io::ErrorKind::StorageFull;
         let error = anyhow::Error::new(error).context(format!("write {}", path.display()));
-        if full {
-            error.context("the disk is full, nothing was kept of the hot set")
-        } else {
-            error
-        }
+        if full { error.context("the disk is full; the hot set was not saved") } else { error }
     })
 }
 
@@ -157,16 +153,18 @@ fn parse_hot_set(mut source: &mut dyn BufRead, most_bytes: u64) -> Result<HotSet
         number += 1;
         let length = (&mut source).take(left.saturating_add(1)).read_line(text);
         let length = length.map_err(|e| format!("line {number}: {e}"))? as u64;
-        left =
-            left.checked_sub(length).ok_or("it is larger than a hot set of its length can be")?;
+        left = left.checked_sub(length).ok_or(
+            "it unpacks to more than a hot set of its size can \
+                                            hold",
+        )?;
         Ok(length > 0)
     };
     next(&mut text)?;
     let head: HotSetHeader =
-        serde_json::from_str(&text).map_err(|_| "it is no hot set".to_owned())?;
+        serde_json::from_str(&text).map_err(|_| "it is not a hot set".to_owned())?;
     if !(1..=FORMAT_VERSION).contains(&head.sweat_hot_set) {
         return Err(format!(
-            "its form is version {}, this sweat reads up to {FORMAT_VERSION}",
+            "its format is version {}; this sweat reads versions up to {FORMAT_VERSION}",
             head.sweat_hot_set
         ));
     }
@@ -207,7 +205,7 @@ impl HotSetOrigin {
         if accesses.is_finite() && accesses >= 0.0 {
             return Ok(());
         }
-        Err("line 1: accesses_per_s is less than nothing".to_owned())
+        Err("line 1: accesses_per_s is below 0".to_owned())
     }
 }
 
@@ -217,7 +215,7 @@ impl HotIndex {
         let own = [&self.database, &self.table, &self.partition, &self.index];
         let mut names = own.into_iter().chain(self.key.iter().map(|column| &column.name));
         if names.any(|name| name.len() > MOST_NAME_BYTES) {
-            return Err("a name is longer than a server takes".to_owned());
+            return Err("a name is longer than a server accepts".to_owned());
         }
         if self.key.len() > MOST_COLUMNS {
             return Err("its key has more columns than an index can have".to_owned());
@@ -272,7 +270,8 @@ pub(super) mod pages {
         let mut found = Vec::with_capacity(pages);
         let pairs = decode_values(&coded.numbers).zip(decode_values(&coded.places));
         for (number, place) in pairs {
-            let number = u32::try_from(number).map_err(|_| D::Error::custom("no page number"))?;
+            let number =
+                u32::try_from(number).map_err(|_| D::Error::custom("not a page number"))?;
             let place = u64::try_from(place).map_err(|_| D::Error::custom("no place"))?;
             found.push((number, place));
         }
@@ -308,7 +307,8 @@ pub(super) mod pages {
     fn count_values(text: &str) -> Result<usize, String> {
         let mut count = 0u64;
         for word in text.split_ascii_whitespace() {
-            let (_, times) = parse_step(word).ok_or_else(|| "that is no difference".to_owned())?;
+            let (_, times) =
+                parse_step(word).ok_or_else(|| "that is not a difference".to_owned())?;
             count = count.saturating_add(times);
             if count > MOST_PAGES {
                 return Err("more pages than a hot set can have".to_owned());
@@ -390,11 +390,11 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(why(&lines[..3].join("\n")), "its end is missing: it was cut off");
         assert_eq!(why(&[lines[0], lines[1], lines[3]].join("\n")), "lines are missing in it");
-        assert_eq!(why("1,2\n3,4\n"), "it is no hot set");
-        assert_eq!(why(""), "it is no hot set");
+        assert_eq!(why("1,2\n3,4\n"), "it is not a hot set");
+        assert_eq!(why(""), "it is not a hot set");
         for other in [9, 0] {
             let text = text.replace("\"sweat_hot_set\":1", &format!("\"sweat_hot_set\":{other}"));
-            assert!(why(&text).contains(&format!("version {other}, ")), "{}", why(&text));
+            assert!(why(&text).contains(&format!("version {other}; ")), "{}", why(&text));
         }
         let wild = text.replace("\"numbers\":\"1\"", "\"numbers\":\"1*99999999999\"");
         assert!(why(&wild).starts_with("line 2"), "{}", why(&wild));
@@ -409,7 +409,10 @@ mod tests {
         let why = |text: &str| parse_hot_set(&mut text.as_bytes(), 1 << 20).unwrap_err();
         for evil in ["1) INTO OUTFILE '/var/tmp/x' -- ", "(select sleep(3))", "@@version"] {
             let said = why(&with(&format!("\"{evil}\"")));
-            assert!(said.starts_with("line 2: ") && said.contains("no value of a key"), "{said}");
+            assert!(
+                said.starts_with("line 2: ") && said.contains("not a value of a key"),
+                "{said}"
+            );
         }
         assert!(why(&with("1")).contains("expected a value of a key"), "{}", why(&with("1")));
         assert!(why(&with("\"1\",\"2\"")).contains("more values than the key has columns"));
@@ -442,7 +445,7 @@ mod tests {
         let text = text.replace("a line\\nof two", std::str::from_utf8(&note).unwrap());
         std::fs::write(&path, zstd::encode_all(text.as_bytes(), 3).unwrap()).unwrap();
         let error = format!("{:#}", read_hot_set(&path).unwrap_err());
-        assert!(error.contains("larger than a hot set"), "{error}");
+        assert!(error.contains("more than a hot set"), "{error}");
         // Runs of pages are a bomb as well, of a few bytes.
         let runs = |times: u64| {
             let text = String::from_utf8({

@@ -50,8 +50,8 @@ struct TemporalValue {
 /// Why a text is no value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0} is no value of a key: a number, x'..', _charset x'..', a date or time or network address \
-     in quotes, or NULL"
+    "{0} is not a value of a key: use a number, x'..', _charset x'..', a date or time or network \
+     address in quotes, or NULL"
 )]
 pub struct KeyLiteralError(String);
 

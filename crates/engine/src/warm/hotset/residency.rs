@@ -47,7 +47,7 @@ pub fn read_residency(
                 found.indexes.insert(index_key(one.hot), IndexPresence::Pages(there));
             }
         }
-        Err(error) => found.notes.push(format!("pages are not told apart: {error:#}")),
+        Err(error) => found.notes.push(format!("pages can't be told apart: {error:#}")),
     }
     let mut unknown = Vec::new();
     for one in other {

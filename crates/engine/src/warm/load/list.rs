@@ -8,7 +8,7 @@ pub(in crate::warm) struct PageList {
 
 /// Why the server would refuse a list, whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}; one such line and nothing of the list is loaded")]
+#[error("line {line}: {why}; because of such a line the server loads nothing from the list")]
 pub(in crate::warm) struct PageListError {
     /// From 1.
     pub line: usize,

@@ -44,8 +44,8 @@ impl WarmStrategy for PoolLoadStrategy {
     ) -> anyhow::Result<WarmOutcome> {
         if context.control.is_none() && options.text("allow") != Some("load") {
             bail!(RefusedError(
-                "a load changes what a server that sweat did not start is doing\n\
-                 hint: say --allow load if that is meant"
+                "a load changes what a server that sweat did not start is doing\nhint: add \
+                 --allow load to allow it"
                     .to_owned()
             ));
         }
@@ -97,8 +97,8 @@ fn load_page_list(context: &mut WarmContext<'_>, abandon: &Stop) -> anyhow::Resu
         DumpLoadState::Aborted => {
             warmed.cut = true;
             warmed.notes.push(format!(
-                "the load was broken off after {} pages; MariaDB keeps its list as it is until \
-                 a load completes",
+                "the load was stopped after {} pages; MariaDB keeps its list unchanged until a \
+                 load completes",
                 warmed.pages_read
             ));
         }
@@ -133,7 +133,7 @@ fn wait_for_end(
             aborted = Some(clock.now());
             session
                 .run_command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
-                .context("break off the load")?;
+                .context("stop the load")?;
         }
         let grown = now.pages_read.saturating_sub(before.pages_read);
         let total = list.map_or(0, PageList::len);
@@ -157,10 +157,10 @@ fn shortfall_note(list: Option<&PageList>, warmed: &WarmOutcome) -> Option<Strin
     let surely = missing.saturating_sub(warmed.pages_before);
     if surely > 0 && missing > listed / 100 {
         return Some(format!(
-            "of {listed} pages in the list at least {surely} were not loaded, though the server \
-             calls the load completed: their tablespaces are unknown or too short (was the list \
-             written by another server, or were tables dropped or rebuilt since?), or the pool is \
-             too small"
+            "at least {surely} of {listed} pages in the list were not loaded, though the server \
+             reports the load as complete: their tablespaces are unknown or too short (was the \
+             list written by another server, or were tables dropped or rebuilt since?), or the \
+             pool is too small"
         ));
     }
     None
@@ -189,13 +189,13 @@ mod tests {
         let list = list(1_000);
         assert_eq!(shortfall_note(Some(&list), &warmed(100, 1_100, 1_000)), None);
         let note = shortfall_note(Some(&list), &warmed(100, 300, 200)).unwrap();
-        assert!(note.contains("of 1000 pages in the list at least 700 were not loaded"), "{note}");
+        assert!(note.contains("at least 700 of 1000 pages in the list were not loaded"), "{note}");
         // As it was found: 646 pages of a dropped table, and 980 that MySQL has in its pool from the start.
         let found = super::PageList::from_bytes(
             (0..2_305).map(|p| format!("7,{p}\n")).collect::<String>().as_bytes(),
         );
         let note = shortfall_note(found.ok().as_ref(), &warmed(1_000, 1_679, 679)).unwrap();
-        assert!(note.contains("at least 626 were"), "{note}");
+        assert!(note.contains("at least 626 of 2305 pages in the list were"), "{note}");
         assert_eq!(shortfall_note(Some(&list), &warmed(900, 1_000, 100)), None, "there before");
         assert_eq!(shortfall_note(None, &warmed(0, 0, 0)), None);
     }

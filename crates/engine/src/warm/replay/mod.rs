@@ -26,7 +26,7 @@ impl WarmStrategy for ReplayStrategy {
         "replay"
     }
     fn help_line(&self) -> &'static str {
-        "Send again what a log's sessions read, each statement once"
+        "Send the reads of a log again, each statement once"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let mut specs = workload::replay::ReplayKind.option_specs();
@@ -76,7 +76,7 @@ fn warm_by_replay(
     // A server that does not answer is found out here, where Ctrl-C is heard.
     drop(context.target.connect(context.stop)?);
     // Before a session of ours could be taken for that of another.
-    workload.check_ready(context.stop).context("look at the logs and the server")?;
+    workload.check_ready(context.stop).context("check the logs and the server")?;
     let mut lead = super::open_session(context.target, context.stop)?;
     let before = read_pool_status(&mut lead)?;
     let began = context.clock.now();
@@ -100,7 +100,7 @@ fn warm_by_replay(
     };
     let recording = driver::run_load(&load, 0, workload, context.clock, &stop, &mut on_interval)?;
     if recording.reason == StopReason::TargetLost {
-        anyhow::bail!("the server does not answer any more");
+        anyhow::bail!("the server no longer answers");
     }
     let after = read_pool_status(&mut lead)?;
     let seconds = context.clock.now().since(began).to_seconds();

@@ -33,7 +33,7 @@ impl FillLimit {
         match self {
             // Servers give up a few pages right after.
             FillLimit::Share(share) if after.data_share() + 0.02 >= share => {
-                format!("{:.0} % of the pool hold data, as asked", share * 100.0)
+                format!("{:.0} % of the pool holds data, as asked", share * 100.0)
             }
             _ if after.pages_free * 20 <= after.pages_total => "the pool is full".to_owned(),
             _ => format!(
@@ -181,7 +181,7 @@ mod tests {
         assert!(kept.contains("innodb_lru_scan_depth"), "{kept}");
         assert_eq!(
             said(FillLimit::Share(0.9), 1_800, 14_600),
-            "90 % of the pool hold data, as asked"
+            "90 % of the pool holds data, as asked"
         );
         assert_eq!(said(FillLimit::Share(0.9), 6_000, 10_300), kept, "70 % are not 90 %");
         assert_eq!(said(FillLimit::Share(0.99), 30, 15_800), "the pool is full");

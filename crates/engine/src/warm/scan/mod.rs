@@ -46,7 +46,7 @@ impl WarmStrategy for ScanStrategy {
                 "order",
                 OptionKind::one_of(&["use", "size", "name"]),
                 "use",
-                "What comes first: indexes most read per page, small indexes, or by name",
+                "Which indexes come first: most read per page, smallest, or by name",
             ),
             spec(
                 "blobs",
@@ -93,7 +93,10 @@ fn run_scan(
     sort_units(&mut all, asked.order, &reads);
     let rate = asked.limits.page_rate(&before);
     for unit in all.iter().filter(|u| u.first.is_none() && u.pages / 2 > rate.largest_piece()) {
-        notes.push(format!("{} is read in one piece, faster than --rate", unit.index_label()));
+        notes.push(format!(
+            "{} can only be read in one piece, faster than --rate",
+            unit.index_label()
+        ));
     }
     let queue =
         WorkQueue::new(all, rate, context.clock.now(), asked.limits.fill.remaining_pages(&before));
@@ -150,8 +153,7 @@ pub(in crate::warm) fn add_summary(
         notes.push(format!("{full}: {}: {}", indexes_left_out(left.len()), join_names(left)));
         if warmed.pages_after < warmed.pages_before {
             notes.push(format!(
-                "the pool holds {} pages less than before: what was read pushed out more than it \
-                 brought",
+                "the pool holds {} fewer pages than before: the scan evicted more than it read",
                 warmed.pages_before - warmed.pages_after
             ));
         }
@@ -210,8 +212,7 @@ mod tests {
                 "the pool takes no more: the server keeps 23.3 MiB of 63.4 MiB free and gives up \
                  pages for new ones (innodb_lru_scan_depth): 1 index is left out: \
                  sbtest.sbtest1.PRIMARY",
-                "the pool holds 378 pages less than before: what was read pushed out more than it \
-                 brought",
+                "the pool holds 378 fewer pages than before: the scan evicted more than it read",
             ]
         );
     }

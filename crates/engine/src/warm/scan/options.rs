@@ -59,7 +59,13 @@ pub(in crate::warm) fn limit_options() -> Vec<OptionSpec> {
     let spec = OptionSpec::new;
     vec![
         spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
-        spec("rate", OptionKind::Text, "", "Most to read per second: 50MiB, or 3000 pages"),
+        spec(
+            "rate",
+            OptionKind::Text,
+            "",
+            "Read at most this much per second: 50MiB, or 3000 \
+                                            pages",
+        ),
         spec(
             "fill",
             OptionKind::Text,
@@ -88,18 +94,22 @@ impl ReadLimits {
         let given = |name: &str| options.text(name).unwrap_or_default();
         let fill = FillLimit::parse_fill(given("fill"));
         if fill.is_none() {
-            let why = format!("`{}` is no share of the pool", given("fill"));
+            let why = format!("`{}` is not a share of the pool", given("fill"));
             wrong("--fill", why, "on, off or 90%");
         }
         let mut rate = parse_rate(given("rate"));
         if rate.is_none() {
-            wrong("--rate", format!("`{}` is no rate", given("rate")), "as in 50MiB or 3000 pages");
+            wrong(
+                "--rate",
+                format!("`{}` is not a rate", given("rate")),
+                "as in 50MiB or 3000 pages",
+            );
         }
         if let Some(Some(RateLimit::Bytes(bytes @ ..LEAST_RATE_BYTES))) = rate {
             let why = format!("{bytes} bytes per second are less than one page");
             let text = given("rate").trim().trim_end_matches("/s");
             let hint = match text.bytes().all(|b| b.is_ascii_digit()) {
-                true => format!("a number alone is bytes: say {text}MiB or {text} pages"),
+                true => format!("a number alone means bytes: write {text}MiB or {text} pages"),
                 false => "as in 50MiB or 3000 pages".to_owned(),
             };
             wrong("--rate", why, &hint);
@@ -107,7 +117,7 @@ impl ReadLimits {
         }
         let sessions = options.count("sessions");
         if !(1..=256).contains(&sessions) {
-            let why = format!("{sessions} sessions make no sense");
+            let why = format!("{sessions} sessions are not possible");
             wrong("--sessions", why, "1 to 256, usually 8");
         }
         let max_running = options.count("max-running");

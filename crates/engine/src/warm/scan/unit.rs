@@ -152,11 +152,11 @@ fn skip_reason(table: &CatalogTable, index: &CatalogIndex, blobs: BlobPolicy) ->
         has_prefix_part(index) && column.is_some_and(|c| LONG.contains(&c.data_type.as_str()));
     match index.kind.as_str() {
         "BTREE" if long && blobs == BlobPolicy::Leave => {
-            Some("to read it means to read long values too (--blobs)".to_owned())
+            Some("reading it also reads long values (--blobs)".to_owned())
         }
         "BTREE" if index.ignored => Some("the optimizer was told to ignore it".to_owned()),
         "BTREE" => None,
-        other => Some(format!("no scan reads a {} index", other.to_lowercase())),
+        other => Some(format!("a scan can't read a {} index", other.to_lowercase())),
     }
 }
 

@@ -91,11 +91,8 @@ pub(crate) fn current_database(session: &mut Session) -> anyhow::Result<String> 
     let name = session.query_scalar("SELECT DATABASE()").context("ask for the database")?;
     name.ok_or_else(|| {
         anyhow::Error::new(
-            Mistake::new(
-                "--database",
-                "no database is chosen, so there is no place for the tables",
-            )
-            .hint("name one with -D"),
+            Mistake::new("--database", "no database is chosen for the tables")
+                .hint("name one with -D"),
         )
     })
 }
@@ -127,7 +124,9 @@ pub(crate) fn drop_matching_tables(
         }
     }
     match left {
-        Some(mistake) => Err(anyhow::Error::new(mistake).context("some tables were left alone")),
+        Some(mistake) => {
+            Err(anyhow::Error::new(mistake).context("some tables were left unchanged"))
+        }
         None => Ok(()),
     }
 }

@@ -211,8 +211,9 @@ impl<'a> FillPool<'a> {
         for some in (0..count).collect::<Vec<_>>().chunks(1000) {
             let ids = some.iter().map(|p| last(*p).to_string()).collect::<Vec<_>>().join(",");
             let sql = format!("SELECT id FROM {name} WHERE id IN ({ids})");
-            let rows =
-                session.query_rows(&sql).with_context(|| format!("see how far {name} is"))?;
+            let rows = session
+                .query_rows(&sql)
+                .with_context(|| format!("check how many rows {name} has"))?;
             for row in rows.rows {
                 let id = row.into_iter().next().flatten().unwrap_or_default();
                 let id = std::str::from_utf8(&id).ok().and_then(|t| t.parse::<u64>().ok());

@@ -42,15 +42,16 @@ impl WorkloadKind for LookupKind {
         vec![
             spec("rows", Count, "", "rows of the table, instead of a size"),
             spec("size", Size, "2x-pool", "size of the table on disk"),
-            spec("aged", Switch, "on", "pages scattered on disk, as in a table that has lived"),
-            spec("data-seed", Count, "1", "seed of the values; the same to prepare and to run"),
+            spec("aged", Switch, "on", "scatter pages on disk, as in a long-lived table"),
+            spec("data-seed", Count, "1", "seed of the values; use the same for prepare and run"),
             spec(
                 "lookups",
                 Count,
                 "0",
-                "look up so many different rows once, all workers together; 0: any rows, on and on",
+                "look up this many different rows once, all workers together; 0: any rows, \
+                 without end",
             ),
-            spec("newest", Count, "0", "look up only among so many newest rows; 0: among all"),
+            spec("newest", Count, "0", "look up only this many of the newest rows; 0: all rows"),
             spec(
                 "lookups-file",
                 Text,

@@ -14,7 +14,7 @@ impl WorkloadKind for NullWorkload {
         "null"
     }
     fn help_line(&self) -> &'static str {
-        "no work at all: the ceiling of the driver itself"
+        "no work: the highest rate of the driver itself"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         Vec::new()

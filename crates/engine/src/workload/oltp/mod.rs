@@ -85,7 +85,7 @@ impl OltpWorkload {
         let settings = OltpSettings::from_options(options)?;
         let actions = options::mix_actions(mix, options);
         if actions.is_empty() {
-            bail!(Mistake::new(mix.name, "its options leave nothing to do"));
+            bail!(Mistake::new(mix.name, "with these options there is nothing to do"));
         }
         let mut texts: Vec<(OltpStatement, String)> = Vec::new();
         let mut places = [0; OltpStatement::COUNT];
@@ -158,7 +158,7 @@ impl OltpWorkload {
             self.name,
             format!(
                 "{workers} workers x {} tables x {} statements make {needed} prepared statements; \
-                 the server allows {most} and has {taken}",
+                 the server allows {most}, of which {taken} are in use",
                 self.settings.tables,
                 self.texts.len(),
             ),

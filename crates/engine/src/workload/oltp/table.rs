@@ -166,7 +166,7 @@ fn truncate_mistakes(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
     let more = mistakes.len().saturating_sub(SHOWN);
     mistakes.truncate(SHOWN);
     if more > 0 {
-        mistakes.push(Mistake::new("tables", format!("{more} more with something amiss")));
+        mistakes.push(Mistake::new("tables", format!("{more} more tables with mistakes")));
     }
     mistakes
 }

@@ -29,7 +29,7 @@ impl WorkloadKind for QueriesKind {
         "queries"
     }
     fn help_line(&self) -> &'static str {
-        "the statements of a file"
+        "statements from a file"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Switch, Text};
@@ -37,8 +37,8 @@ impl WorkloadKind for QueriesKind {
         vec![
             spec("file", Text, "", "file of statements"),
             spec("queries", Text, "", "the statements themselves"),
-            spec("delimiter", Text, ";", "what stands between statements; \\n for line ends"),
-            spec("passes", Count, "1", "how often the statements are run through; 0 for ever"),
+            spec("delimiter", Text, ";", "what separates statements; \\n for line ends"),
+            spec("passes", Count, "1", "how often to run all statements; 0: without end"),
             spec("shared", Switch, "off", "workers share one pass instead of one each"),
         ]
     }
@@ -89,7 +89,7 @@ impl QueriesWorkload {
                     .into());
             }
             (Some(_), Some(_)) => {
-                return Err(Mistake::new("--queries", "stands beside --file")
+                return Err(Mistake::new("--queries", "it can't be combined with --file")
                     .hint("use one of them")
                     .into());
             }
@@ -331,7 +331,7 @@ mod tests {
     fn options_that_make_no_sense_are_named() {
         let why = |given: &[(&str, &str)]| reading(given).err().unwrap().to_string();
         assert!(why(&[]).contains("nothing to run"));
-        assert!(why(&[("file", "a"), ("queries", "b")]).contains("beside --file"));
+        assert!(why(&[("file", "a"), ("queries", "b")]).contains("combined with --file"));
         assert!(why(&[("queries", "a"), ("delimiter", "")]).contains("--delimiter: is empty"));
         assert!(why(&[("file", "/nowhere/x.sql")]).contains("--file /nowhere/x.sql: No such file"));
         assert_eq!(why(&[("queries", " ; ")]), "--queries: holds no statement");

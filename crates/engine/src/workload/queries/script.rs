@@ -51,11 +51,11 @@ impl StatementScript {
     ) -> Result<StatementScript, Mistake> {
         let mistake = |place: String, why: &str| Mistake::new(place, why);
         if let Some(line) = first_binary_line(&text) {
-            let why = "is no text: there are bytes in it that no statement has";
+            let why = "is not text: it contains bytes that no statement has";
             return Err(mistake(format!("{name} line {line}"), why));
         }
         let chunks = split_statements(&text, delimiter).map_err(|unclosed| {
-            let why = format!("{} begins here and has no end", unclosed.what);
+            let why = format!("{} starts here and has no end", unclosed.what);
             mistake(format!("{name} line {}", unclosed.line), &why)
         })?;
         if chunks.is_empty() {
@@ -84,7 +84,7 @@ impl StatementScript {
             let length = u32::try_from(bytes.len()).map_err(|_| {
                 Mistake::new(
                     format!("{name} line {}", chunk.line),
-                    "is longer than any server takes",
+                    "is longer than any server accepts",
                 )
                 .hint("is the --delimiter right?")
             })?;
@@ -220,8 +220,8 @@ mod tests {
         let why = |text: &str| script(text).unwrap_err().to_string();
         assert_eq!(why(" \n-- nothing"), "f.sql: holds no statement");
         assert_eq!(why(""), "f.sql: holds no statement");
-        assert!(why("select 1;\n\u{0}").starts_with("f.sql line 2: is no text"));
-        assert!(why("a;\nb;\n'").starts_with("f.sql line 3: a quote begins here"));
+        assert!(why("select 1;\n\u{0}").starts_with("f.sql line 2: is not text"));
+        assert!(why("a;\nb;\n'").starts_with("f.sql line 3: a quote starts here"));
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl<'a> ReplayLogReader<'a> {
             false => vec![(sort, Cow::Borrowed(text))],
         };
         if forms.is_empty() {
-            let why = "writes whose read half is not known";
+            let why = "writes without a known read half";
             self.account.left.add_statement(why, recorded.line, recorded.text);
         }
         let name = database.as_deref().unwrap_or_default();
@@ -230,13 +230,13 @@ impl<'a> ReplayLogReader<'a> {
         if let Some(ends) = self.ends.filter(|ends| !was_cut && ends.bytes > bytes) {
             let (then, now) = (ends.bytes, bytes);
             notes.push(format!(
-                "the log had {then} bytes when it was looked through, {now} when it was replayed"
+                "the log had {then} bytes when it was first read, {now} when it was replayed"
             ));
         }
         if doubted.not_believed > 0 {
             let n = doubted.not_believed;
             notes.push(format!(
-                "{n} records with a time far off: their place in the file stands for it"
+                "{n} records have an impossible time: their position in the file decides"
             ));
         }
         if doubted.set_back > 0 {
@@ -247,7 +247,8 @@ impl<'a> ReplayLogReader<'a> {
             notes.push(format!("{} pauses of more than {day} left out", doubted.pauses_cut));
         }
         if tracker.has_forgotten() {
-            notes.push("too many sessions without an end: some were taken for new ones".to_owned());
+            notes
+                .push("too many sessions without an end: some were counted as new ones".to_owned());
         }
         let at_once = self.ends.map_or(0, |ends| ends.at_once);
         self.account.replayed = ReplayTotals {

@@ -49,7 +49,7 @@ impl WorkloadKind for ReplayKind {
         "replay"
     }
     fn help_line(&self) -> &'static str {
-        "the sessions of a log, as they were recorded"
+        "the sessions of a log, as recorded"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         setup::option_specs()

@@ -62,8 +62,10 @@ fn refuse_unsafe_target(
     };
     let clock = RealClock::start_now();
     for look in 1.. {
-        let facts =
-            PreflightFacts::from_session(session).context("ask what may be done on the target")?;
+        let facts = PreflightFacts::from_session(session).context(
+            "check what the account may do on the \
+                                                           target",
+        )?;
         let caveats = find_caveats(&facts, &intent);
         if caveats.is_empty() {
             break;
@@ -100,7 +102,7 @@ fn source_facts(words: &str, target: &Target, stop: &Stop) -> anyhow::Result<Pre
         plan.port = port;
         plan.protocol = Some(Protocol::Tcp);
     }
-    let asked = || format!("ask the source {words} whether it is another server");
+    let asked = || format!("check that the source {words} is another server");
     let mut session = Target::new(&plan).and_then(|s| s.connect(stop)).with_context(asked)?;
     PreflightFacts::from_session(&mut session).with_context(asked)
 }

@@ -240,7 +240,7 @@ impl ReplayRun {
         let lag = lock_mutex(&self.lag);
         let mut notes = read.notes.clone();
         if account.is_none() {
-            notes.push("the reader of the log broke: what it had counted is lost".to_owned());
+            notes.push("the reader of the log failed: its counts are lost".to_owned());
         }
         if counts.given_up > 0 {
             let n = counts.given_up;
@@ -253,7 +253,7 @@ impl ReplayRun {
         let mut left = lock_mutex(&self.left).clone();
         let known: u64 = left.sorted_by_count().iter().map(|left| left.count).sum();
         let missing = read.sent.saturating_sub(sent + known);
-        left.add_count("the load was over before, or its connection lost", missing);
+        left.add_count("the load ended first, or its connection was lost", missing);
         ReplayTotals {
             sent,
             sessions_at_once: read.sessions_at_once.max(counts.at_once),

@@ -62,32 +62,32 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
     let spec = OptionSpec::new;
     let choice = OptionKind::one_of;
     vec![
-        spec("log", Text, "", "logs: files, folders, - for standard input; several by commas"),
+        spec("log", Text, "", "logs: files, folders, or - for standard input, separated by commas"),
         spec(
             "timing",
             choice(&["recorded", "fast", "arrival"]),
             "recorded",
-            "when statements begin",
+            "when statements start",
         ),
-        spec("speed", Number, "1", "so many times as fast as recorded"),
-        spec("writes", choice(WritesPlan::WORDS), "drop", "what becomes of statements that write"),
+        spec("speed", Number, "1", "speed relative to the recording"),
+        spec("writes", choice(WritesPlan::WORDS), "drop", "what to do with statements that write"),
         spec("sessions", Count, "0", "sessions at once; 0 for as many as the log has"),
-        spec("from-start", Switch, "off", "the log begins where its sessions do"),
-        spec("database", Text, "", "default database where the log does not tell"),
+        spec("from-start", Switch, "off", "the log starts where its sessions do"),
+        spec("database", Text, "", "default database where the log does not name one"),
         spec(
             "allow-functions",
             Text,
             "",
-            "stored functions that may be called, by commas; * for all",
+            "stored functions that may be called, separated by commas; * for all",
         ),
         spec("now", choice(&["actual", "recorded"]), "actual", "what NOW() gives"),
-        spec("statement-limit", Time, "60s", "longest time of a statement; 0 for no limit"),
+        spec("statement-limit", Time, "60s", "time limit of a statement; 0 for none"),
         spec("i-own-this-server", Text, "", "the target's name, if writes may be executed there"),
         spec(
             "trust-log-clients",
             Switch,
             "off",
-            "every client of the logged server may write what stands in its log",
+            "every client of the logged server may cause writes on the target",
         ),
         spec(
             "source",
@@ -95,10 +95,10 @@ pub(super) fn option_specs() -> Vec<OptionSpec> {
             "",
             "server that the log comes from, never a target: HOST[:PORT] or /SOCKET",
         ),
-        spec("may-write", Switch, "off", "an account that could write is all right"),
-        spec("may-disturb", Switch, "off", "a target that others write to is all right"),
-        spec("classes", Count, "10000", "classes of statements told apart"),
-        spec("once", Switch, "off", "leave out what was sent before with the same literals"),
+        spec("may-write", Switch, "off", "allow an account that could write"),
+        spec("may-disturb", Switch, "off", "allow a target that other clients use"),
+        spec("classes", Count, "10000", "number of statement classes"),
+        spec("once", Switch, "off", "send identical statements only once"),
     ]
 }
 
@@ -142,11 +142,7 @@ impl ReplaySetup {
         if !matches!(when, ReplayTiming::Recorded { .. })
             && options.text("speed").is_some_and(|s| s != "1")
         {
-            wrong(
-                "--speed",
-                "means something only with --timing recorded",
-                "leave one of them out",
-            );
+            wrong("--speed", "works only with --timing recorded", "leave one of them out");
         }
         let classes = options.count("classes");
         if classes == 0 || classes > MOST_CLASSES {
@@ -225,8 +221,8 @@ fn trust_mistake(options: &Options, writes: WritesPlan) -> Option<Mistake> {
     is_wrong.then(|| {
         Mistake::new(
             "--writes execute",
-            "would trust every client of the logged server: one that may only read can make a \
-              log tell of writes",
+            "would trust every client of the logged server: even a client that may only read can \
+             make a log show writes",
         )
         .hint("if all of them may write there: --trust-log-clients; or --writes where")
     })

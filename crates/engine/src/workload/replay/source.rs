@@ -101,4 +101,4 @@ pub(super) fn log_mistake(
 }
 
 /// Why a file can't be replayed.
-pub(super) const NO_LOG: &str = "it is no slow log and no general log";
+pub(super) const NO_LOG: &str = "it is neither a slow log nor a general log";

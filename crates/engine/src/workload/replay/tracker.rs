@@ -18,8 +18,8 @@ use crate::plan::WritesPlan;
 /// whose end is a guess is no part of it.
 const LONGEST_STATEMENT: u64 = 1 << 30;
 /// Why a write is not executed.
-const NO_OUTCOME: &str = "writes of which the log does not tell that they were done";
-const BEHIND_GUESS: &str = "writes behind a statement whose end is a guess";
+const NO_OUTCOME: &str = "writes that the log does not show as done";
+const BEHIND_GUESS: &str = "writes after a statement whose end is a guess";
 
 /// Sessions kept in mind whose end was not seen.
 const MOST_OPEN: usize = 100_000;
@@ -409,7 +409,7 @@ impl OpenSession {
     }
 }
 
-const CUT: &str = "its transaction began before the log";
+const CUT: &str = "its transaction started before the log";
 
 /// What begins or ends a transaction, or tells that there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

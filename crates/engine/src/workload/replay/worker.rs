@@ -283,7 +283,7 @@ impl ReplayWorker {
             let text = self.items.front().map(|item| item.text.clone()).unwrap_or_default();
             let dropped = self.round.queues.drop_session(playing.taken.session, &mut self.items);
             let count = dropped.len() as u64;
-            self.round.leave_out("no connection could be had for its session", &text, count);
+            self.round.leave_out("no connection was available for its session", &text, count);
         }
         self.session = None;
     }

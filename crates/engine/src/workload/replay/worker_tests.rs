@@ -300,7 +300,7 @@ fn a_server_without_room_is_asked_again_and_at_last_the_session_is_left_out() {
     assert_eq!(replayed.sent, 1);
     let (seen, replayed) = play(&THREE[..1], &[("timing", "fast")], &server(0..100));
     assert_eq!((seen.len(), replayed.sent), (20, 0));
-    assert_eq!(replayed.left_out[0].reason, "no connection could be had for its session");
+    assert_eq!(replayed.left_out[0].reason, "no connection was available for its session");
     assert_eq!(replayed.left_out[0].count, 1);
 }
 

@@ -153,7 +153,7 @@ fn wrong_words_get_a_status_and_too_many_readers_are_sent_away() {
     let stop = Stop::new();
     let first = open_live(&shipping.url(""), &access, None, &stop).unwrap();
     let second = open_live(&shipping.url(""), &access, None, &stop);
-    assert!(second.err().unwrap().to_string().contains("1 readers are served already"));
+    assert!(second.err().unwrap().to_string().contains("already serving 1 readers"));
     drop(first);
     let wrong = RemoteAccess { token: Some(Secret::new("bad")), ..RemoteAccess::default() };
     let error = open_live(&shipping.url(""), &wrong, None, &stop).err().unwrap().to_string();
@@ -237,7 +237,7 @@ fn a_cut_of_the_net_a_killed_server_and_a_killed_reader_lose_and_double_nothing(
     let mut all = rest.as_slice().chain(&mut live);
     found.extend(numbers(&mut all, &mut log, 2997 - found.len()));
     assert_eq!(found, (3..3000).collect::<Vec<_>>());
-    assert!(live.take_notes().iter().any(|note| note.contains("again")));
+    assert!(live.take_notes().iter().any(|note| note.contains("reconnected")));
     // The server dies and comes back at the same port.
     let port = shipping.address.port();
     shipping.end();

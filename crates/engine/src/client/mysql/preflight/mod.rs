@@ -186,14 +186,17 @@ pub fn find_caveats(facts: &PreflightFacts, intent: &PreflightIntent<'_>) -> Vec
     if intent.source.is_some_and(|source| facts.is_same_server(source)) {
         put(
             PreflightCaveatKind::IsSource,
-            format!("the target is the server that the statements come from: {}", facts.own_name()),
+            format!("the target is the server that the statements came from: {}", facts.own_name()),
             "name another server as the target".to_owned(),
         );
     }
     if let Some(log) = intent.logs.iter().find(|log| is_own_log(facts, log)) {
         put(
             PreflightCaveatKind::IsOwnLog,
-            format!("{} is the target's own log: what is sent would come back", log.display()),
+            format!(
+                "{} is the target's own log: sent statements would be read again",
+                log.display()
+            ),
             "name another server as the target, or replay a copy of the log".to_owned(),
         );
     }
@@ -213,13 +216,13 @@ pub fn find_caveats(facts: &PreflightFacts, intent: &PreflightIntent<'_>) -> Vec
         put(
             PreflightCaveatKind::InUse,
             format!("the target is not read_only, and {} other {sessions} there", facts.clients),
-            "take a standby, or say that this one may be disturbed".to_owned(),
+            "choose a standby, or allow this one to be disturbed".to_owned(),
         );
     }
     if intent.executes && !intent.owned.is_some_and(|words| facts.is_named(words)) {
         let words = match intent.owned {
             Some(words) => format!("the target is not `{words}`, and writes would be sent to it"),
-            None => "writes would be sent to the target, and nobody said that it may be written to"
+            None => "writes would be sent to the target, and it was not named as yours to write to"
                 .to_owned(),
         };
         let hint = format!("if it is yours to write to: --i-own-this-server={}", facts.own_name());

@@ -73,9 +73,7 @@ pub(in crate::client::mysql) fn write_execute(
     values: &[ParameterValue<'_>],
 ) -> Result<u8, ProtocolError> {
     if values.len() != usize::from(statement.parameters) {
-        return Err(ProtocolError(
-            "a statement got another number of values than it has parameters",
-        ));
+        return Err(ProtocolError("a statement got the wrong number of parameter values"));
     }
     let [a, b, c, d] = statement.id.to_le_bytes();
     let command = CommandByte::Execute as u8;

@@ -53,7 +53,7 @@ impl<'a> FieldReader<'a> {
     /// Bytes behind their packed length; `None` is NULL.
     pub(in crate::client::mysql) fn read_lenenc_bytes(&mut self) -> ParseResult<Option<&'a [u8]>> {
         let Some(length) = self.read_lenenc_int()? else { return Ok(None) };
-        let length = usize::try_from(length).map_err(|_| ProtocolError("a length is absurd"))?;
+        let length = usize::try_from(length).map_err(|_| ProtocolError("impossible length"))?;
         self.read_bytes(length).map(Some)
     }
     /// Bytes up to a zero, which is skipped; all that is left if there is none.

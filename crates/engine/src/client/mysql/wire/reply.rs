@@ -200,7 +200,7 @@ impl ReplyScanner {
         let count = fields.read_count()?;
         let follow = fields.0.first() != Some(&0);
         let count = u32::try_from(count).ok().filter(|c| (1..=0xFFFF).contains(c));
-        let count = count.ok_or(ProtocolError("a number of columns is absurd"))?;
+        let count = count.ok_or(ProtocolError("impossible number of columns"))?;
         self.stage = if follow { ReplyStage::Columns(count) } else { ReplyStage::Rows };
         Ok(())
     }

@@ -30,10 +30,9 @@ impl LogTableSource {
         let value = |at| rows.text_value(0, at).unwrap_or_default();
         anyhow::ensure!(
             value(0).to_ascii_uppercase().contains("TABLE"),
-            "{} does not write its logs into tables (log_output = {})\n\
-             hint: there, SET GLOBAL log_output = 'TABLE', slow_query_log = 1, \
-             long_query_time = 0; \
-             or read its log file with --from FILE, or from afar with `sweat ship`",
+            "{} does not write its logs into tables (log_output = {})\nhint: there, SET GLOBAL \
+             log_output = 'TABLE', slow_query_log = 1, long_query_time = 0; or read its log file \
+             with --from FILE, or from another machine with `sweat ship`",
             target.address_text(),
             value(0)
         );

@@ -61,7 +61,7 @@ impl StoredColumn {
         let signed = !column.full_type.contains("unsigned");
         let integer = |length| fixed(ValueKind::Integer { signed }, length);
         if column.full_type.contains("mariadb-5.3") {
-            return Err("a time in the form of MariaDB 5.3".to_owned());
+            return Err("a time in MariaDB 5.3's format".to_owned());
         }
         let fraction = number(0).unwrap_or(0).min(6);
         let fraction_bytes = fraction.div_ceil(2);
@@ -76,7 +76,7 @@ impl StoredColumn {
             "double" => fixed(ValueKind::Double, 8),
             "decimal" => {
                 let (digits, fraction) = (number(0).unwrap_or(10), number(1).unwrap_or(0));
-                let length = decimal_bytes(digits, fraction).ok_or("a strange decimal")?;
+                let length = decimal_bytes(digits, fraction).ok_or("an unknown kind of decimal")?;
                 fixed(ValueKind::Decimal { digits, fraction }, length)
             }
             "date" => fixed(ValueKind::Date, 3),
@@ -85,7 +85,7 @@ impl StoredColumn {
             "time" => fixed(ValueKind::Time { fraction }, 3 + fraction_bytes),
             "bit" => fixed(ValueKind::Bits, number(0).unwrap_or(1).div_ceil(8)),
             "enum" => {
-                let unwritten = ValueKind::Unwritten("enum, which SQL orders by its words");
+                let unwritten = ValueKind::Unwritten("enum, which SQL orders by its names");
                 fixed(unwritten, if list < 256 { 1 } else { 2 })
             }
             "set" => {
@@ -107,7 +107,7 @@ impl StoredColumn {
             "char" | "varchar" => text_column(column, number(0).unwrap_or(1)),
             "inet4" => fixed(ValueKind::Inet4, 4),
             "inet6" => fixed(ValueKind::Inet6, 16),
-            "uuid" => fixed(ValueKind::Unwritten("uuid, whose order we do not know"), 16),
+            "uuid" => fixed(ValueKind::Unwritten("uuid, whose order is not known"), 16),
             other => Err(format!("the type {other}")),
         }
     }

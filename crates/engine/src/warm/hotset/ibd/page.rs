@@ -83,7 +83,7 @@ impl<'a> IndexPage<'a> {
             14 | 34354 => Err("its pages are compressed"),
             kind if kind & 0x8000 != 0 => Err("its pages are compressed"),
             0 if bytes.iter().all(|b| *b == 0) => Err("its pages are not on disk yet"),
-            _ => Err("a page is none of an index"),
+            _ => Err("a page does not belong to an index"),
         }
     }
 

@@ -79,7 +79,7 @@ impl KeyShape {
         if part.cut {
             return Err(format!("it holds only the first characters of {name}"));
         }
-        let column = table.find_column(name).ok_or_else(|| format!("{name} is no column"))?;
+        let column = table.find_column(name).ok_or_else(|| format!("{name} is not a column"))?;
         let stored =
             StoredColumn::from_column(column).map_err(|what| format!("{name} has {what}"))?;
         self.columns.push(key_column(column, part.descending));

@@ -65,7 +65,7 @@ impl PageFormat {
         if encrypted {
             return Err("its pages are encrypted");
         }
-        let page_bytes = bytes(size).ok_or("the size of its pages is strange")?;
+        let page_bytes = bytes(size).ok_or("its page size is not possible")?;
         Ok(PageFormat { page_bytes, full })
     }
 }
@@ -85,11 +85,11 @@ impl Tablespace {
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random);
         let mut begin = [0; 64];
         file.read_exact_at(&mut begin, 0)
-            .with_context(|| format!("read the begin of {}", path.display()))?;
+            .with_context(|| format!("read the start of {}", path.display()))?;
         if begin.iter().all(|b| *b == 0) {
             bail!("{} is not on disk yet: the server writes later", path.display());
         }
-        let number = |at| u32_at(&begin, at).expect("the begin has 64 bytes");
+        let number = |at| u32_at(&begin, at).expect("the start has 64 bytes");
         // A system tablespace has no number of its own in some versions; the head of the page has.
         if number(34) != space {
             bail!("{} holds tablespace {}, not {space}", path.display(), number(34));
@@ -170,6 +170,6 @@ mod tests {
         assert_eq!(form(0x21 | 4 << 1), Err("its pages are compressed"));
         assert_eq!(form(0x15 | 1 << 5), Err("its pages are compressed"));
         assert_eq!(form(16417 | 1 << 13), Err("its pages are encrypted"));
-        assert_eq!(form(0x21 | 9 << 6), Err("the size of its pages is strange"));
+        assert_eq!(form(0x21 | 9 << 6), Err("its page size is not possible"));
     }
 }

@@ -87,7 +87,7 @@ impl IndexWalk<'_> {
                 Err(error) => why = why.or(Some(error)),
             }
         }
-        Err(why.expect("at least one size was tried")).context("its root makes no sense")
+        Err(why.expect("at least one size was tried")).context("its root is not valid")
     }
 
     /// Whether some of these are children of the root.

@@ -75,7 +75,7 @@ pub(in crate::warm::hotset) fn read_index_locations(
             Ok(rows) => rows,
             Err(Error::Server { text, .. }) => {
                 notes.push(format!(
-                    "where pages lie can't be seen, so they are read by their keys: {text}"
+                    "the location of pages is not visible, so they are read by their keys: {text}"
                 ));
                 return Ok(IndexLocations::new());
             }

@@ -39,25 +39,26 @@ impl WarmStrategy for HotSetStrategy {
         "hotset"
     }
     fn help_line(&self) -> &'static str {
-        "Bring the hot set that was saved from this server or another, the hottest first"
+        "Load a saved hot set from this or another server, hottest pages first"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let spec = OptionSpec::new;
         let mut specs = vec![
-            spec("file", OptionKind::Text, "", "The hot set, as `sweat warm hotset save` wrote it"),
+            spec("file", OptionKind::Text, "", "The hot set that `sweat warm hotset save` wrote"),
             spec(
                 "by",
                 OptionKind::one_of(&["auto", "pages", "keys"]),
                 "auto",
-                "By the server's own load of page lists, by ranges of keys, or what fits",
+                "How to load: by the server's own page lists, by ranges of keys, or whichever \
+                 works",
             ),
             spec(
                 "allow",
                 OptionKind::one_of(&["load"]),
                 "",
-                "Consent to loads, and to a smaller old part of the LRU list meanwhile: load",
+                "Consent to page loads and to a smaller old part of the LRU list meanwhile: load",
             ),
-            spec("resume", OptionKind::Switch, "off", "Go on where a load that was cut has ended"),
+            spec("resume", OptionKind::Switch, "off", "Continue where an interrupted load stopped"),
         ];
         specs.extend(limit_options());
         specs
@@ -183,8 +184,8 @@ impl RestoreContext<'_> {
             Some(control) => Consent::from_control(control),
             None if self.asked.allowed => Consent::from_flag("--allow load"),
             None if self.asked.by == RestoreMethod::Pages => anyhow::bail!(RefusedError(
-                "a load of pages changes what a server that sweat did not start is doing\n\
-                 hint: say --allow load if that is meant, or --by keys"
+                "a load of pages changes what a server that sweat did not start is doing\nhint: \
+                 add --allow load to allow it, or use --by keys"
                     .to_owned()
             )),
             None => return Ok(None),
@@ -315,8 +316,8 @@ impl RestoreContext<'_> {
             if missing > own.len() / 50 {
                 served.remove(&at);
                 self.notes.push(format!(
-                    "of {} pages of {} the server left out {missing} without a word: it is read by \
-                     its keys",
+                    "of {} pages of {} the server silently skipped {missing}; sweat reads it by \
+                     its keys instead",
                     own.len(),
                     plan::index_label(one.hot)
                 ));
@@ -394,8 +395,8 @@ impl RestoreContext<'_> {
             let warm = count_warm_reads(&mut self.lead, &statements)?;
             if warm * 4 < statements.len() * 3 {
                 warmed.notes.push(format!(
-                    "of {} places of the hot set looked at again only {warm} are in the pool: it \
-                     is too small, or others push pages out",
+                    "of {} places of the hot set checked again only {warm} are in the pool: it is \
+                     too small, or other work evicts pages",
                     statements.len()
                 ));
             }
@@ -418,7 +419,7 @@ pub(in crate::warm::hotset) fn count_warm_reads(
         let before = read_pool_status(session)?.pages_read;
         session
             .query_rows(sql)
-            .with_context(|| format!("look whether a row is in the pool: {sql}"))?;
+            .with_context(|| format!("check whether a row is in the pool: {sql}"))?;
         warm += usize::from(read_pool_status(session)?.pages_read == before);
     }
     Ok(warm)

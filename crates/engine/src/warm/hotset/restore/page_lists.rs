@@ -40,7 +40,7 @@ impl DumpFile {
         let own = find_server_file(session, &target)?;
         anyhow::ensure!(
             own.bytes.is_some() || own.is_missing,
-            "the server's data folder is not on this machine, or not open to us"
+            "the server's data folder is not on this machine, or can't be read"
         );
         if session.identity().product == ServerProduct::MariaDb {
             journal.replace_file(&own.path)?;
@@ -182,7 +182,7 @@ fn load_list(
         if context.stop.is_set() {
             session
                 .run_command("SET GLOBAL innodb_buffer_pool_load_abort = ON")
-                .context("break off the load of a list")?;
+                .context("stop the load of a list")?;
             return Ok(now);
         }
         clock.sleep_until(clock.now() + LOOK);

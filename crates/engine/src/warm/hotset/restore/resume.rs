@@ -100,7 +100,7 @@ impl ProgressFile {
         let Some(file) = &mut self.file else { return Ok(()) };
         let lines: String = marks.iter().map(|mark| format!("{mark:016x}\n")).collect();
         file.write_all(lines.as_bytes())
-            .with_context(|| format!("note what is done in {}", self.path.display()))
+            .with_context(|| format!("write progress to {}", self.path.display()))
     }
 
     /// All is done: nothing is left to resume.
@@ -122,11 +122,12 @@ fn read_marks(path: &Path, start: &ServerStart) -> Result<HashSet<u64>, String> 
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text))
-        .map_err(|error| format!("there is no record of a load that was cut ({error})"))?;
+        .map_err(|error| format!("there is no record of an interrupted load ({error})"))?;
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     if !lines.next().is_some_and(|first| start.matches_header(first)) {
         return Err(
-            "the load that was cut was for another server, or before its restart".to_owned()
+            "the interrupted load was for another server, or the server has restarted since"
+                .to_owned(),
         );
     }
     Ok(lines.filter_map(|line| u64::from_str_radix(line, 16).ok()).collect())
@@ -160,7 +161,7 @@ mod tests {
         let (record, notes) = open(&file, 1_001, true);
         assert!(record.is_done(7) && record.is_done(u64::MAX) && !record.is_done(0), "{notes:?}");
         let (record, notes) = open(&file, 5_000, true);
-        assert!(!record.is_done(7) && notes[0].contains("before its restart"), "{notes:?}");
+        assert!(!record.is_done(7) && notes[0].contains("has restarted since"), "{notes:?}");
         record.delete_file();
         assert!(!path.exists());
         assert!(open(&file, 5_000, true).1[0].contains("no record"));

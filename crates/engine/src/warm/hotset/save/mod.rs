@@ -150,7 +150,7 @@ fn run_save(
 fn pool_access_error(error: Error) -> anyhow::Error {
     match error {
         Error::Server { code: 1227 | 1142, .. } => anyhow::Error::new(error)
-            .context("the account may not see what is in the pool: it needs the privilege PROCESS"),
+            .context("the account needs the privilege PROCESS to see what is in the pool"),
         other => anyhow::Error::new(other).context("look at the pool"),
     }
 }
@@ -303,21 +303,21 @@ impl PagesByIndex {
 fn note_left_out(pool: &PoolSnapshot, notes: &mut Vec<String>) {
     if !pool.in_motion {
         notes.push(
-            "the pool was never full since the server started, so its order is that of first use \
-             rather than of heat"
+            "the pool has not been full since the server started, so its order is that of first \
+             use, not of heat"
                 .to_owned(),
         );
     }
     let unnamed = pool.pages.iter().filter(|seen| seen.name.is_none()).count();
     if unnamed > 0 {
         notes.push(format!(
-            "{unnamed} index pages in the pool are left out: the server does not say whose they \
-             are, as with tables that nobody has used since it started"
+            "{unnamed} index pages in the pool are left out: the server does not say which tables \
+             they belong to, as with tables not used since it started"
         ));
     }
     let long: u64 = LONG.iter().filter_map(|kind| pool.others.get(*kind)).sum();
     if long > 0 {
-        notes.push(format!("{long} pages of long values outside of their rows are left out"));
+        notes.push(format!("{long} pages of long values stored outside their rows are left out"));
     }
 }
 
@@ -393,7 +393,7 @@ impl HotIndexBuilder<'_> {
         index.file_pages = index.file_pages.max(space.page_count());
         // MySQL's catalog leaves out the partitions.
         let root = lies.map(|lies| lies.root).or_else(|| space.find_root(&group.resident));
-        let root = root.ok_or("nothing says where it begins")?;
+        let root = root.ok_or("its start is not known")?;
         index.index_id = root.index_id;
         let places: HashMap<u32, u64> = group.hot.iter().copied().collect();
         let hot = HotPages {
@@ -448,7 +448,7 @@ mod tests {
         let told: Vec<_> = groups.all.iter().map(|g| (g.index.as_str(), &g.hot[..])).collect();
         assert_eq!(told, [("k", &[(100, 0), (104, 2)][..]), ("PRIMARY", &[(102, 1)][..])]);
         assert_eq!(notes.len(), 3);
-        assert!(notes[0].starts_with("the pool was never full"));
+        assert!(notes[0].starts_with("the pool has not been full"));
         assert!(notes[1].starts_with("1 index pages") && notes[2].starts_with("3 pages of long"));
     }
 
