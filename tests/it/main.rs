@@ -9,6 +9,7 @@ mod compare;
 mod digest;
 mod doctor;
 mod faults;
+mod first_use;
 mod fixture;
 mod follow;
 mod hostile;
