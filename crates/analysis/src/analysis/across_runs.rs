@@ -7,6 +7,7 @@ use crate::archive::RunRecord;
 use super::caveats;
 use super::compare::differences::{NONE, VERSION, differing_factors, is_factor, run_differences};
 use super::compare::judge::{self, DecisionRule, StudyDesign};
+use super::compare::levels;
 use super::compare::units::{self, ComparisonUnit};
 use super::compare::{METRIC, apply_noise, comparison_sentences, metric_name};
 use super::counters::server_variable;
@@ -100,6 +101,7 @@ pub fn compare_runs(
     let deciding = metric_name(&how.metric).unwrap_or(METRIC);
     let mut comparisons = judge::judge_variants(&named_units, design, rule, deciding, &notes);
     apply_run_noise([base, other], &analysed, &base_name, &mut comparisons);
+    let levels = levels::levels_of_sides(&named_units, deciding);
     let mut caveats = comparison_caveats(base, other, &differences);
     let bears = |c: &Caveat| c.level != CaveatLevel::Note && c.id != "ONE-RUN";
     caveats.extend(caveats_of_runs(&analysed, |run| &run.results.caveats, bears));
@@ -112,6 +114,7 @@ pub fn compare_runs(
         allowed,
         trials: trials_by_side(&analysed, [&base_name, &name]),
         comparisons,
+        levels,
         differences,
         replay_changes: replay::changes_between_runs(
             (&base_name, base),
@@ -190,7 +193,7 @@ fn trials_by_side(analysed: &[Vec<RunFindings>], names: [&str; 2]) -> Vec<TrialF
             for trial in &found.results.trials {
                 let mut trial = trial.clone();
                 trial.id = format!("{}/{}", found.head.id, trial.id);
-                trial.title = format!("{name}, {}", trial.title);
+                trial.title = format!("{name}, {}", side_load_name(side, number, &trial));
                 trial.variant = name.to_owned();
                 trial.block += number as u32;
                 trial.pass = trial.block;
@@ -199,6 +202,17 @@ fn trials_by_side(analysed: &[Vec<RunFindings>], names: [&str; 2]) -> Vec<TrialF
         }
     }
     all
+}
+
+/// What a load of a side is called beside the side's name: its run where there are several, what it is called there
+/// where that has several loads.
+fn side_load_name(side: &[RunFindings], number: usize, trial: &TrialFinding) -> String {
+    let run = format!("run {}", number + 1);
+    match (side.len(), side[number].results.trials.len()) {
+        (_, 1) => run,
+        (1, _) => trial.title.clone(),
+        _ => format!("{run}, {}", trial.title),
+    }
 }
 
 /// What the two sides are called: by the names their runs were given, else by the one setting or version that differs,

@@ -43,19 +43,21 @@ pub use answer::answer_headline;
 pub use caveats::caveat_ids;
 pub use checks::{RunWithFindings, judge_checks};
 pub use compare::{
-    InterimResult, detectable_before, judge_interim_pairs, metric_name, metric_names,
+    InterimResult, detectable_before, judge_interim_pairs, metric_label, metric_name, metric_names,
+    metric_value_text,
 };
 pub use findings::{AnswerSentence, Caveat, CaveatLevel};
 pub use findings::{
     BlockPair, CapacityFinding, CapacityStep, CheckFinding, CheckOutcome, ClassFinding,
     ComparedRun, ComparedSide, ComparisonFindings, ComparisonVerdict, CostItem, CountedValue,
     DataSize, DifferenceKind, Estimate, FindingResults, Findings, HealthLevel, InsideOutside,
-    IntervalFinding, LatencyHeatmap, LatencySummary, MetricComparison, NoiseItem, PoolTemperature,
-    ProbeSeries, RateSpread, RawFile, RunFindings, RunHeader, RunTimeline, ScalabilityLaw,
-    ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit, SetupDifference, SignedRank, SizeClass,
-    SpectrumPoint, StageFinding, Stall, StallCause, StallFindings, StallKind, SteadyState,
-    SteadyVerdict, StepOutcome, TimelineStep, TrialFinding, UnbegunArrivals, VariableFinding,
-    VariantFinding, WaitFinding, WaitGroup, WaitSource, WaitTracingCost, WorkCount,
+    IntervalFinding, LatencyHeatmap, LatencySummary, LevelRange, MetricComparison, NoiseItem,
+    PoolTemperature, ProbeSeries, RateSpread, RawFile, RunFindings, RunHeader, RunTimeline,
+    ScalabilityLaw, ScalingFinding, ScalingPoint, ScalingShape, SeriesUnit, SetupDifference,
+    SignedRank, SizeClass, SpectrumPoint, StageFinding, Stall, StallCause, StallFindings,
+    StallKind, SteadyState, SteadyVerdict, StepOutcome, TimelineStep, TrialFinding,
+    UnbegunArrivals, VariableFinding, VariantFinding, VariantLevel, WaitFinding, WaitGroup,
+    WaitSource, WaitTracingCost, WorkCount,
 };
 pub use findings::{
     LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag, StatementClass,

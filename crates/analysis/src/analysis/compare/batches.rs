@@ -10,6 +10,8 @@ const SERVICE: ComparedMetric = ComparedMetric {
     name: "service_s",
     aliases: &[],
     title: "service time",
+    label: "service time",
+    show: super::super::number_format::format_time,
     more_is_better: false,
 };
 /// Fewest batches that carry a verdict.

@@ -96,6 +96,12 @@ impl ComparedValues {
     }
 }
 
+/// The mean of the logarithms, as a value.
+fn geometric_mean(values: &[(u32, f64)]) -> Option<f64> {
+    let logs = log_values(values);
+    (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+}
+
 fn log_values(values: &[(u32, f64)]) -> Vec<f64> {
     values.iter().map(|(_, v)| v.ln()).collect()
 }
@@ -197,10 +203,11 @@ fn judge_variant(
         ratio: Estimate { value: None, ci95: None, runs: values.run_count() as u32 },
         margin: rule.margin,
         pairs: block_pairs(values),
+        levels: geometric_mean(&values.base_values).zip(geometric_mean(&values.variant_values)),
         ..MetricComparison::default()
     };
     let Some(mean) = mean else {
-        note_single_runs(values, &mut found);
+        note_single_runs(&mut found);
         return found;
     };
     let (low, high) = mean.confidence_interval(rule.alpha);
@@ -233,13 +240,8 @@ fn side_verdict(side: i8, more_is_better: bool) -> ComparisonVerdict {
 }
 
 /// One run on a side: a ratio, and nothing about how sure it is.
-fn note_single_runs(values: &ComparedValues, found: &mut MetricComparison) {
-    let mean = |v: &[(u32, f64)]| {
-        let logs = log_values(v);
-        (!logs.is_empty()).then(|| logs.iter().sum::<f64>() / logs.len() as f64)
-    };
-    let ratio =
-        mean(&values.base_values).zip(mean(&values.variant_values)).map(|(b, w)| (w - b).exp());
+fn note_single_runs(found: &mut MetricComparison) {
+    let ratio = found.levels.map(|(base, variant)| variant / base);
     found.ratio.value = ratio;
     found.notes.push(
         match ratio {

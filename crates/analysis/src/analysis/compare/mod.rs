@@ -8,6 +8,7 @@ mod batches;
 mod best_of;
 pub(super) mod differences;
 pub(super) mod judge;
+pub(super) mod levels;
 mod metric;
 mod sequential;
 #[cfg(test)]
@@ -20,14 +21,14 @@ use std::collections::BTreeMap;
 
 use crate::archive::{ExperimentRequest, RunCommand, RunRecord};
 
-use super::findings::{MetricComparison, NoiseItem, SetupDifference, TrialFinding};
+use super::findings::{MetricComparison, NoiseItem, SetupDifference, TrialFinding, VariantLevel};
 use super::noise;
 
 pub(super) use answer::comparison_sentences;
 pub(super) use batches::{
     FEWEST as FEWEST_BATCHES, SidedValues, batch_means, judge_batches, judge_sides,
 };
-pub use metric::{metric_name, metric_names};
+pub use metric::{metric_label, metric_name, metric_names, metric_value_text};
 pub(super) use sequential::judge_interim_comparisons;
 pub use sequential::{InterimResult, detectable_before, judge_interim_pairs};
 
@@ -44,6 +45,7 @@ const MARGIN: f64 = 0.02;
 #[derive(Default)]
 pub(super) struct VariantComparisons {
     pub(super) comparisons: Vec<MetricComparison>,
+    pub(super) levels: Vec<VariantLevel>,
     pub(super) differences: Vec<SetupDifference>,
 }
 
@@ -58,7 +60,7 @@ pub(super) fn compare_variants(
     let differences = differences::variant_differences(run, &variants);
     let blocks = run.trials.iter().map(|t| t.block).max().unwrap_or(0);
     if variants.len() < 2 || blocks < 2 {
-        return VariantComparisons { comparisons: Vec::new(), differences };
+        return VariantComparisons { differences, ..VariantComparisons::default() };
     }
     let asked = &run.meta.asked;
     let units = units::collect_units(&[(run, trials)]);
@@ -76,7 +78,8 @@ pub(super) fn compare_variants(
             |variant: &str| noise::mean_slowdown(&[(run, noise)], |trial| trial.variant == variant);
         apply_noise(&mut comparisons, slowed, trials.iter());
     }
-    VariantComparisons { comparisons, differences }
+    let levels = levels::levels_of_sides(&sides, deciding_metric(asked));
+    VariantComparisons { comparisons, levels, differences }
 }
 
 /// Holds comparisons against the noise of the machine. `slowed` is by how much it may have slowed a side.

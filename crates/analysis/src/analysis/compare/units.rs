@@ -74,7 +74,7 @@ pub(in crate::analysis) fn collect_units(
                 found.steady.as_ref().map_or("not known whether steady", |s| s.verdict.as_str());
             format!(
                 "from whole loads, as not every load came to a steady state ({}: {why})",
-                found.id
+                found.title
             )
         }
     });
@@ -94,7 +94,7 @@ fn is_steady(found: &TrialFinding) -> bool {
 
 /// Why a load can't be compared: the only rules by which runs are left out.
 fn void_reason((trial, found): &TrialWithFinding<'_>) -> Option<String> {
-    let id = &found.id;
+    let id = &found.title;
     if trial.reason != TrialEnding::Done {
         return Some(format!("{id}, which did not reach its end ({}) [CUT]", trial.reason));
     }

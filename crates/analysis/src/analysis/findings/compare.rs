@@ -64,10 +64,37 @@ pub struct MetricComparison {
     pub noise: Option<f64>,
     /// Whether that could have made the difference, which is why there is no verdict.
     pub within_noise: bool,
+    /// Geometric mean of the base, and of the variant, in the metric's unit.
+    #[serde(skip)]
+    pub levels: Option<(f64, f64)>,
     /// The runs behind it, block by block.
     pub pairs: Vec<BlockPair>,
     /// What limits the verdict, in words.
     pub notes: Vec<String>,
+}
+
+/// How much of the deciding metric a variant has, in absolute numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VariantLevel {
+    /// The variant, the side of a comparison, or the load.
+    pub name: String,
+    /// Metric, with its unit: `events_per_s`.
+    pub metric: &'static str,
+    /// Geometric mean over the blocks; of a single load its rate.
+    pub value: f64,
+    /// What is known of its spread.
+    pub range: Option<LevelRange>,
+    /// The values of the blocks, in their order; empty for a single load.
+    pub values: Vec<f64>,
+}
+
+/// A range about a level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LevelRange {
+    /// 95 % confidence interval of the mean over blocks.
+    Confidence(f64, f64),
+    /// From the slowest to the fastest whole interval of a single load.
+    Intervals(f64, f64),
 }
 
 /// The robust check of a comparison.

@@ -21,7 +21,8 @@ mod waits;
 
 pub use caveat::{Caveat, CaveatLevel};
 pub use compare::{
-    BlockPair, ComparisonVerdict, DifferenceKind, MetricComparison, SetupDifference, SignedRank,
+    BlockPair, ComparisonVerdict, DifferenceKind, LevelRange, MetricComparison, SetupDifference,
+    SignedRank, VariantLevel,
 };
 pub use replay::{LeftOutFinding, ReplayChange, ReplayClassFinding, ReplayFinding, ScheduleLag};
 pub use scaling::{
@@ -87,6 +88,8 @@ pub struct FindingResults {
     pub trials: Vec<TrialFinding>,
     /// Each variant against the base, metric by metric; the deciding one first.
     pub comparisons: Vec<MetricComparison>,
+    /// The deciding metric in absolute numbers, a level per variant; empty where levels of load are compared.
+    pub levels: Vec<VariantLevel>,
     /// What is not the same in what is compared.
     pub differences: Vec<SetupDifference>,
     /// Classes of replayed statements in one variant, or run, against those in the base.
