@@ -95,11 +95,12 @@ pub(super) fn figure_rows(runs: &[RunFindings]) -> Vec<FigureRow> {
     rows
 }
 
-/// A ratio as a change: `+6.0 %`; from four times on as that.
+/// A ratio as a change: `+6.0 %`; from twice, and from half, on as times.
 pub(super) fn format_change(ratio: Option<f64>) -> String {
     match ratio.filter(|r| r.is_finite()) {
         None => String::new(),
-        Some(ratio) if ratio >= 4.0 => format_ratio(ratio),
+        Some(ratio) if ratio >= 2.0 => format_ratio(ratio),
+        Some(ratio) if ratio < 0.5 => format!("{}x", format_number(ratio)),
         Some(ratio) => format!("{:+.1} %", (ratio - 1.0) * 100.0),
     }
 }

@@ -357,7 +357,8 @@ fn samples() -> [(&'static str, RunFindings); 5] {
     ]
 }
 
-/// Writes pages to look at: `PAGES=/tmp/pages cargo test report::tests::pages`.
+/// Writes pages to look at: `PAGES=/tmp/pages cargo test -p sweat-report pages`; also those of the run folders in
+/// `RUNS`, with colons between them.
 #[test]
 fn pages() {
     let Some(folder) = std::env::var_os("PAGES") else { return };
@@ -365,6 +366,11 @@ fn pages() {
     for (name, findings) in samples() {
         let path = std::path::Path::new(&folder).join(format!("{name}.html"));
         std::fs::write(path, shown("html", findings)).unwrap();
+    }
+    for runs in std::env::var("RUNS").iter().flat_map(|runs| runs.split(':')) {
+        let run = crate::archive::read_run(std::path::Path::new(runs)).unwrap();
+        let name = format!("{}.html", runs.trim_end_matches('/').rsplit('/').next().unwrap());
+        std::fs::write(std::path::Path::new(&folder).join(name), written("html", &run)).unwrap();
     }
     for (name, run) in [
         ("demo", fixture_runs::demo_run()),

@@ -100,16 +100,45 @@ const HEADROOM: f64 = 1.02;
 const CLOCK_STEPS: &[f64] =
     &[1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0];
 
-/// A moment: seconds, `m:ss` from two minutes on, `h:mm:ss` from an hour on.
-pub(super) fn format_moment(seconds: f64) -> String {
-    if seconds < 120.0 {
-        return trim_zeros(seconds);
+/// How all moments of an axis are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MomentForm {
+    /// `90`
+    Seconds,
+    /// `1:30`
+    Minutes,
+    /// `0:01:30`
+    Hours,
+}
+
+impl MomentForm {
+    /// What suits an axis that ends there.
+    pub(super) fn of_axis(axis: &PlotAxis) -> MomentForm {
+        match axis.high {
+            end if end < 120.0 => MomentForm::Seconds,
+            end if end < 3600.0 => MomentForm::Minutes,
+            _ => MomentForm::Hours,
+        }
     }
-    let whole = seconds.round() as u64;
-    let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
-    match hours {
-        0 => format!("{minutes}:{rest:02}"),
-        _ => format!("{hours}:{minutes:02}:{rest:02}"),
+
+    /// The unit, for the title of the axis.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            MomentForm::Seconds => "s",
+            MomentForm::Minutes => "min:s",
+            MomentForm::Hours => "h:min:s",
+        }
+    }
+
+    /// A moment in this form.
+    pub(super) fn format(self, seconds: f64) -> String {
+        let whole = seconds.round() as u64;
+        let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
+        match self {
+            MomentForm::Seconds => trim_zeros(seconds),
+            MomentForm::Minutes => format!("{}:{rest:02}", whole / 60),
+            MomentForm::Hours => format!("{hours}:{minutes:02}:{rest:02}"),
+        }
     }
 }
 
@@ -178,18 +207,20 @@ mod tests {
     #[test]
     fn moments_stand_at_round_times() {
         let moments = |low, high| -> Vec<String> {
-            PlotAxis::time_range(low, high).ticks.iter().map(|t| format_moment(*t)).collect()
+            let axis = PlotAxis::time_range(low, high);
+            let form = MomentForm::of_axis(&axis);
+            axis.ticks.iter().map(|t| form.format(*t)).collect()
         };
         assert_eq!(moments(0.0, 37.6), ["0", "5", "10", "15", "20", "25", "30", "35"]);
         assert_eq!(moments(0.0, 3.0), ["0", "0.5", "1", "1.5", "2", "2.5", "3"]);
         assert_eq!(
             moments(0.0, 240.0),
-            ["0", "30", "60", "90", "2:00", "2:30", "3:00", "3:30", "4:00"]
+            ["0:00", "0:30", "1:00", "1:30", "2:00", "2:30", "3:00", "3:30", "4:00"]
         );
         assert_eq!(moments(3000.0, 5400.0).last().unwrap(), "1:30:00");
         assert_eq!(
             moments(0.0, 40_000.0),
-            ["0", "2:00:00", "4:00:00", "6:00:00", "8:00:00", "10:00:00"]
+            ["0:00:00", "2:00:00", "4:00:00", "6:00:00", "8:00:00", "10:00:00"]
         );
     }
 

@@ -6,14 +6,14 @@ use crate::analysis::RunFindings;
 use crate::analysis::number_format::{format_number, format_ratio};
 
 use super::axis::{AxisMeasure, PlotAxis, tick_label};
-use super::escape::escape_html;
+use super::labels::{LABEL_LINE, draw_label, wrap_label};
 
 /// Height of a bar and of the room between two variants.
 const BAR: f64 = 17.0;
 const GAP: f64 = 16.0;
 /// Room above the first variant, and below the last for the axis.
 const TOP: f64 = 6.0;
-const BOTTOM: f64 = 26.0;
+const BOTTOM: f64 = 38.0;
 
 /// One bar: what it is, its class and colour, seconds.
 type VariantBar = (&'static str, &'static str, &'static str, f64);
@@ -71,10 +71,22 @@ fn draw_bars(
             "<path class=\"grid\" d=\"M{at:.1} {TOP}V{:.1}\" stroke=\"#ddd\"/>\
              <text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} s</text>",
             height - BOTTOM + 4.0,
-            height - 8.0,
+            height - 20.0,
             tick_label(*tick, AxisMeasure::Number)
         );
     }
+    let _ = write!(
+        svg,
+        "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        left + inner + if form == "wide" { 100.0 } else { 0.0 },
+        height - 5.0,
+        match form {
+            "wide" => {
+                "seconds; beside the name how many times faster the first load was than the cold one"
+            }
+            _ => "seconds",
+        }
+    );
     let mut y = TOP + GAP / 2.0;
     for (variant, faster, bars) in variants {
         draw_variant_name(&mut svg, variant, faster, left, y, bars.len());
@@ -109,20 +121,20 @@ fn draw_variant_name(
     y: f64,
     rows: usize,
 ) {
-    let most = ((left - 12.0) / 6.8) as usize;
-    let name: String = match variant.chars().count() {
-        n if n > most => variant.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect(),
-        _ => variant.to_owned(),
-    };
+    let lines = wrap_label(variant, ((left - 12.0) / 6.8) as usize);
     let middle = y + rows as f64 * BAR / 2.0;
+    draw_label(
+        svg,
+        &lines,
+        left - 10.0,
+        middle - if faster.is_empty() { 0.0 } else { 5.0 },
+        "text-anchor=\"end\" font-weight=\"600\"",
+    );
     let _ = write!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-weight=\"600\">{}</text>\
-         <text class=\"faint\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" \
+        "<text class=\"faint\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" \
          fill=\"#767676\">{faster}</text>",
-        middle - 1.0,
-        escape_html(&name),
-        middle + 14.0,
-        x = left - 10.0,
+        left - 10.0,
+        middle + 14.0 + LABEL_LINE * (lines.len() as f64 - 1.0) / 2.0,
     );
 }

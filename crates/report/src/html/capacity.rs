@@ -15,29 +15,28 @@ use super::tables;
 pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let capacity = findings.capacity.as_ref()?;
     let rate = |s: &CapacityStep| s.offered_per_s.unwrap_or(s.achieved_per_s);
-    let mut steps: Vec<&CapacityStep> =
-        capacity.steps.iter().filter(|s| s.p99_s.is_some()).collect();
+    // The closed loop that sets the scale offered no rate: it is in the table only.
+    let is_open = |s: &&CapacityStep| s.p99_s.is_some() && s.offered_per_s.is_some();
+    let mut steps: Vec<&CapacityStep> = capacity.steps.iter().filter(is_open).collect();
     steps.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
     let of = |wanted: &dyn Fn(&CapacityStep) -> bool| -> Vec<(f64, Option<f64>)> {
         steps.iter().filter(|s| wanted(s)).map(|s| (rate(s), s.p99_s)).collect()
     };
     let curve = |name: &str, colour, style, points| {
         let name = name.to_owned();
-        PlotCurve { name, colour, style, points }
+        PlotCurve { name, variant: String::new(), colour, style, points }
     };
     let outcome = |wanted: StepOutcome, colour, style| {
         curve(wanted.as_str(), colour, style, of(&|s| s.outcome == wanted))
     };
     let (slowest, fastest) = p99_range(&steps)?;
     let upright = |at: f64| vec![(at, Some(slowest)), (at, Some(fastest))];
-    let open = of(&|s| s.offered_per_s.is_some());
     let mut curves = vec![
-        curve("p99 over the rate offered", 6, CurveStyle::Line, open),
+        curve("median of the steps at a rate", 6, CurveStyle::Line, medians_by_rate(&steps)),
         outcome(StepOutcome::Pass, 2, CurveStyle::Dots),
         outcome(StepOutcome::Fail, 1, CurveStyle::Uprights),
         outcome(StepOutcome::Unsure, 4, CurveStyle::Dots),
         outcome(StepOutcome::Void, 5, CurveStyle::Uprights),
-        outcome(StepOutcome::Unjudged, 5, CurveStyle::Dots),
     ];
     if let Some(confirmed) = capacity.confirmed_per_s {
         let name = format!("confirmed: {}", format_number(confirmed));
@@ -55,7 +54,7 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
     let ticks = PlotAxis::linear(last / 1.02, AxisMeasure::Number).ticks;
     Some(Plot {
         id: "capacity",
-        title: "p99 over the rate (latency logarithmic)".to_owned(),
+        title: "p99 response time (logarithmic) by rate".to_owned(),
         about: "For each step of the search the 99th percentile of the response time over the \
                 rate that was offered."
             .to_owned(),
@@ -68,6 +67,17 @@ pub(super) fn capacity_plot(findings: &RunFindings) -> Option<Plot> {
         curves,
         ..Plot::default()
     })
+}
+
+/// A point per rate: steps that were repeated are no zigzag.
+fn medians_by_rate(steps: &[&CapacityStep]) -> Vec<(f64, Option<f64>)> {
+    let same = |a: &&CapacityStep, b: &&CapacityStep| a.offered_per_s == b.offered_per_s;
+    let median = |steps: &[&CapacityStep]| {
+        let mut p99: Vec<f64> = steps.iter().filter_map(|s| s.p99_s).collect();
+        p99.sort_by(f64::total_cmp);
+        (steps[0].offered_per_s.unwrap_or_default(), p99.get((p99.len().max(1) - 1) / 2).copied())
+    };
+    steps.chunk_by(same).map(median).collect()
 }
 
 /// Lowest and highest p99 of all steps.
@@ -86,11 +96,11 @@ pub(super) fn capacity_section(findings: &RunFindings, still: &[(Plot, PlotFrame
         "<section id=\"capacity\"><h2>Capacity</h2><p>Objective: {}.</p>",
         capacity.objectives.iter().map(|o| code_element(o)).collect::<Vec<_>>().join(" and ")
     );
+    out += &untimed_figure(still, "capacity");
     for line in summary_lines(capacity) {
         out += &format!("<p class=\"small\">{}</p>", sentence_html(&line));
     }
-    out += &untimed_figure(still, "capacity");
-    out + &steps_table(findings, capacity) + "</section>"
+    out + &steps_table(capacity) + "</section>"
 }
 
 fn code_element(text_of: &str) -> String {
@@ -113,9 +123,8 @@ fn summary_lines(capacity: &CapacityFinding) -> Vec<String> {
     lines
 }
 
-fn steps_table(findings: &RunFindings, capacity: &CapacityFinding) -> String {
+fn steps_table(capacity: &CapacityFinding) -> String {
     let row = |(place, step): (usize, &CapacityStep)| {
-        let load = findings.results.trials.get(step.trial).map_or("", |t| t.id.as_str());
         vec![
             format!("{}. {}", place + 1, step.phase),
             number_or_dash(step.offered_per_s),
@@ -123,9 +132,9 @@ fn steps_table(findings: &RunFindings, capacity: &CapacityFinding) -> String {
             number_or_dash(step.p99_s.map(|s| s * 1e3)),
             step.outcome.as_str().to_owned(),
             step.why.clone(),
-            load.to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = capacity.steps.iter().enumerate().map(row).collect();
-    tables::text_table(&["step", "offered/s", "achieved/s", "p99 ms", "", "why", "load"], &rows)
+    let head = ["step", "events/s offered", "events/s achieved", "p99, ms", "outcome", "why"];
+    tables::text_table(&head, &rows)
 }

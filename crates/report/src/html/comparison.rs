@@ -1,23 +1,25 @@
 //! The page of finished runs against others.
 
-use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings};
+use crate::analysis::number_format::format_plural;
+use crate::analysis::{ComparedRun, ComparedSide, ComparisonFindings, FindingResults};
 
 use super::axis::PlotAxis;
 use super::escape::escape_html;
 use super::plot::{Plot, PlotFrame};
-use super::{record, replay, run_plots, sections, verdicts};
+use super::{levels, record, replay, sections, spectrum, verdicts};
 
 /// All of it, in order.
 pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
     let results = &findings.results;
     let mut still: Vec<(Plot, PlotFrame)> =
-        vec![(run_plots::spectrum_plot(results), sections::tall_frame())];
+        vec![(spectrum::spectrum_plot(results), sections::tall_frame())];
     still.retain(|(plot, _)| !plot.is_empty());
     let time = PlotAxis::time_range(0.0, 0.0);
     vec![
         page_header(findings),
         "<main>".to_owned(),
         sections::answer_section(None, results, Vec::new()),
+        levels::levels_section(&results.levels, is_paired(results)),
         sections::caveats_section(results),
         verdicts::comparisons_section(results),
         verdicts::differences_section(results),
@@ -32,21 +34,38 @@ pub(super) fn page_parts(findings: &ComparisonFindings) -> Vec<String> {
     ]
 }
 
+/// Whether each load belongs to one of the other side.
+fn is_paired(results: &FindingResults) -> bool {
+    results.comparisons.first().is_some_and(|c| c.paired)
+}
+
 fn page_header(findings: &ComparisonFindings) -> String {
     let [base, other] = &findings.sides;
-    let fact = |side: &ComparedSide| {
-        let server = side.runs.first().and_then(|run| run.head.server.as_ref());
-        let server = server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default();
-        format!("<span>{}: {}</span>", escape_html(&side.name), escape_html(&server))
+    let facts = |side: &ComparedSide| -> Vec<String> {
+        let first = side.runs.first();
+        first.map(|run| record::machine_facts(&run.head, &run.data)).unwrap_or_default()
+    };
+    let line = |facts: Vec<String>| {
+        let spans = facts.iter().map(|fact| format!("<span>{}</span> ", escape_html(fact)));
+        format!("<p class=\"facts\">{}</p>", spans.collect::<String>())
+    };
+    let runs = |side: &ComparedSide| {
+        format!("{}: {}", side.name, format_plural(side.runs.len() as u64, "run", "runs"))
+    };
+    // What both share stands once.
+    let lines = match facts(base) == facts(other) {
+        true => line(vec![runs(base), runs(other)]) + &line(facts(base)),
+        false => {
+            let of = |side| line(std::iter::once(runs(side)).chain(facts(side)).collect());
+            of(base) + &of(other)
+        }
     };
     format!(
         "<header><div><p class=\"brand\">sweat <span>compare</span></p><h1>{} against {}</h1>\
-         <p class=\"facts\">{} {}</p></div>\
+         {lines}</div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         escape_html(&other.name),
         escape_html(&base.name),
-        fact(base),
-        fact(other)
     )
 }
 

@@ -1,14 +1,18 @@
 //! One page in one file: nothing is loaded, pictures are SVG that reads without script and without style sheet, the
-//! script adds zoom, cursor and toggles. The answer stands first, then the caveats, then the numbers.
+//! script adds zoom, cursor and toggles. The answer stands first, then one picture, then caveats and numbers.
 //! Start reading at `sections::page_parts`. To add a section: its function, and its line there.
 
 mod axis;
+mod bands;
 mod bars;
 mod capacity;
 mod comparison;
 mod effects;
 pub(super) mod escape;
 mod heatmap;
+mod labels;
+mod legend;
+mod levels;
 mod m4;
 mod overlay;
 mod plot;
@@ -18,13 +22,16 @@ mod replay;
 mod run_plots;
 mod scaling;
 mod sections;
+mod spectrum;
 mod tables;
+mod variants;
 mod verdicts;
+mod waits;
 
 use std::io::{self, Write};
 
 use crate::analysis::number_format::{format_bytes, format_number, format_time};
-use crate::analysis::{Findings, RunFindings};
+use crate::analysis::{Findings, RunFindings, answer_headline};
 
 use super::{DifferingSetting, ReportFormat, ReportStyle};
 use axis::AxisMeasure;
@@ -40,12 +47,17 @@ pub(super) const FORMAT: ReportFormat =
 fn write_html(findings: Findings<'_>, _look: ReportStyle, out: &mut dyn Write) -> io::Result<()> {
     match findings {
         Findings::Run(run) => {
-            let title = format!("{} \u{b7} sweat", run.head.id);
-            write_page(&title, &run.head.tool_version, sections::page_parts(run), out)
+            let command = run.head.command.as_str();
+            let title = format!("{} \u{b7} sweat {command}", sections::page_name(&run.head));
+            let head = PageHead { title: &title, answer: answer_headline(&run.results) };
+            write_page(head, &run.head.tool_version, sections::page_parts(run), out)
         }
         Findings::Comparison(found) => {
             let parts = comparison::page_parts(found);
-            write_page("comparison \u{b7} sweat", env!("CARGO_PKG_VERSION"), parts, out)
+            let title =
+                format!("{} against {} \u{b7} sweat", found.sides[1].name, found.sides[0].name);
+            let head = PageHead { title: &title, answer: answer_headline(&found.results) };
+            write_page(head, env!("CARGO_PKG_VERSION"), parts, out)
         }
     }
 }
@@ -57,21 +69,32 @@ pub(super) fn write_side_by_side(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let version = runs.first().map_or("", |run| run.head.tool_version.as_str());
-    write_page("side by side \u{b7} sweat", version, overlay::page_parts(runs, settings), out)
+    let head = PageHead { title: "side by side \u{b7} sweat", answer: String::new() };
+    write_page(head, version, overlay::page_parts(runs, settings), out)
+}
+
+/// What a page is called where somebody shares it.
+struct PageHead<'a> {
+    title: &'a str,
+    answer: String,
 }
 
 fn write_page(
-    title: &str,
+    head: PageHead<'_>,
     version: &str,
     parts: Vec<String>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let title = escape::escape_html(title);
+    let title = escape::escape_html(head.title);
+    let answer = escape::escape_html(&head.answer);
     write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"generator\" content=\"sweat {}\">\n<title>{title}</title>\n\
+             <meta name=\"generator\" content=\"sweat {}\">\n\
+             <meta name=\"description\" content=\"{answer}\">\n\
+             <meta property=\"og:title\" content=\"{title}\">\n\
+             <meta property=\"og:description\" content=\"{answer}\">\n<title>{title}</title>\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n",
         escape::escape_html(version),
     )?;
@@ -91,8 +114,15 @@ fn format_value(value: f64, measure: AxisMeasure) -> String {
     }
 }
 
-/// The text with a capital at its beginning.
+/// The text with a capital at its beginning, unless it begins with a name: `each-commit`, `p99`, `innodb_x`.
 fn capitalize_first(text: &str) -> String {
+    let first = text.split([' ', ',', ':', '.', ';']).next().unwrap_or_default();
+    if !first.chars().all(char::is_alphabetic) {
+        return text.to_owned();
+    }
     let mut chars = text.chars();
     chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,15 +1,20 @@
 //! Several runs on one page: figures side by side, series over one axis that begins with each run's load.
 
-use crate::analysis::{IntervalFinding, ProbeSeries, RunFindings};
+use crate::analysis::number_format::format_number;
+use crate::analysis::{
+    IntervalFinding, LevelRange, NOT_RELIABLE, ProbeSeries, RunFindings, VariantLevel,
+};
 
 use super::super::DifferingSetting;
 use super::super::format_utc;
 use super::super::overlay::{figure_rows, format_change, list_notes, main_load, run_letter};
 use super::axis::{AxisMeasure, PlotAxis};
+use super::bands::PlotBackground;
 use super::escape::{escape_html, sentence_html};
-use super::plot::{CurveStyle, Plot, PlotBackground, PlotCurve, PlotFrame, SMALL, TITLE, WIDE};
-use super::sections::{curve_legend, data_element, tall_frame, untimed_figure};
-use super::{capitalize_first, run_plots, tables};
+use super::legend::curve_legend;
+use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL, WIDE};
+use super::sections::{data_element, tall_frame, untimed_figure};
+use super::{capitalize_first, levels, record, run_plots, spectrum, tables};
 
 /// All of it, in order.
 pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) -> Vec<String> {
@@ -25,11 +30,14 @@ pub(super) fn page_parts(runs: &[RunFindings], settings: &[DifferingSetting]) ->
     let mut out = vec![
         page_header(runs),
         "<main>".to_owned(),
+        headline_section(runs),
+        levels::levels_section(&run_levels(runs), false),
+        runs_section(runs),
         figures_section(runs),
         differences_section(runs.len(), settings),
     ];
     out.push(format!(
-        "<section id=\"time\"><h2>Over time, from the begin of each run\u{2019}s load</h2>\
+        "<section id=\"time\"><h2>Over time, from the start of each run\u{2019}s load</h2>\
          <p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to zoom all of them, \
          double-click to see everything again; a click on a legend hides a curve. <button \
          id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>{}\
@@ -56,17 +64,65 @@ fn run_label(runs: &[RunFindings], place: usize) -> String {
 }
 
 fn page_header(runs: &[RunFindings]) -> String {
+    let facts = |run: &RunFindings| -> String {
+        let facts = record::machine_facts(&run.head, &run.data);
+        facts.iter().map(|fact| format!("<span>{}</span> ", escape_html(fact))).collect()
+    };
+    let first = runs.first().map(facts).unwrap_or_default();
+    let place = match runs.iter().all(|run| facts(run) == first) {
+        true => format!("<p class=\"facts\">{first}</p>"),
+        false => String::new(),
+    };
+    format!(
+        "<header><div><p class=\"brand\">sweat <span>report</span></p><h1>{} runs side by side\
+         </h1>{place}</div><button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
+        runs.len()
+    )
+}
+
+/// The rates in a sentence; whether they differ by more than noise is for another command.
+fn headline_section(runs: &[RunFindings]) -> String {
+    let rate = |(place, run): (usize, &RunFindings)| {
+        let rate = main_load(run)?.events_per_s.value?;
+        Some(format!("{} {} events/s", run_letter(place), format_number(rate)))
+    };
+    let rates: Vec<String> = runs.iter().enumerate().filter_map(rate).collect();
+    if rates.is_empty() {
+        return String::new();
+    }
+    let is_void = runs.iter().any(|run| run.results.void_caveat().is_some());
+    let (class, mark) = if is_void { (" class=\"unreliable\"", NOT_RELIABLE) } else { ("", "") };
+    format!(
+        "<section id=\"answer\"{class}><h2 class=\"hidden\">Answer</h2><p class=\"first\">{mark}{}.</p>\
+         <p class=\"further\">Whether the difference is more than noise is what \
+         <code>sweat compare</code> says.</p></section>",
+        sentence_html(&rates.join(", "))
+    )
+}
+
+/// The rate of each run's main load, with the range of its intervals.
+fn run_levels(runs: &[RunFindings]) -> Vec<VariantLevel> {
+    let level = |(place, run): (usize, &RunFindings)| {
+        let load = main_load(run)?;
+        Some(VariantLevel {
+            name: run_label(runs, place),
+            metric: "events_per_s",
+            value: load.events_per_s.value?,
+            range: load.rates.map(|rates| LevelRange::Intervals(rates.min, rates.max)),
+            values: Vec::new(),
+        })
+    };
+    runs.iter().enumerate().filter_map(level).collect()
+}
+
+fn runs_section(runs: &[RunFindings]) -> String {
     let row = |(place, run): (usize, &RunFindings)| {
         let server = run.head.server.as_ref();
+        let began = format_utc(run.head.origin_unix_ns).replace('T', " ");
         vec![
             run_label(runs, place),
             run.head.id.clone(),
-            format_utc(run.head.origin_unix_ns)
-                .replace('T', " ")
-                .split('.')
-                .next()
-                .unwrap_or("")
-                .into(),
+            began.split('.').next().unwrap_or("").into(),
             server.map(|s| format!("{} {}", s.product, s.version)).unwrap_or_default(),
             main_load(run).map(|t| format!("{}, {}", t.workload, t.arrival)).unwrap_or_default(),
         ]
@@ -77,10 +133,7 @@ fn page_header(runs: &[RunFindings]) -> String {
         .map(|n| format!("<li>{}.</li>", sentence_html(&capitalize_first(n))))
         .collect();
     format!(
-        "<header><div><p class=\"brand\">sweat <span>report</span></p><h1>{} runs side by side\
-         </h1></div><button id=\"theme\" type=\"button\" hidden>dark / light</button></header>\
-         <main><section>{}<ul class=\"small notes\">{notes}</ul></section></main>",
-        runs.len(),
+        "<section id=\"runs\"><h2>Runs</h2>{}<ul class=\"small notes\">{notes}</ul></section>",
         tables::text_table(&["", "run", "began, UTC", "server", "load"], &list)
     )
 }
@@ -157,22 +210,18 @@ fn interval_curves(
         let trial = run.results.trials.iter().position(|t| t.id == load.id)?;
         let mine = run.timeline.intervals.iter().filter(|i| i.trial == trial);
         let points = mine.map(|i| (i.middle_s() - load_start_s(run), of(i))).collect();
-        Some(PlotCurve { name: run_label(runs, place), colour: place, style, points })
+        let (name, variant) = (run_label(runs, place), String::new());
+        Some(PlotCurve { name, variant, colour: place, style, points })
     };
     runs.iter().enumerate().filter_map(curve).collect()
 }
 
 fn main_plots(runs: &[RunFindings]) -> Vec<(Plot, PlotFrame)> {
-    let frame = PlotFrame {
-        top: SMALL.top,
-        bottom: WIDE.bottom + TITLE,
-        height: WIDE.height + TITLE - WIDE.top + SMALL.top,
-        ..WIDE
-    };
+    let frame = PlotFrame { top: SMALL.top, height: WIDE.height - WIDE.top + SMALL.top, ..WIDE };
     let plot = |id, title: &str, measure, log, curves| Plot {
         id,
         title: title.to_owned(),
-        about: format!("{title}: a curve for each run, from the begin of its load."),
+        about: format!("{title}: a curve for each run, from the start of its load."),
         measure,
         log,
         x_title: "time since the load began",
@@ -228,6 +277,7 @@ fn small_plots(runs: &[RunFindings]) -> Vec<(Plot, PlotFrame)> {
             let points: Vec<_> = inside.map(|(at, v)| (at - load_start_s(run), *v)).collect();
             Some(PlotCurve {
                 name: run_label(runs, place),
+                variant: String::new(),
                 colour: place,
                 style: run_plots::series_style(series),
                 points,
@@ -256,15 +306,16 @@ fn spectrum_plot(runs: &[RunFindings]) -> Plot {
     let curve = |(place, run): (usize, &RunFindings)| {
         let load = main_load(run)?;
         let at = |p: &crate::analysis::SpectrumPoint| {
-            (run_plots::quantile_nines(p.quantile), Some(p.latency_s))
+            (spectrum::quantile_nines(p.quantile), Some(p.latency_s))
         };
         let points = load.spectrum.iter().map(at).collect();
         Some(PlotCurve {
             name: run_label(runs, place),
+            variant: String::new(),
             colour: place,
             style: CurveStyle::Line,
             points,
         })
     };
-    run_plots::spectrum_from_curves(runs.iter().enumerate().filter_map(curve).collect())
+    spectrum::spectrum_from_curves(runs.iter().enumerate().filter_map(curve).collect())
 }

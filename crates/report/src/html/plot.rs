@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::axis::{AxisMeasure, PlotAxis, format_moment, tick_label};
+use super::axis::{AxisMeasure, MomentForm, PlotAxis, tick_label};
+use super::bands::{PlotBackground, draw_bands, draw_marks, draw_stalls};
 use super::escape::escape_html;
 use super::heatmap::HeatmapLayer;
 use super::m4;
@@ -23,17 +24,29 @@ pub(super) enum CurveStyle {
     Line,
     /// A dashed line.
     Dashed,
+    /// A finely dashed line.
+    Dotted,
     /// A value that held since the point before.
     Steps,
+    /// The same, dashed.
+    DashedSteps,
 }
 
 impl CurveStyle {
+    /// Whether a value holds since the point before.
+    pub(super) fn is_steps(self) -> bool {
+        matches!(self, CurveStyle::Steps | CurveStyle::DashedSteps)
+    }
+
     /// How its path is stroked.
     fn stroke(self) -> &'static str {
         match self {
             CurveStyle::Dots => "stroke-width=\"3.6\" stroke-linecap=\"round\"",
             CurveStyle::Uprights => "stroke-width=\"1.8\"",
-            CurveStyle::Dashed => "stroke-width=\"1.6\" stroke-dasharray=\"5 4\"",
+            CurveStyle::Dashed | CurveStyle::DashedSteps => {
+                "stroke-width=\"1.6\" stroke-dasharray=\"5 4\""
+            }
+            CurveStyle::Dotted => "stroke-width=\"1.6\" stroke-dasharray=\"2 3\"",
             CurveStyle::Line | CurveStyle::Steps => {
                 "stroke-width=\"1.6\" stroke-linejoin=\"round\""
             }
@@ -44,37 +57,14 @@ impl CurveStyle {
 /// One series.
 #[derive(Clone, Debug)]
 pub(super) struct PlotCurve {
+    /// What it shows.
     pub(super) name: String,
+    /// Of which variant, where colours tell variants apart; empty where they tell series apart.
+    pub(super) variant: String,
     pub(super) colour: usize,
     pub(super) style: CurveStyle,
     /// In the order of x; `None` is a gap.
     pub(super) points: Vec<(f64, Option<f64>)>,
-}
-
-/// A stretch of x with a meaning.
-#[derive(Clone, Debug)]
-pub(super) struct PlotBand {
-    pub(super) from: f64,
-    pub(super) to: f64,
-    /// Class of the style sheet: `cold`, `warming`, `warm`, `other`.
-    pub(super) kind: &'static str,
-    /// A letter for the strip above the plot.
-    pub(super) letter: String,
-    /// In words.
-    pub(super) label: String,
-    /// Its group.
-    pub(super) variant: String,
-}
-
-/// What stands behind the curves of every plot over time.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PlotBackground {
-    /// Steps.
-    pub(super) bands: Vec<PlotBand>,
-    /// When nothing, or little, got done: from and to.
-    pub(super) stalls: Vec<(f64, f64)>,
-    /// Moments with a name: where the part that is kept begins.
-    pub(super) marks: Vec<(f64, String)>,
 }
 
 /// One plot.
@@ -89,6 +79,8 @@ pub(super) struct Plot {
     /// Labels of the x axis if it isn't time: value and label.
     pub(super) x_labels: Option<Vec<(f64, String)>>,
     pub(super) x_title: &'static str,
+    /// Where the x axis is one of latencies: seconds at 0, and their growth per unit of x.
+    pub(super) x_scale: Option<(f64, f64)>,
     pub(super) curves: Vec<PlotCurve>,
     /// Shades behind the curves.
     pub(super) shades: Option<HeatmapLayer>,
@@ -105,14 +97,12 @@ pub(super) struct PlotFrame {
     pub(super) bottom: f64,
 }
 
-/// A plot over the whole width of the page.
+/// A plot over the whole width of the page, with room for the title of its x axis.
 pub(super) const WIDE: PlotFrame =
-    PlotFrame { width: 1000.0, height: 238.0, left: 66.0, right: 14.0, top: 40.0, bottom: 24.0 };
-/// Room that the title of the x axis needs below.
-pub(super) const TITLE: f64 = 15.0;
+    PlotFrame { width: 1000.0, height: 250.0, left: 66.0, right: 14.0, top: 40.0, bottom: 36.0 };
 /// Half of it.
 pub(super) const SMALL: PlotFrame =
-    PlotFrame { width: 490.0, height: 170.0, left: 66.0, right: 12.0, top: 12.0, bottom: 24.0 };
+    PlotFrame { width: 490.0, height: 182.0, left: 66.0, right: 12.0, top: 12.0, bottom: 36.0 };
 
 impl PlotFrame {
     pub(super) fn inner_width(&self) -> f64 {
@@ -121,7 +111,7 @@ impl PlotFrame {
     pub(super) fn inner_height(&self) -> f64 {
         self.bottom_edge() - self.top
     }
-    fn bottom_edge(&self) -> f64 {
+    pub(super) fn bottom_edge(&self) -> f64 {
         self.height - self.bottom
     }
     pub(super) fn x_position(&self, axis: &PlotAxis, value: f64) -> f64 {
@@ -141,7 +131,9 @@ impl Plot {
     /// The x axis of a plot that is not over time: as far as its points go, and a little more.
     pub(super) fn x_axis(&self) -> PlotAxis {
         let points = self.curves.iter().flat_map(|c| &c.points);
-        PlotAxis::without_ticks(0.0, points.map(|p| p.0).fold(0.0, f64::max))
+        let last = points.map(|p| p.0).fold(0.0, f64::max);
+        // A point at the end is whole; a histogram ends with its last row.
+        PlotAxis::without_ticks(0.0, if self.x_scale.is_some() { last } else { last * 1.015 })
     }
 
     fn finite_values(&self) -> impl Iterator<Item = f64> + '_ {
@@ -221,9 +213,14 @@ impl Plot {
                 tick_label(*tick, self.measure)
             );
         }
-        let labels = match &self.x_labels {
-            Some(labels) => labels.clone(),
-            None => x.ticks.iter().map(|t| (*t, format_moment(*t))).collect(),
+        let (labels, title) = match &self.x_labels {
+            Some(labels) => (labels.clone(), self.x_title.to_owned()),
+            None => {
+                let form = MomentForm::of_axis(x);
+                let labels = x.ticks.iter().map(|t| (*t, form.format(*t))).collect();
+                let title = if self.x_title.is_empty() { "time" } else { self.x_title };
+                (labels, format!("{title}, {}", form.unit()))
+            }
         };
         svg.push_str("<g class=\"ticks\">");
         let mut taken = f64::NEG_INFINITY;
@@ -246,8 +243,8 @@ impl Plot {
             svg,
             "</g><path class=\"axis\" d=\"M{left} {bottom}H{right}\" stroke=\"#888\"/>\
              <text class=\"tick\" x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            bottom + 33.0,
-            escape_html(self.x_title)
+            bottom + 32.0,
+            escape_html(&title)
         );
     }
 }
@@ -255,134 +252,20 @@ impl Plot {
 /// How far the inner svg goes beyond the axis on each side, so that dots at its ends are whole.
 const EDGE: f64 = 3.0;
 
-/// Bands over the whole height, a strip with letters above, groups by name above that.
-fn draw_bands(
-    svg: &mut String,
-    names: &mut String,
-    frame: &PlotFrame,
-    x: &PlotAxis,
-    bands: &[PlotBand],
-) {
-    for band in bands {
-        let (from, to) = (frame.x_position(x, band.from), frame.x_position(x, band.to));
-        let wide = (to - from).max(0.5);
-        let (fill, opacity) = band_colour(band.kind);
-        let _ = write!(
-            svg,
-            "<rect class=\"band {kind}\" x=\"{from:.1}\" y=\"{top}\" width=\"{wide:.1}\" \
-             height=\"{tall:.1}\" fill=\"{fill}\" fill-opacity=\"{opacity}\">\
-             <title>{label}</title></rect>\
-             <rect class=\"strip {kind}\" x=\"{from:.1}\" y=\"{strip:.1}\" width=\"{wide:.1}\" \
-             height=\"14\" fill=\"{fill}\" fill-opacity=\"0.55\"/>",
-            kind = band.kind,
-            top = frame.top,
-            tall = frame.inner_height(),
-            strip = frame.top - 15.0,
-            label = escape_html(&band.label),
-        );
-        if wide >= 11.0 {
-            let _ = write!(
-                names,
-                "<text class=\"letter\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" \
-                 font-size=\"10\">{}</text>",
-                from + wide / 2.0,
-                frame.top - 4.5,
-                escape_html(&band.letter)
-            );
-        }
-    }
-    for (variant, from, to) in group_bands(bands) {
-        let (from, to) = (frame.x_position(x, from), frame.x_position(x, to));
-        let _ = write!(
-            svg,
-            "<path class=\"group\" d=\"M{from:.1} {:.1}V{}\" stroke=\"#999\" \
-             stroke-dasharray=\"2 3\"/>",
-            frame.top - 30.0,
-            frame.bottom_edge()
-        );
-        if (variant.chars().count() as f64) * 6.6 + 8.0 <= to - from {
-            let _ = write!(
-                names,
-                "<text class=\"variant\" x=\"{from:.1}\" dx=\"5\" y=\"{:.1}\" \
-                 font-weight=\"600\">{}</text>",
-                frame.top - 21.0,
-                escape_html(variant)
-            );
-        }
-    }
-}
-
-/// Stalls in one path, as there may be many.
-fn draw_stalls(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, stalls: &[(f64, f64)]) {
-    if stalls.is_empty() {
-        return;
-    }
-    svg.push_str("<path class=\"stalls\" fill=\"#d55e00\" fill-opacity=\"0.28\" d=\"");
-    let (top, tall) = (frame.top, frame.inner_height());
-    for (from, to) in stalls {
-        let (from, to) = (frame.x_position(x, *from), frame.x_position(x, *to));
-        let _ = write!(
-            svg,
-            "M{from:.1} {top}h{wide:.1}v{tall}h-{wide:.1}z",
-            wide = (to - from).max(1.0)
-        );
-    }
-    svg.push_str("\"><title>stall</title></path>");
-}
-
-/// Moments with a name.
-fn draw_marks(
-    svg: &mut String,
-    names: &mut String,
-    frame: &PlotFrame,
-    x: &PlotAxis,
-    marks: &[(f64, String)],
-) {
-    for (at, name) in marks {
-        let at = frame.x_position(x, *at);
-        let _ = write!(
-            svg,
-            "<path class=\"mark\" d=\"M{at:.1} {}V{}\" stroke=\"#333\" stroke-dasharray=\"6 3\"/>",
-            frame.top,
-            frame.bottom_edge()
-        );
-        let _ = write!(
-            names,
-            "<text class=\"mark\" x=\"{at:.1}\" dx=\"3\" y=\"{:.1}\" font-size=\"10\">{}</text>",
-            frame.top + 10.0,
-            escape_html(name)
-        );
-    }
-}
-
-/// Neighbouring bands of the same variant: its name, where they begin and end.
-pub(super) fn group_bands(bands: &[PlotBand]) -> Vec<(&str, f64, f64)> {
-    let mut groups: Vec<(&str, f64, f64)> = Vec::new();
-    for band in bands.iter().filter(|b| !b.variant.is_empty()) {
-        match groups.last_mut().filter(|g| g.0 == band.variant) {
-            Some(group) => group.2 = band.to,
-            None => groups.push((&band.variant, band.from, band.to)),
-        }
-    }
-    groups
-}
-
-/// Fill and opacity of a kind of band.
-pub(super) fn band_colour(kind: &str) -> (&'static str, f64) {
-    match kind {
-        "cold" => ("#56b4e9", 0.22),
-        "warming" => ("#e69f00", 0.18),
-        "warm" => ("#d55e00", 0.12),
-        _ => ("#999999", 0.16),
-    }
-}
+/// So few points are drawn larger.
+const FEW_DOTS: usize = 150;
 
 fn draw_curve(svg: &mut String, frame: &PlotFrame, x: &PlotAxis, y: &PlotAxis, curve: &PlotCurve) {
     let number = curve.colour % COLOURS.len();
-    let dots = if curve.style == CurveStyle::Dots { " dots" } else { "" };
+    let dots = match curve.style {
+        // Few points are seen from afar.
+        CurveStyle::Dots if curve.points.len() <= FEW_DOTS => " dots few",
+        CurveStyle::Dots => " dots",
+        _ => "",
+    };
     let path = match curve.style {
         CurveStyle::Dots | CurveStyle::Uprights => marks_path(frame, x, y, curve),
-        CurveStyle::Line | CurveStyle::Dashed | CurveStyle::Steps => line_path(frame, x, y, curve),
+        _ => line_path(frame, x, y, curve),
     };
     let (colour, stroke) = (COLOURS[number], curve.style.stroke());
     let _ = write!(
@@ -408,7 +291,7 @@ fn split_at_gaps(
         match drawable {
             Some(value) => {
                 let height = frame.y_position(y, value);
-                if let (CurveStyle::Steps, Some(before)) = (curve.style, before) {
+                if let (true, Some(before)) = (curve.style.is_steps(), before) {
                     here.push((before, height));
                 }
                 here.push((place, height));

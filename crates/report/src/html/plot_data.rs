@@ -5,10 +5,10 @@ use std::hash::Hash;
 
 use serde_json::{Value, json};
 
-use super::axis::PlotAxis;
+use super::axis::{MomentForm, PlotAxis};
 use super::format_value;
 use super::m4;
-use super::plot::{CurveStyle, Plot, PlotCurve};
+use super::plot::{Plot, PlotCurve};
 
 /// Most points of a curve: an hour of seconds as they are. Longer curves are thinned out like the pictures, so
 /// that the page of a day stays small; the CSV has every point.
@@ -64,7 +64,8 @@ pub(super) fn plots_json<'a>(plots: impl IntoIterator<Item = &'a Plot>, time: &P
     let plots: Vec<Value> =
         plots.into_iter().map(|plot| plot_json(plot, &mut times, &mut words)).collect();
     let (times, words) = (times.list, words.list);
-    json!({ "time": [time.low, time.high], "times": times, "words": words, "plots": plots })
+    let form = MomentForm::of_axis(time) as usize;
+    json!({ "time": [time.low, time.high], "form": form, "times": times, "words": words, "plots": plots })
 }
 
 fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<String>) -> Value {
@@ -75,8 +76,8 @@ fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<Strin
             Some(words.place_of(format_value(value, plot.measure)))
         };
         json!({
-            "name": curve.name,
-            "steps": curve.style == CurveStyle::Steps,
+            "name": curve_label(curve),
+            "steps": curve.style.is_steps(),
             "times": times.place_of(time_steps(&points)),
             "values": points.iter().map(word).collect::<Vec<_>>(),
         })
@@ -84,9 +85,19 @@ fn plot_json(plot: &Plot, times: &mut Shared<Vec<i64>>, words: &mut Shared<Strin
     json!({
         "id": plot.id,
         "title": plot.x_title,
+        "scale": plot.x_scale,
         "range": plot.x_labels.as_ref().map(|_| [plot.x_axis().low, plot.x_axis().high]),
         "curves": plot.curves.iter().map(curve).collect::<Vec<_>>(),
     })
+}
+
+/// What the cursor calls a curve.
+pub(super) fn curve_label(curve: &PlotCurve) -> String {
+    match (curve.variant.as_str(), curve.name.as_str()) {
+        ("", name) => name.to_owned(),
+        (variant, "") => variant.to_owned(),
+        (variant, name) => format!("{variant}: {name}"),
+    }
 }
 
 /// From point to point in milliseconds (or thousandths of whatever the axis counts).
@@ -101,6 +112,7 @@ fn time_steps(points: &[(f64, Option<f64>)]) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plot::CurveStyle;
     use super::*;
 
     #[test]
@@ -109,7 +121,8 @@ mod tests {
             (0..86_400).map(|n| (f64::from(n), Some(100.0 + f64::from(n % 7)))).collect();
         points[40_000].1 = Some(3.0);
         points[50_000].1 = None;
-        let curve = PlotCurve { name: String::new(), colour: 0, style: CurveStyle::Line, points };
+        let (name, variant) = (String::new(), String::new());
+        let curve = PlotCurve { name, variant, colour: 0, style: CurveStyle::Line, points };
         let kept = thin_points(&curve);
         assert!(kept.len() <= MOST + 10, "{}", kept.len());
         assert!(kept.contains(&(40_000.0, Some(3.0))) && kept.contains(&(50_000.0, None)));

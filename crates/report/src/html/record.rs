@@ -24,6 +24,29 @@ pub(super) fn errors_section(findings: &FindingResults) -> String {
     format!("<section id=\"errors\"><h2>Errors</h2>{table}</section>")
 }
 
+/// Server, pool, data, machine in a line.
+pub(super) fn machine_facts(head: &RunHeader, data: &DataSize) -> Vec<String> {
+    let mut facts = Vec::new();
+    if let Some(server) = &head.server {
+        let version = server.version.split('-').next().unwrap_or_default();
+        let sandbox = if server.sandbox { ", sandbox" } else { "" };
+        facts.push(format!("{} {version}{sandbox}", server.product));
+    }
+    facts.extend(data.pool_bytes.map(|pool| format!("pool {}", format_bytes(pool))));
+    facts.extend(data.data_bytes.map(|size| match data.class {
+        Some(class) => format!("data {} ({})", format_bytes(size), class.as_str()),
+        None => format!("data {}", format_bytes(size)),
+    }));
+    let host = |name: &str| head.host.get(name);
+    facts.extend(host("cpu").cloned());
+    facts.extend(
+        host("cpus").map(|n| if n == "1" { "1 core".into() } else { format!("{n} cores") }),
+    );
+    let memory = host("memory_bytes").and_then(|text| text.parse().ok());
+    facts.extend(memory.map(|bytes| format!("{} of memory", format_bytes(bytes))));
+    facts
+}
+
 pub(super) fn settings_section(findings: &RunFindings) -> String {
     if findings.settings.is_empty() {
         return String::new();

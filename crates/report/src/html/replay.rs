@@ -15,7 +15,7 @@ use super::effects;
 use super::escape::{escape_html, sentence_html, unbroken_numbers};
 use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame};
 use super::sections::{tall_frame, untimed_figure};
-use super::verdicts::format_change;
+use super::verdicts::{format_change, format_interval};
 
 /// Id of the plot of lags over time.
 const LAG: &str = "replay-lag";
@@ -47,6 +47,7 @@ pub(super) fn replay_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
         x_title: "time since the load began",
         curves: vec![PlotCurve {
             name: "longest lag".to_owned(),
+            variant: String::new(),
             colour: 1,
             style: CurveStyle::Steps,
             points,
@@ -120,7 +121,8 @@ fn compare_classes(replay: &ReplayFinding) -> String {
         .iter()
         .enumerate()
         .filter_map(|(place, class)| {
-            Some((class_label(place, &class.digest), class.change.as_ref()?))
+            let change = class.change.as_ref().filter(|c| c.ratio.ci95.is_some())?;
+            Some((class_label(place, &class.digest), change))
         })
         .take(DRAWN)
         .collect();
@@ -157,12 +159,15 @@ fn compare_classes(replay: &ReplayFinding) -> String {
             &more,
         )
     };
-    let rows: Vec<String> = replay.classes.iter().enumerate().map(row).collect();
-    let head = [
-        "class", "sent", "time", "p50", "now", "p95", "now", "p99", "now", "change", "",
-        "new err.", "rows",
-    ];
-    picture + &classes_table(&head, &rows, "classes")
+    // Classes of which few statements were sent carry no verdict: they stand folded.
+    let all = replay.classes.iter().enumerate();
+    let (told, rare): (Vec<_>, Vec<_>) =
+        all.partition(|(_, class)| class.change.as_ref().is_some_and(|c| c.ratio.ci95.is_some()));
+    let open = told.len().min(OPEN);
+    let rows: Vec<String> = told.into_iter().chain(rare).map(row).collect();
+    let head = class_columns(&["sent", "share of time"], "log", &["new errors", "other rows"]);
+    picture
+        + &classes_table(&head, &rows, if open == 0 { OPEN } else { open }, ("in the log", "now"))
 }
 
 fn class_notes(class: &ReplayClassFinding) -> Vec<String> {
@@ -213,12 +218,8 @@ impl ClassRow<'_> {
             _ => "verdict",
         };
         let interval =
-            change_found.and_then(|c| c.ratio.ci95).map_or_else(String::new, |(l, h)| {
-                format!(
-                    " title=\"95 % interval {} .. {}\"",
-                    format_change(Some(l)),
-                    format_change(Some(h))
-                )
+            change_found.filter(|c| c.ratio.ci95.is_some()).map_or_else(String::new, |c| {
+                format!(" title=\"95 % interval {}\"", format_interval(c))
             });
         let number = |cell: &String| {
             format!(
@@ -241,7 +242,7 @@ impl ClassRow<'_> {
             self.statement_cell(),
             first.iter().map(number).collect::<String>(),
             times.iter().map(number).collect::<String>(),
-            unbroken_numbers(&format_change(change_found.and_then(|c| c.ratio.value))),
+            unbroken_numbers(&change_found.map_or_else(|| UNKNOWN.to_owned(), format_change)),
             last.iter().map(number).collect::<String>(),
         )
     }
@@ -266,9 +267,26 @@ impl ClassRow<'_> {
     }
 }
 
-/// A table of classes in milliseconds, of which the first rows are open.
-fn classes_table(head: &[&str], rows: &[String], what: &str) -> String {
-    let cell = |(place, name): (usize, &&str)| {
+/// Heads of the columns of a table of classes.
+fn class_columns(first: &[&str], before: &str, last: &[&str]) -> Vec<String> {
+    let mut head = vec!["class".to_owned()];
+    head.extend(first.iter().map(|name| (*name).to_owned()));
+    for percentile in ["p50", "p95", "p99"] {
+        head.extend([format!("{percentile} {before}, ms"), format!("{percentile} now, ms")]);
+    }
+    head.extend(["change", "verdict"].map(str::to_owned));
+    head.extend(last.iter().map(|name| (*name).to_owned()));
+    head
+}
+
+/// A table of classes in milliseconds, of which so many rows are open.
+fn classes_table(
+    head: &[String],
+    rows: &[String],
+    open: usize,
+    (before, now): (&str, &str),
+) -> String {
+    let cell = |(place, name): (usize, &String)| {
         let class = if place == 0 { "" } else { " class=\"number\" align=\"right\"" };
         format!("<th scope=\"col\"{class}>{name}</th>")
     };
@@ -280,17 +298,21 @@ fn classes_table(head: &[&str], rows: &[String], what: &str) -> String {
             rows.concat()
         )
     };
-    let (first, rest) = rows.split_at(rows.len().min(OPEN));
+    let (first, rest) = rows.split_at(rows.len().min(open));
     let mut out = of(first);
     if !rest.is_empty() {
         let _ = write!(
             out,
-            "<details><summary>{} more {what}</summary>{}</details>",
-            format_count(rest.len() as u64),
+            "<details><summary>{}</summary>{}</details>",
+            format_plural(
+                rest.len() as u64,
+                "more class, of which little was sent",
+                "more classes, of most of which little was sent"
+            ),
             of(rest)
         );
     }
-    out + "<p class=\"small\">Service times in milliseconds: as recorded, and now.</p>"
+    out + &format!("<p class=\"small\">Service times {before} and {now}, in milliseconds.</p>")
 }
 
 /// The histogram of lags as bars.
@@ -393,20 +415,7 @@ pub(super) fn change_sections(all: &[ReplayChange]) -> String {
             told.to_html(&sent, (&one.base, &one.variant), Some(&one.change), &errors)
         };
         let rows: Vec<String> = numbered.map(row).collect();
-        let head = [
-            "class",
-            "sent",
-            "p50",
-            "now",
-            "p95",
-            "now",
-            "p99",
-            "now",
-            "change",
-            "",
-            "new err., base",
-            "now",
-        ];
+        let head = class_columns(&["sent"], "base", &["new errors, base", "new errors"]);
         let _ = write!(
             out,
             "<section class=\"replay\"><h2>Classes of statements: {} against {}</h2>\
@@ -414,8 +423,7 @@ pub(super) fn change_sections(all: &[ReplayChange]) -> String {
             escape_html(variant),
             escape_html(base),
             effects::classes_svg(&drawn, "change against the base"),
-            classes_table(&head, &rows, "classes")
-                .replace("as recorded, and now", "in the base, and now")
+            classes_table(&head, &rows, OPEN, ("in the base", "now"))
         );
     }
     out

@@ -3,36 +3,34 @@
 use crate::archive::RecordedStepKind;
 
 use crate::analysis::{
-    FindingResults, IntervalFinding, PoolTemperature, ProbeSeries, RunFindings, SeriesUnit,
-    TimelineStep, TrialFinding,
+    IntervalFinding, PoolTemperature, ProbeSeries, RunFindings, SeriesUnit, TimelineStep,
+    TrialFinding,
 };
 
-use super::axis::{AxisMeasure, PlotAxis};
+use super::axis::{AxisMeasure, PlotAxis, tick_label};
+use super::bands::{PlotBackground, PlotBand};
 use super::capitalize_first;
 use super::heatmap::HeatmapLayer;
-use super::plot::{CurveStyle, Plot, PlotBackground, PlotBand, PlotCurve};
-
-/// Title of a time axis.
-const TIME: &str = "time since the first step shown";
+use super::legend::step_words;
+use super::plot::{CurveStyle, Plot, PlotCurve};
+use super::variants::RunVariants;
 
 /// The main plots on one time axis, without those that would be empty.
 pub(super) fn main_plots(findings: &RunFindings) -> Vec<Plot> {
+    let variants = RunVariants::of_run(findings);
     let all = [
-        throughput_plot(findings),
-        latency_plot(findings),
-        pool_plot(findings),
-        reads_plot(findings),
-        bytes_plot(findings),
+        throughput_plot(findings, &variants),
+        latency_plot(findings, &variants),
+        pool_plot(findings, &variants),
+        reads_plot(findings, &variants),
+        bytes_plot(findings, &variants),
     ];
-    let mut shown: Vec<Plot> = all.into_iter().filter(|plot| !plot.is_empty()).collect();
-    if let Some(last) = shown.last_mut() {
-        last.x_title = TIME;
-    }
-    shown
+    all.into_iter().filter(|plot| !plot.is_empty()).collect()
 }
 
 /// What else the server showed, if it moved at all; drawn small.
 pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
+    let variants = RunVariants::of_run(findings);
     let shown = [
         "pool_data_bytes",
         "pool_total_bytes",
@@ -48,8 +46,12 @@ pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
         !shown.contains(&series.id) && values.any(|v| Some(v) != first)
     };
     let plot = |series: &ProbeSeries| {
-        let per_second = matches!(series.unit, SeriesUnit::PerSecond | SeriesUnit::BytesPerSecond);
-        let unit = if per_second { ", per second" } else { "" };
+        let unit = match series.unit {
+            SeriesUnit::PerSecond | SeriesUnit::BytesPerSecond => ", per second",
+            // Cores stand in the title.
+            SeriesUnit::Cores | SeriesUnit::Count | SeriesUnit::Bytes => "",
+        };
+        let curve = series_curve(findings, series, 0, series_style(series));
         Plot {
             id: series.id,
             title: format!("{}{unit}", capitalize_first(series.title)),
@@ -59,7 +61,7 @@ pub(super) fn server_plots(findings: &RunFindings) -> Vec<Plot> {
                 series.source
             ),
             measure: series.unit.into(),
-            curves: vec![series_curve(findings, series, 0, series_style(series))],
+            curves: variants.split_curve(findings, curve),
             ..Plot::default()
         }
     };
@@ -89,22 +91,54 @@ pub(super) fn time_background(findings: &RunFindings) -> PlotBackground {
 
 /// Steps as bands on the time axis.
 fn phase_bands(findings: &RunFindings) -> Vec<PlotBand> {
+    let variants = RunVariants::of_run(findings);
     let began = findings.timeline.began_s;
     // A plain load needs no band: the whole plot is that load.
-    let telling =
-        |p: &&TimelineStep| p.trial.is_none() || p.temperature != PoolTemperature::AsFound;
+    let telling = |p: &&TimelineStep| {
+        p.trial.is_none() || variants.are_several() || p.temperature != PoolTemperature::AsFound
+    };
     let after = |p: &&TimelineStep| p.ended_s > began && p.kind != RecordedStepKind::Prepare;
     let shown = findings.timeline.phases.iter().filter(after).filter(telling);
+    let trial_of = |phase: &TimelineStep| phase.trial.map(|t| &findings.results.trials[t]);
+    // Passes are numbered where a variant ran twice in a row.
+    let has_passes = |trial: &TrialFinding| {
+        let same = |t: &&TrialFinding| (&t.variant, t.block) == (&trial.variant, trial.block);
+        findings.capacity.is_none() && findings.results.trials.iter().filter(same).count() > 1
+    };
     shown
         .map(|phase| PlotBand {
             from: phase.began_s - began,
             to: phase.ended_s - began,
             kind: band_kind(phase),
-            letter: band_letter(findings, phase),
+            strip: phase
+                .trial
+                .filter(|_| variants.are_several())
+                .map(|t| variants.colour_of(&findings.results.trials[t].variant)),
+            number: trial_of(phase)
+                .filter(|trial| has_passes(trial))
+                .map(|trial| trial.pass.to_string())
+                .unwrap_or_default(),
             label: phase_name(findings, phase),
-            variant: phase.variant.clone(),
+            group: match trial_of(phase).filter(|_| findings.capacity.is_some()) {
+                Some(trial) => level_name(trial),
+                None => variants.short_name(&phase.variant).to_owned(),
+            },
         })
         .collect()
+}
+
+/// The rate that a step of a search offered.
+fn level_name(trial: &TrialFinding) -> String {
+    trial.value.map_or_else(
+        || trial.variant.clone(),
+        |rate| format!("{}/s", tick_label(three_digits(rate), AxisMeasure::Number)),
+    )
+}
+
+/// Rounded to three digits.
+fn three_digits(value: f64) -> f64 {
+    let unit = 10f64.powf((value.abs().max(1.0)).log10().floor() - 2.0);
+    (value / unit).round() * unit
 }
 
 /// Class of a band: loads by the warmth of the pool, other steps by what they do.
@@ -113,27 +147,22 @@ fn band_kind(phase: &TimelineStep) -> &'static str {
         (_, PoolTemperature::Warming) => "warming",
         (Some(_), PoolTemperature::Cold) => "cold",
         (Some(_), PoolTemperature::Warm) => "warm",
-        _ => "other",
+        (Some(_), PoolTemperature::AsFound) => "",
+        (None, _) => "other",
     }
 }
 
-fn band_letter(findings: &RunFindings, phase: &TimelineStep) -> String {
-    match phase.trial {
-        Some(trial) => findings.results.trials[trial].pass.to_string(),
-        None => phase.kind.as_str().chars().take(1).flat_map(char::to_uppercase).collect(),
-    }
-}
-
-/// A step in words: `scan: run 1 (warm)`.
+/// A step in words: `scan, pass 1 (warm)`, `scan: cold restart`.
 pub(super) fn phase_name(findings: &RunFindings, phase: &TimelineStep) -> String {
-    let what = match phase.trial {
-        Some(trial) => {
-            let trial = &findings.results.trials[trial];
-            format!("run {} ({})", trial.pass, phase.temperature.as_str())
-        }
-        None => phase.kind.as_str().replace('_', " "),
-    };
     let cut = if phase.cut { ", cut" } else { "" };
+    if let Some(trial) = phase.trial {
+        let name = &findings.results.trials[trial].title;
+        return match phase.temperature {
+            PoolTemperature::AsFound => format!("{name}{cut}"),
+            warmth => format!("{name} ({}){cut}", warmth.as_str()),
+        };
+    }
+    let what = step_words(&phase.kind);
     if phase.variant.is_empty() {
         format!("{what}{cut}")
     } else {
@@ -141,17 +170,15 @@ pub(super) fn phase_name(findings: &RunFindings, phase: &TimelineStep) -> String
     }
 }
 
-fn throughput_plot(findings: &RunFindings) -> Plot {
-    let events = interval_curve(findings, "events/s", 0, CurveStyle::Dots, |i| {
+fn throughput_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let mut curves = interval_curves(findings, variants, "events/s", 0, CurveStyle::Dots, |i| {
         i.events_per_s.filter(|_| !i.partial)
     });
-    let failed = interval_curve(findings, "failed/s", 1, CurveStyle::Uprights, |i| {
+    let failed = |i: &IntervalFinding| {
         (i.errors > 0 && i.seconds > 0.0).then(|| i.errors as f64 / i.seconds)
-    });
-    let mut curves = vec![events];
-    if failed.points.iter().any(|p| p.1.is_some()) {
-        curves.push(failed);
-    }
+    };
+    let failed = interval_curves(findings, variants, "failed/s", 1, CurveStyle::Uprights, failed);
+    curves.extend(failed.into_iter().filter(|c| c.points.iter().any(|p| p.1.is_some())));
     Plot {
         id: "throughput",
         title: "Throughput, events per second".to_owned(),
@@ -164,7 +191,12 @@ fn throughput_plot(findings: &RunFindings) -> Plot {
     }
 }
 
-fn latency_plot(findings: &RunFindings) -> Plot {
+fn latency_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let mut curves =
+        interval_curves(findings, variants, "p50", 0, CurveStyle::Line, |i| i.response.p50_s);
+    curves.extend(interval_curves(findings, variants, "p99", 1, CurveStyle::Dashed, |i| {
+        i.response.p99_s
+    }));
     Plot {
         id: "latency",
         title: "Response time (logarithmic); the darker, the more events".to_owned(),
@@ -174,34 +206,34 @@ fn latency_plot(findings: &RunFindings) -> Plot {
         measure: AxisMeasure::Latency,
         log: true,
         shades: findings.timeline.heat.as_ref().map(HeatmapLayer::from_heat),
-        curves: vec![
-            interval_curve(findings, "p50", 0, CurveStyle::Line, |i| i.response.p50_s),
-            interval_curve(findings, "p99", 1, CurveStyle::Dashed, |i| i.response.p99_s),
-        ],
+        curves,
         ..Plot::default()
     }
 }
 
-fn pool_plot(findings: &RunFindings) -> Plot {
+fn pool_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let second = variants.style_of_second(CurveStyle::Line);
+    let mut curves = series_curves(
+        findings,
+        variants,
+        &[("pool_data_bytes", 2, CurveStyle::Line), ("pool_dirty_bytes", 3, second)],
+    );
+    // The size of the pool as a rule is that of all variants.
+    let total = findings.timeline.series.iter().find(|s| s.id == "pool_total_bytes");
+    curves.extend(total.map(|total| series_curve(findings, total, 6, CurveStyle::Dashed)));
     Plot {
         id: "pool",
         title: "Buffer pool".to_owned(),
         about: "Pages with data in the buffer pool, in bytes, against the size of the pool."
             .to_owned(),
         measure: AxisMeasure::Bytes,
-        curves: series_curves(
-            findings,
-            &[
-                ("pool_data_bytes", 2, CurveStyle::Line),
-                ("pool_total_bytes", 6, CurveStyle::Dashed),
-                ("pool_dirty_bytes", 3, CurveStyle::Line),
-            ],
-        ),
+        curves,
         ..Plot::default()
     }
 }
 
-fn reads_plot(findings: &RunFindings) -> Plot {
+fn reads_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let second = variants.style_of_second(CurveStyle::Steps);
     Plot {
         id: "reads",
         title: "Pages read from disk, per second".to_owned(),
@@ -211,16 +243,15 @@ fn reads_plot(findings: &RunFindings) -> Plot {
         measure: AxisMeasure::Number,
         curves: series_curves(
             findings,
-            &[
-                ("disk_reads_per_s", 1, CurveStyle::Steps),
-                ("read_ahead_per_s", 0, CurveStyle::Steps),
-            ],
+            variants,
+            &[("disk_reads_per_s", 1, CurveStyle::Steps), ("read_ahead_per_s", 0, second)],
         ),
         ..Plot::default()
     }
 }
 
-fn bytes_plot(findings: &RunFindings) -> Plot {
+fn bytes_plot(findings: &RunFindings, variants: &RunVariants) -> Plot {
+    let second = variants.style_of_second(CurveStyle::Steps);
     Plot {
         id: "bytes",
         title: "Bytes from and to disk, per second".to_owned(),
@@ -228,127 +259,60 @@ fn bytes_plot(findings: &RunFindings) -> Plot {
         measure: AxisMeasure::Bytes,
         curves: series_curves(
             findings,
+            variants,
             &[
                 ("disk_read_bytes_per_s", 1, CurveStyle::Steps),
-                ("disk_write_bytes_per_s", 0, CurveStyle::Steps),
+                ("disk_write_bytes_per_s", 0, second),
             ],
         ),
         ..Plot::default()
     }
 }
 
-/// The percentile spectrum: a curve per load over the logarithm of 1/(1-q).
-pub(super) fn spectrum_plot(findings: &FindingResults) -> Plot {
-    let curves: Vec<PlotCurve> = findings
-        .trials
-        .iter()
-        .enumerate()
-        .map(|(place, trial)| PlotCurve {
-            name: trial_name(findings, place),
-            colour: spectrum_colour(findings, place),
-            style: if trial.pass > 1 { CurveStyle::Dashed } else { CurveStyle::Line },
-            points: trial
-                .spectrum
-                .iter()
-                .map(|p| (quantile_nines(p.quantile), Some(p.latency_s)))
-                .collect(),
-        })
-        .collect::<Vec<_>>();
-    spectrum_from_curves(curves)
-}
-
-/// The same from curves over [`quantile_nines`].
-pub(super) fn spectrum_from_curves(curves: Vec<PlotCurve>) -> Plot {
-    let last = curves.iter().flat_map(|c| &c.points).map(|p| p.0).fold(1.0, f64::max);
-    let labels = (0..=last.ceil() as i32).map(|n| (f64::from(n), nines_label(n)));
-    Plot {
-        id: "spectrum",
-        title: "Response time by percentile (both axes logarithmic)".to_owned(),
-        about: "For each load the response time below which a share of its events lie, over \
-                1/(1-share)."
-            .to_owned(),
-        measure: AxisMeasure::Latency,
-        log: true,
-        x_labels: Some(labels.collect()),
-        x_title: "percentile of events",
-        curves,
-        ..Plot::default()
-    }
-}
-
-/// Runs of one variant share its colour.
-fn spectrum_colour(findings: &FindingResults, trial: usize) -> usize {
-    let mut variants: Vec<&str> = findings.trials.iter().map(|t| t.variant.as_str()).collect();
-    variants.dedup();
-    let variant = findings.trials[trial].variant.as_str();
-    let mut seen: Vec<&str> = Vec::new();
-    for variant in variants {
-        if !seen.contains(&variant) {
-            seen.push(variant);
-        }
-    }
-    if seen.len() < 2 { trial } else { seen.iter().position(|w| *w == variant).unwrap_or(trial) }
-}
-
-/// log10 of 1/(1-q): 0.9 is 1, 0.99 is 2.
-pub(super) fn quantile_nines(quantile: f64) -> f64 {
-    -(1.0 - quantile).max(1e-12).log10()
-}
-
-/// `0`, `90 %`, `99 %`, `99.9 %`.
-fn nines_label(nines: i32) -> String {
-    match nines {
-        0 => "0 %".to_owned(),
-        1 => "90 %".to_owned(),
-        2 => "99 %".to_owned(),
-        n => format!("99.{} %", "9".repeat(n as usize - 2)),
-    }
-}
-
-/// A load in words: its variant and run, or its folder's name.
-pub(super) fn trial_name(findings: &FindingResults, place: usize) -> String {
-    let trial = &findings.trials[place];
-    match trial.variant.as_str() {
-        "" => trial.id.clone(),
-        variant if findings.trials.iter().all(|t| t.block <= 1) => {
-            format!("{variant}, run\u{a0}{}", trial.pass)
-        }
-        variant if findings.trials.iter().all(|t| t.pass <= 1) => {
-            format!("{variant}, block\u{a0}{}", trial.block)
-        }
-        variant => format!("{variant}, block\u{a0}{}, run\u{a0}{}", trial.block, trial.pass),
-    }
-}
-
-/// A curve over the intervals of all loads, with a gap between loads.
-fn interval_curve(
+/// A curve for each variant over the intervals of its loads, with a gap between loads.
+fn interval_curves(
     findings: &RunFindings,
+    variants: &RunVariants,
     name: &str,
     colour: usize,
     style: CurveStyle,
-    of: fn(&IntervalFinding) -> Option<f64>,
-) -> PlotCurve {
+    of: impl Fn(&IntervalFinding) -> Option<f64>,
+) -> Vec<PlotCurve> {
     let began = findings.timeline.began_s;
-    let mut points: Vec<(f64, Option<f64>)> = Vec::new();
-    let mut trial = None;
-    for interval in &findings.timeline.intervals {
-        if trial.is_some_and(|t| t != interval.trial) {
-            points.push((interval.began_s - began, None));
+    let curve = |variant: &String| {
+        let mut points: Vec<(f64, Option<f64>)> = Vec::new();
+        let mut trial = None;
+        let trials = &findings.results.trials;
+        let is_ours = |i: &&IntervalFinding| trials[i.trial].variant == *variant;
+        for interval in findings.timeline.intervals.iter().filter(is_ours) {
+            if trial.is_some_and(|t| t != interval.trial) {
+                points.push((interval.began_s - began, None));
+            }
+            trial = Some(interval.trial);
+            points.push((interval.middle_s() - began, of(interval)));
         }
-        trial = Some(interval.trial);
-        points.push((interval.middle_s() - began, of(interval)));
-    }
-    PlotCurve { name: name.to_owned(), colour, style, points }
+        let (variant, colour) = match variants.are_several() {
+            true => (variant.clone(), variants.colour_of(variant)),
+            false => (String::new(), colour),
+        };
+        PlotCurve { name: name.to_owned(), variant, colour, style, points }
+    };
+    variants.all_names().iter().map(curve).collect()
 }
 
-/// Curves of the series that exist and are not zero all the time.
-fn series_curves(findings: &RunFindings, wanted: &[(&str, usize, CurveStyle)]) -> Vec<PlotCurve> {
+/// Curves of the series that exist and are not zero all the time, for each variant.
+fn series_curves(
+    findings: &RunFindings,
+    variants: &RunVariants,
+    wanted: &[(&str, usize, CurveStyle)],
+) -> Vec<PlotCurve> {
     let one = |(id, colour, style): &(&str, usize, CurveStyle)| {
         let series = findings.timeline.series.iter().find(|s| s.id == *id)?;
         let seen = series.points.iter().any(|p| p.1.is_some_and(|v| v > 0.0));
         seen.then(|| series_curve(findings, series, *colour, *style))
     };
-    wanted.iter().filter_map(one).collect()
+    let whole = wanted.iter().filter_map(one);
+    whole.flat_map(|curve| variants.split_curve(findings, curve)).collect()
 }
 
 fn series_curve(
@@ -359,7 +323,8 @@ fn series_curve(
 ) -> PlotCurve {
     let began = findings.timeline.began_s;
     let points = series.points.iter().map(|(at, value)| (at - began, *value)).collect();
-    PlotCurve { name: series.title.to_owned(), colour, style, points }
+    let (name, variant) = (series.title.to_owned(), String::new());
+    PlotCurve { name, variant, colour, style, points }
 }
 
 pub(super) fn series_style(series: &ProbeSeries) -> CurveStyle {

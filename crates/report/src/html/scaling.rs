@@ -6,7 +6,7 @@ use crate::analysis::{RunFindings, ScalabilityLaw, ScalingFinding, ScalingPoint,
 use super::axis::AxisMeasure;
 use super::capitalize_first;
 use super::escape::{escape_html, sentence_html};
-use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL, TITLE};
+use super::plot::{CurveStyle, Plot, PlotCurve, PlotFrame, SMALL};
 use super::sections::{tall_frame, untimed_figure};
 use super::tables;
 
@@ -20,14 +20,17 @@ pub(super) fn scaling_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
     let Some(scaling) = &findings.scaling else {
         return Vec::new();
     };
-    let small = PlotFrame { bottom: SMALL.bottom + TITLE, height: SMALL.height + TITLE, ..SMALL };
     let running = |p: &ScalingPoint| p.threads_running;
     let under_way = |p: &ScalingPoint| p.concurrency;
     let busy = [
         points_curve(scaling, "Threads_running", 1, CurveStyle::Line, running),
         points_curve(scaling, "events under way", 0, CurveStyle::Dashed, under_way),
     ];
-    let slow = [points_curve(scaling, "p99", 1, CurveStyle::Line, |p| p.p99_s)];
+    let p99 = |p: &ScalingPoint| p.p99_s;
+    let slow = [
+        points_curve(scaling, "p99", 1, CurveStyle::Line, p99),
+        points_curve(scaling, "measured", 1, CurveStyle::Dots, p99),
+    ];
     let plot = |id, title: &str, measure, log, curves: &[PlotCurve]| Plot {
         id,
         title: title.to_owned(),
@@ -44,8 +47,8 @@ pub(super) fn scaling_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
             plot("sweep", "Events per second", AxisMeasure::Number, false, &rate_curves(scaling)),
             tall_frame(),
         ),
-        (plot("sweep-busy", "Busy in the server, mean", AxisMeasure::Number, false, &busy), small),
-        (plot("sweep-p99", "Response time, p99", AxisMeasure::Latency, true, &slow), small),
+        (plot("sweep-busy", "Busy in the server, mean", AxisMeasure::Number, false, &busy), SMALL),
+        (plot("sweep-p99", "Response time, p99", AxisMeasure::Latency, true, &slow), SMALL),
     ]
 }
 
@@ -75,7 +78,7 @@ fn points_curve(
 ) -> PlotCurve {
     let points = scaling.points.iter().filter(|p| of(p).is_some());
     let points = points.map(|p| (p.value, of(p))).collect();
-    PlotCurve { name: name.to_owned(), colour, style, points }
+    PlotCurve { name: name.to_owned(), variant: String::new(), colour, style, points }
 }
 
 /// Measured points with their intervals, the law, the two lines, the straight line.
@@ -86,7 +89,7 @@ fn rate_curves(scaling: &ScalingFinding) -> Vec<PlotCurve> {
         let at = |step: u32| 1.0 + (last - 1.0).max(0.0) * f64::from(step) / f64::from(STEPS);
         let points = (0..=STEPS).map(|step| (at(step), Some(of(at(step)))));
         let shown = points.filter(|p| p.1.is_some_and(|v| v <= highest * ABOVE));
-        PlotCurve { name, colour, style, points: shown.collect() }
+        PlotCurve { name, variant: String::new(), colour, style, points: shown.collect() }
     };
     let mut curves = Vec::new();
     if let Some(law) = scaling.law {
@@ -102,7 +105,8 @@ fn rate_curves(scaling: &ScalingFinding) -> Vec<PlotCurve> {
     if let (Some(peak), Some(rate)) = (scaling.peak_n, scaling.peak_rate) {
         let drop = vec![(peak.0, Some(0.0)), (peak.0, Some(rate.0))];
         let name = format!("peak at {}", format_value(peak.0.round()));
-        curves.push(PlotCurve { name, colour: 4, style: CurveStyle::Dashed, points: drop });
+        let (variant, style) = (String::new(), CurveStyle::Dashed);
+        curves.push(PlotCurve { name, variant, colour: 4, style, points: drop });
     }
     let mut spans = Vec::new();
     for point in &scaling.points {
@@ -113,7 +117,8 @@ fn rate_curves(scaling: &ScalingFinding) -> Vec<PlotCurve> {
     }
     if !spans.is_empty() {
         let name = "95 % interval".to_owned();
-        curves.push(PlotCurve { name, colour: 0, style: CurveStyle::Line, points: spans });
+        let (variant, style) = (String::new(), CurveStyle::Line);
+        curves.push(PlotCurve { name, variant, colour: 0, style, points: spans });
     }
     curves.push(points_curve(scaling, "measured", 0, CurveStyle::Dots, |p| p.events_per_s.value));
     curves
@@ -159,17 +164,34 @@ pub(super) fn scaling_section(findings: &RunFindings, still: &[(Plot, PlotFrame)
         "<section id=\"scaling\"><h2>{} and events per second</h2>",
         escape_html(&capitalize_first(&scaling.axis))
     );
-    let notes = scaling.notes.iter().map(|n| format!("{}.", capitalize_first(n)));
-    for line in words.into_iter().chain(notes) {
-        out += &format!("<p class=\"small\">{}</p>", sentence_html(&line));
-    }
     out += &untimed_figure(still, "sweep");
     out += &format!(
         "<div class=\"pairs\">{}{}</div>",
         untimed_figure(still, "sweep-busy"),
         untimed_figure(still, "sweep-p99")
     );
+    let notes = joined_notes(&scaling.notes);
+    for line in words.into_iter().chain(notes) {
+        out += &format!("<p class=\"small\">{}</p>", sentence_html(&line));
+    }
     out + &points_table(scaling) + "</section>"
+}
+
+/// Notes as sentences; those that begin alike (`no peak is given: ..`) are one.
+fn joined_notes(notes: &[String]) -> Vec<String> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for note in notes {
+        let (about, why) = note.split_once(": ").unwrap_or((note, ""));
+        match all.iter_mut().find(|known| known.0 == about) {
+            Some(known) => known.1.push(why),
+            None => all.push((about, vec![why])),
+        }
+    }
+    let sentence = |(about, why): (&str, Vec<&str>)| match why.join("; ").as_str() {
+        "" => format!("{}.", capitalize_first(about)),
+        why => format!("{}: {why}.", capitalize_first(about)),
+    };
+    all.into_iter().map(sentence).collect()
 }
 
 fn points_table(scaling: &ScalingFinding) -> String {
@@ -179,7 +201,7 @@ fn points_table(scaling: &ScalingFinding) -> String {
             format_value(p.value),
             number_or_dash(p.events_per_s.value),
             interval.map_or_else(String::new, |(l, h)| {
-                format!("{} .. {}", format_number(l), format_number(h))
+                format!("{} to {}", format_number(l.max(0.0)), format_number(h))
             }),
             p.events_per_s.runs.to_string(),
             p.efficiency.map_or_else(|| "-".to_owned(), |e| format!("{:.0} %", e * 100.0)),
@@ -195,8 +217,8 @@ fn points_table(scaling: &ScalingFinding) -> String {
         "95 % interval",
         "runs",
         "efficiency",
-        "p99 ms",
-        "under way",
+        "p99, ms",
+        "events under way",
         "Threads_running",
     ];
     tables::number_table(&head, &rows)

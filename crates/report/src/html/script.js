@@ -16,12 +16,12 @@
   // ---- labels of a time axis, as in the fixed picture
   const trimmed = (v) => String(+v.toFixed(3));
   const moment = (v, step) => {
-    if (v < 120) return trimmed(v);
+    if (data.form === 0) return trimmed(v);
     const pad = (n) => String(n).padStart(2, "0");
     const fine = step < 1 ? (v % 1).toFixed(3).slice(1).replace(/\.?0+$/, "") : "";
     const s = step < 1 ? Math.floor(v + 1e-6) : Math.round(v);
     const [h, m, rest] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
-    return (h ? h + ":" + pad(m) : String(m)) + ":" + pad(rest) + fine;
+    return (data.form === 2 ? h + ":" + pad(m) : String(h * 60 + m)) + ":" + pad(rest) + fine;
   };
   const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
   const ticks = (low, high) => {
@@ -30,6 +30,11 @@
     const list = [];
     for (let n = Math.ceil(low / step - 1e-9); n * step <= high + 1e-9; n++) list.push([n * step, moment(n * step, step)]);
     return list;
+  };
+
+  const latency = (s) => {
+    const [unit, by] = s < 1e-3 ? ["us", 1e6] : s < 1 ? ["ms", 1e3] : ["s", 1];
+    return String(+(s * by).toPrecision(3)) + " " + unit;
   };
 
   // ---- places: in units of the picture; `place` in what is shown now
@@ -95,8 +100,9 @@
     }
     tip.replaceChildren();
     if (spec.id === "spectrum") line("percentile", trimmed(100 * (1 - 10 ** -t)) + " %");
+    else if (spec.scale) line(spec.title, latency(spec.scale[0] * spec.scale[1] ** t));
     else if (spec.range) line(spec.title, trimmed(t));
-    else line("at", moment(t, 0.1) + (t < 120 ? " s" : ""));
+    else line("at", moment(t, 0.1) + (data.form ? "" : " s"));
     for (const under of document.elementsFromPoint(event.clientX, event.clientY)) {
       const title = plot.inner.contains(under) && under.querySelector(":scope > title");
       if (title) line("", title.textContent);
@@ -173,11 +179,14 @@
 
   const toggles = (plot) => {
     const items = plot.svg.closest("figure").querySelectorAll("[data-curve]");
+    const hidden = new Set();
+    const own = (item) => item.dataset.curve.split(" ").map(Number);
     for (const item of items.length < 2 ? [] : items) {
-      const { style } = plot.curves[+item.dataset.curve];
       const turn = () => {
-        style.display = style.display ? "" : "none";
-        item.setAttribute("aria-pressed", String(!style.display));
+        if (!hidden.delete(item)) hidden.add(item);
+        item.setAttribute("aria-pressed", String(!hidden.has(item)));
+        const off = new Set([...hidden].flatMap(own));
+        plot.curves.forEach((curve, c) => { curve.style.display = off.has(c) ? "none" : ""; });
       };
       item.setAttribute("role", "button");
       item.setAttribute("tabindex", "0");
@@ -219,10 +228,10 @@
   const hint = document.getElementById("zoom-hint");
   if (hint) hint.hidden = false;
 
-  // Paper can't be unfolded.
+  // Paper can't be unfolded; tables behind plots, settings and plans would fill it.
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll("details.print:not([open])")];
     closed.forEach((d) => { d.open = true; });
   });
   window.addEventListener("afterprint", () => closed.forEach((d) => { d.open = false; }));

@@ -1,30 +1,38 @@
 //! The page from top to bottom.
 
-use crate::archive::RecordedStepKind;
+use crate::archive::{RecordedStepKind, RunCommand};
 
 use crate::analysis::number_format::{
-    format_count, format_percent, format_ratio, format_time, number_or_dash,
+    format_count, format_number, format_percent, format_plural, format_ratio, format_time,
+    number_or_dash,
 };
-use crate::analysis::{Caveat, CaveatLevel, FindingResults, RunFindings, VariantFinding};
+use crate::analysis::{
+    Caveat, CaveatLevel, FindingResults, RunFindings, RunHeader, VariantFinding,
+};
 
 use super::super::{format_utc, state_word};
 use super::axis::PlotAxis;
+use super::bands::{PlotBackground, PlotBand};
 use super::escape::{escape_html, script_json, sentence_html, unbroken_numbers};
-use super::plot::{
-    CurveStyle, Plot, PlotBackground, PlotBand, PlotFrame, SMALL, TITLE, WIDE, band_colour,
-};
+use super::legend::{background_legend, curve_legend};
+use super::plot::{Plot, PlotFrame, SMALL, WIDE};
 use super::{
-    bars, capacity, capitalize_first, plot_data, record, replay, run_plots, scaling, tables,
-    verdicts,
+    bars, capacity, capitalize_first, levels, plot_data, record, replay, run_plots, scaling,
+    spectrum, tables, verdicts, waits,
 };
 
-/// All of it, in order.
+/// All of it, in order: the answer, then the picture or the table that the command is about, caveats, and the rest.
 pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
     let time = run_plots::time_axis(findings);
     let ground = run_plots::time_background(findings);
     let main = run_plots::main_plots(findings);
     let more = run_plots::server_plots(findings);
     let still = untimed_plots(findings);
+    let is_waits = findings.head.command == RunCommand::Waits;
+    let waits = waits::waits_section(findings);
+    let scaling = scaling::scaling_section(findings, &still);
+    // Values of a setting are variants, which the first picture shows.
+    let is_load_sweep = findings.results.levels.is_empty();
     vec![
         page_header(findings),
         "<main>".to_owned(),
@@ -33,21 +41,27 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
             &findings.results,
             answer_tiles(findings),
         ),
+        if is_waits { waits.clone() } else { String::new() },
+        first_picture(findings),
+        replay::replay_sections(findings, &still),
+        if is_load_sweep { scaling.clone() } else { String::new() },
+        capacity::capacity_section(findings, &still),
         caveats_section(&findings.results),
         verdicts::checks_section(findings),
         variants_section(findings),
         verdicts::comparisons_section(&findings.results),
         verdicts::differences_section(&findings.results),
-        replay::replay_sections(findings, &still),
-        scaling::scaling_section(findings, &still),
-        capacity::capacity_section(findings, &still),
+        match is_load_sweep || scaling.is_empty() {
+            true => String::new(),
+            false => record::details_section("by-value", "By value", &scaling),
+        },
         time_section(findings, &main, &time, &ground),
         loads_section(&findings.results, &still),
-        verdicts::waits_section(findings),
+        if is_waits { String::new() } else { waits },
         record::costs_section(&findings.results),
         record::errors_section(&findings.results),
-        verdicts::noise_section(findings),
         server_section(findings, &more, &time, &ground),
+        verdicts::noise_section(findings),
         record::settings_section(findings),
         record::machine_section(findings),
         record::plan_section(findings),
@@ -58,9 +72,35 @@ pub(super) fn page_parts(findings: &RunFindings) -> Vec<String> {
     ]
 }
 
+/// The one picture that stands right below the answer; what has a plot of its own needs none.
+fn first_picture(findings: &RunFindings) -> String {
+    if !findings.replays.is_empty() {
+        return String::new();
+    }
+    let is_warming = findings.results.comparisons.is_empty() && !variant_bars(findings).is_empty();
+    if is_warming {
+        return format!(
+            "<section id=\"levels\"><figure>{}</figure></section>",
+            variant_bars(findings)
+        );
+    }
+    levels::levels_section(&findings.results.levels, true)
+}
+
+/// Seconds of warming and of the first two loads, where that is what was compared.
+fn variant_bars(findings: &RunFindings) -> String {
+    let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
+    match findings.variants.iter().any(warmed) {
+        true => bars::variants_svg(findings),
+        false => String::new(),
+    }
+}
+
 /// Plots that are not over time, with their frames.
 fn untimed_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
-    let mut plots = vec![(run_plots::spectrum_plot(&findings.results), tall_frame())];
+    let mut plots = vec![(spectrum::spectrum_plot(&findings.results), tall_frame())];
+    let low = PlotFrame { height: 230.0, ..tall_frame() };
+    plots.extend(spectrum::histogram_plot(findings).map(|plot| (plot, low)));
     plots.extend(replay::replay_plots(findings));
     plots.extend(scaling::scaling_plots(findings));
     plots.extend(capacity::capacity_plot(findings).map(|plot| (plot, tall_frame())));
@@ -86,22 +126,28 @@ fn page_header(findings: &RunFindings) -> String {
     let head = &findings.head;
     let started = format_utc(head.origin_unix_ns).replace('T', " ");
     let mut facts = vec![format!("{} UTC", started.split('.').next().unwrap_or_default())];
-    if let Some(server) = &head.server {
-        let sandbox = if server.sandbox { ", sandbox" } else { "" };
-        facts.insert(0, format!("{} {}{sandbox}", server.product, server.version));
-    }
     facts.extend(head.seconds.map(|s| format!("{} in all", format_time(s))));
     let state = state_word(head.state);
-    let facts: Vec<String> =
-        facts.iter().map(|f| format!("<span>{}</span>", escape_html(f))).collect();
+    let spans = |facts: &[String]| -> String {
+        facts.iter().map(|fact| format!("<span>{}</span> ", escape_html(fact))).collect()
+    };
+    let measured_on = match spans(&record::machine_facts(head, &findings.data)) {
+        facts if facts.is_empty() => facts,
+        facts => format!("<p class=\"facts\">{facts}</p>"),
+    };
     format!(
-        "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{} \
-         <span class=\"state {state}\">{state}</span></p></div>\
+        "<header><div><p class=\"brand\">sweat <span>{}</span></p><h1>{}</h1><p class=\"facts\">{}\
+         <span class=\"state {state}\">{state}</span></p>{measured_on}</div>\
          <button id=\"theme\" type=\"button\" hidden>dark / light</button></header>",
         escape_html(head.command.as_str()),
-        escape_html(if head.name.is_empty() { "run" } else { &head.name }),
-        facts.join(" ")
+        escape_html(page_name(head)),
+        spans(&facts),
     )
+}
+
+/// What a run is called.
+pub(super) fn page_name(head: &RunHeader) -> &str {
+    if head.name.is_empty() { "run" } else { &head.name }
 }
 
 pub(super) fn answer_section(
@@ -140,9 +186,16 @@ pub(super) fn answer_section(
 /// The few numbers that a reader takes along.
 fn answer_tiles(findings: &RunFindings) -> Vec<(String, String)> {
     let mut tiles: Vec<(String, String)> = Vec::new();
+    // A replay has tiles of its own, next.
+    if !findings.replays.is_empty() {
+        return tiles;
+    }
     let mut push = |name: &str, value: String| tiles.push((name.to_owned(), value));
     if let [only] = &findings.results.trials[..] {
         push("events/s", number_or_dash(only.events_per_s.value));
+        if let Some(queries) = only.counts.iter().find(|count| count.name == "queries") {
+            push("queries/s", format_number(queries.per_s));
+        }
         for (name, value) in [
             ("response p50", only.response.p50_s),
             ("response p99", only.response.p99_s),
@@ -202,14 +255,19 @@ pub(super) fn caveats_section(findings: &FindingResults) -> String {
         caveats.iter().filter(|c| (c.level == CaveatLevel::Note) == note).map(item).collect()
     };
     let (grave, notes) = (of(false), of(true));
-    let mut out = String::from("<section id=\"caveats\"><h2>What these numbers carry</h2>");
-    if grave.is_empty() {
-        out.push_str("<p>Nothing found that would make them doubtful; what to keep in mind:</p>");
-    } else {
+    let mut out = String::from("<section id=\"caveats\"><h2>Caveats</h2>");
+    if !grave.is_empty() {
         out += &format!("<ul class=\"caveats\">{grave}</ul>");
     }
     if !notes.is_empty() {
-        out += &format!("<ul class=\"caveats\">{notes}</ul>");
+        let of_notes = caveats.iter().filter(|c| c.level == CaveatLevel::Note);
+        let ids: Vec<&str> = of_notes.map(|c| c.id).collect();
+        out += &format!(
+            "<details class=\"print\"><summary>{}: {}</summary><ul class=\"caveats\">{notes}</ul>\
+             </details>",
+            format_plural(ids.len() as u64, "note", "notes"),
+            ids.join(", ")
+        );
     }
     if !allowed.is_empty() {
         let known: Vec<String> =
@@ -221,16 +279,20 @@ pub(super) fn caveats_section(findings: &FindingResults) -> String {
 }
 
 fn variants_section(findings: &RunFindings) -> String {
-    let warmed = |w: &VariantFinding| w.warm_s.is_some() || w.times_faster.value.is_some();
-    if !findings.variants.iter().any(warmed) {
+    let bars = variant_bars(findings);
+    if bars.is_empty() {
         return String::new();
     }
+    // Without a comparison the picture stands below the answer.
+    let bars = match findings.results.comparisons.is_empty() {
+        true => String::new(),
+        false => format!("<figure>{bars}</figure>"),
+    };
     format!(
         "<section id=\"comparison\"><h2>The variants against each other</h2>\
-         <figure>{}</figure>{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
+         {bars}{}<p class=\"small\">\u{201c}Times faster\u{201d} is the first \
          run of the cold variant by the first run of this one: one run each, so no interval. Page \
          reads are <code>Innodb_buffer_pool_reads</code>.</p>{}</section>",
-        bars::variants_svg(findings),
         tables::variants_table(findings),
         variant_notes(findings)
     )
@@ -247,7 +309,14 @@ fn variant_notes(findings: &RunFindings) -> String {
             .collect()
     };
     let all: String = findings.variants.iter().map(of).collect();
-    if all.is_empty() { all } else { format!("<ul class=\"small notes\">{all}</ul>") }
+    match all.matches("<li>").count() as u64 {
+        0 => all,
+        notes => format!(
+            "<details><summary>{}: proof of coldness, what warming left out</summary>\
+             <ul class=\"small notes\">{all}</ul></details>",
+            format_plural(notes, "note on the steps", "notes on the steps")
+        ),
+    }
 }
 
 fn time_section(
@@ -260,7 +329,7 @@ fn time_section(
         return String::new();
     }
     let mut out = String::from(
-        "<section id=\"time\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>\
+        "<section id=\"time\"><div class=\"together\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>\
          Drag across a plot to \
          zoom all of them, double-click to see everything again; a click on a legend hides a \
          curve. <button id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>",
@@ -273,52 +342,21 @@ fn time_section(
             format_time(preparing)
         );
     }
-    out += &background_legend(ground);
+    out += &background_legend(findings, ground);
+    let frame = main_frame(&ground.bands);
     for (place, plot) in main.iter().enumerate() {
-        let frame = main_frame(place, main.len(), &ground.bands);
         out += &plot_figure(findings, plot, &frame, time_axis, ground);
+        // The heading is never alone at the foot of a page.
+        out += if place == 0 { "</div>" } else { "" };
     }
     out + "</section>"
 }
 
-/// The title of the axis that all share stands below the last of them.
-fn main_frame(place: usize, plots: usize, bands: &[PlotBand]) -> PlotFrame {
-    let title = if place + 1 < plots { 0.0 } else { TITLE };
-    let strip = if bands.is_empty() { WIDE.top - SMALL.top } else { 0.0 };
-    PlotFrame {
-        top: WIDE.top - strip,
-        bottom: WIDE.bottom + title,
-        height: WIDE.height + title - strip,
-        ..WIDE
-    }
-}
-
-/// What the bands mean, as far as they occur.
-fn background_legend(ground: &PlotBackground) -> String {
-    let kinds = [
-        ("cold", "load on a cold pool"),
-        ("warming", "warming (W)"),
-        ("warm", "load on a warm pool (1, 2: first, second run)"),
-        ("other", "other steps (R: restart, D: dump)"),
-    ];
-    let item = |class: &str, fill: &str, opacity: f64, words: &str| {
-        format!(
-            "<li><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
-             <rect class=\"{class}\" width=\"14\" \
-             height=\"12\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/></svg> {words}</li>"
-        )
-    };
-    let mut items = String::new();
-    for (kind, words) in kinds.iter().filter(|k| ground.bands.iter().any(|b| b.kind == k.0)) {
-        items += &item(&format!("strip {kind}"), band_colour(kind).0, 0.55, words);
-    }
-    if !ground.stalls.is_empty() {
-        items += &item("stalls", "#d55e00", 0.28, "stall");
-    }
-    if !ground.marks.is_empty() {
-        items.push_str("<li>T0: from here on the load is steady</li>");
-    }
-    if items.is_empty() { items } else { format!("<ul class=\"legend\">{items}</ul>") }
+/// Where nothing stands above the plots they need no room there.
+fn main_frame(bands: &[PlotBand]) -> PlotFrame {
+    let is_named = bands.iter().any(|band| band.strip.is_some() || !band.group.is_empty());
+    let strip = if is_named { 0.0 } else { WIDE.top - SMALL.top };
+    PlotFrame { top: WIDE.top - strip, height: WIDE.height - strip, ..WIDE }
 }
 
 /// A plot with its legend and its table.
@@ -340,31 +378,6 @@ fn plot_figure(
     )
 }
 
-/// Signs and names of the curves; a single one is named by the title.
-pub(super) fn curve_legend(plot: &Plot) -> String {
-    if plot.curves.len() < 2 {
-        return String::new();
-    }
-    let mut out = String::from("<ul class=\"legend curves\">");
-    for (place, curve) in plot.curves.iter().enumerate() {
-        let number = curve.colour % super::plot::COLOURS.len();
-        let colour = super::plot::COLOURS[number];
-        let sign = match curve.style {
-            CurveStyle::Dots => "<path d=\"M7 6h0\" stroke-width=\"6\" stroke-linecap=\"round\"",
-            CurveStyle::Uprights => "<path d=\"M7 2v8\" stroke-width=\"1.8\"",
-            CurveStyle::Dashed => "<path d=\"M0 6h14\" stroke-width=\"2\" stroke-dasharray=\"5 4\"",
-            CurveStyle::Line | CurveStyle::Steps => "<path d=\"M0 6h14\" stroke-width=\"2\"",
-        };
-        out += &format!(
-            "<li data-curve=\"{place}\"><svg width=\"14\" height=\"12\" aria-hidden=\"true\">\
-             {sign} class=\"curve c{number}\" \
-             stroke=\"{colour}\" fill=\"none\"/></svg> {}</li>",
-            escape_html(&curve.name)
-        );
-    }
-    out + "</ul>"
-}
-
 pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame)]) -> String {
     if findings.trials.is_empty() {
         return String::new();
@@ -375,7 +388,9 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
         "<p class=\"small\">Response time counts from when an event was due, service time \
          from when it began. A percentile stands only where at least one event lies beyond it.</p>",
     );
+    out += &tables::counts_table(findings);
     out += &verdicts::steady_table(findings);
+    out += &untimed_figure(still, "histogram");
     out += &untimed_figure(still, "spectrum");
     let classes = tables::classes_table(findings);
     if !classes.is_empty() {
@@ -386,7 +401,7 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
 
 /// Of a plot that is not over time.
 pub(super) fn tall_frame() -> PlotFrame {
-    PlotFrame { top: 12.0, height: 300.0, bottom: WIDE.bottom + TITLE, ..WIDE }
+    PlotFrame { top: 12.0, height: 300.0, ..WIDE }
 }
 
 fn server_section(
@@ -398,8 +413,12 @@ fn server_section(
     if more.is_empty() {
         return String::new();
     }
-    let bare =
-        |b: &PlotBand| PlotBand { variant: String::new(), letter: String::new(), ..b.clone() };
+    let bare = |b: &PlotBand| PlotBand {
+        strip: None,
+        number: String::new(),
+        group: String::new(),
+        ..b.clone()
+    };
     let bare = PlotBackground {
         bands: ground.bands.iter().map(bare).collect(),
         ..PlotBackground::default()

@@ -79,61 +79,107 @@ fn format_reads(trial: Option<&TrialFinding>) -> String {
     reads.map_or_else(|| UNKNOWN.to_owned(), |c| format_count(c.value.round() as u64))
 }
 
+/// The name of a load, whose block and number stay together.
+fn unbroken_name(name: &str) -> String {
+    name.replace("block ", "block\u{a0}").replace("run ", "run\u{a0}")
+}
+
 /// All loads with response and service times, milliseconds.
 pub(super) fn trials_table(findings: &FindingResults) -> String {
+    // In a closed loop without think time events are due when they begin: both are equal.
+    let differ = findings.trials.iter().any(|t| t.response != t.service);
     let mut rows = Vec::new();
-    for (place, trial) in findings.trials.iter().enumerate() {
-        let name = run_plots::trial_name(findings, place);
-        // In a closed loop without think time events are due when they begin: the rows are equal.
+    for trial in &findings.trials {
         let both = [("response", &trial.response), ("service", &trial.service)];
-        let differ = trial.response != trial.service;
         for (what, latency) in both.into_iter().take(if differ { 2 } else { 1 }) {
             let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
             let first = what == "response";
             let only_first = |text: String| if first { text } else { String::new() };
-            rows.push(vec![
-                ("load", if first { name.clone() } else { String::new() }),
-                ("seconds", only_first(format_number(trial.seconds))),
+            let mut row = vec![
+                ("load", only_first(unbroken_name(&trial.title))),
+                ("length, s", only_first(format_number(trial.seconds))),
                 ("events", only_first(format_count(trial.events))),
                 ("events/s", only_first(number_or_dash(trial.events_per_s.value))),
                 ("failed", only_first(format_count(trial.failed))),
-                (
-                    "ms",
-                    match trial.unbegun {
-                        Some(_) if first => format!("{what}, at least"),
-                        _ => what.to_owned(),
-                    },
-                ),
-                ("mean", ms(latency.mean_s)),
-                ("p50", ms(latency.p50_s)),
-                ("p95", ms(latency.p95_s)),
-                ("p99", ms(latency.p99_s)),
-                ("p99.9", ms(latency.p999_s)),
-                ("max", ms(latency.max_s)),
+            ];
+            if differ {
+                let what = match trial.unbegun {
+                    Some(_) if first => format!("{what}, at least"),
+                    _ => what.to_owned(),
+                };
+                row.push(("time", what));
+            }
+            row.extend([
+                ("mean, ms", ms(latency.mean_s)),
+                ("min, ms", ms(latency.min_s)),
+                ("p50, ms", ms(latency.p50_s)),
+                ("p95, ms", ms(latency.p95_s)),
+                ("p99, ms", ms(latency.p99_s)),
+                ("p99.9, ms", ms(latency.p999_s)),
+                ("max, ms", ms(latency.max_s)),
             ]);
+            rows.push(row);
         }
     }
     named_table(&rows)
 }
 
-/// Costs per event, a row per cost, a column per load.
-pub(super) fn costs_table(findings: &FindingResults) -> String {
-    let Some(first) = findings.trials.first() else {
+/// What the events did per second, as their workloads count it: queries, reads, writes.
+pub(super) fn counts_table(findings: &FindingResults) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for count in findings.trials.iter().flat_map(|t| &t.counts) {
+        if !names.contains(&count.name.as_str()) {
+            names.push(&count.name);
+        }
+    }
+    if names.is_empty() {
         return String::new();
+    }
+    let mut head = vec!["per second".to_owned(), "events".to_owned()];
+    head.extend(names.iter().map(|name| (*name).to_owned()));
+    let row = |trial: &TrialFinding| {
+        let of = |name: &&str| trial.counts.iter().find(|count| count.name == *name);
+        let mut row = vec![unbroken_name(&trial.title), number_or_dash(trial.events_per_s.value)];
+        row.extend(names.iter().map(|name| number_or_dash(of(name).map(|count| count.per_s))));
+        row
     };
-    let names: Vec<String> =
-        (0..findings.trials.len()).map(|t| run_plots::trial_name(findings, t)).collect();
-    let mut head = vec!["per good event"];
-    head.extend(names.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = findings.trials.iter().map(row).collect();
+    number_table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &rows)
+}
+
+/// Loads of a table of costs; of more their variants have a column each.
+const COST_COLUMNS: usize = 6;
+
+/// Costs per event, a row per cost, a column per load; of many loads one per variant, with the median of its loads.
+pub(super) fn costs_table(findings: &FindingResults) -> String {
+    let mut columns: Vec<(String, Vec<&TrialFinding>)> = Vec::new();
+    let by_variant = findings.trials.len() > COST_COLUMNS;
+    for trial in &findings.trials {
+        let name = if by_variant { &trial.variant } else { &trial.title };
+        match columns.iter_mut().find(|column| column.0 == *name) {
+            Some(column) => column.1.push(trial),
+            None => columns.push((name.clone(), vec![trial])),
+        }
+    }
+    let Some(first) = findings.trials.first() else { return String::new() };
+    let mut head =
+        vec![if by_variant { "per good event, median of the loads" } else { "per good event" }];
+    head.extend(columns.iter().map(|column| column.0.as_str()));
     let mut rows = Vec::new();
     for (place, item) in first.cost.iter().enumerate() {
-        let of = |t: &TrialFinding| t.cost.get(place).and_then(|c| c.per_event);
-        if findings.trials.iter().all(|t| of(t).is_none()) {
+        let median = |trials: &Vec<&TrialFinding>| {
+            let of = |t: &&TrialFinding| t.cost.get(place).and_then(|c| c.per_event);
+            let mut values: Vec<f64> = trials.iter().filter_map(of).collect();
+            values.sort_by(f64::total_cmp);
+            values.get(values.len().saturating_sub(1) / 2).copied()
+        };
+        let values: Vec<Option<f64>> = columns.iter().map(|column| median(&column.1)).collect();
+        if values.iter().all(Option::is_none) {
             continue;
         }
         let unit = if item.unit.is_empty() { String::new() } else { format!(", {}", item.unit) };
         let mut row = vec![format!("{}{unit}", item.title)];
-        row.extend(findings.trials.iter().map(|t| number_or_dash(of(t))));
+        row.extend(values.into_iter().map(number_or_dash));
         rows.push(row);
     }
     number_table(&head, &rows)
@@ -142,19 +188,22 @@ pub(super) fn costs_table(findings: &FindingResults) -> String {
 /// Classes of events, if a load has more than one.
 pub(super) fn classes_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();
-    for (place, trial) in findings.trials.iter().enumerate().filter(|(_, t)| t.classes.len() > 1) {
+    for trial in findings.trials.iter().filter(|t| t.classes.len() > 1) {
         for class in &trial.classes {
             let ms = |value: Option<f64>| number_or_dash(value.map(|s| s * 1e3));
             rows.push(vec![
                 (
-                    "load \u{b7} class",
-                    format!("{} \u{b7} {}", run_plots::trial_name(findings, place), class.name),
+                    "class",
+                    match findings.trials.len() {
+                        1 => class.name.clone(),
+                        _ => format!("{} \u{b7} {}", trial.title, class.name),
+                    },
                 ),
                 ("events", format_count(class.response.events)),
-                ("p50 ms", ms(class.response.p50_s)),
-                ("p95 ms", ms(class.response.p95_s)),
-                ("p99 ms", ms(class.response.p99_s)),
-                ("max ms", ms(class.response.max_s)),
+                ("p50, ms", ms(class.response.p50_s)),
+                ("p95, ms", ms(class.response.p95_s)),
+                ("p99, ms", ms(class.response.p99_s)),
+                ("max, ms", ms(class.response.max_s)),
                 ("failed", format_count(class.failed.events)),
             ]);
         }
@@ -165,10 +214,10 @@ pub(super) fn classes_table(findings: &FindingResults) -> String {
 /// Errors by class and code.
 pub(super) fn errors_table(findings: &FindingResults) -> String {
     let mut rows = Vec::new();
-    for (place, trial) in findings.trials.iter().enumerate() {
+    for trial in &findings.trials {
         for error in &trial.errors {
             rows.push(vec![
-                run_plots::trial_name(findings, place),
+                trial.title.clone(),
                 error.class.clone(),
                 format!("{} {}", error.kind, error.code),
                 format_count(error.count),
@@ -199,9 +248,9 @@ pub(super) fn plot_table(findings: &RunFindings, plot: &Plot) -> String {
             let word = |value: f64| super::format_value(value, plot.measure);
             rows.push(vec![
                 ("step", run_plots::phase_name(findings, phase)),
-                ("from s", format_number(from.max(0.0))),
-                ("to s", format_number(to)),
-                ("curve", curve.name.clone()),
+                ("from, s", format_number(from.max(0.0))),
+                ("to, s", format_number(to)),
+                ("curve", super::plot_data::curve_label(curve)),
                 ("points", format_count(values.len() as u64)),
                 ("lowest", word(values[0])),
                 ("median", word(values[(values.len() - 1) / 2])),

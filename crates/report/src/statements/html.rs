@@ -9,6 +9,9 @@ use crate::analysis::number_format::{
 };
 use crate::analysis::{StatementClass, StatementFindings};
 
+/// Place of the column that holds the statement.
+const STATEMENT: usize = 0;
+
 pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
@@ -28,11 +31,28 @@ pub(super) fn write_html(found: &StatementFindings, out: &mut dyn Write) -> io::
         writeln!(out, "<p>{}</p>", escape::escape_html(note))?;
     }
     let head = [
-        "#", "digest", "share", "total", "count", "p50", "p95", "p99", "max", "sent", "examined",
+        "#",
+        "statement",
+        "share of time",
+        "total time",
+        "count",
+        "p50",
+        "p95",
+        "p99",
+        "longest",
+        "rows sent",
+        "rows examined",
         "errors",
     ];
-    let cells: String = head.iter().map(|name| format!("<th>{name}</th>")).collect();
-    write!(out, "<div class=\"wide\">\n<table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")?;
+    let cell = |(place, name): (usize, &&str)| {
+        let class = if place == STATEMENT { "" } else { " class=\"number\"" };
+        format!("<th scope=\"col\"{class}>{name}</th>")
+    };
+    let cells: String = head.iter().enumerate().map(cell).collect();
+    write!(
+        out,
+        "<div class=\"scroll\">\n<table class=\"statements\">\n<thead><tr>{cells}</tr></thead>\n<tbody>\n"
+    )?;
     for (place, class) in found.classes.iter().enumerate() {
         writeln!(out, "{}", class_row(place + 1, class))?;
     }
@@ -46,16 +66,15 @@ fn class_row(place: usize, class: &StatementClass) -> String {
     let seen = first.zip(last).map(|(first, last)| format!("<br>{first} \u{2013} {last}"));
     let database = class.database.as_deref().map(|d| format!(" in {}", escape::escape_html(d)));
     let digest = format!(
-        "<details><summary><code>{}</code></summary><pre>{}</pre>{}{}</details>",
+        "<details><summary><code>#{place} {}</code></summary><pre>{}</pre>{}{}</details>",
         escape::escape_html(&class.digest),
         escape::escape_html(&class.example),
         database.unwrap_or_default(),
         seen.unwrap_or_default(),
     );
     let cells = [
-        place.to_string(),
         digest,
-        class.share.map_or_else(|| "\u{2013}".to_owned(), format_percent),
+        class.share.map_or_else(|| "\u{2013}".to_owned(), share_cell),
         spent(class.total_s),
         format_count(class.count),
         spent(class.p50_s),
@@ -66,5 +85,15 @@ fn class_row(place: usize, class: &StatementClass) -> String {
         rows(class.rows_examined),
         format_count(class.errors),
     ];
-    format!("<tr>{}</tr>", cells.map(|cell| format!("<td>{cell}</td>")).concat())
+    let cell = |(place, cell): (usize, &String)| match place {
+        STATEMENT => format!("<th scope=\"row\">{cell}</th>"),
+        _ => format!("<td class=\"number\">{cell}</td>"),
+    };
+    format!("<tr>{}</tr>", cells.iter().enumerate().map(cell).collect::<String>())
+}
+
+/// The share in words and as a bar.
+fn share_cell(share: f64) -> String {
+    let width = (share.clamp(0.0, 1.0) * 100.0).max(1.0);
+    format!("{}<span class=\"share\" style=\"width: {width:.0}%\"></span>", format_percent(share))
 }
