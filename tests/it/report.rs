@@ -96,7 +96,7 @@ fn a_cut_folder_is_shown_with_its_damage() {
     let screen = out(&sweat(dir.path(), &["report"]));
     assert!(screen.contains("warn DAMAGE"), "{screen}");
     let text = out(&sweat(dir.path(), &["report", "-v"]));
-    assert!(text.contains("warn [DAMAGE] the run folder is not whole: "), "{text}");
+    assert!(text.contains("warn [DAMAGE] the run folder is not complete: "), "{text}");
 }
 
 /// What the browser makes of a page; `None` without a browser.

@@ -56,7 +56,7 @@ pub(super) fn comparison_sample() -> RunFindings {
         sample_difference(DifferenceKind::Machine, "kernel", "Linux 6.12", "Linux 6.13 <b>", false),
     ];
     findings.noise = vec![
-        sample_noise("foreign_cpu", "CPU of others", 0.4, "%", HealthLevel::Ok, ""),
+        sample_noise("foreign_cpu", "CPU of other programs", 0.4, "%", HealthLevel::Ok, ""),
         sample_noise(
             "steal",
             "stolen by the hypervisor",

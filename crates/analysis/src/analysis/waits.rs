@@ -210,7 +210,7 @@ fn wait_notes(
     let mut notes = Vec::new();
     let coverage = finding.coverage.unwrap_or(0.0);
     match finding.source {
-        _ if finding.count == 0 => notes.push("it was not waited for at all".to_owned()),
+        _ if finding.count == 0 => notes.push("it had no waits".to_owned()),
         WaitSource::Sample => notes.push(format!(
             "percentiles are from {} of the waits, the last ones before each of {} reads of the \
              server's ring of {} rows",
@@ -219,8 +219,7 @@ fn wait_notes(
             format_number(waits.ring_rows.unwrap_or(0) as f64)
         )),
         WaitSource::Summary => notes.push(format!(
-            "no percentiles: rows of {} of the waits could be read, which is too few to stand \
-             for the load",
+            "no percentiles: rows of {} of the waits could be read, too few to represent the load",
             format_percent(coverage)
         )),
         _ => {}
@@ -230,14 +229,14 @@ fn wait_notes(
             notes.push(mean_above_p99_note(run, trial, finding));
         } else if finding.top_share.is_some_and(|share| share >= HEAVY) {
             let share = format_percent(finding.top_share.unwrap_or(0.0));
-            notes.push(format!("the longest 0.1 % of the waits carry {share} of all waiting"));
+            notes.push(format!("the longest 0.1 % of the waits are {share} of all waiting"));
         }
     }
     if let Some((ratio, slack)) = finding.clock {
         if (ratio - 1.0).abs() > slack + CLOCK {
             notes.push(format!(
-                "the server's times run {} times as fast as our clock: what it calls picoseconds \
-                 are none, and seconds here are wrong by as much",
+                "the server's times run {} times as fast as our clock: its picoseconds are wrong, \
+                 and so are the seconds here",
                 format_number(ratio)
             ));
         }
@@ -249,7 +248,7 @@ fn wait_notes(
 /// Few long waits make the mean: what that is, and how long threads waited for a CPU meanwhile.
 fn mean_above_p99_note(run: &RunRecord, trial: &Trial, finding: &WaitFinding) -> String {
     let carried = finding.top_share.map_or_else(String::new, |share| {
-        format!(" (the longest 0.1 % carry {} of all waiting)", format_percent(share))
+        format!(" (the longest 0.1 % are {} of all waiting)", format_percent(share))
     });
     let queued = threads_waiting_for_cpu(run, trial).map_or_else(String::new, |waited| {
         format!(
@@ -258,8 +257,8 @@ fn mean_above_p99_note(run: &RunRecord, trial: &Trial, finding: &WaitFinding) ->
         )
     });
     format!(
-        "the mean is above the 99th percentile{carried}: a few waits were long because who held \
-         the lock had lost its CPU, which is the scheduler's doing and not the lock's{queued}"
+        "the mean is above the 99th percentile{carried}: a few waits were long because the holder \
+         of the lock had lost its CPU: the scheduler caused them, not the lock{queued}"
     )
 }
 

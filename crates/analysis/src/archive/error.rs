@@ -15,7 +15,7 @@ pub enum ArchiveError {
     },
     /// Too little room to begin.
     #[error(
-        "run folder {}: only {} MiB free on its disk, a run needs {} MiB to begin",
+        "run folder {}: only {} MiB free on its disk, a run needs {} MiB to start",
         .path.display(), .free_bytes >> 20, .needed_bytes >> 20
     )]
     Full {
@@ -67,12 +67,12 @@ impl ArchiveError {
                 "make room, or name a folder on another disk with --runs-dir"
             }
             ArchiveError::NotARun { .. } => {
-                "name a folder that holds meta.json, or a folder of such"
+                "name a run folder, which holds meta.json, or a folder of run folders"
             }
             ArchiveError::Newer { .. } => {
                 "read it with the version of sweat named in its meta.json"
             }
-            ArchiveError::NoRuns { .. } => "run something first, or name the run's folder",
+            ArchiveError::NoRuns { .. } => "run a load first, or name the run's folder",
         }
     }
 

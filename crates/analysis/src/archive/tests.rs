@@ -295,7 +295,11 @@ fn a_killed_run_is_read_up_to_its_last_interval() {
     assert!(run.samples.len() >= 16, "{}", run.samples.len());
     assert_eq!(run.meta.state, RunState::Running);
     assert_eq!(run.meta.state, RunState::Running);
-    assert!(run.damage.iter().any(|d| d.contains("trial 01-none-1: was cut")), "{:?}", run.damage);
+    assert!(
+        run.damage.iter().any(|d| d.contains("trial 01-none-1: was interrupted")),
+        "{:?}",
+        run.damage
+    );
 }
 
 /// Cuts one file at each of its bytes and loads; `check` sees the length left and the run.

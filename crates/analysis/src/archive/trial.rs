@@ -247,7 +247,7 @@ pub(super) fn read_trial(dir: &Path, damage: &mut Vec<String>) -> Option<Trial> 
         Some(totals) => apply_totals(&mut trial, totals, &mut note),
         None => {
             trial.reason = TrialEnding::Cut;
-            note("was cut: totals are the sum of its intervals".to_owned());
+            note("was interrupted: its totals are the sum of its intervals".to_owned());
         }
     }
     trial.waits = waits::read_waits(dir, &mut note);

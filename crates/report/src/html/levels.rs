@@ -25,7 +25,7 @@ pub(super) fn levels_section(levels: &[VariantLevel], is_paired: bool) -> String
     let title = capitalize_first(metric_label(first.metric));
     let more = match levels.len() - shown.len() {
         0 => String::new(),
-        more => format!(" {more} more stand in the tables."),
+        more => format!(" {more} more are in the tables."),
     };
     format!(
         "<section id=\"levels\"><figure class=\"levels\"><figcaption><h3>{}</h3></figcaption>{}{}\

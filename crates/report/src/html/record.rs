@@ -65,8 +65,7 @@ pub(super) fn settings_table(settings: &[VariableFinding]) -> String {
     };
     let rows: Vec<Vec<String>> = settings.iter().map(row).collect();
     format!(
-        "<p class=\"small\">Set by somebody, changed during the run, or worth knowing in \
-         any case.</p>{}",
+        "<p class=\"small\">Set by a user, changed during the run, or generally relevant.</p>{}",
         tables::text_table(&["variable", "value", "origin", ""], &rows)
     )
 }

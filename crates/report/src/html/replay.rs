@@ -40,7 +40,7 @@ pub(super) fn replay_plots(findings: &RunFindings) -> Vec<(Plot, PlotFrame)> {
     let plot = Plot {
         id: LAG,
         title: "Lag behind the schedule, the longest of each second".to_owned(),
-        about: "How far behind its time the latest statement of each second began.".to_owned(),
+        about: "How far behind its time the latest statement of each second started.".to_owned(),
         measure: AxisMeasure::Latency,
         log: true,
         x_labels: Some(labels.map(|at| (at, format_time(at.round()))).collect()),
@@ -131,8 +131,8 @@ fn compare_classes(replay: &ReplayFinding) -> String {
         false => format!(
             "<figure>{}</figure><p class=\"small\">Service time now by that in the log, statement \
              by statement; a dot is a batch of statements. The thick stroke is the estimate, the \
-             thin one its 95 % interval; within the grey zone a difference does not matter. Those \
-             that took most time stand first.</p>",
+             thin one its 95 % interval; within the gray zone a difference does not matter. The \
+             most expensive classes are first.</p>",
             effects::classes_svg(&rows, "change against the recorded times")
         ),
     };
@@ -325,10 +325,10 @@ fn lag_histogram(replay: &ReplayFinding) -> String {
     let (left, width) = (96.0, 520.0);
     let height = 8.0 + BAR * replay.lag_bins.len() as f64;
     let mut svg = format!(
-        "<svg class=\"bars lags\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" \
-         width=\"760\" height=\"{height}\" role=\"img\" font-family=\"system-ui, sans-serif\" \
-         font-size=\"12\" fill=\"#333\"><title>Lag behind the schedule</title><desc>How many \
-         statements began so long after their time.</desc>"
+        "<svg class=\"bars lags\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 \
+         {height}\" width=\"760\" height=\"{height}\" role=\"img\" font-family=\"system-ui, \
+         sans-serif\" font-size=\"12\" fill=\"#333\"><title>Lag behind the \
+         schedule</title><desc>How many statements started this long after their time.</desc>"
     );
     let mut from = None;
     for (place, (edge, number)) in replay.lag_bins.iter().enumerate() {
@@ -357,7 +357,7 @@ fn lag_histogram(replay: &ReplayFinding) -> String {
         );
     }
     format!(
-        "<h3>How far behind its schedule ({}) each statement began</h3><figure \
+        "<h3>How far behind its schedule ({}) each statement started</h3><figure \
          class=\"scroll\">{svg}</svg></figure>",
         escape_html(&replay.timing)
     )

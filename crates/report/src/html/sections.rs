@@ -329,8 +329,8 @@ fn time_section(
         return String::new();
     }
     let mut out = String::from(
-        "<section id=\"time\"><div class=\"together\"><h2>Over time</h2><p class=\"small\" id=\"zoom-hint\" hidden>\
-         Drag across a plot to \
+        "<section id=\"time\"><div class=\"together\"><h2>Over time</h2>\
+         <p class=\"small\" id=\"zoom-hint\" hidden>Drag across a plot to \
          zoom all of them, double-click to see everything again; a click on a legend hides a \
          curve. <button id=\"zoom-out\" type=\"button\" disabled>whole run</button></p>",
     );
@@ -385,8 +385,8 @@ pub(super) fn loads_section(findings: &FindingResults, still: &[(Plot, PlotFrame
     let mut out = String::from("<section id=\"loads\"><h2>Loads</h2>");
     out += &tables::trials_table(findings);
     out.push_str(
-        "<p class=\"small\">Response time counts from when an event was due, service time \
-         from when it began. A percentile stands only where at least one event lies beyond it.</p>",
+        "<p class=\"small\">Response time counts from when an event was due, service time from \
+         when it started. A percentile is shown only if at least one event lies beyond it.</p>",
     );
     out += &tables::counts_table(findings);
     out += &verdicts::steady_table(findings);

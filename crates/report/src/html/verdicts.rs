@@ -116,9 +116,9 @@ pub(super) fn comparisons_section(findings: &FindingResults) -> String {
         false => "a run of this side by one of the base",
     };
     format!(
-        "<section id=\"comparisons\"><h2>{}</h2><figure>{}\
-         <p class=\"small\">A dot is {dot}. The thick stroke is the estimate, the thin one its 95 % interval; within the \
-         grey zone a difference does not matter. The metric in bold decides.</p></figure>{}{more}\
+        "<section id=\"comparisons\"><h2>{}</h2><figure>{}<p class=\"small\">A dot is {dot}. The \
+         thick stroke is the estimate, the thin one its 95 % interval; within the gray zone a \
+         difference does not matter. The metric in bold decides.</p></figure>{}{more}\
          <details><summary>Statistics</summary>{}</details>{}</section>",
         escape_html(&title),
         effects::comparisons_svg(findings),
@@ -365,5 +365,5 @@ pub(super) fn noise_section(findings: &RunFindings) -> String {
                 .replace("<td></td></tr>", "</tr>")
         ),
     };
-    format!("<section id=\"noise\"><h2>How quiet the machine was</h2>{loud}{fine}</section>")
+    format!("<section id=\"noise\"><h2>Noise on the machine</h2>{loud}{fine}</section>")
 }

@@ -187,7 +187,7 @@ fn write_loads(findings: &FindingResults, out: &mut dyn Write) -> io::Result<()>
         let Some(unbegun) = trial.unbegun else { continue };
         writeln!(
             out,
-            "{}: {} arrivals ({}) were due and never began, the oldest had waited for {}; its \
+            "{}: {} arrivals ({}) were due and never started; the oldest had waited for {}; its \
              times are lower bounds.\n",
             escape_markdown(&trial.id),
             format_count(unbegun.arrivals),

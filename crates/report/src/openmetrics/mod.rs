@@ -111,7 +111,7 @@ fn write_runs(heads: &[&RunHeader], text: &mut MetricsText) {
         "sweat_run_started_seconds",
         "gauge",
         "seconds",
-        "When it began, since 1970.",
+        "When it started, since 1970.",
     );
     for head in heads {
         text.run = Some(head.id.clone());

@@ -169,8 +169,8 @@ fn write_unbegun(findings: &FindingResults, out: &mut dyn Write) -> io::Result<(
     };
     let text = format!(
         "Never begun{place}: {} arrivals, {} of what was due; half of them had waited for {} or \
-         more, the oldest for {}. A time after > is a lower bound: it counts them as long as they \
-         waited.",
+         more, the oldest for {}. A time after > is a lower bound: it counts them with the time \
+         they waited.",
         format_count(unbegun.arrivals),
         format_percent(unbegun.share),
         format_time(unbegun.median_s),

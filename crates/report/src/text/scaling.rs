@@ -37,7 +37,7 @@ pub(super) fn write_sweep(scaling: &ScalingFinding, out: &mut dyn Write) -> io::
         let better = match scaling.better {
             ScalingShape::Law => "; the law describes the points better",
             ScalingShape::TwoLines => "; this describes the points better than the law",
-            _ => "; the points don't tell it from the law",
+            _ => "; the points can't distinguish it from the law",
         };
         let text = format!(
             "{} events/s for each, up to {} events/s{better}",

@@ -131,9 +131,9 @@ fn describe_no_stalls(all: &[&StallFindings]) -> String {
     match (most(|s| s.resolution_s), most(|s| s.full_stop_s)) {
         (Some(shortest), _) => format!("none of {} or more", format_time(shortest)),
         (None, Some(shortest)) => {
-            format!("no full stop of {} or more; slow spells can't be told", format_time(shortest))
+            format!("no full stop of {} or more; slow spells can't be seen", format_time(shortest))
         }
-        (None, None) => "can't be told in so short a load".to_owned(),
+        (None, None) => "can't be told in such a short load".to_owned(),
     }
 }
 

@@ -149,7 +149,7 @@ fn write_timer(wait: &WaitFinding, out: &mut dyn Write) -> io::Result<()> {
                 format_percent(slack)
             )
         }
-        None => "its seconds were not held against ours, for lack of rows".to_owned(),
+        None => "its seconds could not be compared with ours, for lack of rows".to_owned(),
     };
     let text = format!("picoseconds by the server, {tick}; {clock}");
     write_paragraph(out, "timer     ", &text)

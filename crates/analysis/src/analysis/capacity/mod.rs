@@ -79,7 +79,7 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
         capacity.why = Some(why.clone());
     }
     if search.next().is_some() {
-        capacity.notes.push("the search was cut before its end".to_owned());
+        capacity.notes.push("the search was interrupted".to_owned());
     }
     if capacity.confirmed_per_s.is_some() && goal.confirm_s < LONG_S {
         capacity.notes.push(format!(
@@ -91,7 +91,7 @@ pub(super) fn find_capacity(run: &RunRecord, trials: &[TrialFinding]) -> Option<
     let void = steps.iter().filter(|(.., judged)| judged.is_void).count();
     if void > 0 {
         capacity.notes.push(format!(
-            "the load generator was the limit in {}: the server may hold more than is said here",
+            "the load generator was the limit in {}: the server may hold more than shown here",
             format_plural(void as u64, "step", "steps")
         ));
     }

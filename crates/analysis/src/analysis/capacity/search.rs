@@ -205,8 +205,9 @@ impl CapacitySearch {
         if self.scale > 0.0 {
             self.plan_step(SearchPhase::Unloaded, self.scale * UNLOADED);
         } else {
-            self.notes
-                .push("the closed loop did nothing: there is nothing to search for".to_owned());
+            self.notes.push(
+                "no event ended in the closed loop: there is nothing to search for".to_owned(),
+            );
         }
     }
 
@@ -236,7 +237,7 @@ impl CapacitySearch {
             self.notes.push(if judged.is_void {
                 "this machine is too busy to offer even a few events in time".to_owned()
             } else {
-                "the almost unloaded server fails already".to_owned()
+                "the almost unloaded server already fails".to_owned()
             });
         }
     }

@@ -109,7 +109,7 @@ fn cpu_split(input: &CaveatInput<'_>) -> Option<String> {
         .iter()
         .find(|t| t.id == trial.id)
         .and_then(|record| foreign_share(input.run, step_of_trial(input.run, record)?, record))
-        .map(|share| format!("; others used {} of the machine", format_percent(share)))
+        .map(|share| format!("; other programs used {} of the machine", format_percent(share)))
         .unwrap_or_default();
     let (server, ours) = (format_time(server / 1e6), format_time(ours / 1e6));
     Some(format!("; CPU per event: server {server}, sweat {ours}{others}"))

@@ -40,7 +40,7 @@ pub(super) fn behind_schedule(input: &CaveatInput<'_>) -> Option<Caveat> {
     let from = told.lag_by_second_ns.iter().position(is_late);
     let from = from.map_or_else(String::new, |s| format!(", first in second {}", s + 1));
     let at_end = match told.lag_by_second_ns.last().is_some_and(is_late) {
-        true => ", and at the end still",
+        true => ", and still at the end",
         false => "",
     };
     let level = if share > LATE_SHARE { CaveatLevel::Warn } else { CaveatLevel::Note };

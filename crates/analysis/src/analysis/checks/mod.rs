@@ -159,7 +159,7 @@ fn judge_steady(trial: &TrialFinding) -> CheckVerdict {
 
 fn judge_stalls(stalls: Option<&StallFindings>, most: u64) -> CheckVerdict {
     let Some(stalls) = stalls else {
-        return CheckVerdict::new(Unsure, "-", "the load is too short to tell stalls");
+        return CheckVerdict::new(Unsure, "-", "the load is too short to show stalls");
     };
     let found = stalls.events.len() as u64;
     let lost = format!("{} of the work was lost in them", format_percent(stalls.lost_share));
@@ -173,13 +173,13 @@ fn judge_stalls(stalls: Option<&StallFindings>, most: u64) -> CheckVerdict {
         ),
         (None, Some(shortest)) => {
             let why = format!(
-                "only full stops of {} or more would be seen: too few events, or too bursty, to \
-                 tell slow spells",
+                "only full stops of {} or more would be seen: too few or too bursty events to \
+                 show slow spells",
                 format_time(shortest)
             );
             CheckVerdict::new(Unsure, value, why)
         }
-        (None, None) => CheckVerdict::new(Unsure, value, "the load is too short to tell stalls"),
+        (None, None) => CheckVerdict::new(Unsure, value, "the load is too short to show stalls"),
     }
 }
 
@@ -305,8 +305,8 @@ fn judge_against_base(
     let why = match interval {
         None => "too little was measured for an interval".to_owned(),
         Some((low, high)) => format!(
-            "base {}; 95 % interval {} to {}, {place}; how runs differ among themselves is not in \
-             it",
+            "base {}; 95 % interval {} to {}, {place}; it does not cover differences from run to \
+             run",
             metric_text(metric, base.value),
             format_percent(low),
             format_percent(high)

@@ -245,7 +245,7 @@ fn note_single_runs(found: &mut MetricComparison) {
     found.ratio.value = ratio;
     found.notes.push(
         match ratio {
-            Some(_) => "one run each: not comparable, as nothing is known about how much runs vary",
+            Some(_) => "one run each: how much runs vary is not known",
             None => "no block has both",
         }
         .to_owned(),
@@ -324,8 +324,8 @@ fn check_mann_whitney(values: &ComparedValues, rule: DecisionRule, found: &mut M
     let least = ranks::least_mann_whitney_p(base.len(), variant.len());
     if values.design == StudyDesign::Unpaired {
         found.notes.push(format!(
-            "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (no \
-             smaller one than {} is possible with so many runs)",
+            "Welch's test on {} against {} runs that are not paired; Mann-Whitney p {} (none \
+             below {} is possible with this many runs)",
             variant.len(),
             base.len(),
             format_number(p),

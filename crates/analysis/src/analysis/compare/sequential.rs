@@ -42,8 +42,8 @@ pub(super) fn looks_note(asked: &ExperimentRequest, level: f64) -> Option<String
     (looks.at.len() > 1).then(|| {
         let at: Vec<String> = looks.at.iter().map(u32::to_string).collect();
         format!(
-            "looked at after {} blocks: each look has a chance of {:.2} % for a false answer, \
-             and intervals are widened to it, so that all together have {:.0} %",
+            "checked after {} blocks: each check has a chance of {:.2} % for a false answer, and \
+             intervals are widened to it, so that all together have {:.0} %",
             at.join(", "),
             level * 100.0,
             ALPHA * 100.0
@@ -115,7 +115,7 @@ fn interim_result(
     let last = plan.at.last().copied().unwrap_or(0);
     if !plan.at.contains(&blocks) && blocks < last {
         // Not to look is what keeps the promise.
-        let words = next.map_or(String::new(), |n| format!("block {blocks} of {n} until a look"));
+        let words = next.map_or(String::new(), |n| format!("block {blocks} of {n} until a check"));
         return InterimResult { ends: false, clear: false, next, words };
     }
     let unsure: Vec<&str> = found
@@ -127,7 +127,7 @@ fn interim_result(
     let words = match (clear, next) {
         (true, _) => format!("clear after {blocks} blocks"),
         (false, Some(n)) => {
-            format!("not clear after {blocks} blocks ({}): next look after {n}", unsure.join(", "))
+            format!("not clear after {blocks} blocks ({}): next check after {n}", unsure.join(", "))
         }
         (false, None) => format!("not clear after {blocks} blocks, the most allowed"),
     };
@@ -148,8 +148,7 @@ pub fn detectable_before(blocks: u32, until_clear: Option<u32>, variation: Optio
     let known = if variation.is_some() { "as measured" } else { "not measured yet" };
     let most = until_clear.unwrap_or(blocks);
     if most < 2 {
-        return "1 block can't tell a difference: nothing is known about how much runs vary"
-            .to_owned();
+        return "1 block can't show a difference: how much runs vary is not known".to_owned();
     }
     let plan = match until_clear {
         Some(most) => look_schedule(if blocks > 1 { blocks } else { FIRST }, most),

@@ -73,7 +73,7 @@ pub(in crate::analysis) fn collect_units(
             let why =
                 found.steady.as_ref().map_or("not known whether steady", |s| s.verdict.as_str());
             format!(
-                "from whole loads, as not every load came to a steady state ({}: {why})",
+                "from whole loads, as not every load reached a steady state ({}: {why})",
                 found.title
             )
         }

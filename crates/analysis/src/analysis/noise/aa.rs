@@ -49,7 +49,7 @@ mod tests {
         assert!(unsure.contains("can't resolve 2.00 %") && unsure.contains("4 more"), "{unsure}");
         assert!(unsure.contains("Differences of 3.50 % and more"), "{unsure}");
         assert!(
-            said(ComparisonVerdict::Worse).contains("is worse: something else than the server")
+            said(ComparisonVerdict::Worse).contains("is worse: something other than the server")
         );
         assert!(aa_sentences(&[]).is_empty());
     }

@@ -88,7 +88,7 @@ pub(in super::super) fn withdraw_noisy_verdicts<'a>(
         if could_explain(one, noise) {
             one.within_noise = true;
             one.notes.push(format!(
-                "its interval says {}, but what else ran on this machine could have made that{}",
+                "its interval says {}, but other programs on this machine could have caused that{}",
                 one.verdict.as_str(),
                 if noise.is_finite() {
                     format!(": {}", format_ratio(noise.exp()))

@@ -22,7 +22,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
         let never = f64::INFINITY;
         push(
             "foreign_cpu_during",
-            "CPU used by others",
+            "CPU used by other programs",
             foreign_share(run, step, trial).map(|s| 100.0 * s),
             "%",
             [never, 3.0, 15.0],
@@ -34,7 +34,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
             stolen_share(run, step).map(|s| 100.0 * s),
             "%",
             [never, 0.5, 3.0],
-            "neighbours share this machine: measure on hardware of your own, or at another time",
+            "neighbors share this machine: measure on dedicated hardware, or at another time",
         );
         push(
             "swap_during",
@@ -58,7 +58,7 @@ pub(super) fn noise_during_loads(run: &RunRecord) -> Vec<NoiseItem> {
             clock_step_s(run, trial).map(|s| 1e3 * s),
             "ms",
             [never, 1.0, never],
-            "the clock was set: times of samples and logs don't fit each other, latencies stand",
+            "the clock was set: times of samples and logs don't match, latencies are right",
         );
     }
     found

@@ -171,8 +171,8 @@ fn sentinel_drift(
         (true, false) => HealthLevel::Note,
         (false, _) => HealthLevel::Ok,
     };
-    let remedy = "the machine itself became slower or faster meanwhile: loads before and after are \
-                  not comparable; find out why (heat, credits, neighbours) and run again";
+    let remedy = "the machine itself became slower or faster meanwhile: loads before and after \
+                  are not comparable; find out why (heat, credits, neighbors) and run again";
     let remedy = if level > HealthLevel::Ok { remedy } else { "" };
     let title = "fixed CPU work after the load by before it";
     Some(noise_item(
@@ -212,7 +212,7 @@ fn kernel_faults(
             "thermal_throttles",
             "times a core was slowed for heat",
             HealthLevel::Warn,
-            "mend the cooling, or take a lower clock",
+            "fix the cooling, or use a lower clock",
         ),
     ];
     let rise = |&(counter, id, title, level, remedy): &(_, _, _, HealthLevel, &str)| {

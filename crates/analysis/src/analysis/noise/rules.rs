@@ -28,7 +28,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: lost_time,
         bounds: [NEVER, 0.5, 5.0],
-        remedy: "others run on these cores: stop them, or measure elsewhere",
+        remedy: "other programs run on these cores: stop them, or measure elsewhere",
     },
     NoiseRule {
         id: "longest_gap",
@@ -40,7 +40,7 @@ pub(super) const RULES: &[NoiseRule] = &[
     },
     NoiseRule {
         id: "foreign_cpu",
-        title: "CPU used by others",
+        title: "CPU used by other programs",
         unit: "%",
         value: foreign_cpu,
         bounds: [NEVER, 3.0, 15.0],
@@ -52,7 +52,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: |l| Some(100.0 * l.get("gap.steal_s")? / (l.get("gap.span_ns")? / 1e9)),
         bounds: [NEVER, 0.5, 3.0],
-        remedy: "neighbours share this machine: measure on hardware of your own, or later",
+        remedy: "neighbors share this machine: measure on dedicated hardware, or later",
     },
     NoiseRule {
         id: "pressure_cpu",
@@ -60,7 +60,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: |l| l.pressure_percent("cpu"),
         bounds: [NEVER, 5.0, NEVER],
-        remedy: "something waits for a core although nothing is measured yet",
+        remedy: "something waits for a core before the measurement starts",
     },
     NoiseRule {
         id: "pressure_io",
@@ -68,8 +68,8 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: |l| l.pressure_percent("io"),
         bounds: [NEVER, 5.0, NEVER],
-        remedy: "something reads or writes although nothing is measured yet; a server flushes \
-                 after making data: let it settle",
+        remedy: "something reads or writes before the measurement starts; a server flushes after \
+                 making data: let it settle",
     },
     NoiseRule {
         id: "pressure_memory",
@@ -89,11 +89,11 @@ pub(super) const RULES: &[NoiseRule] = &[
     },
     NoiseRule {
         id: "disk_writers",
-        title: "written to disks by others",
+        title: "written to disks by other programs",
         unit: "MiB/s",
         value: disk_writers,
         bounds: [NEVER, 1.0, NEVER],
-        remedy: "somebody else writes to the disks: wait, or find out who (iotop)",
+        remedy: "another program writes to the disks: wait, or find it (iotop)",
     },
     NoiseRule {
         id: "cpu_repeats",
@@ -101,8 +101,8 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: |l| l.sentinel_spread("cpu").map(|cv| 100.0 * cv),
         bounds: [NEVER, 2.0, 10.0],
-        remedy: "the same work takes different times: clocks that change, neighbours, or credits \
-                 that run out",
+        remedy: "the same work takes different times: changing clocks, neighbors, or credits that \
+                 run out",
     },
     NoiseRule {
         id: "sync_repeats",
@@ -110,7 +110,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "%",
         value: |l| l.sentinel_spread("sync").map(|cv| 100.0 * cv),
         bounds: [NEVER, 10.0, NEVER],
-        remedy: "the disk's own times vary so much: commits will, too",
+        remedy: "the disk's times vary this much: commits will, too",
     },
     NoiseRule {
         id: "sync_time",
@@ -122,7 +122,7 @@ pub(super) const RULES: &[NoiseRule] = &[
     },
     NoiseRule {
         id: "sync_too_fast",
-        title: "flushes that no disk can do",
+        title: "flushes faster than any disk",
         unit: "",
         value: |l| median(&l.sentinel_repeats("sync")).map(|ns| f64::from(ns < SYNC_LEAST_NS)),
         bounds: [0.0, NEVER, NEVER],
@@ -143,8 +143,8 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "us",
         value: |l| l.get("ours.late_p99_ns").map(|ns| ns / 1e3),
         bounds: [100.0, 1000.0, NEVER],
-        remedy: "events begin later than they should: latencies below that say little; --precise, \
-                 or a quieter machine",
+        remedy: "events start later than due: latencies below that mean little; --precise, or a \
+                 quieter machine",
     },
     NoiseRule {
         id: "saving_governors",
@@ -168,7 +168,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "",
         value: |l| l.get("cpu.hypervisor"),
         bounds: [0.0, NEVER, NEVER],
-        remedy: "neighbours and clocks are out of sight: repeat, in alternating order",
+        remedy: "neighbors and clocks are not visible: repeat, in alternating order",
     },
     NoiseRule {
         id: "burst_class",
@@ -176,7 +176,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "",
         value: |l| l.get("cpu.burst_class"),
         bounds: [NEVER, 0.0, NEVER],
-        remedy: "it slows down once its credits are spent: take another class",
+        remedy: "it slows down once its credits are spent: use another class",
     },
     NoiseRule {
         id: "cpu_limited",
@@ -219,7 +219,7 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "arrays",
         value: |l| l.get("raid.rebuilding"),
         bounds: [NEVER, 0.0, NEVER],
-        remedy: "wait until it is through (/proc/mdstat)",
+        remedy: "wait until it is done (/proc/mdstat)",
     },
     NoiseRule {
         id: "disk_free",
@@ -235,7 +235,8 @@ pub(super) const RULES: &[NoiseRule] = &[
         unit: "",
         value: |l| l.get("disk.rotational"),
         bounds: [0.0, NEVER, NEVER],
-        remedy: "a few hundred accesses per second are all it has; virtual disks often only say so",
+        remedy: "it can do a few hundred accesses per second; virtual disks often only claim to \
+                 rotate",
     },
     NoiseRule {
         id: "cron",

@@ -183,7 +183,7 @@ fn setting_items(facts: &ServerFacts) -> Vec<ServerItem> {
     }
     if let Some(cache) = facts.variables.get("query_cache_type") {
         let on = !facts.variable_is("query_cache_type", &["OFF", "0"]);
-        let remedy = "answers may come from it, and every write takes its lock";
+        let remedy = "reads may be answered from it, and every write takes its lock";
         let (level, remedy) = if on { (HealthLevel::Note, remedy) } else { (HealthLevel::Ok, "") };
         items.push(server_item("query_cache", "query cache", level, cache.clone(), remedy));
     }

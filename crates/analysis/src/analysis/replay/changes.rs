@@ -167,7 +167,7 @@ fn note_single_runs(change: &mut MetricComparison) {
         return;
     }
     change.notes.push(
-        "batches of one run each: what differs from run to run by itself is not in the interval"
+        "batches of one run each: the interval does not cover differences from run to run"
             .to_owned(),
     );
 }

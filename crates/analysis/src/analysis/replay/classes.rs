@@ -62,8 +62,8 @@ fn excuse_round_trip(change: &mut MetricComparison, more_s: Option<f64>, floor_s
         change.verdict = ComparisonVerdict::Unsure;
         change.more_blocks = None;
         change.notes.push(format!(
-            "its median is {} longer, and the way to the server and back, with a client that \
-             waits for a CPU, may take {}: the recorded times are the server's own",
+            "its median is {} longer, and the round trip to the server, with a client that waits \
+             for a CPU, may take {}: the recorded times are the server's own",
             format_time(more_s.max(0.0)),
             format_time(floor_s)
         ));

@@ -96,7 +96,7 @@ fn what_the_way_to_the_server_may_take_is_no_change_for_the_worse() {
     // Thrice as long, but by 80 us.
     let quick = classes::replayed_class_findings(&told(40_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&quick[0]), "unsure");
-    assert!(quick[0].change.as_ref().unwrap().notes[0].contains("the way to the server"));
+    assert!(quick[0].change.as_ref().unwrap().notes[0].contains("the round trip to the server"));
     let slow = classes::replayed_class_findings(&told(400_000.0, 3.0), 0.02, None, 0.0);
     assert_eq!(verdict_of(&slow[0]), "worse");
     // A round trip of 300 us excuses that too.

@@ -69,7 +69,7 @@ fn fit_shapes(mut scaling: ScalingFinding) -> ScalingFinding {
         return scaling;
     }
     let Some(law) = fit_law(&data) else {
-        scaling.notes.push("no law is fitted: a level did nothing at all".to_owned());
+        scaling.notes.push("no law is fitted: at one level no event ended".to_owned());
         return scaling;
     };
     let rival = fit_two_lines(&data);
@@ -151,7 +151,7 @@ fn peak_refusals(
         why.push(
             match find_plateau(scaling) {
                 Some(_) => {
-                    "the rate comes to a ceiling and stays there, which is no peak: something is \
+                    "the rate reaches a ceiling and stays there, without a peak: something is \
                      used up (the server's CPU?)"
                 }
                 None => {
@@ -197,7 +197,7 @@ fn shape_notes(scaling: &ScalingFinding, law: &ScalabilityLaw) -> Vec<String> {
     if best.0 > SUPERLINEAR {
         notes.push(format!(
             "superlinear: a thread does {} of its work at the smallest level when there are {}; \
-             that is no scaling but a cache that warmed, or a machine that woke up, in between",
+             that is not scaling but a cache that warmed, or a CPU that woke up, in between",
             format_percent(best.0),
             level_text(best.1)
         ));
@@ -208,8 +208,10 @@ fn shape_notes(scaling: &ScalingFinding, law: &ScalabilityLaw) -> Vec<String> {
         );
     }
     if scaling.better == ScalingShape::Neither && scaling.points.len() < LEAST_FOR_SHAPE {
-        notes
-            .push(format!("fewer than {LEAST_FOR_SHAPE} levels don't tell the law from two lines"));
+        notes.push(format!(
+            "fewer than {LEAST_FOR_SHAPE} levels can't distinguish the law from two \
+                           lines"
+        ));
     }
     notes
 }

@@ -66,16 +66,16 @@ answers! {
          once.",
         void "";
     WARM_WAITS, "warming and the first run together took more time than the cold run",
-        "Warming included, the first run is done after {both} instead of {cold_s}: it pays when \
-         nobody waits for the warming.",
+        "Warming included, the first run is done after {both} instead of {cold_s}: it pays only \
+         if users don't wait for the warming.",
         void "";
 
     // One variant against another.
     PAIR_NONE, "nothing to compare",
         "{variant} can't be compared with {base}: {why}.";
     PAIR_ONE_RUN, "one run on each side",
-        "{variant} {amount}, in one run each: nothing is known about how much runs vary, so this \
-         is no answer.";
+        "{variant} {amount}, in one run each: how much runs vary is not known, so this is not an \
+         answer.";
     PAIR_VERDICT, "the interval lies beyond the margin",
         "{variant} {amount}, {known}: {verdict}.",
         void "{variant} {amount}, {known}.";
@@ -91,10 +91,10 @@ answers! {
          between {low} and {high}.{more}",
         void "{variant} {amount} in {runs}, and the truth may lie between {low} and {high}.";
     PAIR_NOISE, "the noise of the machine could have made the difference",
-        "{variant} {amount}, {known}, but what else ran on this machine could have made that \
+        "{variant} {amount}, {known}, but other programs on this machine could have caused that \
          ({noise}).";
     PAIR_BEYOND_NOISE, "the machine was noisy, and the whole interval lies beyond what that can do",
-        "The machine was not quiet, but that can make {noise} at most.";
+        "The machine was not quiet, but that can cause {noise} at most.";
     PAIR_BESIDE, "the metric beside the one that decides",
         "{label}: {change} ({interval}), {verdict}.",
         void "{label}: {change} ({interval}).";
@@ -114,7 +114,7 @@ answers! {
         void "In {title}, {best} against {second}: {change} (interval {interval}), {blocks}.";
     AGAINST, "several variants against the base",
         "Against {base}: {variants}.";
-    DIFFER, "several things differ that nobody asked for",
+    DIFFER, "several things differ that were not asked for",
         "{things} differ: {names}{more}.";
 
     // A variant against itself.
@@ -123,11 +123,11 @@ answers! {
          same.{seen}",
         void "In {blocks} a variant differed from itself by less than {margin}.";
     ITSELF_UNSURE, "a variant against itself is not the same for sure",
-        "This machine can't resolve {margin} in {blocks}: a variant against itself leaves it \
-         open.{more}{seen}";
+        "This machine can't resolve {margin} in {blocks}: a variant against itself is \
+         unsure.{more}{seen}";
     ITSELF_OTHER, "a variant against itself is better or worse",
-        "A variant against itself is {verdict}: something else than the server decides here, or \
-         this is the one experiment in twenty that chance makes. Run it again, then `sweat \
+        "A variant against itself is {verdict}: something other than the server decides here, or \
+         this is the one experiment in twenty that fails by chance. Run it again, then `sweat \
          doctor`.{seen}",
         void "A variant against itself is not the same here.";
 

@@ -25,18 +25,18 @@ macro_rules! caveat_texts {
 caveat_texts! {
     CUT_FAILED = "CUT" Void, "target or server failed",
         "the target or server failed{why}{loads}; what was measured until then is shown",
-        "mend it, run again";
+        "fix it and run again";
     CUT_STOPPED = "CUT" Warn, "the user stopped the run",
         "stopped by the user{why}{loads}; what was measured until then is shown",
         "let it run to its end";
     CUT_OPEN = "CUT" Warn, "the run folder was not closed",
         "not closed: still running, or killed{why}{loads}; what was measured until then is shown",
-        "wait for its end, or take it as it is";
+        "wait for its end, or use it as it is";
     CUT_LOAD = "CUT" Warn, "a load ended before its time",
         "a load did not reach its end{why}{loads}; what was measured until then is shown",
         "let it run to its end";
     DAMAGE = "DAMAGE" Warn, "files are missing, cut or changed",
-        "the run folder is not whole: {first}{more}",
+        "the run folder is not complete: {first}{more}",
         "what could be read is shown; copy the folder again if this is a copy";
     ERRORS_VOID = "ERRORS" Void, "more than 0.1 % unexpected errors in a load",
         "{failed} of {tried} events failed ({share}){most}",
@@ -72,8 +72,8 @@ caveat_texts! {
         "{unopened} of {workers} of {load} could not open a session: {why}",
         "the load had fewer workers than asked: raise max_connections, or ask for fewer";
     CLIENT_BOUND_LATE = "CLIENT-BOUND" Warn, "lateness p99 above max(100 us, 10 % of the median)",
-        "sweat itself began events late{where}: p99 {late}, response p50 {p50}",
-        "give sweat a machine or cores of its own, more workers, or `--precise`";
+        "sweat itself started events late{where}: p99 {late}, response p50 {p50}",
+        "give sweat dedicated cores or a machine, more workers, or `--precise`";
     CLIENT_BOUND_BUSY = "CLIENT-BOUND" Warn, "sweat above 80 % of a core per thread",
         "sweat's threads used {share} of a core each{where}",
         "more workers or the other engine, or several load machines: the rate measured is \
@@ -81,17 +81,17 @@ caveat_texts! {
     BEHIND = "BEHIND" Warn, "statements of a replay began more than 0.1 s after their time",
         "{share} of the statements of {load} began more than {limit} after their \
          time{from}{at_end}; the latest by {latest}",
-        "from there on the load is not the recorded one: response times hold the waiting, service \
-         times don't; look whether server or client was too slow (CLIENT-BOUND)";
+        "from there on the load is not the recorded one: response times include the waiting, \
+         service times don't; check whether server or client was too slow (CLIENT-BOUND)";
     PART_LOAD = "PART-LOAD" Warn, "a replay left records out",
         "{left_out} of {records} were not sent ({share}){writes}",
         "it is not the load that was recorded: locks, redo and flushing of writes are missing, so \
-         times under it are too kind";
+         its times are too good";
     OTHER_ROWS = "OTHER-ROWS" Warn, "statements of a replay gave another number of rows than \
          recorded",
         "{differing} of {compared} gave another number of rows than recorded ({share})",
         "the data are not those of the recording: give the target a copy from when the log \
-         begins, or heed only classes whose rows agree";
+         begins, or use only classes whose rows agree";
     BACKLOG_VOID = "BACKLOG" Void, "more than 1 % of what was due (open loop, replay at recorded \
          times) never began",
         "{share} of what was due{where} never began: {arrivals}, the oldest after waiting for \
@@ -112,12 +112,12 @@ caveat_texts! {
     ABANDONED = "ABANDONED" Warn, "events had not ended when the grace was over",
         "{events} had not ended when the load did",
         "the longest waits are missing from the percentiles: a longer `--grace`";
-    FOREIGN_CPU_VOID = "FOREIGN-CPU" Void, "others used more than 15 % of this machine's CPU \
-         during a load",
+    FOREIGN_CPU_VOID = "FOREIGN-CPU" Void, "other programs used more than 15 % of this machine's \
+                                            CPU during a load",
         "other programs used {share} of the machine's CPU during {load}",
         "stop what else runs here, then run again";
-    FOREIGN_CPU_SOME = "FOREIGN-CPU" Warn, "others used more than 3 % of this machine's CPU \
-         during a load",
+    FOREIGN_CPU_SOME = "FOREIGN-CPU" Warn, "other programs used more than 3 % of this machine's \
+                                            CPU during a load",
         "other programs used {share} of the machine's CPU during {load}",
         "stop what else runs here, then run again";
     THROTTLED = "THROTTLED" Warn, "a CPU limit kept the server from running",
@@ -189,7 +189,7 @@ caveat_texts! {
         "one run: no interval follows from it, and it is not comparable with others",
         "repeat it, in alternating order, before acting on differences of a few percent";
     ONE_RUN_SIDE = "ONE-RUN" Warn, "finished runs compared, one on a side",
-        "one run on a side: nothing is known about how much runs vary",
+        "one run on a side: how much runs vary is not known",
         "repeat both, in alternating order, at least 5 times, or let `sweat run` do it";
     SIDE_EFFECT = "SIDE-EFFECT" Warn, "a setting moved another one with it, or the server rounded \
          it",
@@ -198,7 +198,7 @@ caveat_texts! {
          with the answer";
     CONFOUNDED_PLAN = "CONFOUNDED" Note, "the plan changes several settings at once",
         "`{variant}` changes {things} at once: {names}",
-        "the difference is that of all together; a way for each would tell them apart";
+        "the difference is that of all together; a variant for each would separate them";
     CONFOUNDED_RUNS = "CONFOUNDED" Warn, "finished runs differ in several things at once",
         "{things} differ: {names}{more}",
         "which of them made the difference can't be told: change one at a time";
@@ -209,14 +209,14 @@ caveat_texts! {
         "samples missing: {probes}",
         "what these probes would have shown is unknown, not zero; grant what they need";
     TWO_CLOCKS = "TWO-CLOCKS" Note, "a replay is compared with recorded times",
-        "recorded times were taken by the server, replayed ones by the client: those include the \
-         way there and back{round_trip}",
+        "the server took the recorded times, the client the replayed ones, which include the \
+         round trip{round_trip}",
         "a class whose median is longer by no more than that is not called slower; to compare two \
          states of a server replay on both and compare the replays";
     WHOLE_SECONDS = "WHOLE-SECONDS" Note, "the log tells to the second only when statements began",
         "the log tells when statements began to within {time}, as MariaDB's does: inside that the \
          schedule is inferred from the order of the records",
-        "bursts within a second may be other than they were; rates per second hold";
+        "bursts within a second may differ from the original; rates per second are right";
     SAME_HOST = "SAME-HOST" Note, "server and sweat share the machine",
         "the server ({address}) and sweat share this machine{split}",
         "for absolute figures run sweat on another machine; ratios inside this run hold better";
@@ -227,17 +227,17 @@ caveat_texts! {
         "the percentiles leave these stops out: offer a fixed rate (`--rate`) to see what users \
          would feel";
     CLOSED_LOOP = "CLOSED-LOOP" Note, "a closed loop, other than one that sets a scale",
-        "closed loop: waiting hides stalls, so the high percentiles are too kind",
+        "closed loop: waiting hides stalls, so the high percentiles are too good",
         "for latency as users feel it, offer a fixed rate (`--rate`)";
     DURABILITY = "DURABILITY" Note, "settings let a crash lose commits",
         "relaxed: {settings}",
         "compare writes only with servers that relax the same";
-    DEFAULTS = "DEFAULTS" Note, "pool, redo log or I/O budget that nobody has set",
+    DEFAULTS = "DEFAULTS" Note, "pool, redo log or I/O budget left at their defaults",
         "at their defaults: {settings}",
         "a default is a choice, too: set what production sets";
     DATA_DIST_EVEN = "DATA-DIST" Note, "all keys come equally often",
         "the hottest 1 % of the keys take {share} of the accesses: uniform",
-        "applications have hot keys, which caches like: compare with `--rand-type=zipfian`";
+        "applications have hot keys, which helps caches: compare with `--rand-type=zipfian`";
     DATA_DIST = "DATA-DIST" Note, "the load draws its keys from a distribution",
         "the hottest 1 % of the keys take {share} of the accesses",
         "compare with what production shows: caches and locks depend on it";
@@ -248,7 +248,7 @@ caveat_texts! {
         "the sweep has one level only, {axis}={value}: it says nothing about scaling",
         "give several levels, at least six for a law: threads=1..64";
     ONE_USER = "ONE-USER" Note, "one session in a closed loop",
-        "one session, so nothing ever waits for another one",
+        "one session, so events never wait for each other",
         "applications have many: `--threads`, and `sweat sweep threads=1,2,4..` for how it scales";
     THINK_OFF = "THINK" Warn, "workers and rate x (response + think time) are more than 10 % apart",
         "{load}: N = X (R + Z): {workers}, {rate} events/s x ({response} + {think} think time) = \

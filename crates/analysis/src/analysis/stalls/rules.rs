@@ -83,25 +83,25 @@ pub(super) const RULES: &[CauseRule] = &[
     cause_rule(
         "DEVICE",
         "everything waited for the disk",
-        "see what else writes there; a device with steady latency",
+        "find what else writes there; use a device with steady latency",
         &[Faster { counters: &["pressure.io.full_us"], times: 4.0, least: 300_000.0 }],
     ),
     cause_rule(
         "STEAL",
         "the hypervisor took the CPU away",
-        "a machine whose CPUs are its own",
+        "a machine with dedicated CPUs",
         &[Faster { counters: &["cpu.steal_s"], times: 4.0, least: 0.1 }],
     ),
     cause_rule(
         "NO-CPU",
-        "the server's threads waited for a CPU that others used",
+        "the server's threads waited for a CPU that other programs used",
         "stop what else runs there",
         &[Faster { counters: &["process.threads_waited_for_cpu_s"], times: 3.0, least: 0.8 }],
     ),
     cause_rule(
         "FROZEN",
-        "the server's process did nothing: stopped, or all of its threads waited",
-        "see who stopped it: a debugger, a snapshot, a container limit, a dead disk",
+        "the server's process was idle: stopped, or all of its threads waited",
+        "find what stopped it: a debugger, a snapshot, a container limit, a dead disk",
         &[Idle { counters: &["process.cpu_user_s + process.cpu_system_s"], share: 0.15 }],
     ),
 ];

@@ -95,13 +95,13 @@ fn group_notes(run: &RunRecord, own: &[&WaitFinding]) -> Vec<String> {
         notes.push(format!("rows of {} of the waits were read", shown(read)));
     }
     if let Some(top) = range(&|f| f.top_share).filter(|top| top.1 >= HEAVY) {
-        notes.push(format!("the longest 0.1 % of the waits carry {} of all waiting", shown(top)));
+        notes.push(format!("the longest 0.1 % of the waits are {} of all waiting", shown(top)));
     }
     let above = own.iter().filter(|f| f.average_s > f.p99_s && f.p99_s.is_some()).count();
     if above > 0 {
         notes.push(format!(
-            "in {} of {} the mean is above the 99th percentile: a few waits were long because who \
-             held the lock had lost its CPU",
+            "in {} of {} the mean is above the 99th percentile: a few waits were long because the \
+             holder of the lock had lost its CPU",
             above,
             format_plural(own.len() as u64, "load", "loads")
         ));
