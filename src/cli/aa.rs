@@ -19,12 +19,12 @@ const NAMES: [&str; 2] = ["a", "a-again"];
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("aa"))
-        .about("Run a plan against itself: what can this machine tell apart?")
+        .about("Run a plan against itself: which differences can this machine resolve?")
         .long_about(
-            "Run a plan against itself: its base variant twice, as two variants, in blocks.\n\nThe \
-             answer must be `same`. Where it is `unsure`, this machine can't resolve the plan's \
-             margin in so many blocks; where it is `better` or `worse` (1 of 20 by chance), \
-             something else than the server decides.",
+            "Run a plan against itself: its base variant twice, as two variants, in \
+             blocks.\n\nThe answer should be `same`. `unsure` means that this machine can't \
+             resolve the plan's margin in this many blocks; `better` or `worse` (1 of 20 by \
+             chance), that something other than the server decides.",
         )
         .after_help(
             "Examples:\n  sweat aa docs/plans/flush-log.toml\n  \

@@ -167,7 +167,7 @@ fn prepare_or_cleanup(
         TargetPlan::None => None,
         TargetPlan::Sandbox(_) => {
             return Err(HintedError {
-                why: format!("{what} in a throw-away server would be lost with it"),
+                why: format!("a throw-away server would take this with it: {what}"),
                 hint: "leave out --sandbox, or run the load, which prepares by itself".to_owned(),
             }
             .into());

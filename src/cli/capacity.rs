@@ -35,9 +35,9 @@ pub(super) fn command() -> Command {
     .about("Find the highest rate at which objectives hold")
     .override_usage("sweat capacity --slo 'p99<20ms' WORKLOAD [OPTIONS]")
     .after_help(format!(
-        "A closed loop sets the scale, an almost unloaded step the floor; then rates rise until \
-         an objective fails, a bisection closes in, and a long step confirms.\n\
-         Exit code 0: a rate is confirmed; 1: none is, or the objective is at the unloaded \
+        "A closed loop sets the scale and an almost unloaded step the floor. Then rates rise \
+         until an objective fails, a bisection narrows the range, and a long step confirms.\nExit \
+         code 0: a rate is confirmed; 1: none is, or the objective is at the unloaded \
          latency.\n\n{EXAMPLES}"
     ))
 }
@@ -53,7 +53,7 @@ fn add_search_flags(command: Command) -> Command {
             .help("What shall hold: 'p99<20ms', 'p99.9<100ms', 'errors<0.1%'"),
         time("confirm", "How long the last step confirms [default: 5m]"),
         time("step-time", "Longest step of the search [default: 60s]"),
-        time("settle", "Time at the begin of each step that does not count [default: 3s]"),
+        time("settle", "Time at the start of each step that does not count [default: 3s]"),
     ])
 }
 
@@ -93,7 +93,7 @@ fn plan_from_args(
             mistakes.push(
                 Mistake::new(
                     format!("--{name}"),
-                    format!("`{text}` is no time of at least {} s", least.as_secs()),
+                    format!("`{text}` is not a time of at least {} s", least.as_secs()),
                 )
                 .hint("as in 20s"),
             );
@@ -129,9 +129,9 @@ fn parse_objective(text: &str) -> Result<Objective, Mistake> {
     if objective.metric == Metric::Rate || !objective.is_upper_bound() {
         return Err(Mistake::new(
             format!("--slo {text}"),
-            "the highest rate is what is searched for",
+            "the highest rate is what the search finds",
         )
-        .hint("name what shall stay low, as in 'p99<20ms' or 'errors<0.1%'"));
+        .hint("name what must stay low, as in 'p99<20ms' or 'errors<0.1%'"));
     }
     Ok(objective)
 }

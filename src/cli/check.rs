@@ -22,7 +22,7 @@ const FILES: &[(&str, &str, &str)] = &[
     (
         "markdown",
         "markdown",
-        "Write a summary as Markdown; the file of GitHub's step summary grows",
+        "Write a summary as Markdown; appends to the file of GitHub's step summary",
     ),
     ("openmetrics", "openmetrics", "Write the numbers as OpenMetrics, for a textfile collector"),
 ];
@@ -33,14 +33,13 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 pub(super) fn add_check_flags(mut command: Command) -> Command {
     command = command.args([
         value_flag("check", "CHECK").action(ArgAction::Append).help_heading("Checks").help(
-            "What must hold, else exit code 1, or 5 if it can't be told: 'p99 < 20ms', \
-                     'errors < 0.1%', \
-                     'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', \
-                     'p99 < 20ms for 95% of seconds'",
+            "What must hold, otherwise exit code 1, or 5 if unsure: 'p99 < 20ms', 'errors < \
+             0.1%', 'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', 'p99 < 20ms for \
+             95% of seconds'",
         ),
         value_flag("base", "RUN")
             .help_heading("Checks")
-            .help("The run that checks with `of base` mean"),
+            .help("Baseline run for checks with `of base`"),
     ]);
     for (name, _, help) in FILES {
         let arg = value_flag(*name, "FILE").help(*help);
@@ -84,7 +83,7 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
             if let Err(e) = OpenOptions::new().create(true).append(true).open(&path) {
                 mistakes.push(
                     Mistake::new(format!("--{name} {path}"), e.to_string())
-                        .hint("name a file in a folder that is there"),
+                        .hint("name a file in an existing folder"),
                 );
             }
         }

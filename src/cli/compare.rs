@@ -28,26 +28,24 @@ pub(super) fn command() -> Command {
             positional_arg("run", "RUN")
                 .num_args(1..)
                 .required(true)
-                .help("Folders of the runs that are compared, all of the same thing, or `latest`"),
+                .help("Run folders to compare, repeats of one experiment, or `latest`"),
             value_flag("base", "RUN")
                 .num_args(1..)
                 .action(ArgAction::Append)
                 .required(true)
-                .help("Folders of the runs they are compared with"),
+                .help("Run folders to compare them with"),
             value_flag("metric", "METRIC")
                 .default_value("events_per_s")
                 .help("What decides: events_per_s, p50, p95, p99, p99.9, mean, server_cpu_us, ..."),
             value_flag("margin", "SHARE")
                 .default_value("2%")
                 .help("Differences below this don't matter"),
-            switch_flag("paired").help(
-                "The first run belongs to the first of the base, the second to the second, ...: \
-             they ran in turns",
-            ),
-            switch_flag("force").help("Compare even if workload, load or data are not the same"),
+            switch_flag("paired")
+                .help("Pair the first run with the first of the base, and so on: they alternated"),
+            switch_flag("force").help("Compare even if workload, load or data differ"),
             present::verbose_flag(),
             switch_flag("strict")
-                .help("Exit with 4 if the runs can't carry the claim, with 5 if they don't tell"),
+                .help("Exit with 4 if the runs are void, with 5 if the answer is unsure"),
         ])
         .after_help(
             "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, \
@@ -65,7 +63,7 @@ fn add_output_flags(command: Command) -> Command {
         value_flag("format", "FORMAT")
             .value_parser(PossibleValuesParser::new(names))
             .default_value("text")
-            .help("How to show it"),
+            .help("Output format"),
         value_flag("output", "FILE").short('o').help("Write to a file instead of standard output"),
         value_flag("runs-dir", "DIR").default_value("runs").help("Where run folders are"),
     ])
@@ -136,13 +134,17 @@ fn parse_sides(
     }
     let margin = parse_share(text("margin")).ok().filter(|share| (0.0..1.0).contains(share));
     if margin.is_none() {
-        let why = format!("{} is no share below 100 %", text("margin"));
+        let why = format!("{} is not a share below 100 %", text("margin"));
         mistake("--margin", why, "write 2% or 0.02".to_owned());
     }
     let paired = args.get_flag("paired");
     if paired && others != bases {
         let why = format!("{others} runs can't be paired with {bases}");
-        mistake("--paired", why, "name as many on both sides, in the order they ran".to_owned());
+        mistake(
+            "--paired",
+            why,
+            "name the same number on both sides, in the order they ran".to_owned(),
+        );
     }
     match (metric, margin) {
         (Some(metric), Some(margin)) if mistakes.is_empty() => {
@@ -168,13 +170,13 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
         };
         let variants: BTreeSet<&str> = run.trials.iter().map(|t| t.variant.as_str()).collect();
         let name = dir.display();
-        let open = "the run was cut, or is still running".to_owned();
+        let open = "the run was interrupted, or is still running".to_owned();
         let is_open = run.meta.state == RunState::Running;
         if let Some(damage) = run.damage.first().or(is_open.then_some(&open)) {
             mistake(
                 format!("{name} is not whole: {damage}"),
-                "compare whole runs; copy the folder again if this is a copy, `sweat report` \
-                 shows what is left of it",
+                "compare complete runs; if this is a copy, copy the folder again; `sweat report` \
+                 shows what can be read",
             );
         } else if variants.is_empty() {
             mistake(
@@ -189,7 +191,7 @@ fn read_runs(place: &str, dirs: &[PathBuf]) -> anyhow::Result<Vec<RunRecord>> {
                     variants.len(),
                     variants.join(", ")
                 ),
-                "its report has their comparison: sweat report",
+                "its report compares them: sweat report",
             );
         } else {
             runs.push(run);
@@ -218,7 +220,7 @@ fn check_same_experiment(differences: &[SetupDifference]) -> anyhow::Result<()> 
                 format!("{} {}", d.kind.as_str(), d.name),
                 format!("the base has {}, the other {}: not the same experiment", d.base, d.other),
             )
-            .hint("compare runs that did the same; --force compares these all the same")
+            .hint("compare runs that did the same; --force compares these anyway")
         })
         .collect();
     Ok(Mistakes::check(mistakes)?)

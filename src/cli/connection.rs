@@ -23,7 +23,7 @@ const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
     ("user", Some('u'), "USER", "Account"),
     ("socket", Some('S'), "PATH", "Unix socket"),
     ("database", Some('D'), "NAME", "Database"),
-    ("protocol", None, "tcp|socket", "Forces the way to connect"),
+    ("protocol", None, "tcp|socket", "Connect by tcp or socket"),
     ("ssl-mode", None, "MODE", "disabled, preferred, required, verify_ca or verify_identity"),
     ("ssl-ca", None, "FILE", "Certificate authority, PEM"),
     ("ssl-capath", None, "DIR", "Folder of certificate authorities, PEM"),
@@ -34,22 +34,22 @@ const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
         "control-timeout",
         None,
         "SECONDS",
-        "Time to wait for an answer beside the load [default: 30]",
+        "Time to wait for an answer outside the load [default: 30]",
     ),
     ("server-public-key-path", None, "FILE", "The server's RSA key"),
 ];
 
 /// Flags without a value that go into the address: name, help.
 const SWITCHES: &[(&str, &str)] = &[
-    ("get-server-public-key", "Fetch the server's RSA key where there is no TLS"),
+    ("get-server-public-key", "Fetch the server's RSA key if there is no TLS"),
     ("enable-cleartext-plugin", "Allow sending the password in clear text"),
 ];
 
 /// Flags that say which option files are read: name, value, help.
 const FILE_FLAGS: &[(&str, Option<&str>, &str)] = &[
     ("defaults-file", Some("FILE"), "Read only this option file"),
-    ("defaults-extra-file", Some("FILE"), "Read this option file too"),
-    ("defaults-group-suffix", Some("TEXT"), "Read also groups with this at their end"),
+    ("defaults-extra-file", Some("FILE"), "Also read this option file"),
+    ("defaults-group-suffix", Some("TEXT"), "Also read groups with this suffix"),
     ("no-defaults", None, "Read no option files"),
     ("login-path", Some("NAME"), "Read this group of ~/.mylogin.cnf"),
     ("no-login-paths", None, "Don't read ~/.mylogin.cnf"),
@@ -118,7 +118,7 @@ pub(super) fn add_sandbox_flags(command: Command) -> Command {
             value_flag("set", "NAME=VALUE")
                 .action(ArgAction::Append)
                 .requires("sandbox")
-                .help("One of its settings; may be repeated"),
+                .help("One of its settings; repeatable"),
             value_flag("pool", "SIZE").requires("sandbox").help("Its buffer pool, as in 256M"),
         ]
         .map(with),

@@ -29,18 +29,17 @@ pub(super) fn command() -> Command {
     let command = Command::new("demo")
         .about("Show what a warm buffer pool is worth, on a throw-away server")
         .long_about(
-            "Show what a warm buffer pool is worth, on a throw-away server.\n\n\
-             Makes a table, looks up rows of it by an indexed string, and does so again \
-             after each of four beginnings: \
-             cold, warmed by a scan of all indexes, warmed by the scan that mysql-warmup \
-             makes, warmed by the \
-             server's own list of pages. Each begins with a restart that is shown to be cold.",
+            "Show what a warm buffer pool is worth, on a throw-away server.\n\nMakes a table, \
+             looks up rows of it by an indexed string, and does so again after four different \
+             starts: cold, warmed by a scan of all indexes, warmed by mysql-warmup's scan, warmed \
+             by the server's own list of pages. Each starts with a restart that is verified to be \
+             cold.",
         )
         .args([
             switch_flag("quick").help("A smaller pool and table: under 40 seconds"),
             switch_flag("dry-run").help("Print the steps and do nothing"),
-            switch_flag("quiet").help("Show nothing but the summary").short('q'),
-            switch_flag("plain").help("No line that is written over, also on a terminal"),
+            switch_flag("quiet").help("Show only the summary").short('q'),
+            switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
         ])
         .after_help(
             "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size \
@@ -58,7 +57,7 @@ pub(super) fn command() -> Command {
                 .default_value("20000")
                 .help("How many different rows are looked up"),
             value_flag("server", "PATH")
-                .help("The server program [default: mariadbd or mysqld, where it is found]"),
+                .help("The server program [default: the mariadbd or mysqld found]"),
             value_flag("seed", "N").default_value("1").help("Seed of data and lookups"),
             value_flag("runs-dir", "DIR").default_value("runs").help("Where the run's folder goes"),
         ]),
@@ -89,7 +88,7 @@ fn parse_args(args: &ArgMatches) -> Result<DemoOptions, Mistakes> {
     let pool_bytes = reader.read_bytes("pool", "the pool can't be a multiple of itself");
     let size = reader.read_value("size", str::parse::<ByteSize>);
     if rows.is_some() && args.contains_id("size") {
-        let why = "--size says how large the table is already";
+        let why = "--size already sets the size of the table";
         reader.add_mistake(Mistake::new("--rows", why));
     }
     let (server, runs_dir) = (reader.path("server"), reader.path("runs-dir"));

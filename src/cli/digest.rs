@@ -26,32 +26,30 @@ const NAMED: usize = 5;
 pub(super) fn command() -> Command {
     let formats: Vec<&str> = STATEMENT_FORMATS.iter().map(|(name, _)| *name).collect();
     Command::new("digest")
-        .about("Show what kinds of statements a slow or general log holds, and what they cost")
+        .about("Show which statements a slow or general log holds, and what they cost")
         .args([
             positional_arg("log", "LOG")
                 .action(ArgAction::Append)
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Logs, also packed by gzip or zstd; folders of them; - for standard input"),
+                .help("Logs, also compressed by gzip or zstd; folders; - for standard input"),
             value_flag("limit", "N")
                 .default_value("20")
                 .value_parser(clap::value_parser!(u32).range(1..))
-                .help("Classes to show, those that took most time first"),
+                .help("Classes to show, most expensive first"),
             value_flag("format", "FORMAT")
                 .default_value("text")
                 .value_parser(PossibleValuesParser::new(formats))
-                .help("How to show them"),
+                .help("Output format"),
             switch_flag("quiet").short('q').help("No progress line"),
         ])
         .after_help(
-            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server; which it \
-             is, is seen\nfrom the log. Statements that differ only in literals are one class. \
+            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server, and \
+             recognizes\nwhich it is. Statements that differ only in literals are one class. \
              Passwords in statements\nare hidden, other literals are not: the example of a class \
-             may hold data.\n\n\
-             Examples:\n  \
-             sweat digest /var/log/mysql/slow.log\n  \
-             sweat digest --limit=50 --format=html logs/ > statements.html\n  \
-             ssh db1 cat /var/log/mysql/slow.log | sweat digest -",
+             may contain data.\n\nExamples:\n  sweat digest /var/log/mysql/slow.log\n  sweat \
+             digest --limit=50 --format=html logs/ > statements.html\n  ssh db1 cat \
+             /var/log/mysql/slow.log | sweat digest -",
         )
 }
 
@@ -242,19 +240,19 @@ fn reading_notes(reading: &DigestReader<'_>, has_times: bool) -> Vec<String> {
         }
     }
     for path in &reading.others {
-        notes.push(format!("{}: no slow log and no general log, left out", path.display()));
+        notes.push(format!("{}: neither a slow log nor a general log, left out", path.display()));
     }
     if let Some(broken) = &reading.broken {
         notes.push(format!("not all was read: {broken}"));
     }
     if !has_times && reading.has_general {
-        notes.push("a general log has no times: classes stand by their count".to_owned());
+        notes.push("a general log has no times: classes are sorted by count".to_owned());
     }
     if reading.tallies.iter().all(|(_, tally)| tally.records == 0) && reading.bytes > 0 {
         notes.push("no record in it".to_owned());
     }
     if reading.context.stop.is_set() {
-        notes.push("interrupted: only what was read so far".to_owned());
+        notes.push("interrupted: this is what was read so far".to_owned());
     }
     notes
 }
@@ -274,8 +272,8 @@ fn count_notes(reading: &DigestReader<'_>) -> Vec<String> {
         ),
         (
             sum(|t| t.suspect),
-            "records are only possible: they follow one of those, or a begin that was cut, and \
-             may be text in a literal; a slow log that tells rows sent or errors would prove it",
+            "records are only possible: they follow one of those, or a truncated start, and may \
+             be text in a literal; a slow log with rows sent or errors would prove it",
         ),
         (
             sum(|t| t.imitates),

@@ -27,22 +27,22 @@ const BLOCKS: [u32; 3] = [5, 10, 20];
 
 pub(super) fn command() -> Command {
     let command = Command::new("doctor")
-        .about("Say what this machine can resolve, and what stands in the way")
+        .about("Show which differences this machine can resolve, and what limits it")
         .long_about(
-            "Say what this machine can resolve, and what stands in the way: lost time, other \
-             programs, clocks, memory, disks; how alike the same work is each time; how fast and \
+            "Show which differences this machine can resolve, and what limits it: lost time, \
+             other programs, clocks, memory, disks; how much the same work varies; how fast and \
              how late sweat itself is. With a server: its limits, durability, data and pool, and \
-             what probes may not see. Changes nothing. Takes about ten seconds.",
+             what probes can't see. Changes nothing. Takes about ten seconds.",
         )
         .args([
             value_flag("dir", "DIR")
                 .default_value(".")
-                .help("Where flushed writes are timed: the disk that matters"),
-            switch_flag("quick").help("A glance of two seconds instead: coarse"),
+                .help("Folder on the disk that matters, to time flushed writes"),
+            switch_flag("quick").help("Check for two seconds only: coarse"),
             switch_flag("json").help("Print JSON"),
-            switch_flag("strict").help("End with exit code 4 if anything would void a run"),
-            switch_flag("quiet").help("No line about what goes on").short('q'),
-            switch_flag("plain").help("No line that is written over, also on a terminal"),
+            switch_flag("strict").help("Exit with 4 if anything would void a run"),
+            switch_flag("quiet").help("No progress line").short('q'),
+            switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
         ])
         .after_help(
             "Examples:\n  sweat doctor\n  sweat doctor --dir /var/lib/mysql --strict\n  \
@@ -54,7 +54,7 @@ pub(super) fn command() -> Command {
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
     let dir = PathBuf::from(args.get_one::<String>("dir").expect("it has a default"));
     if !dir.is_dir() {
-        let why = format!("{} is no folder", dir.display());
+        let why = format!("{} is not a folder", dir.display());
         return Err(Mistake::new("--dir", why).into());
     }
     let target = match connection::is_server_named(args) {

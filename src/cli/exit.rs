@@ -95,8 +95,8 @@ pub(super) fn report_result(
 fn report_usage_error(error: &clap::Error, context: &CliContext) -> CommandOutcome {
     if is_misplaced_password(error, &context.password) {
         context.print_message(
-            "error: there is no place for the word behind -p\n\
-             hint: a password follows without a blank, as in -pPASSWORD; -p alone asks for it",
+            "error: unexpected argument after -p\nhint: attach the password without a blank, as \
+             in -pPASSWORD; -p alone asks for it",
         );
         return CommandOutcome::Usage;
     }

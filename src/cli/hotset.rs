@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "hotset";
 pub(super) fn command() -> Command {
     Command::new(NAME)
         .about(
-            "Save what is hot in a server's pool, and bring it to another or back after a restart",
+            "Save what is hot in a server's pool, and load it on another server or after a restart",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -30,7 +30,7 @@ pub(super) fn command() -> Command {
         .subcommand(
             strategy_command(&warm::hotset::HotSetStrategy)
                 .name("load")
-                .about("Bring a saved hot set to a server, the hottest first")
+                .about("Load a saved hot set on a server, hottest pages first")
                 .after_help(
                     "Examples:\n  \
                      sweat warm hotset load hot.zst -S /run/mysqld/mysqld.sock\n  \

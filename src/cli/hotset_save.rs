@@ -21,32 +21,32 @@ use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
 
 pub(super) fn command() -> Command {
     let command = Command::new("save")
-        .about("Take what is hot in a server's pool, the hottest first")
+        .about("Save what is hot in a server's pool, hottest pages first")
         .args([
             positional_arg("file", "FILE")
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Where to write it; packed if its name ends in .zst"),
+                .help("Where to write it; compressed if its name ends in .zst"),
             positional_arg("choice", "DATABASE[.TABLE]")
                 .action(ArgAction::Append)
-                .help("What to take; everything of the users without it"),
+                .help("What to save [default: all user databases]"),
             value_flag("top", "SHARE")
                 .help("Only the hottest share of the pages, as in 50%")
                 .conflicts_with("pages"),
             value_flag("pages", "N")
-                .help("Only so many pages, the hottest")
+                .help("Only this many pages, the hottest")
                 .value_parser(clap::value_parser!(u64).range(1..)),
             value_flag("datadir", "PATH")
                 .help("A copy of the server's data folder, to read keys from")
                 .value_parser(clap::value_parser!(PathBuf)),
             value_flag("watch", "TIME")
-                .help("How long to count accesses to pages per second; 0 for not")
+                .help("How long to count accesses to pages per second; 0 to skip it")
                 .default_value("1s"),
             value_flag("range-pages", "N")
                 .help("Most pages of one key range: fewer keep the order better")
                 .value_parser(clap::value_parser!(u64).range(1..))
                 .default_value("64"),
-            switch_flag("yes").help("Look at the pool even where it is larger than 32 GiB"),
+            switch_flag("yes").help("Read the pool even if it is larger than 32 GiB"),
         ]);
     add_common_flags(command).after_help(
         "Examples:\n  \
@@ -96,7 +96,7 @@ fn parse_plan(args: &ArgMatches) -> anyhow::Result<SavePlan> {
         (Some(text), None) => match parse_percent(text) {
             Some(share) => SaveLimit::Share(share),
             None => {
-                let why = format!("`{text}` is no share above 0 and up to 100 %");
+                let why = format!("`{text}` is not a share above 0 and up to 100 %");
                 mistakes.push(mistake("--top", why, "as in --top 50%"));
                 SaveLimit::All
             }
@@ -131,19 +131,16 @@ fn confirm_cost(target: &Target, args: &ArgMatches, context: &CliContext) -> any
         let mistake = Mistake::new(
             "hotset save",
             format!(
-                "the pool has {}: a look at its LRU list takes the server about {seconds:.0} s, \
-                 and holds up what reads from disk meanwhile",
+                "the pool has {}: reading its LRU list takes the server about {seconds:.0} s, and \
+                 delays disk reads meanwhile",
                 show_bytes(bytes)
             ),
         )
-        .hint("say --yes if that is fine");
+        .hint("add --yes to allow that");
         return Err(mistake.into());
     }
     if seconds >= 0.5 && !args.get_flag("quiet") {
-        context.print_message(&format!(
-            "the look at {} takes about {seconds:.1} s",
-            show_bytes(bytes)
-        ));
+        context.print_message(&format!("reading {} takes about {seconds:.1} s", show_bytes(bytes)));
     }
     Ok(())
 }
@@ -165,7 +162,7 @@ fn saved_text(saved: &SaveOutcome, name: &str, bytes: u64) -> String {
         show_bytes(bytes),
     );
     text += &format!(
-        "the look at the pool took {:.2} s, the keys {:.2} s and {} pages of the files\n",
+        "reading the pool took {:.2} s, the keys {:.2} s and {} pages of the files\n",
         saved.look_seconds,
         saved.keys_seconds,
         group_digits(saved.pages_read)

@@ -20,7 +20,7 @@ const LONGEST: usize = 64 << 10;
 /// # Errors
 /// Why the bytes are no login path file.
 pub(super) fn decode_login_file(bytes: &[u8]) -> Result<String, String> {
-    let short = || "it is cut short".to_owned();
+    let short = || "it is truncated".to_owned();
     let key_bytes = bytes.get(UNUSED..UNUSED + KEY).ok_or_else(short)?;
     let mut key = [0; BLOCK];
     for (i, byte) in key_bytes.iter().enumerate() {
@@ -33,13 +33,13 @@ pub(super) fn decode_login_file(bytes: &[u8]) -> Result<String, String> {
         let (length, after) = rest.split_first_chunk::<4>().ok_or_else(short)?;
         let length = u32::from_le_bytes(*length) as usize;
         if length == 0 || length % BLOCK != 0 || length > LONGEST {
-            return Err("it is no login path file".to_owned());
+            return Err("it is not a login path file".to_owned());
         }
         let line = after.get(..length).ok_or_else(short)?;
         text.extend(decode_line(&cipher, line)?);
         rest = &after[length..];
     }
-    String::from_utf8(text).map_err(|_| "it holds no text".to_owned())
+    String::from_utf8(text).map_err(|_| "it does not contain text".to_owned())
 }
 
 fn decode_line(cipher: &Aes128, line: &[u8]) -> Result<Vec<u8>, String> {

@@ -102,7 +102,7 @@ pub fn command_names() -> Vec<&'static str> {
 fn root_command() -> Command {
     let mut program = Command::new("sweat")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Brings a MySQL or MariaDB server to temperature, and measures it honestly")
+        .about("Load test, warm up, replay and compare MySQL and MariaDB servers")
         .disable_help_flag(true)
         .subcommand_required(true)
         .arg_required_else_help(true)

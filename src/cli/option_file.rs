@@ -115,7 +115,7 @@ fn read_file(
         }
     };
     if fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o002 != 0) {
-        let warning = format!("{}: passed over, since everybody may write to it", path.display());
+        let warning = format!("{}: skipped, because everyone may write to it", path.display());
         findings.warnings.push(warning);
         return;
     }
@@ -156,7 +156,7 @@ fn take_options(
                 }
             }
             OptionFileLine::Wrong(why) => {
-                let hint = Some("a line is [group], name=value, or begins with #".to_owned());
+                let hint = Some("a line is [group], name=value, or starts with #".to_owned());
                 findings.mistakes.push(Mistake::new(place, why).maybe_hint(hint));
             }
         }

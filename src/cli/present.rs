@@ -19,12 +19,12 @@ pub(super) fn add_present_flags(command: Command) -> Command {
         value_flag("format", "FORMAT")
             .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
             .default_value("text")
-            .help("Format of the summary"),
+            .help("Output format of the summary"),
         verbose_flag(),
-        switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"),
-        value_flag("allow", "ID").action(ArgAction::Append).help(
-            "A caveat that is known: it is counted, voids nothing, and stays in the run's record",
-        ),
+        switch_flag("strict").help("Exit with 4 if the run is void"),
+        value_flag("allow", "ID")
+            .action(ArgAction::Append)
+            .help("Accept this caveat: still reported, but it does not void the run"),
     ])
 }
 

@@ -22,18 +22,21 @@ use super::warm::ASK_ABOVE_BYTES;
 /// The words that ask for it.
 pub(super) fn add_readiness_flags(command: Command) -> Command {
     command.args([
-        value_flag("hotset", "FILE").help("Say how much of this hot set is in the pool, by index"),
+        value_flag("hotset", "FILE").help("Show how much of this hot set is in the pool, by index"),
         value_flag("budget", "READS")
             .value_parser(clap::value_parser!(f64))
             .requires("hotset")
-            .help("Most extra reads from disk per second after a failover; exit code 1 beyond"),
+            .help(
+                "Extra disk reads per second after a failover that are acceptable; exit code 1 \
+                   above",
+            ),
         value_flag("accesses", "N")
             .value_parser(clap::value_parser!(f64))
             .requires("hotset")
-            .help("Accesses to pages per second to expect, instead of the hot set's own"),
+            .help("Expected accesses to pages per second, instead of those in the hot set"),
         switch_flag("no-rows")
             .requires("hotset")
-            .help("Read no rows where page numbers differ: an index is taken for as warm as full"),
+            .help("Skip row reads if page numbers differ; treat cached pages as warm"),
     ])
 }
 
@@ -62,8 +65,8 @@ pub(super) fn run(
     let pages = pool.total_bytes() <= ASK_ABOVE_BYTES || args.get_flag("yes");
     if !pages {
         notes.push(format!(
-            "pages are not told apart: that would take the server about {:.0} s; --yes has it do \
-             that",
+            "pages are not checked one by one: that would take the server about {:.0} s; add \
+             --yes to do it",
             estimate_seconds(pool)
         ));
     }

@@ -28,29 +28,29 @@ pub(super) fn command() -> Command {
     let command = Command::new(KIND)
         .about("Send recorded traffic again, and compare with what was recorded")
         .long_about(
-            "Send the traffic of slow or general logs again: one session per recorded session, its \
-             statements in their order and at their times. Without words to the contrary only \
-             what reads is sent, inside read-only transactions.",
+            "Send the traffic of slow or general logs again: one session per recorded session, \
+             its statements in their order and at their times. By default only reads are sent, \
+             inside read-only transactions.",
         )
         .args([
             positional_arg("log", "LOG")
                 .action(ArgAction::Append)
                 .required_unless_present("plan")
-                .help("Logs, also packed; folders of them; - for standard input"),
-            switch_flag("dry-run")
-                .help("Say what would be sent and what not, by class and by reason; no server"),
-            value_flag("speed", "xN").help("So many times as fast as recorded [default: x1]"),
+                .help("Logs, also compressed; folders; - for standard input"),
+            switch_flag("dry-run").help(
+                "Show what would be sent and what not, by class and by reason; needs no \
+                       server",
+            ),
+            value_flag("speed", "xN").help("Speed relative to the recording [default: x1]"),
         ])
         .after_help(
-            "What is sent, and how a server is kept from harm: docs/safety.md; how to capture, \
-             and how to read the result: docs/replay.md.\n\n\
-             Examples:\n  \
-             sweat replay slow.log --dry-run\n  \
-             sweat replay slow.log -h copy1 -u replay -p\n  \
-             sweat replay logs/ --speed x2 --writes where --source db1 -h copy1 -u replay -p\n  \
-             sweat replay slow.log --timing fast --sessions 32 -S /run/mysqld/mysqld.sock\n  \
-             sweat replay slow.log --rate 2000 --arrival constant -h copy1\n  \
-             ssh db1 tail -F slow.log | sweat replay - -h copy1 --time 10m",
+            "What is sent, and what protects the server: docs/safety.md; how to record, and how \
+             to read the result: docs/replay.md.\n\nExamples:\n  sweat replay slow.log \
+             --dry-run\n  sweat replay slow.log -h copy1 -u replay -p\n  sweat replay logs/ \
+             --speed x2 --writes where --source db1 -h copy1 -u replay -p\n  sweat replay \
+             slow.log --timing fast --sessions 32 -S /run/mysqld/mysqld.sock\n  sweat replay \
+             slow.log --rate 2000 --arrival constant -h copy1\n  ssh db1 tail -F slow.log | sweat \
+             replay - -h copy1 --time 10m",
         );
     bench::workload_command(command, &flag_specs())
         .mut_arg("threads", |arg| arg.help("Sessions at once [default: as many as the log has]"))
@@ -91,7 +91,7 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     for log in &logs {
         if log.contains(',') {
             mistakes.push(
-                Mistake::new((*log).clone(), "a comma in a log's name would make two of it")
+                Mistake::new((*log).clone(), "a comma in a log's name would split it in two")
                     .hint("name its folder, or a link to it"),
             );
         }
@@ -115,8 +115,12 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
     match (is_open, timing.map(String::as_str)) {
         (true, None | Some(AT_RATE)) => give("timing", AT_RATE.to_owned()),
         (true, Some(timing)) => mistakes.push(
-            Mistake::new(format!("--timing {timing}"), "a rate says itself when statements begin")
-                .hint("leave out --rate or --stages, or --timing"),
+            Mistake::new(
+                format!("--timing {timing}"),
+                "--rate already decides when statements \
+                                                        start",
+            )
+            .hint("leave out --rate or --stages, or --timing"),
         ),
         (false, Some(AT_RATE)) => mistakes
             .push(Mistake::new("--timing arrival", "there is no rate").hint("add --rate=1000")),
@@ -170,7 +174,7 @@ fn set_workers(plan: &mut Plan, args: &ArgMatches, context: &CliContext) -> anyh
         return Ok(());
     }
     if !args.get_flag("quiet") {
-        context.print_message("looking through the log");
+        context.print_message("reading the log");
     }
     let (options, stop) = (&plan.workload.options, &context.stop);
     plan.load.workers = match &plan.target {

@@ -36,16 +36,15 @@ pub(super) fn command() -> Command {
         .about("Show a run again: as text, JSON, CSV or a page")
         .args([
             positional_arg("run", "RUN").num_args(1..).default_value("latest").help(
-                "The run's folder, its name below the runs folder, or `latest`; of several, \
-                     a page or text with all side by side",
+                "The run's folder, its name below the runs folder, or `latest`; several are shown \
+                 side by side",
             ),
             value_flag("format", "FORMAT")
                 .value_parser(PossibleValuesParser::new(formats))
                 .default_value("text")
-                .help("How to show it"),
+                .help("Output format"),
             switch_flag("csv-summary").help("Short for --format csv-summary"),
-            switch_flag("no-header")
-                .help("CSV without its first line, to add rows to a file that has it"),
+            switch_flag("no-header").help("CSV without its header, to append to a file"),
             value_flag("output", "FILE").short('o').help(
                 "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
                      others: standard output]",
@@ -60,7 +59,7 @@ pub(super) fn command() -> Command {
             about.collect::<String>()
         ))
         .arg(present::verbose_flag())
-        .arg(switch_flag("strict").help("End with exit code 4 if the run can't carry its claim"));
+        .arg(switch_flag("strict").help("Exit with 4 if the run is void"));
     check::add_check_flags(command)
 }
 
@@ -70,7 +69,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let format = report::find_format(name).expect("clap knows only the formats in the list");
     let no_header = args.get_flag("no-header");
     if no_header && !name.starts_with("csv") {
-        return Err(Mistake::new("--no-header", format!("{name} has no line of names"))
+        return Err(Mistake::new("--no-header", format!("{name} has no header"))
             .hint("it is for --format csv and csv-summary")
             .into());
     }
@@ -128,7 +127,7 @@ fn report_runs(
             .into());
     }
     if args.get_many::<String>("check").is_some() {
-        return Err(Mistake::new("--check", "it is not clear which of the runs must hold it")
+        return Err(Mistake::new("--check", "it does not say which of the runs to check")
             .hint("report one run, and name another one with --base")
             .into());
     }

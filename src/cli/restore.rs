@@ -20,8 +20,8 @@ pub(super) fn command() -> Command {
         .long_about(
             "Before sweat changes a variable of a server, or a switch of its performance_schema, \
              it writes the old value to a journal, and puts it back at the end. If sweat was \
-             killed in between, this does it. A variable that somebody else has changed since is \
-             left alone. A journal that your own sweat did not write is refused: it could set \
+             killed in between, this command does it. A variable that was changed since is not \
+             touched. A journal that your own sweat did not write is refused: it could set \
              anything.",
         )
         .args([

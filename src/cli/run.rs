@@ -23,9 +23,9 @@ pub(super) fn command() -> Command {
         .about("Run a written plan: variants compared, in blocks, with one answer")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
-             decides.\n\nA plan is a TOML file; docs/run.md says what may stand in it, and \
-             docs/plans holds examples. The folder of a run that was made is a plan too: it is run \
-             once more, and what is not the same as then is told.",
+             decides.\n\nA plan is a TOML file; docs/run.md describes it, and docs/plans holds \
+             examples. A run's folder is a plan too: it runs again, and sweat reports what has \
+             changed since.",
         )
         .after_help(
             "Examples:\n  sweat run docs/plans/flush-log.toml --dry-run\n  \
@@ -40,13 +40,12 @@ pub(super) fn command() -> Command {
 pub(super) fn add_plan_flags(command: Command) -> Command {
     let command = command.args([
         positional_arg("plan", "PLAN").required(true).help("The plan, or a run's folder"),
-        switch_flag("dry-run").help("Print every step and what it would send, and do nothing"),
-        switch_flag("quiet").help("Show nothing but the summary").short('q'),
-        switch_flag("plain").help("No line that is written over, also on a terminal"),
-        value_flag("blocks", "N")
-            .help("How often each variant runs, instead of what the plan says"),
+        switch_flag("dry-run").help("Print every step and what it would send; do nothing"),
+        switch_flag("quiet").help("Show only the summary").short('q'),
+        switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
+        value_flag("blocks", "N").help("How often each variant runs, overriding the plan"),
         value_flag("until-clear", "N")
-            .help("More blocks until the answer is clear, at most so many in all"),
+            .help("More blocks until the answer is clear, at most this many in all"),
         value_flag("name", "TEXT").help("Name of the run [default: the plan's]"),
         value_flag("runs-dir", "DIR")
             .help("Where the run's folder goes [default: the plan's, or runs]"),
@@ -145,7 +144,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
         let count = read.ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         if count.is_none() {
             mistakes.push(
-                Mistake::new(format!("--{name}"), "it is no number of blocks").hint("as in 6"),
+                Mistake::new(format!("--{name}"), "it is not a number of blocks").hint("as in 6"),
             );
         }
         count
@@ -156,7 +155,7 @@ fn apply_args(mut plan: Plan, args: &ArgMatches, context: &CliContext) -> anyhow
         mistakes.push(
             Mistake::new(
                 "--until-clear",
-                format!("it is no more than the {} blocks of the plan", plan.blocks),
+                format!("it is not more than the {} blocks of the plan", plan.blocks),
             )
             .hint("the most blocks there may be; or fewer --blocks"),
         );

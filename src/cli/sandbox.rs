@@ -23,12 +23,9 @@ pub(super) fn command() -> Command {
     Command::new("sandbox")
         .about("Start, list and end throw-away servers")
         .long_about(
-            "A sandbox is a MariaDB or MySQL server of your own in a private folder: on a \
-             socket that \
-             only you can use, without option files, ready in a moment. Without a name it \
-             ends with \
-             Ctrl-C and leaves nothing; with --name or --detach it keeps its data until it is \
-             destroyed.",
+            "A sandbox is a MariaDB or MySQL server of your own in a private folder: on a socket \
+             that only you can use, without option files. Without a name it ends with Ctrl-C and \
+             leaves nothing; with --name or --detach it keeps its data until it is destroyed.",
         )
         .after_help(
             "Examples:\n  \
@@ -65,7 +62,7 @@ fn start_command() -> Command {
         .args([
             value_flag("server", "PATH").help("A mariadbd or mysqld [default: the one installed]"),
             value_flag("set", "NAME=VALUE")
-                .help("One of its settings; may be repeated")
+                .help("One of its settings; repeatable")
                 .action(ArgAction::Append),
             value_flag("pool", "SIZE").help("Its buffer pool, as in 256M"),
             value_flag("name", "NAME").help("Its name; its data stays, and start brings it back"),
@@ -77,7 +74,7 @@ fn start_command() -> Command {
                 .hide(true)
                 .num_args(0..=1)
                 .default_missing_value(""),
-            switch_flag("detach").help("Come back at once and let it run until it is stopped"),
+            switch_flag("detach").help("Return at once and let it run until it is stopped"),
         ])
         .after_help(
             "Examples:\n  sweat sandbox start --pool 256M\n  \
@@ -88,7 +85,7 @@ fn start_command() -> Command {
 fn named_command(name: &'static str, about: &'static str) -> Command {
     Command::new(name)
         .about(about)
-        .arg(positional_arg("name", "NAME").help("Which one; not needed where there is just one"))
+        .arg(positional_arg("name", "NAME").help("Which one; not needed if there is only one"))
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {
@@ -111,7 +108,7 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
             )?;
             context.print_message(&format!(
                 "{name} {}",
-                if ran { "is stopped" } else { "was stopped already" }
+                if ran { "is stopped" } else { "was already stopped" }
             ));
             Ok(CommandOutcome::Done)
         }
@@ -175,11 +172,11 @@ fn choose_sandbox(args: &ArgMatches, home: &HomeFolders) -> anyhow::Result<Strin
         return Ok(names.remove(0));
     }
     let hint = if names.is_empty() {
-        "there is none; start one with `sweat sandbox start`".to_owned()
+        "there are none; start one with `sweat sandbox start`".to_owned()
     } else {
         format!("there are: {}", names.join(", "))
     };
-    let why = "say which sandbox";
+    let why = "name the sandbox";
     Err(Mistake::new("NAME", why).hint(hint).into())
 }
 
@@ -234,9 +231,9 @@ fn has_port(args: &ArgMatches) -> anyhow::Result<bool> {
     }
     Err(Mistake::new(
         format!("--port {port}"),
-        "the port of a sandbox can't be chosen: a free one is",
+        "the port of a sandbox can't be chosen: sweat uses a free one",
     )
-    .hint("say --tcp; what is printed, and `sweat sandbox list`, shows the port")
+    .hint("use --tcp; the output and `sweat sandbox list` show the port")
     .into())
 }
 

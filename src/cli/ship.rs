@@ -27,7 +27,7 @@ const AGAIN: Nanos = Nanos(60_000_000_000);
 
 pub(super) fn command() -> Command {
     let command = Command::new("ship")
-        .about("Serve a server's slow log to readers elsewhere, as it is written")
+        .about("Serve a server's slow log over HTTP as it is written")
         .long_about(
             "Runs on the machine of the active server, follows its slow log through every \
              rotation and serves it over HTTP, GET /slow, as chunks of whole records: to \
@@ -37,30 +37,30 @@ pub(super) fn command() -> Command {
         .arg(
             positional_arg("log", "LOG")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("The slow log [default: the server is asked]"),
+                .help("The slow log [default: that of the server]"),
         )
         .args([
             value_flag("listen", "ADDRESS:PORT")
                 .default_value("127.0.0.1:9700")
                 .help("Where to listen; port 0 is any that is free"),
             value_flag("token-file", "FILE")
-                .help("The token that readers must know [or $SWEAT_SHIP_TOKEN]"),
+                .help("The token that readers must send [or $SWEAT_SHIP_TOKEN]"),
             value_flag("tls-cert", "FILE").help("Our certificate and those above it, PEM"),
             value_flag("tls-key", "FILE").help("Its key, PEM"),
             value_flag("most-readers", "N").default_value("64").help("Readers at once"),
             value_flag("patience", "TIME")
                 .default_value("60s")
-                .help("How long a reader may take nothing until it is cut off"),
+                .help("How long a reader may take nothing until it is disconnected"),
             value_flag("hold", "SIZE")
                 .default_value("1G")
                 .help("Bytes of rotated files held open for readers that are behind"),
             value_flag("keep-free", "SIZE")
                 .default_value("1G")
-                .help("Logging is switched off before less than this is free"),
+                .help("Switch logging off before less disk space than this is free"),
             switch_flag("ask-token").help("Ask for the token on the terminal"),
             switch_flag("table")
                 .conflicts_with("log")
-                .help("Read mysql.slow_log over SQL, where the file can't be read"),
+                .help("Read mysql.slow_log over SQL, if the file can't be read"),
             value_flag("turn-on", "for=TIME,NAME=VALUE,..")
                 .action(ArgAction::Append)
                 .value_delimiter(',')
@@ -158,9 +158,10 @@ fn read_token(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Option<
     let text = text.trim();
     let is_good = !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
     if !is_good {
-        return Err(
-            RefusedError("a token is one word of letters, digits and signs".to_owned()).into()
-        );
+        return Err(RefusedError(
+            "a token is one word of letters, digits and punctuation".to_owned(),
+        )
+        .into());
     }
     Ok(Some(Secret::new(text)))
 }
@@ -200,13 +201,13 @@ fn parse_turn_on(args: &ArgMatches) -> Result<Option<(Nanos, SlowLogRequest)>, M
         }
     }
     let time = time.ok_or_else(|| {
-        let hint = "say for how long, as in --turn-on for=10m,long_query_time=0";
+        let hint = "name a time, as in --turn-on for=10m,long_query_time=0";
         wrong("a log that is never switched off fills the disk".to_owned(), hint)
     })?;
     let asked = SlowLogRequest { variables, is_table: args.get_flag("table") };
     asked.check_names()?;
     if !args.contains_id("allow") {
-        let why = "changes the server's global variables, and nobody has allowed it";
+        let why = "changes the server's global variables, which needs consent";
         return Err(wrong(why.to_owned(), "add --allow logging"));
     }
     Ok(Some((Nanos::from(time), asked)))
@@ -280,8 +281,8 @@ impl ShipRun {
         };
         let watch = LogWatcher::open(&log, words.hold_bytes).with_context(|| {
             RefusedError(format!(
-                "follow the log {}\nhint: sweat ship runs on the server's machine, with the right \
-                 to read its log and to list the folder; without, --table",
+                "follow the log {}\nhint: sweat ship runs on the server's machine, and must be \
+                 able to read its log and list the folder; otherwise use --table",
                 log.display()
             ))
         })?;
@@ -303,8 +304,10 @@ impl ShipRun {
             if let Some(e) = trouble {
                 if said.is_none_or(|at| now.since(at) > AGAIN) {
                     *said = Some(now);
-                    context
-                        .print_message(&format!("can't look at {}: {e}; trying on", log.display()));
+                    context.print_message(&format!(
+                        "can't check {}: {e}; still trying",
+                        log.display()
+                    ));
                 }
             }
             if now.since(*looked) < LOOK {
@@ -413,7 +416,7 @@ impl LogTable {
         let gaps = self.spool.gap_count();
         if gaps > self.gaps {
             context.print_message(
-                "the table was emptied before all of it was read: statements are missing",
+                "the table was emptied before it was read completely: statements are missing",
             );
             self.gaps = gaps;
         }

@@ -13,13 +13,13 @@ use crate::base::units::parse_count;
 use crate::experiment;
 use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest_name};
 
-const EXAMPLES: &str = "Examples:\n  \
-    sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
-    sweat sweep threads=1..64 oltp_read_write -h db1 -u bench -p -D sbtest --time=30 --blocks=3\n  \
-    sweat sweep rate=1000,2000,4000 oltp_read_only --sandbox --threads=32\n  \
-    sweat sweep innodb_flush_log_at_trx_commit=1,2 oltp_write_only --sandbox --blocks=5\n\n\
-    `1..64` stands for 1, 2, 4, 8, ... 64. `threads=1..` doubles until more threads bring no more, \
-    then looks around the best level.";
+const EXAMPLES: &str = "Examples:\n  sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
+                        sweat sweep threads=1..64 oltp_read_write -h db1 -u bench -p -D sbtest \
+                        --time=30 --blocks=3\n  sweat sweep rate=1000,2000,4000 oltp_read_only \
+                        --sandbox --threads=32\n  sweat sweep innodb_flush_log_at_trx_commit=1,2 \
+                        oltp_write_only --sandbox --blocks=5\n\n`1..64` stands for 1, 2, 4, 8, \
+                        ... 64. `threads=1..` doubles until more threads bring no more, then \
+                        tries levels around the best one.";
 
 pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("sweep"), add_sweep_flags, |name| {
@@ -83,7 +83,7 @@ fn plan_from_args(
         Some(Err(list)) => mistakes.extend(list),
         None if plan.sweep.is_some() => {}
         None => mistakes.push(
-            Mistake::new("sweep", "nothing is varied").hint("say what, as in threads=1,2,4,8"),
+            Mistake::new("sweep", "nothing is varied").hint("name an axis, as in threads=1,2,4,8"),
         ),
     }
     mistakes.extend(apply_blocks(&mut plan, args));
@@ -113,7 +113,7 @@ fn apply_blocks(plan: &mut Plan, args: &ArgMatches) -> Option<Mistake> {
     let count = parse_count(text).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
     plan.blocks = count.unwrap_or(plan.blocks);
     count.is_none().then(|| {
-        Mistake::new("--blocks", format!("`{text}` is no number of blocks")).hint("as in 3")
+        Mistake::new("--blocks", format!("`{text}` is not a number of blocks")).hint("as in 3")
     })
 }
 
@@ -142,7 +142,7 @@ fn parse_sweep(text: &str) -> Result<SweepPlan, Vec<Mistake>> {
     let is_word = axis.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
     if axis.is_empty() || !is_word {
         let hint = "threads, rate, or the name of a setting";
-        return Err(mistake(format!("`{axis}` is no name of a setting"), hint));
+        return Err(mistake(format!("`{axis}` is not the name of a setting"), hint));
     }
     if let Some(near) = nearest_name(axis, [THREADS, RATE]).filter(|near| *near != axis) {
         let why = format!("`{axis}` can't be varied");

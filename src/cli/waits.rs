@@ -33,12 +33,12 @@ pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("waits"), add_waits_flags, |name| {
         format!("sweat waits {name} --instrument LOCK_table_cache --sandbox --threads=8 --time=10")
     })
-    .about("Look what a server waits for during a load")
+    .about("Show what a server waits for during a load")
     .override_usage("sweat waits --instrument PATTERN [WORKLOAD] [OPTIONS]")
     .long_about(
-        "Switches on just the instruments asked for, gathers their waits over a load, and puts \
-         everything back. Without a workload it looks at a running server and adds no load of \
-         its own. Times are seconds, no finer than the tick of the server's clock.",
+        "Switches on only the named instruments, measures their waits during a load, and puts \
+         everything back. Without a workload it observes a running server and adds no load of its \
+         own. Times are seconds, no finer than the tick of the server's clock.",
     )
     .after_help(
         "A pattern is an instrument's full name, its last part, a part of it, or has % for \
@@ -61,9 +61,8 @@ fn add_waits_flags(command: Command) -> Command {
             value_flag("sweep", "SETTING=A,B,..")
                 .help("The same load at each value of a server setting, `threads` or `rate`"),
             value_flag("blocks", "N")
-                .help("How often each value is tried [default: 3 with --sweep, else 1]"),
-            switch_flag("no-cost")
-                .help("Don't look what gathering costs, which takes about 20 s more"),
+                .help("Blocks: how often each value is measured [default: 3 with --sweep, else 1]"),
+            switch_flag("no-cost").help("Skip measuring the overhead (saves 20 s)"),
         ]
         .map(with),
     )
@@ -111,9 +110,8 @@ fn plan_from_args(
     if let Some(text) = args.get_one::<String>("blocks") {
         match text.parse::<u32>() {
             Ok(blocks) if (1..=MOST_BLOCKS).contains(&blocks) => plan.blocks = blocks,
-            _ => {
-                mistakes.push(Mistake::new("--blocks", "is no number of blocks").hint("1 to 1000"))
-            }
+            _ => mistakes
+                .push(Mistake::new("--blocks", "is not a number of blocks").hint("1 to 1000")),
         }
     }
     if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes(mistakes).into()) }
@@ -125,7 +123,7 @@ fn plan_without_load(args: &ArgMatches, context: &CliContext) -> anyhow::Result<
     plan.target = connection::resolve_target(args, context, &TargetPlan::None)?;
     if matches!(plan.target, TargetPlan::Sandbox(_)) {
         let hint = "name a workload, as in `sweat waits oltp_read_write --sandbox`";
-        return Err(Mistake::new("--sandbox", "a throw-away server waits for nobody")
+        return Err(Mistake::new("--sandbox", "a throw-away server has no load of its own")
             .hint(hint)
             .into());
     }
@@ -192,7 +190,7 @@ fn pin_pool_settings(sandbox: &mut SandboxPlan, values: &[String]) -> Vec<String
         let bytes = experiment::least_pool_bytes(most);
         let pool = ByteSize::Bytes(bytes);
         said.push(format!(
-            "the pool is {pool}: below 1 GiB there is only one instance, and a pool that is no \
+            "the pool is {pool}: below 1 GiB there is only one instance, and a pool that is not a \
              multiple of {most} chunks would grow with the instances"
         ));
         sandbox.pool = Some(pool);

@@ -26,7 +26,7 @@ use super::{readiness, replay};
 
 pub(super) fn command() -> Command {
     let mut command = Command::new("warm")
-        .about("Fill the buffer pool, or say how warm it is")
+        .about("Fill the buffer pool, or show how warm it is")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(
@@ -84,11 +84,11 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
         command = command.arg(
             positional_arg("choice", "DATABASE[.TABLE]")
                 .action(ArgAction::Append)
-                .help("What to read; without it what -D says, or everything"),
+                .help("What to read [default: what -D names, or everything]"),
         );
         command =
             command.arg(switch_flag("plain").help(
-                "Print a line when a database or table begins and ends, as mysql-warmup does",
+                "Print a line when a database or table starts and ends, as mysql-warmup does",
             ));
     }
     // Which database is a word of all clients.
@@ -120,7 +120,7 @@ fn reads_tables(specs: &[OptionSpec]) -> bool {
 
 fn dump_command() -> Command {
     let command =
-        Command::new("dump").about("Have the server write down which pages its pool holds").args([
+        Command::new("dump").about("Have the server save the list of pages in its pool").args([
             value_flag("pct", "PERCENT")
                 .value_parser(clap::value_parser!(u8).range(1..=100))
                 .help("Share to write: of the pool (MariaDB), or of its data (MySQL)"),
@@ -133,11 +133,11 @@ fn dump_command() -> Command {
 
 fn status_command() -> Command {
     let command = Command::new("status")
-        .about("Say how warm the pool is, and each index where the server tells")
+        .about("Show how warm the pool is, and each index if the server tells")
         .args([
             switch_flag("per-index")
-                .help("Also by index where the server must look at every page of its pool"),
-            switch_flag("yes").help("Do that even where the pool is larger than 32 GiB"),
+                .help("Also by index if the server must visit every page of its pool"),
+            switch_flag("yes").help("Do that even if the pool is larger than 32 GiB"),
             value_flag("top", "N")
                 .value_parser(clap::value_parser!(usize))
                 .default_value("20")
@@ -345,7 +345,7 @@ fn dumped_text(dumped: &DumpOutcome) -> String {
         None => "its pages".to_owned(),
     };
     let text = if dumped.cut {
-        "the server goes on writing its list by itself\n".to_owned()
+        "the server continues to write its list\n".to_owned()
     } else {
         format!("the server wrote {pages} to {} in {:.2} s\n", dumped.path, dumped.seconds)
     };
@@ -370,12 +370,12 @@ fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Comma
         let mistake = Mistake::new(
             "--per-index",
             format!(
-                "the pool has {}: a look at every page takes the server about {:.0} s",
+                "the pool has {}: visiting every page takes the server about {:.0} s",
                 show_bytes(warmth.total_bytes()),
                 estimate_seconds(&warmth)
             ),
         )
-        .hint("say --yes as well if that is fine");
+        .hint("add --yes to allow that");
         return Err(mistake.into());
     }
     let clock = RealClock::start_now();
@@ -387,7 +387,7 @@ fn print_status(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Comma
     let text = || status_text(&warmth, &found, top);
     context.print_result(as_json, || status_value(&warmth, &found), text)?;
     if pay && !as_json {
-        context.print_message(&format!("the look at the indexes took {took:.2} s"));
+        context.print_message(&format!("reading the indexes took {took:.2} s"));
     }
     Ok(CommandOutcome::Done)
 }
@@ -441,8 +441,8 @@ fn status_text(warmth: &PoolStatus, found: &PoolInventory, top: usize) -> String
     }
     if let Some(seconds) = found.dearer_seconds {
         text += &format!(
-            "note: to count {} by index this server would have to look at all {} pages of its \
-             pool, about {seconds:.1} s; --per-index has it do that\n",
+            "note: to count {} by index this server must visit all {} pages of its pool, about \
+             {seconds:.1} s; --per-index does that\n",
             if found.lines.is_empty() { "pages" } else { "all pages" },
             group_digits(warmth.pages_total)
         );

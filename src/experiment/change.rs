@@ -42,7 +42,7 @@ impl StepRunner<'_, '_, '_> {
     }
 
     fn require_control(&mut self) -> anyhow::Result<&mut (dyn ServerControl + 'static)> {
-        self.environment.control().context("only a server that sweat started is stopped")
+        self.environment.control().context("sweat stops only servers that it started")
     }
 
     /// Removes the data and makes them anew.
@@ -119,8 +119,8 @@ impl StepRunner<'_, '_, '_> {
         anyhow::ensure!(
             self.plan.allow.iter().any(|word| word == SET_GLOBAL),
             RefusedError(format!(
-                "nobody has allowed to set variables on this server\n\
-                 hint: say --allow {SET_GLOBAL} if that is meant"
+                "setting variables on this server needs consent\nhint: add --allow {SET_GLOBAL} \
+                 to allow it"
             ))
         );
         let target = self.environment.target().context("there is no server to set variables on")?;

@@ -64,7 +64,7 @@ pub fn examine_system(
     let pid = environment.server_pid().or_else(|| server_pid(session.as_mut()?, local));
     let scene = NoiseContext { pid, dir: Some(subject.dir) };
     found.seen = measure_noise(&subject.care, &scene, clock, stop, &mut |stage| match stage {
-        NoiseStage::Quiet => told("what others do", 1, PARTS),
+        NoiseStage::Quiet => told("other programs", 1, PARTS),
         NoiseStage::Gap => told("lost time on each core", 2, PARTS),
         NoiseStage::Cpu => told("a fixed piece of CPU work", 3, PARTS),
         NoiseStage::Sync => told("flushed writes", 4, PARTS),

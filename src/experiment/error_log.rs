@@ -80,7 +80,7 @@ fn save_log(environment: &mut SystemUnderTest, run: &RunContext<'_>) {
     let text = control.error_log_tail(LINES).join("\n") + "\n";
     let path = run.run_dir().join(LOG);
     if let Err(e) = private::replace_file(&path, text.as_bytes()) {
-        run.add_note(&format!("the server's error log is not kept: {}: {e}", path.display()));
+        run.add_note(&format!("the server's error log was not saved: {}: {e}", path.display()));
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn explain_failure(
     let Some(death) = wait_for_exit(environment, run, dying) else { return result };
     save_log(environment, run);
     let log = run.run_dir().join(LOG);
-    let why = format!("the sandbox's server {death}; its error log is kept in {}", log.display());
+    let why = format!("the sandbox's server {death}; its error log is in {}", log.display());
     run.add_note(&why);
     match result {
         Ok((state, Some(error))) => Ok((state, Some(error.context(why)))),

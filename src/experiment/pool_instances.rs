@@ -62,8 +62,8 @@ fn instance_mistakes(
     if identity.feature_text(Feature::PoolInstances).is_none() {
         return refuse(
             format!(
-                "{identity} has one buffer pool and takes this setting without a word: since \
-                 MariaDB 10.5 all values are the same server"
+                "{identity} has one buffer pool and silently ignores this setting: since MariaDB \
+                 10.5 all values are the same server"
             ),
             "name a MySQL with --server, or sweep something else",
         );

@@ -21,11 +21,14 @@ pub(super) fn check_plan_limits(plan: &Plan) -> anyhow::Result<()> {
     if !matches!(plan.target, TargetPlan::Sandbox(_)) {
         let refuse = |place: &str, why: &str| Mistake::new(place, why).hint("use [sandbox]");
         if plan.cold {
-            mistakes.push(refuse("cold", "only a server that sweat started is restarted"));
+            mistakes.push(refuse("cold", "sweat restarts only servers that it started"));
         }
         if plan.reset == ResetPlan::Snapshot {
-            mistakes
-                .push(refuse("reset", "only a server that sweat started is stopped for a copy"));
+            mistakes.push(refuse(
+                "reset",
+                "sweat stops only servers that it started, to copy their \
+                                       data",
+            ));
         }
     }
     Ok(Mistakes::check(mistakes)?)
@@ -67,8 +70,8 @@ fn check_sessions(workers: u64, allowed: &ConnectionLimits) -> Option<Mistake> {
     let needed = workers + OWN_SESSIONS;
     let refuse = |name: &str, most: u64, taken: u64| {
         Mistake::new("--threads", format!(
-            "{workers} workers and {OWN_SESSIONS} sessions of our own are more than {name} allows: \
-             {most}, of which {taken} are taken"
+            "{workers} workers and {OWN_SESSIONS} sessions of sweat's own exceed {name}: {most}, \
+             of which {taken} are in use"
         )).hint(match most.saturating_sub(taken + OWN_SESSIONS) {
             0 => format!(
                 "none is left for workers: raise {name} on the server to {}, or end other sessions",

@@ -317,7 +317,7 @@ impl StepRunner<'_, '_, '_> {
     /// Has the server write down which pages its pool holds, all of them.
     fn dump_pool(&mut self, record: &mut StepRecord) -> anyhow::Result<()> {
         let dumped = self.with_warm_context(|scene| warm::request_pool_dump(&DUMP_ALL, scene))?;
-        record.notes.extend(dumped.pages.map(|pages| format!("{pages} pages written down")));
+        record.notes.extend(dumped.pages.map(|pages| format!("{pages} pages saved")));
         record.notes.extend(dumped.notes);
         Ok(())
     }

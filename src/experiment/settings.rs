@@ -57,9 +57,9 @@ pub(super) fn check_settings(plan: &Plan) -> anyhow::Result<()> {
         TargetPlan::Address(_) if has_settings(plan) && !is_allowed(plan) => vec![
             Mistake::new(
                 "variant.set",
-                "variables of a server that sweat did not start are set only if you say so",
+                "setting variables of a server that sweat did not start needs consent",
             )
-            .hint(format!("type --allow {SET_GLOBAL}; old values are put back at the end")),
+            .hint(format!("add --allow {SET_GLOBAL}; old values are put back at the end")),
         ],
         _ => Vec::new(),
     };
@@ -96,9 +96,7 @@ fn refusal_text(
             ("this server has no such variable".to_owned(), hint)
         }
         VariableRefusal::ReadOnly => (
-            "it can only be set when the server starts: that needs a restart, and this server \
-             is not ours"
-                .to_owned(),
+            "it can only be set at the start, and sweat did not start this server".to_owned(),
             Some("use [sandbox], whose server is restarted for each variant".to_owned()),
         ),
         VariableRefusal::Denied => (
@@ -179,7 +177,7 @@ fn check_requested(
         asked.iter().map(|(n, v)| (variable_name(n), v)).collect();
     for (name, value) in last {
         let Some(now) = variables.get(&name) else {
-            remarks.notes.push(format!("no variable tells whether {name}={value} took effect"));
+            remarks.notes.push(format!("no variable shows whether {name}={value} took effect"));
             continue;
         };
         match match_values(value, now) {
@@ -344,7 +342,7 @@ mod tests {
         assert_eq!(list.len(), 1);
         assert_eq!(list[0].why, "4 was asked, and the server runs with 1");
         let remarks = check_requested(&settings(&[("skip_foo", "1")]), &now).unwrap();
-        assert_eq!(remarks.notes, ["no variable tells whether skip_foo=1 took effect"]);
+        assert_eq!(remarks.notes, ["no variable shows whether skip_foo=1 took effect"]);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl fmt::Display for PlanStep {
             StepKind::Prepare => f.write_str("make the data"),
             StepKind::Snapshot => f.write_str("keep a snapshot of the data"),
             StepKind::Restore => f.write_str("put the snapshot back"),
-            StepKind::Reload => f.write_str("make the data anew"),
+            StepKind::Reload => f.write_str("make the data again"),
             StepKind::Restart { settings, cold } => {
                 f.write_str(if *cold { "restart cold" } else { "restart" })?;
                 write_settings(f, " with ", settings)
@@ -137,8 +137,8 @@ impl fmt::Display for PlanStep {
                 write!(f, "load, pass {pass}")?;
                 write_overrides(f, over)
             }
-            StepKind::Dump => f.write_str("write down the pages in the pool"),
-            StepKind::WatchCost => f.write_str("look what gathering waits costs"),
+            StepKind::Dump => f.write_str("save the list of pages in the pool"),
+            StepKind::WatchCost => f.write_str("measure the overhead"),
         }
     }
 }
@@ -265,7 +265,7 @@ mod tests {
             "none: restart cold",
             "none: load, pass 1",
             "none: load, pass 2",
-            "none: write down the pages in the pool",
+            "none: save the list of pages in the pool",
             "load: restart cold",
             "load: warm by load",
             "load: load, pass 1",

@@ -191,8 +191,7 @@ pub(super) fn confirm_run_end(
         return reached;
     }
     let given_up = recording.abandoned;
-    let why =
-        anyhow::anyhow!("the server does not answer any more; {given_up} events were given up");
+    let why = anyhow::anyhow!("the server no longer answers; {given_up} events were given up");
     (RunState::Failed, Some(why))
 }
 

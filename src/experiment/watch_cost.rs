@@ -64,7 +64,7 @@ impl StepRunner<'_, '_, '_> {
         };
         let place = WaitsTarget::from_plan(self.plan, &self.environment, &run.run_dir(), run.stop)?;
         let Some(place) = place.filter(WaitsTarget::may_change) else {
-            record.notes.push("nothing may be switched off to compare with".to_owned());
+            record.notes.push("nothing can be switched off to compare with".to_owned());
             return Ok(());
         };
         let target = self.environment.target().context("there is no server")?.clone();
@@ -83,7 +83,7 @@ impl StepRunner<'_, '_, '_> {
             stop.set(run.stop.reason().unwrap_or(StopReason::Done));
             (result, runner.join())
         });
-        let recording = ran.map_err(|_| anyhow::anyhow!("the load broke"))??;
+        let recording = ran.map_err(|_| anyhow::anyhow!("the load failed"))??;
         let reached = trial::run_end(&recording);
         reached.1.map_or(result, Err)
     }
@@ -169,7 +169,7 @@ impl CostWindows<'_> {
 fn read_statement_count(session: &mut Session) -> anyhow::Result<f64> {
     let rows = session.query_rows("SHOW GLOBAL STATUS LIKE 'Questions'")?;
     let text =
-        rows.text_value(0, 1).context("the server does not say how many statements it ran")?;
+        rows.text_value(0, 1).context("the server does not report how many statements it ran")?;
     text.parse().context("the number of statements")
 }
 

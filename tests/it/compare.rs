@@ -71,7 +71,7 @@ fn what_cannot_be_compared_is_refused() {
     refused(&[&a, "--base", &a], "named twice");
     refused(&[&b, "--base", "elsewhere"], "elsewhere is not a run folder");
     refused(&[&b, "--base", &a, "--metric", "p97"], "there is no metric p97");
-    refused(&[&b, "--base", &a, "--margin", "200%"], "no share below 100 %");
+    refused(&[&b, "--base", &a, "--margin", "200%"], "not a share below 100 %");
     let forced = sweat(dir.path(), &["compare", &b, "--base", &a, "--force"]);
     assert_eq!(forced.status.code(), Some(0), "{}", err(&forced));
     assert!(out(&forced).contains("load workers: 1 -> 2"), "{}", out(&forced));

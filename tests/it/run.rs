@@ -132,9 +132,9 @@ fn wrong_plans_are_told_with_line_and_hint() {
     let said = refused(&FLUSH.replace("time = \"1s\"", ""), &[]);
     assert!(said.contains("nothing ends the load"), "{said}");
     let said = refused(FLUSH, &["--until-clear", "2"]);
-    assert!(said.contains("--until-clear: it is no more than the 2 blocks"), "{said}");
+    assert!(said.contains("--until-clear: it is not more than the 2 blocks"), "{said}");
     let said = refused(&FLUSH.replace("[sandbox]\npool = \"32M\"\n", ""), &[]);
-    assert!(said.contains("only a server that sweat started is stopped"), "{said}");
+    assert!(said.contains("sweat stops only servers that it started"), "{said}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn check_foreign(fixture: Fixture) {
     let allowed = [words.as_slice(), &["--allow", "set-global"]].concat();
     let wrong = "innodb_flush_neighbors = 1\ninnodb_flush_method = \"fsync\"\nno_such = 1";
     let said = refused(&foreign(wrong), &allowed);
-    let read_only = "innodb_flush_method: it can only be set when the server starts";
+    let read_only = "innodb_flush_method: it can only be set at the start";
     assert!(said.contains(read_only), "{said}");
     assert!(said.contains("no_such: this server has no such variable"), "{said}");
     assert!(!said.contains("innodb_flush_neighbors"), "{said}");

@@ -135,7 +135,7 @@ fn wrong_words_start_nothing() {
         (&["sweep", "threads=2,2", "null"], "twice"),
         (&["sweep", "null"], "nothing is varied"),
         (&["sweep", "threads=1,2"], "no workload is named"),
-        (&["sweep", "threads=1,2", "null", "--blocks=0"], "no number of blocks"),
+        (&["sweep", "threads=1,2", "null", "--blocks=0"], "not a number of blocks"),
         (&["capacity", "null"], "no objective is named"),
         (&["capacity", "--slo", "p9 9<5ms", "null"], "did you mean p99?"),
         (&["capacity", "--slo", "tps>5", "null"], "the search looks for the rate"),

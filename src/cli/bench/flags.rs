@@ -18,19 +18,16 @@ pub(super) fn add_load_flags(command: Command) -> Command {
             value_flag("threads", "N")
                 .visible_aliases(["workers", "sessions"])
                 .help("Workers that run events, each in a session of its own [default: 1]"),
-            value_flag("time", "TIME").help(
-                "Ends it after this time; 0 for never [default: 10s, if nothing else \
-                 ends it]",
-            ),
-            value_flag("events", "N")
-                .help("Ends it after this many events; 0 for never [default: 0]"),
+            value_flag("time", "TIME")
+                .help("Stop after this time; 0 for never [default: 10s, if nothing else ends it]"),
+            value_flag("events", "N").help("Stop after this many events; 0 for never [default: 0]"),
             value_flag("rate", "RATE").help(
                 "Events per second, as 500 or 20k/s, whether the server keeps up or not \
                  (open loop)",
             ),
             value_flag("stages", "LIST").help(
-                "Open loop whose rate changes, as '10s:0..500, 1m:500, 10s:500..0': up, \
-                 steady, down",
+                "Open loop with a changing rate, as '10s:0..500, 1m:500, 10s:500..0': up, steady, \
+                 down",
             ),
             value_flag("arrival", "KIND")
                 .help("With --rate or --stages: poisson or constant [default: poisson]"),
@@ -40,21 +37,23 @@ pub(super) fn add_load_flags(command: Command) -> Command {
                 .visible_aliases(["report-interval"])
                 .help("Length of an interval [default: 1s]"),
             value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
-            value_flag("grace", "TIME").help("Time for events under way at the end [default: 10s]"),
+            value_flag("grace", "TIME").help(
+                "Extra time at the end for events still running \
+                                              [default: 10s]",
+            ),
             value_flag("seed", "N")
                 .help("Seed of all random numbers; 0 for a new one [default: 0]"),
             value_flag("probe-interval", "TIME")
                 .help("Time between two samples [default: as --interval]"),
             value_flag("probes", "LIST")
-                .help("Probes to sample, with commas [default: all that work]"),
+                .help("Probes to sample, separated by commas [default: all that work]"),
             switch_flag("until-steady").help(
-                "Ends it once it is steady, twice in a row 10 s apart; --time is then \
-                 the longest it may take [default: 30m]",
+                "Stop once the load is steady, twice in a row 10 s apart; --time is then the \
+                 longest time [default: 30m]",
             ),
-            switch_flag("reconnect").help("Open lost sessions again, and go on"),
-            switch_flag("precise")
-                .help("Spin before due times instead of sleeping through (open loop)"),
-            value_flag("plan", "FILE").help("Read the plan from this file; flags stand over it"),
+            switch_flag("reconnect").help("Reopen lost sessions and continue"),
+            switch_flag("precise").help("Spin before due times instead of sleeping (open loop)"),
+            value_flag("plan", "FILE").help("Read the plan from this file; flags override it"),
             // sysbench has these too; they say nothing that we don't know.
             Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
             Arg::new("percentile").long("percentile").hide(true),
@@ -69,8 +68,8 @@ pub(super) fn add_output_flags(command: Command) -> Command {
     let command = command.args([
         value_flag("name", "TEXT").help("Name of the run [default: the workload's]"),
         value_flag("runs-dir", "DIR").help("Where the run's folder goes [default: runs]"),
-        switch_flag("quiet").short('q').help("Show nothing but the summary"),
-        switch_flag("plain").help("A line per interval, also on a terminal"),
+        switch_flag("quiet").short('q').help("Show only the summary"),
+        switch_flag("plain").help("Print a line per interval, also on a terminal"),
     ]);
     let command = command.arg(
         value_flag("progress", "FORMAT")

@@ -34,7 +34,10 @@ pub(super) struct FollowArgs {
 /// The words that say which servers.
 fn server_flags() -> Command {
     Command::new(super::NAME)
-        .about("Keep a standby's pool like the active server's, by its statements as they happen")
+        .about(
+            "Keep a standby's pool as warm as the active server's, by sending its reads as \
+                they happen",
+        )
         .args([
             value_flag("from", "URL|LOG|HOST")
                 .required(true)
@@ -43,7 +46,7 @@ fn server_flags() -> Command {
                 .conflicts_with_all(["host", "port", "socket"])
                 .help("The standby: HOST[:PORT] or a socket; the same as -h -P or -S"),
             value_flag("active", "HOST")
-                .help("The active server itself, where --from is not: for warmth and --mirror"),
+                .help("The active server, if --from is something else: for warmth and --mirror"),
             value_flag("mirror", "URL|LOG|HOST")
                 .num_args(0..=1)
                 .require_equals(true)
@@ -56,7 +59,7 @@ fn server_flags() -> Command {
                 .value_parser(["writable"])
                 .help("Consent to a standby that is not read-only"),
             switch_flag("may-write").help("Consent to an account on the standby that could write"),
-            switch_flag("yes").help("Look at hot sets even where a pool is larger than 32 GiB"),
+            switch_flag("yes").help("Read hot sets even if a pool is larger than 32 GiB"),
         ])
 }
 
@@ -67,68 +70,64 @@ pub(super) fn command() -> Command {
                 .default_value("drop")
                 .value_parser(["drop", "where", "probe"])
                 .help(
-                    "Writes: left out, their read half, or that and look-ups in each index \
-                 they change",
+                    "Writes: drop them, send their read half, or that and lookups in each index \
+                     they change",
                 ),
             value_flag("allow-function", "NAME")
                 .action(ArgAction::Append)
-                .help("A stored function that statements may call; may be repeated, * for all"),
+                .help("A stored function that statements may call; repeatable, * for all"),
             value_flag("window", "TIME")
                 .default_value("10s")
-                .help("Send the same statement once in so long"),
+                .help("Send the same statement at most once in this time"),
             value_flag("behind", "TIME")
                 .default_value("10s")
-                .help("Skip to now when further behind than this"),
+                .help("Skip to the present when further behind than this"),
             value_flag("sessions", "N").default_value("8").help("Most statements at once"),
             value_flag("max-lag", "TIME")
                 .default_value("5s")
                 .help("Send nothing while the standby lags more than this"),
             value_flag("max-running", "N")
                 .default_value("16")
-                .help("Go slower while others run more statements than this on the standby"),
+                .help("Slow down while more other statements than this run on the standby"),
             value_flag("max-pending-reads", "N")
                 .default_value("32")
-                .help("Go slower while more reads than this wait there"),
+                .help("Slow down while more reads than this wait there"),
             value_flag("max-busy", "SHARE")
                 .default_value("95%")
-                .help("Go slower while its disk is busy for more of the time (if it is local)"),
+                .help("Slow down while its disk is busier than this (if local)"),
             value_flag("max-latency", "TIME")
                 .default_value("200ms")
-                .help("Go slower while our own statements take longer than this on average"),
+                .help("Slow down while sweat's statements take longer than this on average"),
             value_flag("time-limit", "TIME")
                 .default_value("5s")
-                .help("Longest that a statement may take on the standby"),
+                .help("Time limit of a statement on the standby"),
             value_flag("token-file", "FILE")
-                .help("The token that the `sweat ship` asks for [or $SWEAT_SHIP_TOKEN]"),
+                .help("The token of the `sweat ship` [or $SWEAT_SHIP_TOKEN]"),
             value_flag("ship-ca", "FILE")
-                .help("Authorities to believe for https, PEM, in place of the machine's own"),
+                .help("Certificate authorities for https, PEM, instead of the machine's own"),
             value_flag("state", "FILE")
-                .help("Keep here how far the source was read, to go on there after a restart"),
+                .help("File that keeps the position in the source, to continue after a restart"),
             value_flag("gauge-interval", "TIME")
                 .default_value("60s")
-                .help("Time between looks at the active server's hot set; 0 for none"),
-            value_flag("budget", "N").default_value("500").help(
-                "Extra reads per second at a failover that are fine: the verdict's \
-                 measure",
-            ),
+                .help("Time between readings of the active server's hot set; 0 for none"),
+            value_flag("budget", "N")
+                .default_value("500")
+                .help("Extra reads per second after a failover that still count as ready"),
             value_flag("listen", "ADDRESS")
-                .help("Give metrics to monitors at this address and port, as in 127.0.0.1:9740"),
-            value_flag("time", "TIME").help("End after so long"),
+                .help("Serve metrics at this address and port, as in 127.0.0.1:9740"),
+            value_flag("time", "TIME").help("End after this time"),
             value_flag("interval", "TIME")
                 .default_value("5s")
-                .help("Time between lines where there is no terminal"),
+                .help("Time between lines if there is no terminal"),
         ]),
     )
     .after_help(
-        "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
-         standby likes it; writes nothing, and sends nothing to a server that is not \
-         read-only.\n\n\
-         Examples:\n  \
-         sweat warm follow --from https://db1:9700/slow -h db2 -u warm -p\n  \
-         sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
-         --target db2 -u warm\n  \
-         sweat warm follow --from db1 --target db2 --mirror --state /var/lib/sweat/follow.json \
-         --listen 127.0.0.1:9740",
+        "Sends the SELECTs of the active server to a standby, each once in 10 s, throttled by the \
+         standby's load; writes nothing, and sends nothing to a server that is not \
+         read-only.\n\nExamples:\n  sweat warm follow --from https://db1:9700/slow -h db2 -u warm \
+         -p\n  sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
+         --target db2 -u warm\n  sweat warm follow --from db1 --target db2 --mirror --state \
+         /var/lib/sweat/follow.json --listen 127.0.0.1:9740",
     )
 }
 
@@ -156,11 +155,8 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
     };
     if mirror.is_some() && active.is_none() {
         reader.add_mistake(
-            Mistake::new(
-                "--mirror",
-                "the roles can't be swapped where the active server is not known",
-            )
-            .hint("name it: --active HOST"),
+            Mistake::new("--mirror", "swapping roles needs the active server's address")
+                .hint("name it: --active HOST"),
         );
     }
     let limits = read_limits(&mut reader);
@@ -194,7 +190,7 @@ pub(super) fn parse_args(args: &ArgMatches, context: &CliContext) -> anyhow::Res
 fn read_listen_address(reader: &mut ArgReader<'_>) -> Option<SocketAddr> {
     reader.read_value("listen", |text| {
         let text = text.trim_start_matches("http://").trim_end_matches("/metrics");
-        let why = format!("`{text}` is no address and port, as in 127.0.0.1:9740");
+        let why = format!("`{text}` is not an address and port, as in 127.0.0.1:9740");
         text.parse().map_err(|_| why)
     })
 }
@@ -202,7 +198,7 @@ fn read_listen_address(reader: &mut ArgReader<'_>) -> Option<SocketAddr> {
 fn read_limits(reader: &mut ArgReader<'_>) -> StandbyLimits {
     let sessions = reader.read_value("sessions", |text| match text.parse() {
         Ok(sessions @ 1..=256) => Ok(sessions),
-        _ => Err(format!("`{text}` is no number from 1 to 256")),
+        _ => Err(format!("`{text}` is not a number from 1 to 256")),
     });
     StandbyLimits {
         sessions: sessions.unwrap_or(1),

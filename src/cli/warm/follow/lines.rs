@@ -16,7 +16,7 @@ pub(super) fn phase_text(view: &FollowStatus) -> String {
             Some(why) => format!("no source: {why}"),
             None => "following".to_owned(),
         },
-        FollowPhase::StandbyGone(why) => format!("the standby is gone: {why}"),
+        FollowPhase::StandbyGone(why) => format!("lost the standby: {why}"),
         FollowPhase::Promoted => "promoted; nothing more is sent".to_owned(),
         FollowPhase::Swapping => {
             "promoted; nothing more is sent until the other server is read-only".to_owned()
@@ -29,7 +29,7 @@ pub(super) fn phase_text(view: &FollowStatus) -> String {
 pub(super) fn throttle_text(view: &FollowStatus) -> String {
     let mut text = format!("{} of {} at once", view.allowed, view.sessions);
     if let Some(brake) = view.throttle {
-        text += &format!(", held back by {}", brake.to_text());
+        text += &format!(", throttled by {}", brake.to_text());
     }
     text
 }
@@ -71,7 +71,7 @@ pub(super) fn warmth_text(heat: &StandbyWarmth) -> String {
     );
     match &heat.readiness {
         None => {
-            text += "; ready for failover: not known, as the active server was idle when looked at";
+            text += "; ready for failover: not known, as the active server was idle when checked";
         }
         Some(ready) => {
             let verdict = if ready.is_ready { "ready" } else { "not ready" };
@@ -89,7 +89,7 @@ pub(super) fn warmth_text(heat: &StandbyWarmth) -> String {
 #[cfg(feature = "live-view")]
 pub(super) fn cost_text(view: &FollowStatus, heat: &StandbyWarmth) -> String {
     format!(
-        "looked {} ago; it took {} on the active server, {} on the standby",
+        "checked {} ago; it took {} on the active server, {} on the standby",
         format_time((view.at_s - heat.at_s).max(0.0).round()),
         format_time(heat.active_cost_s),
         format_time(heat.standby_cost_s)
@@ -179,11 +179,11 @@ pub(super) fn summary_text(view: &FollowStatus) -> String {
     let left_out = [
         (counts.deduplicated, "sent a moment before"),
         (counts.writes, "writes"),
-        (counts.sessions_own, "of their session only: SET, BEGIN, COMMIT, USE"),
+        (counts.sessions_own, "session statements: SET, BEGIN, COMMIT, USE"),
         (counts.skipped, "too old"),
         (counts.overrun, "too many at once, or too long"),
         (counts.unsent, "without a standby to send them to"),
-        (counts.lost, "under way when the standby went"),
+        (counts.lost, "running when the standby was lost"),
         (counts.doubtful, "in doubt"),
         (counts.others, "no statements, read no rows of users, or failed on the active server"),
     ];

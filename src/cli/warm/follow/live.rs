@@ -228,8 +228,8 @@ fn left_out_text(view: &FollowStatus) -> String {
 fn no_warmth_text(view: &FollowStatus) -> &'static str {
     match (view.has_active, view.reconnects) {
         (false, _) => "not known without --active",
-        (true, 0) => "not looked at yet",
-        (true, _) => "not looked at since the standby was gone",
+        (true, 0) => "not checked yet",
+        (true, _) => "not checked since the standby was lost",
     }
 }
 
