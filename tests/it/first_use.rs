@@ -11,23 +11,24 @@ const BUDGETS: &[(&str, usize)] = &[
     ("bench prepare", 6),
     ("bench cleanup", 3),
     ("bench -q", 3),
+    ("bench --check", 28),
     ("bench void", 24),
     ("bench", 20),
-    ("capacity", 40),
+    ("capacity", 24),
     ("compare", 24),
     ("demo", 24),
     ("digest", 40),
-    ("doctor", 40),
+    ("doctor", 48),
     ("replay --dry-run", 24),
-    ("replay", 40),
+    ("replay", 24),
     ("report --format", 3),
     ("report void", 24),
     ("report", 20),
-    ("run --dry-run", 60),
-    ("run", 40),
+    ("run --dry-run", 100),
+    ("run", 32),
     ("sandbox", 10),
-    ("sweep", 40),
-    ("waits", 40),
+    ("sweep", 26),
+    ("waits", 26),
     ("warm", 24),
     ("--help", 50),
 ];
@@ -47,7 +48,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("--time=2m", "--time=2"),
     ("--time=1m", "--time=2"),
     ("--time=10", "--time=2 --no-cost"),
-    ("--rate=5000", "--rate=500"),
+    ("--rate=5000", "--rate=100"),
     ("--name before", "--name before --time=2"),
     ("--name after", "--name after --time=2"),
     ("threads=1,2,4..", "threads=1,2,4 --time=1"),
@@ -55,7 +56,7 @@ const REPLACED: &[(&str, &str)] = &[
         "--slo 'p99<20ms' oltp_read_write",
         "--slo 'p99<50ms' --confirm=3 --step-time=3 --settle=100ms null",
     ),
-    ("sweat demo --quick", "sweat demo --pool=16M --size=1x-pool"),
+    ("sweat demo --quick", "sweat demo --pool=16M --size=1x-pool --lookups=500"),
 ];
 
 /// Commands beside those of the pages.
@@ -89,9 +90,10 @@ const LOG: &str = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB-log. started wit
     # Rows_affected: 0  Bytes_sent: 60\n\
     SET timestamp=1795246815;\nselect 2;\n";
 
-/// A terminal of 80 by 24, by tmux, in a world of its own.
+/// A terminal of 80 by 24, by tmux, for one command.
 struct Terminal<'a> {
     world: &'a World,
+    /// Of this terminal alone: the server of the one before may still be ending.
     socket: PathBuf,
 }
 
@@ -117,8 +119,8 @@ impl Terminal<'_> {
             .expect("tmux runs")
     }
 
-    /// Runs a command; its exit code, and the lines that it leaves.
-    fn run(&self, command: &str) -> (i32, Vec<String>) {
+    /// Runs a command; its exit code if it ends within two minutes, and the lines that it leaves.
+    fn run(&self, command: &str) -> (Option<i32>, Vec<String>) {
         let dir = self.world.dir.path();
         let code = dir.join("code");
         drop(std::fs::remove_file(&code));
@@ -126,16 +128,17 @@ impl Terminal<'_> {
         std::fs::write(dir.join("script"), script).unwrap();
         let began = self.tmux(&["new-session", "-d", "-x", "80", "-y", "24", "sh script"]);
         assert!(began.status.success(), "{}", cli::err(&began));
-        let waited = (0..1200).find(|_| {
+        for _ in 0..1200 {
             nap(100);
-            code.exists()
-        });
+            if code.exists() {
+                break;
+            }
+        }
         // The terminal draws what was written last.
         nap(200);
         let screen = cli::out(&self.tmux(&["capture-pane", "-p", "-J", "-S", "-"]));
         self.tmux(&["kill-server"]);
-        assert!(waited.is_some(), "`{command}` does not end:\n{screen}");
-        let code = std::fs::read_to_string(code).unwrap().trim().parse().unwrap();
+        let code = std::fs::read_to_string(code).ok().map(|code| code.trim().parse().unwrap());
         let lines = screen.trim_end().lines().map(|line| line.trim_end().to_owned());
         (code, lines.collect())
     }
@@ -198,7 +201,6 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
     let world = World::new();
     let dir = world.dir.path();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let terminal = Terminal { world: &world, socket: dir.join("tmux.sock") };
     if !has_tmux() {
         fixture::record_skipped_test("tmux");
         return;
@@ -218,7 +220,8 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
     let connection = format!("-S {}/home/sandbox/db1/s -u root", dir.display());
 
     let mut wrong = Vec::new();
-    for (page, typed) in commands() {
+    for (number, (page, typed)) in commands().into_iter().enumerate() {
+        let terminal = Terminal { world: &world, socket: dir.join(format!("tmux-{number}")) };
         let mut command = typed.clone();
         for (from, to) in REPLACED {
             command = command.replace(from, to);
@@ -228,8 +231,10 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
         let screen = lines.join("\n");
         let first = typed.split(' ').nth(1).unwrap_or_default();
         let others = OTHER_EXITS.iter().find(|(name, _)| *name == first);
-        if code != 0 && !others.is_some_and(|(_, codes)| codes.contains(&code)) {
-            wrong.push(format!("{page}: `{command}`: exit code {code}\n{screen}"));
+        let is_expected =
+            |code: i32| code == 0 || others.is_some_and(|(_, codes)| codes.contains(&code));
+        if !code.is_some_and(is_expected) {
+            wrong.push(format!("{page}: `{command}`: exit code {code:?}\n{screen}"));
             continue;
         }
         let most = budget(&typed, screen.contains("VOID"));
@@ -239,7 +244,9 @@ fn a_newcomer_reads_each_answer_on_one_screen() {
                 lines.len()
             ));
         }
-        for line in lines.iter().filter(|line| line.chars().count() > 80) {
+        let is_too_wide =
+            |line: &&String| line.chars().count() > 80 && !typed.contains("--dry-run");
+        for line in lines.iter().filter(is_too_wide) {
             wrong.push(format!("{page}: `{command}`: wider than 80 columns: {line}"));
         }
         println!("{:>3} of {most:>2} lines  {page}: {typed}", lines.len());
