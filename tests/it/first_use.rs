@@ -128,7 +128,7 @@ impl Terminal<'_> {
         std::fs::write(dir.join("script"), script).unwrap();
         let began = self.tmux(&["new-session", "-d", "-x", "80", "-y", "24", "sh script"]);
         assert!(began.status.success(), "{}", cli::err(&began));
-        for _ in 0..1200 {
+        for _ in 0..3000 {
             nap(100);
             if code.exists() {
                 break;

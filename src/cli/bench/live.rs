@@ -5,6 +5,11 @@ use std::io::{self, Stderr};
 use std::os::fd::AsFd;
 
 use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::{
+    cursor::MoveTo,
+    execute,
+    terminal::{Clear, ClearType},
+};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
@@ -179,7 +184,13 @@ impl LiveLoadView {
 impl Drop for LiveLoadView {
     /// Takes the view away and leaves the cursor where it began.
     fn drop(&mut self) {
-        let _ = self.terminal.clear();
+        // Line by line: tmux keeps what a clear of the whole screen takes away, and shows it above the summary.
+        let area = self.terminal.get_frame().area();
+        let mut err = io::stderr();
+        for row in area.top()..area.bottom() {
+            let _ = execute!(err, MoveTo(0, row), Clear(ClearType::CurrentLine));
+        }
+        let _ = execute!(err, MoveTo(0, area.top()));
         let _ = self.terminal.show_cursor();
     }
 }
