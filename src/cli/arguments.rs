@@ -9,6 +9,9 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::base::units::{ByteSize, UnitError, parse_count, parse_time};
 use crate::plan::{Mistake, Mistakes};
 
+/// Heading of the flags that say what is shown and where it is kept.
+pub(super) const OUTPUT_HEADING: &str = "Output";
+
 /// `--name VALUE`
 pub(super) fn value_flag(name: impl Into<Str>, value_name: impl Into<Str>) -> Arg {
     let name = name.into();

@@ -33,11 +33,11 @@ pub(super) fn command() -> Command {
         .subcommand_help_heading("Workloads")
         .disable_help_subcommand(true)
         .after_help(
-            "Each workload has options of its own: `sweat bench WORKLOAD --help` lists them.\n\n\
+            "`sweat bench WORKLOAD --help` lists the options of that workload.\n\n\
              Examples:\n  \
              sweat bench oltp_read_write --sandbox --tables=4 --threads=8 --time=30\n  \
-             sweat bench oltp_point_select prepare -h db1 -u bench -p -D sbtest --table-size=1M\n  \
-             sweat bench oltp_point_select -h db1 -u bench -p -D sbtest --rate=5000 --time=1m\n  \
+             sweat bench oltp_point_select prepare -h db1 -D sbtest --table-size=1M\n  \
+             sweat bench oltp_point_select -h db1 -D sbtest --rate=5000 --time=1m\n  \
              sweat bench oltp_read_only --sandbox --threads=16 --stages '10s:0..2k, 1m:2k'\n  \
              sweat bench null --threads=2 --time=5",
         );
@@ -116,15 +116,15 @@ fn workload_subcommand(kind: &dyn WorkloadKind) -> Command {
             .value_parser(["prepare", "run", "cleanup"])
             .default_value("run")
             .hide_possible_values(true)
-            .help("Make the data, run the load, or remove the data"),
+            .help("Make the data, run the load (the default), or remove the data"),
     );
     let has_server = kind.endpoint_kind() == EndpointKind::MySql;
     let examples = if has_server {
         format!(
             "Examples:\n  \
              sweat bench {name} --sandbox --threads=4 --time=10\n  \
-             sweat bench {name} prepare -S /run/mysqld/mysqld.sock -u root -D sbtest\n  \
-             sweat bench {name} -S /run/mysqld/mysqld.sock -u root -D sbtest --threads=16"
+             sweat bench {name} prepare -h db1 -u bench -p -D sbtest\n  \
+             sweat bench {name} -h db1 -u bench -p -D sbtest --threads=16"
         )
     } else {
         format!("Examples:\n  sweat bench {name} --threads=2 --time=5")

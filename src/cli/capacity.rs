@@ -25,8 +25,8 @@ const SHORTEST: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "Examples:\n  \
     sweat capacity --slo 'p99<20ms' oltp_read_write --sandbox\n  \
-    sweat capacity --slo 'p99<20ms' --slo 'errors<0.1%' oltp_read_only -h db1 -D sbtest\n  \
-    sweat capacity --slo 'p99<5ms' --confirm 20s --step-time 10s oltp_point_select --sandbox";
+    sweat capacity --slo 'p99<20ms' oltp_read_only -h db1 -D sbtest\n  \
+    sweat capacity --slo 'p99<5ms' --confirm 20s oltp_point_select --sandbox";
 
 pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("capacity"), add_search_flags, |name| {
@@ -35,10 +35,8 @@ pub(super) fn command() -> Command {
     .about("Find the highest rate at which objectives hold")
     .override_usage("sweat capacity --slo 'p99<20ms' WORKLOAD [OPTIONS]")
     .after_help(format!(
-        "A closed loop sets the scale and an almost unloaded step the floor. Then rates rise \
-         until an objective fails, a bisection narrows the range, and a long step confirms.\nExit \
-         code 0: a rate is confirmed; 1: none is, or the objective is at the unloaded \
-         latency.\n\n{EXAMPLES}"
+        "Rates rise until an objective fails; a bisection closes in, and a long step confirms. \
+         Exit code 0: a rate is confirmed; 1: none is.\n\n{EXAMPLES}"
     ))
 }
 
@@ -49,11 +47,11 @@ fn add_search_flags(command: Command) -> Command {
     command.args([
         value_flag("slo", "OBJECTIVE")
             .action(ArgAction::Append)
-            .help_heading("Search")
-            .help("What shall hold: 'p99<20ms', 'p99.9<100ms', 'errors<0.1%'"),
-        time("confirm", "How long the last step confirms [default: 5m]"),
+            .help_heading("Required")
+            .help("What must hold, as 'p99<20ms' or 'errors<0.1%'"),
+        time("confirm", "Length of the last step, which confirms [default: 5m]"),
         time("step-time", "Longest step of the search [default: 60s]"),
-        time("settle", "Time at the start of each step that does not count [default: 3s]"),
+        time("settle", "Start of each step that does not count [default: 3s]"),
     ])
 }
 

@@ -18,13 +18,9 @@ use crate::report::{self, ReportStyle};
 
 /// Flags that write a file: name, format, help.
 const FILES: &[(&str, &str, &str)] = &[
-    ("junit", "junit", "Write the checks as JUnit XML, for a build server"),
-    (
-        "markdown",
-        "markdown",
-        "Write a summary as Markdown; appends to the file of GitHub's step summary",
-    ),
-    ("openmetrics", "openmetrics", "Write the numbers as OpenMetrics, for a textfile collector"),
+    ("junit", "junit", "Write the checks as JUnit XML, for a CI server"),
+    ("markdown", "markdown", "Write a summary as Markdown; appends to $GITHUB_STEP_SUMMARY"),
+    ("openmetrics", "openmetrics", "Write OpenMetrics, for a textfile collector"),
 ];
 /// Where GitHub's summary of a step goes; others may have written to it.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -33,16 +29,15 @@ const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 pub(super) fn add_check_flags(mut command: Command) -> Command {
     command = command.args([
         value_flag("check", "CHECK").action(ArgAction::Append).help_heading("Checks").help(
-            "What must hold, otherwise exit code 1, or 5 if unsure: 'p99 < 20ms', 'errors < \
-             0.1%', 'tps > 5000', 'stalls == 0', 'steady', 'tps >= 97% of base', 'p99 < 20ms for \
-             95% of seconds'",
+            "Exit code 1 unless this holds, 5 if unsure; may be repeated: 'p99 < 20ms', \
+                     'errors < 0.1%', 'tps > 5000', 'tps >= 97% of base', 'steady'",
         ),
         value_flag("base", "RUN")
             .help_heading("Checks")
-            .help("Baseline run for checks with `of base`"),
+            .help("The run that `of base` in a check refers to"),
     ]);
     for (name, _, help) in FILES {
-        let arg = value_flag(*name, "FILE").help(*help);
+        let arg = value_flag(*name, "FILE").help(*help).hide_short_help(true);
         command = command.arg(arg.help_heading("Checks"));
     }
     command

@@ -23,35 +23,33 @@ use super::report::{self, load_run};
 
 pub(super) fn command() -> Command {
     let command = Command::new("compare")
-        .about("Compare finished runs: better, worse, same or unsure, and what else differs")
+        .about("Compare finished runs: better, worse or the same?")
         .args([
             positional_arg("run", "RUN")
                 .num_args(1..)
                 .required(true)
-                .help("Run folders to compare, repeats of one experiment, or `latest`"),
+                .help("Runs to compare, all of the same thing: folders, names, `latest`"),
             value_flag("base", "RUN")
                 .num_args(1..)
                 .action(ArgAction::Append)
                 .required(true)
-                .help("Run folders to compare them with"),
+                .help("Runs to compare them with"),
             value_flag("metric", "METRIC")
                 .default_value("events_per_s")
-                .help("What decides: events_per_s, p50, p95, p99, p99.9, mean, server_cpu_us, ..."),
+                .help("What decides: events_per_s, p50, p95, p99, mean, ..."),
             value_flag("margin", "SHARE")
                 .default_value("2%")
-                .help("Differences below this don't matter"),
-            switch_flag("paired")
-                .help("Pair the first run with the first of the base, and so on: they alternated"),
+                .help("Smaller differences do not matter"),
+            switch_flag("paired").help("The runs were made in turns: pair first with first, ..."),
             switch_flag("force").help("Compare even if workload, load or data differ"),
             present::verbose_flag(),
-            switch_flag("strict")
-                .help("Exit with 4 if the runs are void, with 5 if the answer is unsure"),
+            switch_flag("strict").help("Exit code 4 if the result is void, 5 if it is unsure"),
         ])
         .after_help(
-            "Exit code 1 means worse, 0 better, same or unsure; with --strict 4 means void, \
-             5 unsure.\n\n\
+            "Exit code 1 means worse, 0 better, the same or unsure; with --strict, 4 means void \
+             and 5 unsure.\n\n\
              Examples:\n  sweat compare latest --base runs/2026-11-21T07-40-15Z_before\n  \
-             sweat compare new1 new2 new3 --base old1 old2 old3 --paired --metric p99",
+             sweat compare new1 new2 new3 --base old1 old2 old3 --paired",
         );
     add_output_flags(command)
 }
@@ -63,9 +61,10 @@ fn add_output_flags(command: Command) -> Command {
         value_flag("format", "FORMAT")
             .value_parser(PossibleValuesParser::new(names))
             .default_value("text")
-            .help("Output format"),
+            .hide_possible_values(true)
+            .help("text, json, csv, markdown, html, ..."),
         value_flag("output", "FILE").short('o').help("Write to a file instead of standard output"),
-        value_flag("runs-dir", "DIR").default_value("runs").help("Where run folders are"),
+        value_flag("runs-dir", "DIR").default_value("runs").help("Folder with run folders"),
     ])
 }
 

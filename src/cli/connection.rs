@@ -19,24 +19,24 @@ use super::{option_file, prompt};
 /// Flags whose text goes into the address, in the order of the help: name, short, value, help.
 const FLAGS: &[(&str, Option<char>, &str, &str)] = &[
     ("host", Some('h'), "HOST", "Host of the server; localhost means its socket"),
-    ("port", Some('P'), "PORT", "TCP port"),
-    ("user", Some('u'), "USER", "Account"),
+    ("port", Some('P'), "PORT", "TCP port [default: 3306]"),
+    ("user", Some('u'), "USER", "Account [default: that of the system]"),
     ("socket", Some('S'), "PATH", "Unix socket"),
     ("database", Some('D'), "NAME", "Database"),
-    ("protocol", None, "tcp|socket", "Connect by tcp or socket"),
-    ("ssl-mode", None, "MODE", "disabled, preferred, required, verify_ca or verify_identity"),
-    ("ssl-ca", None, "FILE", "Certificate authority, PEM"),
-    ("ssl-capath", None, "DIR", "Folder of certificate authorities, PEM"),
-    ("ssl-cert", None, "FILE", "Our certificate, PEM"),
-    ("ssl-key", None, "FILE", "Our key, PEM"),
-    ("connect-timeout", None, "SECONDS", "Time to wait for a connection"),
+    ("protocol", None, "tcp|socket", "Connect in this way only"),
+    ("ssl-mode", None, "MODE", "TLS: disabled, preferred, required, verify_ca, verify_identity"),
+    ("ssl-ca", None, "FILE", "Certificate authority to trust, PEM"),
+    ("ssl-capath", None, "DIR", "Folder of authorities to trust, PEM"),
+    ("ssl-cert", None, "FILE", "Client certificate, PEM"),
+    ("ssl-key", None, "FILE", "Client key, PEM"),
+    ("connect-timeout", None, "SECONDS", "Give up connecting after this time"),
     (
         "control-timeout",
         None,
         "SECONDS",
-        "Time to wait for an answer outside the load [default: 30]",
+        "Give up waiting for an answer outside the load [default: 30]",
     ),
-    ("server-public-key-path", None, "FILE", "The server's RSA key"),
+    ("server-public-key-path", None, "FILE", "The server's RSA public key, PEM"),
 ];
 
 /// Flags without a value that go into the address: name, help.
@@ -48,11 +48,11 @@ const SWITCHES: &[(&str, &str)] = &[
 /// Flags that say which option files are read: name, value, help.
 const FILE_FLAGS: &[(&str, Option<&str>, &str)] = &[
     ("defaults-file", Some("FILE"), "Read only this option file"),
-    ("defaults-extra-file", Some("FILE"), "Also read this option file"),
+    ("defaults-extra-file", Some("FILE"), "Read this option file, too"),
     ("defaults-group-suffix", Some("TEXT"), "Also read groups with this suffix"),
     ("no-defaults", None, "Read no option files"),
     ("login-path", Some("NAME"), "Read this group of ~/.mylogin.cnf"),
-    ("no-login-paths", None, "Don't read ~/.mylogin.cnf"),
+    ("no-login-paths", None, "Do not read ~/.mylogin.cnf"),
 ];
 
 /// Names that sysbench has for the same flags.
@@ -66,13 +66,16 @@ const ALIASES: &[(&str, &str)] = &[
 ];
 
 /// Heading of the group in the help.
-const HEADING: &str = "Server";
+pub(super) const HEADING: &str = "Server";
+/// Heading of the flags of a throw-away server.
+pub(super) const SANDBOX_HEADING: &str = "Throw-away server";
 
 /// Adds the flags of a server that runs already.
 pub(super) fn add_address_flags(mut command: Command) -> Command {
     for (name, short, value, help) in FLAGS {
         let mut arg = value_flag(*name, *value).help_heading(HEADING).help(*help);
-        arg = short.map_or(arg.clone(), |c| arg.short(c));
+        // Those with a letter are for every day; the others stand in `sweat help connecting`.
+        arg = short.map_or(arg.clone().hide_short_help(true), |c| arg.short(c));
         for (_, alias) in ALIASES.iter().filter(|(of, _)| of == name) {
             arg = arg.alias(*alias);
         }
@@ -82,11 +85,12 @@ pub(super) fn add_address_flags(mut command: Command) -> Command {
         }
     }
     for (name, help) in SWITCHES {
-        let arg = switch_flag(*name).help(*help);
+        let arg = switch_flag(*name).help(*help).hide_short_help(true);
         command = command.arg(arg.help_heading(HEADING));
     }
     for (name, value, help) in FILE_FLAGS {
-        let arg = Arg::new(*name).long(*name).help(*help).help_heading(HEADING);
+        let arg =
+            Arg::new(*name).long(*name).help(*help).help_heading(HEADING).hide_short_help(true);
         command = command.arg(match value {
             Some(value) => arg.value_name(*value),
             None => arg.action(ArgAction::SetTrue),
@@ -100,26 +104,28 @@ fn password_flag() -> Arg {
     switch_flag("password")
         .short('p')
         .help_heading(HEADING)
-        .help("Password, attached as in -pSECRET; a bare -p asks for it")
+        .help("Ask for the password, or -pSECRET without a blank")
 }
 
 /// Adds the flags of a throw-away server as the target.
 pub(super) fn add_sandbox_flags(command: Command) -> Command {
-    let with = |arg: Arg| arg.help_heading("Throw-away server");
+    let with = |arg: Arg| arg.help_heading(SANDBOX_HEADING);
     let names: Vec<&str> = FLAGS.iter().map(|f| f.0).filter(|n| *n != "database").collect();
     command.args(
         [
             switch_flag("sandbox")
                 .conflicts_with_all(names)
-                .help("Start a throw-away server for this and remove it afterwards"),
+                .help("Start a server for this run, and remove it afterwards"),
             value_flag("server", "PATH")
                 .requires("sandbox")
-                .help("Its program: a mariadbd or mysqld [default: the one installed]"),
+                .help("Its mariadbd or mysqld [default: the one installed]"),
             value_flag("set", "NAME=VALUE")
                 .action(ArgAction::Append)
                 .requires("sandbox")
-                .help("One of its settings; repeatable"),
-            value_flag("pool", "SIZE").requires("sandbox").help("Its buffer pool, as in 256M"),
+                .help("A setting of it; may be repeated"),
+            value_flag("pool", "SIZE")
+                .requires("sandbox")
+                .help("Size of its buffer pool, as in 256M"),
         ]
         .map(with),
     )
@@ -151,8 +157,8 @@ pub(super) fn resolve_target(
     })
 }
 
-/// The target of a plan, with the words typed over it. A plan without one has none unless words name it: whose server
-/// that would be is no matter of option files alone.
+/// The target of a plan, with the words typed over it. A plan without one has none unless words name it: option
+/// files alone must not decide which server is used.
 ///
 /// # Errors
 /// All mistakes together.
@@ -186,7 +192,10 @@ pub(super) fn parse_sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> 
             Some((name, value)) if !name.is_empty() => {
                 plan.settings.push((name.to_owned(), value.to_owned()));
             }
-            _ => mistakes.push(Mistake::new("--set", format!("`{setting}` has no `=`"))),
+            _ => mistakes.push(
+                Mistake::new("--set", format!("`{setting}` has no `=`"))
+                    .hint("as in --set innodb_io_capacity=2000"),
+            ),
         }
     }
     match args.get_one::<String>("pool").map(|text| text.parse()).transpose() {

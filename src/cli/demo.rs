@@ -27,39 +27,36 @@ const USUAL_SIZE: ByteSize = ByteSize::TimesPool(2.0);
 
 pub(super) fn command() -> Command {
     let command = Command::new("demo")
-        .about("Show what a warm buffer pool is worth, on a throw-away server")
+        .about("Show what a warm buffer pool is worth")
         .long_about(
-            "Show what a warm buffer pool is worth, on a throw-away server.\n\nMakes a table, \
-             looks up rows of it by an indexed string, and does so again after four different \
-             starts: cold, warmed by a scan of all indexes, warmed by mysql-warmup's scan, warmed \
-             by the server's own list of pages. Each starts with a restart that is verified to be \
-             cold.",
+            "Show what a warm buffer pool is worth, on a throw-away server.\n\n\
+             Makes a table and looks up rows of it by an indexed string after each of four \
+             restarts: cold, warmed by a scan of all indexes, by the scan of mysql-warmup, and \
+             by the server's own page list.",
         )
         .args([
-            switch_flag("quick").help("A smaller pool and table: under 40 seconds"),
+            switch_flag("quick").help("Use a smaller pool and table: under 40 seconds"),
             switch_flag("dry-run").help("Print the steps and do nothing"),
             switch_flag("quiet").help("Show only the summary").short('q'),
-            switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
+            switch_flag("plain").help("Never overwrite lines, also on a terminal"),
         ])
         .after_help(
             "Examples:\n  sweat demo\n  sweat demo --quick\n  sweat demo --pool 1G --size \
-             0.5x-pool   \
-             # a table that fits\n  sweat demo --server /opt/mysql/bin/mysqld\n\n\
+             0.5x-pool\n  sweat demo --server /opt/mysql/bin/mysqld\n\n\
              The server listens on no port and is removed at the end; the run's folder stays.",
         );
     present::add_present_flags(
         command.args([
-            value_flag("pool", "SIZE").help("Buffer pool [default: 256M; with --quick 128M]"),
+            value_flag("pool", "SIZE")
+                .help("Size of the buffer pool [default: 256M; --quick: 128M]"),
             value_flag("size", "SIZE")
-                .help("Table with its index: bytes, or times the pool [default: 2x-pool]"),
-            value_flag("rows", "N").help("The table as a number of rows, instead of --size"),
-            value_flag("lookups", "N")
-                .default_value("20000")
-                .help("How many different rows are looked up"),
+                .help("Size of table and index, as 1G or 2x-pool [default: 2x-pool]"),
+            value_flag("rows", "N").help("Rows of the table (instead of --size)"),
+            value_flag("lookups", "N").default_value("20000").help("Rows that are looked up"),
             value_flag("server", "PATH")
-                .help("The server program [default: the mariadbd or mysqld found]"),
+                .help("Its mariadbd or mysqld [default: the one installed]"),
             value_flag("seed", "N").default_value("1").help("Seed of data and lookups"),
-            value_flag("runs-dir", "DIR").default_value("runs").help("Where the run's folder goes"),
+            value_flag("runs-dir", "DIR").default_value("runs").help("Folder for run folders"),
         ]),
     )
 }

@@ -26,30 +26,31 @@ const NAMED: usize = 5;
 pub(super) fn command() -> Command {
     let formats: Vec<&str> = STATEMENT_FORMATS.iter().map(|(name, _)| *name).collect();
     Command::new("digest")
-        .about("Show which statements a slow or general log holds, and what they cost")
+        .about("Show what statements a log holds, and their cost")
         .args([
             positional_arg("log", "LOG")
                 .action(ArgAction::Append)
                 .required(true)
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("Logs, also compressed by gzip or zstd; folders; - for standard input"),
+                .help("Log files (also .gz, .zst), folders, or - for standard input"),
             value_flag("limit", "N")
                 .default_value("20")
                 .value_parser(clap::value_parser!(u32).range(1..))
-                .help("Classes to show, most expensive first"),
+                .help("Classes to show, by total time"),
             value_flag("format", "FORMAT")
                 .default_value("text")
                 .value_parser(PossibleValuesParser::new(formats))
-                .help("Output format"),
-            switch_flag("quiet").short('q').help("No progress line"),
+                .help("Format"),
+            switch_flag("quiet").short('q').help("Show no progress"),
         ])
         .after_help(
-            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server, and \
-             recognizes\nwhich it is. Statements that differ only in literals are one class. \
-             Passwords in statements\nare hidden, other literals are not: the example of a class \
-             may contain data.\n\nExamples:\n  sweat digest /var/log/mysql/slow.log\n  sweat \
-             digest --limit=50 --format=html logs/ > statements.html\n  ssh db1 cat \
-             /var/log/mysql/slow.log | sweat digest -",
+            "Reads slow logs and general logs of MySQL, MariaDB and Percona Server. Statements \
+             that differ only in literals form one class. Passwords are hidden; other literals are \
+             not: the example of a class may contain data.\n\n\
+             Examples:\n  \
+             sweat digest /var/log/mysql/slow.log\n  \
+             sweat digest --limit=50 --format=html logs/ > statements.html\n  \
+             ssh db1 cat /var/log/mysql/slow.log | sweat digest -",
         )
 }
 

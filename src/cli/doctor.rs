@@ -27,22 +27,19 @@ const BLOCKS: [u32; 3] = [5, 10, 20];
 
 pub(super) fn command() -> Command {
     let command = Command::new("doctor")
-        .about("Show which differences this machine can resolve, and what limits it")
+        .about("Check what this machine and server can resolve")
         .long_about(
-            "Show which differences this machine can resolve, and what limits it: lost time, \
-             other programs, clocks, memory, disks; how much the same work varies; how fast and \
-             how late sweat itself is. With a server: its limits, durability, data and pool, and \
-             what probes can't see. Changes nothing. Takes about ten seconds.",
+            "Check what differences this machine can resolve, and what disturbs it: lost time, \
+             other programs, clocks, memory, disks, and sweat itself. With a server: its limits, \
+             durability, data and pool. Changes nothing; takes about ten seconds.",
         )
         .args([
-            value_flag("dir", "DIR")
-                .default_value(".")
-                .help("Folder on the disk that matters, to time flushed writes"),
-            switch_flag("quick").help("Check for two seconds only: coarse"),
+            value_flag("dir", "DIR").default_value(".").help("Time flushed writes in this folder"),
+            switch_flag("quick").help("Take only two seconds: coarse"),
             switch_flag("json").help("Print JSON"),
-            switch_flag("strict").help("Exit with 4 if anything would void a run"),
-            switch_flag("quiet").help("No progress line").short('q'),
-            switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
+            switch_flag("strict").help("Exit code 4 if a run now would be void"),
+            switch_flag("quiet").help("Show no progress").short('q'),
+            switch_flag("plain").help("Never overwrite lines, also on a terminal"),
         ])
         .after_help(
             "Examples:\n  sweat doctor\n  sweat doctor --dir /var/lib/mysql --strict\n  \

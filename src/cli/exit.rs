@@ -1,9 +1,10 @@
 //! How a command ends: exit codes, and errors in words with a hint what to do.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::base::StopReason;
 use crate::plan::{Mistake, Mistakes, RefusedError};
@@ -11,6 +12,7 @@ use crate::{archive, client};
 
 use super::argv::TypedPassword;
 use super::context::CliContext;
+use super::{foreign, help};
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,39 @@ pub(super) struct HintedError {
     pub(super) hint: String,
 }
 
+/// Words that clap refused.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+struct UsageError {
+    error: clap::Error,
+    /// The command whose words they are, as in `sweat bench`.
+    command: String,
+}
+
+/// A command without the one below it that it needs: its help.
+#[derive(Debug, thiserror::Error)]
+#[error("a command is missing")]
+struct MissingCommand {
+    help: String,
+}
+
+/// What to say of words that clap refused.
+pub(super) fn explain_usage(error: clap::Error, words: &[OsString]) -> anyhow::Error {
+    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mistakes = foreign::foreign_mistakes(&error, &texts);
+    if !mistakes.is_empty() {
+        return Mistakes(mistakes).into();
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return MissingCommand { help: help::named_help(words) }.into();
+    }
+    let program = super::built_program();
+    let names: Vec<&str> = texts.iter().skip(1).map(String::as_str).collect();
+    let (path, _) = help::named_command(&program, &names);
+    let command = [&["sweat"], &path[..]].concat().join(" ");
+    UsageError { error, command }.into()
+}
+
 /// Ends a command: says what went wrong, if anything, and gives the exit code.
 pub(super) fn report_result(
     result: anyhow::Result<CommandOutcome>,
@@ -77,8 +112,12 @@ pub(super) fn report_result(
         Ok(exit) => return exit,
         Err(error) => error,
     };
-    if let Some(words) = error.downcast_ref::<clap::Error>() {
-        return report_usage_error(words, context);
+    if let Some(usage) = error.downcast_ref::<UsageError>() {
+        return report_usage_error(usage, context);
+    }
+    if let Some(missing) = error.downcast_ref::<MissingCommand>() {
+        context.print_message(missing.help.trim_end());
+        return CommandOutcome::Usage;
     }
     if error.chain().any(|e| e.is::<OutputClosed>()) {
         return CommandOutcome::Done;
@@ -91,8 +130,9 @@ pub(super) fn report_result(
     if interrupted { CommandOutcome::Interrupted } else { error_outcome(&error) }
 }
 
-/// Help and version go to stdout, complaints to stderr with our word for a hint.
-fn report_usage_error(error: &clap::Error, context: &CliContext) -> CommandOutcome {
+/// The version goes to stdout, complaints to stderr with our word for a hint.
+fn report_usage_error(usage: &UsageError, context: &CliContext) -> CommandOutcome {
+    let error = &usage.error;
     if is_misplaced_password(error, &context.password) {
         context.print_message(
             "error: unexpected argument after -p\nhint: attach the password without a blank, as \
@@ -107,9 +147,24 @@ fn report_usage_error(error: &clap::Error, context: &CliContext) -> CommandOutco
             Err(e) => report_result(Err(e), context),
         };
     }
-    let text = text.replace("\n  tip: ", "\nhint: ").replace("\n\nhint: ", "\nhint: ");
-    let _ = write!(std::io::stderr().lock(), "{text}");
+    let _ = write!(std::io::stderr().lock(), "{}", usage_text(&text, &usage.command));
     CommandOutcome::Usage
+}
+
+/// What clap says, without the usage line, which names every flag that was typed as if it were required, and without
+/// advice that helps nobody.
+fn usage_text(text: &str, command: &str) -> String {
+    let said = text.split("\n\nUsage:").next().unwrap_or_default().trim_end();
+    let mut lines = said.split("\n  tip: ");
+    let mut told = lines.next().unwrap_or_default().trim_end().to_owned();
+    let hints: Vec<&str> = lines.filter(|hint| !hint.starts_with("to pass '")).collect();
+    for hint in &hints {
+        told += &format!("\nhint: {}", hint.trim_end());
+    }
+    if hints.is_empty() {
+        told += &format!("\nhint: `{command} --help` lists what there is");
+    }
+    told + "\n"
 }
 
 /// Whether the words that are wrong are the one behind `-p`, which may be a password: it must not be shown.
@@ -273,6 +328,24 @@ mod tests {
         assert_eq!(
             login.to_string(),
             "log in to tcp db1:3306 as bob: the login method x is not known"
+        );
+    }
+
+    #[test]
+    fn refused_words_come_with_a_hint_and_without_a_usage_line() {
+        let clap = "error: unexpected argument '--threds' found\n\n  tip: a similar argument \
+                    exists: '--threads'\n\nUsage: sweat bench --host <HOST>\n\nFor more\n";
+        assert_eq!(
+            usage_text(clap, "sweat bench"),
+            "error: unexpected argument '--threds' found\nhint: a similar argument exists: \
+             '--threads'\n"
+        );
+        let clap = "error: unexpected argument '--x' found\n\n  tip: to pass '--x' as a value, \
+                    use '-- --x'\n\nUsage: sweat bench\n";
+        assert_eq!(
+            usage_text(clap, "sweat bench"),
+            "error: unexpected argument '--x' found\nhint: `sweat bench --help` lists what there \
+             is\n"
         );
     }
 

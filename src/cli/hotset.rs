@@ -14,9 +14,7 @@ pub(super) const NAME: &str = "hotset";
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about(
-            "Save what is hot in a server's pool, and load it on another server or after a restart",
-        )
+        .about("Save the hot pages of a pool, and load them elsewhere")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(
@@ -30,7 +28,7 @@ pub(super) fn command() -> Command {
         .subcommand(
             strategy_command(&warm::hotset::HotSetStrategy)
                 .name("load")
-                .about("Load a saved hot set on a server, hottest pages first")
+                .about("Load a saved hot set into a server, the hottest first")
                 .after_help(
                     "Examples:\n  \
                      sweat warm hotset load hot.zst -S /run/mysqld/mysqld.sock\n  \

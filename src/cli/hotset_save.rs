@@ -20,34 +20,32 @@ use super::progress::{group_digits, notes_text};
 use super::warm::{ASK_ABOVE_BYTES, add_common_flags, with_warm_context};
 
 pub(super) fn command() -> Command {
-    let command = Command::new("save")
-        .about("Save what is hot in a server's pool, hottest pages first")
-        .args([
-            positional_arg("file", "FILE")
-                .required(true)
-                .value_parser(clap::value_parser!(PathBuf))
-                .help("Where to write it; compressed if its name ends in .zst"),
-            positional_arg("choice", "DATABASE[.TABLE]")
-                .action(ArgAction::Append)
-                .help("What to save [default: all user databases]"),
-            value_flag("top", "SHARE")
-                .help("Only the hottest share of the pages, as in 50%")
-                .conflicts_with("pages"),
-            value_flag("pages", "N")
-                .help("Only this many pages, the hottest")
-                .value_parser(clap::value_parser!(u64).range(1..)),
-            value_flag("datadir", "PATH")
-                .help("A copy of the server's data folder, to read keys from")
-                .value_parser(clap::value_parser!(PathBuf)),
-            value_flag("watch", "TIME")
-                .help("How long to count accesses to pages per second; 0 to skip it")
-                .default_value("1s"),
-            value_flag("range-pages", "N")
-                .help("Most pages of one key range: fewer keep the order better")
-                .value_parser(clap::value_parser!(u64).range(1..))
-                .default_value("64"),
-            switch_flag("yes").help("Read the pool even if it is larger than 32 GiB"),
-        ]);
+    let command = Command::new("save").about("Save the hot pages of a server's pool").args([
+        positional_arg("file", "FILE")
+            .required(true)
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("File to write; compressed if it ends in .zst"),
+        positional_arg("choice", "DATABASE[.TABLE]")
+            .action(ArgAction::Append)
+            .help("What to save [default: all user tables]"),
+        value_flag("top", "SHARE")
+            .help("Only the hottest share of the pages, as in 50%")
+            .conflicts_with("pages"),
+        value_flag("pages", "N")
+            .help("Only so many pages, the hottest")
+            .value_parser(clap::value_parser!(u64).range(1..)),
+        value_flag("datadir", "PATH")
+            .help("Read keys from this copy of the data folder")
+            .value_parser(clap::value_parser!(PathBuf)),
+        value_flag("watch", "TIME")
+            .help("Time to count page accesses; 0: do not")
+            .default_value("1s"),
+        value_flag("range-pages", "N")
+            .help("Most pages per key range")
+            .value_parser(clap::value_parser!(u64).range(1..))
+            .default_value("64"),
+        switch_flag("yes").help("Do so even if the pool is larger than 32 GiB"),
+    ]);
     add_common_flags(command).after_help(
         "Examples:\n  \
          sweat warm hotset save hot.zst -S /run/mysqld/mysqld.sock\n  \

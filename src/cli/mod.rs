@@ -17,6 +17,8 @@ mod demo;
 mod digest;
 mod doctor;
 mod exit;
+mod foreign;
+mod help;
 mod hotset;
 mod hotset_save;
 mod login_path;
@@ -68,7 +70,11 @@ const COMMANDS: &[CommandEntry] = &[
     (sandbox::command, sandbox::run),
     (restore::command, restore::run),
     (completion::command, completion::run),
+    (help::command, help::run),
 ];
+
+/// The version; of a build from a checkout with its commit and that commit's date.
+const VERSION: &str = env!("SWEAT_VERSION");
 
 /// A command: its words for clap, and its deed.
 type CommandEntry =
@@ -80,9 +86,15 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     argv::wipe_passwords();
     bench::move_workload_first(&mut words.args, &takes_value);
     let context = CliContext::from_process(words.password);
+    if let Some(text) = help::requested_help(&words.args) {
+        let told = context.print_output(&text).map(|()| CommandOutcome::Done);
+        return exit::report_result(told, &context).into();
+    }
     let result = signals::watch_signals(&context.stop).map_err(Into::into).and_then(|()| {
         let program = bench::add_declared_options(root_command(), &words.args);
-        let matches = program.try_get_matches_from(words.args)?;
+        let matches = program
+            .try_get_matches_from(&words.args)
+            .map_err(|error| exit::explain_usage(error, &words.args))?;
         run_command(&matches, &context)
     });
     let told = result.as_ref().err().and_then(|error| error.downcast_ref::<RestoreError>());
@@ -101,13 +113,14 @@ pub fn command_names() -> Vec<&'static str> {
 /// The whole command line.
 fn root_command() -> Command {
     let mut program = Command::new("sweat")
-        .version(env!("CARGO_PKG_VERSION"))
-        .about("Load test, warm up, replay and compare MySQL and MariaDB servers")
+        .version(VERSION)
+        .about("Load tester, warmer and replayer for MySQL and MariaDB")
+        .override_usage("sweat COMMAND [OPTIONS]")
         .disable_help_flag(true)
+        .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .infer_long_args(true)
-        .max_term_width(100)
         .arg(help_flag());
     for (command, _) in COMMANDS {
         program = program.subcommand(with_help(command()));
@@ -115,11 +128,22 @@ fn root_command() -> Command {
     program
 }
 
+/// The whole command line, with all that clap adds to it.
+fn built_program() -> Command {
+    let mut program = root_command();
+    program.build();
+    program
+}
+
 /// Gives a command and those below it what all have: our flag for help, and examples.
 fn with_help(command: Command) -> Command {
     let has_one = command.get_arguments().any(|arg| arg.get_id() == "help");
     // As in every mysql client, of a flag given twice the last one stands.
-    let command = command.disable_help_flag(true).infer_long_args(true).args_override_self(true);
+    let command = command
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
+        .infer_long_args(true)
+        .args_override_self(true);
     let command = if has_one { command } else { command.arg(help_flag()) };
     let (name, help) = (command.get_name().to_owned(), command.get_after_help().cloned());
     let help = help.map(|text| text.to_string()).unwrap_or_default();
@@ -167,7 +191,10 @@ fn run_command(matches: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         .find(|(command, _)| command().get_name() == name)
         .expect("clap knows only the commands in the list");
     check::check_args(args)?;
-    sandbox::clean_up_killed(name, context);
+    // A completion is asked for at every TAB: it looks, and leaves all as it is.
+    if name != completion::NAME {
+        sandbox::clean_up_killed(name, context);
+    }
     run(args, context)
 }
 

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::arguments::{switch_flag, value_flag};
+use super::arguments::{OUTPUT_HEADING, switch_flag, value_flag};
 use super::check;
 use super::context::CliContext;
 use super::exit::CommandOutcome;
@@ -15,22 +15,26 @@ use crate::report::{self, FORMATS, ReportDetail, ReportFormat, ReportStyle};
 
 /// Adds the flags that say how a run is shown and judged.
 pub(super) fn add_present_flags(command: Command) -> Command {
-    check::add_check_flags(command).args([
-        value_flag("format", "FORMAT")
-            .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
-            .default_value("text")
-            .help("Output format of the summary"),
-        verbose_flag(),
-        switch_flag("strict").help("Exit with 4 if the run is void"),
-        value_flag("allow", "ID")
-            .action(ArgAction::Append)
-            .help("Accept this caveat: still reported, but it does not void the run"),
-    ])
+    check::add_check_flags(command).args(
+        [
+            value_flag("format", "FORMAT")
+                .value_parser(FORMATS.iter().map(|f| f.name).collect::<Vec<_>>())
+                .default_value("text")
+                .hide_possible_values(true)
+                .help("text, json, csv, csv-summary, markdown, html, ..."),
+            verbose_flag(),
+            switch_flag("strict").help("Exit code 4 if the result is void"),
+            value_flag("allow", "ID")
+                .action(ArgAction::Append)
+                .help("Accept this caveat: still shown, but it does not void the run"),
+        ]
+        .map(|arg| arg.help_heading(OUTPUT_HEADING)),
+    )
 }
 
 /// The flag for all that there is to say.
 pub(super) fn verbose_flag() -> Arg {
-    switch_flag("verbose").short('v').help("Show every table, and each caveat with what to do")
+    switch_flag("verbose").short('v').help("Show all tables, and what to do about caveats")
 }
 
 /// What of a run the terminal shows.
@@ -56,8 +60,10 @@ pub(super) fn allowed_caveats(args: &ArgMatches) -> Result<Vec<String>, Vec<Mist
     let unknown = ids.iter().filter(|id| !is_known(id));
     let mistake = |id: &String| {
         Mistake::new("--allow", format!("no caveat is named {id}")).hint(
-            did_you_mean(id, caveat_ids())
-                .unwrap_or_else(|| "docs/reading-results.md lists them".to_owned()),
+            did_you_mean(id, caveat_ids()).unwrap_or_else(|| {
+                let all: Vec<&str> = caveat_ids().collect();
+                format!("one of {}", all.join(", "))
+            }),
         )
     };
     let mistakes: Vec<Mistake> = unknown.map(mistake).collect();

@@ -22,21 +22,18 @@ use super::warm::ASK_ABOVE_BYTES;
 /// The words that ask for it.
 pub(super) fn add_readiness_flags(command: Command) -> Command {
     command.args([
-        value_flag("hotset", "FILE").help("Show how much of this hot set is in the pool, by index"),
+        value_flag("hotset", "FILE").help("Show how much of this hot set is in the pool"),
         value_flag("budget", "READS")
             .value_parser(clap::value_parser!(f64))
             .requires("hotset")
-            .help(
-                "Extra disk reads per second after a failover that are acceptable; exit code 1 \
-                   above",
-            ),
+            .help("Exit code 1 if a failover costs more reads per second"),
         value_flag("accesses", "N")
             .value_parser(clap::value_parser!(f64))
             .requires("hotset")
-            .help("Expected accesses to pages per second, instead of those in the hot set"),
+            .help("Page accesses per second to expect [default: its own]"),
         switch_flag("no-rows")
             .requires("hotset")
-            .help("Skip row reads if page numbers differ; treat cached pages as warm"),
+            .help("Skip row reads if page numbers differ: assume warm"),
     ])
 }
 

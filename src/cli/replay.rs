@@ -26,34 +26,33 @@ pub(super) const CONSENTS: &[&str] = &["may-write", "may-disturb", "trust-log-cl
 
 pub(super) fn command() -> Command {
     let command = Command::new(KIND)
-        .about("Send recorded traffic again, and compare with what was recorded")
+        .about("Send recorded traffic again, and compare")
         .long_about(
-            "Send the traffic of slow or general logs again: one session per recorded session, \
-             its statements in their order and at their times. By default only reads are sent, \
-             inside read-only transactions.",
+            "Send the traffic of slow or general logs again, session by session, in the recorded \
+             order and at the recorded times. By default only reads are sent, in read-only \
+             transactions.",
         )
         .args([
             positional_arg("log", "LOG")
                 .action(ArgAction::Append)
                 .required_unless_present("plan")
-                .help("Logs, also compressed; folders; - for standard input"),
-            switch_flag("dry-run").help(
-                "Show what would be sent and what not, by class and by reason; needs no \
-                       server",
-            ),
-            value_flag("speed", "xN").help("Speed relative to the recording [default: x1]"),
+                .help("Log files (also .gz, .zst), folders, or - for standard input"),
+            switch_flag("dry-run").help("Show what would be sent and what not; needs no server"),
+            value_flag("speed", "xN").help("Times as fast as recorded, as in x2 [default: x1]"),
         ])
         .after_help(
-            "What is sent, and what protects the server: docs/safety.md; how to record, and how \
-             to read the result: docs/replay.md.\n\nExamples:\n  sweat replay slow.log \
-             --dry-run\n  sweat replay slow.log -h copy1 -u replay -p\n  sweat replay logs/ \
-             --speed x2 --writes where --source db1 -h copy1 -u replay -p\n  sweat replay \
-             slow.log --timing fast --sessions 32 -S /run/mysqld/mysqld.sock\n  sweat replay \
-             slow.log --rate 2000 --arrival constant -h copy1\n  ssh db1 tail -F slow.log | sweat \
-             replay - -h copy1 --time 10m",
+            "What is sent, and what protects a server: docs/safety.md. Capturing, and reading the \
+             result: docs/replay.md.\n\n\
+             Examples:\n  \
+             sweat replay slow.log --dry-run\n  \
+             sweat replay slow.log -h copy1 -u replay -p\n  \
+             sweat replay logs/ --speed x2 --writes where --source db1 -h copy1\n  \
+             sweat replay slow.log --timing fast --sessions 32 -S /run/mysqld/mysqld.sock\n  \
+             sweat replay slow.log --rate 2000 --arrival constant -h copy1\n  \
+             ssh db1 tail -F slow.log | sweat replay - -h copy1 --time 10m",
         );
     bench::workload_command(command, &flag_specs())
-        .mut_arg("threads", |arg| arg.help("Sessions at once [default: as many as the log has]"))
+        .mut_arg("threads", |arg| arg.help("Sessions at once [default: as many as in the log]"))
 }
 
 /// Options of the workload that are flags as they are.
@@ -117,8 +116,7 @@ fn add_options(plan: &mut Plan, args: &ArgMatches) -> anyhow::Result<()> {
         (true, Some(timing)) => mistakes.push(
             Mistake::new(
                 format!("--timing {timing}"),
-                "--rate already decides when statements \
-                                                        start",
+                "--rate already decides when statements are sent",
             )
             .hint("leave out --rate or --stages, or --timing"),
         ),

@@ -33,33 +33,34 @@ pub(super) fn command() -> Command {
     let formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let about = FORMATS.iter().map(|f| format!("  {:12} {}\n", f.name, f.about));
     let command = Command::new("report")
-        .about("Show a run again: as text, JSON, CSV or a page")
+        .about("Show a run again: text, JSON, CSV or a page")
         .args([
             positional_arg("run", "RUN").num_args(1..).default_value("latest").help(
-                "The run's folder, its name below the runs folder, or `latest`; several are shown \
-                 side by side",
+                "Run folder, its name below --runs-dir, or `latest`; several are shown side \
+                 by side",
             ),
             value_flag("format", "FORMAT")
                 .value_parser(PossibleValuesParser::new(formats))
                 .default_value("text")
-                .help("Output format"),
-            switch_flag("csv-summary").help("Short for --format csv-summary"),
-            switch_flag("no-header").help("CSV without its header, to append to a file"),
-            value_flag("output", "FILE").short('o').help(
-                "Write to a file [html: RUN/report.html, of several runs side-by-side.html; \
-                     others: standard output]",
-            ),
-            value_flag("runs-dir", "DIR").default_value(RUNS_DIR).help("Where run folders are"),
+                .hide_possible_values(true)
+                .help("One of the formats below"),
+            switch_flag("csv-summary").help("The same as --format csv-summary"),
+            switch_flag("no-header").help("CSV without its header, to append with >>"),
+            value_flag("output", "FILE")
+                .short('o')
+                .help("Write to a file [default: standard output; html: RUN/report.html]"),
+            value_flag("runs-dir", "DIR").default_value(RUNS_DIR).help("Folder with run folders"),
         ])
         .after_help(format!(
             "Formats:\n{}\nExamples:\n  sweat report\n  sweat report latest --format html\n  \
              sweat report RUN1 RUN2 --format html -o both.html\n  \
              sweat report runs/2026-11-21T07-40-15Z_demo --format json -o demo.json\n  \
+             sweat report latest --csv-summary --no-header >> all.csv\n  \
              sweat report latest --check 'p99 < 20ms' --junit checks.xml",
             about.collect::<String>()
         ))
         .arg(present::verbose_flag())
-        .arg(switch_flag("strict").help("Exit with 4 if the run is void"));
+        .arg(switch_flag("strict").help("Exit code 4 if the result is void"));
     check::add_check_flags(command)
 }
 

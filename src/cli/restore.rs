@@ -16,21 +16,20 @@ use super::exit::CommandOutcome;
 
 pub(super) fn command() -> Command {
     let command = Command::new("restore")
-        .about("Put back what a killed sweat had changed on a server")
+        .about("Undo what a killed sweat left changed on a server")
         .long_about(
-            "Before sweat changes a variable of a server, or a switch of its performance_schema, \
-             it writes the old value to a journal, and puts it back at the end. If sweat was \
-             killed in between, this command does it. A variable that was changed since is not \
-             touched. A journal that your own sweat did not write is refused: it could set \
-             anything.",
+            "Undo what a killed sweat left changed on a server. Before sweat changes a variable or \
+             an instrument, it writes the old value to a journal; this command restores it. What \
+             somebody else has changed since is left alone. A journal that your own sweat did not \
+             write is refused: it could set anything.",
         )
         .args([
             positional_arg("journal", "JOURNAL")
                 .required(true)
-                .help("The journal, or the run folder that holds it"),
+                .help("A journal, or the run folder that holds it"),
             value_flag("allow", "journal")
                 .value_parser(["journal"])
-                .help("Consent to a journal that your own sweat did not write, or an older one"),
+                .help("journal: accept one that another sweat wrote"),
         ])
         .after_help(
             "Examples:\n  \

@@ -20,12 +20,12 @@ use crate::workload::{self, EndpointKind};
 
 pub(super) fn command() -> Command {
     add_plan_flags(Command::new("run"))
-        .about("Run a written plan: variants compared, in blocks, with one answer")
+        .about("Run a written plan: compare variants in blocks")
         .long_about(
             "Run a written plan: what is compared, on which server and data, how often, and what \
-             decides.\n\nA plan is a TOML file; docs/run.md describes it, and docs/plans holds \
-             examples. A run's folder is a plan too: it runs again, and sweat reports what has \
-             changed since.",
+             decides.\n\nA plan is a TOML file; docs/run.md describes it, and \
+             docs/plans holds examples. A run folder is a plan, too: the run is repeated, and what \
+             has changed since is reported.",
         )
         .after_help(
             "Examples:\n  sweat run docs/plans/flush-log.toml --dry-run\n  \
@@ -39,18 +39,18 @@ pub(super) fn command() -> Command {
 /// Adds the words of every command that runs a written plan.
 pub(super) fn add_plan_flags(command: Command) -> Command {
     let command = command.args([
-        positional_arg("plan", "PLAN").required(true).help("The plan, or a run's folder"),
-        switch_flag("dry-run").help("Print every step and what it would send; do nothing"),
+        positional_arg("plan", "PLAN")
+            .required(true)
+            .help("A plan file, or a run folder to repeat"),
+        switch_flag("dry-run").help("Print the steps and their statements, and do nothing"),
         switch_flag("quiet").help("Show only the summary").short('q'),
-        switch_flag("plain").help("No line that is rewritten in place, also on a terminal"),
-        value_flag("blocks", "N").help("How often each variant runs, overriding the plan"),
-        value_flag("until-clear", "N")
-            .help("More blocks until the answer is clear, at most this many in all"),
+        switch_flag("plain").help("Never overwrite lines, also on a terminal"),
+        value_flag("blocks", "N").help("Runs of each variant [default: the plan's]"),
+        value_flag("until-clear", "N").help("Add blocks until the answer is clear, N at most"),
         value_flag("name", "TEXT").help("Name of the run [default: the plan's]"),
-        value_flag("runs-dir", "DIR")
-            .help("Where the run's folder goes [default: the plan's, or runs]"),
+        value_flag("runs-dir", "DIR").help("Folder for run folders [default: the plan's, or runs]"),
         value_flag("server", "PATH")
-            .help("Program of the sandbox: a mariadbd or mysqld [default: the plan's]"),
+            .help("mariadbd or mysqld of the sandbox [default: the plan's]"),
     ]);
     connection::add_address_flags(present::add_present_flags(command))
 }

@@ -23,9 +23,10 @@ pub(super) fn command() -> Command {
     Command::new("sandbox")
         .about("Start, list and end throw-away servers")
         .long_about(
-            "A sandbox is a MariaDB or MySQL server of your own in a private folder: on a socket \
-             that only you can use, without option files. Without a name it ends with Ctrl-C and \
-             leaves nothing; with --name or --detach it keeps its data until it is destroyed.",
+            "Start, list and end throw-away servers: MariaDB or MySQL in a private folder, on a \
+             socket that only you can use, without option files, ready in a second. Without a \
+             name a sandbox ends with Ctrl-C and leaves nothing; with --name or --detach it keeps \
+             its data until it is destroyed.",
         )
         .after_help(
             "Examples:\n  \
@@ -39,7 +40,7 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(start_command())
-        .subcommand(named_command("stop", "Stop a sandbox's server cleanly and keep its data"))
+        .subcommand(named_command("stop", "Stop a sandbox cleanly, and keep its data"))
         .subcommand(Command::new("list").about("Show all sandboxes").visible_alias("ls"))
         .subcommand(
             named_command("connect", "Open the mariadb or mysql client on a sandbox").arg(
@@ -60,21 +61,21 @@ fn start_command() -> Command {
     Command::new("start")
         .about("Start a server of your own")
         .args([
-            value_flag("server", "PATH").help("A mariadbd or mysqld [default: the one installed]"),
+            value_flag("server", "PATH")
+                .help("Its mariadbd or mysqld [default: the one installed]"),
             value_flag("set", "NAME=VALUE")
-                .help("One of its settings; repeatable")
+                .help("A setting of it; may be repeated")
                 .action(ArgAction::Append),
-            value_flag("pool", "SIZE").help("Its buffer pool, as in 256M"),
-            value_flag("name", "NAME").help("Its name; its data stays, and start brings it back"),
-            switch_flag("tcp")
-                .help("Also listen on a free loopback port, with an account of its own"),
+            value_flag("pool", "SIZE").help("Size of its buffer pool, as in 256M"),
+            value_flag("name", "NAME").help("Name it: data is kept, and start brings it back"),
+            switch_flag("tcp").help("Also listen on a free loopback port"),
             // Nobody chooses the port: who tries is told what there is.
             value_flag("port", "PORT")
                 .help("The same as --tcp")
                 .hide(true)
                 .num_args(0..=1)
                 .default_missing_value(""),
-            switch_flag("detach").help("Return at once and let it run until it is stopped"),
+            switch_flag("detach").help("Return at once; it runs until it is stopped"),
         ])
         .after_help(
             "Examples:\n  sweat sandbox start --pool 256M\n  \
@@ -85,7 +86,7 @@ fn start_command() -> Command {
 fn named_command(name: &'static str, about: &'static str) -> Command {
     Command::new(name)
         .about(about)
-        .arg(positional_arg("name", "NAME").help("Which one; not needed if there is only one"))
+        .arg(positional_arg("name", "NAME").help("Which one, if there are several"))
 }
 
 pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<CommandOutcome> {

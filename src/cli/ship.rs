@@ -27,47 +27,47 @@ const AGAIN: Nanos = Nanos(60_000_000_000);
 
 pub(super) fn command() -> Command {
     let command = Command::new("ship")
-        .about("Serve a server's slow log over HTTP as it is written")
+        .about("Serve a server's slow log over HTTP, as it grows")
         .long_about(
-            "Runs on the machine of the active server, follows its slow log through every \
-             rotation and serves it over HTTP, GET /slow, as chunks of whole records: to \
-             `sweat warm follow`, to `sweat replay`, or to any reader of slow logs. Secrets in \
-             statements are hidden. Without a token and a certificate it listens on loopback only.",
+            "Runs on the machine of the active server, follows its slow log through rotations, and \
+             serves it over HTTP to `sweat warm follow`, `sweat replay`, or any reader of slow \
+             logs. Secrets in statements are hidden. Without a token and a certificate it listens \
+             on loopback only.",
         )
         .arg(
             positional_arg("log", "LOG")
                 .value_parser(clap::value_parser!(PathBuf))
-                .help("The slow log [default: that of the server]"),
+                .help("The slow log [default: ask the server]"),
         )
         .args([
             value_flag("listen", "ADDRESS:PORT")
                 .default_value("127.0.0.1:9700")
-                .help("Where to listen; port 0 is any that is free"),
+                .help("Listen here; port 0: any free port"),
             value_flag("token-file", "FILE")
-                .help("The token that readers must send [or $SWEAT_SHIP_TOKEN]"),
-            value_flag("tls-cert", "FILE").help("Our certificate and those above it, PEM"),
-            value_flag("tls-key", "FILE").help("Its key, PEM"),
-            value_flag("most-readers", "N").default_value("64").help("Readers at once"),
+                .help("Token that readers must send [or $SWEAT_SHIP_TOKEN]"),
+            value_flag("tls-cert", "FILE").help("Certificate chain, PEM"),
+            value_flag("tls-key", "FILE").help("Key of the certificate, PEM"),
+            value_flag("most-readers", "N").default_value("64").help("Most readers at once"),
             value_flag("patience", "TIME")
                 .default_value("60s")
-                .help("How long a reader may take nothing until it is disconnected"),
+                .help("Disconnect a reader that takes nothing for so long"),
             value_flag("hold", "SIZE")
                 .default_value("1G")
-                .help("Bytes of rotated files held open for readers that are behind"),
+                .help("Rotated files kept open for slow readers"),
             value_flag("keep-free", "SIZE")
                 .default_value("1G")
-                .help("Switch logging off before less disk space than this is free"),
+                .help("Stop logging before less than this is free on disk"),
             switch_flag("ask-token").help("Ask for the token on the terminal"),
             switch_flag("table")
                 .conflicts_with("log")
-                .help("Read mysql.slow_log over SQL, if the file can't be read"),
+                .help("Read mysql.slow_log over SQL instead of a file"),
             value_flag("turn-on", "for=TIME,NAME=VALUE,..")
                 .action(ArgAction::Append)
                 .value_delimiter(',')
-                .help("Switch the slow log on for a while, and put everything back; see --allow"),
+                .help("Turn the slow log on for a while; needs --allow logging"),
             value_flag("allow", "WORD")
                 .value_parser([logging::ALLOW])
-                .help("Allow to change the server: `logging`, for --turn-on"),
+                .help("logging: allow --turn-on to change the server"),
         ])
         .after_help(
             "Readers: GET /slow?rate_limit=N (one of N sessions), ?sample=0.1, ?from=MARK, \
@@ -75,7 +75,7 @@ pub(super) fn command() -> Command {
              Examples:\n  \
              sweat ship /var/lib/mysql/slow.log\n  \
              sweat ship --turn-on for=10m,long_query_time=0 --allow logging\n  \
-             sweat ship --listen 0.0.0.0:9700 --token-file /etc/sweat.token \
+             sweat ship --listen 0.0.0.0:9700 --token-file /etc/sweat.token \\\n    \
              --tls-cert cert.pem --tls-key key.pem\n  \
              sweat ship --table -h db1 -u monitor -p",
         );

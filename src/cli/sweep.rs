@@ -13,32 +13,28 @@ use crate::base::units::parse_count;
 use crate::experiment;
 use crate::plan::{Mistake, Mistakes, OrderPlan, Plan, RATE, SweepPlan, THREADS, nearest_name};
 
-const EXAMPLES: &str = "Examples:\n  sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
-                        sweat sweep threads=1..64 oltp_read_write -h db1 -u bench -p -D sbtest \
-                        --time=30 --blocks=3\n  sweat sweep rate=1000,2000,4000 oltp_read_only \
-                        --sandbox --threads=32\n  sweat sweep innodb_flush_log_at_trx_commit=1,2 \
-                        oltp_write_only --sandbox --blocks=5\n\n`1..64` stands for 1, 2, 4, 8, \
-                        ... 64. `threads=1..` doubles until more threads bring no more, then \
-                        tries levels around the best one.";
+const EXAMPLES: &str = "Examples:\n  \
+    sweat sweep threads=1,2,4.. oltp_point_select --sandbox\n  \
+    sweat sweep threads=1..64 oltp_read_write -h db1 -D sbtest --blocks=3\n  \
+    sweat sweep rate=1000,2000,4000 oltp_read_only --sandbox --threads=32\n  \
+    sweat sweep innodb_flush_log_at_trx_commit=1,2 oltp_write_only --sandbox\n\n\
+    `1..64` stands for 1, 2, 4, 8, ... 64. `threads=1..` doubles until more threads bring no more, \
+    then looks around the best level.";
 
 pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("sweep"), add_sweep_flags, |name| {
         format!("sweat sweep {name} threads=1,2,4.. --sandbox")
     })
-    .about("Run a load at several levels, or with several values of a setting")
+    .about("Run a load at several levels or settings")
     .override_usage("sweat sweep AXIS=V1,V2,.. WORKLOAD [OPTIONS]")
-    .after_help(format!(
-        "AXIS is threads, rate, or a setting of the server.\n\n{EXAMPLES}\n\n\
-         Each workload has options of its own: `sweat sweep WORKLOAD --help` lists them."
-    ))
+    .after_help(format!("{EXAMPLES}"))
 }
 
 fn add_sweep_flags(command: Command) -> Command {
     command.args([
         positional_arg("axis", "AXIS=V1,V2,..")
-            .help("What is varied: threads, rate, or a setting of the server"),
-        value_flag("blocks", "N")
-            .help("How often the whole sweep is repeated, each time in another order [default: 1]"),
+            .help("What to vary: threads, rate, or a setting of the server"),
+        value_flag("blocks", "N").help("Repeat the sweep, each time in another order [default: 1]"),
         switch_flag("dry-run").help("Print the steps and do nothing"),
     ])
 }

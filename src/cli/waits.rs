@@ -31,23 +31,22 @@ const MOST_BLOCKS: u32 = 1000;
 
 pub(super) fn command() -> Command {
     bench::with_workloads(Command::new("waits"), add_waits_flags, |name| {
-        format!("sweat waits {name} --instrument LOCK_table_cache --sandbox --threads=8 --time=10")
+        format!("sweat waits {name} --instrument LOCK_table_cache --sandbox")
     })
     .about("Show what a server waits for during a load")
     .override_usage("sweat waits --instrument PATTERN [WORKLOAD] [OPTIONS]")
     .long_about(
-        "Switches on only the named instruments, measures their waits during a load, and puts \
-         everything back. Without a workload it observes a running server and adds no load of its \
-         own. Times are seconds, no finer than the tick of the server's clock.",
+        "Show what a server waits for: switches on only the instruments you name, for the time \
+         of a load, and restores them. Without a workload it watches a running server and adds \
+         no load.",
     )
     .after_help(
-        "A pattern is an instrument's full name, its last part, a part of it, or has % for \
-         anything.\n\n\
+        "In a PATTERN, % stands for anything.\n\n\
          Examples:\n  \
-         sweat waits oltp_read_write --instrument LOCK_table_cache --sandbox --threads=8\n  \
-         sweat waits oltp_read_only --instrument hash_table_locks --sandbox \
-         --server=/opt/mysql/bin/mysqld --sweep innodb_buffer_pool_instances=1,2,4\n  \
-         sweat waits --instrument buf_pool_mutex --time=10 -h db1 -u root -p --allow ps-setup",
+         sweat waits oltp_read_write --instrument LOCK_table_cache --sandbox\n  \
+         sweat waits oltp_read_only --instrument hash_table_locks --sandbox \\\n    \
+         --sweep innodb_buffer_pool_instances=1,2,4\n  \
+         sweat waits --instrument buf_pool_mutex -h db1 -u root -p --allow ps-setup",
     )
 }
 
@@ -57,12 +56,11 @@ fn add_waits_flags(command: Command) -> Command {
         [
             value_flag("instrument", "PATTERN")
                 .required(true)
-                .help("Which waits: an instrument of performance_schema, or a part of its name"),
+                .help("Instrument of performance_schema, or part of its name"),
             value_flag("sweep", "SETTING=A,B,..")
-                .help("The same load at each value of a server setting, `threads` or `rate`"),
-            value_flag("blocks", "N")
-                .help("Blocks: how often each value is measured [default: 3 with --sweep, else 1]"),
-            switch_flag("no-cost").help("Skip measuring the overhead (saves 20 s)"),
+                .help("Repeat at each value of a setting, threads or rate"),
+            value_flag("blocks", "N").help("Runs of each value [default: 3 with --sweep, else 1]"),
+            switch_flag("no-cost").help("Do not measure the cost of looking (saves 20 s)"),
         ]
         .map(with),
     )

@@ -72,7 +72,7 @@ pub(super) fn add_common_flags(command: Command) -> Command {
             value_flag("format", "text|json")
                 .value_parser(["text", "json"])
                 .default_value("text")
-                .help("How to print the result"),
+                .help("Format of the result"),
             switch_flag("quiet").help("Show no progress"),
         ])
 }
@@ -84,12 +84,11 @@ pub(super) fn strategy_command(strategy: &dyn WarmStrategy) -> Command {
         command = command.arg(
             positional_arg("choice", "DATABASE[.TABLE]")
                 .action(ArgAction::Append)
-                .help("What to read [default: what -D names, or everything]"),
+                .help("What to read [default: what -D says, or everything]"),
         );
-        command =
-            command.arg(switch_flag("plain").help(
-                "Print a line when a database or table starts and ends, as mysql-warmup does",
-            ));
+        command = command.arg(
+            switch_flag("plain").help("Print a line per database and table, like mysql-warmup"),
+        );
     }
     // Which database is a word of all clients.
     for spec in specs.iter().filter(|spec| spec.name != "database") {
@@ -123,25 +122,23 @@ fn dump_command() -> Command {
         Command::new("dump").about("Have the server save the list of pages in its pool").args([
             value_flag("pct", "PERCENT")
                 .value_parser(clap::value_parser!(u8).range(1..=100))
-                .help("Share to write: of the pool (MariaDB), or of its data (MySQL)"),
+                .help("Share to save: of the pool (MariaDB), of its data (MySQL)"),
             value_flag("allow", "dump")
                 .value_parser(["dump"])
-                .help("Consent to overwriting the list of a server that sweat did not start"),
+                .help("Needed on a server that sweat did not start"),
         ]);
     add_common_flags(command)
 }
 
 fn status_command() -> Command {
-    let command = Command::new("status")
-        .about("Show how warm the pool is, and each index if the server tells")
-        .args([
-            switch_flag("per-index")
-                .help("Also by index if the server must visit every page of its pool"),
-            switch_flag("yes").help("Do that even if the pool is larger than 32 GiB"),
+    let command =
+        Command::new("status").about("Show how warm the pool is, by index where possible").args([
+            switch_flag("per-index").help("By index, even if the server must look at every page"),
+            switch_flag("yes").help("Do so even if the pool is larger than 32 GiB"),
             value_flag("top", "N")
                 .value_parser(clap::value_parser!(usize))
                 .default_value("20")
-                .help("How many indexes to print as text"),
+                .help("Indexes to print"),
         ]);
     add_common_flags(readiness::add_readiness_flags(command)).after_help(
         "Examples:\n  \

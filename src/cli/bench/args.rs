@@ -10,6 +10,7 @@ use clap::parser::ValueSource;
 use super::super::arguments::text_arg;
 use super::super::connection;
 use super::super::context::CliContext;
+use super::super::foreign::foreign_hint;
 use super::super::plan_file;
 use super::super::present;
 use super::flags::OWN;
@@ -133,7 +134,7 @@ fn sysbench_mistakes(args: &ArgMatches) -> Vec<Mistake> {
         mistakes.push(flag_mistake(
             "percentile",
             &format!("{text} is not among the percentiles that are shown: {}", SHOWN.join(", ")),
-            "--check 'p97 < 20ms' judges any, and --format json has them all in its `spectrum`",
+            &foreign_hint("--percentile"),
         ));
     }
     let histogram = text_arg(args, "histogram");
@@ -141,8 +142,7 @@ fn sysbench_mistakes(args: &ArgMatches) -> Vec<Mistake> {
         mistakes.push(flag_mistake(
             "histogram",
             "no histogram is printed",
-            "leave it out: the run's page draws it, and --format json holds it whole \
-             (`response_hdr_v2_b64`)",
+            &foreign_hint("--histogram"),
         ));
     }
     mistakes

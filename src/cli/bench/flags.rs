@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::super::arguments::{switch_flag, value_flag};
+use super::super::arguments::{OUTPUT_HEADING, switch_flag, value_flag};
 use super::super::context::CliContext;
 use super::super::present;
 use super::super::progress::ProgressLine;
@@ -11,71 +11,65 @@ use crate::plan::{OptionKind, OptionSpec};
 /// What the id of a workload's option begins with, to keep it apart from our own.
 pub(super) const OWN: &str = "workload.";
 
-/// Adds the flags of a load.
+/// Heading of the flags of a load.
+const HEADING: &str = "Load";
+
+/// Adds the flags of a load, those that are used most first.
 pub(super) fn add_load_flags(command: Command) -> Command {
-    command.args(
-        [
-            value_flag("threads", "N")
-                .visible_aliases(["workers", "sessions"])
-                .help("Workers that run events, each in a session of its own [default: 1]"),
-            value_flag("time", "TIME")
-                .help("Stop after this time; 0 for never [default: 10s, if nothing else ends it]"),
-            value_flag("events", "N").help("Stop after this many events; 0 for never [default: 0]"),
-            value_flag("rate", "RATE").help(
-                "Events per second, as 500 or 20k/s, whether the server keeps up or not \
-                 (open loop)",
-            ),
-            value_flag("stages", "LIST").help(
-                "Open loop with a changing rate, as '10s:0..500, 1m:500, 10s:500..0': up, steady, \
-                 down",
-            ),
-            value_flag("arrival", "KIND")
-                .help("With --rate or --stages: poisson or constant [default: poisson]"),
-            value_flag("think", "TIME")
-                .help("Without --rate: pause between two events of a session"),
-            value_flag("interval", "TIME")
-                .visible_aliases(["report-interval"])
-                .help("Length of an interval [default: 1s]"),
-            value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
-            value_flag("grace", "TIME").help(
-                "Extra time at the end for events still running \
-                                              [default: 10s]",
-            ),
-            value_flag("seed", "N")
-                .help("Seed of all random numbers; 0 for a new one [default: 0]"),
-            value_flag("probe-interval", "TIME")
-                .help("Time between two samples [default: as --interval]"),
-            value_flag("probes", "LIST")
-                .help("Probes to sample, separated by commas [default: all that work]"),
-            switch_flag("until-steady").help(
-                "Stop once the load is steady, twice in a row 10 s apart; --time is then the \
-                 longest time [default: 30m]",
-            ),
-            switch_flag("reconnect").help("Reopen lost sessions and continue"),
-            switch_flag("precise").help("Spin before due times instead of sleeping (open loop)"),
-            value_flag("plan", "FILE").help("Read the plan from this file; flags override it"),
-            // sysbench has these too; they say nothing that we don't know.
-            Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
-            Arg::new("percentile").long("percentile").hide(true),
-            Arg::new("histogram").long("histogram").hide(true).num_args(0..=1),
-        ]
-        .map(|arg| arg.help_heading("Load")),
-    )
+    let daily = [
+        value_flag("threads", "N")
+            .visible_aliases(["workers", "sessions"])
+            .help("Connections that run events in parallel [default: 1]"),
+        value_flag("time", "TIME").help("Stop after this time; 0: no limit [default: 10s]"),
+        value_flag("rate", "RATE").help("Open loop: so many events per second, as 500 or 20k/s"),
+        value_flag("events", "N").help("Stop after this many events [default: 0, no limit]"),
+        switch_flag("until-steady").help("Stop once the load is steady; --time is the limit"),
+        value_flag("stages", "LIST").help("Rates in turn, as '10s:0..500, 1m:500, 10s:500..0'"),
+        value_flag("plan", "FILE").help("Read the plan from this file; flags override it"),
+    ];
+    let rare = [
+        value_flag("arrival", "KIND")
+            .help("With --rate: poisson or constant gaps [default: poisson]"),
+        value_flag("think", "TIME").help("Without --rate: pause between events of a session"),
+        value_flag("interval", "TIME")
+            .visible_aliases(["report-interval"])
+            .help("Length of a reporting interval [default: 1s]"),
+        value_flag("grace", "TIME")
+            .help("Time for running events to end after the load [default: 10s]"),
+        value_flag("seed", "N").help("Seed of all random numbers [default: 0, a new one]"),
+        switch_flag("reconnect").help("Reopen lost connections and go on"),
+        value_flag("engine", "ENGINE").help("auto, threads or reactor [default: auto]"),
+        switch_flag("precise").help("Open loop: spin instead of sleeping until events are due"),
+        value_flag("probes", "LIST")
+            .help("Probes to sample, comma-separated [default: all that work]"),
+        value_flag("probe-interval", "TIME")
+            .help("Time between samples of probes [default: as --interval]"),
+        // sysbench has these too; they say nothing that we don't know.
+        Arg::new("db-driver").long("db-driver").hide(true).value_parser(["mysql"]),
+        Arg::new("percentile").long("percentile").hide(true),
+        Arg::new("histogram").long("histogram").hide(true).num_args(0..=1),
+    ];
+    let rare = rare.map(|arg| arg.hide_short_help(true));
+    command.args(daily.into_iter().chain(rare).map(|arg| arg.help_heading(HEADING)))
 }
 
 /// Adds the flags of the output.
 pub(super) fn add_output_flags(command: Command) -> Command {
-    let command = command.args([
-        value_flag("name", "TEXT").help("Name of the run [default: the workload's]"),
-        value_flag("runs-dir", "DIR").help("Where the run's folder goes [default: runs]"),
-        switch_flag("quiet").short('q').help("Show only the summary"),
-        switch_flag("plain").help("Print a line per interval, also on a terminal"),
-    ]);
-    let command = command.arg(
-        value_flag("progress", "FORMAT")
-            .value_parser(["auto", "json"])
-            .default_value("auto")
-            .help("json: an object per interval on standard error, for programs"),
+    let command = command.args(
+        [
+            value_flag("name", "TEXT").help("Name of the run [default: the workload's]"),
+            value_flag("runs-dir", "DIR").help("Folder for run folders [default: runs]"),
+            switch_flag("quiet").short('q').help("Show only the summary"),
+            switch_flag("plain")
+                .hide_short_help(true)
+                .help("One line per interval, also on a terminal"),
+            value_flag("progress", "FORMAT")
+                .value_parser(["auto", "json"])
+                .default_value("auto")
+                .hide_short_help(true)
+                .help("json: one object per interval on standard error"),
+        ]
+        .map(|arg| arg.help_heading(OUTPUT_HEADING)),
     );
     present::add_present_flags(command)
 }

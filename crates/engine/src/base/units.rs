@@ -80,16 +80,23 @@ impl fmt::Display for ByteSize {
     }
 }
 
-/// Reads a time: `5s`, `200ms`, `1m30s`, `1.5h`; a bare number is seconds.
+/// The longest time that a text may name: more is a slip, and clocks would overflow.
+const LONGEST_TIME: Duration = Duration::from_secs(366 * 86_400);
+
+/// Reads a time of at most a year: `5s`, `200ms`, `1m30s`, `1.5h`; a bare number is seconds.
 ///
 /// # Errors
-/// When it is no time.
+/// When it is no time, or longer.
 pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
-    let wrong = || UnitError { text: text.to_owned(), what: "a time like 5s, 200ms or 2m" };
-    if let Ok(time) = humantime::parse_duration(text.trim()) {
-        return Ok(time);
-    }
-    let (number, unit) = split_unit(text).ok_or_else(wrong)?;
+    let wrong = |what| UnitError { text: text.to_owned(), what };
+    let time = humantime::parse_duration(text.trim()).ok().or_else(|| parse_one_unit(text));
+    let time = time.ok_or_else(|| wrong("a time like 5s, 200ms or 2m"))?;
+    if time > LONGEST_TIME { Err(wrong("a time of at most a year")) } else { Ok(time) }
+}
+
+/// A number with one unit, which may have a fraction.
+fn parse_one_unit(text: &str) -> Option<Duration> {
+    let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "" | "s" => 1.0,
         "ns" => 1e-9,
@@ -98,9 +105,9 @@ pub fn parse_time(text: &str) -> Result<Duration, UnitError> {
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    Duration::try_from_secs_f64(number * scale).map_err(|_| wrong())
+    Duration::try_from_secs_f64(number * scale).ok()
 }
 
 /// Reads a whole number: `1000`, `20_000`, `1.5M`; k, M and G are powers of 1000, since these are no bytes.
@@ -255,6 +262,11 @@ mod tests {
         for wrong in ["", "s", "-1s", "5 parsecs", "1e3s"] {
             assert!(parse_time(wrong).is_err(), "{wrong}");
         }
+        for long in ["99999999999h", "367d", "1e300d"] {
+            assert!(parse_time(long).is_err(), "{long}");
+        }
+        let too_long = parse_time("9000h").unwrap_err().to_string();
+        assert!(too_long.ends_with("is not a time of at most a year"), "{too_long}");
     }
 
     #[test]

@@ -177,7 +177,8 @@ mod tests {
             ("0s:5", "stage 1, `0s:5`: its time is 0"),
             ("10s:0..2G", "stage 1, `10s:0..2G`: a rate must be 0, or between"),
             ("10s:0, 5s:0..0", "no stage has a rate above 0"),
-            ("18446744073709551615s:5, 1s:5", "they last for more than 30 years"),
+            ("367d:5, 1s:5", "stage 1, `367d:5`: `367d` is not a time of at most a year"),
+            (&["366d:5"; 31].join(","), "they last for more than 30 years"),
         ] {
             let wrong = RateStages::parse(text).unwrap_err();
             assert!(wrong[0].starts_with(why), "{text}: {wrong:?}");

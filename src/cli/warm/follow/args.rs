@@ -33,34 +33,25 @@ pub(super) struct FollowArgs {
 
 /// The words that say which servers.
 fn server_flags() -> Command {
-    Command::new(super::NAME)
-        .about(
-            "Keep a standby's pool as warm as the active server's, by sending its reads as \
-                they happen",
-        )
-        .args([
-            value_flag("from", "URL|LOG|HOST")
-                .required(true)
-                .help("The active server's statements: a `sweat ship`, its log, -, or itself"),
-            value_flag("target", "STANDBY")
-                .conflicts_with_all(["host", "port", "socket"])
-                .help("The standby: HOST[:PORT] or a socket; the same as -h -P or -S"),
-            value_flag("active", "HOST")
-                .help("The active server, if --from is something else: for warmth and --mirror"),
-            value_flag("mirror", "URL|LOG|HOST")
-                .num_args(0..=1)
-                .require_equals(true)
-                .default_missing_value("")
-                .help(
-                    "Swap roles when the standby is promoted; its statements come from here then \
-                     [default: itself]",
-                ),
-            value_flag("allow", "writable")
-                .value_parser(["writable"])
-                .help("Consent to a standby that is not read-only"),
-            switch_flag("may-write").help("Consent to an account on the standby that could write"),
-            switch_flag("yes").help("Read hot sets even if a pool is larger than 32 GiB"),
-        ])
+    Command::new(super::NAME).about("Keep a standby's pool as warm as the active server's").args([
+        value_flag("from", "URL|LOG|HOST")
+            .required(true)
+            .help("Statements from a `sweat ship`, a log, -, or the server"),
+        value_flag("target", "STANDBY")
+            .conflicts_with_all(["host", "port", "socket"])
+            .help("The standby: HOST[:PORT] or a socket, like -h and -S"),
+        value_flag("active", "HOST").help("The active server, if --from does not name it"),
+        value_flag("mirror", "URL|LOG|HOST")
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("")
+            .help("Swap roles when the standby is promoted; read from here"),
+        value_flag("allow", "writable")
+            .value_parser(["writable"])
+            .help("writable: accept a standby that is not read-only"),
+        switch_flag("may-write").help("Accept an account on the standby that could write"),
+        switch_flag("yes").help("Do so even if a pool is larger than 32 GiB"),
+    ])
 }
 
 pub(super) fn command() -> Command {
@@ -69,65 +60,58 @@ pub(super) fn command() -> Command {
             value_flag("writes", "drop|where|probe")
                 .default_value("drop")
                 .value_parser(["drop", "where", "probe"])
-                .help(
-                    "Writes: drop them, send their read half, or that and lookups in each index \
-                     they change",
-                ),
+                .help("Writes: skip, send their reads, or also probe indexes"),
             value_flag("allow-function", "NAME")
                 .action(ArgAction::Append)
-                .help("A stored function that statements may call; repeatable, * for all"),
+                .help("Stored function that may run; may be repeated; *: all"),
             value_flag("window", "TIME")
                 .default_value("10s")
-                .help("Send the same statement at most once in this time"),
+                .help("Send the same statement once in this time"),
             value_flag("behind", "TIME")
                 .default_value("10s")
-                .help("Skip to the present when further behind than this"),
+                .help("Skip to now when further behind"),
             value_flag("sessions", "N").default_value("8").help("Most statements at once"),
             value_flag("max-lag", "TIME")
                 .default_value("5s")
-                .help("Send nothing while the standby lags more than this"),
+                .help("Pause while the standby lags more"),
             value_flag("max-running", "N")
                 .default_value("16")
-                .help("Slow down while more other statements than this run on the standby"),
+                .help("Slow down while others run more statements there"),
             value_flag("max-pending-reads", "N")
                 .default_value("32")
-                .help("Slow down while more reads than this wait there"),
+                .help("Slow down while more reads wait there"),
             value_flag("max-busy", "SHARE")
                 .default_value("95%")
-                .help("Slow down while its disk is busier than this (if local)"),
+                .help("Slow down while its (local) disk is busier"),
             value_flag("max-latency", "TIME")
                 .default_value("200ms")
-                .help("Slow down while sweat's statements take longer than this on average"),
-            value_flag("time-limit", "TIME")
-                .default_value("5s")
-                .help("Time limit of a statement on the standby"),
+                .help("Slow down while our statements take longer"),
+            value_flag("time-limit", "TIME").default_value("5s").help("Longest time per statement"),
             value_flag("token-file", "FILE")
-                .help("The token of the `sweat ship` [or $SWEAT_SHIP_TOKEN]"),
-            value_flag("ship-ca", "FILE")
-                .help("Certificate authorities for https, PEM, instead of the machine's own"),
-            value_flag("state", "FILE")
-                .help("File that keeps the position in the source, to continue after a restart"),
+                .help("Token for the `sweat ship` [or $SWEAT_SHIP_TOKEN]"),
+            value_flag("ship-ca", "FILE").help("Authorities to trust for https, PEM"),
+            value_flag("state", "FILE").help("Remember here how far the source was read"),
             value_flag("gauge-interval", "TIME")
                 .default_value("60s")
-                .help("Time between readings of the active server's hot set; 0 for none"),
+                .help("Time between looks at the hot set; 0: none"),
             value_flag("budget", "N")
                 .default_value("500")
-                .help("Extra reads per second after a failover that still count as ready"),
-            value_flag("listen", "ADDRESS")
-                .help("Serve metrics at this address and port, as in 127.0.0.1:9740"),
-            value_flag("time", "TIME").help("End after this time"),
+                .help("Extra reads/s after a failover that count as ready"),
+            value_flag("listen", "ADDRESS").help("Serve metrics here, as in 127.0.0.1:9740"),
+            value_flag("time", "TIME").help("Stop after this time"),
             value_flag("interval", "TIME")
                 .default_value("5s")
-                .help("Time between lines if there is no terminal"),
+                .help("Time between lines without a terminal"),
         ]),
     )
     .after_help(
-        "Sends the SELECTs of the active server to a standby, each once in 10 s, throttled by the \
-         standby's load; writes nothing, and sends nothing to a server that is not \
-         read-only.\n\nExamples:\n  sweat warm follow --from https://db1:9700/slow -h db2 -u warm \
-         -p\n  sweat warm follow --from /var/log/mysql/slow.log --active /run/mysqld/mysqld.sock \
-         --target db2 -u warm\n  sweat warm follow --from db1 --target db2 --mirror --state \
-         /var/lib/sweat/follow.json --listen 127.0.0.1:9740",
+        "Sends the SELECTs of the active server to a standby, each once in 10 s, as fast as the \
+         standby can take them. Nothing is written, and nothing is sent to a server that is not \
+         read-only.\n\n\
+         Examples:\n  \
+         sweat warm follow --from https://db1:9700/slow -h db2 -u warm -p\n  \
+         sweat warm follow --from /var/log/mysql/slow.log --target db2 -u warm\n  \
+         sweat warm follow --from db1 --target db2 --mirror --listen 127.0.0.1:9740",
     )
 }
 

@@ -30,10 +30,10 @@ impl WarmStrategy for PoolLoadStrategy {
         "load"
     }
     fn help_line(&self) -> &'static str {
-        "Have the server read the pages in its own list, as it does at startup"
+        "Have the server load its own page list, as it does at startup"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        let help = "Consent to starting a load on a server that sweat did not start: load";
+        let help = "Needed on a server that sweat did not start: --allow load";
         vec![OptionSpec::new("allow", OptionKind::one_of(&["load"]), "", help)]
     }
     fn warm_with(

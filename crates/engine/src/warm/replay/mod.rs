@@ -26,7 +26,7 @@ impl WarmStrategy for ReplayStrategy {
         "replay"
     }
     fn help_line(&self) -> &'static str {
-        "Send the reads of a log again, each statement once"
+        "Send the SELECTs of a log again, each once"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let mut specs = workload::replay::ReplayKind.option_specs();

@@ -36,7 +36,7 @@ impl WarmStrategy for ScanStrategy {
         "scan"
     }
     fn help_line(&self) -> &'static str {
-        "Read all indexes of chosen tables, in key ranges over several sessions"
+        "Read all indexes of chosen tables, in several sessions"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         let spec = OptionSpec::new;
@@ -46,13 +46,13 @@ impl WarmStrategy for ScanStrategy {
                 "order",
                 OptionKind::one_of(&["use", "size", "name"]),
                 "use",
-                "Which indexes come first: most read per page, smallest, or by name",
+                "Read first: most-used indexes, small ones, or by name",
             ),
             spec(
                 "blobs",
                 OptionKind::Switch,
                 "off",
-                "Also read the pages of long values outside the rows",
+                "Also read long values (BLOB, TEXT) stored off-page",
             ),
         ];
         specs.extend(limit_options());

@@ -58,25 +58,19 @@ impl ScanOptions {
 pub(in crate::warm) fn limit_options() -> Vec<OptionSpec> {
     let spec = OptionSpec::new;
     vec![
-        spec("sessions", OptionKind::Count, "8", "Sessions that read at the same time"),
-        spec(
-            "rate",
-            OptionKind::Text,
-            "",
-            "Read at most this much per second: 50MiB, or 3000 \
-                                            pages",
-        ),
+        spec("sessions", OptionKind::Count, "8", "Sessions that read in parallel"),
+        spec("rate", OptionKind::Text, "", "Read at most this per second: 50MiB, or '3000 pages'"),
         spec(
             "fill",
             OptionKind::Text,
             "on",
-            "Stop when the pool is full (on), when this share holds data (90%), or never (off)",
+            "Stop when the pool is full (on) or so full (90%); off: never",
         ),
         spec(
             "max-running",
             OptionKind::Count,
             "0",
-            "Pause while more than this many other sessions run a statement; 0 for no limit",
+            "Pause while more than N others run a statement; 0: never",
         ),
     ]
 }

@@ -22,7 +22,7 @@ impl WarmStrategy for ClassicScanStrategy {
         "scan_classic"
     }
     fn help_line(&self) -> &'static str {
-        "Read tables with mysql-warmup's statements on one connection, for comparison"
+        "Read tables with mysql-warmup's own statements, to compare"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         vec![tables_option()]

@@ -34,30 +34,19 @@ impl WorkloadKind for LookupKind {
         NAME
     }
     fn help_line(&self) -> &'static str {
-        "rows of a large table by a random string that is in an index"
+        "look up rows of a large table by an indexed random string"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Size, Switch, Text};
         let spec = OptionSpec::new;
         vec![
-            spec("rows", Count, "", "rows of the table, instead of a size"),
+            spec("rows", Count, "", "rows in the table (instead of --size)"),
             spec("size", Size, "2x-pool", "size of the table on disk"),
-            spec("aged", Switch, "on", "scatter pages on disk, as in a long-lived table"),
-            spec("data-seed", Count, "1", "seed of the values; use the same for prepare and run"),
-            spec(
-                "lookups",
-                Count,
-                "0",
-                "look up this many different rows once, all workers together; 0: any rows, \
-                 without end",
-            ),
-            spec("newest", Count, "0", "look up only this many of the newest rows; 0: all rows"),
-            spec(
-                "lookups-file",
-                Text,
-                "",
-                "prepare also writes the statements of --lookups to this file",
-            ),
+            spec("aged", Switch, "on", "scatter pages on disk, like a table long in use"),
+            spec("data-seed", Count, "1", "seed of the data: the same for prepare and run"),
+            spec("lookups", Count, "0", "look up N different rows once, then end; 0: no end"),
+            spec("newest", Count, "0", "look up only the N newest rows; 0: all rows"),
+            spec("lookups-file", Text, "", "prepare writes the --lookups statements here"),
         ]
     }
     fn facts(&self, options: &Options) -> WorkloadFacts {

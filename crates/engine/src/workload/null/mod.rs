@@ -14,7 +14,7 @@ impl WorkloadKind for NullWorkload {
         "null"
     }
     fn help_line(&self) -> &'static str {
-        "no work: the highest rate of the driver itself"
+        "no work: the highest rate sweat itself can drive"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         Vec::new()

@@ -29,10 +29,10 @@ impl WorkloadKind for BulkInsertKind {
         NAME
     }
     fn help_line(&self) -> &'static str {
-        "long INSERT statements, each worker into its own table"
+        "long INSERT statements, one table per worker"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
-        let help = "length of an INSERT statement";
+        let help = "length of one INSERT statement";
         vec![OptionSpec::new("statement-size", OptionKind::Size, "512KiB", help)]
     }
     fn build_workload(

@@ -29,17 +29,17 @@ impl WorkloadKind for QueriesKind {
         "queries"
     }
     fn help_line(&self) -> &'static str {
-        "statements from a file"
+        "your own statements, from a file or --queries"
     }
     fn option_specs(&self) -> Vec<OptionSpec> {
         use OptionKind::{Count, Switch, Text};
         let spec = OptionSpec::new;
         vec![
-            spec("file", Text, "", "file of statements"),
+            spec("file", Text, "", "file with the statements"),
             spec("queries", Text, "", "the statements themselves"),
-            spec("delimiter", Text, ";", "what separates statements; \\n for line ends"),
-            spec("passes", Count, "1", "how often to run all statements; 0: without end"),
-            spec("shared", Switch, "off", "workers share one pass instead of one each"),
+            spec("delimiter", Text, ";", "statement separator; \\n for line ends"),
+            spec("passes", Count, "1", "times through the statements; 0: no end"),
+            spec("shared", Switch, "off", "all workers share each pass"),
         ]
     }
     fn facts(&self, options: &Options) -> WorkloadFacts {

@@ -44,21 +44,20 @@ impl WarmStrategy for HotSetStrategy {
     fn option_specs(&self) -> Vec<OptionSpec> {
         let spec = OptionSpec::new;
         let mut specs = vec![
-            spec("file", OptionKind::Text, "", "The hot set that `sweat warm hotset save` wrote"),
+            spec("file", OptionKind::Text, "", "A file that `sweat warm hotset save` wrote"),
             spec(
                 "by",
                 OptionKind::one_of(&["auto", "pages", "keys"]),
                 "auto",
-                "How to load: by the server's own page lists, by ranges of keys, or whichever \
-                 works",
+                "How: the server loads pages, we read keys, or what fits",
             ),
             spec(
                 "allow",
                 OptionKind::one_of(&["load"]),
                 "",
-                "Consent to page loads and to a smaller old part of the LRU list meanwhile: load",
+                "Allow page loads and a smaller old part of the LRU list",
             ),
-            spec("resume", OptionKind::Switch, "off", "Continue where an interrupted load stopped"),
+            spec("resume", OptionKind::Switch, "off", "Continue an interrupted load"),
         ];
         specs.extend(limit_options());
         specs
