@@ -10,6 +10,8 @@ mod listener;
 pub(super) mod live;
 mod stream;
 
+use std::collections::BTreeSet;
+
 use crate::archive::RunCommand;
 use clap::{ArgMatches, Command};
 
@@ -17,8 +19,8 @@ use super::arguments::positional_arg;
 use super::context::CliContext;
 use super::exit::{CommandOutcome, HintedError};
 use super::{connection, present};
-use crate::plan::{OptionSpec, Plan, TargetPlan};
-use crate::workload::{DataJob, EndpointKind, KINDS, WorkloadKind};
+use crate::plan::{Mistake, Mistakes, OptionSpec, Plan, TargetPlan};
+use crate::workload::{DataJob, EndpointKind, JobProgress, KINDS, WorkloadKind};
 use crate::{client, experiment, workload};
 
 pub(super) use args::{move_workload_first, plan_from_args as plan_of};
@@ -138,9 +140,24 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
     let plan = args::plan_from_args(kind, args, context)?;
     let what = kind.and_then(|_| args.get_one::<String>("what")).map_or("run", String::as_str);
     match what {
-        "run" => run_load(&plan, args, context),
+        "run" => run_load(&plan, args, context)
+            .map_err(|error| with_typed_server(error, &connection::typed_flags(args, context))),
         what => prepare_or_cleanup(what, &plan, args, context),
     }
+}
+
+/// Advice to make data, with the flags that say where: it can be pasted as it stands.
+fn with_typed_server(mut error: anyhow::Error, flags: &str) -> anyhow::Error {
+    let add = |mistake: &mut Mistake| {
+        let advice = mistake.hint.as_mut().filter(|hint| hint.starts_with("sweat bench "));
+        advice.into_iter().for_each(|hint| *hint += flags);
+    };
+    if let Some(Mistakes(list)) = error.downcast_mut::<Mistakes>() {
+        list.iter_mut().for_each(add);
+    } else if let Some(mistake) = error.downcast_mut::<Mistake>() {
+        add(mistake);
+    }
+    error
 }
 
 /// Runs the load, then shows what it felt like.
@@ -153,6 +170,26 @@ fn run_load(
     let finished = experiment::run_plan(plan, RunCommand::Bench, &context.stop, &mut listener);
     drop(listener);
     present::present_run(finished?, args, context)
+}
+
+/// Whether a job that makes data had anything to make: what it makes it reports on again, what is there only once.
+#[derive(Debug, Default)]
+struct SeenProgress {
+    labels: BTreeSet<String>,
+    reports: usize,
+    is_all: bool,
+}
+
+impl SeenProgress {
+    fn note(&mut self, progress: &JobProgress) {
+        self.labels.insert(progress.label.clone());
+        self.reports += 1;
+        self.is_all = progress.done == progress.total;
+    }
+
+    fn was_all_there(&self) -> bool {
+        self.reports > 0 && self.reports == self.labels.len() && self.is_all
+    }
 }
 
 /// `prepare` and `cleanup`: work on the data alone, without a run folder.
@@ -179,7 +216,11 @@ fn prepare_or_cleanup(
         target.as_ref().into(),
     )?;
     let mut line = flags::progress_line(args, context);
-    let mut progress = |p| line.show(&p);
+    let mut seen = SeenProgress::default();
+    let mut progress = |p: JobProgress| {
+        seen.note(&p);
+        line.show(&p);
+    };
     // Unless told how many, as many sessions as there are cores: that is what makes tables fastest.
     let threads = match args.get_one::<String>("threads") {
         Some(_) => plan.load.workers,
@@ -197,7 +238,45 @@ fn prepare_or_cleanup(
         return Ok(CommandOutcome::Interrupted);
     }
     if !args.get_flag("quiet") {
-        context.print_message(&format!("{}: {what} done", plan.workload.kind));
+        let kind = &plan.workload.kind;
+        context.print_message(&match what == "prepare" && seen.was_all_there() {
+            true => format!("{kind}: the data was already there"),
+            false => format!("{kind}: {what} done"),
+        });
     }
     Ok(CommandOutcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_is_there_is_told_from_data_that_is_made() {
+        let all = |reports: &[(&str, u64)]| {
+            let mut seen = SeenProgress::default();
+            for (label, done) in reports {
+                let label = (*label).to_owned();
+                seen.note(&JobProgress { label, done: *done, total: 20, unit: "rows" });
+            }
+            seen.was_all_there()
+        };
+        assert!(all(&[("t1", 10), ("t2", 20)]));
+        assert!(!all(&[("t1", 0), ("t2", 10), ("t2", 20)]));
+        assert!(!all(&[("t1", 10)]) && !all(&[]));
+    }
+
+    #[test]
+    fn advice_to_make_data_can_be_pasted() {
+        let missing = || Mistake::new("table sbtest1", "does not exist");
+        let advice = "sweat bench oltp_read_only prepare --tables=1";
+        let all = vec![missing().hint(advice), missing().hint("look for it")];
+        for error in [Mistakes(all.clone()).into(), anyhow::Error::new(Mistakes(all)).context("x")]
+        {
+            let error = with_typed_server(error, " -h db1 -p");
+            let list = &error.downcast_ref::<Mistakes>().unwrap().0;
+            assert_eq!(list[0].hint.as_deref(), Some(&*format!("{advice} -h db1 -p")));
+            assert_eq!(list[1].hint.as_deref(), Some("look for it"));
+        }
+    }
 }

@@ -90,9 +90,10 @@ pub(super) fn check_args(args: &ArgMatches) -> anyhow::Result<()> {
 fn read_base(run: &str, args: &ArgMatches) -> Result<(RunRecord, RunFindings), Mistake> {
     let dirs = typed_values(args, "runs-dir").pop().unwrap_or_else(|| "runs".to_owned());
     let loaded = find_run(run, Path::new(&dirs)).and_then(|dir| read_run(&dir));
-    loaded.map_err(|e| {
-        Mistake::new(format!("--base {run}"), e.root_cause().to_string())
-            .hint("`latest`, a folder, or its name below the runs folder")
+    loaded.map_err(|e| match e.downcast::<Mistake>() {
+        Ok(mistake) => Mistake { place: format!("--base {run}"), ..mistake },
+        Err(e) => Mistake::new(format!("--base {run}"), e.root_cause().to_string())
+            .hint("`latest`, a folder, or its name below the runs folder"),
     })
 }
 

@@ -70,6 +70,9 @@ pub(super) const HEADING: &str = "Server";
 /// Heading of the flags of a throw-away server.
 pub(super) const SANDBOX_HEADING: &str = "Throw-away server";
 
+/// The smallest buffer pool that servers start with.
+const LEAST_POOL_BYTES: u64 = 6 << 20;
+
 /// Adds the flags of a server that runs already.
 pub(super) fn add_address_flags(mut command: Command) -> Command {
     for (name, short, value, help) in FLAGS {
@@ -129,6 +132,41 @@ pub(super) fn add_sandbox_flags(command: Command) -> Command {
         ]
         .map(with),
     )
+}
+
+/// The flags with which this command was told its server, to be shown in advice: ` -h db1 -u bench -p`. Never a password.
+pub(super) fn typed_flags(args: &ArgMatches, context: &CliContext) -> String {
+    let mut text = String::new();
+    for (name, short, ..) in FLAGS {
+        if let Some(value) = args.get_one::<String>(name) {
+            let flag = short.map_or(format!("--{name}"), |short| format!("-{short}"));
+            text += &format!(" {flag} {}", quote_word(value));
+        }
+        if *name == "user" && !matches!(context.password, TypedPassword::Absent) {
+            text += " -p";
+        }
+    }
+    for (name, value, _) in FILE_FLAGS {
+        let is_typed = args.value_source(name) == Some(ValueSource::CommandLine);
+        match (is_typed, value) {
+            (true, None) => text += &format!(" --{name}"),
+            (true, Some(_)) => {
+                let value = args.get_one::<String>(name).map(String::as_str).unwrap_or_default();
+                text += &format!(" --{name}={}", quote_word(value));
+            }
+            (false, _) => {}
+        }
+    }
+    text
+}
+
+/// A word as a shell takes it.
+fn quote_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// Whether the words name a server at all, or option files to find it in.
@@ -201,6 +239,10 @@ pub(super) fn parse_sandbox(args: &ArgMatches) -> Result<SandboxPlan, Mistakes> 
     match args.get_one::<String>("pool").map(|text| text.parse()).transpose() {
         Ok(Some(ByteSize::TimesPool(_))) => {
             mistakes.push(Mistake::new("--pool", "the pool can't be a multiple of itself"));
+        }
+        Ok(Some(ByteSize::Bytes(bytes @ ..LEAST_POOL_BYTES))) => {
+            let why = format!("{bytes} bytes are less than InnoDB starts with");
+            mistakes.push(Mistake::new("--pool", why).hint("at least 6M, as in 256M"));
         }
         Ok(pool) => plan.pool = pool,
         Err(e) => mistakes.push(Mistake::new("--pool", e.to_string())),
@@ -289,5 +331,34 @@ fn apply_flags(plan: &mut AddressPlan, args: &ArgMatches, mistakes: &mut Vec<Mis
             (false, true) => plan.protocol = Some(Protocol::Socket),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Secret;
+
+    #[test]
+    fn typed_flags_can_be_pasted_and_hold_no_password() {
+        let command = add_address_flags(Command::new("x").disable_help_flag(true));
+        let words = ["x", "-h", "db 1", "--user=bench", "-S/run/s", "--no-defaults"];
+        let args = command.try_get_matches_from(words).unwrap();
+        let given = TypedPassword::Given(Secret::new("hush"));
+        let flags = typed_flags(&args, &CliContext::from_process(given));
+        assert_eq!(flags, " -h 'db 1' -u bench -p -S /run/s --no-defaults");
+    }
+
+    #[test]
+    fn a_pool_that_no_server_starts_with_is_a_mistake() {
+        let pool = |size: &str| {
+            let command = add_address_flags(Command::new("x").disable_help_flag(true));
+            let command = add_sandbox_flags(command);
+            let words = ["x", "--sandbox", "--pool", size];
+            parse_sandbox(&command.try_get_matches_from(words).unwrap())
+        };
+        assert!(pool("6M").is_ok());
+        let Mistakes(wrong) = pool("12").unwrap_err();
+        assert_eq!(wrong[0].hint.as_deref(), Some("at least 6M, as in 256M"));
     }
 }

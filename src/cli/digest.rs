@@ -65,6 +65,12 @@ pub(super) fn run(args: &ArgMatches, context: &CliContext) -> anyhow::Result<Com
         }
     }
     reading.line.finish();
+    let has_record = reading.tallies.iter().any(|(_, tally)| tally.records > 0);
+    // A log may be empty; a folder without any is another folder than the one that was meant.
+    let is_meant = has_record || !reading.tallies.is_empty() && reading.others.is_empty();
+    if !is_meant && reading.broken.is_none() && !context.stop.is_set() {
+        return Err(log_mistake(&given[0], "there is no slow log and no general log in it"));
+    }
     let limit = *args.get_one::<u32>("limit").expect("it has a default") as usize;
     let found = statement_findings(&reading, limit);
     let name = args.get_one::<String>("format").expect("it has a default");

@@ -154,7 +154,9 @@ fn report_usage_error(usage: &UsageError, context: &CliContext) -> CommandOutcom
 /// What clap says, without the usage line, which names every flag that was typed as if it were required, and without
 /// advice that helps nobody.
 fn usage_text(text: &str, command: &str) -> String {
-    let said = text.split("\n\nUsage:").next().unwrap_or_default().trim_end();
+    let ends = ["\n\nUsage:", "\n\nFor more information"].map(|end| text.find(end));
+    let end = ends.into_iter().flatten().min().unwrap_or(text.len());
+    let said = text[..end].trim_end();
     let mut lines = said.split("\n  tip: ");
     let mut told = lines.next().unwrap_or_default().trim_end().to_owned();
     let hints: Vec<&str> = lines.filter(|hint| !hint.starts_with("to pass '")).collect();
@@ -206,7 +208,7 @@ fn error_outcome(error: &anyhow::Error) -> CommandOutcome {
 fn error_text(error: &anyhow::Error) -> String {
     for cause in error.chain() {
         if let Some(Mistakes(list)) = cause.downcast_ref::<Mistakes>() {
-            return list.iter().map(mistake_text).collect::<Vec<_>>().join("\n");
+            return mistakes_text(list);
         }
     }
     let mut told = None;
@@ -227,11 +229,16 @@ fn error_text(error: &anyhow::Error) -> String {
     }
 }
 
-fn mistake_text(mistake: &Mistake) -> String {
-    match &mistake.hint {
-        Some(hint) => format!("error: {mistake}\nhint: {hint}"),
-        None => format!("error: {mistake}"),
+/// All mistakes, each with its hint; one that several in a row have in common stands once, below them.
+fn mistakes_text(list: &[Mistake]) -> String {
+    let mut lines = Vec::new();
+    for (n, mistake) in list.iter().enumerate() {
+        lines.push(format!("error: {mistake}"));
+        let next = list.get(n + 1).and_then(|next| next.hint.as_ref());
+        let hint = mistake.hint.as_ref().filter(|hint| next != Some(hint));
+        lines.extend(hint.map(|hint| format!("hint: {hint}")));
     }
+    lines.join("\n")
 }
 
 /// What to do about a cause, where we know.
@@ -280,6 +287,15 @@ mod tests {
         assert_eq!(
             error_text(&error),
             "error: --time: is wrong\nhint: try 5s\nerror: --rate: is wrong"
+        );
+    }
+
+    #[test]
+    fn a_hint_that_mistakes_share_stands_once() {
+        let all = [mistake("a", Some("x")), mistake("b", Some("x")), mistake("c", Some("y"))];
+        assert_eq!(
+            mistakes_text(&all),
+            "error: a: is wrong\nerror: b: is wrong\nhint: x\nerror: c: is wrong\nhint: y"
         );
     }
 
@@ -347,6 +363,14 @@ mod tests {
             "error: unexpected argument '--x' found\nhint: `sweat bench --help` lists what there \
              is\n"
         );
+    }
+
+    #[test]
+    fn a_missing_value_is_told_without_advice_of_clap() {
+        let program = super::super::root_command();
+        let error = program.try_get_matches_from(["sweat", "bench", "null", "--time"]).unwrap_err();
+        let text = usage_text(&error.render().to_string(), "sweat bench null");
+        assert!(text.ends_with("supplied\nhint: `sweat bench null --help` lists what there is\n"));
     }
 
     #[test]

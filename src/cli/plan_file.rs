@@ -39,7 +39,12 @@ pub(super) fn read_user_plan(path: &Path, context: &CliContext) -> anyhow::Resul
 pub(super) fn read_plan(path: &Path) -> anyhow::Result<Plan> {
     let place = path.display().to_string();
     let wrong = |why: String| Mistake::new(place.clone(), why);
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
+    let bytes = std::fs::read(path).map_err(|e| {
+        wrong(e.to_string()).hint("name a plan file, as in docs/plans, or the folder of a run")
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        wrong("this is not a text file".to_owned()).hint("a plan is TOML: docs/run.md")
+    })?;
     plan::from_toml(&text, &known_plugins()).map_err(|mut mistakes| {
         mistakes.iter_mut().for_each(|m| m.place = format!("{place} {}", m.place));
         Mistakes(mistakes).into()

@@ -32,6 +32,20 @@ fn a_log_that_was_just_opened_is_an_empty_log() {
 }
 
 #[test]
+fn a_folder_without_a_log_is_wrong_input() {
+    let world = World::new();
+    let folder = world.dir.path().join("logs");
+    std::fs::create_dir(&folder).unwrap();
+    for text in [None, Some("root:x:0:0:root:/root:/bin/sh\n")] {
+        text.iter().for_each(|text| std::fs::write(folder.join("passwd"), text).unwrap());
+        let output = world.run(&["digest", "logs"]);
+        expect(&output, 2);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("logs: there is no slow log and no general log in it"), "{said}");
+    }
+}
+
+#[test]
 fn a_slow_log_of_nothing_but_commands_is_no_general_log() {
     let log = format!("{BANNER}{HEAD}# administrator command: Quit;\n");
     let text = out(&digest(&World::new(), &log));

@@ -96,6 +96,9 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Error::Login { code: 1045, .. } => Some("check user and password (-u, -p)"),
+            Error::Login { code: 1044, .. } => {
+                Some("grant the account rights on this database, or name another (-D)")
+            }
             Error::Login { code: 1049, .. } => Some("create the database, or name another (-D)"),
             Error::Login { code: 1698, .. } => Some(
                 "this account logs in as the system's user: run sweat as that user, or connect \
@@ -109,7 +112,9 @@ impl Error {
                  --control-timeout sets how long sweat waits for an answer",
             ),
             Error::Login { code: 1129 | 1130, .. } => Some("the server refuses this host"),
-            Error::Server { code: 1227 | 1142 | 1044, .. } => Some("the account lacks a privilege"),
+            Error::Server { code: 1227 | 1142 | 1044, .. } => {
+                Some("grant it, or name another account (-u)")
+            }
             Error::Server { code: 1461, .. } => {
                 Some("raise max_prepared_stmt_count: each session needs one per statement")
             }
